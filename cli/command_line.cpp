@@ -1,0 +1,116 @@
+#include "cli/command_line.h"
+
+#include <chrono>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "engine/input/text_cursor.h"
+
+namespace p2 {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr std::uint64_t kMostJobs = 1024;
+constexpr std::uint64_t kMostSeconds = 10'000'000;
+constexpr std::uint64_t kMostMebibytes = 1 << 24;
+
+po::options_description common_flags() {
+  po::options_description flags("Common options");
+  flags.add_options()                                                                      //
+      ("format", po::value<std::string>()->value_name("text|json"), "text for people, JSON for machines")  //
+      ("output", po::value<std::string>()->value_name("FILE"), "write the result there, whole or not at all")  //
+      ("jobs", po::value<std::string>()->value_name("N"), "threads (default: one per core)")     //
+      ("timeout", po::value<std::string>()->value_name("SECONDS"), "stop after so long (exit 3)")  //
+      ("memory", po::value<std::string>()->value_name("MIB"), "stop at so much memory (exit 3)")  //
+      ("seed", po::value<std::string>()->value_name("N"), "seed of whatever is random (default 1)")  //
+      ("progress", po::value<std::string>()->value_name("auto|always|never"), "progress on stderr")  //
+      ("help", "this text");
+  return flags;
+}
+
+template <typename Value>
+Value choice(const CommandLine& line, const std::string& flag,
+             const std::vector<std::pair<std::string, Value>>& choices) {
+  const std::optional<std::string> given = line.text(flag);
+  std::string known;
+  for (const auto& [name, value] : choices) {
+    if (!given || *given == name) return value;
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  throw InputError({"--" + flag}, fmt::format("unknown '{}', expected one of {}", *given, known));
+}
+
+}  // namespace
+
+CommandLine::CommandLine(const std::string& usage, const po::options_description& own,
+                         const std::vector<std::string>& arguments, const std::string& positional) {
+  po::options_description visible;
+  visible.add(own).add(common_flags());
+  std::ostringstream text;
+  text << usage << "\n\n" << visible;
+  help_ = text.str();
+
+  po::options_description all;
+  all.add(visible);
+  po::positional_options_description words;
+  if (!positional.empty()) {
+    all.add_options()(positional.c_str(), po::value<std::vector<std::string>>());
+    words.add(positional.c_str(), -1);
+  }
+  try {
+    const int style = po::command_line_style::default_style &
+                      ~po::command_line_style::allow_guessing;
+    po::store(po::command_line_parser(arguments).options(all).positional(words).style(style).run(),
+              values_);
+    po::notify(values_);
+  } catch (const po::error& error) {
+    throw InputError({"command line"},
+                     fmt::format("{}, expected the options that --help lists", error.what()));
+  }
+}
+
+std::optional<std::string> CommandLine::text(const std::string& flag) const {
+  if (!has(flag)) return std::nullopt;
+  return values_[flag].as<std::string>();
+}
+
+std::vector<std::string> CommandLine::texts(const std::string& flag) const {
+  if (!has(flag)) return {};
+  return values_[flag].as<std::vector<std::string>>();
+}
+
+std::uint64_t CommandLine::integer(const std::string& flag, std::uint64_t low, std::uint64_t high,
+                                   std::uint64_t otherwise) const {
+  const std::optional<std::string> given = text(flag);
+  if (!given) return otherwise;
+  const std::string source = "--" + flag;
+  TextCursor cursor(source, *given);
+  const std::uint64_t value = cursor.integer("a whole number", low, high);
+  expect_end(cursor, "the number");
+  return value;
+}
+
+CommonOptions CommandLine::common() const {
+  CommonOptions options;
+  options.format =
+      choice<Format>(*this, "format", {{"text", Format::Text}, {"json", Format::Json}});
+  options.output = text("output");
+  options.jobs = static_cast<unsigned>(integer("jobs", 1, kMostJobs, 0));
+  options.seed = integer("seed", 0, UINT64_MAX / 16, 1);
+  if (has("timeout")) {
+    options.limits.deadline = std::chrono::steady_clock::now() +
+                              std::chrono::seconds(integer("timeout", 1, kMostSeconds, 1));
+  }
+  if (has("memory")) {
+    options.limits.memory_bytes = integer("memory", 1, kMostMebibytes, 1) * 1024 * 1024;
+  }
+  options.progress = choice<ShowProgress>(*this, "progress",
+                                          {{"auto", ShowProgress::Auto},
+                                           {"always", ShowProgress::Always},
+                                           {"never", ShowProgress::Never}});
+  return options;
+}
+
+}  // namespace p2

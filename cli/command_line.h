@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/program_options.hpp>
+
+#include "engine/limits.h"
+
+namespace p2 {
+
+enum class Format : std::uint8_t { Text, Json };
+enum class ShowProgress : std::uint8_t { Auto, Always, Never };
+
+/// The flags that every command takes.
+struct CommonOptions {
+  Format format = Format::Text;
+  std::optional<std::string> output;  ///< a file instead of stdout
+  unsigned jobs = 0;                  ///< 0 = one per core
+  Limits limits;
+  std::uint64_t seed = 1;
+  ShowProgress progress = ShowProgress::Auto;
+};
+
+/// One command's arguments, parsed. Throws InputError for unknown or repeated flags and for values of
+/// the wrong type; `positional`, where not empty, names the list that takes the words without a flag.
+class CommandLine {
+ public:
+  CommandLine(const std::string& usage, const boost::program_options::options_description& own,
+              const std::vector<std::string>& arguments, const std::string& positional = "");
+
+  bool has(const std::string& flag) const { return values_.count(flag) != 0; }
+  bool help_wanted() const { return has("help"); }
+  const std::string& help() const { return help_; }
+  std::optional<std::string> text(const std::string& flag) const;
+  std::vector<std::string> texts(const std::string& flag) const;
+  /// A whole number from `low` to `high`, or `otherwise` when the flag is absent.
+  std::uint64_t integer(const std::string& flag, std::uint64_t low, std::uint64_t high,
+                        std::uint64_t otherwise) const;
+  CommonOptions common() const;
+
+ private:
+  boost::program_options::variables_map values_;
+  std::string help_;
+};
+
+}  // namespace p2

@@ -1,0 +1,81 @@
+#include "cli/dispatch.h"
+
+#include <array>
+#include <new>
+#include <ostream>
+#include <stdexcept>
+#include <string_view>
+
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "engine/input/input_error.h"
+
+namespace p2 {
+namespace {
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  int (*run)(const Arguments&, std::ostream&, std::ostream&);
+};
+
+constexpr std::array<Command, 3> kCommands = {{
+    {"place", "all placements of parallelism axes on a system", run_place},
+    {"synth", "all valid reduction programs of every placement", run_synth},
+    {"check", "whether given programs compute the reduction they are for", run_check},
+}};
+
+std::string overview() {
+  std::string text =
+      "p2-verify: verification and synthesis of communication strategies for distributed deep "
+      "learning\n\nusage: p2-verify COMMAND [OPTION…]\n\n";
+  for (const Command& command : kCommands) {
+    text += "  " + std::string(command.name) + "   " + std::string(command.summary) + "\n";
+  }
+  return text +
+         "\n  p2-verify COMMAND --help   the options of a command\n"
+         "  p2-verify --version        this build and what it found\n\n"
+         "exit codes: 0 established, 1 refuted, 2 bad input, 3 undecided within limits,\n"
+         "4 engines disagree\n";
+}
+
+int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
+  if (arguments.empty()) {
+    err << overview();
+    return kBadInput;
+  }
+  if (arguments[0] == "--help" || arguments[0] == "help") {
+    out << overview();
+    return kEstablished;
+  }
+  if (arguments[0] == "--version") {
+    out << version_text();
+    return kEstablished;
+  }
+  for (const Command& command : kCommands) {
+    if (arguments[0] == command.name) {
+      return command.run({arguments.begin() + 1, arguments.end()}, out, err);
+    }
+  }
+  throw InputError({"command line"}, "unknown command '" + arguments[0] +
+                                         "', expected place, synth or check (see --help)");
+}
+
+}  // namespace
+
+int dispatch(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
+  try {
+    return run(arguments, out, err);
+  } catch (const InputError& error) {
+    err << "p2-verify: " << error.what() << "\n";
+    return kBadInput;
+  } catch (const std::length_error& error) {
+    err << "p2-verify: " << error.what() << "\n";
+    return kUndecided;
+  } catch (const std::bad_alloc&) {
+    err << "p2-verify: out of memory, nothing more was settled\n";
+    return kUndecided;
+  }
+}
+
+}  // namespace p2

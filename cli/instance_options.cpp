@@ -1,0 +1,91 @@
+#include "cli/instance_options.h"
+
+#include "cli/output.h"
+
+namespace p2 {
+namespace {
+
+namespace po = boost::program_options;
+
+Hierarchy hierarchy_of(const CommandLine& line) {
+  if (line.has("hierarchy") && line.has("system")) {
+    throw InputError({"command line"}, "both --hierarchy and --system, expected one of the two");
+  }
+  if (const auto text = line.text("hierarchy")) return parse_hierarchy("--hierarchy", *text);
+  const std::string file = *line.text("system");
+  return parse_system(file, read_file(file)).hierarchy;
+}
+
+}  // namespace
+
+po::options_description instance_flags() {
+  po::options_description flags("Instance");
+  flags.add_options()  //
+      ("hierarchy", po::value<std::string>()->value_name("SIZES"),
+       "hardware levels, outermost first: 4,16 or node=4,gpu=16")  //
+      ("system", po::value<std::string>()->value_name("FILE"),
+       "a system file instead (see examples/systems)")  //
+      ("axes", po::value<std::string>()->value_name("SIZES"),
+       "parallelism axes: 8,8 or data=8,shard=8")  //
+      ("reduce", po::value<std::string>()->value_name("AXES"),
+       "axes to reduce over: 0 or 0,2 or names")  //
+      ("placement", po::value<std::string>()->value_name("MATRIX"),
+       "one placement, e.g. '[[2,4],[2,4]]' (default: all)")  //
+      ("synthesis-hierarchy", po::value<std::string>()->value_name("KIND"),
+       "a, b, c, d, collapsed or lattice (default collapsed)")  //
+      ("dialect", po::value<std::string>()->value_name("NAME"),
+       "printed or published (default published)");
+  return flags;
+}
+
+GivenInstance given_instance(const CommandLine& line) {
+  GivenInstance given;
+  if (line.has("hierarchy") || line.has("system")) given.hierarchy = hierarchy_of(line);
+  if (const auto text = line.text("axes")) given.axes = parse_axes("--axes", *text);
+  if (const auto text = line.text("reduce")) {
+    if (!given.axes) throw InputError({"--reduce"}, "given without axes, expected --axes as well");
+    given.reduction = parse_reduction("--reduce", *text, *given.axes);
+  }
+  if (const auto text = line.text("placement")) {
+    if (!given.hierarchy || !given.axes) {
+      throw InputError({"--placement"},
+                       "given without a system and axes, expected --hierarchy or --system and --axes");
+    }
+    given.placement = parse_placement("--placement", *text, *given.hierarchy, *given.axes);
+  }
+  if (const auto text = line.text("synthesis-hierarchy")) {
+    const auto kind = hierarchy_kind_called(*text);
+    if (!kind) {
+      throw InputError({"--synthesis-hierarchy"},
+                       "unknown '" + *text + "', expected a, b, c, d, collapsed or lattice");
+    }
+    given.kind = *kind;
+  }
+  if (const auto text = line.text("dialect")) {
+    const auto dialect = dialect_called(*text);
+    if (!dialect) {
+      throw InputError({"--dialect"}, "unknown '" + *text + "', expected printed or published");
+    }
+    given.dialect = *dialect;
+  }
+  return given;
+}
+
+GivenInstance required_instance(const CommandLine& line, bool with_reduction) {
+  GivenInstance given = given_instance(line);
+  if (!given.hierarchy) {
+    throw InputError({"command line"}, "no system, expected --hierarchy or --system");
+  }
+  if (!given.axes) throw InputError({"command line"}, "no parallelism axes, expected --axes");
+  if (with_reduction && !given.reduction) {
+    throw InputError({"command line"}, "no reduction axes, expected --reduce");
+  }
+  return given;
+}
+
+std::vector<Placement> placements_of(const GivenInstance& given) {
+  if (given.placement) return {*given.placement};
+  return enumerate_placements(*given.hierarchy, *given.axes, {"--axes"});
+}
+
+}  // namespace p2

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <boost/program_options.hpp>
+
+#include "cli/command_line.h"
+#include "engine/program/instance.h"
+#include "engine/topology/system.h"
+
+namespace p2 {
+
+/// The flags that describe an instance: --hierarchy or --system, --axes, --reduce, --placement,
+/// --synthesis-hierarchy, --dialect.
+boost::program_options::options_description instance_flags();
+
+/// What the flags say; nothing in it is required yet. Throws InputError where they are malformed or
+/// contradict each other.
+GivenInstance given_instance(const CommandLine& line);
+
+/// The same with hierarchy and axes present, or an InputError that names the missing flag.
+GivenInstance required_instance(const CommandLine& line, bool with_reduction);
+
+/// The given placement, or all of them.
+std::vector<Placement> placements_of(const GivenInstance& given);
+
+}  // namespace p2

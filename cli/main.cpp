@@ -1,0 +1,8 @@
+#include <iostream>
+
+#include "cli/dispatch.h"
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  return p2::dispatch({argv + 1, argv + argc}, std::cout, std::cerr);
+}

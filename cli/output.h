@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <iosfwd>
+#include <optional>
+#include <string>
+
+namespace p2 {
+
+/// Where a command's result goes: a stream, or a file that appears only when the result is whole.
+class Output {
+ public:
+  /// Writes to `file` if given, else to `otherwise`. Throws InputError when the file cannot be made.
+  Output(const std::optional<std::string>& file, std::ostream& otherwise);
+  /// Removes what was written of a file that was not finished.
+  ~Output();
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  std::ostream& stream();
+  /// The result is complete: flushes it and puts the file in place. Throws InputError when that
+  /// fails, e.g. on a full disk.
+  void finish();
+
+ private:
+  std::ostream& otherwise_;
+  std::string target_;  ///< empty for a stream
+  std::string partial_;
+  std::ofstream file_;
+};
+
+/// The text of a file. Throws InputError when it cannot be read or is larger than 256 MiB.
+std::string read_file(const std::string& path);
+
+/// `"…"`: a string as a JSON literal; bytes that are not UTF-8 are replaced.
+std::string json_string(const std::string& text);
+
+}  // namespace p2

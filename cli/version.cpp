@@ -1,0 +1,28 @@
+#include <string>
+
+#include <fmt/format.h>
+
+#include "build_facts.h"
+#include "cli/commands.h"
+
+namespace p2 {
+namespace {
+
+std::string found(const char* version) { return *version == '\0' ? "not found" : version; }
+
+}  // namespace
+
+std::string version_text() {
+  return fmt::format(
+      "p2-verify {}\n"
+      "  compiler  {} ({})\n"
+      "found at build time:\n"
+      "  Z3        {}\n"
+      "  CUDA      {}\n"
+      "  NCCL      {}\n"
+      "  MPI       {}\n",
+      P2_VERSION, P2_COMPILER, P2_BUILD_TYPE, found(P2_Z3_VERSION), found(P2_CUDA_VERSION),
+      found(P2_NCCL_VERSION), found(P2_MPI_VERSION));
+}
+
+}  // namespace p2

@@ -1,0 +1,218 @@
+#include "engine/collective/kernels.h"
+
+#include <algorithm>
+
+#include "engine/collective/hashing.h"
+#include "engine/invariant.h"
+
+namespace p2 {
+namespace {
+
+constexpr StateId kRefused = UINT32_MAX;
+
+}  // namespace
+
+std::uint32_t& Kernels::Memory::find(std::span<const std::uint32_t> key, bool& known) {
+  std::uint64_t hash = key.size();
+  for (const std::uint32_t word : key) hash = mix(hash, word);
+  if (entries_.size() * 2 >= slots_.size()) grow();
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t slot = hash & mask;
+  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
+    Entry& entry = entries_[slots_[slot] - 1];
+    if (entry.hash == hash && entry.length == key.size() &&
+        std::equal(key.begin(), key.end(), keys_.begin() + entry.offset)) {
+      known = true;
+      return entry.answer;
+    }
+  }
+  known = false;
+  entries_.push_back({hash, static_cast<std::uint32_t>(keys_.size()),
+                      static_cast<std::uint32_t>(key.size()), 0});
+  keys_.insert(keys_.end(), key.begin(), key.end());
+  invariant(keys_.size() < UINT32_MAX, "too many groups to remember");
+  slots_[slot] = static_cast<std::uint32_t>(entries_.size());
+  return entries_.back().answer;
+}
+
+void Kernels::Memory::grow() {
+  std::vector<std::uint32_t> wider(slots_.size() * 2, 0);
+  const std::size_t mask = wider.size() - 1;
+  for (std::uint32_t i = 0; i < entries_.size(); ++i) {
+    std::size_t slot = entries_[i].hash & mask;
+    while (wider[slot] != 0) slot = (slot + 1) & mask;
+    wider[slot] = i + 1;
+  }
+  slots_ = std::move(wider);
+}
+
+std::size_t Kernels::Memory::bytes() const {
+  return keys_.capacity() * sizeof(std::uint32_t) + entries_.capacity() * sizeof(Entry) +
+         slots_.capacity() * sizeof(std::uint32_t);
+}
+
+bool Kernels::apply(Collective collective, std::span<const StateId> before,
+                    std::span<StateId> after) {
+  switch (collective) {
+    case Collective::AllReduce:
+    case Collective::Reduce: {
+      const StateId total = sum(before);
+      if (total == kRefused) return false;
+      const bool everywhere = collective == Collective::AllReduce;
+      std::fill(after.begin(), after.end(), everywhere ? total : kHoldsNothing);
+      after[0] = total;
+      return true;
+    }
+    case Collective::ReduceScatter: {
+      const StateId total = sum(before);
+      return total != kRefused && scatter(total, after);
+    }
+    case Collective::AllGather: {
+      const StateId all = gather(before);
+      if (all == kRefused) return false;
+      std::fill(after.begin(), after.end(), all);
+      return true;
+    }
+    case Collective::Broadcast:
+      return broadcast(before, after);
+  }
+  invariant(false, "an unknown collective");
+  return false;
+}
+
+StateId Kernels::sum(std::span<const StateId> group) {
+  bool known = false;
+  std::uint32_t& answer = sums_.find(group, known);
+  if (!known) answer = compute_sum(group);
+  return answer;
+}
+
+StateId Kernels::compute_sum(std::span<const StateId> group) {
+  const IndexSetId held = states_.held(group[0]);
+  bool uniform = true;
+  for (const StateId state : group) {
+    if (states_.held(state) != held) return kRefused;
+    uniform = uniform && states_.pieces(state).size() == 1;
+  }
+  pieces_.clear();
+  if (held == 0) return kHoldsNothing;
+  if (uniform) {
+    ids_.clear();
+    std::uint64_t size = 0;
+    for (const StateId state : group) {
+      ids_.push_back(states_.pieces(state)[0].contributors);
+      size += states_.sets().size(ids_.back());
+    }
+    const IndexSetId total = states_.sets().unite(ids_);
+    if (states_.sets().size(total) != size) return kRefused;
+    pieces_.push_back({held, total});
+  } else {
+    const auto first = states_.pieces(group[0]);
+    pieces_.assign(first.begin(), first.end());
+    for (const StateId state : group.subspan(1)) {
+      if (!add(pieces_, states_.pieces(state))) return kRefused;
+    }
+  }
+  return states_.intern(pieces_);
+}
+
+bool Kernels::add(std::vector<Piece>& total, std::span<const Piece> next) {
+  IndexSetTable& sets = states_.sets();
+  next_pieces_.clear();
+  for (const Piece& a : total) {
+    for (const Piece& b : next) {
+      const IndexSetId common = sets.intersect(a.chunks, b.chunks);
+      if (common == 0) continue;
+      const IndexSetId both[] = {a.contributors, b.contributors};
+      const IndexSetId joined = sets.unite(both);
+      if (sets.size(joined) != sets.size(both[0]) + sets.size(both[1])) return false;
+      next_pieces_.push_back({common, joined});
+    }
+  }
+  total.swap(next_pieces_);
+  return true;
+}
+
+StateId Kernels::gather(std::span<const StateId> group) {
+  bool known = false;
+  std::uint32_t& answer = gathers_.find(group, known);
+  if (!known) answer = compute_gather(group);
+  return answer;
+}
+
+StateId Kernels::compute_gather(std::span<const StateId> group) {
+  IndexSetTable& sets = states_.sets();
+  const std::uint32_t count = sets.size(states_.held(group[0]));
+  ids_.clear();
+  pieces_.clear();
+  for (const StateId state : group) {
+    const IndexSetId held = states_.held(state);
+    const bool repeated = !ids_.empty() && held == ids_.front() && held != 0;
+    if (repeated || sets.size(held) != count) return kRefused;
+    ids_.push_back(held);
+    const auto pieces = states_.pieces(state);
+    pieces_.insert(pieces_.end(), pieces.begin(), pieces.end());
+  }
+  if (sets.size(sets.unite(ids_)) != std::uint64_t{count} * group.size()) return kRefused;
+  return states_.intern(pieces_);
+}
+
+bool Kernels::scatter(StateId state, std::span<StateId> after) {
+  const auto n = static_cast<std::uint32_t>(after.size());
+  const std::uint32_t key[] = {state, n};
+  bool known = false;
+  std::uint32_t& answer = scatters_.find(key, known);
+  if (!known) {
+    const IndexSetId held = states_.held(state);
+    const std::uint32_t count = states_.sets().size(held);
+    answer = count % n != 0 ? kRefused : static_cast<std::uint32_t>(shards_.size());
+    for (std::uint32_t i = 0; answer != kRefused && i < n; ++i) {
+      const IndexSetId shard = states_.sets().slice(held, i * (count / n), count / n);
+      shards_.push_back(states_.restrict(state, shard));
+    }
+  }
+  if (answer == kRefused) return false;
+  std::copy_n(shards_.begin() + answer, n, after.begin());
+  return true;
+}
+
+bool Kernels::broadcast(std::span<const StateId> before, std::span<StateId> after) {
+  const StateId root = before[0];
+  bool informative = false;
+  for (const StateId state : before) {
+    if (state == root) continue;
+    informative = true;
+    if (!contained(state, root)) return false;
+  }
+  if (!informative) return false;
+  std::fill(after.begin(), after.end(), root);
+  return true;
+}
+
+bool Kernels::contained(StateId a, StateId b) {
+  if (a == kHoldsNothing) return true;
+  const std::uint32_t key[] = {a, b};
+  bool known = false;
+  std::uint32_t& answer = contained_.find(key, known);
+  if (!known) answer = compute_contained(a, b) ? 1 : 0;
+  return answer == 1;
+}
+
+bool Kernels::compute_contained(StateId a, StateId b) {
+  IndexSetTable& sets = states_.sets();
+  for (const Piece& small : states_.pieces(a)) {
+    ids_.clear();
+    for (const Piece& large : states_.pieces(b)) {
+      if (sets.subset(small.contributors, large.contributors)) ids_.push_back(large.chunks);
+    }
+    if (!sets.subset(small.chunks, sets.unite(ids_))) return false;
+  }
+  return true;
+}
+
+std::size_t Kernels::bytes() const {
+  return sums_.bytes() + gathers_.bytes() + scatters_.bytes() + contained_.bytes() +
+         shards_.capacity() * sizeof(StateId);
+}
+
+}  // namespace p2

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/collective/collective.h"
+#include "engine/collective/device_state.h"
+
+namespace p2 {
+
+/// The five rules of figure 8 on compressed states: the fast twin of the definitions in
+/// engine/collective/*.p2c, against which tests/collective compares it. Results are remembered per
+/// tuple of device states, because synthesis meets the same groups again and again.
+class Kernels {
+ public:
+  /// The table must outlive the kernels.
+  explicit Kernels(StateTable& states) : states_(states) {}
+
+  /// Runs `collective` on one group, given by its devices' states in device order. Returns false,
+  /// and leaves `after` unspecified, when the precondition fails. `after` has the size of `before`
+  /// and may not overlap it.
+  bool apply(Collective collective, std::span<const StateId> before, std::span<StateId> after);
+
+  std::size_t bytes() const;
+
+ private:
+  /// Remembers one answer per tuple of words.
+  class Memory {
+   public:
+    /// The place of the answer for `key`; `known` says whether it was asked before.
+    std::uint32_t& find(std::span<const std::uint32_t> key, bool& known);
+    std::size_t bytes() const;
+
+   private:
+    struct Entry {
+      std::uint64_t hash;
+      std::uint32_t offset;
+      std::uint32_t length;
+      std::uint32_t answer;
+    };
+    void grow();
+
+    std::vector<std::uint32_t> keys_;
+    std::vector<Entry> entries_;
+    std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(64, 0);
+  };
+
+  /// ⊎ s_i, or kRefused unless all devices hold the same chunks and no contribution occurs twice.
+  StateId sum(std::span<const StateId> group);
+  StateId compute_sum(std::span<const StateId> group);
+  bool add(std::vector<Piece>& total, std::span<const Piece> next);
+  /// The union, or kRefused unless the devices hold equally many, pairwise disjoint chunks.
+  StateId gather(std::span<const StateId> group);
+  StateId compute_gather(std::span<const StateId> group);
+  bool scatter(StateId state, std::span<StateId> after);
+  bool broadcast(std::span<const StateId> before, std::span<StateId> after);
+  /// a ≤ b: every contribution that a holds, b holds.
+  bool contained(StateId a, StateId b);
+  bool compute_contained(StateId a, StateId b);
+
+  StateTable& states_;
+  Memory sums_;
+  Memory gathers_;
+  Memory scatters_;    // (state, n) → offset in shards_, or kRefused
+  Memory contained_;   // (a, b) → 0 or 1
+  std::vector<StateId> shards_;
+  std::vector<Piece> pieces_;
+  std::vector<Piece> next_pieces_;
+  std::vector<IndexSetId> ids_;
+};
+
+}  // namespace p2

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// The language in which collectives are defined. One text defines one collective: what it requires
+/// of the states of a group's devices, what it makes of them, and a measure of the information they
+/// hold, which must rise strictly in every step the collective makes. The interpreter, the
+/// bit-vector encoding and the clause encoding all start from the Definition below.
+///
+///   definition = "collective" NAME TEXT { let | require } ensure measure
+///   let        = "let" NAME [ "(" variables ")" ] "=" expression
+///   require    = "require" PREMISE TEXT ":" boolean
+///   ensure     = "ensure" "s'" "(" NAME "," NAME "," NAME ")" "=" boolean
+///   measure    = "measure" integer
+///   variables  = names "in" domain { "," names "in" domain }       names = NAME { "," NAME }
+///   domain     = "group" | "chunks" | "contributors"
+///
+/// Expressions, loosest first. All operators but `implies` group to the left; comparisons do not
+/// chain. The body of a quantifier or aggregate reaches as far right as it can.
+///
+///   iff   implies   or   and   not   = != < <= > >=   + -   * / %
+///   ("forall" | "exists" | "count" | "sum") variables ":" expression
+///   "true"   "false"   NUMBER   "n"   "k"   NAME   NAME "(" arguments ")"   "(" expression ")"
+///   "s" "(" position "," chunk "," contributor ")"
+///
+/// `s(i, r, c)`: the device at position i of the group, in the order of device ids, holds in its
+/// chunk r the contribution of device c. `s'` is the same after the step. `n` is the size of the
+/// group (at least 1), `k` the number of chunks. An argument is a variable of the sort its place
+/// asks for, or, for a position, 0: the root, which every group has. A variable used as an integer
+/// is its index, counted from 0. `#` starts a comment. A NAME is made of letters, digits and `_`; a
+/// PREMISE may also contain `-`. A let is defined before it is used, so there is no recursion, and
+/// no name is given a second meaning where it already has one.
+///
+/// Integers are the numbers from 0 to 2^64 − 1. Every operation has a value for all operands:
+/// `+`, `*` and `sum` are taken modulo 2^64, a − b is 0 where b > a, a / 0 is 0, a % 0 is a, and
+/// a / b is rounded down. An encoder may compute in w bits whatever it can bound below 2^w. An
+/// empty `forall` is true, an empty `exists` false, an empty `count` or `sum` 0.
+namespace p2::language {
+
+/// No expression, with all lets written out, is deeper or binds more variables at one place, and no
+/// definition is larger.
+constexpr std::size_t kMaxDepth = 100;
+constexpr std::size_t kMaxVariables = 8;
+constexpr std::size_t kMaxNodes = 10'000;
+constexpr std::uint64_t kMaxNumber = 4'294'967'295;
+
+/// What a variable ranges over: `group`, `chunks` or `contributors`.
+enum class Sort : std::uint8_t { Position, Chunk, Contributor };
+
+enum class Type : std::uint8_t { Boolean, Integer };
+
+struct Variable {
+  std::string name;
+  Sort sort = Sort::Position;
+  /// Variables that are in scope together have different slots: 0, 1, … from the outside inwards,
+  /// starting anew in every let, premise, post-state and measure.
+  std::uint32_t slot = 0;
+
+  bool operator==(const Variable&) const = default;
+};
+
+/// The other operators of the text are written with these: a != b is not a = b, a > b is b < a, and
+/// a >= b is b <= a.
+enum class Kind : std::uint8_t {
+  Truth,       ///< `number` is 0 (false) or 1 (true)
+  Number,      ///< `number`
+  GroupSize,   ///< n
+  ChunkCount,  ///< k
+  Variable,    ///< `index` is its slot
+  Holds,       ///< s(operands); each operand is a Variable, the first may be the Number 0
+  Call,        ///< `index` counts the lets of the definition; operands as in Holds
+  Not,         ///< one Boolean operand
+  And,         ///< two Boolean operands, as in the next three
+  Or,
+  Implies,
+  Iff,
+  Equal,  ///< two Integer operands, as in all down to Modulo
+  Less,
+  LessEqual,
+  Add,
+  Subtract,
+  Multiply,
+  Divide,
+  Modulo,
+  ForAll,  ///< `variables`, one Boolean operand, as in the next two
+  Exists,
+  Count,
+  Sum,  ///< `variables`, one Integer operand
+};
+
+/// A well-typed expression. Fields that its kind does not name are empty or 0.
+struct Expression {
+  Kind kind = Kind::Truth;
+  Type type = Type::Boolean;
+  std::uint64_t number = 0;
+  std::uint32_t index = 0;
+  std::vector<Variable> variables;
+  std::vector<Expression> operands;
+
+  bool operator==(const Expression&) const = default;
+};
+
+/// A named expression of the state before the step. The parameters have the slots 0, 1, …
+struct Let {
+  std::string name;
+  std::vector<Variable> parameters;
+  Expression body;
+
+  bool operator==(const Let&) const = default;
+};
+
+/// A condition under which the collective may run; `formula` is Boolean.
+struct Premise {
+  std::string name;
+  std::string description;
+  Expression formula;
+
+  bool operator==(const Premise&) const = default;
+};
+
+/// The whole state of the group after the step: `formula`, Boolean, says of every position, chunk
+/// and contributor (slots 0, 1 and 2) whether the contribution is held.
+struct PostState {
+  std::array<Variable, 3> variables;
+  Expression formula;
+
+  bool operator==(const PostState&) const = default;
+};
+
+struct Definition {
+  std::string name;
+  std::string description;
+  std::vector<Let> lets;
+  std::vector<Premise> premises;  ///< in the order in which they are checked
+  PostState post_state;
+  Expression measure;  ///< Integer, asked of the state before and of the state after
+
+  bool operator==(const Definition&) const = default;
+};
+
+}  // namespace p2::language

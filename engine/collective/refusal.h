@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "engine/collective/collective.h"
+#include "engine/collective/device_state.h"
+
+namespace p2 {
+
+/// The premises of figure 8, by the names they have in the definitions (*.p2c).
+enum class Premise : std::uint8_t {
+  SameChunks,      ///< all devices of the group hold the same chunks
+  Disjoint,        ///< no contribution is counted twice
+  Divisible,       ///< the group size divides the number of chunks held
+  DisjointChunks,  ///< no chunk is held by two devices
+  EqualCount,      ///< all devices hold equally many chunks
+  Contained,       ///< the root holds whatever another device holds
+  Informative,     ///< some device learns something from the root
+};
+
+/// `same-chunks`, `disjoint`, …
+std::string_view name_of(Premise premise);
+
+/// Why a collective may not run on a group: the first premise that fails, and a witness. Positions
+/// count devices of the group from 0 in device order; `chunk`, `contributor` and the counts mean
+/// something only where the premise speaks of them.
+struct Refusal {
+  Premise premise = Premise::SameChunks;
+  std::uint32_t first = 0;   ///< a device that takes part in the conflict
+  std::uint32_t second = 0;  ///< the other one
+  std::uint32_t chunk = 0;
+  std::uint32_t contributor = 0;
+  std::uint32_t first_count = 0;   ///< chunks held by the first device
+  std::uint32_t second_count = 0;  ///< chunks held by the second device
+
+  bool operator==(const Refusal&) const = default;
+};
+
+/// The refusal that `collective` meets on `group` (states in device order), or nothing when the
+/// precondition holds. `second` is the first device, in device order, that conflicts with an earlier
+/// one, `first` the earliest of those; then the smallest chunk and contributor are named. Takes time
+/// about linear in the group.
+std::optional<Refusal> find_refusal(Collective collective, std::span<const StateId> group,
+                                    StateTable& states);
+
+}  // namespace p2

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engine/collective/kernels.h"
+#include "engine/collective/refusal.h"
+#include "engine/limits.h"
+#include "engine/program/program.h"
+
+namespace p2 {
+
+/// Why a program is not valid, with the devices, chunk and contributor that show it.
+struct Refutation {
+  enum class Rule : std::uint8_t {
+    Premise,   ///< a premise of the collective fails: see `refusal`
+    Master,    ///< the dialect does not allow this collective with Master
+    Empty,     ///< an instruction forms a group in which every device holds nothing
+    Lacks,     ///< at the end `device` lacks `contributor` in `chunk`
+    Excess,    ///< at the end `device` has `contributor`, from outside its class, in `chunk`
+  };
+
+  Rule rule = Rule::Premise;
+  std::size_t step = 0;  ///< from 1; for Lacks and Excess the number of steps
+  Group group;           ///< the group that breaks the rule; empty for Lacks, Excess and Master
+  Refusal refusal;       ///< for Premise; its positions index `group`
+  std::uint32_t device = 0;
+  std::uint32_t chunk = 0;
+  std::uint32_t contributor = 0;
+};
+
+/// Device states during a program: one StateId per device.
+using SystemState = std::vector<StateId>;
+
+/// Every device holds its own contribution in every chunk.
+SystemState initial_state(std::uint32_t devices, StateTable& states);
+/// Every device holds the sum over its class in every chunk.
+SystemState goal_state(std::uint32_t devices, const std::vector<Group>& classes,
+                       StateTable& states);
+
+/// Runs one step on `state`. Returns the refutation (with `step` left 0) and leaves `state`
+/// unspecified when a group refuses; steps with a shape are held to `dialect`.
+std::optional<Refutation> run_step(const Step& step, Dialect dialect, SystemState& state,
+                                   StateTable& states, Kernels& kernels);
+
+/// What is known of a program after its steps were run.
+struct Verdict {
+  enum class Kind : std::uint8_t {
+    Valid,    ///< every step is legal and the last state is the goal
+    Invalid,  ///< `refutation` says why
+    Unknown,  ///< a limit was met after `legal_steps` steps
+  };
+
+  Kind kind = Kind::Valid;
+  std::size_t legal_steps = 0;
+  std::optional<Refutation> refutation;
+};
+
+/// Judges a program by running it from the initial state. `observe` sees the state before the first
+/// step (0) and after every legal one: the Hoare derivation.
+using Observer = std::function<void(std::size_t step, const SystemState& state)>;
+Verdict check(const Program& program, Dialect dialect, StateTable& states, const Limits& limits = {},
+              const Observer& observe = {});
+
+/// `valid`, `invalid`, `unknown`.
+std::string_view to_string(Verdict::Kind kind);
+
+}  // namespace p2

@@ -1,0 +1,23 @@
+#include "engine/program/instance.h"
+
+namespace p2 {
+
+std::optional<Instance> GivenInstance::resolve(const SourcePosition& where) const {
+  if (!hierarchy || !axes || !reduction) return std::nullopt;
+  for (const std::uint32_t axis : *reduction) {
+    if (axis >= axes->count()) {
+      throw InputError(where, "a reduction axis does not exist, expected an index into the axes");
+    }
+  }
+  if (placement) {
+    check_placement(*placement, *hierarchy, *axes, where);
+    return Instance(DeviceGrid(*hierarchy, *axes, *placement), *reduction, kind);
+  }
+  const std::vector<Placement> all = enumerate_placements(*hierarchy, *axes, where);
+  if (all.size() != 1) {
+    throw InputError(where, "several placements are possible, expected a placement to be given");
+  }
+  return Instance(DeviceGrid(*hierarchy, *axes, all[0]), *reduction, kind);
+}
+
+}  // namespace p2

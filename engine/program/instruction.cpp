@@ -1,0 +1,157 @@
+#include "engine/program/instruction.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "engine/invariant.h"
+
+namespace p2 {
+namespace {
+
+constexpr std::uint32_t kMostLatticeFactors = 8;
+
+FactorSet factors_between(const SynthesisHierarchy& hierarchy, std::uint32_t above,
+                          std::uint32_t to) {
+  FactorSet factors = 0;
+  for (std::uint32_t i = above + 1; i <= to; ++i) factors |= hierarchy.levels()[i].factors;
+  return factors;
+}
+
+FactorSet factors_of(const SynthesisHierarchy& hierarchy, const std::vector<std::uint32_t>& levels) {
+  FactorSet factors = 0;
+  for (const std::uint32_t level : levels) factors |= hierarchy.levels()[level].factors;
+  return factors;
+}
+
+/// Keeps the first shape of every pattern that reduces over anything.
+void add_if_new(std::vector<GroupShape>& shapes, GroupShape shape) {
+  const auto same = [&](const GroupShape& other) { return other.pattern == shape.pattern; };
+  if (shape.pattern.reduced == 0 || std::any_of(shapes.begin(), shapes.end(), same)) return;
+  shapes.push_back(std::move(shape));
+}
+
+std::vector<GroupShape> linear_shapes(const SynthesisHierarchy& hierarchy) {
+  const auto levels = static_cast<std::uint32_t>(hierarchy.levels().size());
+  std::vector<GroupShape> shapes;
+  for (std::uint32_t slice = 0; slice < levels; ++slice) {
+    add_if_new(shapes, linear_shape(hierarchy, slice, Form::InsideGroup, 0));
+  }
+  for (const Form form : {Form::Parallel, Form::Master}) {
+    for (std::uint32_t slice = 0; slice < levels; ++slice) {
+      for (std::uint32_t ancestor = 0; ancestor < slice; ++ancestor) {
+        add_if_new(shapes, linear_shape(hierarchy, slice, form, ancestor));
+      }
+    }
+  }
+  return shapes;
+}
+
+std::vector<std::uint32_t> chosen(const std::vector<std::uint32_t>& levels, std::uint32_t bits) {
+  std::vector<std::uint32_t> some;
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (bits >> i & 1U) some.push_back(levels[i]);
+  }
+  return some;
+}
+
+std::vector<GroupShape> lattice_shapes(const SynthesisHierarchy& hierarchy) {
+  std::vector<std::uint32_t> levels;
+  for (std::uint32_t i = 0; i < hierarchy.levels().size(); ++i) {
+    if (hierarchy.levels()[i].factors != 0) levels.push_back(i);
+  }
+  if (levels.size() > kMostLatticeFactors) {
+    throw std::length_error(fmt::format("the lattice of {} factors has too many groups, expected "
+                                        "at most {} factors greater than 1",
+                                        levels.size(), kMostLatticeFactors));
+  }
+  const std::uint32_t subsets = 1U << levels.size();
+  std::vector<GroupShape> shapes;
+  for (std::uint32_t reduced = 1; reduced < subsets; ++reduced) {
+    for (std::uint32_t pinned = 0; pinned < subsets; ++pinned) {
+      if ((reduced & pinned) != 0) continue;
+      shapes.push_back(lattice_shape(hierarchy, chosen(levels, reduced), chosen(levels, pinned)));
+    }
+  }
+  std::stable_sort(shapes.begin(), shapes.end(), [](const GroupShape& a, const GroupShape& b) {
+    const auto weight = [](const GroupShape& shape) {
+      return std::pair(shape.ancestor.size(), shape.slice.size());
+    };
+    return weight(a) < weight(b);
+  });
+  return shapes;
+}
+
+std::string level_set(const SynthesisHierarchy& hierarchy,
+                      const std::vector<std::uint32_t>& levels) {
+  std::string text;
+  for (const std::uint32_t level : levels) {
+    text += (text.empty() ? "" : ", ") + hierarchy.levels()[level].name;
+  }
+  return "{" + text + "}";
+}
+
+}  // namespace
+
+GroupShape linear_shape(const SynthesisHierarchy& hierarchy, std::uint32_t slice, Form form,
+                        std::uint32_t ancestor) {
+  const auto innermost = static_cast<std::uint32_t>(hierarchy.levels().size() - 1);
+  GroupShape shape{{slice}, form, {}, {}};
+  if (form == Form::InsideGroup) {
+    shape.pattern.reduced = factors_between(hierarchy, slice, innermost);
+    return shape;
+  }
+  invariant(ancestor < slice && slice <= innermost, "a form's level is no ancestor of its slice");
+  shape.ancestor = {ancestor};
+  shape.pattern.reduced = factors_between(hierarchy, ancestor, slice);
+  if (form == Form::Master) shape.pattern.pinned = factors_between(hierarchy, slice, innermost);
+  return shape;
+}
+
+GroupShape lattice_shape(const SynthesisHierarchy& hierarchy, std::vector<std::uint32_t> reduced,
+                         std::vector<std::uint32_t> pinned) {
+  const Pattern pattern{factors_of(hierarchy, reduced), factors_of(hierarchy, pinned)};
+  const Form form = pinned.empty() ? Form::Parallel : Form::Master;
+  return {std::move(reduced), form, std::move(pinned), pattern};
+}
+
+std::vector<GroupShape> all_shapes(const SynthesisHierarchy& hierarchy) {
+  return hierarchy.is_lattice() ? lattice_shapes(hierarchy) : linear_shapes(hierarchy);
+}
+
+bool allows(Dialect dialect, const Pattern& pattern, Collective collective) {
+  return dialect == Dialect::Printed || pattern.pinned == 0 || collective == Collective::AllReduce;
+}
+
+std::string slice_to_string(const GroupShape& shape, const SynthesisHierarchy& hierarchy) {
+  if (hierarchy.is_lattice()) return level_set(hierarchy, shape.slice);
+  return hierarchy.levels()[shape.slice[0]].name;
+}
+
+std::string form_to_string(const GroupShape& shape, const SynthesisHierarchy& hierarchy) {
+  if (shape.form == Form::InsideGroup) return "InsideGroup";
+  const std::string_view word = shape.form == Form::Parallel ? "Parallel" : "Master";
+  if (!hierarchy.is_lattice()) {
+    return fmt::format("{}({})", word, hierarchy.levels()[shape.ancestor[0]].name);
+  }
+  if (shape.form == Form::Parallel) return "Parallel";
+  return fmt::format("{}({})", word, level_set(hierarchy, shape.ancestor));
+}
+
+std::string to_string(const GroupShape& shape, const SynthesisHierarchy& hierarchy) {
+  return slice_to_string(shape, hierarchy) + ", " + form_to_string(shape, hierarchy);
+}
+
+std::string_view to_string(Dialect dialect) {
+  return dialect == Dialect::Printed ? "printed" : "published";
+}
+
+std::optional<Dialect> dialect_called(std::string_view name) {
+  for (const Dialect dialect : {Dialect::Printed, Dialect::Published}) {
+    if (to_string(dialect) == name) return dialect;
+  }
+  return std::nullopt;
+}
+
+}  // namespace p2

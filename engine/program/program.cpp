@@ -1,0 +1,62 @@
+#include "engine/program/program.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace p2 {
+
+Step lower(const DeviceGrid& grid, const GroupShape& shape, Collective collective) {
+  return {collective, grid.groups(shape.pattern.reduced, shape.pattern.pinned), shape};
+}
+
+std::vector<std::uint32_t> class_of_devices(const std::vector<Group>& classes,
+                                            std::uint32_t devices, const SourcePosition& where) {
+  constexpr std::uint32_t kNone = UINT32_MAX;
+  std::vector<std::uint32_t> class_of(devices, kNone);
+  for (std::uint32_t index = 0; index < classes.size(); ++index) {
+    for (const std::uint32_t device : classes[index]) {
+      if (device >= devices) {
+        throw InputError(where, fmt::format("class {} holds device {}, expected devices from 0 to {}",
+                                            index, device, devices - 1));
+      }
+      if (class_of[device] != kNone) {
+        throw InputError(where, fmt::format("device {} is in classes {} and {}, expected every "
+                                            "device in exactly one class",
+                                            device, class_of[device], index));
+      }
+      class_of[device] = index;
+    }
+  }
+  const auto homeless = std::find(class_of.begin(), class_of.end(), kNone);
+  if (homeless != class_of.end()) {
+    throw InputError(where, fmt::format("device {} is in no class, expected every device in exactly "
+                                        "one class",
+                                        homeless - class_of.begin()));
+  }
+  return class_of;
+}
+
+void normalise_groups(std::vector<Group>& groups, std::uint32_t devices,
+                      const SourcePosition& where) {
+  if (groups.empty()) throw InputError(where, "a step without groups, expected at least one");
+  std::vector<std::uint32_t> all;
+  for (Group& group : groups) {
+    if (group.empty()) throw InputError(where, "an empty group, expected at least one device");
+    std::sort(group.begin(), group.end());
+    if (group.back() >= devices) {
+      throw InputError(where, fmt::format("device {} does not exist, expected devices from 0 to {}",
+                                          group.back(), devices - 1));
+    }
+    all.insert(all.end(), group.begin(), group.end());
+  }
+  std::sort(all.begin(), all.end());
+  const auto twice = std::adjacent_find(all.begin(), all.end());
+  if (twice != all.end()) {
+    throw InputError(where, fmt::format("device {} occurs twice in one step, expected disjoint "
+                                        "groups",
+                                        *twice));
+  }
+}
+
+}  // namespace p2

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/collective/collective.h"
+#include "engine/program/instance.h"
+
+namespace p2 {
+
+/// One step of a lowered program: a collective on disjoint groups, each ascending. A step that was
+/// given as an instruction keeps its shape and is then held to the dialect; bare groups are judged
+/// by the rules alone.
+struct Step {
+  Collective collective = Collective::AllReduce;
+  std::vector<Group> groups;
+  std::optional<GroupShape> shape;
+};
+
+/// A lowered program (section 3.4) and what it is for: every device of a class is to end with the
+/// sum over its class. Classes partition the devices 0 … devices−1.
+struct Program {
+  /// The longest program that is read from a file or from the command line.
+  static constexpr std::size_t kMostSteps = 4096;
+
+  std::uint32_t devices = 0;
+  std::vector<Group> classes;
+  std::vector<Step> steps;
+};
+
+/// The step that `collective` with `shape` stands for on this system.
+Step lower(const DeviceGrid& grid, const GroupShape& shape, Collective collective);
+
+/// The classes as an array from device to class index. Throws InputError at `where` unless they
+/// partition the devices.
+std::vector<std::uint32_t> class_of_devices(const std::vector<Group>& classes,
+                                            std::uint32_t devices, const SourcePosition& where);
+
+/// Sorts every group and checks one step given by a user: at least one group, none empty, devices in
+/// range, no device twice. Throws InputError at `where`.
+void normalise_groups(std::vector<Group>& groups, std::uint32_t devices,
+                      const SourcePosition& where);
+
+}  // namespace p2

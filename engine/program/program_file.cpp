@@ -1,0 +1,169 @@
+#include "engine/program/program_file.h"
+
+#include <array>
+#include <map>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "engine/program/notation.h"
+
+namespace p2 {
+namespace {
+
+constexpr std::array<std::string_view, 8> kHeaderKeys = {
+    "hierarchy", "axes", "reduce", "placement", "synthesis-hierarchy", "dialect", "devices",
+    "classes"};
+
+/// Cuts a file into header values and the program. Every part keeps its place: it is a copy of the
+/// file up to its end in which everything before it is blank, so that positions stay right.
+class Headers {
+ public:
+  Headers(const std::string& source, const std::string& text) : source_(source), text_(text) {
+    std::size_t line = 0;
+    while (line < text.size()) {
+      const std::size_t end = std::min(text.find('\n', line), text.size());
+      if (!read_line(line, end)) break;
+      line = std::min(end + 1, text.size());
+    }
+    program_ = placed(line, text.size());
+  }
+
+  const std::string* find(std::string_view key) const {
+    const auto found = values_.find(key);
+    return found == values_.end() ? nullptr : &found->second;
+  }
+  const std::string& program() const { return program_; }
+
+ private:
+  /// False when the line belongs to the program.
+  bool read_line(std::size_t begin, std::size_t end) {
+    const std::size_t word = text_.find_first_not_of(" \t\r", begin);
+    if (word >= end || text_[word] == '#') return true;
+    const std::size_t after = std::min(text_.find_first_of(" \t\r\n#", word), end);
+    const std::string_view key = std::string_view(text_).substr(word, after - word);
+    for (const std::string_view known : kHeaderKeys) {
+      if (key != known) continue;
+      if (values_.contains(known)) {
+        throw InputError(position_at(source_, text_, word),
+                         fmt::format("{} is given twice, expected once", known));
+      }
+      values_.emplace(known, placed(after, end));
+      return true;
+    }
+    return false;
+  }
+
+  std::string placed(std::size_t begin, std::size_t end) const {
+    std::string part = text_.substr(0, end);
+    for (std::size_t i = 0; i < begin; ++i) {
+      if (part[i] != '\n') part[i] = ' ';
+    }
+    return part;
+  }
+
+  const std::string& source_;
+  const std::string& text_;
+  std::map<std::string_view, std::string> values_;
+  std::string program_;
+};
+
+template <typename Value, typename Find>
+Value word_value(const std::string& source, const std::string& text, std::string_view what,
+                 Find find) {
+  TextCursor cursor(source, text);
+  const SourcePosition where = cursor.position();
+  const std::string word = cursor.name(what);
+  expect_end(cursor, what);
+  const std::optional<Value> value = find(word);
+  if (!value) throw InputError(where, fmt::format("unknown '{}', expected {}", word, what));
+  return *value;
+}
+
+GivenInstance read_instance(const std::string& source, const Headers& headers,
+                            GivenInstance given) {
+  if (const auto* text = headers.find("hierarchy")) given.hierarchy = parse_hierarchy(source, *text);
+  if (const auto* text = headers.find("axes")) given.axes = parse_axes(source, *text);
+  const auto need = [&](bool known, const std::string& text, std::string_view what) {
+    if (!known) throw InputError(TextCursor(source, text).position(),
+                                 fmt::format("nothing says the {}, expected it to be given", what));
+  };
+  if (const auto* text = headers.find("reduce")) {
+    need(given.axes.has_value(), *text, "axes");
+    given.reduction = parse_reduction(source, *text, *given.axes);
+  }
+  if (const auto* text = headers.find("placement")) {
+    need(given.hierarchy && given.axes, *text, "hierarchy and axes");
+    given.placement = parse_placement(source, *text, *given.hierarchy, *given.axes);
+  }
+  if (const auto* text = headers.find("synthesis-hierarchy")) {
+    given.kind = word_value<HierarchyKind>(source, *text, "a, b, c, d, collapsed or lattice",
+                                           hierarchy_kind_called);
+  }
+  if (const auto* text = headers.find("dialect")) {
+    given.dialect =
+        word_value<Dialect>(source, *text, "printed or published", dialect_called);
+  }
+  return given;
+}
+
+/// Devices and classes of a file of bare groups.
+void read_devices(const std::string& source, const Headers& headers, Program& program) {
+  const std::string* devices = headers.find("devices");
+  if (devices == nullptr) {
+    throw InputError({source, 1, 1}, "no instance and no devices, expected hierarchy, axes and "
+                                     "reduce, or devices and classes");
+  }
+  TextCursor count(source, *devices);
+  program.devices = static_cast<std::uint32_t>(
+      count.integer("the number of devices", 1, Hierarchy::kMostDevices));
+  expect_end(count, "the number of devices");
+  if (const std::string* classes = headers.find("classes")) {
+    TextCursor cursor(source, *classes);
+    const SourcePosition where = cursor.position();
+    program.classes = parse_groups(cursor);
+    expect_end(cursor, "the classes");
+    normalise_groups(program.classes, program.devices, where);
+    class_of_devices(program.classes, program.devices, where);
+  } else {
+    Group everyone(program.devices);
+    for (std::uint32_t d = 0; d < program.devices; ++d) everyone[d] = d;
+    program.classes = {std::move(everyone)};
+  }
+}
+
+}  // namespace
+
+ProgramFile read_program_notation(const std::string& source, const std::string& text,
+                                  const GivenInstance& given) {
+  const Headers headers(source, text);
+  const bool bare = headers.find("devices") != nullptr;
+  const GivenInstance said = read_instance(source, headers, bare ? GivenInstance{} : given);
+  ProgramFile file;
+  file.dialect = bare && headers.find("dialect") == nullptr ? given.dialect : said.dialect;
+  file.instance = said.resolve({source, 1, 1});
+  if (file.instance && bare) {
+    throw InputError({source, 1, 1}, "both an instance and devices, expected one of the two");
+  }
+  if (file.instance) {
+    file.program.devices = file.instance->grid.devices();
+    file.program.classes = file.instance->classes();
+  } else {
+    read_devices(source, headers, file.program);
+  }
+  TextCursor cursor(source, headers.program());
+  file.program.steps =
+      parse_steps(cursor, file.program.devices, file.instance ? &*file.instance : nullptr);
+  return file;
+}
+
+ProgramFile read_program(const std::string& source, const std::string& text,
+                         const GivenInstance& given) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start != std::string::npos && text[start] == '{') {
+    return read_program_json(source, text, given);
+  }
+  return read_program_notation(source, text, given);
+}
+
+}  // namespace p2

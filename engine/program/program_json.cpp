@@ -1,0 +1,215 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+
+#include "engine/input/json_document.h"
+#include "engine/program/notation.h"
+#include "engine/program/program_file.h"
+
+namespace p2 {
+namespace {
+
+constexpr std::int64_t kMostDevices = Hierarchy::kMostDevices;
+
+std::uint32_t read_size(const JsonValue& value, std::string_view what) {
+  return static_cast<std::uint32_t>(value.integer(what, 1, kMostDevices));
+}
+
+/// `[4, 16]` or `[{"name": "node", "size": 4}, …]`; `prefix` names the nameless.
+template <typename Part>
+std::vector<Part> read_parts(const JsonValue& list, std::string_view what, std::string_view prefix) {
+  std::vector<Part> parts;
+  for (const JsonValue& item : list.array(what)) {
+    if (item.is_object()) {
+      item.only_keys({"name", "size"}, what);
+      parts.push_back({item.member("name", what).string("a name"),
+                       read_size(item.member("size", what), "a size")});
+    } else {
+      parts.push_back({fmt::format("{}{}", prefix, parts.size()), read_size(item, "a size")});
+    }
+  }
+  return parts;
+}
+
+ReductionAxes read_reduction(const JsonValue& list, const Axes& axes) {
+  std::string text;
+  for (const JsonValue& item : list.array("the reduction axes")) {
+    text += text.empty() ? "" : ",";
+    if (item.is_string()) {
+      const std::string& name = item.string("an axis");
+      text += std::to_string(axis_index(axes, name, item.position()));
+    } else {
+      text += std::to_string(item.integer("the index of a reduction axis", 0,
+                                          static_cast<std::int64_t>(axes.count()) - 1));
+    }
+  }
+  if (text.empty()) list.fail("no reduction axis, expected at least one");
+  try {
+    return parse_reduction("reduce", text, axes);
+  } catch (const InputError&) {
+    list.fail("a reduction axis is listed twice, expected each axis once");
+  }
+}
+
+Placement read_placement(const JsonValue& matrix) {
+  Placement placement;
+  for (const JsonValue& row : matrix.array("the rows of a placement")) {
+    auto& factors = placement.factors.emplace_back();
+    for (const JsonValue& factor : row.array("a row of a placement")) {
+      factors.push_back(read_size(factor, "a parallelism factor"));
+    }
+  }
+  return placement;
+}
+
+GivenInstance read_instance(const JsonValue& root, GivenInstance given) {
+  if (const auto list = root.find("hierarchy")) {
+    given.hierarchy = Hierarchy(read_parts<Level>(*list, "the hierarchy", "l"), list->position());
+  }
+  if (const auto list = root.find("axes")) {
+    given.axes = Axes(read_parts<Axis>(*list, "the axes", "a"), list->position());
+  }
+  if (const auto list = root.find("reduce")) {
+    if (!given.axes) list->fail("nothing says the axes, expected them to be given");
+    given.reduction = read_reduction(*list, *given.axes);
+  }
+  if (const auto matrix = root.find("placement")) {
+    if (!given.hierarchy || !given.axes) {
+      matrix->fail("nothing says the hierarchy and axes, expected them to be given");
+    }
+    given.placement = read_placement(*matrix);
+    check_placement(*given.placement, *given.hierarchy, *given.axes, matrix->position());
+  }
+  if (const auto name = root.find("synthesis_hierarchy")) {
+    const auto kind = hierarchy_kind_called(name->string("a synthesis hierarchy"));
+    if (!kind) name->fail("unknown hierarchy, expected a, b, c, d, collapsed or lattice");
+    given.kind = *kind;
+  }
+  if (const auto name = root.find("dialect")) {
+    const auto dialect = dialect_called(name->string("a dialect"));
+    if (!dialect) name->fail("unknown dialect, expected printed or published");
+    given.dialect = *dialect;
+  }
+  return given;
+}
+
+std::vector<Group> read_groups(const JsonValue& list, std::string_view what) {
+  std::vector<Group> groups;
+  for (const JsonValue& item : list.array(what)) {
+    Group& group = groups.emplace_back();
+    for (const JsonValue& device : item.array("the devices of a group")) {
+      group.push_back(static_cast<std::uint32_t>(device.integer("a device", 0, kMostDevices - 1)));
+    }
+  }
+  return groups;
+}
+
+/// A step by slice and form. Groups that stand beside them must be the ones they form.
+Step read_instruction(const JsonValue& value, Collective collective, const Instance* instance) {
+  const JsonValue slice = value.member("slice", "a step with a form");
+  const JsonValue form = value.member("form", "a step with a slice");
+  if (instance == nullptr) {
+    slice.fail("a slice without an instance, expected hierarchy, axes and reduce in the file");
+  }
+  const std::string& slice_text = slice.string("a slice");
+  const std::string& form_text = form.string("a form");
+  TextCursor slice_cursor("slice", slice_text);
+  TextCursor form_cursor("form", form_text);
+  Step step;
+  try {
+    step = lower(instance->grid, parse_shape(slice_cursor, form_cursor, *instance), collective);
+  } catch (const InputError& error) {
+    slice.fail(error.what());
+  }
+  if (step.shape->pattern.reduced == 0) {
+    slice.fail("slice and form make only groups of one device, expected groups of at least two");
+  }
+  return step;
+}
+
+Step read_step(const JsonValue& value, const Program& program, const Instance* instance) {
+  value.only_keys({"collective", "groups", "slice", "form"}, "a step");
+  const JsonValue name = value.member("collective", "a step");
+  const auto collective = collective_called(name.string("a collective"));
+  if (!collective) {
+    name.fail("unknown collective, expected AllReduce, ReduceScatter, AllGather, Reduce or "
+              "Broadcast");
+  }
+  std::optional<Step> instruction;
+  if (value.find("slice") || value.find("form")) {
+    instruction = read_instruction(value, *collective, instance);
+  }
+  const auto list = value.find("groups");
+  if (!list && instruction) return *instruction;
+  Step step{*collective, read_groups(value.member("groups", "a step"), "the groups of a step"), {}};
+  const SourcePosition where = value.member("groups", "a step").position();
+  normalise_groups(step.groups, program.devices, where);
+  if (!instruction) return step;
+  std::vector<Group> sorted = step.groups;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted != instruction->groups) {
+    throw InputError(where, fmt::format("the groups are not those of {}, expected {}",
+                                        to_string(*instruction, instance),
+                                        to_string(instruction->groups)));
+  }
+  return *instruction;
+}
+
+void read_devices(const JsonValue& root, ProgramFile& file) {
+  Program& program = file.program;
+  if (file.instance) {
+    program.devices = file.instance->grid.devices();
+    program.classes = file.instance->classes();
+  }
+  if (const auto devices = root.find("devices"); devices || !file.instance) {
+    const JsonValue count = root.member("devices", "a program");
+    const std::uint32_t said = read_size(count, "the number of devices");
+    if (file.instance && said != program.devices) {
+      count.fail(fmt::format("{} devices, expected {}: those of the hierarchy", said,
+                             program.devices));
+    }
+    program.devices = said;
+  }
+  if (const auto list = root.find("classes"); list || !file.instance) {
+    const JsonValue value = root.member("classes", "a program");
+    std::vector<Group> classes = read_groups(value, "the classes");
+    normalise_groups(classes, program.devices, value.position());
+    class_of_devices(classes, program.devices, value.position());
+    std::sort(classes.begin(), classes.end());
+    if (file.instance && classes != program.classes) {
+      value.fail("the classes are not those of the placement, expected none or the same ones");
+    }
+    program.classes = std::move(classes);
+  }
+}
+
+}  // namespace
+
+ProgramFile read_program_json(const std::string& source, const std::string& text,
+                              const GivenInstance& given) {
+  const JsonDocument document(source, text);
+  const JsonValue root = document.root();
+  root.only_keys({"devices", "classes", "steps", "hierarchy", "axes", "reduce", "placement",
+                  "synthesis_hierarchy", "dialect", "text"},
+                 "a program");
+  // A file with devices of its own stands for itself; the command line's instance is for the others.
+  const bool bare = root.find("devices") && !root.find("hierarchy");
+  const GivenInstance said = read_instance(root, bare ? GivenInstance{} : given);
+  ProgramFile file;
+  file.dialect = bare && !root.find("dialect") ? given.dialect : said.dialect;
+  file.instance = said.resolve(root.position());
+  read_devices(root, file);
+  const JsonValue steps = root.member("steps", "a program");
+  const std::vector<JsonValue> items = steps.array("the steps of a program");
+  if (items.size() > Program::kMostSteps) {
+    steps.fail(fmt::format("{} steps, expected at most {}", items.size(), Program::kMostSteps));
+  }
+  for (const JsonValue& item : items) {
+    file.program.steps.push_back(
+        read_step(item, file.program, file.instance ? &*file.instance : nullptr));
+  }
+  return file;
+}
+
+}  // namespace p2

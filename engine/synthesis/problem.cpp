@@ -1,0 +1,59 @@
+#include "engine/synthesis/problem.h"
+
+#include <algorithm>
+
+namespace p2 {
+namespace {
+
+/// Renumbers the factors of `set` as they stand among those kept.
+FactorSet among(FactorSet set, FactorSet kept) {
+  FactorSet renumbered = 0;
+  for (std::uint32_t f = 0, next = 0; kept >> f != 0; ++f) {
+    if ((kept >> f & 1U) == 0) continue;
+    renumbered |= (set >> f & 1U) << next++;
+  }
+  return renumbered;
+}
+
+void simulate(const DeviceGrid& grid, FactorSet kept, Problem& problem) {
+  for (std::size_t f = 0; f < grid.factors().size(); ++f) {
+    if ((kept >> f & 1U) != 0) problem.factors.push_back({0, 0, grid.factors()[f].size, 1});
+  }
+  for (auto factor = problem.factors.rbegin(); factor != problem.factors.rend(); ++factor) {
+    factor->stride = problem.devices;
+    problem.devices *= factor->size;
+  }
+}
+
+}  // namespace
+
+bool Problem::operator==(const Problem& other) const {
+  const auto same_size = [](const Factor& a, const Factor& b) { return a.size == b.size; };
+  return chunks == other.chunks && reduction == other.reduction && moves == other.moves &&
+         std::equal(factors.begin(), factors.end(), other.factors.begin(), other.factors.end(),
+                    same_size);
+}
+
+NamedProblem state_problem(const Instance& instance, Dialect dialect) {
+  const DeviceGrid& grid = instance.grid;
+  const FactorSet reduction = grid.factors_of(instance.reduction);
+  const FactorSet kept =
+      instance.hierarchy.confined_to_reduction() ? reduction : grid.all_factors();
+  NamedProblem named;
+  simulate(grid, kept, named.problem);
+  named.problem.chunks = grid.devices();
+  named.problem.reduction = among(reduction, kept);
+  named.shapes = all_shapes(instance.hierarchy);
+  for (std::uint32_t i = 0; i < named.shapes.size(); ++i) {
+    const Pattern pattern{among(named.shapes[i].pattern.reduced, kept),
+                          among(named.shapes[i].pattern.pinned, kept)};
+    for (const Collective collective : kCollectives) {
+      if (!allows(dialect, pattern, collective)) continue;
+      named.problem.moves.push_back({pattern, collective});
+      named.shape_of.push_back(i);
+    }
+  }
+  return named;
+}
+
+}  // namespace p2

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/collective/kernels.h"
+#include "engine/limits.h"
+#include "engine/synthesis/problem.h"
+#include "engine/synthesis/progress.h"
+
+namespace p2 {
+
+/// Names a state of the whole simulated system inside a StateGraph; 0 is the initial one.
+using NodeId = std::uint32_t;
+
+struct Transition {
+  std::uint32_t move = 0;
+  NodeId target = 0;
+};
+
+/// Every state that at most `size` legal moves lead to, each once, and the moves between them,
+/// found breadth first. In the last layer only moves into the goal are kept. The order of nodes and
+/// transitions depends on the problem alone.
+class StateGraph {
+ public:
+  /// Counts the states it expands in `progress`, if there is one.
+  StateGraph(const Problem& problem, std::uint32_t size, const Limits& limits,
+             SearchProgress* progress = nullptr);
+
+  std::size_t nodes() const { return offsets_.size(); }
+  /// Legal moves out of a node, in the order of the problem's moves; none out of the goal.
+  std::span<const Transition> transitions(NodeId node) const;
+  bool reached_goal() const { return goal_node_ != kNoNode; }
+  /// The goal's node; it must have been reached.
+  NodeId goal() const { return goal_node_; }
+  /// Programs up to this size are complete: `size`, or less when a limit was met.
+  std::uint32_t settled() const { return settled_; }
+
+ private:
+  static constexpr NodeId kNoNode = UINT32_MAX;
+
+  /// The groups of one pattern by their first devices and their members' offsets from them.
+  struct Groups {
+    std::vector<std::uint32_t> bases;
+    std::vector<std::uint32_t> offsets;
+  };
+
+  void set_up();
+  std::span<const StateId> state(NodeId node) const {
+    return {states_of_nodes_.data() + std::size_t{node} * problem_.devices, problem_.devices};
+  }
+  void expand(NodeId node, bool last);
+  bool run(const Groups& groups, Collective collective, NodeId node, bool last);
+  /// The node of the state in `work_`, new if it was not known.
+  NodeId intern_work();
+  void grow();
+  std::size_t bytes() const;
+
+  const Problem& problem_;
+  StateTable states_;
+  Kernels kernels_;
+  std::vector<Groups> groups_of_move_;
+  std::vector<StateId> goal_state_;
+  NodeId goal_node_ = kNoNode;
+  std::uint32_t settled_ = 0;
+  std::vector<StateId> states_of_nodes_;
+  std::vector<std::uint64_t> hashes_;
+  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(256, 0);
+  std::vector<Transition> transitions_;
+  std::vector<std::pair<std::size_t, std::uint32_t>> offsets_;  // node → first transition, count
+  std::vector<StateId> work_;
+  std::vector<StateId> before_;
+  std::vector<StateId> after_;
+};
+
+}  // namespace p2

@@ -1,0 +1,190 @@
+#include <filesystem>
+#include <fstream>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run.h"
+#include "tests/cli/temporary_file.h"
+
+using namespace p2;
+using nlohmann::json;
+
+namespace {
+
+const std::string kSystems = std::string(P2_SOURCE_DIR) + "/examples/systems/";
+const std::string kValid =
+    R"({"devices":4,"classes":[[0,1,2,3]],"steps":[{"collective":"AllReduce","groups":[[0,1,2,3]]}]})";
+const std::string kInvalid =
+    R"({"devices":4,"classes":[[0,1,2,3]],"steps":[{"collective":"AllReduce","groups":[[0,1],[2,3]]},)"
+    R"({"collective":"AllReduce","groups":[[0,1],[2,3]]}]})";
+
+}  // namespace
+
+TEST_CASE("place lists the matrices as JSON and draws them as text") {
+  const Ran ran = run({"place", "--hierarchy", "4,16", "--axes", "8,8", "--format", "json"});
+  CHECK(ran.exit == 0);
+  CHECK(json::parse(ran.out)["placements"] ==
+        json::parse("[[[1,8],[4,2]],[[2,4],[2,4]],[[4,2],[1,8]]]"));
+  const Ran text = run({"place", "--hierarchy", "node=2,gpu=2", "--axes", "data=2,shard=2"});
+  CHECK(text.out ==
+        "4 devices: node=2,gpu=2   axes data=2,shard=2\n\n"
+        "placement 1 of 2   [[1 2] [2 1]]\n"
+        "        node    gpu\n"
+        "data       1      2\n"
+        "shard      2      1\n\n"
+        "node 0 0/0 1/0\n"
+        "node 1 0/1 1/1\n\n"
+        "placement 2 of 2   [[2 1] [1 2]]\n"
+        "        node    gpu\n"
+        "data       2      1\n"
+        "shard      1      2\n\n"
+        "node 0 0/0 0/1\n"
+        "node 1 1/0 1/1\n");
+}
+
+TEST_CASE("synth counts, lists and names its dialect; --count leaves the lists out") {
+  const std::vector<std::string> question = {"synth",  "--system", kSystems + "a100-4nodes.json",
+                                             "--axes", "8,8",      "--reduce", "1", "--format", "json"};
+  const json all = json::parse(run(question).out);
+  CHECK(all["dialect"] == "published");
+  CHECK(all["total_programs"] == 97);
+  CHECK(all["complete"] == true);
+  REQUIRE(all["placements"].size() == 3);
+  std::size_t listed = 0;
+  for (const json& placement : all["placements"]) {
+    CHECK(placement["programs"] == placement["list"].size());
+    listed += placement["list"].size();
+  }
+  CHECK(listed == 97);
+  const json& program = all["placements"][1]["list"][0];
+  CHECK(program["devices"] == 64);
+  CHECK(program["classes"].size() == 8);
+  CHECK(program["steps"][0]["collective"] == "AllReduce");
+
+  auto counted = question;
+  counted.push_back("--count");
+  const json count = json::parse(run(counted).out);
+  CHECK(count["total_programs"] == 97);
+  CHECK(!count["placements"][0].contains("list"));
+}
+
+TEST_CASE("every program that synth lists is valid for check, as it stands in the JSON") {
+  const json all = json::parse(
+      run({"synth", "--hierarchy", "2,4", "--axes", "4,2", "--reduce", "0", "--format", "json"}).out);
+  for (const json& placement : all["placements"]) {
+    for (const json& program : placement["list"]) {
+      const TemporaryFile file(program.dump());
+      CHECK(run({"check", file.path()}).exit == 0);
+    }
+  }
+}
+
+TEST_CASE("synth in text shows matrix, count and readable programs") {
+  const Ran ran = run({"synth", "--hierarchy", "node=2,gpu=2", "--axes", "data=4", "--reduce", "data",
+                       "--size", "2"});
+  CHECK(ran.exit == 0);
+  CHECK(ran.out ==
+        "4 devices: node=2,gpu=2   axes data=4   reduce data\n"
+        "dialect published, programs of at most 2 steps\n\n"
+        "placement 1 of 1   [[2 2]]\n"
+        "       node    gpu\n"
+        "data      2      2\n"
+        "synthesis hierarchy root 1 > node 2 > gpu 2: 5 programs\n"
+        "    1  AllReduce(root, InsideGroup)\n"
+        "    2  AllReduce(node, InsideGroup); AllReduce(node, Parallel(root))\n"
+        "    3  ReduceScatter(root, InsideGroup); AllGather(root, InsideGroup)\n"
+        "    4  Reduce(root, InsideGroup); Broadcast(root, InsideGroup)\n"
+        "    5  AllReduce(node, Parallel(root)); AllReduce(node, InsideGroup)\n\n"
+        "total: 5 programs over 1 placement\n");
+  const Ran explained = run({"synth", "--hierarchy", "2", "--axes", "2", "--reduce", "0", "--explain"});
+  CHECK(explained.out.find("after step 1: ReduceScatter(root, InsideGroup)\n"
+                           "   d0  d1\n"
+                           "   ██  ··\n"
+                           "   ··  ██\n") != std::string::npos);
+}
+
+TEST_CASE("the output is the same for any number of threads") {
+  const auto printed = [](const char* jobs) {
+    return run({"synth", "--hierarchy", "4,16", "--axes", "4,2,8", "--reduce", "0,2", "--format",
+                "json", "--jobs", jobs})
+        .out;
+  };
+  CHECK(printed("1") == printed("7"));
+}
+
+TEST_CASE("check exits 0 for valid, 1 for refuted, and says why in text and in JSON") {
+  const TemporaryFile valid(kValid);
+  const TemporaryFile invalid(kInvalid);
+  const Ran both = run({"check", valid.path(), invalid.path(), "--format", "json"});
+  CHECK(both.exit == 1);
+  const json results = json::parse(both.out)["results"];
+  REQUIRE(results.size() == 2);
+  CHECK(results[0]["verdict"] == "valid");
+  CHECK(results[0]["engines"]["explicit"] == "valid");
+  CHECK(results[0]["step"].is_null());
+  CHECK(results[0]["counterexample"].is_null());
+  CHECK(results[1]["file"] == invalid.path());
+  CHECK(results[1]["verdict"] == "invalid");
+  CHECK(results[1]["step"] == 2);
+  CHECK(results[1]["counterexample"] == json::parse(R"({"rule":"disjoint","step":2,"group":[0,1],
+      "devices":[0,1],"chunk":0,"contributor":0})"));
+  CHECK(run({"check", valid.path()}).exit == 0);
+  CHECK(run({"check", invalid.path()}).out ==
+        invalid.path() +
+            ": invalid (4 devices, 2 steps, dialect published)\n"
+            "Step 2, AllReduce on group {0,1}, is refused by premise disjoint: no contribution may be "
+            "counted twice, but devices 0 and 1 both hold the contribution of device 0 in chunk 0.\n");
+}
+
+TEST_CASE("check takes .p2 programs and an instance from the command line") {
+  const TemporaryFile file("ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); "
+                           "AllGather(node, InsideGroup)\n",
+                           ".p2");
+  CHECK(run({"check", file.path(), "--hierarchy", "node=4,gpu=16", "--axes", "64", "--reduce", "0"})
+            .exit == 0);
+  CHECK(run({"check", file.path()}).exit == 2);
+}
+
+TEST_CASE("one unreadable file does not swallow the verdicts on the others") {
+  const TemporaryFile valid(kValid);
+  const Ran ran = run({"check", "/nonexistent/program.json", valid.path(), "--format", "json"});
+  CHECK(ran.exit == 2);
+  CHECK(json::parse(ran.out)["results"].size() == 1);
+  CHECK(ran.err == "p2-verify: /nonexistent/program.json: cannot be read, expected a readable file\n");
+}
+
+TEST_CASE("limits end in exit 3 with what was settled so far") {
+  const Ran ran = run({"synth", "--hierarchy", "8,8,8", "--axes", "512", "--reduce", "0", "--size",
+                       "8", "--memory", "1", "--count", "--format", "json"});
+  CHECK(ran.exit == 3);
+  const json result = json::parse(ran.out);
+  CHECK(result["complete"] == false);
+  CHECK(result["placements"][0]["settled_size"] < 8);
+}
+
+TEST_CASE("--output writes a whole file and leaves no partial one behind") {
+  const TemporaryFile target("");
+  CHECK(run({"place", "--hierarchy", "4", "--axes", "4", "--format", "json", "--output",
+             target.path()})
+            .out.empty());
+  std::ifstream file(target.path());
+  CHECK(json::parse(file)["count"] == 1);
+  const std::string folder = std::filesystem::path(target.path()).parent_path();
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    CHECK(entry.path().string().find(target.path() + ".partial") == std::string::npos);
+  }
+}
+
+TEST_CASE("help and version exist for the program and help for every command") {
+  CHECK(run({"--version"}).out.rfind("p2-verify ", 0) == 0);
+  for (const char* part : {"Z3", "CUDA", "NCCL", "MPI"}) {
+    CHECK(run({"--version"}).out.find(part) != std::string::npos);
+  }
+  CHECK(run({"--help"}).out.find("synth") != std::string::npos);
+  for (const char* command : {"place", "synth", "check"}) {
+    const Ran ran = run({command, "--help"});
+    CHECK(ran.exit == 0);
+    CHECK(ran.out.rfind("usage: p2-verify " + std::string(command), 0) == 0);
+  }
+}

@@ -1,0 +1,124 @@
+#include "engine/program/program_file.h"
+
+#include <doctest/doctest.h>
+
+#include "engine/program/notation.h"
+#include "tests/input/complaint.h"
+#include "tests/program/instances.h"
+
+using namespace p2;
+
+namespace {
+
+ProgramFile read(const std::string& text, const GivenInstance& given = {}) {
+  return read_program("f", text, given);
+}
+
+std::string refused(const std::string& text) {
+  return complaint([&] { read(text); });
+}
+
+const std::string kHeader =
+    "hierarchy node=2,gpu=4   # comment\naxes data=4,shard=2\nreduce data\n"
+    "placement [[2,2],[1,2]]\n";
+
+}  // namespace
+
+TEST_CASE("a .p2 file is headers and then a program over several lines") {
+  const ProgramFile file =
+      read(kHeader + "dialect printed\n\nReduce(node, InsideGroup);\n  # then\nBroadcast(node, InsideGroup)\n");
+  REQUIRE(file.instance.has_value());
+  CHECK(file.dialect == Dialect::Printed);
+  CHECK(file.program.devices == 8);
+  CHECK(to_string(file.program.classes) == "{0,2,4,6},{1,3,5,7}");
+  CHECK(to_string(file.program.steps, &*file.instance) ==
+        "Reduce(node, InsideGroup); Broadcast(node, InsideGroup)");
+}
+
+TEST_CASE("a .p2 file of bare groups names devices and classes; without classes all are one") {
+  const ProgramFile file = read("devices 4\nclasses {0,1},{2,3}\nAllReduce{0,1},{2,3}");
+  CHECK(file.program.classes.size() == 2);
+  CHECK(!file.instance.has_value());
+  CHECK(read("devices 4\nskip").program.classes == std::vector<Group>{{0, 1, 2, 3}});
+}
+
+TEST_CASE("what a file does not say of its instance is taken from the command line") {
+  GivenInstance given;
+  given.hierarchy = parse_hierarchy("h", "node=2,gpu=2");
+  given.axes = parse_axes("a", "4");
+  given.reduction = ReductionAxes{0};
+  given.dialect = Dialect::Printed;
+  const ProgramFile file = read("AllReduce(root, InsideGroup)", given);
+  CHECK(file.program.devices == 4);
+  CHECK(file.dialect == Dialect::Printed);
+  CHECK(read("dialect published\nAllReduce(root, InsideGroup)", given).dialect == Dialect::Published);
+  CHECK(read("devices 8\nskip", given).program.devices == 8);
+  CHECK(read(R"({"devices":3,"classes":[[0,1,2]],"steps":[]})", given).program.devices == 3);
+}
+
+TEST_CASE("a program is read back from its JSON, with and without an instance") {
+  for (const HierarchyKind kind : kAllKinds) {
+    const Instance instance = instance_of("node=2,gpu=4", "data=4,shard=2", "data",
+                                          "[[2 2] [1 2]]", kind);
+    Program program{8, instance.classes(), {}};
+    for (const GroupShape& shape : all_shapes(instance.hierarchy)) {
+      program.steps.push_back(lower(instance.grid, shape, Collective::Broadcast));
+    }
+    const std::string json = to_json(program, &instance);
+    const ProgramFile again = read(json);
+    REQUIRE(again.instance.has_value());
+    CHECK(to_json(again.program, &*again.instance) == json);
+    const std::string bare = to_json(program, nullptr);
+    CHECK(to_json(read(bare).program, nullptr) == bare);
+  }
+}
+
+TEST_CASE("JSON steps may be given by slice and form alone, or must agree with their groups") {
+  const std::string start =
+      R"({"hierarchy":[2,2],"axes":[4],"reduce":[0],"steps":[{"collective":"Reduce","slice":"l0","form":"InsideGroup")";
+  CHECK(to_string(read(start + "}]}").program.steps[0].groups) == "{0,1},{2,3}");
+  CHECK(read(start + R"(,"groups":[[3,2],[0,1]]}]})").program.steps.size() == 1);
+  CHECK(refused(start + R"(,"groups":[[0,2],[1,3]]}]})") ==
+        "f:1:122: the groups are not those of Reduce(l0, InsideGroup), expected {0,1},{2,3}");
+}
+
+TEST_CASE("wrong program JSON is refused where it is wrong") {
+  const std::string good = R"({"devices":4,"classes":[[0,1],[2,3]],"steps":[)";
+  CHECK(refused(R"({"devices":4,"steps":[]})") == "f:1:1: a program has no \"classes\"");
+  CHECK(refused(R"({"devices":"4","classes":[],"steps":[]})").rfind("f:1:12: ", 0) == 0);
+  CHECK(refused(R"({"devices":1000000000000,"classes":[],"steps":[]})").rfind("f:1:12: ", 0) == 0);
+  CHECK(refused(R"({"devices":4,"classes":[[0,1]],"steps":[]})") ==
+        "f:1:24: device 2 is in no class, expected every device in exactly one class");
+  CHECK(refused(R"({"devices":4,"classes":[[0,1],[1,2,3]],"steps":[]})") ==
+        "f:1:24: device 1 occurs twice in one step, expected disjoint groups");
+  CHECK(refused(good + R"({"collective":"Reduce","groups":[[0,4]]}]})") ==
+        "f:1:79: device 4 does not exist, expected devices from 0 to 3");
+  CHECK(refused(good + R"({"collective":"Reduce","groups":[[0,1],[1,2]]}]})") ==
+        "f:1:79: device 1 occurs twice in one step, expected disjoint groups");
+  CHECK(refused(good + R"({"collective":"Reduce","groups":[[]]}]})") ==
+        "f:1:79: an empty group, expected at least one device");
+  CHECK(refused(good + R"({"collective":"Reduce","groups":[]}]})") ==
+        "f:1:79: a step without groups, expected at least one");
+  CHECK(refused(good + R"({"collective":"Gossip","groups":[[0,1]]}]})") ==
+        "f:1:61: unknown collective, expected AllReduce, ReduceScatter, AllGather, Reduce or "
+        "Broadcast");
+  CHECK(refused(good + R"({"collective":"Reduce","groups":[[0,-1]]}]})").rfind("f:1:83: ", 0) == 0);
+  CHECK(refused(good + R"({"collective":"Reduce","groups":[[0,1]],"root":1}]})").rfind("f:1:87: ", 0) == 0);
+}
+
+TEST_CASE("wrong .p2 headers are refused where they are wrong") {
+  CHECK(refused("AllReduce{0,1}") == "f:1:1: no instance and no devices, expected hierarchy, axes and "
+                                     "reduce, or devices and classes");
+  CHECK(refused("devices 4\ndevices 4\nskip") == "f:2:1: devices is given twice, expected once");
+  CHECK(refused("devices 4\nclasses {0,1}\nskip") ==
+        "f:2:9: device 2 is in no class, expected every device in exactly one class");
+  CHECK(refused("hierarchy 2,0\naxes 2\nreduce 0\nskip").rfind("f:1:13: ", 0) == 0);
+  CHECK(refused("hierarchy 2,2\nreduce 0\nskip") ==
+        "f:2:8: nothing says the axes, expected it to be given");
+  CHECK(refused("hierarchy 4,4\naxes 4,4\nreduce 0\nskip") ==
+        "f:1:1: several placements are possible, expected a placement to be given");
+  CHECK(refused(kHeader + "dialect spoken\nskip") ==
+        "f:5:9: unknown 'spoken', expected printed or published");
+  CHECK(refused(kHeader + "AllReduce(cpu, InsideGroup)") ==
+        "f:5:11: no level is called 'cpu', expected one of root 1 > node 2 > gpu 2");
+}
