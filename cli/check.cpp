@@ -90,9 +90,10 @@ std::string to_json(const Result& result) {
 
 std::string to_text(const Result& result, bool explain) {
   const Program& program = result.read.program;
-  std::string text = fmt::format("{}: {} ({} devices, {} steps, dialect {})\n", result.file,
+  std::string text = fmt::format("{}: {} ({} devices, {} step{}, dialect {})\n", result.file,
                                  to_string(result.verdict.kind), program.devices,
-                                 program.steps.size(), to_string(result.read.dialect));
+                                 program.steps.size(), program.steps.size() == 1 ? "" : "s",
+                                 to_string(result.read.dialect));
   if (explain) {
     text += draw_derivation(program, result.read.dialect, result.instance());
   } else if (!result.reason.empty()) {

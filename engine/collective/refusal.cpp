@@ -82,10 +82,14 @@ std::optional<std::size_t> Search::first_meeting(std::uint32_t universe, SetOf s
 std::optional<Refusal> Search::same_chunks() {
   for (std::size_t j = 1; j < group_.size(); ++j) {
     if (held(0) == held(j)) continue;
-    Refusal refusal = between(Premise::SameChunks, 0, j);
-    const IndexSetId differing[] = {sets().subtract(held(0), held(j)),
-                                    sets().subtract(held(j), held(0))};
-    refusal.chunk = sets().first(sets().unite(differing));
+    const IndexSetId only_first = sets().subtract(held(0), held(j));
+    const IndexSetId only_second = sets().subtract(held(j), held(0));
+    const bool first_holds =
+        only_second == 0 ||
+        (only_first != 0 && sets().first(only_first) < sets().first(only_second));
+    Refusal refusal = first_holds ? between(Premise::SameChunks, 0, j)
+                                  : between(Premise::SameChunks, j, 0);
+    refusal.chunk = sets().first(first_holds ? only_first : only_second);
     return refusal;
   }
   return std::nullopt;

@@ -29,7 +29,8 @@ std::string_view name_of(Premise premise);
 /// something only where the premise speaks of them.
 struct Refusal {
   Premise premise = Premise::SameChunks;
-  std::uint32_t first = 0;   ///< a device that takes part in the conflict
+  std::uint32_t first = 0;   ///< a device that takes part in the conflict; for SameChunks the one
+                             ///< that holds `chunk`
   std::uint32_t second = 0;  ///< the other one
   std::uint32_t chunk = 0;
   std::uint32_t contributor = 0;
@@ -40,8 +41,8 @@ struct Refusal {
 };
 
 /// The refusal that `collective` meets on `group` (states in device order), or nothing when the
-/// precondition holds. `second` is the first device, in device order, that conflicts with an earlier
-/// one, `first` the earliest of those; then the smallest chunk and contributor are named. Takes time
+/// precondition holds. The conflict shown is the first one in device order, with its smallest chunk and
+/// contributor. Takes time
 /// about linear in the group.
 std::optional<Refusal> find_refusal(Collective collective, std::span<const StateId> group,
                                     StateTable& states);

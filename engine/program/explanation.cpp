@@ -16,10 +16,10 @@ std::string premise_story(const Refutation& refutation) {
   const std::uint32_t b = refutation.group[r.second];
   switch (r.premise) {
     case Premise::SameChunks:
-      return fmt::format("all devices of the group must hold the same chunks, but of devices {} and "
-                         "{} only one holds chunk {} ({} and {} chunks held), so different chunks "
-                         "would be mixed",
-                         a, b, r.chunk, r.first_count, r.second_count);
+      return fmt::format("all devices of the group must hold the same chunks, but device {} holds "
+                         "chunk {} and device {} does not ({} and {} chunks held), so different "
+                         "chunks would be mixed",
+                         a, r.chunk, b, r.first_count, r.second_count);
     case Premise::Disjoint:
       return fmt::format("no contribution may be counted twice, but devices {} and {} both hold the "
                          "contribution of device {} in chunk {}",

@@ -92,9 +92,9 @@ TEST_CASE("synth in text shows matrix, count and readable programs") {
         "data      2      2\n"
         "synthesis hierarchy root 1 > node 2 > gpu 2: 5 programs\n"
         "    1  AllReduce(root, InsideGroup)\n"
-        "    2  AllReduce(node, InsideGroup); AllReduce(node, Parallel(root))\n"
-        "    3  ReduceScatter(root, InsideGroup); AllGather(root, InsideGroup)\n"
-        "    4  Reduce(root, InsideGroup); Broadcast(root, InsideGroup)\n"
+        "    2  ReduceScatter(root, InsideGroup); AllGather(root, InsideGroup)\n"
+        "    3  Reduce(root, InsideGroup); Broadcast(root, InsideGroup)\n"
+        "    4  AllReduce(node, InsideGroup); AllReduce(node, Parallel(root))\n"
         "    5  AllReduce(node, Parallel(root)); AllReduce(node, InsideGroup)\n\n"
         "total: 5 programs over 1 placement\n");
   const Ran explained = run({"synth", "--hierarchy", "2", "--axes", "2", "--reduce", "0", "--explain"});
@@ -144,6 +144,18 @@ TEST_CASE("check takes .p2 programs and an instance from the command line") {
   CHECK(run({"check", file.path(), "--hierarchy", "node=4,gpu=16", "--axes", "64", "--reduce", "0"})
             .exit == 0);
   CHECK(run({"check", file.path()}).exit == 2);
+}
+
+TEST_CASE("the shipped example programs are valid or refused as their folder says") {
+  for (const auto& [folder, exit] : {std::pair("valid", 0), std::pair("refused", 1)}) {
+    std::size_t files = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(
+             std::string(P2_SOURCE_DIR) + "/examples/programs/" + folder)) {
+      CHECK_MESSAGE(run({"check", entry.path().string()}).exit == exit, entry.path().string());
+      ++files;
+    }
+    CHECK(files >= 4);
+  }
 }
 
 TEST_CASE("one unreadable file does not swallow the verdicts on the others") {

@@ -47,7 +47,7 @@ bool is_witness(const Refusal& refusal, const GroupState& group) {
   if (count(i) != first_count || count(j) != second_count) return false;
   switch (premise) {
     case Premise::SameChunks:
-      return held(i, r) != held(j, r);
+      return held(i, r) && !held(j, r);
     case Premise::Disjoint:
       return i != j && group.holds(i, r, c) && group.holds(j, r, c);
     case Premise::Divisible:

@@ -41,7 +41,7 @@ TEST_CASE("bare groups may differ in size and leave devices out") {
 TEST_CASE("every premise is named with step, group, devices, chunk and contributor") {
   CHECK(judge("devices 3\nReduce{0,1}; AllReduce{0,1,2}").reason ==
         "Step 2, AllReduce on group {0,1,2}, is refused by premise same-chunks: all devices of the "
-        "group must hold the same chunks, but of devices 0 and 1 only one holds chunk 0 (3 and 0 "
+        "group must hold the same chunks, but device 0 holds chunk 0 and device 1 does not (3 and 0 "
         "chunks held), so different chunks would be mixed.");
   CHECK(judge("devices 3\nAllReduce{0,1}; AllReduce{0,1,2}").reason ==
         "Step 2, AllReduce on group {0,1,2}, is refused by premise disjoint: no contribution may be "

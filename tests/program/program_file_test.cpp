@@ -79,12 +79,12 @@ TEST_CASE("JSON steps may be given by slice and form alone, or must agree with t
   CHECK(to_string(read(start + "}]}").program.steps[0].groups) == "{0,1},{2,3}");
   CHECK(read(start + R"(,"groups":[[3,2],[0,1]]}]})").program.steps.size() == 1);
   CHECK(refused(start + R"(,"groups":[[0,2],[1,3]]}]})") ==
-        "f:1:122: the groups are not those of Reduce(l0, InsideGroup), expected {0,1},{2,3}");
+        "f:1:119: the groups are not those of Reduce(l0, InsideGroup), expected {0,1},{2,3}");
 }
 
 TEST_CASE("wrong program JSON is refused where it is wrong") {
   const std::string good = R"({"devices":4,"classes":[[0,1],[2,3]],"steps":[)";
-  CHECK(refused(R"({"devices":4,"steps":[]})") == "f:1:1: a program has no \"classes\"");
+  CHECK(refused(R"({"devices":4,"steps":[]})") == "f:1:1: a program lacks the key \"classes\"");
   CHECK(refused(R"({"devices":"4","classes":[],"steps":[]})").rfind("f:1:12: ", 0) == 0);
   CHECK(refused(R"({"devices":1000000000000,"classes":[],"steps":[]})").rfind("f:1:12: ", 0) == 0);
   CHECK(refused(R"({"devices":4,"classes":[[0,1]],"steps":[]})") ==

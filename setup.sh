@@ -1,0 +1,42 @@
+#!/bin/sh
+# p2-verify from a fresh Debian 12 or Ubuntu 24.04:
+#   ./setup.sh demo   installs what is missing, builds, and runs the main job
+#   ./setup.sh test   installs what is missing, builds, and runs all tests
+# Installing needs root, or sudo. Nothing is installed when everything is there.
+set -eu
+cd "$(dirname "$0")"
+
+# What the build and its tests need. CUDA, NCCL and MPI are optional and found by CMake.
+packages="g++ cmake ninja-build libboost-program-options-dev libfmt-dev nlohmann-json3-dev libtbb-dev
+          doctest-dev librapidcheck-dev python3 python3-jsonschema"
+
+missing=""
+for package in $packages; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+done
+if [ -n "$missing" ]; then
+  if [ "$(id -u)" -eq 0 ]; then as_root=""; else as_root="sudo"; fi
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get update
+  # shellcheck disable=SC2086
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing
+fi
+
+case "${1:-}" in
+  demo)
+    cmake --preset release -DP2_BUILD_TESTS=OFF
+    cmake --build --preset release
+    for axis in data shard; do
+      build/release/bin/p2-verify synth --system examples/systems/a100-4nodes.json \
+        --axes data=8,shard=8 --reduce "$axis"
+    done
+    ;;
+  test)
+    cmake --preset release -DP2_BUILD_TESTS=ON
+    cmake --build --preset release
+    ctest --preset release
+    ;;
+  *)
+    echo "usage: ./setup.sh demo|test" >&2
+    exit 2
+    ;;
+esac
