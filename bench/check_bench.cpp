@@ -12,7 +12,8 @@ std::string header(const std::string& hierarchy, std::uint32_t devices) {
 }
 
 const char* const kFiveSteps =
-    "ReduceScatter(l2, InsideGroup); ReduceScatter(l2, Parallel(l1)); AllReduce(l1, Parallel(root)); "
+    "ReduceScatter(l2, InsideGroup); ReduceScatter(l2, Parallel(l1)); AllReduce(l1, "
+    "Parallel(root)); "
     "AllGather(l2, Parallel(l1)); AllGather(l2, InsideGroup)";
 
 /// A valid program of five steps on 4096 devices, judged from its groups, without reading it.

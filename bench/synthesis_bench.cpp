@@ -27,8 +27,8 @@ SynthesisOptions single_thread(std::uint32_t size) {
   return options;
 }
 
-/// All 42 rows of the paper's appendix, every program printed. The paper's own synthesis takes up to
-/// 1.161 s for one row.
+/// All 42 rows of the paper's appendix, every program printed. The paper's own synthesis takes up
+/// to 1.161 s for one row.
 void appendix_listed(benchmark::State& state) {
   std::size_t programs = 0;
   for (auto _ : state) {
@@ -47,7 +47,8 @@ void appendix_listed(benchmark::State& state) {
 }
 BENCHMARK(appendix_listed)->Unit(benchmark::kMillisecond);
 
-void count(benchmark::State& state, const char* hierarchy, const char* devices, std::uint32_t size) {
+void count(benchmark::State& state, const char* hierarchy, const char* devices,
+           std::uint32_t size) {
   std::uint64_t programs = 0;
   std::size_t states = 0;
   for (auto _ : state) {
@@ -63,7 +64,8 @@ BENCHMARK_CAPTURE(count, 2x2x2x2_to_5, "2,2,2,2", "16", 5)->Unit(benchmark::kMil
 BENCHMARK_CAPTURE(count, 8x8x8x8_to_4, "8,8,8,8", "4096", 4)->Unit(benchmark::kMillisecond);
 
 /// The baseline: all sequences of legal instructions on k × k matrices, no state remembered.
-void naive(benchmark::State& state, const char* hierarchy, const char* devices, std::uint32_t size) {
+void naive(benchmark::State& state, const char* hierarchy, const char* devices,
+           std::uint32_t size) {
   const std::vector<Instance> instances = instances_of(hierarchy, devices, "0");
   std::size_t programs = 0;
   for (auto _ : state) {

@@ -29,7 +29,7 @@ struct Result {
 
 po::options_description check_flags() {
   po::options_description flags("Check");
-  flags.add_options()  //
+  flags.add_options()                                                                          //
       ("engine", po::value<std::string>()->value_name("NAME"), "explicit (the only one yet)")  //
       ("explain", "draw the device states after every step");
   return flags;
@@ -49,10 +49,11 @@ Result check_file(const std::string& file, const GivenInstance& given, const Lim
   return result;
 }
 
-/// The counterexample for machines: where it breaks and the devices, chunk and contributor to look at.
+/// The counterexample for machines: where it breaks and the devices, chunk and contributor to look
+/// at.
 std::string counterexample_json(const Refutation& refutation) {
-  std::string json = fmt::format("{{\"rule\":\"{}\",\"step\":{}", rule_name(refutation),
-                                 refutation.step);
+  std::string json =
+      fmt::format("{{\"rule\":\"{}\",\"step\":{}", rule_name(refutation), refutation.step);
   if (!refutation.group.empty()) {
     json += fmt::format(",\"group\":[{}]", fmt::join(refutation.group, ","));
   }
@@ -81,8 +82,9 @@ std::string to_json(const Result& result) {
       "{{\"file\":{},\"dialect\":\"{}\",\"verdict\":\"{}\",\"engines\":{{\"explicit\":\"{}\"}}",
       json_string(result.file), to_string(result.read.dialect), verdict, verdict);
   if (const auto& refutation = result.verdict.refutation) {
-    return json + fmt::format(",\"step\":{},\"reason\":{},\"counterexample\":{}}}", refutation->step,
-                              json_string(result.reason), counterexample_json(*refutation));
+    return json + fmt::format(",\"step\":{},\"reason\":{},\"counterexample\":{}}}",
+                              refutation->step, json_string(result.reason),
+                              counterexample_json(*refutation));
   }
   const std::string reason = result.reason.empty() ? "null" : json_string(result.reason);
   return json + fmt::format(",\"step\":null,\"reason\":{},\"counterexample\":null}}", reason);
@@ -90,10 +92,10 @@ std::string to_json(const Result& result) {
 
 std::string to_text(const Result& result, bool explain) {
   const Program& program = result.read.program;
-  std::string text = fmt::format("{}: {} ({} devices, {} step{}, dialect {})\n", result.file,
-                                 to_string(result.verdict.kind), program.devices,
-                                 program.steps.size(), program.steps.size() == 1 ? "" : "s",
-                                 to_string(result.read.dialect));
+  std::string text =
+      fmt::format("{}: {} ({} devices, {} step{}, dialect {})\n", result.file,
+                  to_string(result.verdict.kind), program.devices, program.steps.size(),
+                  program.steps.size() == 1 ? "" : "s", to_string(result.read.dialect));
   if (explain) {
     text += draw_derivation(program, result.read.dialect, result.instance());
   } else if (!result.reason.empty()) {

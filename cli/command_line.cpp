@@ -18,14 +18,19 @@ constexpr std::uint64_t kMostMebibytes = 1 << 24;
 
 po::options_description common_flags() {
   po::options_description flags("Common options");
-  flags.add_options()                                                                      //
-      ("format", po::value<std::string>()->value_name("text|json"), "text for people, JSON for machines")  //
-      ("output", po::value<std::string>()->value_name("FILE"), "write the result there, whole or not at all")  //
-      ("jobs", po::value<std::string>()->value_name("N"), "threads (default: one per core)")     //
-      ("timeout", po::value<std::string>()->value_name("SECONDS"), "stop after so long (exit 3)")  //
+  flags.add_options()  //
+      ("format", po::value<std::string>()->value_name("text|json"),
+       "text for people, JSON for machines")  //
+      ("output", po::value<std::string>()->value_name("FILE"),
+       "write the result there, whole or not at all")                                         //
+      ("jobs", po::value<std::string>()->value_name("N"), "threads (default: one per core)")  //
+      ("timeout", po::value<std::string>()->value_name("SECONDS"),
+       "stop after so long (exit 3)")                                                             //
       ("memory", po::value<std::string>()->value_name("MIB"), "stop at so much memory (exit 3)")  //
-      ("seed", po::value<std::string>()->value_name("N"), "seed of whatever is random (default 1)")  //
-      ("progress", po::value<std::string>()->value_name("auto|always|never"), "progress on stderr")  //
+      ("seed", po::value<std::string>()->value_name("N"),
+       "seed of whatever is random (default 1)")  //
+      ("progress", po::value<std::string>()->value_name("auto|always|never"),
+       "progress on stderr")  //
       ("help", "this text");
   return flags;
 }
@@ -60,8 +65,8 @@ CommandLine::CommandLine(const std::string& usage, const po::options_description
     words.add(positional.c_str(), -1);
   }
   try {
-    const int style = po::command_line_style::default_style &
-                      ~po::command_line_style::allow_guessing;
+    const int style =
+        po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
     po::store(po::command_line_parser(arguments).options(all).positional(words).style(style).run(),
               values_);
     po::notify(values_);

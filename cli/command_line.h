@@ -24,8 +24,9 @@ struct CommonOptions {
   ShowProgress progress = ShowProgress::Auto;
 };
 
-/// One command's arguments, parsed. Throws InputError for unknown or repeated flags and for values of
-/// the wrong type; `positional`, where not empty, names the list that takes the words without a flag.
+/// One command's arguments, parsed. Throws InputError for unknown or repeated flags and for values
+/// of the wrong type; `positional`, where not empty, names the list that takes the words without a
+/// flag.
 class CommandLine {
  public:
   CommandLine(const std::string& usage, const boost::program_options::options_description& own,

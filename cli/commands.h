@@ -6,8 +6,9 @@
 
 namespace p2 {
 
-/// The commands of p2-verify. Each takes the words after its name, writes its result to `out` (or to
-/// the file of --output) and messages to `err`, and returns an exit code. Bad input throws InputError.
+/// The commands of p2-verify. Each takes the words after its name, writes its result to `out` (or
+/// to the file of --output) and messages to `err`, and returns an exit code. Bad input throws
+/// InputError.
 using Arguments = std::vector<std::string>;
 
 int run_place(const Arguments& arguments, std::ostream& out, std::ostream& err);

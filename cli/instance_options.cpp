@@ -48,8 +48,9 @@ GivenInstance given_instance(const CommandLine& line) {
   }
   if (const auto text = line.text("placement")) {
     if (!given.hierarchy || !given.axes) {
-      throw InputError({"--placement"},
-                       "given without a system and axes, expected --hierarchy or --system and --axes");
+      throw InputError(
+          {"--placement"},
+          "given without a system and axes, expected --hierarchy or --system and --axes");
     }
     given.placement = parse_placement("--placement", *text, *given.hierarchy, *given.axes);
   }

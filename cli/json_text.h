@@ -9,8 +9,8 @@
 
 namespace p2 {
 
-/// `[{"name":"node","size":4},…]` for the levels of a hierarchy or the axes. Names need no escaping:
-/// they are letters, digits, `_` and `-`.
+/// `[{"name":"node","size":4},…]` for the levels of a hierarchy or the axes. Names need no
+/// escaping: they are letters, digits, `_` and `-`.
 template <typename Parts>
 std::string json_parts(const Parts& parts) {
   std::string text;

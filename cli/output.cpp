@@ -22,7 +22,8 @@ Output::Output(const std::optional<std::string>& file, std::ostream& otherwise)
   target_ = *file;
   partial_ = fmt::format("{}.partial.{}", target_, ::getpid());
   file_.open(partial_, std::ios::binary | std::ios::trunc);
-  if (!file_) throw InputError({target_}, "cannot be written, expected a path in a writable folder");
+  if (!file_)
+    throw InputError({target_}, "cannot be written, expected a path in a writable folder");
 }
 
 Output::~Output() {

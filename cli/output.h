@@ -11,7 +11,8 @@ namespace p2 {
 /// Where a command's result goes: a stream, or a file that appears only when the result is whole.
 class Output {
  public:
-  /// Writes to `file` if given, else to `otherwise`. Throws InputError when the file cannot be made.
+  /// Writes to `file` if given, else to `otherwise`. Throws InputError when the file cannot be
+  /// made.
   Output(const std::optional<std::string>& file, std::ostream& otherwise);
   /// Removes what was written of a file that was not finished.
   ~Output();

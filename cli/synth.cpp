@@ -29,9 +29,9 @@ struct SynthRequest {
 
 po::options_description synth_flags() {
   po::options_description flags("Synthesis");
-  flags.add_options()  //
+  flags.add_options()                                                                             //
       ("size", po::value<std::string>()->value_name("N"), "most steps of a program (default 5)")  //
-      ("count", "print the numbers of programs only")  //
+      ("count", "print the numbers of programs only")                                             //
       ("explain", "draw the device states after every step of every program");
   return flags;
 }
@@ -91,7 +91,8 @@ void print_placement_text(const PlacementPrograms& found, const SynthRequest& re
 
 void print_text(const std::vector<PlacementPrograms>& all, const SynthRequest& request,
                 std::uint64_t total, std::ostream& out) {
-  fmt::print(out, "{} devices: {}   axes {}   reduce {}\ndialect {}, programs of at most {} steps\n",
+  fmt::print(out,
+             "{} devices: {}   axes {}   reduce {}\ndialect {}, programs of at most {} steps\n",
              request.given.hierarchy->devices(), to_string(*request.given.hierarchy),
              to_string(*request.given.axes), reduced_names(request.given),
              to_string(request.options.dialect), request.options.size);

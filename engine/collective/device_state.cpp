@@ -37,7 +37,8 @@ void StateTable::merge_equal_contents(std::vector<Piece>& pieces) {
     for (; end < pieces.size() && pieces[end].contributors == pieces[begin].contributors; ++end) {
       equal.push_back(pieces[end].chunks);
     }
-    pieces[kept++] = {equal.size() == 1 ? equal[0] : sets_.unite(equal), pieces[begin].contributors};
+    pieces[kept++] = {equal.size() == 1 ? equal[0] : sets_.unite(equal),
+                      pieces[begin].contributors};
     begin = end;
   }
   pieces.resize(kept);

@@ -30,8 +30,8 @@ IndexSetId IndexSetTable::intern(const std::vector<Run>& runs) {
   }
   std::uint32_t size = 0;
   for (const Run& run : runs) size += run.end - run.begin;
-  entries_.push_back({static_cast<std::uint32_t>(runs_.size()),
-                      static_cast<std::uint32_t>(runs.size()), size});
+  entries_.push_back(
+      {static_cast<std::uint32_t>(runs_.size()), static_cast<std::uint32_t>(runs.size()), size});
   runs_.insert(runs_.end(), runs.begin(), runs.end());
   invariant(runs_.size() < UINT32_MAX, "too many index sets");
   slots_[slot] = static_cast<std::uint32_t>(entries_.size());
@@ -96,8 +96,8 @@ IndexSetId IndexSetTable::unite(std::span<const IndexSetId> sets) {
   return intern(scratch_);
 }
 
-/// Replaces the runs in `scratch_`, in any order and overlapping, by the maximal runs of their union,
-/// through one bit per index below `end`.
+/// Replaces the runs in `scratch_`, in any order and overlapping, by the maximal runs of their
+/// union, through one bit per index below `end`.
 void IndexSetTable::mark_and_read_back(std::uint32_t end) {
   marks_.assign(end / 64 + 1, 0);
   for (const Run& run : scratch_) {

@@ -27,8 +27,8 @@ std::uint32_t& Kernels::Memory::find(std::span<const std::uint32_t> key, bool& k
     }
   }
   known = false;
-  entries_.push_back({hash, static_cast<std::uint32_t>(keys_.size()),
-                      static_cast<std::uint32_t>(key.size()), 0});
+  entries_.push_back(
+      {hash, static_cast<std::uint32_t>(keys_.size()), static_cast<std::uint32_t>(key.size()), 0});
   keys_.insert(keys_.end(), key.begin(), key.end());
   invariant(keys_.size() < UINT32_MAX, "too many groups to remember");
   slots_[slot] = static_cast<std::uint32_t>(entries_.size());

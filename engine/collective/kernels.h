@@ -62,8 +62,8 @@ class Kernels {
   StateTable& states_;
   Memory sums_;
   Memory gathers_;
-  Memory scatters_;    // (state, n) → offset in shards_, or kRefused
-  Memory contained_;   // (a, b) → 0 or 1
+  Memory scatters_;   // (state, n) → offset in shards_, or kRefused
+  Memory contained_;  // (a, b) → 0 or 1
   std::vector<StateId> shards_;
   std::vector<Piece> pieces_;
   std::vector<Piece> next_pieces_;

@@ -84,11 +84,10 @@ std::optional<Refusal> Search::same_chunks() {
     if (held(0) == held(j)) continue;
     const IndexSetId only_first = sets().subtract(held(0), held(j));
     const IndexSetId only_second = sets().subtract(held(j), held(0));
-    const bool first_holds =
-        only_second == 0 ||
-        (only_first != 0 && sets().first(only_first) < sets().first(only_second));
-    Refusal refusal = first_holds ? between(Premise::SameChunks, 0, j)
-                                  : between(Premise::SameChunks, j, 0);
+    const bool first_holds = only_second == 0 || (only_first != 0 && sets().first(only_first) <
+                                                                         sets().first(only_second));
+    Refusal refusal =
+        first_holds ? between(Premise::SameChunks, 0, j) : between(Premise::SameChunks, j, 0);
     refusal.chunk = sets().first(first_holds ? only_first : only_second);
     return refusal;
   }
@@ -116,9 +115,8 @@ std::optional<std::size_t> Search::first_overlap() {
     return states_.pieces(state).size() == 1;
   });
   if (uniform) {
-    return first_meeting(universe_, [&](std::size_t i) {
-      return states_.pieces(group_[i])[0].contributors;
-    });
+    return first_meeting(universe_,
+                         [&](std::size_t i) { return states_.pieces(group_[i])[0].contributors; });
   }
   for (std::size_t j = 1; j < group_.size(); ++j) {
     for (std::size_t i = 0; i < j; ++i) {
@@ -196,8 +194,8 @@ std::optional<Refusal> Search::contained() {
 }
 
 std::optional<Refusal> Search::informative() {
-  const bool all_equal = std::all_of(group_.begin(), group_.end(),
-                                     [&](StateId state) { return state == group_[0]; });
+  const bool all_equal =
+      std::all_of(group_.begin(), group_.end(), [&](StateId state) { return state == group_[0]; });
   if (!all_equal) return std::nullopt;
   return between(Premise::Informative, 0, 0);
 }

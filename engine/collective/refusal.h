@@ -41,9 +41,8 @@ struct Refusal {
 };
 
 /// The refusal that `collective` meets on `group` (states in device order), or nothing when the
-/// precondition holds. The conflict shown is the first one in device order, with its smallest chunk and
-/// contributor. Takes time
-/// about linear in the group.
+/// precondition holds. The conflict shown is the first one in device order, with its smallest chunk
+/// and contributor. Takes time about linear in the group.
 std::optional<Refusal> find_refusal(Collective collective, std::span<const StateId> group,
                                     StateTable& states);
 

@@ -25,8 +25,7 @@ std::string on_one_line(std::string_view text) {
 
 std::string located(const SourcePosition& where, std::string_view message) {
   if (where.line == 0) return on_one_line(fmt::format("{}: {}", where.source, message));
-  return on_one_line(
-      fmt::format("{}:{}:{}: {}", where.source, where.line, where.column, message));
+  return on_one_line(fmt::format("{}:{}:{}: {}", where.source, where.line, where.column, message));
 }
 
 }  // namespace

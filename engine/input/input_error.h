@@ -8,8 +8,8 @@
 namespace p2 {
 
 /// Where something stands in a text the user gave us. `source` is a file path or, for text given on
-/// the command line, the option's name (`--axes`). Lines and columns count from 1, columns in bytes;
-/// line 0 means the whole source.
+/// the command line, the option's name (`--axes`). Lines and columns count from 1, columns in
+/// bytes; line 0 means the whole source.
 struct SourcePosition {
   std::string source;
   std::size_t line = 0;

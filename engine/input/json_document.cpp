@@ -1,7 +1,7 @@
 #include "engine/input/json_document.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <utility>
 
 #include "engine/input/json_nodes.h"
@@ -39,18 +39,10 @@ std::string number_as_written(const JsonNodes& nodes, std::size_t offset) {
 
 }  // namespace
 
-bool JsonValue::is_null() const {
-  return nodes_->nodes[node_].kind == JsonKind::Null;
-}
-bool JsonValue::is_string() const {
-  return nodes_->nodes[node_].kind == JsonKind::String;
-}
-bool JsonValue::is_array() const {
-  return nodes_->nodes[node_].kind == JsonKind::Array;
-}
-bool JsonValue::is_object() const {
-  return nodes_->nodes[node_].kind == JsonKind::Object;
-}
+bool JsonValue::is_null() const { return nodes_->nodes[node_].kind == JsonKind::Null; }
+bool JsonValue::is_string() const { return nodes_->nodes[node_].kind == JsonKind::String; }
+bool JsonValue::is_array() const { return nodes_->nodes[node_].kind == JsonKind::Array; }
+bool JsonValue::is_object() const { return nodes_->nodes[node_].kind == JsonKind::Object; }
 
 const std::string& JsonValue::string(std::string_view what) const {
   const JsonNode& node = nodes_->nodes[node_];
@@ -108,13 +100,9 @@ void JsonValue::only_keys(std::initializer_list<std::string_view> known,
   }
 }
 
-SourcePosition JsonValue::position() const {
-  return nodes_->position(nodes_->nodes[node_].offset);
-}
+SourcePosition JsonValue::position() const { return nodes_->position(nodes_->nodes[node_].offset); }
 
-void JsonValue::fail(std::string_view message) const {
-  throw InputError(position(), message);
-}
+void JsonValue::fail(std::string_view message) const { throw InputError(position(), message); }
 
 void JsonValue::expect_object(std::string_view what) const {
   if (is_object()) return;
@@ -126,8 +114,6 @@ JsonDocument::JsonDocument(std::string source, std::string text)
 JsonDocument::~JsonDocument() = default;
 JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
 
-JsonValue JsonDocument::root() const {
-  return {nodes_.get(), 0};
-}
+JsonValue JsonDocument::root() const { return {nodes_.get(), 0}; }
 
 }  // namespace p2

@@ -1,7 +1,7 @@
 #include "engine/input/json_mistake.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 namespace p2 {
 namespace {

@@ -1,7 +1,7 @@
 #include "engine/input/json_nodes.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>

@@ -13,9 +13,7 @@ bool starts_name(char ch) {
 }
 bool continues_name(char ch) { return starts_name(ch) || is_digit(ch) || ch == '-' || ch == '.'; }
 
-std::string found(char ch) {
-  return ch == '\0' ? std::string("the end") : fmt::format("'{}'", ch);
-}
+std::string found(char ch) { return ch == '\0' ? std::string("the end") : fmt::format("'{}'", ch); }
 
 }  // namespace
 
@@ -51,7 +49,8 @@ bool TextCursor::accept(std::string_view token) {
 }
 
 void TextCursor::expect(std::string_view token, std::string_view context) {
-  if (!accept(token)) fail(fmt::format("found {}, expected '{}' {}", found(peek()), token, context));
+  if (!accept(token))
+    fail(fmt::format("found {}, expected '{}' {}", found(peek()), token, context));
 }
 
 std::string_view TextCursor::peek_name() {

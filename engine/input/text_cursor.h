@@ -9,8 +9,8 @@
 namespace p2 {
 
 /// Reads a small text language from left to right, remembering where it stands so that every
-/// complaint names a line and a column. Blanks and `#` comments (to the end of the line) are skipped
-/// before every token. Holds views: `source` and `text` must outlive it.
+/// complaint names a line and a column. Blanks and `#` comments (to the end of the line) are
+/// skipped before every token. Holds views: `source` and `text` must outlive it.
 class TextCursor {
  public:
   TextCursor(std::string_view source, std::string_view text) : source_(source), text_(text) {}
@@ -44,7 +44,8 @@ class TextCursor {
   std::size_t line_start_ = 0;
 };
 
-/// Whether `text` may name a level or an axis: letters, digits, `_` and `-`, starting with a letter or
+/// Whether `text` may name a level or an axis: letters, digits, `_` and `-`, starting with a letter
+/// or
 /// `_`. No `.`, since `level.axis` names a factor.
 bool is_plain_name(std::string_view text);
 

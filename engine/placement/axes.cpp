@@ -31,8 +31,8 @@ Axes::Axes(std::vector<Axis> axes, const SourcePosition& where) : axes_(std::mov
     }
     const auto same_name = [&](const Axis& other) { return other.name == axis.name; };
     if (std::any_of(axes_.begin(), axes_.begin() + static_cast<std::ptrdiff_t>(i), same_name)) {
-      throw InputError(where, fmt::format("two axes are called {}, expected distinct names",
-                                          axis.name));
+      throw InputError(where,
+                       fmt::format("two axes are called {}, expected distinct names", axis.name));
     }
   }
 }
@@ -59,8 +59,8 @@ std::uint32_t axis_index(const Axes& axes, std::string_view name, const SourcePo
   for (std::uint32_t i = 0; i < axes.count(); ++i) {
     if (axes[i].name == name) return i;
   }
-  throw InputError(where, fmt::format("no axis is called '{}', expected one of {}", name,
-                                      to_string(axes)));
+  throw InputError(
+      where, fmt::format("no axis is called '{}', expected one of {}", name, to_string(axes)));
 }
 
 ReductionAxes parse_reduction(std::string_view source, std::string_view text, const Axes& axes) {
@@ -68,14 +68,13 @@ ReductionAxes parse_reduction(std::string_view source, std::string_view text, co
   ReductionAxes reduction;
   do {
     const SourcePosition where = cursor.position();
-    const std::uint32_t axis =
-        cursor.peek_name().empty()
-            ? static_cast<std::uint32_t>(
-                  cursor.integer("the index of a reduction axis", 0, axes.count() - 1))
-            : axis_index(axes, cursor.name("an axis name"), where);
+    const std::uint32_t axis = cursor.peek_name().empty()
+                                   ? static_cast<std::uint32_t>(cursor.integer(
+                                         "the index of a reduction axis", 0, axes.count() - 1))
+                                   : axis_index(axes, cursor.name("an axis name"), where);
     if (std::find(reduction.begin(), reduction.end(), axis) != reduction.end()) {
-      throw InputError(where, fmt::format("axis {} is listed twice, expected each axis once",
-                                          axes[axis].name));
+      throw InputError(
+          where, fmt::format("axis {} is listed twice, expected each axis once", axes[axis].name));
     }
     reduction.push_back(axis);
   } while (cursor.accept(","));

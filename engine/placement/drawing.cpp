@@ -25,8 +25,8 @@ std::string line_label(const Hierarchy& hierarchy, std::size_t labelled, std::ui
     const Level& level = hierarchy.levels()[j];
     inside /= level.size;
     if (level.size == 1) continue;
-    label += fmt::format("{}{} {}", label.empty() ? "" : " ", level.name,
-                         device / inside % level.size);
+    label +=
+        fmt::format("{}{} {}", label.empty() ? "" : " ", level.name, device / inside % level.size);
   }
   return label;
 }
@@ -43,7 +43,8 @@ std::string draw_placement(const DeviceGrid& grid, std::uint32_t most_devices) {
   for (std::size_t j = 0; j < labelled; ++j) per_line /= levels[j].size;
 
   std::vector<std::string> markers;
-  for (std::uint32_t device = 0; device < devices; ++device) markers.push_back(marker(grid, device));
+  for (std::uint32_t device = 0; device < devices; ++device)
+    markers.push_back(marker(grid, device));
   std::size_t width = 0;
   for (const std::string& text : markers) width = std::max(width, text.size());
   std::size_t label_width = 0;

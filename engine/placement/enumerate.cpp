@@ -69,12 +69,12 @@ std::vector<Placement> enumerate_placements(const Hierarchy& hierarchy, const Ax
     if (product > Hierarchy::kMostDevices) break;
   }
   if (product != hierarchy.devices()) {
-    throw InputError(where, fmt::format("the axes {} multiply to {}{}, expected {}: the number of "
-                                        "devices of {}",
-                                        to_string(axes),
-                                        product > Hierarchy::kMostDevices ? "more than " : "",
-                                        std::min<std::uint64_t>(product, Hierarchy::kMostDevices),
-                                        hierarchy.devices(), to_string(hierarchy)));
+    throw InputError(
+        where, fmt::format("the axes {} multiply to {}{}, expected {}: the number of "
+                           "devices of {}",
+                           to_string(axes), product > Hierarchy::kMostDevices ? "more than " : "",
+                           std::min<std::uint64_t>(product, Hierarchy::kMostDevices),
+                           hierarchy.devices(), to_string(hierarchy)));
   }
   return Enumeration(hierarchy, axes, where, most).run();
 }

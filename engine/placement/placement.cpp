@@ -66,7 +66,8 @@ Placement parse_placement(std::string_view source, std::string_view text,
 
 std::string to_string(const Placement& placement) {
   std::vector<std::string> rows;
-  for (const auto& row : placement.factors) rows.push_back(fmt::format("[{}]", fmt::join(row, " ")));
+  for (const auto& row : placement.factors)
+    rows.push_back(fmt::format("[{}]", fmt::join(row, " ")));
   return fmt::format("[{}]", fmt::join(rows, " "));
 }
 

@@ -17,11 +17,11 @@ namespace p2 {
 /// Why a program is not valid, with the devices, chunk and contributor that show it.
 struct Refutation {
   enum class Rule : std::uint8_t {
-    Premise,   ///< a premise of the collective fails: see `refusal`
-    Master,    ///< the dialect does not allow this collective with Master
-    Empty,     ///< an instruction forms a group in which every device holds nothing
-    Lacks,     ///< at the end `device` lacks `contributor` in `chunk`
-    Excess,    ///< at the end `device` has `contributor`, from outside its class, in `chunk`
+    Premise,  ///< a premise of the collective fails: see `refusal`
+    Master,   ///< the dialect does not allow this collective with Master
+    Empty,    ///< an instruction forms a group in which every device holds nothing
+    Lacks,    ///< at the end `device` lacks `contributor` in `chunk`
+    Excess,   ///< at the end `device` has `contributor`, from outside its class, in `chunk`
   };
 
   Rule rule = Rule::Premise;
@@ -63,8 +63,8 @@ struct Verdict {
 /// Judges a program by running it from the initial state. `observe` sees the state before the first
 /// step (0) and after every legal one: the Hoare derivation.
 using Observer = std::function<void(std::size_t step, const SystemState& state)>;
-Verdict check(const Program& program, Dialect dialect, StateTable& states, const Limits& limits = {},
-              const Observer& observe = {});
+Verdict check(const Program& program, Dialect dialect, StateTable& states,
+              const Limits& limits = {}, const Observer& observe = {});
 
 /// `valid`, `invalid`, `unknown`.
 std::string_view to_string(Verdict::Kind kind);

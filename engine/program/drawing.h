@@ -6,9 +6,10 @@
 
 namespace p2 {
 
-/// Draws the devices' states as figures 7 and 8 do: for systems of at most 8 devices one k × k matrix
-/// per device, rows chunks, columns contributors; for larger ones a line per device and content, for
-/// the devices of the first reduction class (every class of an instruction's step looks the same).
+/// Draws the devices' states as figures 7 and 8 do: for systems of at most 8 devices one k × k
+/// matrix per device, rows chunks, columns contributors; for larger ones a line per device and
+/// content, for the devices of the first reduction class (every class of an instruction's step
+/// looks the same).
 std::string draw_state(const SystemState& state, const StateTable& states,
                        const std::vector<Group>& classes);
 

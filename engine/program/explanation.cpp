@@ -16,34 +16,41 @@ std::string premise_story(const Refutation& refutation) {
   const std::uint32_t b = refutation.group[r.second];
   switch (r.premise) {
     case Premise::SameChunks:
-      return fmt::format("all devices of the group must hold the same chunks, but device {} holds "
-                         "chunk {} and device {} does not ({} and {} chunks held), so different "
-                         "chunks would be mixed",
-                         a, r.chunk, b, r.first_count, r.second_count);
+      return fmt::format(
+          "all devices of the group must hold the same chunks, but device {} holds "
+          "chunk {} and device {} does not ({} and {} chunks held), so different "
+          "chunks would be mixed",
+          a, r.chunk, b, r.first_count, r.second_count);
     case Premise::Disjoint:
-      return fmt::format("no contribution may be counted twice, but devices {} and {} both hold the "
-                         "contribution of device {} in chunk {}",
-                         a, b, r.contributor, r.chunk);
+      return fmt::format(
+          "no contribution may be counted twice, but devices {} and {} both hold the "
+          "contribution of device {} in chunk {}",
+          a, b, r.contributor, r.chunk);
     case Premise::Divisible:
-      return fmt::format("the number of chunks held must be divisible by the group size, but the "
-                         "sum has {} chunks for {} devices (device {} is the first)",
-                         r.first_count, refutation.group.size(), a);
+      return fmt::format(
+          "the number of chunks held must be divisible by the group size, but the "
+          "sum has {} chunks for {} devices (device {} is the first)",
+          r.first_count, refutation.group.size(), a);
     case Premise::DisjointChunks:
-      return fmt::format("no two devices may hold the same chunk, but devices {} and {} both hold "
-                         "chunk {}",
-                         a, b, r.chunk);
+      return fmt::format(
+          "no two devices may hold the same chunk, but devices {} and {} both hold "
+          "chunk {}",
+          a, b, r.chunk);
     case Premise::EqualCount:
-      return fmt::format("all devices must hold equally many chunks, but device {} holds {} and "
-                         "device {} holds {}",
-                         a, r.first_count, b, r.second_count);
+      return fmt::format(
+          "all devices must hold equally many chunks, but device {} holds {} and "
+          "device {} holds {}",
+          a, r.first_count, b, r.second_count);
     case Premise::Contained:
-      return fmt::format("the first device must hold whatever the others hold, but device {} lacks "
-                         "the contribution of device {} in chunk {}, which device {} would lose",
-                         a, r.contributor, r.chunk, b);
+      return fmt::format(
+          "the first device must hold whatever the others hold, but device {} lacks "
+          "the contribution of device {} in chunk {}, which device {} would lose",
+          a, r.contributor, r.chunk, b);
     case Premise::Informative:
-      return fmt::format("some device must learn something, but all devices already hold what "
-                         "device {} holds",
-                         a);
+      return fmt::format(
+          "some device must learn something, but all devices already hold what "
+          "device {} holds",
+          a);
   }
   return {};
 }
@@ -53,14 +60,16 @@ std::string end_story(const Refutation& refutation, const Program& program) {
   if (program.steps.size() == 1) steps = "The step is legal";
   if (program.steps.empty()) steps = "The program has no steps";
   const std::string what = refutation.rule == Refutation::Rule::Lacks
-                               ? fmt::format("lacks the contribution of device {}, which is in its "
-                                             "reduction class,",
-                                             refutation.contributor)
-                               : fmt::format("has the contribution of device {}, which is not in "
-                                             "its reduction class,",
-                                             refutation.contributor);
-  return fmt::format("{}, but the program does not end in the goal: device {} {} in chunk {}.", steps,
-                     refutation.device, what, refutation.chunk);
+                               ? fmt::format(
+                                     "lacks the contribution of device {}, which is in its "
+                                     "reduction class,",
+                                     refutation.contributor)
+                               : fmt::format(
+                                     "has the contribution of device {}, which is not in "
+                                     "its reduction class,",
+                                     refutation.contributor);
+  return fmt::format("{}, but the program does not end in the goal: device {} {} in chunk {}.",
+                     steps, refutation.device, what, refutation.chunk);
 }
 
 }  // namespace
@@ -92,16 +101,18 @@ std::string explain(const Refutation& refutation, const Program& program,
   const std::string written =
       step.shape && instance != nullptr ? " (" + to_string(step, instance) + ")" : "";
   if (refutation.rule == Rule::Master) {
-    return fmt::format("Step {}{} is refused: dialect published allows only AllReduce with Master, "
-                       "not {} (dialect printed allows all collectives).",
-                       refutation.step, written, name);
+    return fmt::format(
+        "Step {}{} is refused: dialect published allows only AllReduce with Master, "
+        "not {} (dialect printed allows all collectives).",
+        refutation.step, written, name);
   }
   const std::string where = fmt::format("Step {}{}, {} on group {}", refutation.step, written, name,
                                         to_string(refutation.group, kMostDevicesShown));
   if (refutation.rule == Rule::Empty) {
-    return fmt::format("{}, is refused: no device of the group holds anything, and an instruction "
-                       "may not form such a group.",
-                       where);
+    return fmt::format(
+        "{}, is refused: no device of the group holds anything, and an instruction "
+        "may not form such a group.",
+        where);
   }
   return fmt::format("{}, is refused by premise {}: {}.", where, rule_name(refutation),
                      premise_story(refutation));

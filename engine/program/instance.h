@@ -7,17 +7,15 @@
 
 namespace p2 {
 
-/// One placed reduction: who stands where, which axes are reduced over, and the hierarchy over which
-/// instructions are formed.
+/// One placed reduction: who stands where, which axes are reduced over, and the hierarchy over
+/// which instructions are formed.
 struct Instance {
   DeviceGrid grid;
   ReductionAxes reduction;
   SynthesisHierarchy hierarchy;
 
   Instance(DeviceGrid placed, ReductionAxes axes, HierarchyKind kind)
-      : grid(std::move(placed)),
-        reduction(std::move(axes)),
-        hierarchy(kind, grid, reduction) {}
+      : grid(std::move(placed)), reduction(std::move(axes)), hierarchy(kind, grid, reduction) {}
 
   /// The reduction classes: devices that agree on every factor outside the reduction axes.
   std::vector<Group> classes() const { return grid.groups(grid.factors_of(reduction), 0); }

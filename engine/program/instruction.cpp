@@ -19,7 +19,8 @@ FactorSet factors_between(const SynthesisHierarchy& hierarchy, std::uint32_t abo
   return factors;
 }
 
-FactorSet factors_of(const SynthesisHierarchy& hierarchy, const std::vector<std::uint32_t>& levels) {
+FactorSet factors_of(const SynthesisHierarchy& hierarchy,
+                     const std::vector<std::uint32_t>& levels) {
   FactorSet factors = 0;
   for (const std::uint32_t level : levels) factors |= hierarchy.levels()[level].factors;
   return factors;
@@ -62,9 +63,10 @@ std::vector<GroupShape> lattice_shapes(const SynthesisHierarchy& hierarchy) {
     if (hierarchy.levels()[i].factors != 0) levels.push_back(i);
   }
   if (levels.size() > kMostLatticeFactors) {
-    throw std::length_error(fmt::format("the lattice of {} factors has too many groups, expected "
-                                        "at most {} factors greater than 1",
-                                        levels.size(), kMostLatticeFactors));
+    throw std::length_error(
+        fmt::format("the lattice of {} factors has too many groups, expected "
+                    "at most {} factors greater than 1",
+                    levels.size(), kMostLatticeFactors));
   }
   const std::uint32_t subsets = 1U << levels.size();
   std::vector<GroupShape> shapes;

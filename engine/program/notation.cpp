@@ -19,7 +19,8 @@ std::uint32_t parse_level(TextCursor& cursor, const SynthesisHierarchy& hierarch
   return *level;
 }
 
-std::vector<std::uint32_t> parse_level_set(TextCursor& cursor, const SynthesisHierarchy& hierarchy) {
+std::vector<std::uint32_t> parse_level_set(TextCursor& cursor,
+                                           const SynthesisHierarchy& hierarchy) {
   cursor.expect("{", "before a set of factors");
   std::vector<std::uint32_t> levels;
   do {
@@ -76,9 +77,9 @@ GroupShape parse_linear_form(TextCursor& cursor, std::uint32_t slice,
   const SourcePosition where = cursor.position();
   const std::uint32_t ancestor = parse_level(cursor, hierarchy);
   if (ancestor >= slice) {
-    throw InputError(where, fmt::format("level {} is no ancestor of {}, expected a level above it",
-                                        hierarchy.levels()[ancestor].name,
-                                        hierarchy.levels()[slice].name));
+    throw InputError(
+        where, fmt::format("level {} is no ancestor of {}, expected a level above it",
+                           hierarchy.levels()[ancestor].name, hierarchy.levels()[slice].name));
   }
   cursor.expect(")", "after the level of the form");
   return linear_shape(hierarchy, slice, form, ancestor);
@@ -88,8 +89,9 @@ Step parse_instruction(TextCursor& cursor, Collective collective, const Instance
   const SourcePosition where = cursor.position();
   cursor.expect("(", "or '{' after a collective");
   if (instance == nullptr) {
-    throw InputError(where, "an instruction without an instance, expected hierarchy, axes and "
-                            "reduce to be given, or bare groups like {0,1},{2,3}");
+    throw InputError(where,
+                     "an instruction without an instance, expected hierarchy, axes and "
+                     "reduce to be given, or bare groups like {0,1},{2,3}");
   }
   GroupShape shape;
   const SynthesisHierarchy& hierarchy = instance->hierarchy;
@@ -104,9 +106,10 @@ Step parse_instruction(TextCursor& cursor, Collective collective, const Instance
   }
   cursor.expect(")", "after the form");
   if (shape.pattern.reduced == 0) {
-    throw InputError(where, fmt::format("({}) forms only groups of one device, expected groups of at "
-                                        "least two",
-                                        to_string(shape, hierarchy)));
+    throw InputError(where,
+                     fmt::format("({}) forms only groups of one device, expected groups of at "
+                                 "least two",
+                                 to_string(shape, hierarchy)));
   }
   return lower(instance->grid, shape, collective);
 }

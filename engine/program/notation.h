@@ -12,9 +12,9 @@ namespace p2 {
 /// The one-line notation of programs. Steps are separated by `;`; a step is an instruction or bare
 /// groups; a program without steps is `skip`:
 ///
-///   ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); AllGather(node, InsideGroup)
-///   AllReduce({node.data}, Parallel); AllReduce({gpu.data}, Master({node.data}))     (lattice)
-///   Reduce{0,2,4,6},{1,3,5,7}; Broadcast{0,4}
+///   ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); AllGather(node,
+///   InsideGroup) AllReduce({node.data}, Parallel); AllReduce({gpu.data}, Master({node.data}))
+///   (lattice) Reduce{0,2,4,6},{1,3,5,7}; Broadcast{0,4}
 ///
 /// parse_steps reads back what to_string printed.
 std::string to_string(const Step& step, const Instance* instance);
@@ -25,8 +25,8 @@ std::string to_string(const std::vector<Group>& groups);
 /// `{0,2}`; after `most` devices (0 = all) the rest is cut short with `…`.
 std::string to_string(const Group& group, std::size_t most = 0);
 
-/// Reads steps up to the end of the text. Instructions need an instance; without one they are errors.
-/// Throws InputError at the first mistake.
+/// Reads steps up to the end of the text. Instructions need an instance; without one they are
+/// errors. Throws InputError at the first mistake.
 std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const Instance* instance);
 
 /// Reads `{0,2},{1,3}`.

@@ -17,8 +17,9 @@ std::vector<std::uint32_t> class_of_devices(const std::vector<Group>& classes,
   for (std::uint32_t index = 0; index < classes.size(); ++index) {
     for (const std::uint32_t device : classes[index]) {
       if (device >= devices) {
-        throw InputError(where, fmt::format("class {} holds device {}, expected devices from 0 to {}",
-                                            index, device, devices - 1));
+        throw InputError(
+            where, fmt::format("class {} holds device {}, expected devices from 0 to {}", index,
+                               device, devices - 1));
       }
       if (class_of[device] != kNone) {
         throw InputError(where, fmt::format("device {} is in classes {} and {}, expected every "
@@ -30,9 +31,10 @@ std::vector<std::uint32_t> class_of_devices(const std::vector<Group>& classes,
   }
   const auto homeless = std::find(class_of.begin(), class_of.end(), kNone);
   if (homeless != class_of.end()) {
-    throw InputError(where, fmt::format("device {} is in no class, expected every device in exactly "
-                                        "one class",
-                                        homeless - class_of.begin()));
+    throw InputError(where,
+                     fmt::format("device {} is in no class, expected every device in exactly "
+                                 "one class",
+                                 homeless - class_of.begin()));
   }
   return class_of;
 }

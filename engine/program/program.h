@@ -37,8 +37,8 @@ Step lower(const DeviceGrid& grid, const GroupShape& shape, Collective collectiv
 std::vector<std::uint32_t> class_of_devices(const std::vector<Group>& classes,
                                             std::uint32_t devices, const SourcePosition& where);
 
-/// Sorts every group and checks one step given by a user: at least one group, none empty, devices in
-/// range, no device twice. Throws InputError at `where`.
+/// Sorts every group and checks one step given by a user: at least one group, none empty, devices
+/// in range, no device twice. Throws InputError at `where`.
 void normalise_groups(std::vector<Group>& groups, std::uint32_t devices,
                       const SourcePosition& where);
 

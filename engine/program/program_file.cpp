@@ -1,5 +1,6 @@
 #include "engine/program/program_file.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <string_view>
@@ -12,8 +13,8 @@ namespace p2 {
 namespace {
 
 constexpr std::array<std::string_view, 8> kHeaderKeys = {
-    "hierarchy", "axes", "reduce", "placement", "synthesis-hierarchy", "dialect", "devices",
-    "classes"};
+    "hierarchy",           "axes",    "reduce",  "placement",
+    "synthesis-hierarchy", "dialect", "devices", "classes"};
 
 /// Cuts a file into header values and the program. Every part keeps its place: it is a copy of the
 /// file up to its end in which everything before it is blank, so that positions stay right.
@@ -82,11 +83,13 @@ Value word_value(const std::string& source, const std::string& text, std::string
 
 GivenInstance read_instance(const std::string& source, const Headers& headers,
                             GivenInstance given) {
-  if (const auto* text = headers.find("hierarchy")) given.hierarchy = parse_hierarchy(source, *text);
+  if (const auto* text = headers.find("hierarchy"))
+    given.hierarchy = parse_hierarchy(source, *text);
   if (const auto* text = headers.find("axes")) given.axes = parse_axes(source, *text);
   const auto need = [&](bool known, const std::string& text, std::string_view what) {
-    if (!known) throw InputError(TextCursor(source, text).position(),
-                                 fmt::format("nothing says the {}, expected it to be given", what));
+    if (!known)
+      throw InputError(TextCursor(source, text).position(),
+                       fmt::format("nothing says the {}, expected it to be given", what));
   };
   if (const auto* text = headers.find("reduce")) {
     need(given.axes.has_value(), *text, "axes");
@@ -101,35 +104,56 @@ GivenInstance read_instance(const std::string& source, const Headers& headers,
                                            hierarchy_kind_called);
   }
   if (const auto* text = headers.find("dialect")) {
-    given.dialect =
-        word_value<Dialect>(source, *text, "printed or published", dialect_called);
+    given.dialect = word_value<Dialect>(source, *text, "printed or published", dialect_called);
   }
   return given;
+}
+
+/// The classes that a file lists, in the order of their first devices.
+std::vector<Group> read_classes(const std::string& source, const std::string& text,
+                                std::uint32_t devices) {
+  TextCursor cursor(source, text);
+  const SourcePosition where = cursor.position();
+  std::vector<Group> classes = parse_groups(cursor);
+  expect_end(cursor, "the classes");
+  normalise_groups(classes, devices, where);
+  class_of_devices(classes, devices, where);
+  std::sort(classes.begin(), classes.end());
+  return classes;
 }
 
 /// Devices and classes of a file of bare groups.
 void read_devices(const std::string& source, const Headers& headers, Program& program) {
   const std::string* devices = headers.find("devices");
   if (devices == nullptr) {
-    throw InputError({source, 1, 1}, "no instance and no devices, expected hierarchy, axes and "
-                                     "reduce, or devices and classes");
+    throw InputError({source, 1, 1},
+                     "no instance and no devices, expected hierarchy, axes and "
+                     "reduce, or devices and classes");
   }
   TextCursor count(source, *devices);
   program.devices = static_cast<std::uint32_t>(
       count.integer("the number of devices", 1, Hierarchy::kMostDevices));
   expect_end(count, "the number of devices");
   if (const std::string* classes = headers.find("classes")) {
-    TextCursor cursor(source, *classes);
-    const SourcePosition where = cursor.position();
-    program.classes = parse_groups(cursor);
-    expect_end(cursor, "the classes");
-    normalise_groups(program.classes, program.devices, where);
-    class_of_devices(program.classes, program.devices, where);
+    program.classes = read_classes(source, *classes, program.devices);
   } else {
     Group everyone(program.devices);
     for (std::uint32_t d = 0; d < program.devices; ++d) everyone[d] = d;
     program.classes = {std::move(everyone)};
   }
+}
+
+/// Devices and classes of an instance; classes that the file lists as well must be the same.
+void take_devices(const std::string& source, const Headers& headers, const Instance& instance,
+                  Program& program) {
+  program.devices = instance.grid.devices();
+  program.classes = instance.classes();
+  const std::string* classes = headers.find("classes");
+  if (classes == nullptr || read_classes(source, *classes, program.devices) == program.classes) {
+    return;
+  }
+  throw InputError(TextCursor(source, *classes).position(),
+                   "the classes are not those of the placement, expected none or the same ones");
 }
 
 }  // namespace
@@ -146,8 +170,7 @@ ProgramFile read_program_notation(const std::string& source, const std::string& 
     throw InputError({source, 1, 1}, "both an instance and devices, expected one of the two");
   }
   if (file.instance) {
-    file.program.devices = file.instance->grid.devices();
-    file.program.classes = file.instance->classes();
+    take_devices(source, headers, *file.instance, file.program);
   } else {
     read_devices(source, headers, file.program);
   }

@@ -14,8 +14,9 @@ struct ProgramFile {
   Dialect dialect = Dialect::Published;
 };
 
-/// Reads program JSON (the text starts with `{`) or `.p2` notation; what the file does not say of its
-/// instance is taken from `given`, what it says goes first. Throws InputError with line and column.
+/// Reads program JSON (the text starts with `{`) or `.p2` notation; what the file does not say of
+/// its instance is taken from `given`, what it says goes first. Throws InputError with line and
+/// column.
 ///
 /// A `.p2` file is header lines and then the program (see notation.h), `#` comments anywhere:
 ///
@@ -38,8 +39,8 @@ ProgramFile read_program_notation(const std::string& source, const std::string& 
 ProgramFile read_program_json(const std::string& source, const std::string& text,
                               const GivenInstance& given);
 
-/// One program as JSON on one line (cli contract: program), complete with the instance when there is
-/// one; read_program reads it back.
+/// One program as JSON on one line (cli contract: program), complete with the instance when there
+/// is one; read_program reads it back.
 std::string to_json(const Program& program, const Instance* instance);
 
 }  // namespace p2

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-
 #include "engine/input/json_document.h"
 #include "engine/program/notation.h"
 #include "engine/program/program_file.h"
@@ -18,7 +17,8 @@ std::uint32_t read_size(const JsonValue& value, std::string_view what) {
 
 /// `[4, 16]` or `[{"name": "node", "size": 4}, …]`; `prefix` names the nameless.
 template <typename Part>
-std::vector<Part> read_parts(const JsonValue& list, std::string_view what, std::string_view prefix) {
+std::vector<Part> read_parts(const JsonValue& list, std::string_view what,
+                             std::string_view prefix) {
   std::vector<Part> parts;
   for (const JsonValue& item : list.array(what)) {
     if (item.is_object()) {
@@ -133,8 +133,9 @@ Step read_step(const JsonValue& value, const Program& program, const Instance* i
   const JsonValue name = value.member("collective", "a step");
   const auto collective = collective_called(name.string("a collective"));
   if (!collective) {
-    name.fail("unknown collective, expected AllReduce, ReduceScatter, AllGather, Reduce or "
-              "Broadcast");
+    name.fail(
+        "unknown collective, expected AllReduce, ReduceScatter, AllGather, Reduce or "
+        "Broadcast");
   }
   std::optional<Step> instruction;
   if (value.find("slice") || value.find("form")) {
@@ -149,9 +150,9 @@ Step read_step(const JsonValue& value, const Program& program, const Instance* i
   std::vector<Group> sorted = step.groups;
   std::sort(sorted.begin(), sorted.end());
   if (sorted != instruction->groups) {
-    throw InputError(where, fmt::format("the groups are not those of {}, expected {}",
-                                        to_string(*instruction, instance),
-                                        to_string(instruction->groups)));
+    throw InputError(
+        where, fmt::format("the groups are not those of {}, expected {}",
+                           to_string(*instruction, instance), to_string(instruction->groups)));
   }
   return *instruction;
 }
@@ -166,8 +167,8 @@ void read_devices(const JsonValue& root, ProgramFile& file) {
     const JsonValue count = root.member("devices", "a program");
     const std::uint32_t said = read_size(count, "the number of devices");
     if (file.instance && said != program.devices) {
-      count.fail(fmt::format("{} devices, expected {}: those of the hierarchy", said,
-                             program.devices));
+      count.fail(
+          fmt::format("{} devices, expected {}: those of the hierarchy", said, program.devices));
     }
     program.devices = said;
   }
@@ -193,7 +194,8 @@ ProgramFile read_program_json(const std::string& source, const std::string& text
   root.only_keys({"devices", "classes", "steps", "hierarchy", "axes", "reduce", "placement",
                   "synthesis_hierarchy", "dialect", "text"},
                  "a program");
-  // A file with devices of its own stands for itself; the command line's instance is for the others.
+  // A file with devices of its own stands for itself; the command line's instance is for the
+  // others.
   const bool bare = root.find("devices") && !root.find("hierarchy");
   const GivenInstance said = read_instance(root, bare ? GivenInstance{} : given);
   ProgramFile file;

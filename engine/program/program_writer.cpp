@@ -28,15 +28,15 @@ std::string lists(const std::vector<std::vector<std::uint32_t>>& rows) {
 }  // namespace
 
 std::string to_json(const Program& program, const Instance* instance) {
-  std::string json = fmt::format("{{\"devices\":{},\"classes\":{}", program.devices,
-                                 lists(program.classes));
+  std::string json =
+      fmt::format("{{\"devices\":{},\"classes\":{}", program.devices, lists(program.classes));
   if (instance != nullptr) {
-    json += fmt::format(",\"hierarchy\":{},\"axes\":{},\"reduce\":[{}],\"placement\":{},"
-                        "\"synthesis_hierarchy\":\"{}\"",
-                        named_sizes(instance->grid.hierarchy().levels()),
-                        named_sizes(instance->grid.axes()), fmt::join(instance->reduction, ","),
-                        lists(instance->grid.placement().factors),
-                        to_string(instance->hierarchy.kind()));
+    json += fmt::format(
+        ",\"hierarchy\":{},\"axes\":{},\"reduce\":[{}],\"placement\":{},"
+        "\"synthesis_hierarchy\":\"{}\"",
+        named_sizes(instance->grid.hierarchy().levels()), named_sizes(instance->grid.axes()),
+        fmt::join(instance->reduction, ","), lists(instance->grid.placement().factors),
+        to_string(instance->hierarchy.kind()));
   }
   json += ",\"steps\":[";
   for (const Step& step : program.steps) {

@@ -52,9 +52,9 @@ class Levels {
   }
 
   void single(std::uint32_t axis, std::uint32_t j) {
-    levels_.push_back({fmt::format("{}.{}", grid_.hierarchy().levels()[j].name,
-                                   grid_.axes()[axis].name),
-                       grid_.placement().factors[axis][j], grid_.factor_at(axis, j)});
+    levels_.push_back(
+        {fmt::format("{}.{}", grid_.hierarchy().levels()[j].name, grid_.axes()[axis].name),
+         grid_.placement().factors[axis][j], grid_.factor_at(axis, j)});
   }
 
   const DeviceGrid& grid_;
@@ -109,8 +109,11 @@ std::string to_string(const SynthesisHierarchy& hierarchy) {
   std::string text;
   for (const SynthesisLevel& level : hierarchy.levels()) {
     if (lattice && level.name == "root") continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : lattice ? ", " : " > ", level.name,
-                        level.size);
+    text += fmt::format("{}{} {}",
+                        text.empty() ? ""
+                        : lattice    ? ", "
+                                     : " > ",
+                        level.name, level.size);
   }
   return lattice ? "{" + text + "}" : text;
 }

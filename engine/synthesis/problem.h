@@ -16,14 +16,15 @@ struct Move {
 };
 
 /// A synthesis problem with everything stripped off that cannot change its answer: the grid of
-/// devices that has to be simulated, the number of chunks, the factors reduced over and the moves in
-/// the order in which they are tried. Problems that are equal have the same programs, move by move.
+/// devices that has to be simulated, the number of chunks, the factors reduced over and the moves
+/// in the order in which they are tried. Problems that are equal have the same programs, move by
+/// move.
 ///
-/// Where no move touches a factor outside the reduction axes ((d), collapsed, lattice), one reduction
-/// class is simulated with the chunks of the whole system. This loses nothing: device ids are mixed
-/// radix, so that fixing the other digits keeps the order inside a class; all classes start with the
-/// same chunks; every group lies inside one class. Hence the classes' states stay equal up to the
-/// renaming of contributors.
+/// Where no move touches a factor outside the reduction axes ((d), collapsed, lattice), one
+/// reduction class is simulated with the chunks of the whole system. This loses nothing: device ids
+/// are mixed radix, so that fixing the other digits keeps the order inside a class; all classes
+/// start with the same chunks; every group lies inside one class. Hence the classes' states stay
+/// equal up to the renaming of contributors.
 struct Problem {
   std::vector<Factor> factors;  ///< simulated digits, outermost first; axis and level are 0
   std::uint32_t devices = 1;    ///< simulated
@@ -37,8 +38,8 @@ struct Problem {
 /// The problem of an instance, and which of the hierarchy's shapes each move stands for.
 struct NamedProblem {
   Problem problem;
-  std::vector<GroupShape> shapes;         ///< of the instance's hierarchy
-  std::vector<std::uint32_t> shape_of;    ///< move → index into `shapes`
+  std::vector<GroupShape> shapes;       ///< of the instance's hierarchy
+  std::vector<std::uint32_t> shape_of;  ///< move → index into `shapes`
 };
 
 /// Moves are ordered by shape (see all_shapes), then by collective.

@@ -77,11 +77,13 @@ void ProgramList::count_paths() {
   for (std::uint32_t left = 1; left <= settled_; ++left) {
     for (NodeId node = 0; node < nodes_.size(); ++node) {
       std::uint64_t total = 0;
-      for (const Transition& t : nodes_[node]) total = checked_add(total, paths(t.target, left - 1));
+      for (const Transition& t : nodes_[node])
+        total = checked_add(total, paths(t.target, left - 1));
       paths_[std::size_t{left} * nodes_.size() + node] = total;
     }
   }
-  for (std::uint32_t size = 0; size <= settled_; ++size) count_ = checked_add(count_, paths(0, size));
+  for (std::uint32_t size = 0; size <= settled_; ++size)
+    count_ = checked_add(count_, paths(0, size));
 }
 
 void ProgramList::for_each(const Visit& visit) const {

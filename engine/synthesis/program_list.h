@@ -9,9 +9,9 @@
 
 namespace p2 {
 
-/// The valid programs of a problem up to a size, as paths of its StateGraph from the initial state to
-/// the goal. Kept as the graph cut down to what lies on such paths, so that counting them does not
-/// list them. Where a limit was met, only programs up to `settled` are counted and listed.
+/// The valid programs of a problem up to a size, as paths of its StateGraph from the initial state
+/// to the goal. Kept as the graph cut down to what lies on such paths, so that counting them does
+/// not list them. Where a limit was met, only programs up to `settled` are counted and listed.
 class ProgramList {
  public:
   ProgramList(const Problem& problem, std::uint32_t size, const Limits& limits,

@@ -145,8 +145,7 @@ void StateGraph::grow() {
 std::size_t StateGraph::bytes() const {
   return states_.bytes() + kernels_.bytes() + states_of_nodes_.capacity() * sizeof(StateId) +
          hashes_.capacity() * sizeof(std::uint64_t) + slots_.capacity() * sizeof(std::uint32_t) +
-         transitions_.capacity() * sizeof(Transition) +
-         offsets_.capacity() * sizeof(offsets_[0]);
+         transitions_.capacity() * sizeof(Transition) + offsets_.capacity() * sizeof(offsets_[0]);
 }
 
 }  // namespace p2

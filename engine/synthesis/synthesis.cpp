@@ -43,7 +43,7 @@ std::vector<PlacementPrograms> synthesise(std::vector<Instance> instances,
                                           const SynthesisOptions& options) {
   std::vector<PlacementPrograms> results;
   results.reserve(instances.size());
-  std::vector<std::size_t> distinct;    // results whose problem is searched
+  std::vector<std::size_t> distinct;     // results whose problem is searched
   std::vector<std::size_t> searched_by;  // result → index into `distinct`
   for (Instance& instance : instances) {
     NamedProblem named = state_problem(instance, options.dialect);

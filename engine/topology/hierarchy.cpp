@@ -1,7 +1,7 @@
 #include "engine/topology/hierarchy.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <set>
 #include <utility>
 

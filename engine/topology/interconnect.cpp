@@ -1,8 +1,8 @@
 #include "engine/topology/interconnect.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
 #include <limits>
 #include <optional>
 #include <span>
@@ -148,9 +148,7 @@ std::string bandwidth_to_string(std::int64_t bytes_per_second) {
   return shortest(kBandwidth, bytes_per_second);
 }
 
-std::string latency_to_string(std::int64_t picoseconds) {
-  return shortest(kLatency, picoseconds);
-}
+std::string latency_to_string(std::int64_t picoseconds) { return shortest(kLatency, picoseconds); }
 
 std::string_view to_string(InterconnectKind kind) {
   switch (kind) {
@@ -164,8 +162,6 @@ std::string_view to_string(InterconnectKind kind) {
   return {};
 }
 
-std::string_view to_string(Duplex duplex) {
-  return duplex == Duplex::Full ? "full" : "half";
-}
+std::string_view to_string(Duplex duplex) { return duplex == Duplex::Full ? "full" : "half"; }
 
 }  // namespace p2

@@ -1,8 +1,8 @@
 #include "engine/topology/system.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>

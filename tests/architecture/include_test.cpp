@@ -41,7 +41,9 @@ std::set<std::string> includes_of(const fs::path& path, char opening) {
   return found;
 }
 
-bool is_source(const fs::path& path) { return path.extension() == ".h" || path.extension() == ".cpp"; }
+bool is_source(const fs::path& path) {
+  return path.extension() == ".h" || path.extension() == ".cpp";
+}
 
 template <typename Visit>
 void for_each_source(Visit visit) {
@@ -75,8 +77,8 @@ TEST_CASE("the engine includes no solver header") {
   for_each_source([&](const fs::path& path, const std::string& room) {
     if (room.rfind("engine", 0) != 0) return;
     for (const std::string& include : includes_of(path, '<')) {
-      const bool solver = include.find("z3") != std::string::npos ||
-                          include.find("cadical") != std::string::npos;
+      const bool solver =
+          include.find("z3") != std::string::npos || include.find("cadical") != std::string::npos;
       CHECK_MESSAGE(!solver, path.string(), " includes ", include);
     }
   });
@@ -88,8 +90,9 @@ TEST_CASE("the arrows between rooms form no cycle") {
   while (!rooms.empty() && rooms.size() < left) {
     left = rooms.size();
     for (auto room = rooms.begin(); room != rooms.end();) {
-      const bool bottom = std::none_of(room->second.begin(), room->second.end(),
-                                       [&](const std::string& below) { return rooms.contains(below); });
+      const bool bottom =
+          std::none_of(room->second.begin(), room->second.end(),
+                       [&](const std::string& below) { return rooms.contains(below); });
       room = bottom ? rooms.erase(room) : std::next(room);
     }
   }

@@ -32,12 +32,14 @@ TEST_CASE("wrong instances end in exit 2 and one line") {
                 "l0=4,l1=16");
   synth_refuses("1000000,1000000", "2", "0",
                 "--hierarchy:1:1: too many devices, expected at most 1048576");
-  synth_refuses("1000000000000", "2", "0",
-                "--hierarchy:1:1: found 1000000000000, expected the size of a level from 1 to 1048576");
+  synth_refuses(
+      "1000000000000", "2", "0",
+      "--hierarchy:1:1: found 1000000000000, expected the size of a level from 1 to 1048576");
   synth_refuses("4", "4", "1",
                 "--reduce:1:1: found 1, expected the index of a reduction axis from 0 to 0");
-  synth_refuses("4", "4", "", "--reduce:1:1: found the end, expected the index of a reduction axis "
-                              "from 0 to 0");
+  synth_refuses("4", "4", "",
+                "--reduce:1:1: found the end, expected the index of a reduction axis "
+                "from 0 to 0");
   synth_refuses("4;4", "16", "0", "--hierarchy:1:2: unexpected ';' after the hierarchy");
 }
 
@@ -56,8 +58,9 @@ TEST_CASE("wrong flags end in exit 2 and one line") {
           "--format: unknown 'yaml', expected one of text, json");
   refuses({"check"}, "command line: no file, expected at least one");
   refuses({"check", "x", "--engine", "oracle"}, "--engine: unknown 'oracle', expected explicit");
-  refuses({"conquer"}, "command line: unknown command 'conquer', expected place, synth or check (see "
-                       "--help)");
+  refuses({"conquer"},
+          "command line: unknown command 'conquer', expected place, synth or check (see "
+          "--help)");
   const Ran unknown = run({"place", "--colour", "red"});
   CHECK(unknown.exit == 2);
   CHECK(std::count(unknown.err.begin(), unknown.err.end(), '\n') == 1);

@@ -45,7 +45,8 @@ TEST_CASE("place lists the matrices as JSON and draws them as text") {
 
 TEST_CASE("synth counts, lists and names its dialect; --count leaves the lists out") {
   const std::vector<std::string> question = {"synth",  "--system", kSystems + "a100-4nodes.json",
-                                             "--axes", "8,8",      "--reduce", "1", "--format", "json"};
+                                             "--axes", "8,8",      "--reduce",
+                                             "1",      "--format", "json"};
   const json all = json::parse(run(question).out);
   CHECK(all["dialect"] == "published");
   CHECK(all["total_programs"] == 97);
@@ -71,7 +72,8 @@ TEST_CASE("synth counts, lists and names its dialect; --count leaves the lists o
 
 TEST_CASE("every program that synth lists is valid for check, as it stands in the JSON") {
   const json all = json::parse(
-      run({"synth", "--hierarchy", "2,4", "--axes", "4,2", "--reduce", "0", "--format", "json"}).out);
+      run({"synth", "--hierarchy", "2,4", "--axes", "4,2", "--reduce", "0", "--format", "json"})
+          .out);
   for (const json& placement : all["placements"]) {
     for (const json& program : placement["list"]) {
       const TemporaryFile file(program.dump());
@@ -81,8 +83,8 @@ TEST_CASE("every program that synth lists is valid for check, as it stands in th
 }
 
 TEST_CASE("synth in text shows matrix, count and readable programs") {
-  const Ran ran = run({"synth", "--hierarchy", "node=2,gpu=2", "--axes", "data=4", "--reduce", "data",
-                       "--size", "2"});
+  const Ran ran = run({"synth", "--hierarchy", "node=2,gpu=2", "--axes", "data=4", "--reduce",
+                       "data", "--size", "2"});
   CHECK(ran.exit == 0);
   CHECK(ran.out ==
         "4 devices: node=2,gpu=2   axes data=4   reduce data\n"
@@ -97,7 +99,8 @@ TEST_CASE("synth in text shows matrix, count and readable programs") {
         "    4  AllReduce(node, InsideGroup); AllReduce(node, Parallel(root))\n"
         "    5  AllReduce(node, Parallel(root)); AllReduce(node, InsideGroup)\n\n"
         "total: 5 programs over 1 placement\n");
-  const Ran explained = run({"synth", "--hierarchy", "2", "--axes", "2", "--reduce", "0", "--explain"});
+  const Ran explained =
+      run({"synth", "--hierarchy", "2", "--axes", "2", "--reduce", "0", "--explain"});
   CHECK(explained.out.find("after step 1: ReduceScatter(root, InsideGroup)\n"
                            "   d0  d1\n"
                            "   ██  ··\n"
@@ -133,14 +136,17 @@ TEST_CASE("check exits 0 for valid, 1 for refuted, and says why in text and in J
   CHECK(run({"check", invalid.path()}).out ==
         invalid.path() +
             ": invalid (4 devices, 2 steps, dialect published)\n"
-            "Step 2, AllReduce on group {0,1}, is refused by premise disjoint: no contribution may be "
-            "counted twice, but devices 0 and 1 both hold the contribution of device 0 in chunk 0.\n");
+            "Step 2, AllReduce on group {0,1}, is refused by premise disjoint: no contribution may "
+            "be "
+            "counted twice, but devices 0 and 1 both hold the contribution of device 0 in chunk "
+            "0.\n");
 }
 
 TEST_CASE("check takes .p2 programs and an instance from the command line") {
-  const TemporaryFile file("ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); "
-                           "AllGather(node, InsideGroup)\n",
-                           ".p2");
+  const TemporaryFile file(
+      "ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); "
+      "AllGather(node, InsideGroup)\n",
+      ".p2");
   CHECK(run({"check", file.path(), "--hierarchy", "node=4,gpu=16", "--axes", "64", "--reduce", "0"})
             .exit == 0);
   CHECK(run({"check", file.path()}).exit == 2);
@@ -149,8 +155,8 @@ TEST_CASE("check takes .p2 programs and an instance from the command line") {
 TEST_CASE("the shipped example programs are valid or refused as their folder says") {
   for (const auto& [folder, exit] : {std::pair("valid", 0), std::pair("refused", 1)}) {
     std::size_t files = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(
-             std::string(P2_SOURCE_DIR) + "/examples/programs/" + folder)) {
+    for (const auto& entry : std::filesystem::directory_iterator(std::string(P2_SOURCE_DIR) +
+                                                                 "/examples/programs/" + folder)) {
       CHECK_MESSAGE(run({"check", entry.path().string()}).exit == exit, entry.path().string());
       ++files;
     }
@@ -163,7 +169,8 @@ TEST_CASE("one unreadable file does not swallow the verdicts on the others") {
   const Ran ran = run({"check", "/nonexistent/program.json", valid.path(), "--format", "json"});
   CHECK(ran.exit == 2);
   CHECK(json::parse(ran.out)["results"].size() == 1);
-  CHECK(ran.err == "p2-verify: /nonexistent/program.json: cannot be read, expected a readable file\n");
+  CHECK(ran.err ==
+        "p2-verify: /nonexistent/program.json: cannot be read, expected a readable file\n");
 }
 
 TEST_CASE("limits end in exit 3 with what was settled so far") {

@@ -1,6 +1,5 @@
 #include "engine/collective/kernels.h"
 
-
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
@@ -98,13 +97,14 @@ void compare_all(std::uint32_t devices, std::uint32_t chunks, std::uint32_t cont
       }
       legal += compare(collective, group, states, kernels) ? 1 : 0;
     }
+    if (devices == 1) continue;  // alone, Broadcast never and the others always run
     CHECK_MESSAGE(legal > 0, "no legal state for ", to_string(collective));
     CHECK(legal < 1U << bits);
   }
 }
 
-/// A state that is often legal: rows with a common content, dealt out disjointly, and then, in half of
-/// the cases, one bit flipped.
+/// A state that is often legal: rows with a common content, dealt out disjointly, and then, in half
+/// of the cases, one bit flipped.
 GroupState random_group() {
   const auto devices = *rc::gen::inRange<std::uint32_t>(2, 7);
   const auto chunks = *rc::gen::inRange<std::uint32_t>(1, 13);
@@ -115,8 +115,9 @@ GroupState random_group() {
   for (std::uint32_t r = 0; r < chunks; ++r) {
     const bool empty = *rc::gen::inRange(0, 4) == 0;
     for (std::uint32_t c = 0; c < contributors && !empty; ++c) {
-      const std::uint32_t owner =
-          dealt_by_chunk ? r % devices : c < devices ? c : *rc::gen::inRange<std::uint32_t>(0, devices);
+      const std::uint32_t owner = dealt_by_chunk ? r % devices
+                                  : c < devices  ? c
+                                                 : *rc::gen::inRange<std::uint32_t>(0, devices);
       group.set(owner, r, c, true);
       if (root_also == 0) group.set(0, r, c, true);
     }
@@ -143,7 +144,9 @@ TEST_CASE("the kernels agree with the definitions on every state of small groups
   compare_all(4, 1, 3);
 }
 
-TEST_CASE("the kernels agree with the definitions on every state of 2 devices, 2 chunks, 4 contributors") {
+TEST_CASE(
+    "the kernels agree with the definitions on every state of 2 devices, 2 chunks, 4 "
+    "contributors") {
   compare_all(2, 2, 4);
 }
 
@@ -164,7 +167,8 @@ TEST_CASE("asking a kernel again gives the same answer") {
   StateTable states(6);
   Kernels kernels(states);
   std::vector<StateId> group;
-  for (std::uint32_t d = 0; d < 3; ++d) group.push_back(states.whole(states.sets().range(d, d + 1)));
+  for (std::uint32_t d = 0; d < 3; ++d)
+    group.push_back(states.whole(states.sets().range(d, d + 1)));
   for (const Collective collective : kCollectives) {
     std::vector<StateId> once(3);
     std::vector<StateId> twice(3);

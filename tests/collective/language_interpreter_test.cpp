@@ -1,9 +1,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <rapidcheck.h>
 
 #include "engine/collective/language/interpreter.h"
@@ -118,24 +120,30 @@ TEST_CASE("a let of many arguments is computed rather than remembered, with the 
 }
 
 TEST_CASE("the first premise that fails is reported with its first witness") {
-  const auto witness = [](std::string_view drawing) {
+  // The device at position i has to hold the contribution of device i, chunk after chunk.
+  const auto failed = [](std::string_view drawing) {
     return first_failed_premise(
-        with_clauses("require fine \"\": true "
+        with_clauses("require fine \"\": true\n"
                      "require own \"\": forall r in chunks, i in group, c in contributors:"
-                     " i + r < c or s(i, r, c) "
-                     "require never \"\": r"),
+                     " i = c implies s(i, r, c)\n"
+                     "require last \"\": forall c in contributors: not s(0, 0, c) or c = 0"),
         group(drawing));
   };
-  CHECK(witness("10 10|01 01") == std::nullopt);
-  CHECK(witness("10 00|01 00") ==
-        FailedPremise{0, {{"r", Sort::Chunk, 1}, {"i", Sort::Position, 0}}});
-  CHECK(witness("10 00|00 00") ==
-        FailedPremise{0, {{"r", Sort::Chunk, 0}, {"i", Sort::Position, 1}}});
+  const auto own = [](std::uint32_t r, std::uint32_t i, std::uint32_t c) {
+    return FailedPremise{
+        1, {{"r", Sort::Chunk, r}, {"i", Sort::Position, i}, {"c", Sort::Contributor, c}}};
+  };
+  CHECK(failed("10 10|01 01") == std::nullopt);
+  CHECK(failed("10 00|01 00") == own(1, 0, 0));
+  CHECK(failed("10 00|00 00") == own(0, 1, 1));
+  CHECK(failed("01 00|00 00") == own(0, 0, 0));
+  CHECK(failed("11 10|01 01") == FailedPremise{2, {{"c", Sort::Contributor, 1}}});
 }
 
 TEST_CASE("a premise that is no forall fails without a witness") {
   const Definition definition = with_clauses(
-      "require fine \"\": forall i in group: i < n require not-fine \"\": exists i in group: i = "
+      "require fine \"\": forall i in group: i < n\n"
+      "require not-fine \"\": exists i in group: i = "
       "n");
   CHECK(first_failed_premise(definition, group("1|1")) == FailedPremise{1, {}});
 }

@@ -53,8 +53,7 @@ TEST_CASE("device ids are row-major over levels and, inside one, over the axes")
     CHECK(grid.coordinate(device, 1) == device % 2);
   }
   CHECK(grid.groups(grid.factors_of({0}), 0) == std::vector<Group>{{0, 2, 4, 6}, {1, 3, 5, 7}});
-  CHECK(grid.groups(grid.factors_of({1}), 0) ==
-        std::vector<Group>{{0, 1}, {2, 3}, {4, 5}, {6, 7}});
+  CHECK(grid.groups(grid.factors_of({1}), 0) == std::vector<Group>{{0, 1}, {2, 3}, {4, 5}, {6, 7}});
   CHECK(grid.groups(grid.factor_at(0, 0), grid.factor_at(0, 1) | grid.factor_at(1, 1)) ==
         std::vector<Group>{{0, 4}});
 }

@@ -14,8 +14,8 @@ namespace {
 
 std::vector<std::string> placements(const char* hierarchy, const char* axes) {
   std::vector<std::string> texts;
-  for (const Placement& placement : enumerate_placements(parse_hierarchy("h", hierarchy),
-                                                         parse_axes("a", axes), {"--axes"})) {
+  for (const Placement& placement :
+       enumerate_placements(parse_hierarchy("h", hierarchy), parse_axes("a", axes), {"--axes"})) {
     texts.push_back(to_string(placement));
   }
   return texts;
@@ -58,7 +58,8 @@ TEST_CASE("placements come in ascending order of their rows: table 3 of the pape
 
 TEST_CASE("the placements of figure 2 are among those of its rack") {
   const auto all = placements("1,2,2,4", "4,4");
-  for (const char* drawn : {"[[1 2 2 1] [1 1 1 4]]", "[[1 2 1 2] [1 1 2 2]]", "[[1 1 2 2] [1 2 1 2]]"}) {
+  for (const char* drawn :
+       {"[[1 2 2 1] [1 1 1 4]]", "[[1 2 1 2] [1 1 2 2]]", "[[1 1 2 2] [1 2 1 2]]"}) {
     CHECK(std::count(all.begin(), all.end(), drawn) == 1);
   }
 }
@@ -66,13 +67,14 @@ TEST_CASE("the placements of figure 2 are among those of its rack") {
 TEST_CASE("the enumeration finds every matrix once and no other") {
   CHECK(rc::check("placements of random systems", [] {
     const auto size = rc::gen::inRange<std::uint32_t>(1, 7);
-    const auto levels = *rc::gen::container<std::vector<std::uint32_t>>(*rc::gen::inRange(1, 4), size);
+    const auto levels =
+        *rc::gen::container<std::vector<std::uint32_t>>(*rc::gen::inRange(1, 4), size);
     std::vector<Level> named;
     std::vector<Axis> axes{{"a", 1}, {"b", 1}};
     for (const std::uint32_t level : levels) {
       named.push_back({"l" + std::to_string(named.size()), level});
-      const std::uint32_t part = *rc::gen::suchThat(
-          rc::gen::inRange<std::uint32_t>(1, level + 1), [&](auto p) { return level % p == 0; });
+      const std::uint32_t part = *rc::gen::suchThat(rc::gen::inRange<std::uint32_t>(1, level + 1),
+                                                    [&](auto p) { return level % p == 0; });
       axes[0].size *= part;
       axes[1].size *= level / part;
     }
@@ -102,12 +104,15 @@ TEST_CASE("a matrix that is no placement is refused with the row or column at fa
   };
   CHECK(refused("[[2,4]]") ==
         "--placement:1:1: the placement has 1 rows, expected 2: one per axis");
-  CHECK(refused("[[2,4],[2]]") == "--placement:1:1: row 1 of the placement has 1 entries, expected "
-                                  "2: one per hierarchy level");
-  CHECK(refused("[[2,4],[2,2]]") == "--placement:1:1: row 1 of the placement multiplies to 4, "
-                                    "expected 8: the size of axis shard");
-  CHECK(refused("[[1,8],[1,8]]") == "--placement:1:1: column 0 of the placement multiplies to 1, "
-                                    "expected 4: the size of level node");
+  CHECK(refused("[[2,4],[2]]") ==
+        "--placement:1:1: row 1 of the placement has 1 entries, expected "
+        "2: one per hierarchy level");
+  CHECK(refused("[[2,4],[2,2]]") ==
+        "--placement:1:1: row 1 of the placement multiplies to 4, "
+        "expected 8: the size of axis shard");
+  CHECK(refused("[[1,8],[1,8]]") ==
+        "--placement:1:1: column 0 of the placement multiplies to 1, "
+        "expected 4: the size of level node");
   CHECK(refused("[[2,4],[2,x]]") ==
         "--placement:1:11: found 'x', expected a parallelism factor from 1 to 1048576");
   CHECK(refused("[[2,4],[2,4]] 7") == "--placement:1:15: unexpected '7' after the placement");
@@ -116,11 +121,13 @@ TEST_CASE("a matrix that is no placement is refused with the row or column at fa
 TEST_CASE("axes that do not factor the system are refused, and so are too many placements") {
   const auto refused = [](const char* hierarchy, const char* axes, std::size_t most) {
     return complaint([&] {
-      enumerate_placements(parse_hierarchy("h", hierarchy), parse_axes("a", axes), {"--axes"}, most);
+      enumerate_placements(parse_hierarchy("h", hierarchy), parse_axes("a", axes), {"--axes"},
+                           most);
     });
   };
-  CHECK(refused("4,16", "8,4", 10) == "--axes: the axes a0=8,a1=4 multiply to 32, expected 64: the "
-                                      "number of devices of l0=4,l1=16");
+  CHECK(refused("4,16", "8,4", 10) ==
+        "--axes: the axes a0=8,a1=4 multiply to 32, expected 64: the "
+        "number of devices of l0=4,l1=16");
   CHECK(refused("4,16", "8,8", 2) ==
         "--axes: more than 2 placements, expected fewer: name one with --placement");
 }

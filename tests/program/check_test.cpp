@@ -39,39 +39,49 @@ TEST_CASE("bare groups may differ in size and leave devices out") {
 }
 
 TEST_CASE("every premise is named with step, group, devices, chunk and contributor") {
-  CHECK(judge("devices 3\nReduce{0,1}; AllReduce{0,1,2}").reason ==
-        "Step 2, AllReduce on group {0,1,2}, is refused by premise same-chunks: all devices of the "
-        "group must hold the same chunks, but device 0 holds chunk 0 and device 1 does not (3 and 0 "
-        "chunks held), so different chunks would be mixed.");
-  CHECK(judge("devices 3\nAllReduce{0,1}; AllReduce{0,1,2}").reason ==
-        "Step 2, AllReduce on group {0,1,2}, is refused by premise disjoint: no contribution may be "
-        "counted twice, but devices 0 and 1 both hold the contribution of device 0 in chunk 0.");
-  CHECK(judge("devices 3\nReduceScatter{0,1}").reason ==
-        "Step 1, ReduceScatter on group {0,1}, is refused by premise divisible: the number of chunks "
-        "held must be divisible by the group size, but the sum has 3 chunks for 2 devices (device 0 "
-        "is the first).");
-  CHECK(judge("devices 2\nAllGather{0,1}").reason ==
-        "Step 1, AllGather on group {0,1}, is refused by premise disjoint-chunks: no two devices may "
-        "hold the same chunk, but devices 0 and 1 both hold chunk 0.");
-  CHECK(judge("devices 2\nReduce{0,1}; AllGather{0,1}").reason ==
-        "Step 2, AllGather on group {0,1}, is refused by premise equal-count: all devices must hold "
-        "equally many chunks, but device 0 holds 2 and device 1 holds 0.");
-  CHECK(judge("devices 2\nBroadcast{0,1}").reason ==
-        "Step 1, Broadcast on group {0,1}, is refused by premise contained: the first device must "
-        "hold whatever the others hold, but device 0 lacks the contribution of device 1 in chunk 0, "
-        "which device 1 would lose.");
-  CHECK(judge("devices 2\nAllReduce{0,1}; Broadcast{0,1}").reason ==
-        "Step 2, Broadcast on group {0,1}, is refused by premise informative: some device must learn "
-        "something, but all devices already hold what device 0 holds.");
+  CHECK(
+      judge("devices 3\nReduce{0,1}; AllReduce{0,1,2}").reason ==
+      "Step 2, AllReduce on group {0,1,2}, is refused by premise same-chunks: all devices of the "
+      "group must hold the same chunks, but device 0 holds chunk 0 and device 1 does not (3 and 0 "
+      "chunks held), so different chunks would be mixed.");
+  CHECK(
+      judge("devices 3\nAllReduce{0,1}; AllReduce{0,1,2}").reason ==
+      "Step 2, AllReduce on group {0,1,2}, is refused by premise disjoint: no contribution may be "
+      "counted twice, but devices 0 and 1 both hold the contribution of device 0 in chunk 0.");
+  CHECK(
+      judge("devices 3\nReduceScatter{0,1}").reason ==
+      "Step 1, ReduceScatter on group {0,1}, is refused by premise divisible: the number of chunks "
+      "held must be divisible by the group size, but the sum has 3 chunks for 2 devices (device 0 "
+      "is the first).");
+  CHECK(
+      judge("devices 2\nAllGather{0,1}").reason ==
+      "Step 1, AllGather on group {0,1}, is refused by premise disjoint-chunks: no two devices may "
+      "hold the same chunk, but devices 0 and 1 both hold chunk 0.");
+  CHECK(
+      judge("devices 2\nReduce{0,1}; AllGather{0,1}").reason ==
+      "Step 2, AllGather on group {0,1}, is refused by premise equal-count: all devices must hold "
+      "equally many chunks, but device 0 holds 2 and device 1 holds 0.");
+  CHECK(
+      judge("devices 2\nBroadcast{0,1}").reason ==
+      "Step 1, Broadcast on group {0,1}, is refused by premise contained: the first device must "
+      "hold whatever the others hold, but device 0 lacks the contribution of device 1 in chunk 0, "
+      "which device 1 would lose.");
+  CHECK(
+      judge("devices 2\nAllReduce{0,1}; Broadcast{0,1}").reason ==
+      "Step 2, Broadcast on group {0,1}, is refused by premise informative: some device must learn "
+      "something, but all devices already hold what device 0 holds.");
 }
 
-TEST_CASE("a legal program that misses the goal is refused by what a device lacks or has too much") {
+TEST_CASE(
+    "a legal program that misses the goal is refused by what a device lacks or has too much") {
   const Judged lacks = judge("devices 4\nAllReduce{0,1},{2,3}");
   CHECK(lacks.rule == "goal-lacks");
   CHECK(lacks.reason ==
-        "The step is legal, but the program does not end in the goal: device 0 lacks the contribution "
+        "The step is legal, but the program does not end in the goal: device 0 lacks the "
+        "contribution "
         "of device 2, which is in its reduction class, in chunk 0.");
-  const Judged excess = judge("devices 4\nclasses {0,1},{2,3}\nAllReduce{0,1},{2,3}; AllReduce{0,2}");
+  const Judged excess =
+      judge("devices 4\nclasses {0,1},{2,3}\nAllReduce{0,1},{2,3}; AllReduce{0,2}");
   CHECK(excess.rule == "goal-excess");
   CHECK(excess.reason ==
         "All 2 steps are legal, but the program does not end in the goal: device 0 has the "
@@ -82,13 +92,15 @@ TEST_CASE("a legal program that misses the goal is refused by what a device lack
 
 TEST_CASE("instructions are held to the dialect, the same groups without a form are not") {
   const std::string header = "hierarchy 2,2\naxes 4\nreduce 0\n";
-  const std::string program = "Reduce(l0, InsideGroup); Reduce(l0, Master(root)); "
-                              "Broadcast(root, InsideGroup)";
+  const std::string program =
+      "Reduce(l0, InsideGroup); Reduce(l0, Master(root)); "
+      "Broadcast(root, InsideGroup)";
   const Judged published = judge(header + program);
   CHECK(published.rule == "master");
-  CHECK(published.reason ==
-        "Step 2 (Reduce(l0, Master(root))) is refused: dialect published allows only AllReduce with "
-        "Master, not Reduce (dialect printed allows all collectives).");
+  CHECK(
+      published.reason ==
+      "Step 2 (Reduce(l0, Master(root))) is refused: dialect published allows only AllReduce with "
+      "Master, not Reduce (dialect printed allows all collectives).");
   CHECK(valid(header + "dialect printed\n" + program));
   CHECK(valid("devices 4\nReduce{0,1},{2,3}; Reduce{0,2}; Broadcast{0,1,2,3}"));
 }
@@ -97,9 +109,10 @@ TEST_CASE("an instruction may not form a group without data, bare groups may") {
   const std::string header = "hierarchy 2,2\naxes 4\nreduce 0\n";
   const Judged empty = judge(header + "Reduce(l0, InsideGroup); AllReduce(l0, Parallel(root))");
   CHECK(empty.rule == "empty-group");
-  CHECK(empty.reason ==
-        "Step 2 (AllReduce(l0, Parallel(root))), AllReduce on group {1,3}, is refused: no device of "
-        "the group holds anything, and an instruction may not form such a group.");
+  CHECK(
+      empty.reason ==
+      "Step 2 (AllReduce(l0, Parallel(root))), AllReduce on group {1,3}, is refused: no device of "
+      "the group holds anything, and an instruction may not form such a group.");
   CHECK(valid("devices 4\nReduce{0,1},{2,3}; AllReduce{0,2},{1,3}; Broadcast{0,1},{2,3}"));
 }
 
@@ -121,15 +134,16 @@ TEST_CASE("the states are drawn as in figures 7 and 8") {
 }
 
 TEST_CASE("larger systems are drawn as a line per device and content of the first class") {
-  const ProgramFile file = read_program(
-      "f", "hierarchy 3,4\naxes 3,4\nreduce 0\nplacement [[3 1] [1 4]]\nReduceScatter(root, InsideGroup)",
-      {});
-  CHECK(draw_derivation(file.program, file.dialect, &*file.instance).find(
-            "after step 1: ReduceScatter(root, InsideGroup)\n"
-            "   d0     chunks 0–3          from 0,4,8\n"
-            "   d4     chunks 4–7          from 0,4,8\n"
-            "   d8     chunks 8–11         from 0,4,8\n"
-            "   … and 9 more devices\n") != std::string::npos);
+  const ProgramFile file = read_program("f",
+                                        "hierarchy 3,4\naxes 3,4\nreduce 0\nplacement [[3 1] [1 "
+                                        "4]]\nReduceScatter(root, InsideGroup)",
+                                        {});
+  CHECK(draw_derivation(file.program, file.dialect, &*file.instance)
+            .find("after step 1: ReduceScatter(root, InsideGroup)\n"
+                  "   d0     chunks 0–3          from 0,4,8\n"
+                  "   d4     chunks 4–7          from 0,4,8\n"
+                  "   d8     chunks 8–11         from 0,4,8\n"
+                  "   … and 9 more devices\n") != std::string::npos);
 }
 
 TEST_CASE("a limit leaves a program undecided, neither valid nor refuted") {

@@ -37,8 +37,8 @@ TEST_CASE("table 1: the synthesis hierarchies of both examples") {
   CHECK(first(HierarchyKind::Collapsed) == Sizes{1, 1, 2, 1, 2});
 
   const auto second = [](HierarchyKind kind) {
-    return sizes(instance_of("28,80,162", "6,120,504", "0,2", "[[1 2 3] [4 5 6] [7 8 9]]", kind)
-                     .hierarchy);
+    return sizes(
+        instance_of("28,80,162", "6,120,504", "0,2", "[[1 2 3] [4 5 6] [7 8 9]]", kind).hierarchy);
   };
   CHECK(second(HierarchyKind::Columns) == Sizes{1, 1, 4, 7, 2, 5, 8, 3, 6, 9});
   CHECK(second(HierarchyKind::Rows) == Sizes{1, 1, 2, 3, 4, 5, 6, 7, 8, 9});
@@ -48,12 +48,13 @@ TEST_CASE("table 1: the synthesis hierarchies of both examples") {
 
 TEST_CASE("table 2: the communication patterns of figure 2a") {
   // A0…A3 are devices 0…3, B 4…7, C 8…11, D 12…15.
-  const Instance rack = instance_of("rack=1,server=2,CPU=2,GPU=4", "16", "0", "[[1 2 2 4]]",
-                                    HierarchyKind::Hardware);
+  const Instance rack =
+      instance_of("rack=1,server=2,CPU=2,GPU=4", "16", "0", "[[1 2 2 4]]", HierarchyKind::Hardware);
   CHECK(groups_of(rack, "CPU", "InsideGroup") == "{0,1,2,3},{4,5,6,7},{8,9,10,11},{12,13,14,15}");
   CHECK(groups_of(rack, "CPU", "Parallel(server)") ==
         "{0,4},{1,5},{2,6},{3,7},{8,12},{9,13},{10,14},{11,15}");
-  CHECK(groups_of(rack, "CPU", "Parallel(rack)") == "{0,4,8,12},{1,5,9,13},{2,6,10,14},{3,7,11,15}");
+  CHECK(groups_of(rack, "CPU", "Parallel(rack)") ==
+        "{0,4,8,12},{1,5,9,13},{2,6,10,14},{3,7,11,15}");
   CHECK(groups_of(rack, "CPU", "Master(rack)") == "{0,4,8,12}");
   CHECK(groups_of(rack, "server", "InsideGroup") == "{0,1,2,3,4,5,6,7},{8,9,10,11,12,13,14,15}");
   CHECK(groups_of(rack, "server", "Parallel(rack)") ==
@@ -74,7 +75,9 @@ TEST_CASE("every shape forms other groups than the ones before it, of at least t
   }
 }
 
-TEST_CASE("a linear hierarchy of n levels above 1 has n InsideGroup, n(n-1)/2 new Parallel and as many Master shapes") {
+TEST_CASE(
+    "a linear hierarchy of n levels above 1 has n InsideGroup, n(n-1)/2 new Parallel and as many "
+    "Master shapes") {
   const auto shapes = [](const char* hierarchy, const char* axes, const char* placement) {
     return all_shapes(instance_of(hierarchy, axes, "0", placement).hierarchy).size();
   };
@@ -88,8 +91,7 @@ TEST_CASE("a linear hierarchy of n levels above 1 has n InsideGroup, n(n-1)/2 ne
 TEST_CASE("the lattice contains the patterns of (d) and of collapsed") {
   const auto patterns = [](HierarchyKind kind) {
     std::set<std::pair<FactorSet, FactorSet>> all;
-    const Instance instance =
-        instance_of("4,4", "4,2,2", "0,1", "[[2 2] [2 1] [1 2]]", kind);
+    const Instance instance = instance_of("4,4", "4,2,2", "0,1", "[[2 2] [2 1] [1 2]]", kind);
     for (const GroupShape& shape : all_shapes(instance.hierarchy)) {
       all.emplace(shape.pattern.reduced, shape.pattern.pinned);
     }

@@ -40,8 +40,8 @@ std::vector<Group> random_groups(std::uint32_t devices) {
 
 TEST_CASE("every instruction of every hierarchy is read back from its printed form") {
   for (const HierarchyKind kind : kAllKinds) {
-    const Instance instance = instance_of("node=2,gpu=8", "data=4,shard=4", "data",
-                                          "[[2 2] [1 4]]", kind);
+    const Instance instance =
+        instance_of("node=2,gpu=8", "data=4,shard=4", "data", "[[2 2] [1 4]]", kind);
     std::vector<Step> steps;
     for (const GroupShape& shape : all_shapes(instance.hierarchy)) {
       for (const Collective collective : kCollectives) {
@@ -66,7 +66,8 @@ TEST_CASE("programs of random bare groups are read back from their printed form"
     const auto count = *rc::gen::inRange<std::size_t>(0, 5);
     std::vector<Step> steps;
     for (std::size_t i = 0; i < count; ++i) {
-      steps.push_back({kCollectives[*rc::gen::inRange<std::size_t>(0, 5)], random_groups(devices), {}});
+      steps.push_back(
+          {kCollectives[*rc::gen::inRange<std::size_t>(0, 5)], random_groups(devices), {}});
     }
     const std::string text = to_string(steps, nullptr);
     const std::vector<Step> again = parse(text, devices);
@@ -79,8 +80,7 @@ TEST_CASE("programs of random bare groups are read back from their printed form"
 }
 
 TEST_CASE("the notation's own examples are read") {
-  const Instance instance =
-      instance_of("node=4,gpu=16", "data=64", "data", "[[4 16]]");
+  const Instance instance = instance_of("node=4,gpu=16", "data=64", "data", "[[4 16]]");
   const std::string program =
       "ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); "
       "AllGather(node, InsideGroup)";
@@ -99,18 +99,21 @@ TEST_CASE("mistakes in a program are named with line, column and what was expect
     return complaint([&] { parse(text, 64, instance); });
   };
   CHECK(refused("Reduce{0,1}; Gossip{0,1}") ==
-        "program:1:14: no collective is called 'Gossip', expected AllReduce, ReduceScatter, AllGather, "
+        "program:1:14: no collective is called 'Gossip', expected AllReduce, ReduceScatter, "
+        "AllGather, "
         "Reduce or Broadcast");
   CHECK(refused("Reduce{0,64}") ==
         "program:1:1: device 64 does not exist, expected devices from 0 to 63");
   CHECK(refused("Reduce{0,1},{1,2}") ==
         "program:1:1: device 1 occurs twice in one step, expected disjoint groups");
   CHECK(refused("Reduce{}") == "program:1:1: an empty group, expected at least one device");
-  CHECK(refused("Reduce{0,1") == "program:1:11: found the end, expected '}' after the devices of a group");
+  CHECK(refused("Reduce{0,1") ==
+        "program:1:11: found the end, expected '}' after the devices of a group");
   CHECK(refused("Reduce{0,1}\n Reduce{0,1}") == "program:2:2: unexpected 'R' after the program");
-  CHECK(refused("Reduce(node, InsideGroup)") ==
-        "program:1:7: an instruction without an instance, expected hierarchy, axes and reduce to be "
-        "given, or bare groups like {0,1},{2,3}");
+  CHECK(
+      refused("Reduce(node, InsideGroup)") ==
+      "program:1:7: an instruction without an instance, expected hierarchy, axes and reduce to be "
+      "given, or bare groups like {0,1},{2,3}");
   CHECK(refused("Reduce(cpu, InsideGroup)", &linear) ==
         "program:1:8: no level is called 'cpu', expected one of root 1 > node 4 > gpu 16");
   CHECK(refused("Reduce(node, Inside)", &linear) ==
@@ -118,7 +121,8 @@ TEST_CASE("mistakes in a program are named with line, column and what was expect
   CHECK(refused("Reduce(node, Parallel(gpu))", &linear) ==
         "program:1:23: level gpu is no ancestor of node, expected a level above it");
   CHECK(refused("Reduce(gpu, InsideGroup)", &linear) ==
-        "program:1:7: (gpu, InsideGroup) forms only groups of one device, expected groups of at least "
+        "program:1:7: (gpu, InsideGroup) forms only groups of one device, expected groups of at "
+        "least "
         "two");
   CHECK(refused("Reduce({gpu.data}, Master({gpu.data}))", &lattice) ==
         "program:1:20: factor gpu.data is both reduced and pinned, expected one of the two");

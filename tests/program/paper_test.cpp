@@ -47,9 +47,8 @@ TEST_CASE("figure 3: the three example strategies are valid") {
 
 TEST_CASE("figure 10: both common optimal programs are valid") {
   const std::string header = "hierarchy node=2,gpu=8\naxes 16\nreduce 0\n";
-  CHECK(rule_that_refuses(header +
-                          "Reduce(node, InsideGroup); AllReduce(node, Master(root)); "
-                          "Broadcast(node, InsideGroup)") == "none");
+  CHECK(rule_that_refuses(header + "Reduce(node, InsideGroup); AllReduce(node, Master(root)); "
+                                   "Broadcast(node, InsideGroup)") == "none");
   CHECK(rule_that_refuses(header +
                           "ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); "
                           "AllGather(node, InsideGroup)") == "none");
@@ -88,9 +87,8 @@ TEST_CASE("lemma B.7, case 3, fails: a Master of (b) that (c) cannot form") {
   // The Master belongs to a program that is valid in both dialects.
   const std::string header =
       "hierarchy 2,2,2\naxes 4,2\nreduce 0\nplacement [[1 2 2] [2 1 1]]\nsynthesis-hierarchy b\n";
-  CHECK(rule_that_refuses(header +
-                          "Reduce(l1.a0, InsideGroup); AllReduce(l1.a0, Master(l0.a1)); "
-                          "Broadcast(l1.a0, InsideGroup)") == "none");
+  CHECK(rule_that_refuses(header + "Reduce(l1.a0, InsideGroup); AllReduce(l1.a0, Master(l0.a1)); "
+                                   "Broadcast(l1.a0, InsideGroup)") == "none");
 }
 
 TEST_CASE("with several reduction axes (c) and (d) miss groups that (b) and (a) form") {

@@ -25,8 +25,9 @@ const std::string kHeader =
 }  // namespace
 
 TEST_CASE("a .p2 file is headers and then a program over several lines") {
-  const ProgramFile file =
-      read(kHeader + "dialect printed\n\nReduce(node, InsideGroup);\n  # then\nBroadcast(node, InsideGroup)\n");
+  const ProgramFile file = read(
+      kHeader +
+      "dialect printed\n\nReduce(node, InsideGroup);\n  # then\nBroadcast(node, InsideGroup)\n");
   REQUIRE(file.instance.has_value());
   CHECK(file.dialect == Dialect::Printed);
   CHECK(file.program.devices == 8);
@@ -51,15 +52,16 @@ TEST_CASE("what a file does not say of its instance is taken from the command li
   const ProgramFile file = read("AllReduce(root, InsideGroup)", given);
   CHECK(file.program.devices == 4);
   CHECK(file.dialect == Dialect::Printed);
-  CHECK(read("dialect published\nAllReduce(root, InsideGroup)", given).dialect == Dialect::Published);
+  CHECK(read("dialect published\nAllReduce(root, InsideGroup)", given).dialect ==
+        Dialect::Published);
   CHECK(read("devices 8\nskip", given).program.devices == 8);
   CHECK(read(R"({"devices":3,"classes":[[0,1,2]],"steps":[]})", given).program.devices == 3);
 }
 
 TEST_CASE("a program is read back from its JSON, with and without an instance") {
   for (const HierarchyKind kind : kAllKinds) {
-    const Instance instance = instance_of("node=2,gpu=4", "data=4,shard=2", "data",
-                                          "[[2 2] [1 2]]", kind);
+    const Instance instance =
+        instance_of("node=2,gpu=4", "data=4,shard=2", "data", "[[2 2] [1 2]]", kind);
     Program program{8, instance.classes(), {}};
     for (const GroupShape& shape : all_shapes(instance.hierarchy)) {
       program.steps.push_back(lower(instance.grid, shape, Collective::Broadcast));
@@ -103,12 +105,14 @@ TEST_CASE("wrong program JSON is refused where it is wrong") {
         "f:1:61: unknown collective, expected AllReduce, ReduceScatter, AllGather, Reduce or "
         "Broadcast");
   CHECK(refused(good + R"({"collective":"Reduce","groups":[[0,-1]]}]})").rfind("f:1:83: ", 0) == 0);
-  CHECK(refused(good + R"({"collective":"Reduce","groups":[[0,1]],"root":1}]})").rfind("f:1:87: ", 0) == 0);
+  CHECK(refused(good + R"({"collective":"Reduce","groups":[[0,1]],"root":1}]})")
+            .rfind("f:1:87: ", 0) == 0);
 }
 
 TEST_CASE("wrong .p2 headers are refused where they are wrong") {
-  CHECK(refused("AllReduce{0,1}") == "f:1:1: no instance and no devices, expected hierarchy, axes and "
-                                     "reduce, or devices and classes");
+  CHECK(refused("AllReduce{0,1}") ==
+        "f:1:1: no instance and no devices, expected hierarchy, axes and "
+        "reduce, or devices and classes");
   CHECK(refused("devices 4\ndevices 4\nskip") == "f:2:1: devices is given twice, expected once");
   CHECK(refused("devices 4\nclasses {0,1}\nskip") ==
         "f:2:9: device 2 is in no class, expected every device in exactly one class");
@@ -121,4 +125,12 @@ TEST_CASE("wrong .p2 headers are refused where they are wrong") {
         "f:5:9: unknown 'spoken', expected printed or published");
   CHECK(refused(kHeader + "AllReduce(cpu, InsideGroup)") ==
         "f:5:11: no level is called 'cpu', expected one of root 1 > node 2 > gpu 2");
+}
+
+TEST_CASE("the classes of a .p2 file may stand in any order and beside an instance") {
+  const ProgramFile file = read("devices 4\nclasses {3,2},{1,0}\nskip");
+  CHECK(to_string(file.program.classes) == "{0,1},{2,3}");
+  CHECK(read(kHeader + "classes {1,3,5,7},{0,2,4,6}\nskip").program.classes.size() == 2);
+  CHECK(refused(kHeader + "classes {0,1,2,3,4,5,6,7}\nskip") ==
+        "f:5:9: the classes are not those of the placement, expected none or the same ones");
 }

@@ -6,8 +6,8 @@
 
 namespace p2 {
 
-/// Calls `visit(hierarchy, axes, reduction, placement)` for all systems of exactly `devices` devices
-/// with levels greater than 1, one to three axes greater than 1, every placement and every
+/// Calls `visit(hierarchy, axes, reduction, placement)` for all systems of exactly `devices`
+/// devices with levels greater than 1, one to three axes greater than 1, every placement and every
 /// non-empty reduction.
 template <typename Visit>
 void for_each_instance(std::uint32_t devices, Visit visit) {
@@ -28,12 +28,14 @@ void for_each_instance(std::uint32_t devices, Visit visit) {
   factor(factor, devices);
   for (const auto& sizes : products) {
     std::vector<Level> levels;
-    for (const std::uint32_t size : sizes) levels.push_back({"l" + std::to_string(levels.size()), size});
+    for (const std::uint32_t size : sizes)
+      levels.push_back({"l" + std::to_string(levels.size()), size});
     const Hierarchy hierarchy(levels, {"all instances"});
     for (const auto& axis_sizes : products) {
       if (axis_sizes.size() > 3) continue;
       std::vector<Axis> axes;
-      for (const std::uint32_t size : axis_sizes) axes.push_back({"a" + std::to_string(axes.size()), size});
+      for (const std::uint32_t size : axis_sizes)
+        axes.push_back({"a" + std::to_string(axes.size()), size});
       const Axes named(axes, {"all instances"});
       for (const Placement& placement : enumerate_placements(hierarchy, named, {"all instances"})) {
         for (std::uint32_t chosen = 1; chosen < 1U << axes.size(); ++chosen) {

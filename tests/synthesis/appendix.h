@@ -2,8 +2,8 @@
 
 namespace p2 {
 
-/// One row of the P2 paper's appendix A (arXiv 2110.10548): a system, axes, the axes reduced over and
-/// the printed number of programs over all placements, size limit 5.
+/// One row of the P2 paper's appendix A (arXiv 2110.10548): a system, axes, the axes reduced over
+/// and the printed number of programs over all placements, size limit 5.
 struct AppendixRow {
   const char* hierarchy;
   const char* axes;

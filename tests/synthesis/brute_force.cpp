@@ -30,7 +30,8 @@ std::vector<std::uint32_t> coordinates(const Instance& instance, std::uint32_t d
   return result;
 }
 
-/// Groups of at least two devices that agree wherever `agree` is set and are zero wherever `zero` is.
+/// Groups of at least two devices that agree wherever `agree` is set and are zero wherever `zero`
+/// is.
 std::vector<Group> groups_by(const Instance& instance, const std::vector<bool>& agree,
                              const std::vector<bool>& zero) {
   std::map<std::vector<std::uint32_t>, Group> groups;

@@ -50,7 +50,8 @@ void compare(std::uint32_t devices, std::uint32_t size) {
 
 }  // namespace
 
-TEST_CASE("the enumerator finds exactly the programs of brute force: all systems of 2 to 6 devices") {
+TEST_CASE(
+    "the enumerator finds exactly the programs of brute force: all systems of 2 to 6 devices") {
   for (std::uint32_t devices = 2; devices <= 6; ++devices) compare(devices, 4);
 }
 

@@ -64,10 +64,10 @@ TEST_CASE("three levels above 1, size limits 1 to 6, in both dialects") {
   for (const char* three : {"2,2,2", "2,3,4"}) {
     const std::string devices = std::to_string(parse_hierarchy("h", three).devices());
     for (std::uint32_t size = 1; size <= 6; ++size) {
-      CHECK(count({three, devices.c_str(), "0", HierarchyKind::Reduction, Dialect::Printed, size}) ==
-            printed[size - 1]);
-      CHECK(count({three, devices.c_str(), "0", HierarchyKind::Reduction, Dialect::Published, size}) ==
-            published[size - 1]);
+      CHECK(count({three, devices.c_str(), "0", HierarchyKind::Reduction, Dialect::Printed,
+                   size}) == printed[size - 1]);
+      CHECK(count({three, devices.c_str(), "0", HierarchyKind::Reduction, Dialect::Published,
+                   size}) == published[size - 1]);
     }
   }
 }

@@ -34,7 +34,8 @@ TEST_CASE("progress counts every search and the states it expanded") {
   SearchProgress progress;
   SynthesisOptions options;
   options.progress = &progress;
-  synthesise({instance_of("2,2", "4", "0", "[[2 2]]"), instance_of("4,1", "4", "0", "[[4 1]]")}, options);
+  synthesise({instance_of("2,2", "4", "0", "[[2 2]]"), instance_of("4,1", "4", "0", "[[4 1]]")},
+             options);
   CHECK(progress.searches == 2);
   CHECK(progress.searches_done == 2);
   CHECK(progress.states > 10);

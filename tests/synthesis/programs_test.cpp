@@ -26,9 +26,8 @@ std::vector<Instance> all_placements(const char* hierarchy, const char* axes, co
 
 std::vector<std::string> texts(const PlacementPrograms& found) {
   std::vector<std::string> all;
-  found.for_each([&](const std::vector<Step>& steps) {
-    all.push_back(to_string(steps, &found.instance()));
-  });
+  found.for_each(
+      [&](const std::vector<Step>& steps) { all.push_back(to_string(steps, &found.instance())); });
   return all;
 }
 
@@ -61,7 +60,8 @@ TEST_CASE("the list does not depend on the number of threads") {
   one.jobs = 1;
   SynthesisOptions four;
   four.jobs = 4;
-  const auto alone = synthesise(all_placements("4,16", "4,2,8", "0,2", HierarchyKind::Collapsed), one);
+  const auto alone =
+      synthesise(all_placements("4,16", "4,2,8", "0,2", HierarchyKind::Collapsed), one);
   const auto together =
       synthesise(all_placements("4,16", "4,2,8", "0,2", HierarchyKind::Collapsed), four);
   REQUIRE(alone.size() == together.size());
@@ -70,9 +70,10 @@ TEST_CASE("the list does not depend on the number of threads") {
 
 TEST_CASE("figures 3 and 10: the paper's strategies are among the programs found") {
   SynthesisOptions options;
-  const auto figure3 = texts(synthesise(
-      {instance_of("rack=1,server=2,cpu=2,gpu=4", "data=4,shard=4", "shard", "[[1 1 2 2] [1 2 1 2]]")},
-      options)[0]);
+  const auto figure3 =
+      texts(synthesise({instance_of("rack=1,server=2,cpu=2,gpu=4", "data=4,shard=4", "shard",
+                                    "[[1 1 2 2] [1 2 1 2]]")},
+                       options)[0]);
   const auto figure10 =
       texts(synthesise({instance_of("node=2,gpu=8", "16", "0", "[[2 8]]")}, options)[0]);
   const auto lists = [](const std::vector<std::string>& programs, const char* wanted) {
@@ -83,24 +84,27 @@ TEST_CASE("figures 3 and 10: the paper's strategies are among the programs found
   CHECK(lists(figure3,
               "Reduce(server, InsideGroup); AllReduce(server, Master(root)); "
               "Broadcast(server, InsideGroup)"));
-  CHECK(lists(figure10,
-              "Reduce(node, InsideGroup); AllReduce(node, Master(root)); Broadcast(node, InsideGroup)"));
+  CHECK(lists(
+      figure10,
+      "Reduce(node, InsideGroup); AllReduce(node, Master(root)); Broadcast(node, InsideGroup)"));
   CHECK(lists(figure10,
               "ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); "
               "AllGather(node, InsideGroup)"));
 }
 
-TEST_CASE("theorem 3.2's counterexample is found over (c) in dialect printed and not in published") {
+TEST_CASE(
+    "theorem 3.2's counterexample is found over (c) in dialect printed and not in published") {
   const auto found = [](Dialect dialect) {
     SynthesisOptions options;
     options.dialect = dialect;
     options.size = 3;
-    const auto programs = synthesise(
-        {instance_of("2,4", "4,2", "0", "[[2 2] [1 2]]", HierarchyKind::Rows)}, options);
+    const auto programs =
+        synthesise({instance_of("2,4", "4,2", "0", "[[2 2] [1 2]]", HierarchyKind::Rows)}, options);
     bool listed = false;
     programs[0].for_each_lowered([&](const Program& program) {
-      listed = listed || to_string(program.steps, nullptr) ==
-                             "Reduce{0,2,4,6},{1,3,5,7}; Broadcast{0,4}; Broadcast{0,2,4,6},{1,3,5,7}";
+      listed =
+          listed || to_string(program.steps, nullptr) ==
+                        "Reduce{0,2,4,6},{1,3,5,7}; Broadcast{0,4}; Broadcast{0,2,4,6},{1,3,5,7}";
     });
     return listed;
   };

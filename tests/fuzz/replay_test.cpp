@@ -1,0 +1,49 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tests/fuzz/definition_property.h"
+#include "tests/fuzz/program_property.h"
+#include "tests/fuzz/system_property.h"
+
+// The fuzzing corpus under an ordinary compiler: what a file once showed stays checked where no
+// libFuzzer is. A file whose name starts with `refused` must be bad input, every other one must
+// not.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+template <typename Check>
+void replay(const std::string& folder, const std::string& extension, Check check) {
+  std::size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(P2_SOURCE_DIR) / folder)) {
+    const fs::path& path = entry.path();
+    if (!extension.empty() && path.extension() != extension) continue;
+    std::ifstream file(path, std::ios::binary);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    CAPTURE(path.string());
+    const bool refused = path.filename().string().rfind("refused", 0) == 0;
+    CHECK(check(text) != refused);
+    ++files;
+  }
+  CHECK(files > 0);
+}
+
+}  // namespace
+
+TEST_CASE("the system corpus keeps the promises of the system parser") {
+  replay("tests/fuzz/corpus/system", "", p2::check_system_text);
+}
+
+TEST_CASE("the program corpus keeps the promises of the program reader") {
+  replay("tests/fuzz/corpus/program", "", p2::check_program_text);
+}
+
+TEST_CASE("the definition corpus and the built-in definitions keep the promises of the parser") {
+  replay("tests/fuzz/corpus/definition", "", p2::check_definition_text);
+  replay("engine/collective", ".p2c", p2::check_definition_text);
+}
