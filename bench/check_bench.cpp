@@ -30,7 +30,7 @@ BENCHMARK(check_4096)->Unit(benchmark::kMillisecond);
 /// The same with reading its 200 kB of JSON.
 void read_and_check_4096(benchmark::State& state) {
   const ProgramFile file = read_program("bench", header("8,8,8,8", 4096) + kFiveSteps, {});
-  const std::string json = to_json(file.program, nullptr);
+  const std::string json = to_json(file.program, nullptr, file.dialect);
   for (auto _ : state) {
     const ProgramFile read = read_program("bench", json, {});
     StateTable states(read.program.devices);

@@ -114,7 +114,8 @@ void print_placement_json(const PlacementPrograms& found, const SynthRequest& re
     fmt::print(out, ",\"list\":[");
     bool first = true;
     found.for_each_lowered([&](const Program& program) {
-      fmt::print(out, "{}{}", first ? "\n" : ",\n", to_json(program, &found.instance()));
+      fmt::print(out, "{}{}", first ? "\n" : ",\n",
+                 to_json(program, &found.instance(), request.options.dialect));
       first = false;
     });
     fmt::print(out, "]");

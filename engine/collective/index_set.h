@@ -43,6 +43,8 @@ class IndexSetTable {
 
   /// The smallest member; the set must not be empty.
   std::uint32_t first(IndexSetId set) const { return runs(set).front().begin; }
+  /// One more than the largest member; 0 for the empty set.
+  std::uint32_t end(IndexSetId set) const { return set == 0 ? 0 : runs(set).back().end; }
 
   std::size_t bytes() const;
 

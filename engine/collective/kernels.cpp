@@ -99,10 +99,13 @@ StateId Kernels::compute_sum(std::span<const StateId> group) {
   if (uniform) {
     ids_.clear();
     std::uint64_t size = 0;
+    std::uint32_t end = 0;
     for (const StateId state : group) {
       ids_.push_back(states_.pieces(state)[0].contributors);
       size += states_.sets().size(ids_.back());
+      end = std::max(end, states_.sets().end(ids_.back()));
     }
+    if (size > end) return kRefused;  // more contributions than contributors: some count twice
     const IndexSetId total = states_.sets().unite(ids_);
     if (states_.sets().size(total) != size) return kRefused;
     pieces_.push_back({held, total});
@@ -143,6 +146,7 @@ StateId Kernels::gather(std::span<const StateId> group) {
 StateId Kernels::compute_gather(std::span<const StateId> group) {
   IndexSetTable& sets = states_.sets();
   const std::uint32_t count = sets.size(states_.held(group[0]));
+  if (std::uint64_t{count} * group.size() > states_.chunks()) return kRefused;
   ids_.clear();
   pieces_.clear();
   for (const StateId state : group) {

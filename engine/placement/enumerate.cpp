@@ -12,9 +12,8 @@ namespace {
 /// be spread over its remaining columns exactly if it divides their product.
 class Enumeration {
  public:
-  Enumeration(const Hierarchy& hierarchy, const Axes& axes, const SourcePosition& where,
-              std::size_t most)
-      : axes_(axes), where_(where), most_(most) {
+  Enumeration(const Hierarchy& hierarchy, const Axes& axes, std::size_t most)
+      : axes_(axes), most_(most) {
     for (const Level& level : hierarchy.levels()) room_.push_back(level.size);
     current_.factors.assign(axes.count(), std::vector<std::uint32_t>(room_.size(), 1));
   }
@@ -26,15 +25,11 @@ class Enumeration {
 
  private:
   void fill(std::size_t row, std::size_t column, std::uint32_t needed) {
+    if (found_.size() == most_) return;
     if (column == room_.size()) {
       if (row + 1 < axes_.count()) {
         fill(row + 1, 0, axes_[row + 1].size);
       } else {
-        if (found_.size() == most_) {
-          throw InputError(where_, fmt::format("more than {} placements, expected fewer: name one "
-                                               "with --placement",
-                                               most_));
-        }
         found_.push_back(current_);
       }
       return;
@@ -52,7 +47,6 @@ class Enumeration {
   }
 
   const Axes& axes_;
-  const SourcePosition& where_;
   std::size_t most_;
   std::vector<std::uint32_t> room_;
   Placement current_;
@@ -61,8 +55,8 @@ class Enumeration {
 
 }  // namespace
 
-std::vector<Placement> enumerate_placements(const Hierarchy& hierarchy, const Axes& axes,
-                                            const SourcePosition& where, std::size_t most) {
+std::vector<Placement> first_placements(const Hierarchy& hierarchy, const Axes& axes,
+                                        const SourcePosition& where, std::size_t most) {
   std::uint64_t product = 1;
   for (const Axis& axis : axes) {
     product *= axis.size;
@@ -76,7 +70,18 @@ std::vector<Placement> enumerate_placements(const Hierarchy& hierarchy, const Ax
                            std::min<std::uint64_t>(product, Hierarchy::kMostDevices),
                            hierarchy.devices(), to_string(hierarchy)));
   }
-  return Enumeration(hierarchy, axes, where, most).run();
+  return Enumeration(hierarchy, axes, most).run();
+}
+
+std::vector<Placement> enumerate_placements(const Hierarchy& hierarchy, const Axes& axes,
+                                            const SourcePosition& where, std::size_t most) {
+  std::vector<Placement> all = first_placements(hierarchy, axes, where, most + 1);
+  if (all.size() > most) {
+    throw InputError(where, fmt::format("more than {} placements, expected fewer: name one with "
+                                        "--placement",
+                                        most));
+  }
+  return all;
 }
 
 }  // namespace p2

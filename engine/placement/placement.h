@@ -31,9 +31,12 @@ Placement parse_placement(std::string_view source, std::string_view text,
 /// `[[2 4] [2 4]]`, as the paper prints matrices; parse_placement reads it back.
 std::string to_string(const Placement& placement);
 
-/// All parallelism matrices for hierarchy × axes, in ascending lexicographic order of their rows.
-/// Throws InputError at `where` when the axes' product is not the number of devices, and when there
-/// are more than `most` matrices.
+/// The first `most` parallelism matrices for hierarchy × axes, in ascending lexicographic order of
+/// their rows. Throws InputError at `where` when the axes' product is not the number of devices.
+std::vector<Placement> first_placements(const Hierarchy& hierarchy, const Axes& axes,
+                                        const SourcePosition& where, std::size_t most);
+
+/// All of them. Throws InputError at `where`, also when there are more than `most`.
 std::vector<Placement> enumerate_placements(const Hierarchy& hierarchy, const Axes& axes,
                                             const SourcePosition& where,
                                             std::size_t most = 1'000'000);

@@ -13,11 +13,18 @@ std::optional<Instance> GivenInstance::resolve(const SourcePosition& where) cons
     check_placement(*placement, *hierarchy, *axes, where);
     return Instance(DeviceGrid(*hierarchy, *axes, *placement), *reduction, kind);
   }
-  const std::vector<Placement> all = enumerate_placements(*hierarchy, *axes, where);
+  const std::vector<Placement> all = first_placements(*hierarchy, *axes, where, 2);
   if (all.size() != 1) {
     throw InputError(where, "several placements are possible, expected a placement to be given");
   }
   return Instance(DeviceGrid(*hierarchy, *axes, all[0]), *reduction, kind);
+}
+
+GivenInstance GivenInstance::without_system() const {
+  GivenInstance rest;
+  rest.kind = kind;
+  rest.dialect = dialect;
+  return rest;
 }
 
 }  // namespace p2

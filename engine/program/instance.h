@@ -34,6 +34,10 @@ struct GivenInstance {
   /// the only one there is. Throws InputError at `where` when several placements are possible or
   /// what was said does not fit together.
   std::optional<Instance> resolve(const SourcePosition& where) const;
+  /// Whether anything is said of a system, its axes or their placement.
+  bool speaks_of_system() const { return hierarchy || axes || reduction || placement; }
+  /// The same without system, axes, reduction and placement: for files of bare groups.
+  GivenInstance without_system() const;
 };
 
 }  // namespace p2

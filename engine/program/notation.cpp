@@ -163,12 +163,9 @@ std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const I
     expect_end(cursor, "the program");
     return steps;
   }
+  std::size_t members = 0;
   do {
     const SourcePosition where = cursor.position();
-    if (steps.size() == Program::kMostSteps) {
-      throw InputError(where, fmt::format("more than {} steps, expected a shorter program",
-                                          Program::kMostSteps));
-    }
     const std::string name = cursor.name("a collective");
     const std::optional<Collective> collective = collective_called(name);
     if (!collective) {
@@ -179,9 +176,9 @@ std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const I
     if (cursor.peek() == '{') {
       Step step{*collective, parse_groups(cursor), std::nullopt};
       normalise_groups(step.groups, devices, where);
-      steps.push_back(std::move(step));
+      append_step(steps, std::move(step), members, where);
     } else {
-      steps.push_back(parse_instruction(cursor, *collective, instance));
+      append_step(steps, parse_instruction(cursor, *collective, instance), members, where);
     }
   } while (cursor.accept(";") && !cursor.at_end());
   expect_end(cursor, "the program");

@@ -39,6 +39,22 @@ std::vector<std::uint32_t> class_of_devices(const std::vector<Group>& classes,
   return class_of;
 }
 
+void append_step(std::vector<Step>& steps, Step step, std::size_t& members,
+                 const SourcePosition& where) {
+  if (steps.size() == Program::kMostSteps) {
+    throw InputError(
+        where, fmt::format("more than {} steps, expected a shorter program", Program::kMostSteps));
+  }
+  for (const Group& group : step.groups) members += group.size();
+  if (members > Program::kMostMembers) {
+    throw InputError(where,
+                     fmt::format("more than {} devices in the groups of all steps, expected a "
+                                 "shorter program",
+                                 Program::kMostMembers));
+  }
+  steps.push_back(std::move(step));
+}
+
 void normalise_groups(std::vector<Group>& groups, std::uint32_t devices,
                       const SourcePosition& where) {
   if (groups.empty()) throw InputError(where, "a step without groups, expected at least one");

@@ -23,6 +23,8 @@ struct Step {
 struct Program {
   /// The longest program that is read from a file or from the command line.
   static constexpr std::size_t kMostSteps = 4096;
+  /// The most devices that its groups may have together, over all steps.
+  static constexpr std::size_t kMostMembers = std::size_t{1} << 24;
 
   std::uint32_t devices = 0;
   std::vector<Group> classes;
@@ -36,6 +38,11 @@ Step lower(const DeviceGrid& grid, const GroupShape& shape, Collective collectiv
 /// partition the devices.
 std::vector<std::uint32_t> class_of_devices(const std::vector<Group>& classes,
                                             std::uint32_t devices, const SourcePosition& where);
+
+/// Appends a step given by a user. Throws InputError at `where` when the program has kMostSteps
+/// already or its groups grow beyond kMostMembers.
+void append_step(std::vector<Step>& steps, Step step, std::size_t& members,
+                 const SourcePosition& where);
 
 /// Sorts every group and checks one step given by a user: at least one group, none empty, devices
 /// in range, no device twice. Throws InputError at `where`.

@@ -162,13 +162,13 @@ ProgramFile read_program_notation(const std::string& source, const std::string& 
                                   const GivenInstance& given) {
   const Headers headers(source, text);
   const bool bare = headers.find("devices") != nullptr;
-  const GivenInstance said = read_instance(source, headers, bare ? GivenInstance{} : given);
-  ProgramFile file;
-  file.dialect = bare && headers.find("dialect") == nullptr ? given.dialect : said.dialect;
-  file.instance = said.resolve({source, 1, 1});
-  if (file.instance && bare) {
+  const GivenInstance said = read_instance(source, headers, bare ? given.without_system() : given);
+  if (bare && said.speaks_of_system()) {
     throw InputError({source, 1, 1}, "both an instance and devices, expected one of the two");
   }
+  ProgramFile file;
+  file.dialect = said.dialect;
+  file.instance = said.resolve({source, 1, 1});
   if (file.instance) {
     take_devices(source, headers, *file.instance, file.program);
   } else {

@@ -41,6 +41,6 @@ ProgramFile read_program_json(const std::string& source, const std::string& text
 
 /// One program as JSON on one line (cli contract: program), complete with the instance when there
 /// is one; read_program reads it back.
-std::string to_json(const Program& program, const Instance* instance);
+std::string to_json(const Program& program, const Instance* instance, Dialect dialect);
 
 }  // namespace p2

@@ -197,19 +197,19 @@ ProgramFile read_program_json(const std::string& source, const std::string& text
   // A file with devices of its own stands for itself; the command line's instance is for the
   // others.
   const bool bare = root.find("devices") && !root.find("hierarchy");
-  const GivenInstance said = read_instance(root, bare ? GivenInstance{} : given);
+  const GivenInstance said = read_instance(root, bare ? given.without_system() : given);
   ProgramFile file;
-  file.dialect = bare && !root.find("dialect") ? given.dialect : said.dialect;
+  file.dialect = said.dialect;
   file.instance = said.resolve(root.position());
-  read_devices(root, file);
-  const JsonValue steps = root.member("steps", "a program");
-  const std::vector<JsonValue> items = steps.array("the steps of a program");
-  if (items.size() > Program::kMostSteps) {
-    steps.fail(fmt::format("{} steps, expected at most {}", items.size(), Program::kMostSteps));
+  if (!file.instance && said.speaks_of_system()) {
+    root.fail("an incomplete instance, expected hierarchy, axes and reduce, or none of them");
   }
-  for (const JsonValue& item : items) {
-    file.program.steps.push_back(
-        read_step(item, file.program, file.instance ? &*file.instance : nullptr));
+  read_devices(root, file);
+  std::size_t members = 0;
+  for (const JsonValue& item : root.member("steps", "a program").array("the steps of a program")) {
+    append_step(file.program.steps,
+                read_step(item, file.program, file.instance ? &*file.instance : nullptr), members,
+                item.position());
   }
   return file;
 }

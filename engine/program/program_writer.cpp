@@ -27,7 +27,7 @@ std::string lists(const std::vector<std::vector<std::uint32_t>>& rows) {
 
 }  // namespace
 
-std::string to_json(const Program& program, const Instance* instance) {
+std::string to_json(const Program& program, const Instance* instance, Dialect dialect) {
   std::string json =
       fmt::format("{{\"devices\":{},\"classes\":{}", program.devices, lists(program.classes));
   if (instance != nullptr) {
@@ -38,7 +38,7 @@ std::string to_json(const Program& program, const Instance* instance) {
         fmt::join(instance->reduction, ","), lists(instance->grid.placement().factors),
         to_string(instance->hierarchy.kind()));
   }
-  json += ",\"steps\":[";
+  json += fmt::format(",\"dialect\":\"{}\",\"steps\":[", to_string(dialect));
   for (const Step& step : program.steps) {
     if (&step != &program.steps.front()) json += ",";
     json += fmt::format("{{\"collective\":\"{}\"", to_string(step.collective));

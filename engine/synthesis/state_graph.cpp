@@ -35,15 +35,14 @@ std::uint64_t hash_of(std::span<const StateId> state) {
 
 StateGraph::StateGraph(const Problem& problem, std::uint32_t size, const Limits& limits,
                        SearchProgress* progress)
-    : problem_(problem), states_(problem.chunks), kernels_(states_) {
+    : problem_(problem), limits_(limits), states_(problem.chunks), kernels_(states_) {
   set_up();
   intern_work();
   NodeId begin = 0;
   for (std::uint32_t depth = 0; depth < size; ++depth) {
     const auto end = static_cast<NodeId>(offsets_.size());
     for (NodeId node = begin; node < end; ++node) {
-      if (limits.exceeded(bytes())) return;
-      expand(node, depth + 1 == size);
+      if (!expand(node, depth + 1 == size)) return;
       if (progress != nullptr) progress->states.fetch_add(1, std::memory_order_relaxed);
     }
     begin = end;
@@ -75,15 +74,18 @@ std::span<const Transition> StateGraph::transitions(NodeId node) const {
   return {transitions_.data() + offsets_[node].first, offsets_[node].second};
 }
 
-void StateGraph::expand(NodeId node, bool last) {
+bool StateGraph::expand(NodeId node, bool last) {
   const std::size_t first = transitions_.size();
-  if (node != goal_node_) {
-    for (std::uint32_t move = 0; move < problem_.moves.size(); ++move) {
-      if (!run(groups_of_move_[move], problem_.moves[move].collective, node, last)) continue;
+  bool within_limits = !limits_.exceeded(bytes());
+  for (std::uint32_t move = 0; within_limits && node != goal_node_ && move < problem_.moves.size();
+       ++move) {
+    if (run(groups_of_move_[move], problem_.moves[move].collective, node, last)) {
       transitions_.push_back({move, intern_work()});
     }
+    within_limits = !limits_.exceeded(bytes());
   }
   offsets_[node] = {first, static_cast<std::uint32_t>(transitions_.size() - first)};
+  return within_limits;
 }
 
 /// Leaves the state after the move in `work_`. With `last`, moves that miss the goal are refused as

@@ -50,7 +50,8 @@ class StateGraph {
   std::span<const StateId> state(NodeId node) const {
     return {states_of_nodes_.data() + std::size_t{node} * problem_.devices, problem_.devices};
   }
-  void expand(NodeId node, bool last);
+  /// False when a limit was met; what was found of the node's transitions is then kept.
+  bool expand(NodeId node, bool last);
   bool run(const Groups& groups, Collective collective, NodeId node, bool last);
   /// The node of the state in `work_`, new if it was not known.
   NodeId intern_work();
@@ -58,6 +59,7 @@ class StateGraph {
   std::size_t bytes() const;
 
   const Problem& problem_;
+  const Limits& limits_;
   StateTable states_;
   Kernels kernels_;
   std::vector<Groups> groups_of_move_;

@@ -49,6 +49,10 @@ std::uint32_t count_devices(const std::vector<Level>& levels, const SourcePositi
 Hierarchy::Hierarchy(std::vector<Level> levels, const SourcePosition& where)
     : levels_(std::move(levels)) {
   if (levels_.empty()) throw InputError(where, "a hierarchy without levels, expected at least one");
+  if (levels_.size() > kMostLevels) {
+    throw InputError(where,
+                     fmt::format("{} levels, expected at most {}", levels_.size(), kMostLevels));
+  }
   check_names(levels_, where);
   devices_ = count_devices(levels_, where);
 }

@@ -26,10 +26,12 @@ class Hierarchy {
   /// The most devices any system may have. Everything downstream counts devices in 32 bits and
   /// some of it keeps a few words per device.
   static constexpr std::uint64_t kMostDevices = std::uint64_t{1} << 20;
+  static constexpr std::size_t kMostLevels = 64;
 
   Hierarchy() = default;
-  /// Throws InputError at `where` for no level at all, a size of 0, a name that is none, two levels
-  /// of one name, the reserved name `root`, or more than kMostDevices devices.
+  /// Throws InputError at `where` for no level at all or more than kMostLevels, a size of 0, a name
+  /// that is none, two levels of one name, the reserved name `root`, or more than kMostDevices
+  /// devices.
   Hierarchy(std::vector<Level> levels, const SourcePosition& where);
 
   const std::vector<Level>& levels() const { return levels_; }

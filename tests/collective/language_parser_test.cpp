@@ -26,9 +26,9 @@ TEST_CASE("operators bind by the precedence of the grammar") {
       {"n / 2 * k % 3 = 0", "(((n / 2) * k) % 3) = 0"},
       {"1 + n * k - 2 = 0", "((1 + (n * k)) - 2) = 0"},
   };
-  for (const auto& [bare, parenthesised] : same_meaning) {
-    CAPTURE(bare);
-    CHECK(formula(bare) == formula(parenthesised));
+  for (const auto& pair : same_meaning) {
+    CAPTURE(pair.first);
+    CHECK(formula(pair.first) == formula(pair.second));
   }
 }
 

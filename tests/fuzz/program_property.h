@@ -48,10 +48,10 @@ inline Verdict::Kind check_judgement(const ProgramFile& file) {
 
 /// JSON and the notation of the steps are read back to the same program, which is returned.
 inline ProgramFile check_round_trips(const ProgramFile& file, const GivenInstance& given) {
-  const std::string json = to_json(file.program, instance_of(file));
+  const std::string json = to_json(file.program, instance_of(file), file.dialect);
   ProgramFile again =
       read_back("a program's JSON", [&] { return read_program("again", json, given); });
-  const std::string json_again = to_json(again.program, instance_of(again));
+  const std::string json_again = to_json(again.program, instance_of(again), again.dialect);
   promise(json_again == json, "a program changes on its way through JSON: " + json + json_again);
 
   const std::string text = to_string(file.program.steps, instance_of(file));
@@ -60,7 +60,8 @@ inline ProgramFile check_round_trips(const ProgramFile& file, const GivenInstanc
     return parse_steps(cursor, file.program.devices, instance_of(file));
   });
   const Program reread{file.program.devices, file.program.classes, steps};
-  promise(to_json(reread, instance_of(file)) == json, "the notation means other steps: " + text);
+  promise(to_json(reread, instance_of(file), file.dialect) == json,
+          "the notation means other steps: " + text);
   return again;
 }
 

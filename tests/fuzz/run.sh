@@ -1,8 +1,8 @@
 #!/bin/sh
 # Fuzzes every parser for SECONDS each: tests/fuzz/run.sh SECONDS
-# Builds the preset `fuzz` (clang) first. Fails if any target finds anything; the inputs that show it
-# are kept in build/fuzz/findings. A finding that was fixed belongs in tests/fuzz/corpus, where the
-# ordinary tests replay it.
+# Builds the preset `fuzz` (clang) first. Fails if any target finds anything; the inputs that show
+# it are kept in build/fuzz/findings. A finding that was fixed belongs in tests/fuzz/corpus, where
+# the ordinary tests replay it.
 set -eu
 
 case "${1:-}" in

@@ -1,7 +1,7 @@
 #include "engine/input/json_document.h"
 
-#include <chrono>
 #include <doctest/doctest.h>
+#include <chrono>
 #include <limits>
 #include <string>
 #include <utility>
@@ -21,9 +21,7 @@ std::string integer_complaint(const std::string& text) {
   return complaint([&] { JsonDocument("f", text).root().integer("the size", -1, 10); });
 }
 
-SourcePosition at(std::size_t line, std::size_t column) {
-  return {"f", line, column};
-}
+SourcePosition at(std::size_t line, std::size_t column) { return {"f", line, column}; }
 
 }  // namespace
 

@@ -66,12 +66,12 @@ TEST_CASE("a program is read back from its JSON, with and without an instance") 
     for (const GroupShape& shape : all_shapes(instance.hierarchy)) {
       program.steps.push_back(lower(instance.grid, shape, Collective::Broadcast));
     }
-    const std::string json = to_json(program, &instance);
+    const std::string json = to_json(program, &instance, Dialect::Printed);
     const ProgramFile again = read(json);
     REQUIRE(again.instance.has_value());
-    CHECK(to_json(again.program, &*again.instance) == json);
-    const std::string bare = to_json(program, nullptr);
-    CHECK(to_json(read(bare).program, nullptr) == bare);
+    CHECK(to_json(again.program, &*again.instance, again.dialect) == json);
+    const std::string bare = to_json(program, nullptr, Dialect::Printed);
+    CHECK(to_json(read(bare).program, nullptr, read(bare).dialect) == bare);
   }
 }
 
@@ -107,6 +107,28 @@ TEST_CASE("wrong program JSON is refused where it is wrong") {
   CHECK(refused(good + R"({"collective":"Reduce","groups":[[0,-1]]}]})").rfind("f:1:83: ", 0) == 0);
   CHECK(refused(good + R"({"collective":"Reduce","groups":[[0,1]],"root":1}]})")
             .rfind("f:1:87: ", 0) == 0);
+}
+
+TEST_CASE("a file says either an instance or devices, and the instance whole") {
+  CHECK(refused("devices 5\nhierarchy 2,2\nskip") ==
+        "f:1:1: both an instance and devices, expected one of the two");
+  CHECK(refused(R"({"devices":5,"hierarchy":[2,2],"classes":[[0,1,2,3,4]],"steps":[]})") ==
+        "f:1:1: an incomplete instance, expected hierarchy, axes and reduce, or none of them");
+}
+
+TEST_CASE("hostile programs end in an error in bounded time and memory") {
+  std::string ones = "1";
+  for (int i = 1; i < 1900; ++i) ones += ",1";
+  CHECK(refused("hierarchy " + ones + "\naxes 1\nreduce 0\nskip") ==
+        "f:1:11: 1900 levels, expected at most 64");
+  const std::string twos = "2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2";
+  CHECK(refused("hierarchy " + twos + "\naxes " + twos + "\nreduce 0\nskip") ==
+        "f:1:1: several placements are possible, expected a placement to be given");
+  std::string many = "hierarchy 524288,2\naxes 1048576\nreduce 0\n";
+  for (int i = 0; i < 4000; ++i) many += "Reduce(l0,InsideGroup);";
+  CHECK(
+      refused(many) ==
+      "f:4:369: more than 16777216 devices in the groups of all steps, expected a shorter program");
 }
 
 TEST_CASE("wrong .p2 headers are refused where they are wrong") {

@@ -11,12 +11,8 @@ namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-std::int64_t bandwidth(std::string_view text) {
-  return parse_bandwidth(text, {"f", 2, 3});
-}
-std::int64_t latency(std::string_view text) {
-  return parse_latency(text, {"f", 2, 3});
-}
+std::int64_t bandwidth(std::string_view text) { return parse_bandwidth(text, {"f", 2, 3}); }
+std::int64_t latency(std::string_view text) { return parse_latency(text, {"f", 2, 3}); }
 
 std::string bandwidth_complaint(std::string_view text) {
   return complaint([text] { bandwidth(text); });

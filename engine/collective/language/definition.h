@@ -41,8 +41,8 @@
 /// empty `forall` is true, an empty `exists` false, an empty `count` or `sum` 0.
 namespace p2::language {
 
-/// No expression, with all lets written out, is deeper or binds more variables at one place, and no
-/// definition is larger.
+/// The limits, with all lets written out: how deep an expression is (and how deep its parentheses
+/// are), how many variables are bound at one place, and how many nodes a definition has.
 constexpr std::size_t kMaxDepth = 100;
 constexpr std::size_t kMaxVariables = 8;
 constexpr std::size_t kMaxNodes = 10'000;

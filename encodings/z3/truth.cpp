@@ -1,0 +1,96 @@
+#include "encodings/z3/truth.h"
+
+#include <algorithm>
+
+namespace p2::z3_encoding {
+namespace {
+
+/// Equal operands once: most quantifiers range over many devices in the same state.
+std::vector<z3::expr> distinct(std::vector<z3::expr> terms) {
+  const auto before = [](const z3::expr& a, const z3::expr& b) { return a.id() < b.id(); };
+  const auto same = [](const z3::expr& a, const z3::expr& b) { return a.id() == b.id(); };
+  std::sort(terms.begin(), terms.end(), before);
+  terms.erase(std::unique(terms.begin(), terms.end(), same), terms.end());
+  return terms;
+}
+
+z3::expr joined(z3::context& context, const std::vector<z3::expr>& terms, bool conjunction) {
+  if (terms.size() == 1) return terms[0];
+  if (terms[0].is_bool()) {
+    std::vector<Z3_ast> arguments(terms.begin(), terms.end());
+    const auto count = static_cast<unsigned>(arguments.size());
+    Z3_ast all = conjunction ? Z3_mk_and(context, count, arguments.data())
+                             : Z3_mk_or(context, count, arguments.data());
+    return {context, all};
+  }
+  z3::expr all = terms[0];
+  for (std::size_t i = 1; i < terms.size(); ++i) all = conjunction ? all & terms[i] : all | terms[i];
+  return all;
+}
+
+}  // namespace
+
+Truth::Truth(z3::context& context, unsigned lanes)
+    : context_(&context), lanes_(lanes), none_(context.bv_val(0, lanes)), every_(~none_) {
+  every_ = every_.simplify();
+}
+
+Value Truth::negation(const Value& a) const {
+  if (!a.term) return Value::of(a.known == 0 ? 1 : 0);
+  return Value::truth(a.term->is_bool() ? !*a.term : ~*a.term);
+}
+
+Value Truth::conjunction(const std::vector<Value>& all) const { return join(all, true); }
+
+Value Truth::disjunction(const std::vector<Value>& all) const {
+  return join(all, false);
+}
+
+Value Truth::join(const std::vector<Value>& all, bool conjunction) const {
+  const std::uint64_t neutral = conjunction ? 1 : 0;
+  std::vector<z3::expr> booleans;
+  std::vector<z3::expr> vectors;
+  for (const Value& value : all) {
+    if (value.term) {
+      (value.term->is_bool() ? booleans : vectors).push_back(*value.term);
+    } else if (value.known != neutral) {
+      return Value::of(1 - neutral);
+    }
+  }
+  if (booleans.empty() && vectors.empty()) return Value::of(neutral);
+  if (!booleans.empty()) {
+    const z3::expr boolean = joined(*context_, distinct(std::move(booleans)), conjunction);
+    if (vectors.empty()) return Value::truth(boolean);
+    vectors.push_back(lanes(Value::truth(boolean)));
+  }
+  return Value::truth(joined(*context_, distinct(std::move(vectors)), conjunction));
+}
+
+Value Truth::equivalence(const Value& a, const Value& b) const {
+  if (!a.term) return a.known == 1 ? b : negation(b);
+  if (!b.term) return b.known == 1 ? a : negation(a);
+  if (a.term->id() == b.term->id()) return Value::of(1);
+  if (a.term->is_bool() && b.term->is_bool()) return Value::truth(*a.term == *b.term);
+  return Value::truth(~(lanes(a) ^ lanes(b)));
+}
+
+Value Truth::all_lanes(const Value& a) const {
+  if (!a.term || a.term->is_bool()) return a;
+  return Value::truth(*a.term == every_);
+}
+
+Value Truth::any_lane(const Value& a) const {
+  if (!a.term || a.term->is_bool()) return a;
+  return Value::truth(*a.term != none_);
+}
+
+z3::expr Truth::boolean(const Value& a) const {
+  return a.term ? *a.term : context_->bool_val(a.known == 1);
+}
+
+z3::expr Truth::lanes(const Value& a) const {
+  if (!a.term) return a.known == 1 ? every_ : none_;
+  return a.term->is_bool() ? z3::ite(*a.term, every_, none_) : *a.term;
+}
+
+}  // namespace p2::z3_encoding
