@@ -6,6 +6,7 @@
 
 #include "engine/collective/collective.h"
 #include "engine/collective/device_state.h"
+#include "engine/collective/tuple_memory.h"
 
 namespace p2 {
 
@@ -25,27 +26,6 @@ class Kernels {
   std::size_t bytes() const;
 
  private:
-  /// Remembers one answer per tuple of words.
-  class Memory {
-   public:
-    /// The place of the answer for `key`; `known` says whether it was asked before.
-    std::uint32_t& find(std::span<const std::uint32_t> key, bool& known);
-    std::size_t bytes() const;
-
-   private:
-    struct Entry {
-      std::uint64_t hash;
-      std::uint32_t offset;
-      std::uint32_t length;
-      std::uint32_t answer;
-    };
-    void grow();
-
-    std::vector<std::uint32_t> keys_;
-    std::vector<Entry> entries_;
-    std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(64, 0);
-  };
-
   /// ⊎ s_i, or kRefused unless all devices hold the same chunks and no contribution occurs twice.
   StateId sum(std::span<const StateId> group);
   StateId compute_sum(std::span<const StateId> group);
@@ -60,10 +40,10 @@ class Kernels {
   bool compute_contained(StateId a, StateId b);
 
   StateTable& states_;
-  Memory sums_;
-  Memory gathers_;
-  Memory scatters_;   // (state, n) → offset in shards_, or kRefused
-  Memory contained_;  // (a, b) → 0 or 1
+  TupleMemory sums_;
+  TupleMemory gathers_;
+  TupleMemory scatters_;   // (state, n) → offset in shards_, or kRefused
+  TupleMemory contained_;  // (a, b) → 0 or 1
   std::vector<StateId> shards_;
   std::vector<Piece> pieces_;
   std::vector<Piece> next_pieces_;
