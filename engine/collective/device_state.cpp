@@ -55,6 +55,7 @@ StateId StateTable::intern(std::vector<Piece>& pieces) {
     if (std::equal(known.begin(), known.end(), pieces.begin(), pieces.end())) return id;
   }
   std::vector<IndexSetId> parts;
+  parts.reserve(pieces.size());
   for (const Piece& piece : pieces) parts.push_back(piece.chunks);
   const IndexSetId held = parts.size() == 1 ? parts[0] : sets_.unite(parts);
   entries_.push_back({static_cast<std::uint32_t>(pieces_.size()),

@@ -30,6 +30,7 @@ Choice choose(const JsonValue& value, std::string_view what,
     if (to_string(choice) == text) return choice;
   }
   std::vector<std::string_view> names;
+  names.reserve(count);
   for (const Choice choice : choices) names.push_back(to_string(choice));
   value.fail(fmt::format("{} is \"{}\", expected one of {}", what, text, fmt::join(names, ", ")));
 }

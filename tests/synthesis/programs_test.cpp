@@ -68,6 +68,21 @@ TEST_CASE("the list does not depend on the number of threads") {
   for (std::size_t i = 0; i < alone.size(); ++i) CHECK(texts(alone[i]) == texts(together[i]));
 }
 
+TEST_CASE("instances searched together have the programs that they have alone") {
+  // Equal sizes and moves, but other reduction factors: these must not share a search.
+  const std::vector<Instance> together = {
+      instance_of("2,2", "2,2", "0", "[[2 1] [1 2]]", HierarchyKind::Hardware),
+      instance_of("2,2", "2,2", "0", "[[1 2] [2 1]]", HierarchyKind::Hardware),
+      instance_of("2,2", "2,2", "0,1", "[[2 1] [1 2]]", HierarchyKind::Hardware)};
+  const auto found = synthesise(together, {});
+  std::set<std::vector<std::string>> distinct;
+  for (std::size_t i = 0; i < together.size(); ++i) {
+    CHECK(texts(found[i]) == texts(synthesise({together[i]}, {})[0]));
+    distinct.insert(texts(found[i]));
+  }
+  CHECK(distinct.size() == together.size());
+}
+
 TEST_CASE("figures 3 and 10: the paper's strategies are among the programs found") {
   SynthesisOptions options;
   const auto figure3 =
