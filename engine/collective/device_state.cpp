@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engine/collective/hashing.h"
-#include "engine/invariant.h"
 
 namespace p2 {
 namespace {
@@ -18,7 +17,7 @@ std::uint64_t hash_of(std::span<const Piece> pieces) {
 
 }  // namespace
 
-StateTable::StateTable(std::uint32_t chunks) : chunks_(chunks), slots_(64, 0) {
+StateTable::StateTable(std::uint32_t chunks) : chunks_(chunks) {
   std::vector<Piece> nothing;
   intern(nothing);
 }
@@ -46,35 +45,18 @@ void StateTable::merge_equal_contents(std::vector<Piece>& pieces) {
 
 StateId StateTable::intern(std::vector<Piece>& pieces) {
   merge_equal_contents(pieces);
-  if (entries_.size() * 2 >= slots_.size()) grow();
-  const std::size_t mask = slots_.size() - 1;
-  std::size_t slot = hash_of(pieces) & mask;
-  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
-    const StateId id = slots_[slot] - 1;
-    const auto known = this->pieces(id);
-    if (std::equal(known.begin(), known.end(), pieces.begin(), pieces.end())) return id;
-  }
+  const std::uint64_t hash = hash_of(pieces);
+  const auto known = ids_.find(hash, [&](StateId id) {
+    return std::ranges::equal(this->pieces(id), pieces);
+  });
+  if (known) return *known;
   std::vector<IndexSetId> parts;
   parts.reserve(pieces.size());
   for (const Piece& piece : pieces) parts.push_back(piece.chunks);
   const IndexSetId held = parts.size() == 1 ? parts[0] : sets_.unite(parts);
-  entries_.push_back({static_cast<std::uint32_t>(pieces_.size()),
-                      static_cast<std::uint32_t>(pieces.size()), held});
+  entries_.push_back({pieces_.size(), static_cast<std::uint32_t>(pieces.size()), held});
   pieces_.insert(pieces_.end(), pieces.begin(), pieces.end());
-  invariant(pieces_.size() < UINT32_MAX, "too many device states");
-  slots_[slot] = static_cast<std::uint32_t>(entries_.size());
-  return slots_[slot] - 1;
-}
-
-void StateTable::grow() {
-  std::vector<std::uint32_t> wider(slots_.size() * 2, 0);
-  const std::size_t mask = wider.size() - 1;
-  for (StateId id = 0; id < entries_.size(); ++id) {
-    std::size_t slot = hash_of(pieces(id)) & mask;
-    while (wider[slot] != 0) slot = (slot + 1) & mask;
-    wider[slot] = id + 1;
-  }
-  slots_ = std::move(wider);
+  return ids_.add(hash);
 }
 
 StateId StateTable::whole(IndexSetId contributors) {
@@ -99,9 +81,37 @@ IndexSetId StateTable::row(StateId state, std::uint32_t chunk) const {
   return 0;
 }
 
+std::vector<IndexSetId> StateTable::common_blocks(std::span<const StateId> group) {
+  std::vector<IndexSetId> blocks{held(group[0])};
+  std::vector<IndexSetId> finer;
+  StateId refined_by = kHoldsNothing;
+  for (const StateId state : group) {
+    if (state == refined_by || pieces(state).size() < 2) continue;
+    refined_by = state;
+    finer.clear();
+    for (const IndexSetId block : blocks) {
+      for (const Piece& piece : pieces(state)) {
+        const IndexSetId common = sets_.intersect(block, piece.chunks);
+        if (common != 0) finer.push_back(common);
+      }
+    }
+    blocks.swap(finer);
+  }
+  return blocks;
+}
+
+IndexSetId StateTable::content(StateId state, IndexSetId block) {
+  const auto all = pieces(state);
+  if (all.size() == 1) return all[0].contributors;
+  for (const Piece& piece : all) {
+    if (sets_.subset(block, piece.chunks)) return piece.contributors;
+  }
+  return 0;
+}
+
 std::size_t StateTable::bytes() const {
   return sets_.bytes() + pieces_.capacity() * sizeof(Piece) + entries_.capacity() * sizeof(Entry) +
-         slots_.capacity() * sizeof(std::uint32_t);
+         ids_.bytes();
 }
 
 }  // namespace p2

@@ -51,23 +51,28 @@ class StateTable {
   /// The contributors of one chunk: a row of the paper's matrix.
   IndexSetId row(StateId state, std::uint32_t chunk) const;
 
+  /// Cuts the chunks that the first device of `group` holds into blocks inside which every device of
+  /// the group has one content. All devices must hold the same chunks.
+  std::vector<IndexSetId> common_blocks(std::span<const StateId> group);
+  /// The contributors of `state` in a block of common_blocks.
+  IndexSetId content(StateId state, IndexSetId block);
+
   std::size_t bytes() const;
 
  private:
   struct Entry {
-    std::uint32_t offset;
+    std::size_t offset;
     std::uint32_t count;
     IndexSetId held;
   };
 
   void merge_equal_contents(std::vector<Piece>& pieces);
-  void grow();
 
   std::uint32_t chunks_;
   IndexSetTable sets_;
   std::vector<Piece> pieces_;
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> slots_;  // open addressing; holds id + 1, 0 = free
+  IdTable ids_;
   std::vector<Piece> restricted_;
 };
 

@@ -17,36 +17,20 @@ std::uint64_t hash_of(std::span<const Run> runs) {
 
 }  // namespace
 
-IndexSetTable::IndexSetTable() : slots_(64, 0) { intern({}); }
+IndexSetTable::IndexSetTable() { intern({}); }
 
 IndexSetId IndexSetTable::intern(const std::vector<Run>& runs) {
-  if (entries_.size() * 2 >= slots_.size()) grow();
-  const std::size_t mask = slots_.size() - 1;
-  std::size_t slot = hash_of(runs) & mask;
-  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
-    const IndexSetId id = slots_[slot] - 1;
-    const auto known = this->runs(id);
-    if (std::equal(known.begin(), known.end(), runs.begin(), runs.end())) return id;
-  }
+  const std::uint64_t hash = hash_of(runs);
+  const auto known = ids_.find(hash, [&](IndexSetId id) {
+    const auto other = this->runs(id);
+    return std::equal(other.begin(), other.end(), runs.begin(), runs.end());
+  });
+  if (known) return *known;
   std::uint32_t size = 0;
   for (const Run& run : runs) size += run.end - run.begin;
-  entries_.push_back(
-      {static_cast<std::uint32_t>(runs_.size()), static_cast<std::uint32_t>(runs.size()), size});
+  entries_.push_back({runs_.size(), static_cast<std::uint32_t>(runs.size()), size});
   runs_.insert(runs_.end(), runs.begin(), runs.end());
-  invariant(runs_.size() < UINT32_MAX, "too many index sets");
-  slots_[slot] = static_cast<std::uint32_t>(entries_.size());
-  return slots_[slot] - 1;
-}
-
-void IndexSetTable::grow() {
-  std::vector<std::uint32_t> wider(slots_.size() * 2, 0);
-  const std::size_t mask = wider.size() - 1;
-  for (IndexSetId id = 0; id < entries_.size(); ++id) {
-    std::size_t slot = hash_of(runs(id)) & mask;
-    while (wider[slot] != 0) slot = (slot + 1) & mask;
-    wider[slot] = id + 1;
-  }
-  slots_ = std::move(wider);
+  return ids_.add(hash);
 }
 
 IndexSetId IndexSetTable::range(std::uint32_t begin, std::uint32_t end) {
@@ -172,8 +156,8 @@ IndexSetId IndexSetTable::slice(IndexSetId set, std::uint32_t first, std::uint32
 }
 
 std::size_t IndexSetTable::bytes() const {
-  return runs_.capacity() * sizeof(Run) + entries_.capacity() * sizeof(Entry) +
-         slots_.capacity() * sizeof(std::uint32_t);
+  return runs_.capacity() * sizeof(Run) + entries_.capacity() * sizeof(Entry) + ids_.bytes() +
+         scratch_.capacity() * sizeof(Run) + marks_.capacity() * sizeof(std::uint64_t);
 }
 
 }  // namespace p2

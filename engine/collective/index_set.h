@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "engine/collective/id_table.h"
+
 namespace p2 {
 
 /// The indexes begin, begin+1, …, end−1.
@@ -18,8 +20,8 @@ struct Run {
 using IndexSetId = std::uint32_t;
 
 /// Sets of indexes (chunks of a buffer, contributing devices), each kept once as its maximal runs.
-/// On hierarchical systems almost all sets are few runs, whatever the number of devices, so that
-/// sets of 10^6 devices cost no more than sets of 10.
+/// Neighbours on a hierarchical system make one run, whatever their number; a group that strides over
+/// it has a run per member.
 class IndexSetTable {
  public:
   IndexSetTable();
@@ -50,18 +52,17 @@ class IndexSetTable {
 
  private:
   struct Entry {
-    std::uint32_t offset;
+    std::size_t offset;
     std::uint32_t count;
     std::uint32_t size;
   };
 
   IndexSetId intern(const std::vector<Run>& runs);
   void mark_and_read_back(std::uint32_t end);
-  void grow();
 
   std::vector<Run> runs_;
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> slots_;  // open addressing; holds id + 1, 0 = free
+  IdTable ids_;
   std::vector<Run> scratch_;
   std::vector<std::uint64_t> marks_;
 };

@@ -1,6 +1,7 @@
 #include "engine/collective/kernels.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "engine/invariant.h"
 
@@ -48,52 +49,27 @@ StateId Kernels::sum(std::span<const StateId> group) {
 }
 
 StateId Kernels::compute_sum(std::span<const StateId> group) {
+  IndexSetTable& sets = states_.sets();
   const IndexSetId held = states_.held(group[0]);
-  bool uniform = true;
   for (const StateId state : group) {
     if (states_.held(state) != held) return kRefused;
-    uniform = uniform && states_.pieces(state).size() == 1;
   }
-  pieces_.clear();
   if (held == 0) return kHoldsNothing;
-  if (uniform) {
+  pieces_.clear();
+  for (const IndexSetId block : states_.common_blocks(group)) {
     ids_.clear();
     std::uint64_t size = 0;
     std::uint32_t end = 0;
     for (const StateId state : group) {
-      ids_.push_back(states_.pieces(state)[0].contributors);
-      size += states_.sets().size(ids_.back());
-      end = std::max(end, states_.sets().end(ids_.back()));
+      ids_.push_back(states_.content(state, block));
+      size += sets.size(ids_.back());
+      end = std::max(end, sets.end(ids_.back()));
     }
     if (size > end) return kRefused;  // more contributions than contributors: some count twice
-    const IndexSetId total = states_.sets().unite(ids_);
-    if (states_.sets().size(total) != size) return kRefused;
-    pieces_.push_back({held, total});
-  } else {
-    const auto first = states_.pieces(group[0]);
-    pieces_.assign(first.begin(), first.end());
-    for (const StateId state : group.subspan(1)) {
-      if (!add(pieces_, states_.pieces(state))) return kRefused;
-    }
+    pieces_.push_back({block, sets.unite(ids_)});
+    if (sets.size(pieces_.back().contributors) != size) return kRefused;
   }
   return states_.intern(pieces_);
-}
-
-bool Kernels::add(std::vector<Piece>& total, std::span<const Piece> next) {
-  IndexSetTable& sets = states_.sets();
-  next_pieces_.clear();
-  for (const Piece& a : total) {
-    for (const Piece& b : next) {
-      const IndexSetId common = sets.intersect(a.chunks, b.chunks);
-      if (common == 0) continue;
-      const IndexSetId both[] = {a.contributors, b.contributors};
-      const IndexSetId joined = sets.unite(both);
-      if (sets.size(joined) != sets.size(both[0]) + sets.size(both[1])) return false;
-      next_pieces_.push_back({common, joined});
-    }
-  }
-  total.swap(next_pieces_);
-  return true;
 }
 
 StateId Kernels::gather(std::span<const StateId> group) {
@@ -129,6 +105,7 @@ bool Kernels::scatter(StateId state, std::span<StateId> after) {
   if (!known) {
     const IndexSetId held = states_.held(state);
     const std::uint32_t count = states_.sets().size(held);
+    if (shards_.size() >= kRefused) throw std::length_error("too large, out of 32-bit shards");
     answer = count % n != 0 ? kRefused : static_cast<std::uint32_t>(shards_.size());
     for (std::uint32_t i = 0; answer != kRefused && i < n; ++i) {
       const IndexSetId shard = states_.sets().slice(held, i * (count / n), count / n);

@@ -29,7 +29,6 @@ class Kernels {
   /// ⊎ s_i, or kRefused unless all devices hold the same chunks and no contribution occurs twice.
   StateId sum(std::span<const StateId> group);
   StateId compute_sum(std::span<const StateId> group);
-  bool add(std::vector<Piece>& total, std::span<const Piece> next);
   /// The union, or kRefused unless the devices hold equally many, pairwise disjoint chunks.
   StateId gather(std::span<const StateId> group);
   StateId compute_gather(std::span<const StateId> group);
@@ -46,7 +45,6 @@ class Kernels {
   TupleMemory contained_;  // (a, b) → 0 or 1
   std::vector<StateId> shards_;
   std::vector<Piece> pieces_;
-  std::vector<Piece> next_pieces_;
   std::vector<IndexSetId> ids_;
 };
 

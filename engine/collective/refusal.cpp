@@ -111,19 +111,14 @@ std::optional<Refusal> Search::overlap(std::size_t i, std::size_t j) {
 }
 
 std::optional<std::size_t> Search::first_overlap() {
-  const bool uniform = std::all_of(group_.begin(), group_.end(), [&](StateId state) {
-    return states_.pieces(state).size() == 1;
-  });
-  if (uniform) {
-    return first_meeting(universe_,
-                         [&](std::size_t i) { return states_.pieces(group_[i])[0].contributors; });
+  std::optional<std::size_t> first;
+  if (held(0) == 0) return first;
+  for (const IndexSetId block : states_.common_blocks(group_)) {
+    const auto second = first_meeting(
+        universe_, [&](std::size_t i) { return states_.content(group_[i], block); });
+    if (second && (!first || *second < *first)) first = second;
   }
-  for (std::size_t j = 1; j < group_.size(); ++j) {
-    for (std::size_t i = 0; i < j; ++i) {
-      if (overlap(i, j)) return j;
-    }
-  }
-  return std::nullopt;
+  return first;
 }
 
 std::optional<Refusal> Search::disjoint() {

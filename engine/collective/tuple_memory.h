@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "engine/collective/id_table.h"
+
 namespace p2 {
 
 /// Remembers one answer per tuple of words: a hash table from sequences of any length to a word.
@@ -18,16 +20,14 @@ class TupleMemory {
 
  private:
   struct Entry {
-    std::uint64_t hash;
     std::size_t offset;
     std::uint32_t length;
     std::uint32_t answer;
   };
-  void grow();
 
-  std::vector<std::uint32_t> keys_;
+  IdTable ids_;
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(64, 0);  // id + 1, 0 = free
+  std::vector<std::uint32_t> keys_;
 };
 
 }  // namespace p2

@@ -45,25 +45,27 @@ std::uint32_t DeviceGrid::coordinate(std::uint32_t device, std::uint32_t axis) c
   return part;
 }
 
-std::vector<Group> DeviceGrid::groups(FactorSet reduced, FactorSet pinned) const {
-  invariant((reduced & pinned) == 0, "a factor is both reduced and pinned");
-  Group offsets{0};
-  Group bases{0};
-  for (std::size_t f = 0; f < factors_.size(); ++f) {
-    if (pinned >> f & 1U) continue;
-    Group& points = reduced >> f & 1U ? offsets : bases;
-    Group extended;
-    extended.reserve(points.size() * factors_[f].size);
-    for (const std::uint32_t point : points) {
-      for (std::uint32_t digit = 0; digit < factors_[f].size; ++digit) {
-        extended.push_back(point + digit * factors_[f].stride);
+std::vector<std::uint32_t> digit_sums(const std::vector<Factor>& factors, FactorSet set) {
+  std::vector<std::uint32_t> sums{0};
+  for (std::size_t f = 0; f < factors.size(); ++f) {
+    if ((set >> f & 1U) == 0) continue;
+    std::vector<std::uint32_t> extended;
+    extended.reserve(sums.size() * factors[f].size);
+    for (const std::uint32_t sum : sums) {
+      for (std::uint32_t digit = 0; digit < factors[f].size; ++digit) {
+        extended.push_back(sum + digit * factors[f].stride);
       }
     }
-    points = std::move(extended);
+    sums = std::move(extended);
   }
+  return sums;
+}
+
+std::vector<Group> DeviceGrid::groups(FactorSet reduced, FactorSet pinned) const {
+  invariant((reduced & pinned) == 0, "a factor is both reduced and pinned");
+  const std::vector<std::uint32_t> offsets = digit_sums(factors_, reduced);
   std::vector<Group> groups;
-  groups.reserve(bases.size());
-  for (const std::uint32_t base : bases) {
+  for (const std::uint32_t base : digit_sums(factors_, all_factors() & ~(reduced | pinned))) {
     Group& group = groups.emplace_back(offsets);
     for (std::uint32_t& device : group) device += base;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,11 +20,16 @@ struct Factor {
   std::uint32_t level = 0;
   std::uint32_t size = 1;
   std::uint32_t stride = 1;
+
+  auto operator<=>(const Factor&) const = default;
 };
 
 /// A set of factors of a DeviceGrid: bit f stands for factors()[f]. A grid has at most 20 factors,
 /// since it has at most 2^20 devices.
 using FactorSet = std::uint32_t;
+
+/// The ids of the devices whose digits outside `set` are all 0, ascending. `factors` are outermost first.
+std::vector<std::uint32_t> digit_sums(const std::vector<Factor>& factors, FactorSet set);
 
 /// A placed system: the devices as points of a grid, one dimension per parallelism factor. Device
 /// ids are row-major over the hardware levels and, inside one level, over that column's factors in

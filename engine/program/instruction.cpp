@@ -1,6 +1,7 @@
 #include "engine/program/instruction.h"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -26,23 +27,21 @@ FactorSet factors_of(const SynthesisHierarchy& hierarchy,
   return factors;
 }
 
-/// Keeps the first shape of every pattern that reduces over anything.
-void add_if_new(std::vector<GroupShape>& shapes, GroupShape shape) {
-  const auto same = [&](const GroupShape& other) { return other.pattern == shape.pattern; };
-  if (shape.pattern.reduced == 0 || std::any_of(shapes.begin(), shapes.end(), same)) return;
-  shapes.push_back(std::move(shape));
-}
-
 std::vector<GroupShape> linear_shapes(const SynthesisHierarchy& hierarchy) {
   const auto levels = static_cast<std::uint32_t>(hierarchy.levels().size());
   std::vector<GroupShape> shapes;
+  std::set<Pattern> seen;
+  const auto add_if_new = [&](GroupShape shape) {
+    if (shape.pattern.reduced == 0 || !seen.insert(shape.pattern).second) return;
+    shapes.push_back(std::move(shape));
+  };
   for (std::uint32_t slice = 0; slice < levels; ++slice) {
-    add_if_new(shapes, linear_shape(hierarchy, slice, Form::InsideGroup, 0));
+    add_if_new(linear_shape(hierarchy, slice, Form::InsideGroup, 0));
   }
   for (const Form form : {Form::Parallel, Form::Master}) {
     for (std::uint32_t slice = 0; slice < levels; ++slice) {
       for (std::uint32_t ancestor = 0; ancestor < slice; ++ancestor) {
-        add_if_new(shapes, linear_shape(hierarchy, slice, form, ancestor));
+        add_if_new(linear_shape(hierarchy, slice, form, ancestor));
       }
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,7 +24,7 @@ struct Pattern {
   FactorSet reduced = 0;
   FactorSet pinned = 0;
 
-  bool operator==(const Pattern&) const = default;
+  auto operator<=>(const Pattern&) const = default;
 };
 
 /// The slice and form of an instruction (section 3.3), by indices into a hierarchy's levels. In a

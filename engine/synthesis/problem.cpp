@@ -1,6 +1,6 @@
 #include "engine/synthesis/problem.h"
 
-#include <algorithm>
+#include "engine/invariant.h"
 
 namespace p2 {
 namespace {
@@ -27,13 +27,6 @@ void simulate(const DeviceGrid& grid, FactorSet kept, Problem& problem) {
 
 }  // namespace
 
-bool Problem::operator==(const Problem& other) const {
-  const auto same_size = [](const Factor& a, const Factor& b) { return a.size == b.size; };
-  return chunks == other.chunks && reduction == other.reduction && moves == other.moves &&
-         std::equal(factors.begin(), factors.end(), other.factors.begin(), other.factors.end(),
-                    same_size);
-}
-
 NamedProblem state_problem(const Instance& instance, Dialect dialect) {
   const DeviceGrid& grid = instance.grid;
   const FactorSet reduction = grid.factors_of(instance.reduction);
@@ -45,8 +38,10 @@ NamedProblem state_problem(const Instance& instance, Dialect dialect) {
   named.problem.reduction = among(reduction, kept);
   named.shapes = all_shapes(instance.hierarchy);
   for (std::uint32_t i = 0; i < named.shapes.size(); ++i) {
-    const Pattern pattern{among(named.shapes[i].pattern.reduced, kept),
-                          among(named.shapes[i].pattern.pinned, kept)};
+    const Pattern& whole = named.shapes[i].pattern;
+    invariant(((whole.reduced | whole.pinned) & ~kept) == 0, "a shape reaches outside its class");
+    const Pattern pattern{among(whole.reduced, kept),
+                          among(whole.pinned, kept)};
     for (const Collective collective : kCollectives) {
       if (!allows(dialect, pattern, collective)) continue;
       named.problem.moves.push_back({pattern, collective});

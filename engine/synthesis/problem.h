@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -12,7 +13,7 @@ struct Move {
   Pattern pattern;
   Collective collective = Collective::AllReduce;
 
-  bool operator==(const Move&) const = default;
+  auto operator<=>(const Move&) const = default;
 };
 
 /// A synthesis problem with everything stripped off that cannot change its answer: the grid of
@@ -23,16 +24,18 @@ struct Move {
 /// Where no move touches a factor outside the reduction axes ((d), collapsed, lattice), one
 /// reduction class is simulated with the chunks of the whole system. This loses nothing: device ids
 /// are mixed radix, so that fixing the other digits keeps the order inside a class; all classes
-/// start with the same chunks; every group lies inside one class. Hence the classes' states stay
+/// start with the same chunks; every group lies inside one class, and since
+/// nothing outside the reduction factors is reduced or pinned, every pattern forms the same groups in
+/// each of them. Hence the classes' states stay
 /// equal up to the renaming of contributors.
 struct Problem {
-  std::vector<Factor> factors;  ///< simulated digits, outermost first; axis and level are 0
+  std::vector<Factor> factors;  ///< simulated digits, outermost first; axis and level are left 0
   std::uint32_t devices = 1;    ///< simulated
   std::uint32_t chunks = 1;     ///< of the whole system
   FactorSet reduction = 0;
   std::vector<Move> moves;
 
-  bool operator==(const Problem&) const;
+  auto operator<=>(const Problem&) const = default;
 };
 
 /// The problem of an instance, and which of the hierarchy's shapes each move stands for.

@@ -3,27 +3,9 @@
 #include <algorithm>
 
 #include "engine/collective/hashing.h"
-#include "engine/invariant.h"
 
 namespace p2 {
 namespace {
-
-/// All sums of digits × strides over the factors in `set`, ascending.
-std::vector<std::uint32_t> points(const Problem& problem, FactorSet set) {
-  std::vector<std::uint32_t> all{0};
-  for (std::size_t f = 0; f < problem.factors.size(); ++f) {
-    if ((set >> f & 1U) == 0) continue;
-    std::vector<std::uint32_t> extended;
-    extended.reserve(all.size() * problem.factors[f].size);
-    for (const std::uint32_t point : all) {
-      for (std::uint32_t digit = 0; digit < problem.factors[f].size; ++digit) {
-        extended.push_back(point + digit * problem.factors[f].stride);
-      }
-    }
-    all = std::move(extended);
-  }
-  return all;
-}
 
 std::uint64_t hash_of(std::span<const StateId> state) {
   std::uint64_t hash = state.size();
@@ -52,13 +34,17 @@ StateGraph::StateGraph(const Problem& problem, std::uint32_t size, const Limits&
 
 void StateGraph::set_up() {
   const FactorSet all = (FactorSet{1} << problem_.factors.size()) - 1;
-  for (const Move& move : problem_.moves) {
-    const FactorSet free = all & ~(move.pattern.reduced | move.pattern.pinned);
-    groups_of_move_.push_back({points(problem_, free), points(problem_, move.pattern.reduced)});
+  for (std::size_t move = 0; move < problem_.moves.size(); ++move) {
+    const Pattern& pattern = problem_.moves[move].pattern;
+    if (move == 0 || pattern != problem_.moves[move - 1].pattern) {
+      groups_.push_back({digit_sums(problem_.factors, all & ~(pattern.reduced | pattern.pinned)),
+                         digit_sums(problem_.factors, pattern.reduced)});
+    }
+    groups_of_move_.push_back(static_cast<std::uint32_t>(groups_.size() - 1));
   }
-  const std::vector<std::uint32_t> members = points(problem_, problem_.reduction);
+  const std::vector<std::uint32_t> members = digit_sums(problem_.factors, problem_.reduction);
   goal_state_.resize(problem_.devices);
-  for (const std::uint32_t base : points(problem_, all & ~problem_.reduction)) {
+  for (const std::uint32_t base : digit_sums(problem_.factors, all & ~problem_.reduction)) {
     std::vector<std::uint32_t> contributors = members;
     for (std::uint32_t& device : contributors) device += base;
     const StateId sum = states_.whole(states_.sets().of(contributors));
@@ -79,7 +65,7 @@ bool StateGraph::expand(NodeId node, bool last) {
   bool within_limits = !limits_.exceeded(bytes());
   for (std::uint32_t move = 0; within_limits && node != goal_node_ && move < problem_.moves.size();
        ++move) {
-    if (run(groups_of_move_[move], problem_.moves[move].collective, node, last)) {
+    if (run(groups_[groups_of_move_[move]], problem_.moves[move].collective, node, last)) {
       transitions_.push_back({move, intern_work()});
     }
     within_limits = !limits_.exceeded(bytes());
@@ -115,38 +101,24 @@ bool StateGraph::run(const Groups& groups, Collective collective, NodeId node, b
 }
 
 NodeId StateGraph::intern_work() {
-  if (offsets_.size() * 2 >= slots_.size()) grow();
   const std::uint64_t hash = hash_of(work_);
-  const std::size_t mask = slots_.size() - 1;
-  std::size_t slot = hash & mask;
-  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
-    const NodeId known = slots_[slot] - 1;
-    if (hashes_[known] == hash && std::ranges::equal(state(known), work_)) return known;
-  }
-  const auto node = static_cast<NodeId>(offsets_.size());
-  invariant(node + 1 < kNoNode, "too many system states");
-  slots_[slot] = node + 1;
-  hashes_.push_back(hash);
-  offsets_.push_back({0, 0});
+  const auto known =
+      ids_.find(hash, [&](NodeId node) { return std::ranges::equal(state(node), work_); });
+  if (known) return *known;
+  offsets_.emplace_back(0, 0);
   states_of_nodes_.insert(states_of_nodes_.end(), work_.begin(), work_.end());
+  const NodeId node = ids_.add(hash);
   if (work_ == goal_state_) goal_node_ = node;
   return node;
 }
 
-void StateGraph::grow() {
-  std::vector<std::uint32_t> wider(slots_.size() * 2, 0);
-  const std::size_t mask = wider.size() - 1;
-  for (NodeId node = 0; node < offsets_.size(); ++node) {
-    std::size_t slot = hashes_[node] & mask;
-    while (wider[slot] != 0) slot = (slot + 1) & mask;
-    wider[slot] = node + 1;
-  }
-  slots_ = std::move(wider);
-}
-
 std::size_t StateGraph::bytes() const {
-  return states_.bytes() + kernels_.bytes() + states_of_nodes_.capacity() * sizeof(StateId) +
-         hashes_.capacity() * sizeof(std::uint64_t) + slots_.capacity() * sizeof(std::uint32_t) +
+  std::size_t fixed = (goal_state_.capacity() + work_.capacity()) * sizeof(StateId);
+  for (const Groups& groups : groups_) {
+    fixed += (groups.bases.capacity() + groups.offsets.capacity()) * sizeof(std::uint32_t);
+  }
+  return fixed + states_.bytes() + kernels_.bytes() + ids_.bytes() +
+         states_of_nodes_.capacity() * sizeof(StateId) +
          transitions_.capacity() * sizeof(Transition) + offsets_.capacity() * sizeof(offsets_[0]);
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/collective/id_table.h"
 #include "engine/collective/kernels.h"
 #include "engine/limits.h"
 #include "engine/synthesis/problem.h"
@@ -55,20 +56,19 @@ class StateGraph {
   bool run(const Groups& groups, Collective collective, NodeId node, bool last);
   /// The node of the state in `work_`, new if it was not known.
   NodeId intern_work();
-  void grow();
   std::size_t bytes() const;
 
   const Problem& problem_;
   const Limits& limits_;
   StateTable states_;
   Kernels kernels_;
-  std::vector<Groups> groups_of_move_;
+  std::vector<Groups> groups_;             // of every distinct pattern
+  std::vector<std::uint32_t> groups_of_move_;  // move → index into groups_
   std::vector<StateId> goal_state_;
   NodeId goal_node_ = kNoNode;
   std::uint32_t settled_ = 0;
   std::vector<StateId> states_of_nodes_;
-  std::vector<std::uint64_t> hashes_;
-  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(256, 0);
+  IdTable ids_;
   std::vector<Transition> transitions_;
   std::vector<std::pair<std::size_t, std::uint32_t>> offsets_;  // node → first transition, count
   std::vector<StateId> work_;

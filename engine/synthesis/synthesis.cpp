@@ -1,75 +1,93 @@
 #include "engine/synthesis/synthesis.h"
 
 #include <algorithm>
+#include <map>
 #include <thread>
 
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 
 namespace p2 {
+namespace {
 
-PlacementPrograms::PlacementPrograms(Instance placed, NamedProblem problem)
-    : instance_(std::move(placed)), named_(std::move(problem)) {}
+/// What a move of the instance's problem says as a step, without groups.
+std::vector<Step> steps_of_moves(const Instance& instance, Dialect dialect) {
+  const NamedProblem named = state_problem(instance, dialect);
+  std::vector<Step> steps;
+  steps.reserve(named.problem.moves.size());
+  for (std::size_t move = 0; move < named.problem.moves.size(); ++move) {
+    steps.push_back({named.problem.moves[move].collective, {}, named.shapes[named.shape_of[move]]});
+  }
+  return steps;
+}
+
+std::size_t thread_count(const SynthesisOptions& options, std::size_t searches) {
+  const std::size_t wanted = options.jobs == 0 ? std::thread::hardware_concurrency() : options.jobs;
+  return std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(searches, 1));
+}
+
+std::vector<std::shared_ptr<const ProgramList>> search_all(
+    const std::vector<const Problem*>& problems, const SynthesisOptions& options) {
+  const std::size_t threads = thread_count(options, problems.size());
+  Limits limits = options.limits;
+  if (limits.memory_bytes) *limits.memory_bytes /= threads;
+  if (options.progress != nullptr) options.progress->searches = problems.size();
+  std::vector<std::shared_ptr<const ProgramList>> lists(problems.size());
+  const auto search = [&](std::size_t i) {
+    lists[i] = std::make_shared<ProgramList>(*problems[i], options.size, limits, options.progress);
+    if (options.progress != nullptr) ++options.progress->searches_done;
+  };
+  if (threads == 1) {
+    for (std::size_t i = 0; i < problems.size(); ++i) search(i);
+    return lists;
+  }
+  const tbb::global_control at_most(tbb::global_control::max_allowed_parallelism, threads);
+  tbb::parallel_for(std::size_t{0}, problems.size(), search);
+  return lists;
+}
+
+}  // namespace
 
 void PlacementPrograms::for_each(
     const std::function<void(const std::vector<Step>& steps)>& visit) const {
+  const std::vector<Step> choices = steps_of_moves(instance_, dialect_);
   std::vector<Step> steps;
   list_->for_each([&](std::span<const std::uint32_t> moves) {
-    steps.resize(moves.size());
-    for (std::size_t i = 0; i < moves.size(); ++i) {
-      steps[i].collective = named_.problem.moves[moves[i]].collective;
-      steps[i].shape = named_.shapes[named_.shape_of[moves[i]]];
-    }
+    steps.clear();
+    for (const std::uint32_t move : moves) steps.push_back(choices[move]);
     visit(steps);
   });
 }
 
 void PlacementPrograms::for_each_lowered(
     const std::function<void(const Program& program)>& visit) const {
-  std::vector<Step> lowered;
-  for (std::size_t move = 0; move < named_.problem.moves.size(); ++move) {
-    lowered.push_back(lower(instance_.grid, named_.shapes[named_.shape_of[move]],
-                            named_.problem.moves[move].collective));
-  }
+  std::vector<Step> choices = steps_of_moves(instance_, dialect_);
+  for (Step& choice : choices) choice = lower(instance_.grid, *choice.shape, choice.collective);
   Program program{instance_.grid.devices(), instance_.classes(), {}};
   list_->for_each([&](std::span<const std::uint32_t> moves) {
     program.steps.clear();
-    for (const std::uint32_t move : moves) program.steps.push_back(lowered[move]);
+    for (const std::uint32_t move : moves) program.steps.push_back(choices[move]);
     visit(program);
   });
 }
 
 std::vector<PlacementPrograms> synthesise(std::vector<Instance> instances,
                                           const SynthesisOptions& options) {
+  std::map<Problem, std::size_t> known;   // problem → its search
+  std::vector<const Problem*> problems;   // by search
+  std::vector<std::size_t> search_of;     // by instance
+  for (const Instance& instance : instances) {
+    const auto [place, is_new] =
+        known.emplace(state_problem(instance, options.dialect).problem, problems.size());
+    if (is_new) problems.push_back(&place->first);
+    search_of.push_back(place->second);
+  }
+  const auto lists = search_all(problems, options);
   std::vector<PlacementPrograms> results;
   results.reserve(instances.size());
-  std::vector<std::size_t> distinct;     // results whose problem is searched
-  std::vector<std::size_t> searched_by;  // result → index into `distinct`
-  for (Instance& instance : instances) {
-    NamedProblem named = state_problem(instance, options.dialect);
-    const auto same = std::find_if(distinct.begin(), distinct.end(), [&](std::size_t other) {
-      return results[other].named_.problem == named.problem;
-    });
-    searched_by.push_back(static_cast<std::size_t>(same - distinct.begin()));
-    if (same == distinct.end()) distinct.push_back(results.size());
-    results.emplace_back(std::move(instance), std::move(named));
+  for (std::size_t i = 0; i < instances.size(); ++i) {
+    results.emplace_back(std::move(instances[i]), options.dialect, lists[search_of[i]]);
   }
-  std::vector<std::shared_ptr<const ProgramList>> lists(distinct.size());
-  if (options.progress != nullptr) options.progress->searches = distinct.size();
-  const auto search = [&](std::size_t i) {
-    lists[i] = std::make_shared<ProgramList>(results[distinct[i]].named_.problem, options.size,
-                                             options.limits, options.progress);
-    if (options.progress != nullptr) ++options.progress->searches_done;
-  };
-  if (options.jobs == 1 || distinct.size() == 1) {
-    for (std::size_t i = 0; i < distinct.size(); ++i) search(i);
-  } else {
-    const std::size_t jobs = options.jobs == 0 ? std::thread::hardware_concurrency() : options.jobs;
-    const tbb::global_control threads(tbb::global_control::max_allowed_parallelism,
-                                      std::max<std::size_t>(jobs, 1));
-    tbb::parallel_for(std::size_t{0}, distinct.size(), search);
-  }
-  for (std::size_t i = 0; i < results.size(); ++i) results[i].list_ = lists[searched_by[i]];
   return results;
 }
 

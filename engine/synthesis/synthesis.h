@@ -14,14 +14,15 @@ struct SynthesisOptions {
   Dialect dialect = Dialect::Published;
   std::uint32_t size = 5;  ///< most steps of a program
   unsigned jobs = 0;       ///< threads; 0 = one per core
-  Limits limits;
+  Limits limits;           ///< memory is shared out equally among the threads
   SearchProgress* progress = nullptr;  ///< may be watched from another thread
 };
 
 /// All valid programs of one placement.
 class PlacementPrograms {
  public:
-  PlacementPrograms(Instance placed, NamedProblem problem);
+  PlacementPrograms(Instance placed, Dialect dialect, std::shared_ptr<const ProgramList> list)
+      : instance_(std::move(placed)), dialect_(dialect), list_(std::move(list)) {}
 
   const Instance& instance() const { return instance_; }
   const ProgramList& list() const { return *list_; }
@@ -31,10 +32,8 @@ class PlacementPrograms {
   void for_each_lowered(const std::function<void(const Program& program)>& visit) const;
 
  private:
-  friend std::vector<PlacementPrograms> synthesise(std::vector<Instance>, const SynthesisOptions&);
-
   Instance instance_;
-  NamedProblem named_;
+  Dialect dialect_;
   std::shared_ptr<const ProgramList> list_;
 };
 
