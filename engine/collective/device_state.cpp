@@ -46,9 +46,8 @@ void StateTable::merge_equal_contents(std::vector<Piece>& pieces) {
 StateId StateTable::intern(std::vector<Piece>& pieces) {
   merge_equal_contents(pieces);
   const std::uint64_t hash = hash_of(pieces);
-  const auto known = ids_.find(hash, [&](StateId id) {
-    return std::ranges::equal(this->pieces(id), pieces);
-  });
+  const auto known =
+      ids_.find(hash, [&](StateId id) { return std::ranges::equal(this->pieces(id), pieces); });
   if (known) return *known;
   std::vector<IndexSetId> parts;
   parts.reserve(pieces.size());

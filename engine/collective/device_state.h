@@ -51,8 +51,8 @@ class StateTable {
   /// The contributors of one chunk: a row of the paper's matrix.
   IndexSetId row(StateId state, std::uint32_t chunk) const;
 
-  /// Cuts the chunks that the first device of `group` holds into blocks inside which every device of
-  /// the group has one content. All devices must hold the same chunks.
+  /// Cuts the chunks that the first device of `group` holds into blocks inside which every device
+  /// of the group has one content. All devices must hold the same chunks.
   std::vector<IndexSetId> common_blocks(std::span<const StateId> group);
   /// The contributors of `state` in a block of common_blocks.
   IndexSetId content(StateId state, IndexSetId block);

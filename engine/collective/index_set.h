@@ -20,8 +20,8 @@ struct Run {
 using IndexSetId = std::uint32_t;
 
 /// Sets of indexes (chunks of a buffer, contributing devices), each kept once as its maximal runs.
-/// Neighbours on a hierarchical system make one run, whatever their number; a group that strides over
-/// it has a run per member.
+/// Neighbours on a hierarchical system make one run, whatever their number; a group that strides
+/// over it has a run per member.
 class IndexSetTable {
  public:
   IndexSetTable();

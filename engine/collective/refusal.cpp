@@ -114,8 +114,8 @@ std::optional<std::size_t> Search::first_overlap() {
   std::optional<std::size_t> first;
   if (held(0) == 0) return first;
   for (const IndexSetId block : states_.common_blocks(group_)) {
-    const auto second = first_meeting(
-        universe_, [&](std::size_t i) { return states_.content(group_[i], block); });
+    const auto second =
+        first_meeting(universe_, [&](std::size_t i) { return states_.content(group_[i], block); });
     if (second && (!first || *second < *first)) first = second;
   }
   return first;

@@ -13,7 +13,11 @@ bool starts_name(char ch) {
 }
 bool continues_name(char ch) { return starts_name(ch) || is_digit(ch) || ch == '-' || ch == '.'; }
 
-std::string found(char ch) { return ch == '\0' ? std::string("the end") : fmt::format("'{}'", ch); }
+std::string found(char ch) {
+  if (ch == '\0') return "the end";
+  const auto byte = static_cast<unsigned char>(ch);
+  return byte < 0x80 ? fmt::format("'{}'", ch) : fmt::format("the byte 0x{:02x}", byte);
+}
 
 }  // namespace
 
@@ -102,7 +106,8 @@ bool is_plain_name(std::string_view text) {
 
 void expect_end(TextCursor& cursor, std::string_view what) {
   if (!cursor.at_end()) {
-    cursor.fail(fmt::format("unexpected '{}' after {}", cursor.peek(), what));
+    cursor.fail(
+        fmt::format("unexpected {} after {}, expected the end", found(cursor.peek()), what));
   }
 }
 

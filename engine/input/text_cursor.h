@@ -45,11 +45,10 @@ class TextCursor {
 };
 
 /// Whether `text` may name a level or an axis: letters, digits, `_` and `-`, starting with a letter
-/// or
-/// `_`. No `.`, since `level.axis` names a factor.
+/// or `_`. No `.`, since `level.axis` names a factor.
 bool is_plain_name(std::string_view text);
 
-/// Fails unless the whole text has been read: `unexpected … after WHAT`.
+/// Fails unless the whole text has been read: `unexpected 'x' after WHAT, expected the end`.
 void expect_end(TextCursor& cursor, std::string_view what);
 
 }  // namespace p2

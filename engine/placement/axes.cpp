@@ -41,11 +41,12 @@ Axes parse_axes(std::string_view source, std::string_view text) {
   TextCursor cursor(source, text);
   const SourcePosition where = cursor.position();
   std::vector<Axis> axes;
+  const bool named = !cursor.peek_name().empty();
   do {
     Axis axis{fmt::format("a{}", axes.size()), 1};
-    if (!cursor.peek_name().empty()) {
-      axis.name = cursor.name("an axis name");
-      cursor.expect("=", "between an axis name and its size");
+    if (named) {
+      axis.name = cursor.name("the name of an axis");
+      cursor.expect("=", "after the name of an axis");
     }
     axis.size = static_cast<std::uint32_t>(
         cursor.integer("the size of an axis", 1, Hierarchy::kMostDevices));

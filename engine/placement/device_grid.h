@@ -28,7 +28,8 @@ struct Factor {
 /// since it has at most 2^20 devices.
 using FactorSet = std::uint32_t;
 
-/// The ids of the devices whose digits outside `set` are all 0, ascending. `factors` are outermost first.
+/// The ids of the devices whose digits outside `set` are all 0, ascending. `factors` are outermost
+/// first.
 std::vector<std::uint32_t> digit_sums(const std::vector<Factor>& factors, FactorSet set);
 
 /// A placed system: the devices as points of a grid, one dimension per parallelism factor. Device

@@ -60,8 +60,10 @@ struct Verdict {
   std::optional<Refutation> refutation;
 };
 
-/// Judges a program by running it from the initial state. `observe` sees the state before the first
-/// step (0) and after every legal one: the Hoare derivation.
+/// Judges a program by running it from the initial state. Steps after the goal was reached are
+/// judged like any other; a bare group of one device is judged by the rules, which leave it as it
+/// is or, for Broadcast, refuse it. `observe` sees the state before the first step (0) and after
+/// every legal one: the Hoare derivation.
 using Observer = std::function<void(std::size_t step, const SystemState& state)>;
 Verdict check(const Program& program, Dialect dialect, StateTable& states,
               const Limits& limits = {}, const Observer& observe = {});

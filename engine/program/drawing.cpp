@@ -78,18 +78,30 @@ std::string draw_state(const SystemState& state, const StateTable& states,
   return drawing;
 }
 
-std::string draw_derivation(const Program& program, Dialect dialect, const Instance* instance) {
+std::string draw_derivation(const Program& program, Dialect dialect, const Instance* instance,
+                            const Limits& limits) {
   StateTable states(program.devices);
   std::string drawing;
+  SystemState last;
   const auto draw = [&](std::size_t step, const SystemState& state) {
     drawing += step == 0 ? std::string("start\n")
                          : fmt::format("after step {}: {}\n", step,
                                        to_string(program.steps[step - 1], instance));
     drawing += draw_state(state, states, program.classes);
+    last = state;
   };
-  const Verdict verdict = check(program, dialect, states, {}, draw);
-  if (verdict.refutation) drawing += explain(*verdict.refutation, program, instance) + "\n";
-  return drawing;
+  const Verdict verdict = check(program, dialect, states, limits, draw);
+  if (verdict.kind == Verdict::Kind::Unknown) return drawing + "stopped at a limit\n";
+  if (!verdict.refutation) return drawing;
+  if (program.devices > kMostMatrices) {
+    const Refutation& refutation = *verdict.refutation;
+    const Group shown = refutation.group.empty() ? Group{refutation.device} : refutation.group;
+    drawing += "where it breaks\n";
+    for (std::size_t i = 0; i < std::min(shown.size(), kMostLines); ++i) {
+      drawing += draw_device(shown[i], last[shown[i]], states);
+    }
+  }
+  return drawing + explain(*verdict.refutation, program, instance) + "\n";
 }
 
 }  // namespace p2

@@ -13,7 +13,9 @@ namespace p2 {
 std::string draw_state(const SystemState& state, const StateTable& states,
                        const std::vector<Group>& classes);
 
-/// The whole program: start, every step with its groups, and what refuted it, if anything did.
-std::string draw_derivation(const Program& program, Dialect dialect, const Instance* instance);
+/// The whole program: start, every step with its groups, and what refuted it, if anything did, with
+/// the states of the devices that show it.
+std::string draw_derivation(const Program& program, Dialect dialect, const Instance* instance,
+                            const Limits& limits = {});
 
 }  // namespace p2

@@ -24,6 +24,7 @@ GivenInstance GivenInstance::without_system() const {
   GivenInstance rest;
   rest.kind = kind;
   rest.dialect = dialect;
+  rest.dialect_goes_first = dialect_goes_first;
   return rest;
 }
 

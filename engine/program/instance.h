@@ -29,6 +29,7 @@ struct GivenInstance {
   std::optional<Placement> placement;
   HierarchyKind kind = HierarchyKind::Collapsed;
   Dialect dialect = Dialect::Published;
+  bool dialect_goes_first = false;  ///< asked for by the user: goes before what a file names
 
   /// The instance, when hierarchy, axes and reduction are all known and the placement is known or
   /// the only one there is. Throws InputError at `where` when several placements are possible or

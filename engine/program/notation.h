@@ -9,14 +9,16 @@
 
 namespace p2 {
 
+// clang-format off
 /// The one-line notation of programs. Steps are separated by `;`; a step is an instruction or bare
 /// groups; a program without steps is `skip`:
 ///
-///   ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); AllGather(node,
-///   InsideGroup) AllReduce({node.data}, Parallel); AllReduce({gpu.data}, Master({node.data}))
-///   (lattice) Reduce{0,2,4,6},{1,3,5,7}; Broadcast{0,4}
+///     ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); AllGather(node, InsideGroup)
+///     AllReduce({node.data}, Parallel); AllReduce({gpu.data}, Master({node.data}))         (lattice)
+///     Reduce{0,2,4,6},{1,3,5,7}; Broadcast{0,4}
 ///
 /// parse_steps reads back what to_string printed.
+// clang-format on
 std::string to_string(const Step& step, const Instance* instance);
 std::string to_string(const std::vector<Step>& steps, const Instance* instance);
 

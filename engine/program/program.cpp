@@ -10,33 +10,34 @@ Step lower(const DeviceGrid& grid, const GroupShape& shape, Collective collectiv
   return {collective, grid.groups(shape.pattern.reduced, shape.pattern.pinned), shape};
 }
 
-std::vector<std::uint32_t> class_of_devices(const std::vector<Group>& classes,
-                                            std::uint32_t devices, const SourcePosition& where) {
-  constexpr std::uint32_t kNone = UINT32_MAX;
-  std::vector<std::uint32_t> class_of(devices, kNone);
-  for (std::uint32_t index = 0; index < classes.size(); ++index) {
-    for (const std::uint32_t device : classes[index]) {
+void normalise_classes(std::vector<Group>& classes, std::uint32_t devices,
+                       const SourcePosition& where) {
+  std::vector<bool> seen(devices, false);
+  for (Group& members : classes) {
+    if (members.empty()) throw InputError(where, "an empty class, expected at least one device");
+    for (const std::uint32_t device : members) {
       if (device >= devices) {
         throw InputError(
-            where, fmt::format("class {} holds device {}, expected devices from 0 to {}", index,
-                               device, devices - 1));
+            where, fmt::format("a class holds device {}, expected devices from 0 to {}", device,
+                               devices - 1));
       }
-      if (class_of[device] != kNone) {
-        throw InputError(where, fmt::format("device {} is in classes {} and {}, expected every "
+      if (seen[device]) {
+        throw InputError(where, fmt::format("device {} is in the classes twice, expected every "
                                             "device in exactly one class",
-                                            device, class_of[device], index));
+                                            device));
       }
-      class_of[device] = index;
+      seen[device] = true;
     }
+    std::sort(members.begin(), members.end());
   }
-  const auto homeless = std::find(class_of.begin(), class_of.end(), kNone);
-  if (homeless != class_of.end()) {
+  const auto homeless = std::find(seen.begin(), seen.end(), false);
+  if (homeless != seen.end()) {
     throw InputError(where,
                      fmt::format("device {} is in no class, expected every device in exactly "
                                  "one class",
-                                 homeless - class_of.begin()));
+                                 homeless - seen.begin()));
   }
-  return class_of;
+  std::sort(classes.begin(), classes.end());
 }
 
 void append_step(std::vector<Step>& steps, Step step, std::size_t& members,

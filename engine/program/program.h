@@ -34,10 +34,10 @@ struct Program {
 /// The step that `collective` with `shape` stands for on this system.
 Step lower(const DeviceGrid& grid, const GroupShape& shape, Collective collective);
 
-/// The classes as an array from device to class index. Throws InputError at `where` unless they
-/// partition the devices.
-std::vector<std::uint32_t> class_of_devices(const std::vector<Group>& classes,
-                                            std::uint32_t devices, const SourcePosition& where);
+/// Sorts classes given by a user, each and all, and checks that they partition the devices. Throws
+/// InputError at `where`.
+void normalise_classes(std::vector<Group>& classes, std::uint32_t devices,
+                       const SourcePosition& where);
 
 /// Appends a step given by a user. Throws InputError at `where` when the program has kMostSteps
 /// already or its groups grow beyond kMostMembers.

@@ -16,8 +16,8 @@ constexpr std::array<std::string_view, 8> kHeaderKeys = {
     "hierarchy",           "axes",    "reduce",  "placement",
     "synthesis-hierarchy", "dialect", "devices", "classes"};
 
-/// Cuts a file into header values and the program. Every part keeps its place: it is a copy of the
-/// file up to its end in which everything before it is blank, so that positions stay right.
+/// Cuts a file into header values and the program. Every part keeps its line and column: before it
+/// stand as many line breaks and blanks as there were, so that positions in messages stay right.
 class Headers {
  public:
   Headers(const std::string& source, const std::string& text) : source_(source), text_(text) {
@@ -56,11 +56,9 @@ class Headers {
   }
 
   std::string placed(std::size_t begin, std::size_t end) const {
-    std::string part = text_.substr(0, end);
-    for (std::size_t i = 0; i < begin; ++i) {
-      if (part[i] != '\n') part[i] = ' ';
-    }
-    return part;
+    const SourcePosition start = position_at(source_, text_, begin);
+    return std::string(start.line - 1, '\n') + std::string(start.column - 1, ' ') +
+           text_.substr(begin, end - begin);
   }
 
   const std::string& source_;
@@ -103,8 +101,10 @@ GivenInstance read_instance(const std::string& source, const Headers& headers,
     given.kind = word_value<HierarchyKind>(source, *text, "a, b, c, d, collapsed or lattice",
                                            hierarchy_kind_called);
   }
-  if (const auto* text = headers.find("dialect")) {
-    given.dialect = word_value<Dialect>(source, *text, "printed or published", dialect_called);
+  const auto* dialect_text = headers.find("dialect");
+  if (dialect_text != nullptr && !given.dialect_goes_first) {
+    given.dialect =
+        word_value<Dialect>(source, *dialect_text, "printed or published", dialect_called);
   }
   return given;
 }
@@ -116,9 +116,7 @@ std::vector<Group> read_classes(const std::string& source, const std::string& te
   const SourcePosition where = cursor.position();
   std::vector<Group> classes = parse_groups(cursor);
   expect_end(cursor, "the classes");
-  normalise_groups(classes, devices, where);
-  class_of_devices(classes, devices, where);
-  std::sort(classes.begin(), classes.end());
+  normalise_classes(classes, devices, where);
   return classes;
 }
 
@@ -182,8 +180,10 @@ ProgramFile read_program_notation(const std::string& source, const std::string& 
 
 ProgramFile read_program(const std::string& source, const std::string& text,
                          const GivenInstance& given) {
-  const std::size_t start = text.find_first_not_of(" \t\r\n");
-  if (start != std::string::npos && text[start] == '{') {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  const std::size_t skipped = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  const std::size_t start = text.find_first_not_of(" \t\r\n", skipped);
+  if (start != std::string::npos && (text[start] == '{' || text[start] == '[')) {
     return read_program_json(source, text, given);
   }
   return read_program_notation(source, text, given);

@@ -89,7 +89,7 @@ GivenInstance read_instance(const JsonValue& root, GivenInstance given) {
   if (const auto name = root.find("dialect")) {
     const auto dialect = dialect_called(name->string("a dialect"));
     if (!dialect) name->fail("unknown dialect, expected printed or published");
-    given.dialect = *dialect;
+    if (!given.dialect_goes_first) given.dialect = *dialect;
   }
   return given;
 }
@@ -120,7 +120,7 @@ Step read_instruction(const JsonValue& value, Collective collective, const Insta
   try {
     step = lower(instance->grid, parse_shape(slice_cursor, form_cursor, *instance), collective);
   } catch (const InputError& error) {
-    slice.fail(error.what());
+    (std::string_view(error.what()).starts_with("form") ? form : slice).fail(error.what());
   }
   if (step.shape->pattern.reduced == 0) {
     slice.fail("slice and form make only groups of one device, expected groups of at least two");
@@ -175,9 +175,7 @@ void read_devices(const JsonValue& root, ProgramFile& file) {
   if (const auto list = root.find("classes"); list || !file.instance) {
     const JsonValue value = root.member("classes", "a program");
     std::vector<Group> classes = read_groups(value, "the classes");
-    normalise_groups(classes, program.devices, value.position());
-    class_of_devices(classes, program.devices, value.position());
-    std::sort(classes.begin(), classes.end());
+    normalise_classes(classes, program.devices, value.position());
     if (file.instance && classes != program.classes) {
       value.fail("the classes are not those of the placement, expected none or the same ones");
     }

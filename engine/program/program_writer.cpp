@@ -1,41 +1,20 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/program/json_text.h"
 #include "engine/program/notation.h"
 #include "engine/program/program_file.h"
 
 namespace p2 {
-namespace {
-
-template <typename Parts>
-std::string named_sizes(const Parts& parts) {
-  std::string text;
-  for (const auto& part : parts) {
-    text += fmt::format("{}{{\"name\":\"{}\",\"size\":{}}}", text.empty() ? "" : ",", part.name,
-                        part.size);
-  }
-  return "[" + text + "]";
-}
-
-std::string lists(const std::vector<std::vector<std::uint32_t>>& rows) {
-  std::string text;
-  for (const auto& row : rows) {
-    text += fmt::format("{}[{}]", text.empty() ? "" : ",", fmt::join(row, ","));
-  }
-  return "[" + text + "]";
-}
-
-}  // namespace
-
 std::string to_json(const Program& program, const Instance* instance, Dialect dialect) {
   std::string json =
-      fmt::format("{{\"devices\":{},\"classes\":{}", program.devices, lists(program.classes));
+      fmt::format("{{\"devices\":{},\"classes\":{}", program.devices, json_lists(program.classes));
   if (instance != nullptr) {
     json += fmt::format(
         ",\"hierarchy\":{},\"axes\":{},\"reduce\":[{}],\"placement\":{},"
         "\"synthesis_hierarchy\":\"{}\"",
-        named_sizes(instance->grid.hierarchy().levels()), named_sizes(instance->grid.axes()),
-        fmt::join(instance->reduction, ","), lists(instance->grid.placement().factors),
+        json_parts(instance->grid.hierarchy().levels()), json_parts(instance->grid.axes()),
+        fmt::join(instance->reduction, ","), json_lists(instance->grid.placement().factors),
         to_string(instance->hierarchy.kind()));
   }
   json += fmt::format(",\"dialect\":\"{}\",\"steps\":[", to_string(dialect));
@@ -47,7 +26,7 @@ std::string to_json(const Program& program, const Instance* instance, Dialect di
                           slice_to_string(*step.shape, instance->hierarchy),
                           form_to_string(*step.shape, instance->hierarchy));
     }
-    json += fmt::format(",\"groups\":{}}}", lists(step.groups));
+    json += fmt::format(",\"groups\":{}}}", json_lists(step.groups));
   }
   json += fmt::format("],\"text\":\"{}\"}}", to_string(program.steps, instance));
   return json;

@@ -40,8 +40,7 @@ NamedProblem state_problem(const Instance& instance, Dialect dialect) {
   for (std::uint32_t i = 0; i < named.shapes.size(); ++i) {
     const Pattern& whole = named.shapes[i].pattern;
     invariant(((whole.reduced | whole.pinned) & ~kept) == 0, "a shape reaches outside its class");
-    const Pattern pattern{among(whole.reduced, kept),
-                          among(whole.pinned, kept)};
+    const Pattern pattern{among(whole.reduced, kept), among(whole.pinned, kept)};
     for (const Collective collective : kCollectives) {
       if (!allows(dialect, pattern, collective)) continue;
       named.problem.moves.push_back({pattern, collective});

@@ -25,9 +25,8 @@ struct Move {
 /// reduction class is simulated with the chunks of the whole system. This loses nothing: device ids
 /// are mixed radix, so that fixing the other digits keeps the order inside a class; all classes
 /// start with the same chunks; every group lies inside one class, and since
-/// nothing outside the reduction factors is reduced or pinned, every pattern forms the same groups in
-/// each of them. Hence the classes' states stay
-/// equal up to the renaming of contributors.
+/// nothing outside the reduction factors is reduced or pinned, every pattern forms the same groups
+/// in each of them. Hence the classes' states stay equal up to the renaming of contributors.
 struct Problem {
   std::vector<Factor> factors;  ///< simulated digits, outermost first; axis and level are left 0
   std::uint32_t devices = 1;    ///< simulated

@@ -62,7 +62,7 @@ class StateGraph {
   const Limits& limits_;
   StateTable states_;
   Kernels kernels_;
-  std::vector<Groups> groups_;             // of every distinct pattern
+  std::vector<Groups> groups_;                 // of every distinct pattern
   std::vector<std::uint32_t> groups_of_move_;  // move → index into groups_
   std::vector<StateId> goal_state_;
   NodeId goal_node_ = kNoNode;

@@ -73,9 +73,9 @@ void PlacementPrograms::for_each_lowered(
 
 std::vector<PlacementPrograms> synthesise(std::vector<Instance> instances,
                                           const SynthesisOptions& options) {
-  std::map<Problem, std::size_t> known;   // problem → its search
-  std::vector<const Problem*> problems;   // by search
-  std::vector<std::size_t> search_of;     // by instance
+  std::map<Problem, std::size_t> known;  // problem → its search
+  std::vector<const Problem*> problems;  // by search
+  std::vector<std::size_t> search_of;    // by instance
   for (const Instance& instance : instances) {
     const auto [place, is_new] =
         known.emplace(state_problem(instance, options.dialect).problem, problems.size());

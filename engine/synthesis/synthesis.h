@@ -12,9 +12,9 @@ namespace p2 {
 
 struct SynthesisOptions {
   Dialect dialect = Dialect::Published;
-  std::uint32_t size = 5;  ///< most steps of a program
-  unsigned jobs = 0;       ///< threads; 0 = one per core
-  Limits limits;           ///< memory is shared out equally among the threads
+  std::uint32_t size = 5;              ///< most steps of a program
+  unsigned jobs = 0;                   ///< threads; 0 = one per core
+  Limits limits;                       ///< memory is shared out equally among the threads
   SearchProgress* progress = nullptr;  ///< may be watched from another thread
 };
 

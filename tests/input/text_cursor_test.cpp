@@ -45,7 +45,7 @@ TEST_CASE("what is found and what was expected are both told") {
         "f:2:3: found ';', expected ')' after a group");
   CHECK(complaint([&] { cursor.name("a level"); }) == "f:2:3: found ';', expected a level");
   CHECK(complaint([&] { expect_end(cursor, "the program"); }) ==
-        "f:2:3: unexpected ';' after the program");
+        "f:2:3: unexpected ';' after the program, expected the end");
   CHECK(complaint([] { TextCursor("f", "a ").expect(")", "after a group"); }) ==
         "f:1:1: found 'a', expected ')' after a group");
   CHECK(complaint([] { TextCursor("f", " ").name("a level"); }) ==

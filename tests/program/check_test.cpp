@@ -146,6 +146,21 @@ TEST_CASE("larger systems are drawn as a line per device and content of the firs
                   "   … and 9 more devices\n") != std::string::npos);
 }
 
+TEST_CASE("steps after the goal and groups of one device are judged by the rules like any other") {
+  CHECK(valid("devices 2\nAllReduce{0,1}; AllReduce{0}"));
+  CHECK(judge("devices 2\nAllReduce{0,1}; Broadcast{0}").rule == "informative");
+  CHECK(judge("devices 2\nAllReduce{0,1}; AllReduce{0,1}").rule == "disjoint");
+}
+
+TEST_CASE("sums of states with several contents are formed block by block") {
+  // Device 0 and 1 hold chunks 0–3 from both; 2 and 3 two contents each after a gather of halves.
+  CHECK(judge("devices 4\nReduceScatter{0,1},{2,3}; AllReduce{0,2},{1,3}; AllGather{0,1},{2,3}")
+            .verdict.kind == Verdict::Kind::Valid);
+  CHECK(judge("devices 6\nclasses {0,1,2,3},{4,5}\nReduceScatter{0,1},{2,3}; AllReduce{0,2}; "
+              "AllGather{0,1},{2,3}; AllReduce{0,2}")
+            .rule == "disjoint");
+}
+
 TEST_CASE("a limit leaves a program undecided, neither valid nor refuted") {
   const ProgramFile file = read_program("f", "devices 2\nAllReduce{0,1}", {});
   Limits limits;

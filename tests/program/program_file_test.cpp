@@ -92,7 +92,7 @@ TEST_CASE("wrong program JSON is refused where it is wrong") {
   CHECK(refused(R"({"devices":4,"classes":[[0,1]],"steps":[]})") ==
         "f:1:24: device 2 is in no class, expected every device in exactly one class");
   CHECK(refused(R"({"devices":4,"classes":[[0,1],[1,2,3]],"steps":[]})") ==
-        "f:1:24: device 1 occurs twice in one step, expected disjoint groups");
+        "f:1:24: device 1 is in the classes twice, expected every device in exactly one class");
   CHECK(refused(good + R"({"collective":"Reduce","groups":[[0,4]]}]})") ==
         "f:1:79: device 4 does not exist, expected devices from 0 to 3");
   CHECK(refused(good + R"({"collective":"Reduce","groups":[[0,1],[1,2]]}]})") ==
