@@ -47,7 +47,7 @@ bool is_source(const fs::path& path) {
 
 template <typename Visit>
 void for_each_source(Visit visit) {
-  for (const char* top : {"engine", "cli"}) {
+  for (const char* top : {"engine", "encodings", "proofs", "cli"}) {
     for (const auto& entry : fs::recursive_directory_iterator(kRoot / top)) {
       if (!entry.is_regular_file() || !is_source(entry.path())) continue;
       visit(entry.path(), fs::relative(entry.path().parent_path(), kRoot).generic_string());

@@ -1,0 +1,56 @@
+#include "encodings/z3/budget.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace p2::z3_encoding {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+std::uint64_t work_of(z3::context& context) {
+  z3::solver any(context, z3::solver::simple());
+  const z3::stats statistics = any.statistics();
+  for (unsigned i = 0; i < statistics.size(); ++i) {
+    if (statistics.key(i) == "rlimit count") return statistics.uint_value(i);
+  }
+  return 0;
+}
+
+/// Z3 takes its limits as unsigned, and 0 for none.
+unsigned limit(std::uint64_t left) {
+  constexpr std::uint64_t kMost = std::numeric_limits<unsigned>::max() - 1;
+  return static_cast<unsigned>(std::clamp<std::uint64_t>(left, 1, kMost));
+}
+
+}  // namespace
+
+Meter::Meter(z3::context& context, const Budget& budget)
+    : context_(&context),
+      budget_(budget),
+      start_(steady_clock::now()),
+      work_at_start_(budget.rlimit ? work_of(context) : 0) {}
+
+std::uint64_t Meter::work() const { return work_of(*context_) - work_at_start_; }
+
+bool Meter::exhausted() const {
+  if (budget_.timeout && steady_clock::now() - start_ >= *budget_.timeout) return true;
+  return budget_.rlimit && work() >= *budget_.rlimit;
+}
+
+void Meter::allow(z3::solver& solver) const {
+  z3::params params(*context_);
+  if (budget_.timeout) {
+    const auto used = std::chrono::duration_cast<milliseconds>(steady_clock::now() - start_);
+    const auto left = std::max(*budget_.timeout - used, milliseconds(1));
+    params.set("timeout", limit(static_cast<std::uint64_t>(left.count())));
+  }
+  if (budget_.rlimit) {
+    const std::uint64_t used = std::min(work(), *budget_.rlimit);
+    params.set("rlimit", limit(*budget_.rlimit - used));
+  }
+  if (budget_.timeout || budget_.rlimit) solver.set(params);
+}
+
+}  // namespace p2::z3_encoding

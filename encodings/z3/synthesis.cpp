@@ -1,0 +1,194 @@
+#include "encodings/z3/synthesis.h"
+
+#include <fmt/format.h>
+
+#include "encodings/z3/unrolling.h"
+
+namespace p2::z3_encoding {
+namespace {
+
+/// Everything a query is made of, from the formulas for groups to the solver.
+class Search {
+ public:
+  explicit Search(const SynthesisQuery& query)
+      : query_(query),
+        meter_(context_, query.budget),
+        rulebook_(query.definitions),
+        lowering_(context_, *query.instance),
+        instructions_(all_instructions(lowering_, *query.instance, query.dialect, rulebook_)),
+        arena_(arena_of(*query.instance, lowering_, instructions_)),
+        unrolling_(context_, arena_, instructions_, names(), rulebook_) {}
+
+  z3::context& context() { return context_; }
+  const std::vector<Instruction>& instructions() const { return instructions_; }
+  bool starts_at_goal() const { return unrolling_.starts_at_goal(); }
+  bool exhausted() const { return meter_.exhausted(); }
+  void allow(z3::solver& solver) const { meter_.allow(solver); }
+
+  /// Adds one more step to `solver`; the symbol returned demands that programs end there and have
+  /// the property.
+  z3::expr extend(z3::solver& solver);
+  /// The program of a model.
+  Choices read(const z3::model& model) const;
+  z3::expr other_than(const Choices& program);
+  /// Whether the empty program, if it is valid, has the property.
+  bool empty_has_property() const { return !query_.property || !query_.property->used; }
+
+ private:
+  std::vector<std::string> names() const;
+  z3::expr has_property();
+
+  const SynthesisQuery& query_;
+  z3::context context_;
+  Meter meter_;
+  Rulebook rulebook_;
+  Lowering lowering_;
+  std::vector<Instruction> instructions_;
+  Arena arena_;
+  Unrolling unrolling_;
+};
+
+std::vector<std::string> Search::names() const {
+  std::vector<std::string> all;
+  for (const Instruction& instruction : instructions_) {
+    all.push_back(fmt::format("{}({})", rulebook_.rules()[instruction.rule].definition.name,
+                              to_string(instruction.shape, query_.instance->hierarchy)));
+  }
+  return all;
+}
+
+z3::expr Search::extend(z3::solver& solver) {
+  std::vector<z3::expr> constraints;
+  if (unrolling_.steps() > 0) unrolling_.go_on(constraints);
+  unrolling_.choose(constraints);
+  const z3::expr ends = unrolling_.end(constraints);
+  if (query_.property) constraints.push_back(z3::implies(ends, has_property()));
+  if (getenv("STATS")) fprintf(stderr, "built %.2f\n", double(clock())/CLOCKS_PER_SEC);
+  for (const z3::expr& constraint : constraints) solver.add(constraint);
+  if (getenv("STATS")) fprintf(stderr, "%zu added %.2f\n", constraints.size(), double(clock())/CLOCKS_PER_SEC);
+  return ends;
+}
+
+z3::expr Search::has_property() {
+  z3::expr_vector using_it(context_);
+  for (std::size_t i = 0; i < instructions_.size(); ++i) {
+    const Rule& rule = rulebook_.rules()[instructions_[i].rule];
+    if (!query_.property->speaks_of(instructions_[i], rule.definition)) continue;
+    for (std::uint32_t step = 0; step < unrolling_.steps(); ++step) {
+      using_it.push_back(unrolling_.chosen(step, i));
+    }
+  }
+  const z3::expr used = z3::mk_or(using_it);
+  return query_.property->used ? used : !used;
+}
+
+Choices Search::read(const z3::model& model) const {
+  Choices program;
+  for (std::uint32_t step = 0; step < unrolling_.steps(); ++step) {
+    for (std::uint32_t i = 0; i < instructions_.size(); ++i) {
+      if (model.eval(unrolling_.chosen(step, i)).is_true()) program.push_back(i);
+    }
+  }
+  return program;
+}
+
+z3::expr Search::other_than(const Choices& program) {
+  z3::expr_vector different(context_);
+  for (std::uint32_t step = 0; step < program.size(); ++step) {
+    different.push_back(!unrolling_.chosen(step, program[step]));
+  }
+  return z3::mk_or(different);
+}
+
+/// Z3's finite-domain solver: it keeps bits and what it learns from one check to the next. True
+/// first, because a choice that is made settles a whole row of others (docs/performance-z3.md).
+z3::solver solver_for(z3::context& context) {
+  z3::solver solver(context, "QF_FD");
+  z3::params params(context);
+  if (getenv("PHASE")) params.set("phase", context.str_symbol(getenv("PHASE"))); else
+  params.set("phase", context.str_symbol("always_true"));
+  solver.set(params);
+  return solver;
+}
+
+/// Calls `found` with every program, by increasing size, until it returns false. The result says
+/// what the end is: None if there are no more, Unknown if a limit was met, Exists if it was stopped.
+/// `settled` rises with every length that is refuted to have more.
+Existence for_each_program(const SynthesisQuery& query, Search& search,
+                           std::optional<std::uint32_t>& settled,
+                           const std::function<bool(const Choices&)>& found) {
+  if (search.exhausted()) return Existence::Unknown;
+  const bool done = search.starts_at_goal();
+  if (done && search.empty_has_property() && !found({})) return Existence::Exists;
+  settled = 0;
+  // With nothing to do, or nothing that can be done, no longer program exists.
+  if (done || search.instructions().empty()) settled = query.size;
+  z3::solver solver = solver_for(search.context());
+  for (std::uint32_t length = *settled + 1; length <= query.size; ++length) {
+    const z3::expr ends = search.extend(solver);
+    z3::expr_vector assumptions(search.context());
+    assumptions.push_back(ends);
+    for (;;) {
+      search.allow(solver);
+      const z3::check_result result =
+          search.exhausted() ? z3::unknown : solver.check(assumptions);
+  if (getenv("STATS")) fprintf(stderr, "checked %.2f\n", double(clock())/CLOCKS_PER_SEC);
+      if (result == z3::unknown) return Existence::Unknown;
+      if (result == z3::unsat) break;
+      const Choices program = search.read(solver.get_model());
+      if (!found(program)) return Existence::Exists;
+      solver.add(search.other_than(program));
+    }
+    if (getenv("STATS")) fprintf(stderr, "%s\n", Z3_stats_to_string(search.context(), solver.statistics()));
+    solver.add(!ends);
+    if (getenv("STATS")) fprintf(stderr, "length done %.2f\n", double(clock())/CLOCKS_PER_SEC);
+    settled = length;
+  }
+  return Existence::None;
+}
+
+}  // namespace
+
+SynthesisAnswer enumerate(const SynthesisQuery& query) {
+  Search search(query);
+  SynthesisAnswer answer;
+  const auto keep = [&](const Choices& program) {
+    answer.programs.push_back(program);
+    return true;
+  };
+  answer.complete =
+      for_each_program(query, search, answer.settled, keep) == Existence::None;
+  answer.instructions = search.instructions();
+    if (getenv("STATS")) fprintf(stderr, "ready %.2f\n", double(clock())/CLOCKS_PER_SEC);
+  return answer;
+}
+
+ExistenceAnswer find_one(const SynthesisQuery& query) {
+  Search search(query);
+  ExistenceAnswer answer;
+  std::optional<std::uint32_t> settled;
+  answer.existence = for_each_program(query, search, settled, [&](const Choices& program) {
+    answer.witness = program;
+    return false;
+  });
+  answer.instructions = search.instructions();
+  return answer;
+}
+
+std::string smt_lib(const SynthesisQuery& query, std::uint32_t length,
+                    const std::vector<Choices>& known) {
+  Search search(query);
+  z3::solver solver(search.context());
+  for (std::uint32_t step = 1; step <= length; ++step) {
+    const z3::expr ends = search.extend(solver);
+    solver.add(step == length ? ends : !ends);
+  }
+  for (const Choices& program : known) {
+    if (program.size() == length) solver.add(search.other_than(program));
+  }
+  return fmt::format("; query {}, dialect {}, {} steps: unsat = there are no such programs{}\n{}",
+                     query.name(), to_string(query.dialect), length,
+                     known.empty() ? "" : " but those excluded at the end", solver.to_smt2());
+}
+
+}  // namespace p2::z3_encoding

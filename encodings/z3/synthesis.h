@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "encodings/z3/budget.h"
+#include "encodings/z3/instruction_set.h"
+
+namespace p2::z3_encoding {
+
+/// What may be asked of a program beyond being valid: that it uses, or does not use, some of the
+/// instructions.
+struct Property {
+  std::function<bool(const Instruction& instruction, const language::Definition& rule)> speaks_of;
+  bool used = true;
+};
+
+/// The queries `synthesis` (all valid programs) and, with a property, `existence` (is there a valid
+/// program that has it?).
+struct SynthesisQuery {
+  const Instance* instance = nullptr;
+  Dialect dialect = Dialect::Published;
+  std::uint32_t size = 5;  ///< most steps of a program
+  Definitions definitions = language::built_in_definitions();
+  std::optional<Property> property = {};
+  Budget budget = {};
+
+  const char* name() const { return property ? "existence" : "synthesis"; }
+};
+
+/// A program as indices into a list of instructions.
+using Choices = std::vector<std::uint32_t>;
+
+struct SynthesisAnswer {
+  std::vector<Instruction> instructions;
+  std::vector<Choices> programs;  ///< by increasing size
+  /// Whether the solver has refuted that there are others: all sizes up to the query's.
+  bool complete = false;
+  /// Programs of at most so many steps are all here; nothing if not even the empty one was settled.
+  std::optional<std::uint32_t> settled;
+};
+
+/// Enumerates all programs that the query asks for: every model of the choices is one, it is
+/// excluded, and the last answer for every length is unsat.
+SynthesisAnswer enumerate(const SynthesisQuery& query);
+
+enum class Existence : std::uint8_t { Exists, None, Unknown };
+
+struct ExistenceAnswer {
+  Existence existence = Existence::Unknown;
+  std::vector<Instruction> instructions;
+  Choices witness;  ///< a shortest program, where one exists
+};
+
+/// Stops at the first program.
+ExistenceAnswer find_one(const SynthesisQuery& query);
+
+/// The query as SMT-LIB 2, for programs of exactly `length` steps, at least 1, others than `known`
+/// (indices into all instructions of the query, as an answer lists them): unsat = there are none.
+std::string smt_lib(const SynthesisQuery& query, std::uint32_t length,
+                    const std::vector<Choices>& known);
+
+}  // namespace p2::z3_encoding

@@ -1,0 +1,71 @@
+#include "encodings/z3/system_rows.h"
+
+#include <memory>
+#include <set>
+#include <utility>
+
+namespace p2::z3_encoding {
+namespace {
+
+z3::expr row_of(z3::context& context, const Group& contributors, std::uint32_t width) {
+  const auto bits = std::make_unique<bool[]>(width);
+  for (const std::uint32_t c : contributors) bits[c] = true;
+  return context.bv_val(width, bits.get());
+}
+
+}  // namespace
+
+SystemRows SystemRows::initial(z3::context& context, std::uint32_t devices, std::uint32_t chunks) {
+  std::vector<z3::expr> rows;
+  for (std::uint32_t d = 0; d < devices; ++d) {
+    rows.insert(rows.end(), chunks, row_of(context, {d}, devices));
+  }
+  return {devices, std::move(rows)};
+}
+
+SystemRows SystemRows::goal(z3::context& context, std::uint32_t devices,
+                            const std::vector<Group>& classes, std::uint32_t chunks) {
+  SystemRows goal = initial(context, devices, chunks);
+  for (const Group& members : classes) {
+    const z3::expr sum = row_of(context, members, devices);
+    for (const std::uint32_t d : members) {
+      for (std::uint32_t r = 0; r < chunks; ++r) goal.set(d, r, sum);
+    }
+  }
+  return goal;
+}
+
+GroupRows SystemRows::of(const Group& group) const {
+  std::vector<z3::expr> rows;
+  rows.reserve(group.size() * chunks());
+  for (const std::uint32_t d : group) {
+    for (std::uint32_t r = 0; r < chunks(); ++r) rows.push_back(row(d, r));
+  }
+  return {std::move(rows), static_cast<std::uint32_t>(group.size())};
+}
+
+z3::expr equal(const SystemRows& a, const SystemRows& b) {
+  z3::expr_vector all(a.row(0, 0).ctx());
+  std::set<std::pair<unsigned, unsigned>> seen;
+  for (std::uint32_t d = 0; d < a.devices(); ++d) {
+    for (std::uint32_t r = 0; r < a.chunks(); ++r) {
+      const z3::expr& left = a.row(d, r);
+      const z3::expr& right = b.row(d, r);
+      if (seen.emplace(left.id(), right.id()).second) all.push_back(left == right);
+    }
+  }
+  return z3::mk_and(all);
+}
+
+z3::expr holds_nothing(const GroupRows& group) {
+  z3::expr_vector all(group.row(0, 0).ctx());
+  for (std::uint32_t i = 0; i < group.positions(); ++i) {
+    for (const GroupRows::Class& alike : group.classes()) {
+      const z3::expr& row = group.row(i, alike.first);
+      all.push_back(row == row.ctx().bv_val(0, group.contributors()));
+    }
+  }
+  return z3::mk_and(all);
+}
+
+}  // namespace p2::z3_encoding

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "encodings/z3/instruction_set.h"
+#include "encodings/z3/system_rows.h"
+
+namespace p2::z3_encoding {
+
+/// The devices whose states are unrolled. Where no instruction leaves a reduction class ((d),
+/// collapsed, lattice) one class with the chunks of the whole system stands for all: the argument is
+/// that of engine/synthesis/problem.h.
+struct Arena {
+  std::uint32_t devices = 0;
+  std::uint32_t chunks = 0;
+  std::vector<Group> classes;
+  /// The groups of every instruction among these devices, numbered anew.
+  std::vector<std::vector<Group>> groups;
+};
+
+Arena arena_of(const Instance& instance, const Lowering& lowering,
+               const std::vector<Instruction>& instructions);
+
+/// Programs of symbolic choice: in every step exactly one instruction is chosen, and the chosen one
+/// is legal. Rows between steps are symbols. Grown step by step: `choose`, then `end` if programs of
+/// this length are asked for, then `go_on` if longer ones are. All arguments must outlive it; each
+/// function adds what it demands to `constraints`.
+class Unrolling {
+ public:
+  /// `names` are the instructions', for the names of the symbols.
+  Unrolling(z3::context& context, const Arena& arena, const std::vector<Instruction>& instructions,
+            std::vector<std::string> names, const Rulebook& rulebook);
+
+  /// Whether no step is needed.
+  bool starts_at_goal() const { return equal(rows_, goal_).simplify().is_true(); }
+
+  /// One more step.
+  void choose(std::vector<z3::expr>& constraints);
+  /// A symbol under which the last step leads to the goal.
+  z3::expr end(std::vector<z3::expr>& constraints) const;
+  /// The rows after the last step become symbols, and are not the goal: a program ends where the
+  /// goal is first reached.
+  void go_on(std::vector<z3::expr>& constraints);
+
+  std::uint32_t steps() const { return static_cast<std::uint32_t>(choices_.size()); }
+  /// Whether step `step`, from 0, is this instruction.
+  const z3::expr& chosen(std::uint32_t step, std::size_t instruction) const {
+    return choices_[step][instruction];
+  }
+
+ private:
+  /// What a rule makes of one group: whether it may run, and the rows after it by position and
+  /// chunk.
+  struct Outcome {
+    z3::expr legal;
+    std::vector<z3::expr> rows;
+  };
+  using Outcomes = std::map<std::pair<std::uint32_t, Group>, Outcome>;
+
+  Outcome outcome(std::uint32_t rule, const Group& group) const;
+  Outcomes outcomes() const;
+  SystemRows rows_after(std::size_t instruction) const;
+
+  z3::context* context_;
+  const Arena& arena_;
+  const std::vector<Instruction>& instructions_;
+  std::vector<std::string> names_;
+  const Rulebook& rulebook_;
+  SystemRows rows_;
+  SystemRows goal_;
+  Outcomes outcomes_;  ///< of the last step
+  std::vector<std::vector<z3::expr>> choices_;
+};
+
+}  // namespace p2::z3_encoding
