@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,17 +20,14 @@ struct Piece {
 };
 using State = std::vector<Piece>;
 
-/// What a derivation is about: the whole system, or, where all classes look alike, the first class.
-/// In the latter case devices and contributors are positions in the class, chunks stay those of the
-/// system; one derivation then stands for all classes, because nothing that the rules look at
-/// changes when a class is renamed to another, order kept.
+/// What a derivation is about: the whole system, or, where all classes look alike, the first class
+/// alone. Then devices and contributors are positions in the class, chunks stay those of the
+/// system, and one derivation stands for all classes, because nothing that the rules look at
+/// changes when one class is renamed to another in device order.
 struct Stage {
-  std::uint32_t devices = 0;
-  std::uint32_t chunks = 0;
-  std::vector<Numbers> classes;
-  std::vector<Step> steps;
+  Problem problem;   ///< its steps are those of the derivation
   Numbers part;      ///< of every device of the system: its class, or 0 for the whole system
-  Numbers position;  ///< of every device of the system: where it stands on the stage
+  Numbers position;  ///< of every device of the system: its device on the stage
 };
 
 /// derivation.json: sets, states made of them, and the states of all devices before the first step
@@ -41,7 +37,7 @@ class Derivation {
   Derivation(const Files& files, const Problem& problem, Budget& budget);
 
   const Stage& stage() const { return stage_; }
-  std::size_t steps() const { return systems_.size() - 1; }
+  std::size_t steps() const { return stage_.problem.steps.size(); }
   /// The number of every stage device's state after `step` steps.
   Numbers system(std::size_t step) const;
 
@@ -54,7 +50,6 @@ class Derivation {
   const Runs* row(std::uint32_t state, std::uint32_t chunk) const;
 
  private:
-  void read_sets(const Json& list);
   void read_states(const Json& list, Budget& budget);
   void read_systems(const Json& list);
 
@@ -66,10 +61,27 @@ class Derivation {
   std::vector<Numbers> systems_;  ///< state, count, state, count, …
 };
 
-/// Objects unless the derivation starts in the initial state and every step is an instance of its
-/// rule: { before } step { after } by figure 8, and, for instructions, by the dialect.
-void check_steps(const Problem& problem, const Derivation& derivation, Budget& budget);
+/// What is wrong with a triple, and at which position of its group.
+struct Fault {
+  std::size_t position = 0;
+  std::string what;
+};
+
+/// The rules of figure 8, as relations between recorded states: whether { before } collective
+/// { after } is an instance of the rule, for the states of one group in device order.
+std::optional<Fault> find_fault(const std::string& collective, const Numbers& before,
+                                const Numbers& after, const Derivation& derivation, Budget& budget);
+
+/// Objects unless the derivation starts in the initial state and all its triples are instances of
+/// their rules and, for instructions, of the dialect's.
+void check_steps(const Derivation& derivation, Budget& budget);
 /// Objects unless the last state is the goal.
 void check_goal(const Derivation& derivation);
+
+/// Objects unless refutation.json shows that the program is not valid, given the derivation of the
+/// steps before the one that breaks a rule (of all steps, when it is the goal that is missed).
+/// Returns the refutation in words.
+std::string check_refutation(const Files& files, const Problem& problem,
+                             const Derivation& derivation);
 
 }  // namespace p2::kernel

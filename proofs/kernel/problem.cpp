@@ -1,18 +1,14 @@
 #include "proofs/kernel/problem.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
-
-#include "proofs/kernel/lowering.h"
+#include <set>
 
 namespace p2::kernel {
 namespace {
 
 constexpr std::uint32_t kMostDevices = 1U << 20U;
 constexpr std::size_t kMostSteps = 4096;
-constexpr std::array<const char*, 5> kNames = {"AllReduce", "ReduceScatter", "AllGather", "Reduce",
-                                               "Broadcast"};
 
 /// A list of groups, no device twice.
 std::vector<Numbers> read_groups(const Json& list, const std::string& what, std::uint32_t devices) {
@@ -29,31 +25,25 @@ std::vector<Numbers> read_groups(const Json& list, const std::string& what, std:
   return groups;
 }
 
-Collective read_collective(const Json& value, const std::string& what) {
-  const std::string& name = expect_text(value, "the collective of " + what);
-  const auto found = std::find(kNames.begin(), kNames.end(), name);
-  if (found == kNames.end()) malformed(what + " has an unknown collective");
-  return static_cast<Collective>(found - kNames.begin());
-}
-
 Step read_step(const Json& value, const std::string& what, std::uint32_t devices,
-               const std::optional<Instance>& instance, Budget& budget) {
-  expect_object(value, what, {"collective", "groups"}, {"slice", "form"});
-  budget.spend(devices);
+               const std::optional<Instance>& instance) {
+  static const std::set<std::string> collectives = {"AllReduce", "ReduceScatter", "AllGather",
+                                                    "Reduce", "Broadcast"};
   Step step;
-  step.collective = read_collective(value["collective"], what);
-  step.name = kNames[static_cast<std::size_t>(step.collective)];
-  step.groups = read_groups(value["groups"], what, devices);
-  step.instruction = value.contains("slice");
-  if (step.instruction != value.contains("form")) malformed(what + " lacks slice or form");
-  if (!step.instruction) return step;
-  if (!instance) malformed(what + " is an instruction, but there is no instance");
-  const Lowered lowered = instance->lower(expect_text(value["slice"], "a slice"),
-                                          expect_text(value["form"], "a form"), budget);
-  std::vector<Numbers> sorted = step.groups;
-  std::sort(sorted.begin(), sorted.end());
-  if (sorted != lowered.groups) reject(what + " does not form the groups beside it");
-  step.master = lowered.master;
+  step.instruction = instance && value.is_object() && value.contains("slice");
+  std::vector<std::string> keys = {"collective", "groups"};
+  if (step.instruction) keys.insert(keys.end(), {"slice", "form"});
+  expect_object(value, what, keys);
+  step.collective = expect_text(value["collective"], "the collective of " + what);
+  if (!collectives.contains(step.collective)) malformed(what + " has an unknown collective");
+  std::vector<Numbers> groups = read_groups(value["groups"], what, devices);
+  if (step.instruction) {
+    instance->lower(expect_text(value["slice"], "slice"), expect_text(value["form"], "form"), step);
+    std::vector<Numbers> sorted = groups;
+    std::sort(sorted.begin(), sorted.end());
+    if (sorted != step.groups) reject(what + " does not form the groups beside it");
+  }
+  step.groups = std::move(groups);
   return step;
 }
 
@@ -61,16 +51,15 @@ Step read_step(const Json& value, const std::string& what, std::uint32_t devices
 
 Problem read_problem(const Files& files, Budget& budget) {
   const Json root = parse_json(files, "problem.json");
+  std::vector<std::string> keys = {"devices", "classes", "dialect", "steps"};
   const bool placed = root.is_object() && root.contains("hierarchy");
   if (placed) {
-    expect_object(root, "problem.json",
-                  {"devices", "classes", "dialect", "steps", "hierarchy", "axes", "reduce",
-                   "placement", "synthesis_hierarchy"});
-  } else {
-    expect_object(root, "problem.json", {"devices", "classes", "dialect", "steps"});
+    keys.insert(keys.end(), {"hierarchy", "axes", "reduce", "placement", "synthesis_hierarchy"});
   }
+  expect_object(root, "problem.json", keys);
   Problem problem;
-  problem.devices = expect_number(root["devices"], "devices", 1, kMostDevices);
+  problem.devices = expect_number(root["devices"], "devices", kMostDevices + 1);
+  problem.chunks = problem.devices;
   const std::string& dialect = expect_text(root["dialect"], "dialect");
   problem.published = dialect == "published";
   if (!problem.published && dialect != "printed") malformed("dialect is unknown");
@@ -86,11 +75,11 @@ Problem read_problem(const Files& files, Budget& budget) {
     instance.emplace(root, problem.devices);
     if (instance->classes() != problem.classes) reject("classes are not those of the placement");
   }
-  const Json& steps = expect_array(root["steps"], "steps");
-  if (steps.size() > kMostSteps) malformed("there are too many steps");
-  for (const Json& step : steps) {
+  if (expect_array(root["steps"], "steps").size() > kMostSteps) malformed("steps are too many");
+  for (const Json& step : root["steps"]) {
+    budget.spend(32 * std::uint64_t{problem.devices});
     const std::string what = "step " + std::to_string(problem.steps.size() + 1);
-    problem.steps.push_back(read_step(step, what, problem.devices, instance, budget));
+    problem.steps.push_back(read_step(step, what, problem.devices, instance));
   }
   return problem;
 }

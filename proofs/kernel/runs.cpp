@@ -28,19 +28,6 @@ Runs intersect(const Runs& a, const Runs& b) {
   return common;
 }
 
-Runs subtract(const Runs& a, const Runs& b) {
-  Runs gaps = {0};
-  for (const std::uint32_t bound : b) {
-    if (bound == 0) {
-      gaps.clear();
-    } else {
-      gaps.push_back(bound);
-    }
-  }
-  gaps.push_back(UINT32_MAX);
-  return intersect(a, gaps);
-}
-
 Runs runs_of(const std::vector<std::uint32_t>& indexes) {
   Runs runs;
   for (const std::uint32_t index : indexes) {
@@ -51,24 +38,29 @@ Runs runs_of(const std::vector<std::uint32_t>& indexes) {
 }
 
 Union unite(const std::vector<const Runs*>& sets) {
-  using Part = std::array<std::size_t, 3>;  // begin, end, which set
+  using Part = std::array<std::uint32_t, 3>;  // begin, end, which set
+  std::size_t bounds = 0;
+  for (const Runs* set : sets) bounds += set->size();
   std::vector<Part> parts;
-  for (std::size_t which = 0; which < sets.size(); ++which) {
+  parts.reserve(bounds / 2);
+  for (std::uint32_t which = 0; which < sets.size(); ++which) {
     const Runs& set = *sets[which];
     for (std::size_t i = 0; i < set.size(); i += 2) parts.push_back({set[i], set[i + 1], which});
   }
   if (!std::is_sorted(parts.begin(), parts.end())) std::sort(parts.begin(), parts.end());
   Union result;
-  std::size_t last = 0;
+  std::uint32_t last = 0;
   for (const auto& [begin, end, which] : parts) {
     Runs& runs = result.runs;
     if (!runs.empty() && begin < runs.back()) {
       result.clash = std::max(last, which);
       return result;
     }
-    if (!runs.empty() && begin == runs.back()) runs.pop_back();
-    else runs.push_back(static_cast<std::uint32_t>(begin));
-    runs.push_back(static_cast<std::uint32_t>(end));
+    if (!runs.empty() && begin == runs.back())
+      runs.pop_back();
+    else
+      runs.push_back(begin);
+    runs.push_back(end);
     last = which;
   }
   return result;

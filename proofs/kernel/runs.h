@@ -14,7 +14,6 @@ std::uint32_t size_of(const Runs& set);
 bool contains(const Runs& set, std::uint32_t index);
 bool subset(const Runs& small, const Runs& large);
 Runs intersect(const Runs& a, const Runs& b);
-Runs subtract(const Runs& a, const Runs& b);
 /// The set of `indexes`, which ascend strictly.
 Runs runs_of(const std::vector<std::uint32_t>& indexes);
 

@@ -1,4 +1,4 @@
-#include "proofs/kernel/sha256.h"
+#include "proofs/kernel/input.h"
 
 #include <array>
 #include <bit>
@@ -21,7 +21,8 @@ constexpr std::array<Word, 64> kRounds = {
 
 void add_block(std::string_view block, std::array<Word, 8>& digest) {
   std::array<Word, 64> w{};
-  for (std::size_t i = 0; i < 64; ++i) w[i / 4] = w[i / 4] << 8U | static_cast<std::uint8_t>(block[i]);
+  for (std::size_t i = 0; i < 64; ++i)
+    w[i / 4] = w[i / 4] << 8U | static_cast<std::uint8_t>(block[i]);
   for (std::size_t i = 16; i < 64; ++i) {
     const Word a = w[i - 15];
     const Word b = w[i - 2];
@@ -32,8 +33,8 @@ void add_block(std::string_view block, std::array<Word, 8>& digest) {
   for (std::size_t i = 0; i < 64; ++i) {
     const Word t1 = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) +
                     ((e & f) ^ (~e & g)) + kRounds[i] + w[i];
-    const Word t2 = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) +
-                    ((a & b) ^ (a & c) ^ (b & c));
+    const Word t2 =
+        (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
     h = g, g = f, f = e, e = d + t1, d = c, c = b, b = a, a = t1 + t2;
   }
   const std::array<Word, 8> sum = {a, b, c, d, e, f, g, h};

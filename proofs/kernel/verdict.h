@@ -23,15 +23,17 @@ struct Result {
 /// The files of a certificate: name → bytes.
 using Files = std::map<std::string, std::string>;
 
-/// Ends a check with any verdict but Accepted.
-class Objection : public std::runtime_error {
- public:
-  Objection(Verdict verdict, const std::string& reason)
-      : std::runtime_error(reason), verdict_(verdict) {}
-  Verdict verdict() const { return verdict_; }
+/// Checks one certificate (docs/certificates.md). Never throws: whatever the bytes are, the answer
+/// is a verdict, in bounded time and memory.
+Result check_certificate(const Files& files);
+/// The same for the folder `path`, which holds regular files only: no links, no folders.
+Result check_folder(const std::string& path);
 
- private:
-  Verdict verdict_;
+/// Ends a check with any verdict but Accepted. Whatever the kernel's parts find wrong they throw.
+struct Objection : std::runtime_error {
+  Objection(Verdict given, const std::string& reason)
+      : std::runtime_error(reason), verdict(given) {}
+  Verdict verdict;
 };
 
 [[noreturn]] inline void reject(const std::string& reason) {

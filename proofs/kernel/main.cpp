@@ -1,0 +1,64 @@
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "proofs/kernel/verdict.h"
+
+namespace {
+
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+constexpr const char* kHelp =
+    "usage: p2-check DIR… [--format text|json]\n"
+    "Checks certificates, each a folder written by p2-verify.\n"
+    "exit codes: 0 accepted, 1 rejected, 2 not a certificate or wrong usage, 3 incomplete;\n"
+    "of several certificates the worst counts: 2, then 1, then 3\n";
+
+// By verdict: its word, its exit code, and how bad it is.
+constexpr const char* kWords[] = {"accepted", "rejected", "not-a-certificate", "incomplete"};
+constexpr int kExitCodes[] = {0, 1, 2, 3};
+constexpr int kBadness[] = {0, 2, 3, 1};
+
+int check_all(const Words& folders, bool json) {
+  std::size_t worst = 0;
+  Json results = Json::array();
+  for (const std::string& folder : folders) {
+    const auto [verdict, reason] = p2::kernel::check_folder(folder);
+    const auto index = static_cast<std::size_t>(verdict);
+    if (kBadness[index] > kBadness[worst]) worst = index;
+    if (!json) std::cout << folder << ": " << kWords[index] << ": " << reason << std::endl;
+    results.push_back({{"certificate", folder}, {"verdict", kWords[index]}, {"reason", reason}});
+  }
+  constexpr auto kReplace = Json::error_handler_t::replace;
+  if (json) std::cout << Json{{"results", results}}.dump(-1, ' ', false, kReplace) << std::endl;
+  return std::cout ? kExitCodes[worst] : 2;
+}
+
+int run(Words words) {
+  Words folders;
+  bool json = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--help") return std::cout << kHelp, 0;
+    if (words[i] == "--version") return std::cout << "p2-check " P2_VERSION "\n", 0;
+    if (words[i] == "--format" && i + 1 < words.size()) words[++i].insert(0, "--format=");
+    if (words[i] == "--format=json" || words[i] == "--format=text") {
+      json = words[i] == "--format=json";
+    } else if (words[i].starts_with("-")) {
+      return std::cerr << "p2-check: " << words[i] << ", expected --format text|json\n", 2;
+    } else {
+      folders.push_back(words[i]);
+    }
+  }
+  if (folders.empty()) return std::cerr << kHelp, 2;
+  return check_all(folders, json);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  return run({argv + 1, argv + argc});
+}

@@ -1,0 +1,173 @@
+#include <doctest/doctest.h>
+
+#include "tests/proofs/certificates.h"
+
+using namespace p2;
+using namespace p2::proofs;
+
+namespace {
+
+std::size_t number_of_set(Json& derivation, const Json& set) {
+  Json& sets = derivation["sets"];
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    if (sets[i] == set) return i;
+  }
+  sets.push_back(set);
+  return sets.size() - 1;
+}
+
+/// Records that `device` holds `state`, a list of (chunks, contributors), after `step` steps.
+/// Runs of devices are written out for that.
+void record(Json& derivation, std::size_t step, std::size_t device, const Json& state) {
+  Json numbers = Json::array();
+  for (const Json& set : state) numbers.push_back(number_of_set(derivation, set));
+  Json& states = derivation["states"];
+  auto found = std::find(states.begin(), states.end(), numbers);
+  const auto number = static_cast<std::size_t>(found - states.begin());
+  if (found == states.end()) states.push_back(numbers);
+  Json one_by_one = Json::array();
+  const Json system = derivation["systems"][step];
+  for (std::size_t i = 0; i < system.size(); i += 2) {
+    for (std::size_t n = system[i + 1]; n > 0; --n) {
+      one_by_one.insert(one_by_one.end(), {system[i], Json(1U)});
+    }
+  }
+  one_by_one[2 * device] = number;
+  derivation["systems"][step] = one_by_one;
+}
+
+struct Wrong {
+  const char* program;
+  std::size_t step;
+  std::vector<std::size_t> devices;  ///< that the wrong rule leaves in `state`
+  const char* state;
+  const char* reason;
+};
+
+constexpr const char* kScattered = "devices 4\nReduceScatter{0,1,2,3}; AllGather{0,1,2,3}";
+constexpr const char* kRooted = "devices 4\nReduce{0,1,2,3}; Broadcast{0,1,2,3}";
+
+const Wrong kWrongs[] = {
+    {"devices 4\nAllReduce{0,1,2,3}",
+     1,
+     {0, 1, 2, 3},
+     "[[0,4],[0,3]]",
+     "step 1 (AllReduce), device 0"},
+    {"devices 4\nAllReduce{0,1,2,3}", 1, {2}, "[[0,3],[0,4]]", "step 1 (AllReduce), device 2"},
+    {"devices 4\nAllReduce{0,1},{2,3}; AllReduce{0,2},{1,3}",
+     1,
+     {3},
+     "[[0,4],[3,4]]",
+     "step 1 (AllReduce), device 3"},
+    {kScattered, 1, {1}, "[[2,3],[0,4]]", "step 1 (ReduceScatter), device 1"},
+    {kScattered, 1, {2}, "[[2,3],[0,3]]", "step 1 (ReduceScatter), device 2"},
+    {kScattered, 1, {3}, "[[0,4],[0,4]]", "step 1 (ReduceScatter), device 3"},
+    {kScattered, 2, {1}, "[[0,3],[0,4]]", "step 2 (AllGather), device 1"},
+    {kScattered, 2, {3}, "[[0,3],[0,4],[3,4],[0,3]]", "step 2 (AllGather), device 3"},
+    {kRooted, 1, {2}, "[[0,4],[2,3]]", "step 1 (Reduce), device 2"},
+    {kRooted, 1, {0}, "[[0,4],[1,4]]", "step 1 (Reduce), device 0"},
+    {kRooted, 2, {3}, "[]", "step 2 (Broadcast), device 3"},
+    {kRooted, 2, {1}, "[[0,4],[0,1,2,4]]", "step 2 (Broadcast), device 1"},
+    {"devices 4\nclasses {0,1},{2},{3}\nAllReduce{0,1}",
+     1,
+     {2},
+     "[[0,4],[2,4]]",
+     "step 1 (AllReduce), device 2"},
+};
+
+/// A program whose last step is refused, and the states of its first devices after that step if the
+/// premise is left out.
+struct Careless {
+  const char* program;
+  const char* states;
+  const char* reason;
+};
+
+const Careless kCareless[] = {
+    {"devices 2\nReduceScatter{0,1}; AllReduce{0,1}", "[[[0,2],[0,2]],[[0,2],[0,2]]]",
+     "step 2 (AllReduce), device 1: premise same-chunks fails"},
+    {"devices 2\nAllReduce{0,1}; Reduce{0,1}", "[[[0,2],[0,2]],[]]",
+     "step 2 (Reduce), device 1: premise disjoint fails"},
+    {"devices 3\nclasses {0,1},{2}\nReduceScatter{0,1}", "[[[0,2],[0,2]],[[2,3],[0,2]]]",
+     "step 1 (ReduceScatter), device 0: premise divisible fails"},
+    {"devices 2\nAllReduce{0,1}; AllGather{0,1}", "[]",
+     "step 2 (AllGather), device 1: premise disjoint-chunks fails"},
+    {"devices 4\nReduceScatter{0,1},{2,3}; ReduceScatter{0,2}; AllGather{0,1}",
+     "[[[0,1],[0,4],[2,4],[0,2]],[[0,1],[0,4],[2,4],[0,2]]]",
+     "step 3 (AllGather), device 1: premise equal-count fails"},
+    {"devices 3\nBroadcast{0,1}", "[[[0,3],[0,1]],[[0,3],[0,1]]]",
+     "step 1 (Broadcast), device 1: premise contained fails"},
+    {"devices 2\nAllReduce{0,1}; Broadcast{0,1}", "[]",
+     "step 2 (Broadcast), device 0: premise informative fails"},
+    {"devices 2\nReduceScatter{0,1}; Broadcast{0,1}", "[[[0,1],[0,2]],[[0,1],[0,2]]]",
+     "step 2 (Broadcast), device 1: premise contained fails"},
+    {"hierarchy node=2,gpu=2\naxes data=4\nreduce data\n"
+     "Reduce(node, InsideGroup); Reduce(node, Master(root))",
+     "[[[0,4],[0,4]],[],[],[]]", "step 2 (Reduce): not allowed with Master"},
+    {"hierarchy node=2,gpu=2\naxes data=4\nreduce data\n"
+     "Reduce(node, InsideGroup); AllReduce(node, Parallel(root))",
+     "[[[0,4],[0,4]],[],[[0,4],[0,4]],[]]",
+     "step 2 (AllReduce), device 1: its whole group holds nothing"},
+};
+
+}  // namespace
+
+TEST_CASE("a derivation by a wrong rule is rejected at the first wrong state") {
+  for (const Wrong& wrong : kWrongs) {
+    CertificateFiles files = certify(wrong.program);
+    REQUIRE(claim_of(files) == "program-valid");
+    Json derivation = Json::parse(files["derivation.json"]);
+    for (const std::size_t device : wrong.devices) {
+      record(derivation, wrong.step, device, Json::parse(wrong.state));
+    }
+    files["derivation.json"] = derivation.dump();
+    reseal("program-valid", files);
+    const kernel::Result result = kernel::check_certificate(files);
+    CHECK(result.verdict == kernel::Verdict::Rejected);
+    CHECK_MESSAGE(result.reason.starts_with(wrong.reason), wrong.reason, " / ", result.reason);
+  }
+}
+
+TEST_CASE("a premise is checked although the states are what the rule without it computes") {
+  for (const Careless& careless : kCareless) {
+    CertificateFiles files = certify(careless.program);
+    REQUIRE(claim_of(files) == "program-invalid");
+    Json derivation = Json::parse(files["derivation.json"]);
+    derivation["systems"].push_back(Json(derivation["systems"].back()));
+    const std::size_t step = derivation["systems"].size() - 1;
+    const Json states = Json::parse(careless.states);
+    for (std::size_t d = 0; d < states.size(); ++d) record(derivation, step, d, states[d]);
+    files["derivation.json"] = derivation.dump();
+    files.erase("refutation.json");
+    reseal("program-valid", files);
+    const kernel::Result result = kernel::check_certificate(files);
+    CHECK(result.verdict == kernel::Verdict::Rejected);
+    CHECK_MESSAGE(result.reason == careless.reason, result.reason);
+  }
+}
+
+TEST_CASE("the first class does not stand for classes that are not like it") {
+  const std::pair<const char*, const char*> forged[] = {
+      {"devices 3\nclasses {0},{1,2}\nAllReduce{0},{1}", "symmetry: the classes differ in size"},
+      {"devices 4\nclasses {0,1},{2,3}\nAllReduce{0,1}",
+       "symmetry: a step forms other groups in another class"},
+      {"devices 4\nclasses {0,1},{2,3}\nAllReduce{0,1},{2}",
+       "symmetry: a step forms other groups in another class"},
+      {"devices 4\nclasses {0,1},{2,3}\nAllReduce{0,3},{1,2}", "symmetry: a group crosses classes"},
+  };
+  for (const auto& [program, reason] : forged) {
+    CertificateFiles files = certify(program);
+    REQUIRE(claim_of(files) == "program-invalid");
+    const std::string k = std::to_string(Json::parse(files["problem.json"])["devices"].get<int>());
+    files["derivation.json"] =
+        k == "3" ? R"({"symmetry":"classes","sets":[[0,3],[0,1]],"states":[[0,1]],)"
+                   R"("systems":[[0,1],[0,1]]})"
+                 : R"({"symmetry":"classes","sets":[[0,4],[0,1],[1,2],[0,2]],)"
+                   R"("states":[[0,1],[0,2],[0,3]],"systems":[[0,1,1,1],[2,2]]})";
+    files.erase("refutation.json");
+    reseal("program-valid", files);
+    const kernel::Result result = kernel::check_certificate(files);
+    CHECK(result.verdict == kernel::Verdict::Rejected);
+    CHECK_MESSAGE(result.reason == reason, result.reason);
+  }
+}
