@@ -1,42 +1,61 @@
 #include <algorithm>
+#include <filesystem>
+#include <ostream>
+#include <stdexcept>
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
-#include <fmt/ranges.h>
 
+#include "build_facts.h"
+#include "cli/check_report.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/instance_options.h"
 #include "cli/output.h"
-#include "engine/program/drawing.h"
 #include "engine/program/explanation.h"
-#include "engine/program/notation.h"
-#include "engine/program/program_file.h"
+#include "proofs/certificate/program_certificate.h"
 
 namespace p2 {
 namespace {
 
 namespace po = boost::program_options;
 
-struct Result {
-  std::string file;
-  ProgramFile read;
-  Verdict verdict;
-  std::string reason;  ///< one paragraph; empty when valid
-
-  const Instance* instance() const { return read.instance ? &*read.instance : nullptr; }
+/// What `check` was asked for.
+struct CheckRequest {
+  std::vector<std::string> files;
+  GivenInstance given;
+  CommonOptions common;
+  Engines engines;
+  std::optional<std::string> certificates;  ///< the folder to write them to
+  bool explain = false;
 };
 
 po::options_description check_flags() {
   po::options_description flags("Check");
-  flags.add_options()                                                                          //
-      ("engine", po::value<std::string>()->value_name("NAME"), "explicit (the only one yet)")  //
+  flags.add_options()  //
+      ("engine", po::value<std::string>()->value_name("NAME"),
+       "explicit (default), z3 or all: who judges")  //
+      ("certify", po::value<std::string>()->value_name("DIR"),
+       "write a certificate that p2-check accepts; of several files one each, inside DIR")  //
       ("explain", "draw the device states after every step");
   return flags;
 }
 
-Result check_file(const std::string& file, const GivenInstance& given, const Limits& limits) {
-  Result result{file, read_program(file, read_file(file), given), {}, {}};
+CheckRequest request_of(const CommandLine& line) {
+  CheckRequest request{line.texts("files"),  given_instance(line), line.common(), {},
+                       line.text("certify"), line.has("explain")};
+  if (const auto engine = line.text("engine")) request.engines = engines_called(*engine, false);
+  if (request.explain && request.common.format == Format::Json) {
+    throw InputError({"--explain"}, "draws for people, expected --format text");
+  }
+  if (request.files.empty()) {
+    throw InputError({"command line"}, "no file, expected at least one");
+  }
+  return request;
+}
+
+CheckResult check_file(const std::string& file, const CheckRequest& request) {
+  const Limits& limits = request.common.limits;
+  CheckResult result{file, read_program(file, read_file(file), request.given), {}, {}, {}, {}};
   const Program& program = result.read.program;
   StateTable states(program.devices);
   result.verdict = check(program, result.read.dialect, states, limits);
@@ -46,72 +65,87 @@ Result check_file(const std::string& file, const GivenInstance& given, const Lim
     result.reason = fmt::format("A limit was met after {} of {} steps, all of them legal.",
                                 result.verdict.legal_steps, program.steps.size());
   }
+  result.engines["explicit"] = to_string(result.verdict.kind);
+  if (request.engines.z3) result.engines["z3"] = z3_verdict(result.read, limits);
   return result;
 }
 
-/// The counterexample for machines: where it breaks and the devices, chunk and contributor to look
-/// at.
-std::string counterexample_json(const Refutation& refutation) {
-  std::string json =
-      fmt::format("{{\"rule\":\"{}\",\"step\":{}", rule_name(refutation), refutation.step);
-  if (!refutation.group.empty()) {
-    json += fmt::format(",\"group\":[{}]", fmt::join(refutation.group, ","));
-  }
-  switch (refutation.rule) {
-    case Refutation::Rule::Premise:
-      json += fmt::format(",\"devices\":[{},{}],\"chunk\":{},\"contributor\":{}",
-                          refutation.group[refutation.refusal.first],
-                          refutation.group[refutation.refusal.second], refutation.chunk,
-                          refutation.contributor);
-      break;
-    case Refutation::Rule::Lacks:
-    case Refutation::Rule::Excess:
-      json += fmt::format(",\"devices\":[{}],\"chunk\":{},\"contributor\":{}", refutation.device,
-                          refutation.chunk, refutation.contributor);
-      break;
-    case Refutation::Rule::Master:
-    case Refutation::Rule::Empty:
-      break;
-  }
-  return json + "}";
+/// The folder for the certificate of file number `index`: the one asked for, or one inside.
+std::string certificate_folder(const CheckRequest& request, std::size_t index) {
+  const std::string stem = std::filesystem::path(request.files[index]).stem().string();
+  return request.files.size() == 1
+             ? *request.certificates
+             : fmt::format("{}/{}-{}", *request.certificates, index + 1, stem);
 }
 
-std::string to_json(const Result& result) {
-  const std::string_view verdict = to_string(result.verdict.kind);
-  std::string json = fmt::format(
-      "{{\"file\":{},\"dialect\":\"{}\",\"verdict\":\"{}\",\"engines\":{{\"explicit\":\"{}\"}}",
-      json_string(result.file), to_string(result.read.dialect), verdict, verdict);
-  if (const auto& refutation = result.verdict.refutation) {
-    return json + fmt::format(",\"step\":{},\"reason\":{},\"counterexample\":{}}}",
-                              refutation->step, json_string(result.reason),
-                              counterexample_json(*refutation));
+/// A certificate that cannot be written is a complaint and takes nothing from the verdict.
+void certify(CheckResult& result, const CheckRequest& request, std::size_t index, std::ostream& err,
+             bool& bad_input) {
+  if (result.verdict.kind == Verdict::Kind::Unknown || disagree(result.engines)) return;
+  const std::string folder = certificate_folder(request, index);
+  try {
+    write_program_certificate(
+        folder, result.read, result.verdict,
+        {{{"p2-verify", P2_VERSION}}, {{"engine", "explicit"}}, request.common.seed});
+    result.certificate = folder;
+  } catch (const std::runtime_error& error) {
+    err << "p2-verify: " << error.what() << "\n";
+    bad_input = true;
+  } catch (const std::length_error& error) {
+    err << "p2-verify: " << folder << ": " << error.what() << "\n";
+    bad_input = true;
   }
-  const std::string reason = result.reason.empty() ? "null" : json_string(result.reason);
-  return json + fmt::format(",\"step\":null,\"reason\":{},\"counterexample\":null}}", reason);
 }
 
-std::string to_text(const Result& result, bool explain) {
-  const Program& program = result.read.program;
-  std::string text =
-      fmt::format("{}: {} ({} devices, {} step{}, dialect {})\n", result.file,
-                  to_string(result.verdict.kind), program.devices, program.steps.size(),
-                  program.steps.size() == 1 ? "" : "s", to_string(result.read.dialect));
-  if (explain) {
-    text += draw_derivation(program, result.read.dialect, result.instance());
-  } else if (!result.reason.empty()) {
-    text += result.reason + "\n";
+/// Judges all files, whatever is wrong with one of them; that goes to `err`.
+std::vector<CheckResult> judge(const CheckRequest& request, std::ostream& err, bool& bad_input) {
+  std::vector<CheckResult> results;
+  for (std::size_t i = 0; i < request.files.size(); ++i) {
+    try {
+      CheckResult result = check_file(request.files[i], request);
+      if (request.certificates) certify(result, request, i, err, bad_input);
+      results.push_back(std::move(result));
+    } catch (const InputError& error) {
+      err << "p2-verify: " << error.what() << "\n";
+      bad_input = true;
+    }
   }
-  return text;
+  return results;
 }
 
-int exit_code(const std::vector<Result>& results, bool bad_input) {
-  const auto any = [&](Verdict::Kind kind) {
-    return std::any_of(results.begin(), results.end(),
-                       [&](const Result& result) { return result.verdict.kind == kind; });
+/// A disagreement goes before everything else: whatever the verdicts are, they are not to be
+/// trusted.
+int exit_code(const std::vector<CheckResult>& results, bool bad_input, std::ostream& err) {
+  const auto any = [&](auto holds) { return std::any_of(results.begin(), results.end(), holds); };
+  const auto says = [&](const char* verdict) {
+    return any([&](const CheckResult& result) {
+      return std::any_of(result.engines.begin(), result.engines.end(),
+                         [&](const auto& answer) { return answer.second == verdict; });
+    });
   };
+  if (any([](const CheckResult& result) { return disagree(result.engines); })) {
+    err << "p2-verify: the engines disagree; all answers are in the output, the file is the "
+           "reproducer\n";
+    return kDisagreement;
+  }
   if (bad_input) return kBadInput;
-  if (any(Verdict::Kind::Invalid)) return kRefuted;
-  return any(Verdict::Kind::Unknown) ? kUndecided : kEstablished;
+  if (says("invalid")) return kRefuted;
+  return says("unknown") ? kUndecided : kEstablished;
+}
+
+void print(const std::vector<CheckResult>& results, const CheckRequest& request,
+           std::ostream& out) {
+  if (request.common.format == Format::Text) {
+    for (const CheckResult& result : results) {
+      out << to_text(result, request.explain, request.common.limits);
+    }
+    return;
+  }
+  out << "{\"results\":[";
+  for (const CheckResult& result : results) {
+    out << (&result == &results.front() ? "\n" : ",\n") << to_json(result);
+  }
+  out << "\n]}\n";
 }
 
 }  // namespace
@@ -122,42 +156,19 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   const CommandLine line(
       "usage: p2-verify check FILE… [OPTION…]\n"
       "Judges programs given as JSON or in .p2 notation. A file that names no instance is read\n"
-      "against the one given here.",
+      "against the one given here; --dialect goes before the dialect that a file names.",
       own, arguments, "files");
-  const CommonOptions common = line.common();
   if (line.help_wanted()) {
     out << line.help();
     return kEstablished;
   }
-  const GivenInstance given = given_instance(line);
-  if (const auto engine = line.text("engine"); engine && *engine != "explicit") {
-    throw InputError({"--engine"}, "unknown '" + *engine + "', expected explicit");
-  }
-  const std::vector<std::string> files = line.texts("files");
-  if (files.empty()) throw InputError({"command line"}, "no file, expected at least one");
-
-  std::vector<Result> results;
+  const CheckRequest request = request_of(line);
   bool bad_input = false;
-  for (const std::string& file : files) {
-    try {
-      results.push_back(check_file(file, given, common.limits));
-    } catch (const InputError& error) {
-      err << "p2-verify: " << error.what() << "\n";
-      bad_input = true;
-    }
-  }
-  Output output(common.output, out);
-  if (common.format == Format::Json) {
-    output.stream() << "{\"results\":[";
-    for (const Result& result : results) {
-      output.stream() << (&result == &results.front() ? "\n" : ",\n") << to_json(result);
-    }
-    output.stream() << "\n]}\n";
-  } else {
-    for (const Result& result : results) output.stream() << to_text(result, line.has("explain"));
-  }
+  const std::vector<CheckResult> results = judge(request, err, bad_input);
+  Output output(request.common.output, out);
+  print(results, request, output.stream());
   output.finish();
-  return exit_code(results, bad_input);
+  return exit_code(results, bad_input, err);
 }
 
 }  // namespace p2

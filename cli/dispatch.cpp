@@ -44,13 +44,16 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
     err << overview();
     return kBadInput;
   }
-  if (arguments[0] == "--help" || arguments[0] == "help") {
+  if (arguments[0] == "--help" || arguments == std::vector<std::string>{"help"}) {
     out << overview();
     return kEstablished;
   }
   if (arguments[0] == "--version") {
     out << version_text();
     return kEstablished;
+  }
+  if (arguments[0] == "help" && arguments.size() > 1) {
+    return run({arguments[1], "--help"}, out, err);
   }
   for (const Command& command : kCommands) {
     if (arguments[0] == command.name) {

@@ -18,8 +18,8 @@ Hierarchy hierarchy_of(const CommandLine& line) {
 
 }  // namespace
 
-po::options_description instance_flags() {
-  po::options_description flags("Instance");
+po::options_description placement_flags() {
+  po::options_description flags("System and placement");
   flags.add_options()  //
       ("hierarchy", po::value<std::string>()->value_name("SIZES"),
        "hardware levels, outermost first: 4,16 or node=4,gpu=16")  //
@@ -27,15 +27,23 @@ po::options_description instance_flags() {
        "a system file instead (see examples/systems)")  //
       ("axes", po::value<std::string>()->value_name("SIZES"),
        "parallelism axes: 8,8 or data=8,shard=8")  //
+      ("placement", po::value<std::string>()->value_name("MATRIX"),
+       "one placement, e.g. '[[2,4],[2,4]]' (default: all)");
+  return flags;
+}
+
+po::options_description instance_flags() {
+  po::options_description flags("Reduction");
+  flags.add_options()  //
       ("reduce", po::value<std::string>()->value_name("AXES"),
        "axes to reduce over: 0 or 0,2 or names")  //
-      ("placement", po::value<std::string>()->value_name("MATRIX"),
-       "one placement, e.g. '[[2,4],[2,4]]' (default: all)")  //
       ("synthesis-hierarchy", po::value<std::string>()->value_name("KIND"),
        "a, b, c, d, collapsed or lattice (default collapsed)")  //
       ("dialect", po::value<std::string>()->value_name("NAME"),
        "printed or published (default published)");
-  return flags;
+  po::options_description all;
+  all.add(placement_flags()).add(flags);
+  return all;
 }
 
 GivenInstance given_instance(const CommandLine& line) {
@@ -68,6 +76,7 @@ GivenInstance given_instance(const CommandLine& line) {
       throw InputError({"--dialect"}, "unknown '" + *text + "', expected printed or published");
     }
     given.dialect = *dialect;
+    given.dialect_goes_first = true;
   }
   return given;
 }
@@ -84,9 +93,9 @@ GivenInstance required_instance(const CommandLine& line, bool with_reduction) {
   return given;
 }
 
-std::vector<Placement> placements_of(const GivenInstance& given) {
+std::vector<Placement> placements_of(const GivenInstance& given, std::size_t most) {
   if (given.placement) return {*given.placement};
-  return enumerate_placements(*given.hierarchy, *given.axes, {"--axes"});
+  return enumerate_placements(*given.hierarchy, *given.axes, {"--axes"}, most);
 }
 
 }  // namespace p2

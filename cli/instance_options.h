@@ -14,6 +14,8 @@ namespace p2 {
 /// The flags that describe an instance: --hierarchy or --system, --axes, --reduce, --placement,
 /// --synthesis-hierarchy, --dialect.
 boost::program_options::options_description instance_flags();
+/// The first of them, for commands that only place: --hierarchy, --system, --axes, --placement.
+boost::program_options::options_description placement_flags();
 
 /// What the flags say; nothing in it is required yet. Throws InputError where they are malformed or
 /// contradict each other.
@@ -22,7 +24,7 @@ GivenInstance given_instance(const CommandLine& line);
 /// The same with hierarchy and axes present, or an InputError that names the missing flag.
 GivenInstance required_instance(const CommandLine& line, bool with_reduction);
 
-/// The given placement, or all of them.
-std::vector<Placement> placements_of(const GivenInstance& given);
+/// The given placement, or all of them; InputError when there are more than `most`.
+std::vector<Placement> placements_of(const GivenInstance& given, std::size_t most);
 
 }  // namespace p2

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -12,18 +14,45 @@
 namespace p2 {
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{256} << 20;
+constexpr std::size_t kLargestFile = std::size_t{128} << 20;
+
+// The file to remove when the user interrupts; fixed storage, since a signal handler may not
+// allocate.
+char interrupted_file[4096] = "";
+
+extern "C" void remove_partial_file(int signal) {
+  if (interrupted_file[0] != '\0') ::unlink(interrupted_file);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+void remove_when_interrupted(const std::string& path) {
+  if (path.size() >= sizeof(interrupted_file)) return;
+  std::copy_n(path.c_str(), path.size() + 1, interrupted_file);
+  if (path.empty()) return;
+  std::signal(SIGINT, remove_partial_file);
+  std::signal(SIGTERM, remove_partial_file);
+}
 
 }  // namespace
 
 Output::Output(const std::optional<std::string>& file, std::ostream& otherwise)
     : otherwise_(otherwise) {
   if (!file) return;
-  target_ = *file;
-  partial_ = fmt::format("{}.partial.{}", target_, ::getpid());
-  file_.open(partial_, std::ios::binary | std::ios::trunc);
-  if (!file_)
+  // Behind a link the target is replaced, not the link; pipes and devices are written to as they
+  // are.
+  std::error_code failure;
+  const std::filesystem::path real = std::filesystem::canonical(*file, failure);
+  target_ = failure ? *file : real.string();
+  const bool special =
+      std::filesystem::exists(target_) && !std::filesystem::is_regular_file(target_);
+  if (!special) partial_ = fmt::format("{}.partial.{}", target_, ::getpid());
+  file_.open(special ? target_ : partial_, std::ios::binary);
+  if (!file_) {
+    partial_.clear();
     throw InputError({target_}, "cannot be written, expected a path in a writable folder");
+  }
+  remove_when_interrupted(partial_);
 }
 
 Output::~Output() {
@@ -31,6 +60,7 @@ Output::~Output() {
   file_.close();
   std::error_code ignored;
   std::filesystem::remove(partial_, ignored);
+  remove_when_interrupted("");
 }
 
 std::ostream& Output::stream() { return target_.empty() ? otherwise_ : file_; }
@@ -41,11 +71,12 @@ void Output::finish() {
     throw InputError({target_.empty() ? "standard output" : target_},
                      "could not be written whole, expected room for the result");
   }
-  if (target_.empty()) return;
+  if (partial_.empty()) return;
   file_.close();
   std::error_code failure;
   std::filesystem::rename(partial_, target_, failure);
   if (failure) throw InputError({target_}, "cannot be put in place: " + failure.message());
+  remove_when_interrupted("");
   partial_.clear();
 }
 
@@ -61,7 +92,7 @@ std::string read_file(const std::string& path) {
   while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
     text.append(block, 0, static_cast<std::size_t>(file.gcount()));
     if (text.size() > kLargestFile) {
-      throw InputError({path}, "is larger than 256 MiB, expected a smaller file");
+      throw InputError({path}, "is larger than 128 MiB, expected a smaller file");
     }
   }
   return text;

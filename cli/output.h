@@ -31,7 +31,7 @@ class Output {
   std::ofstream file_;
 };
 
-/// The text of a file. Throws InputError when it cannot be read or is larger than 256 MiB.
+/// The text of a file. Throws InputError when it cannot be read or is larger than 128 MiB.
 std::string read_file(const std::string& path);
 
 /// `"…"`: a string as a JSON literal; bytes that are not UTF-8 are replaced.

@@ -1,17 +1,15 @@
+#include <atomic>
+#include <ostream>
+#include <stdexcept>
+
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/instance_options.h"
-#include "cli/json_text.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
-#include "engine/placement/drawing.h"
-#include "engine/program/drawing.h"
-#include "engine/program/notation.h"
-#include "engine/program/program_file.h"
-#include "engine/synthesis/synthesis.h"
+#include "cli/synth_report.h"
 
 namespace p2 {
 namespace {
@@ -19,33 +17,48 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr std::uint64_t kLargestSize = 32;
-
-struct SynthRequest {
-  GivenInstance given;
-  SynthesisOptions options;
-  bool count_only = false;
-  bool explain = false;
-};
+constexpr std::size_t kMostPlacements = 100'000;
+constexpr const char* kReproducer = "p2-verify-disagreement.json";
 
 po::options_description synth_flags() {
   po::options_description flags("Synthesis");
-  flags.add_options()                                                                             //
-      ("size", po::value<std::string>()->value_name("N"), "most steps of a program (default 5)")  //
-      ("count", "print the numbers of programs only")                                             //
+  flags.add_options()  //
+      ("size", po::value<std::string>()->value_name("N"),
+       "most steps of a program (default 5)")          //
+      ("count", "print the numbers of programs only")  //
+      ("engine", po::value<std::string>()->value_name("NAME"),
+       "explicit (default), z3, cnf or all: who has to find the programs")  //
+      ("verify",
+       "like --engine all: prove that every list is exactly the set of valid programs")  //
       ("explain", "draw the device states after every step of every program");
   return flags;
 }
 
-std::vector<PlacementPrograms> search(const SynthRequest& request, const CommonOptions& common,
+SynthRequest request_of(const CommandLine& line, const CommonOptions& common) {
+  SynthRequest request{
+      required_instance(line, true), {}, line.has("count"), line.has("explain"), {}};
+  if (request.explain && common.format == Format::Json) {
+    throw InputError({"--explain"}, "draws for people, expected --format text");
+  }
+  if (const auto engine = line.text("engine")) request.engines = engines_called(*engine, true);
+  if (line.has("verify")) request.engines = engines_called("all", true);
+  request.options.dialect = request.given.dialect;
+  request.options.size = static_cast<std::uint32_t>(line.integer("size", 0, kLargestSize, 5));
+  request.options.jobs = common.jobs;
+  request.options.limits = common.limits;
+  return request;
+}
+
+std::vector<PlacementPrograms> search(const SynthRequest& request, ShowProgress show,
                                       std::ostream& err) {
   std::vector<Instance> instances;
-  for (Placement& placement : placements_of(request.given)) {
+  for (Placement& placement : placements_of(request.given, kMostPlacements)) {
     instances.emplace_back(
         DeviceGrid(*request.given.hierarchy, *request.given.axes, std::move(placement)),
         *request.given.reduction, request.given.kind);
   }
   SearchProgress progress;
-  const ProgressLine line(common.progress, err, [&] {
+  const ProgressLine line(show, err, [&] {
     return fmt::format("synth: {} of {} searches done, {} states expanded",
                        progress.searches_done.load(), progress.searches.load(),
                        progress.states.load());
@@ -55,87 +68,41 @@ std::vector<PlacementPrograms> search(const SynthRequest& request, const CommonO
   return synthesise(std::move(instances), options);
 }
 
-std::string reduced_names(const GivenInstance& given) {
-  std::string names;
-  for (const std::uint32_t axis : *given.reduction) {
-    names += (names.empty() ? "" : ",") + (*given.axes)[axis].name;
-  }
-  return names;
-}
-
-std::string how_many(std::uint64_t programs) {
-  return programs == 1 ? "1 program" : fmt::format("{} programs", programs);
-}
-
-void print_placement_text(const PlacementPrograms& found, const SynthRequest& request,
-                          std::ostream& out) {
-  const ProgramList& list = found.list();
-  fmt::print(out, "{}synthesis hierarchy {}: {}\n", draw_matrix(found.instance().grid),
-             to_string(found.instance().hierarchy), how_many(list.count()));
-  if (list.settled() < request.options.size) {
-    fmt::print(out, "stopped at a limit: only programs of at most {} steps are settled\n",
-               list.settled());
-  }
-  if (request.count_only) return;
-  const Instance& instance = found.instance();
-  std::uint64_t number = 0;
-  const auto title = [&](const std::vector<Step>& steps) {
-    fmt::print(out, "{:>5}  {}\n", ++number, to_string(steps, &instance));
-  };
-  if (!request.explain) return found.for_each(title);
-  found.for_each_lowered([&](const Program& program) {
-    title(program.steps);
-    fmt::print(out, "{}\n", draw_derivation(program, request.options.dialect, &instance));
+/// Adds up the lists and has the solvers find every one of them again.
+SynthAnswer answer_of(std::vector<PlacementPrograms> all, const SynthRequest& request,
+                      ShowProgress show, std::ostream& err) {
+  SynthAnswer answer;
+  std::atomic<std::size_t> done = 0;
+  const ProgressLine line(show, err, [&, count = all.size()] {
+    return fmt::format("synth: solvers have checked {} of {} placements", done.load(), count);
   });
+  for (PlacementPrograms& found : all) {
+    if (__builtin_add_overflow(answer.total, found.list().count(), &answer.total)) {
+      throw std::length_error("more than 2^64 programs in all, expected a smaller --size");
+    }
+    const bool complete = found.list().settled() == request.options.size;
+    answer.complete = answer.complete && complete;
+    std::vector<Comparison> comparisons;
+    if (complete) {
+      comparisons = compare_with_solvers(found, request.options, request.engines);
+    }
+    for (const Comparison& comparison : comparisons) {
+      answer.verified = answer.verified && comparison.complete;
+      answer.disagreed = answer.disagreed || comparison.differs();
+    }
+    answer.placements.push_back({std::move(found), std::move(comparisons)});
+    ++done;
+  }
+  return answer;
 }
 
-void print_text(const std::vector<PlacementPrograms>& all, const SynthRequest& request,
-                std::uint64_t total, std::ostream& out) {
-  fmt::print(out,
-             "{} devices: {}   axes {}   reduce {}\ndialect {}, programs of at most {} steps\n",
-             request.given.hierarchy->devices(), to_string(*request.given.hierarchy),
-             to_string(*request.given.axes), reduced_names(request.given),
-             to_string(request.options.dialect), request.options.size);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    fmt::print(out, "\nplacement {} of {}   {}\n", i + 1, all.size(),
-               to_string(all[i].instance().grid.placement()));
-    print_placement_text(all[i], request, out);
-  }
-  fmt::print(out, "\ntotal: {} over {} placement{}\n", how_many(total), all.size(),
-             all.size() == 1 ? "" : "s");
-}
-
-void print_placement_json(const PlacementPrograms& found, const SynthRequest& request,
-                          std::ostream& out) {
-  const ProgramList& list = found.list();
-  fmt::print(out, "{{\"placement\":{},\"programs\":{},\"settled_size\":{}",
-             json_matrix(found.instance().grid.placement()), list.count(), list.settled());
-  if (!request.count_only) {
-    fmt::print(out, ",\"list\":[");
-    bool first = true;
-    found.for_each_lowered([&](const Program& program) {
-      fmt::print(out, "{}{}", first ? "\n" : ",\n",
-                 to_json(program, &found.instance(), request.options.dialect));
-      first = false;
-    });
-    fmt::print(out, "]");
-  }
-  fmt::print(out, "}}");
-}
-
-void print_json(const std::vector<PlacementPrograms>& all, const SynthRequest& request,
-                std::uint64_t total, bool complete, std::ostream& out) {
-  fmt::print(out,
-             "{{\"dialect\":\"{}\",\"synthesis_hierarchy\":\"{}\",\"hierarchy\":{},\"axes\":{},"
-             "\"reduce\":[{}],\"size\":{},\"placements\":[",
-             to_string(request.options.dialect), to_string(request.given.kind),
-             json_parts(request.given.hierarchy->levels()), json_parts(*request.given.axes),
-             fmt::join(*request.given.reduction, ","), request.options.size);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    fmt::print(out, "{}", i == 0 ? "\n" : ",\n");
-    print_placement_json(all[i], request, out);
-  }
-  fmt::print(out, "\n],\"total_programs\":{},\"complete\":{}}}\n", total, complete);
+/// Everything needed to meet the disagreement again: the instance, the lists and both answers.
+void write_reproducer(const SynthAnswer& answer, const SynthRequest& request, std::ostream& err) {
+  Output file(std::string(kReproducer), err);
+  print_json(answer, request, file.stream());
+  file.finish();
+  err << "p2-verify: the engines disagree; both answers are in the output and in " << kReproducer
+      << "\n";
 }
 
 }  // namespace
@@ -152,30 +119,21 @@ int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err) 
     out << line.help();
     return kEstablished;
   }
-  SynthRequest request{required_instance(line, true), {}, line.has("count"), line.has("explain")};
-  if (request.explain && common.format == Format::Json) {
-    throw InputError({"--explain"}, "draws for people, expected --format text");
-  }
-  request.options.dialect = request.given.dialect;
-  request.options.size = static_cast<std::uint32_t>(line.integer("size", 0, kLargestSize, 5));
-  request.options.jobs = common.jobs;
-  request.options.limits = common.limits;
-
-  const std::vector<PlacementPrograms> all = search(request, common, err);
-  std::uint64_t total = 0;
-  bool complete = true;
-  for (const PlacementPrograms& found : all) {
-    total += found.list().count();
-    complete = complete && found.list().settled() == request.options.size;
-  }
+  const SynthRequest request = request_of(line, common);
+  const SynthAnswer answer =
+      answer_of(search(request, common.progress, err), request, common.progress, err);
   Output output(common.output, out);
   if (common.format == Format::Json) {
-    print_json(all, request, total, complete, output.stream());
+    print_json(answer, request, output.stream());
   } else {
-    print_text(all, request, total, output.stream());
+    print_text(answer, request, output.stream());
   }
   output.finish();
-  return complete ? kEstablished : kUndecided;
+  if (answer.disagreed) {
+    write_reproducer(answer, request, err);
+    return kDisagreement;
+  }
+  return answer.complete && answer.verified ? kEstablished : kUndecided;
 }
 
 }  // namespace p2

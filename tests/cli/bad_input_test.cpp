@@ -40,7 +40,8 @@ TEST_CASE("wrong instances end in exit 2 and one line") {
   synth_refuses("4", "4", "",
                 "--reduce:1:1: found the end, expected the index of a reduction axis "
                 "from 0 to 0");
-  synth_refuses("4;4", "16", "0", "--hierarchy:1:2: unexpected ';' after the hierarchy");
+  synth_refuses("4;4", "16", "0",
+                "--hierarchy:1:2: unexpected ';' after the hierarchy, expected the end");
 }
 
 TEST_CASE("wrong flags end in exit 2 and one line") {
@@ -57,7 +58,8 @@ TEST_CASE("wrong flags end in exit 2 and one line") {
   refuses({"place", "--hierarchy", "4", "--axes", "4", "--format", "yaml"},
           "--format: unknown 'yaml', expected one of text, json");
   refuses({"check"}, "command line: no file, expected at least one");
-  refuses({"check", "x", "--engine", "oracle"}, "--engine: unknown 'oracle', expected explicit");
+  refuses({"check", "x", "--engine", "oracle"},
+          "--engine: unknown 'oracle', expected explicit, z3 or all");
   refuses({"conquer"},
           "command line: unknown command 'conquer', expected place, synth or check (see "
           "--help)");

@@ -152,6 +152,56 @@ TEST_CASE("check takes .p2 programs and an instance from the command line") {
   CHECK(run({"check", file.path()}).exit == 2);
 }
 
+TEST_CASE(
+    "synth --verify has both solvers find the same programs and refute that there are others") {
+  const std::vector<std::string> question = {"synth",    "--hierarchy", "2,2",      "--axes", "4",
+                                             "--reduce", "0",           "--verify", "--count"};
+  const Ran text = run(question);
+  CHECK(text.exit == 0);
+  CHECK(text.out.find("z3: the same 47 programs, and refuted that there is another\n"
+                      "cnf: the same 47 programs, and refuted that there is another\n") !=
+        std::string::npos);
+  auto machine = question;
+  machine.insert(machine.end(), {"--format", "json"});
+  CHECK(json::parse(run(machine).out)["placements"][0]["verified"] ==
+        json::parse(R"([{"engine":"z3","complete":true,"missing":[],"extra":[]},
+                        {"engine":"cnf","complete":true,"missing":[],"extra":[]}])"));
+}
+
+TEST_CASE("check --engine all asks Z3 as well") {
+  const TemporaryFile valid(kValid);
+  const TemporaryFile invalid(kInvalid);
+  const Ran both =
+      run({"check", valid.path(), invalid.path(), "--engine", "all", "--format", "json"});
+  CHECK(both.exit == 1);
+  const json results = json::parse(both.out)["results"];
+  CHECK(results[0]["engines"] == json::parse(R"({"explicit":"valid","z3":"valid"})"));
+  CHECK(results[1]["engines"] == json::parse(R"({"explicit":"invalid","z3":"invalid"})"));
+}
+
+TEST_CASE("--dialect goes before the dialect that a file names") {
+  const std::string text = "hierarchy 2,2\naxes 4\nreduce 0\n";
+  const std::string program =
+      "Reduce(l0, InsideGroup); Reduce(l0, Master(root)); Broadcast(root, InsideGroup)";
+  const TemporaryFile printed(text + "dialect printed\n" + program, ".p2");
+  CHECK(run({"check", printed.path()}).exit == 0);
+  CHECK(run({"check", printed.path(), "--dialect", "published"}).exit == 1);
+}
+
+TEST_CASE("--output replaces the file behind a link and writes into pipes as they are") {
+  const TemporaryFile target("");
+  const std::string link = target.path() + ".link";
+  std::filesystem::create_symlink(target.path(), link);
+  CHECK(run({"place", "--hierarchy", "4", "--axes", "4", "--format", "json", "--output", link})
+            .exit == 0);
+  CHECK(std::filesystem::is_symlink(link));
+  std::ifstream file(target.path());
+  CHECK(json::parse(file)["count"] == 1);
+  std::filesystem::remove(link);
+  CHECK(run({"place", "--hierarchy", "4", "--axes", "4", "--output", "/dev/null"}).exit == 0);
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+}
+
 TEST_CASE("the shipped example programs are valid or refused as their folder says") {
   for (const auto& [folder, exit] : {std::pair("valid", 0), std::pair("refused", 1)}) {
     std::size_t files = 0;

@@ -1,0 +1,117 @@
+#include "cli/synth_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include "engine/placement/drawing.h"
+#include "engine/program/drawing.h"
+#include "engine/program/json_text.h"
+#include "engine/program/notation.h"
+#include "engine/program/program_file.h"
+
+namespace p2 {
+namespace {
+
+std::string reduced_names(const GivenInstance& given) {
+  std::string names;
+  for (const std::uint32_t axis : *given.reduction) {
+    names += (names.empty() ? "" : ",") + (*given.axes)[axis].name;
+  }
+  return names;
+}
+
+std::string how_many(std::uint64_t programs) {
+  return programs == 1 ? "1 program" : fmt::format("{} programs", programs);
+}
+
+void print_programs(const PlacementPrograms& found, const SynthRequest& request,
+                    std::ostream& out) {
+  const Instance& instance = found.instance();
+  std::uint64_t number = 0;
+  const auto title = [&](const std::vector<Step>& steps) {
+    fmt::print(out, "{:>5}  {}\n", ++number, to_string(steps, &instance));
+  };
+  if (!request.explain) return found.for_each(title);
+  found.for_each_lowered([&](const Program& program) {
+    title(program.steps);
+    fmt::print(
+        out, "{}\n",
+        draw_derivation(program, request.options.dialect, &instance, request.options.limits));
+  });
+}
+
+void print_placement_text(const PlacementAnswer& answer, const SynthRequest& request,
+                          std::ostream& out) {
+  const ProgramList& list = answer.found.list();
+  fmt::print(out, "{}synthesis hierarchy {}: {}\n", draw_matrix(answer.found.instance().grid),
+             to_string(answer.found.instance().hierarchy), how_many(list.count()));
+  if (list.settled() < request.options.size) {
+    fmt::print(out, "stopped at a limit: only programs of at most {} steps are settled\n",
+               list.settled());
+  }
+  for (const Comparison& comparison : answer.comparisons) {
+    fmt::print(out, "{}\n", to_text(comparison, list.count()));
+  }
+  if (!request.count_only) print_programs(answer.found, request, out);
+}
+
+void print_placement_json(const PlacementAnswer& answer, const SynthRequest& request,
+                          std::ostream& out) {
+  const Instance& instance = answer.found.instance();
+  const ProgramList& list = answer.found.list();
+  fmt::print(out, "{{\"placement\":{},\"programs\":{},\"settled_size\":{}",
+             json_lists(instance.grid.placement().factors), list.count(), list.settled());
+  if (!answer.comparisons.empty()) {
+    std::string engines;
+    for (const Comparison& comparison : answer.comparisons) {
+      engines += (engines.empty() ? "" : ",") + to_json(comparison);
+    }
+    fmt::print(out, ",\"verified\":[{}]", engines);
+  }
+  if (!request.count_only) {
+    fmt::print(out, ",\"list\":[");
+    bool first = true;
+    answer.found.for_each_lowered([&](const Program& program) {
+      fmt::print(out, "{}{}", first ? "\n" : ",\n",
+                 to_json(program, &instance, request.options.dialect));
+      first = false;
+    });
+    fmt::print(out, "]");
+  }
+  fmt::print(out, "}}");
+}
+
+}  // namespace
+
+void print_text(const SynthAnswer& answer, const SynthRequest& request, std::ostream& out) {
+  fmt::print(out,
+             "{} devices: {}   axes {}   reduce {}\ndialect {}, programs of at most {} steps\n",
+             request.given.hierarchy->devices(), to_string(*request.given.hierarchy),
+             to_string(*request.given.axes), reduced_names(request.given),
+             to_string(request.options.dialect), request.options.size);
+  const std::size_t count = answer.placements.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const PlacementAnswer& placement = answer.placements[i];
+    fmt::print(out, "\nplacement {} of {}   {}\n", i + 1, count,
+               to_string(placement.found.instance().grid.placement()));
+    print_placement_text(placement, request, out);
+  }
+  fmt::print(out, "\ntotal: {} over {} placement{}\n", how_many(answer.total), count,
+             count == 1 ? "" : "s");
+}
+
+void print_json(const SynthAnswer& answer, const SynthRequest& request, std::ostream& out) {
+  fmt::print(out,
+             "{{\"dialect\":\"{}\",\"synthesis_hierarchy\":\"{}\",\"hierarchy\":{},\"axes\":{},"
+             "\"reduce\":[{}],\"size\":{},\"placements\":[",
+             to_string(request.options.dialect), to_string(request.given.kind),
+             json_parts(request.given.hierarchy->levels()), json_parts(*request.given.axes),
+             fmt::join(*request.given.reduction, ","), request.options.size);
+  for (const PlacementAnswer& placement : answer.placements) {
+    fmt::print(out, "{}", &placement == &answer.placements.front() ? "\n" : ",\n");
+    print_placement_json(placement, request, out);
+  }
+  fmt::print(out, "\n],\"total_programs\":{},\"complete\":{}}}\n", answer.total, answer.complete);
+}
+
+}  // namespace p2

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <vector>
+
+#include "cli/cross_check.h"
+#include "engine/synthesis/synthesis.h"
+
+namespace p2 {
+
+/// What `synth` was asked for.
+struct SynthRequest {
+  GivenInstance given;
+  SynthesisOptions options;
+  bool count_only = false;
+  bool explain = false;
+  Engines engines;  ///< the solvers that check every list
+};
+
+/// The programs of one placement, and what the solvers say of them where they were asked.
+struct PlacementAnswer {
+  PlacementPrograms found;
+  std::vector<Comparison> comparisons;
+};
+
+struct SynthAnswer {
+  std::vector<PlacementAnswer> placements;
+  std::uint64_t total = 0;
+  bool complete = true;  ///< every list holds all programs up to the size asked for
+  bool verified = true;  ///< every solver asked settled every placement
+  bool disagreed = false;
+};
+
+void print_text(const SynthAnswer& answer, const SynthRequest& request, std::ostream& out);
+void print_json(const SynthAnswer& answer, const SynthRequest& request, std::ostream& out);
+
+}  // namespace p2
