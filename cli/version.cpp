@@ -4,6 +4,7 @@
 
 #include "build_facts.h"
 #include "cli/commands.h"
+#include "encodings/cnf/synthesis.h"
 
 namespace p2 {
 namespace {
@@ -18,11 +19,12 @@ std::string version_text() {
       "  compiler  {} ({})\n"
       "found at build time:\n"
       "  Z3        {}\n"
+      "  CaDiCaL   {}\n"
       "  CUDA      {}\n"
       "  NCCL      {}\n"
       "  MPI       {}\n",
-      P2_VERSION, P2_COMPILER, P2_BUILD_TYPE, found(P2_Z3_VERSION), found(P2_CUDA_VERSION),
-      found(P2_NCCL_VERSION), found(P2_MPI_VERSION));
+      P2_VERSION, P2_COMPILER, P2_BUILD_TYPE, found(P2_Z3_VERSION), cnf::solver_version(),
+      found(P2_CUDA_VERSION), found(P2_NCCL_VERSION), found(P2_MPI_VERSION));
 }
 
 }  // namespace p2

@@ -60,6 +60,8 @@ bool enumerate_size(const SynthesisClauses& problem, const Limits& limits,
 
 }  // namespace
 
+std::string solver_version() { return CaDiCaL::Solver::version(); }
+
 Enumerated enumerate_programs(const Instance& instance, Dialect dialect, std::uint32_t size,
                               const Limits& limits) {
   Enumerated found;

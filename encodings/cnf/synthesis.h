@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "encodings/cnf/synthesis_clauses.h"
@@ -8,6 +9,9 @@
 #include "engine/program/program.h"
 
 namespace p2::cnf {
+
+/// The SAT solver that answers, e.g. `1.5.3`.
+std::string solver_version();
 
 /// The valid programs of an instance as a SAT solver found them.
 struct Enumerated {

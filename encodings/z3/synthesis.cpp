@@ -103,7 +103,10 @@ z3::expr Search::other_than(const Choices& program) {
 /// Z3's finite-domain solver: it keeps bits and what it learns from one check to the next. True
 /// first, because a choice that is made settles a whole row of others (docs/performance-z3.md).
 z3::solver solver_for(z3::context& context) {
-  z3::solver solver(context, "QF_FD");
+  const char* e = getenv("SOLVER"); std::string k = e ? e : "QF_FD";
+  if (k == "tac") return (z3::tactic(context, "simplify") & z3::tactic(context, "bit-blast") & z3::tactic(context, "sat")).mk_solver();
+  if (k == "simple") return z3::solver(context, z3::solver::simple());
+  z3::solver solver(context, k.c_str());
   z3::params params(context);
   if (getenv("PHASE")) params.set("phase", context.str_symbol(getenv("PHASE"))); else
   params.set("phase", context.str_symbol("always_true"));

@@ -23,9 +23,17 @@ z3::expr joined(z3::context& context, const std::vector<z3::expr>& terms, bool c
                              : Z3_mk_or(context, count, arguments.data());
     return {context, all};
   }
-  z3::expr all = terms[0];
-  for (std::size_t i = 1; i < terms.size(); ++i) all = conjunction ? all & terms[i] : all | terms[i];
-  return all;
+  // A balanced tree: Z3 4.8.12 takes quadratic time to delete a context with long chains in it.
+  std::vector<z3::expr> level = terms;
+  while (level.size() > 1) {
+    std::vector<z3::expr> halved;
+    for (std::size_t i = 0; i + 1 < level.size(); i += 2) {
+      halved.push_back(conjunction ? level[i] & level[i + 1] : level[i] | level[i + 1]);
+    }
+    if (level.size() % 2 == 1) halved.push_back(level.back());
+    level = std::move(halved);
+  }
+  return level[0];
 }
 
 }  // namespace

@@ -7,8 +7,8 @@ namespace {
 
 std::string in_words(const Problem& problem, const std::string& verdict) {
   return "the program is " + verdict + " (" + std::to_string(problem.devices) + " devices, " +
-         std::to_string(problem.steps.size()) + " steps, dialect " +
-         (problem.published ? "published" : "printed") + ")";
+         std::to_string(problem.steps.size()) + (problem.steps.size() == 1 ? " step" : " steps") +
+         ", dialect " + (problem.published ? "published" : "printed") + ")";
 }
 
 std::string judge_valid(const Files& files) {
