@@ -89,7 +89,8 @@ Value Arithmetic::less(const Value& a, const Value& b) const {
   if (b.is(0) || (!a.term && a.known >= b.most)) return Value::of(0);
   if (!b.term && a.most < b.known) return Value::of(1);
   const unsigned width = common_width(a, b);
-  return Value::truth(z3::ult(bits(a, width), bits(b, width)));
+  // The same term as b <= a: where one run of chunks ends the next one begins.
+  return Value::truth(!z3::ule(bits(b, width), bits(a, width)));
 }
 
 Value Arithmetic::less_equal(const Value& a, const Value& b) const {
@@ -100,15 +101,10 @@ Value Arithmetic::less_equal(const Value& a, const Value& b) const {
   return Value::truth(z3::ule(bits(a, width), bits(b, width)));
 }
 
-Value Arithmetic::sum(std::vector<Value> all) const {
-  if (all.empty()) return Value::of(0);
-  while (all.size() > 1) {
-    std::vector<Value> halved;
-    for (std::size_t i = 0; i + 1 < all.size(); i += 2) halved.push_back(add(all[i], all[i + 1]));
-    if (all.size() % 2 == 1) halved.push_back(all.back());
-    all = std::move(halved);
-  }
-  return all[0];
+Value Arithmetic::sum(const std::vector<Value>& all) const {
+  Value total = Value::of(0);
+  for (const Value& value : all) total = add(total, value);
+  return total;
 }
 
 Value Arithmetic::from_boolean(const Value& a) const {
@@ -120,7 +116,7 @@ Value Arithmetic::count_lanes(const z3::expr& lanes) const {
   std::vector<Value> single;
   const unsigned width = lanes.get_sort().bv_size();
   for (unsigned i = 0; i < width; ++i) single.push_back(Value::integer(lanes.extract(i, i), 1));
-  return sum(std::move(single));
+  return sum(single);
 }
 
 }  // namespace p2::z3_encoding

@@ -27,8 +27,9 @@ class Arithmetic {
   Value less(const Value& a, const Value& b) const;
   Value less_equal(const Value& a, const Value& b) const;
 
-  /// The sum as a balanced tree, so that widths grow towards the root only.
-  Value sum(std::vector<Value> all) const;
+  /// The sum from the first to the last, so that the counts up to each chunk, which ReduceScatter
+  /// compares, are the same terms as the beginnings of longer counts.
+  Value sum(const std::vector<Value>& all) const;
   /// 1 if the Boolean holds, else 0.
   Value from_boolean(const Value& a) const;
   /// How many lanes are set.

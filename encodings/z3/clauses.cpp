@@ -1,7 +1,6 @@
 #include "encodings/z3/clauses.h"
 
 #include <string_view>
-#include <cstdlib>
 
 namespace p2::z3_encoding {
 namespace {
@@ -86,7 +85,6 @@ void Clauses::demand_bit(std::vector<z3::expr> guards, const z3::expr& row, unsi
     for (const z3::expr& operand : operands) demand_bit(guards, operand, bit, value);
     return;
   }
-  if (kind == Z3_OP_BOR && getenv("CLOSED")) { const z3::expr q = literal(row, bit, value); return add(guards, &q); }
   // One of several: all others being otherwise are more guards.
   for (std::size_t i = 0; i + 1 < operands.size(); ++i) {
     guards.push_back(literal(operands[i], bit, !value));

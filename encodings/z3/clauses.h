@@ -7,8 +7,8 @@
 namespace p2::z3_encoding {
 
 /// Breaks conditions down to clauses over single bits. A solver that is handed `guard implies
-/// condition` as one formula introduces a variable for every part of the condition; nearly all parts
-/// of ours stand under a guard in one polarity only, where clauses need no variables.
+/// condition` as one formula introduces a variable for every part of the condition; nearly all
+/// parts of ours stand under a guard in one polarity only, where clauses need no variables.
 class Clauses {
  public:
   /// Clauses are added to `clauses`, which must outlive this.

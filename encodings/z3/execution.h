@@ -17,8 +17,8 @@ class Execution {
   Execution(z3::context& context, const Program& program, const Lowering* lowering, Dialect dialect,
             const Rulebook& rulebook);
 
-  /// A condition of a valid program, by the name of its rule: a premise of the definition, `master`,
-  /// `empty-group`, `goal-lacks` or `goal-excess`. Returns whether to go on.
+  /// A condition of a valid program, by the name of its rule: a premise of the definition,
+  /// `master`, `empty-group`, `goal-lacks` or `goal-excess`. Returns whether to go on.
   using Condition = std::function<bool(const std::string& rule, const z3::expr& holds)>;
 
   /// Gives the conditions of a step, in the order in which they are checked, and takes the step.

@@ -8,8 +8,8 @@ namespace p2::z3_encoding {
 GroupRows::GroupRows(std::vector<z3::expr> rows, std::uint32_t positions)
     : rows_(std::move(rows)), positions_(positions) {
   if (!rows_.empty()) contributors_ = rows_[0].get_sort().bv_size();
-  constant_ = std::all_of(rows_.begin(), rows_.end(),
-                          [](const z3::expr& row) { return row.is_numeral(); });
+  constant_ =
+      std::all_of(rows_.begin(), rows_.end(), [](const z3::expr& row) { return row.is_numeral(); });
   alike_.resize(rows_.size() / positions);
   std::map<std::vector<unsigned>, std::size_t> class_of;
   std::vector<unsigned> column(positions);

@@ -16,9 +16,9 @@ struct Instruction {
   std::vector<Group> groups;
 };
 
-/// All instructions over the instance's hierarchy: every slice, form and level, its groups formed by
-/// the solver's formulas, with every rule that the dialect allows. Two that form the same groups are
-/// one. InsideGroup comes before Parallel and Parallel before Master, each by slice and level.
+/// All instructions over the instance's hierarchy: every slice, form and level, its groups formed
+/// by the solver's formulas, with every rule that the dialect allows. Two that form the same groups
+/// are one. InsideGroup comes before Parallel and Parallel before Master, each by slice and level.
 std::vector<Instruction> all_instructions(const Lowering& lowering, const Instance& instance,
                                           Dialect dialect, const Rulebook& rulebook);
 

@@ -69,8 +69,9 @@ Formed Lowering::form(const GroupShape& shape) const {
   std::map<std::uint32_t, Group> by_leader;
   for (std::uint32_t d = 0; d < devices_; ++d) {
     const z3::expr takes_part = places.arg(3 * d);
-    invariant(takes_part.is_true() || takes_part.is_false(), "the simplifier leaves it open who "
-                                                             "takes part");
+    invariant(takes_part.is_true() || takes_part.is_false(),
+              "the simplifier leaves it open who "
+              "takes part");
     formed.everyone = formed.everyone && takes_part.is_true();
     if (takes_part.is_false()) continue;
     Group& group = by_leader[number(places.arg(3 * d + 1))];

@@ -17,8 +17,9 @@ struct Formed {
   bool everyone = true;
 };
 
-/// Reads the groups of a given slice, form and level off the formulas: the values are put in for the
-/// symbols, and Z3's simplifier says for every device whether it takes part, in whose group, where.
+/// Reads the groups of a given slice, form and level off the formulas: the values are put in for
+/// the symbols, and Z3's simplifier says for every device whether it takes part, in whose group,
+/// where.
 class Lowering {
  public:
   Lowering(z3::context& context, const Instance& instance);

@@ -142,14 +142,13 @@ Value Reading::remembered(const Expression& expression, const Assignment& assign
   for (std::size_t slot = 0; slot < assignment.size(); ++slot) {
     if (!contains(usage.free, slot)) continue;
     const bool any_alike = contains(usage.chunk, slot) && !contains(usage.numeric, slot);
-    question.assignment[slot] =
-        any_alike ? rows_.first_alike(assignment[slot]) : assignment[slot];
+    question.assignment[slot] = any_alike ? rows_.first_alike(assignment[slot]) : assignment[slot];
   }
   if (const auto found = known_.find(question); found != known_.end()) return found->second;
   const bool folds = expression.kind == Kind::ForAll || expression.kind == Kind::Exists ||
                      expression.kind == Kind::Count || expression.kind == Kind::Sum;
-  const Value computed = folds ? fold(expression, question.assignment)
-                               : value(expression, question.assignment);
+  const Value computed =
+      folds ? fold(expression, question.assignment) : value(expression, question.assignment);
   return known_.emplace(question, simplified(computed, expression.type)).first->second;
 }
 

@@ -21,13 +21,14 @@ struct Rule {
   explicit Rule(const language::Definition& text) : definition(text), usage(text) {}
 };
 
-/// What a definition says of one group in a symbolic state, as terms: the compiler from the language
-/// to bit-vectors. It knows no collective by name, so that a new definition needs no new encoder.
+/// What a definition says of one group in a symbolic state, as terms: the compiler from the
+/// language to bit-vectors. It knows no collective by name, so that a new definition needs no new
+/// encoder.
 ///
 /// Positions, chunks, n and k are known when a term is built. A contributor that is only looked up
 /// in rows is not expanded but read as lanes of a bit-vector. Chunks whose rows are the same terms
-/// are looked at once. Where all rows are constants, every quantifier is simplified by Z3 as soon as
-/// it is built, so that a group of a concrete state costs few and small terms.
+/// are looked at once. Where all rows are constants, every quantifier is simplified by Z3 as soon
+/// as it is built, so that a group of a concrete state costs few and small terms.
 class Reading {
  public:
   /// All must outlive the reading. There is at least one chunk.

@@ -88,16 +88,16 @@ Value Reading::total(const std::vector<Part>& parts, bool over_lanes) const {
   for (const auto& [value, weight] : parts) {
     const bool lanes = over_lanes && value.term && value.term->is_bv();
     const bool boolean = value.term && value.term->is_bool();
-    Value amount = lanes ? arithmetic_.count_lanes(*value.term)
-                         : boolean ? arithmetic_.from_boolean(value)
-                                   : value;
+    Value amount = lanes     ? arithmetic_.count_lanes(*value.term)
+                   : boolean ? arithmetic_.from_boolean(value)
+                             : value;
     // A body that does not speak of its contributor counts once for each.
     if (over_lanes && !lanes) {
       amount = arithmetic_.multiply(amount, Value::of(rows_.contributors()));
     }
     values.push_back(arithmetic_.multiply(amount, Value::of(weight)));
   }
-  return arithmetic_.sum(std::move(values));
+  return arithmetic_.sum(values);
 }
 
 }  // namespace p2::z3_encoding

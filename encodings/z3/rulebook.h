@@ -26,9 +26,8 @@ class Rulebook {
   const std::vector<Rule>& rules() const { return rules_; }
   /// The rule of that name, which must be there.
   const Rule& called(std::string_view name) const {
-    const auto found = std::find_if(rules_.begin(), rules_.end(), [&](const Rule& rule) {
-      return rule.definition.name == name;
-    });
+    const auto found = std::find_if(rules_.begin(), rules_.end(),
+                                    [&](const Rule& rule) { return rule.definition.name == name; });
     invariant(found != rules_.end(), "no definition has the name of a collective");
     return *found;
   }
@@ -37,8 +36,8 @@ class Rulebook {
   std::vector<Rule> rules_;
 };
 
-/// Dialect `published` has AllReduce only with Master: where a group exists at the first instance of
-/// the levels below slice, and not everywhere.
+/// Dialect `published` has AllReduce only with Master: where a group exists at the first instance
+/// of the levels below slice, and not everywhere.
 inline bool dialect_allows(Dialect dialect, bool everyone_takes_part, std::string_view collective) {
   return dialect == Dialect::Printed || everyone_takes_part ||
          collective == to_string(Collective::AllReduce);

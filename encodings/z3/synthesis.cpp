@@ -63,9 +63,7 @@ z3::expr Search::extend(z3::solver& solver) {
   unrolling_.choose(constraints);
   const z3::expr ends = unrolling_.end(constraints);
   if (query_.property) constraints.push_back(z3::implies(ends, has_property()));
-  if (getenv("STATS")) fprintf(stderr, "built %.2f\n", double(clock())/CLOCKS_PER_SEC);
   for (const z3::expr& constraint : constraints) solver.add(constraint);
-  if (getenv("STATS")) fprintf(stderr, "%zu added %.2f\n", constraints.size(), double(clock())/CLOCKS_PER_SEC);
   return ends;
 }
 
@@ -103,20 +101,16 @@ z3::expr Search::other_than(const Choices& program) {
 /// Z3's finite-domain solver: it keeps bits and what it learns from one check to the next. True
 /// first, because a choice that is made settles a whole row of others (docs/performance-z3.md).
 z3::solver solver_for(z3::context& context) {
-  const char* e = getenv("SOLVER"); std::string k = e ? e : "QF_FD";
-  if (k == "tac") return (z3::tactic(context, "simplify") & z3::tactic(context, "bit-blast") & z3::tactic(context, "sat")).mk_solver();
-  if (k == "simple") return z3::solver(context, z3::solver::simple());
-  z3::solver solver(context, k.c_str());
+  z3::solver solver(context, "QF_FD");
   z3::params params(context);
-  if (getenv("PHASE")) params.set("phase", context.str_symbol(getenv("PHASE"))); else
   params.set("phase", context.str_symbol("always_true"));
   solver.set(params);
   return solver;
 }
 
 /// Calls `found` with every program, by increasing size, until it returns false. The result says
-/// what the end is: None if there are no more, Unknown if a limit was met, Exists if it was stopped.
-/// `settled` rises with every length that is refuted to have more.
+/// what the end is: None if there are no more, Unknown if a limit was met, Exists if it was
+/// stopped. `settled` rises with every length that is refuted to have more.
 Existence for_each_program(const SynthesisQuery& query, Search& search,
                            std::optional<std::uint32_t>& settled,
                            const std::function<bool(const Choices&)>& found) {
@@ -133,18 +127,14 @@ Existence for_each_program(const SynthesisQuery& query, Search& search,
     assumptions.push_back(ends);
     for (;;) {
       search.allow(solver);
-      const z3::check_result result =
-          search.exhausted() ? z3::unknown : solver.check(assumptions);
-  if (getenv("STATS")) fprintf(stderr, "checked %.2f\n", double(clock())/CLOCKS_PER_SEC);
+      const z3::check_result result = search.exhausted() ? z3::unknown : solver.check(assumptions);
       if (result == z3::unknown) return Existence::Unknown;
       if (result == z3::unsat) break;
       const Choices program = search.read(solver.get_model());
       if (!found(program)) return Existence::Exists;
       solver.add(search.other_than(program));
     }
-    if (getenv("STATS")) fprintf(stderr, "%s\n", Z3_stats_to_string(search.context(), solver.statistics()));
     solver.add(!ends);
-    if (getenv("STATS")) fprintf(stderr, "length done %.2f\n", double(clock())/CLOCKS_PER_SEC);
     settled = length;
   }
   return Existence::None;
@@ -159,10 +149,8 @@ SynthesisAnswer enumerate(const SynthesisQuery& query) {
     answer.programs.push_back(program);
     return true;
   };
-  answer.complete =
-      for_each_program(query, search, answer.settled, keep) == Existence::None;
+  answer.complete = for_each_program(query, search, answer.settled, keep) == Existence::None;
   answer.instructions = search.instructions();
-    if (getenv("STATS")) fprintf(stderr, "ready %.2f\n", double(clock())/CLOCKS_PER_SEC);
   return answer;
 }
 

@@ -50,9 +50,7 @@ Value Truth::negation(const Value& a) const {
 
 Value Truth::conjunction(const std::vector<Value>& all) const { return join(all, true); }
 
-Value Truth::disjunction(const std::vector<Value>& all) const {
-  return join(all, false);
-}
+Value Truth::disjunction(const std::vector<Value>& all) const { return join(all, false); }
 
 Value Truth::join(const std::vector<Value>& all, bool conjunction) const {
   const std::uint64_t neutral = conjunction ? 1 : 0;

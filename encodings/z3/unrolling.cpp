@@ -46,8 +46,8 @@ Arena arena_of(const Instance& instance, const Lowering& lowering,
 }
 
 Unrolling::Unrolling(z3::context& context, const Arena& arena,
-                     const std::vector<Instruction>& instructions,
-                     std::vector<std::string> names, const Rulebook& rulebook)
+                     const std::vector<Instruction>& instructions, std::vector<std::string> names,
+                     const Rulebook& rulebook)
     : context_(&context),
       arena_(arena),
       instructions_(instructions),
@@ -60,11 +60,10 @@ Unrolling::Outcome Unrolling::outcome(std::uint32_t rule, const Group& group) co
   const GroupRows before = rows_.of(group);
   const Rule& definition = rulebook_.rules()[rule];
   Reading reading(*context_, definition, before);
-  z3::expr legal = !holds_nothing(before);
+  Outcome outcome{{!holds_nothing(before)}, {}};
   for (std::size_t i = 0; i < definition.definition.premises.size(); ++i) {
-    legal = legal && reading.premise(i);
+    outcome.conditions.push_back(reading.premise(i));
   }
-  Outcome outcome{legal, {}};
   for (std::uint32_t i = 0; i < group.size(); ++i) {
     for (std::uint32_t r = 0; r < arena_.chunks; ++r) {
       outcome.rows.push_back(reading.row_after(i, r));
@@ -86,7 +85,6 @@ Unrolling::Outcomes Unrolling::outcomes() const {
 
 void Unrolling::choose(std::vector<z3::expr>& constraints) {
   outcomes_ = outcomes();
-  Clauses clauses(constraints);
   std::vector<z3::expr> choices;
   z3::expr_vector any(*context_);
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
@@ -94,12 +92,31 @@ void Unrolling::choose(std::vector<z3::expr>& constraints) {
     choices.push_back(context_->bool_const(name.c_str()));
     any.push_back(choices.back());
     for (std::size_t j = 0; j < i; ++j) constraints.push_back(!choices[i] || !choices[j]);
-    for (const Group& group : arena_.groups[i]) {
-      clauses.demand({choices[i]}, outcomes_.at({instructions_[i].rule, group}).legal, true);
-    }
   }
   constraints.push_back(z3::mk_or(any));
   choices_.push_back(std::move(choices));
+  demand_legal(constraints);
+}
+
+void Unrolling::demand_legal(std::vector<z3::expr>& constraints) const {
+  // Many rules ask the same of the same group: a condition gets a name, and its clauses, once.
+  std::map<unsigned, z3::expr> names;
+  Clauses clauses(constraints);
+  for (std::size_t i = 0; i < instructions_.size(); ++i) {
+    for (const Group& group : arena_.groups[i]) {
+      for (const z3::expr& demanded : outcomes_.at({instructions_[i].rule, group}).conditions) {
+        const z3::expr condition = rows_.row(0, 0).is_numeral() ? demanded.simplify() : demanded;
+        if (condition.is_true()) continue;
+        if (!names.contains(condition.id())) {
+          const std::string name = fmt::format("step{} condition{}", steps(), names.size());
+          const z3::expr symbol = context_->bool_const(name.c_str());
+          names.emplace(condition.id(), symbol);
+          clauses.demand({symbol}, condition, true);
+        }
+        constraints.push_back(!choices_.back()[i] || names.at(condition.id()));
+      }
+    }
+  }
 }
 
 SystemRows Unrolling::rows_after(std::size_t instruction) const {
@@ -149,11 +166,6 @@ void Unrolling::go_on(std::vector<z3::expr>& constraints) {
     }
   }
   rows_ = symbols;
-  if (getenv("LEMMA")) for (std::uint32_t r = 0; r < arena_.chunks; ++r) {
-    z3::expr all_held = rows_.row(0, r);
-    for (std::uint32_t d = 1; d < arena_.devices; ++d) all_held = all_held | rows_.row(d, r);
-    constraints.push_back(all_held == ~context_->bv_val(0, arena_.devices));
-  }
   constraints.push_back(!equal(rows_, goal_));
 }
 

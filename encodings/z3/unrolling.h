@@ -12,8 +12,8 @@
 namespace p2::z3_encoding {
 
 /// The devices whose states are unrolled. Where no instruction leaves a reduction class ((d),
-/// collapsed, lattice) one class with the chunks of the whole system stands for all: the argument is
-/// that of engine/synthesis/problem.h.
+/// collapsed, lattice) one class with the chunks of the whole system stands for all: the argument
+/// is that of engine/synthesis/problem.h.
 struct Arena {
   std::uint32_t devices = 0;
   std::uint32_t chunks = 0;
@@ -26,9 +26,9 @@ Arena arena_of(const Instance& instance, const Lowering& lowering,
                const std::vector<Instruction>& instructions);
 
 /// Programs of symbolic choice: in every step exactly one instruction is chosen, and the chosen one
-/// is legal. Rows between steps are symbols. Grown step by step: `choose`, then `end` if programs of
-/// this length are asked for, then `go_on` if longer ones are. All arguments must outlive it; each
-/// function adds what it demands to `constraints`.
+/// is legal. Rows between steps are symbols. Grown step by step: `choose`, then `end` if programs
+/// of this length are asked for, then `go_on` if longer ones are. All arguments must outlive it;
+/// each function adds what it demands to `constraints`.
 class Unrolling {
  public:
   /// `names` are the instructions', for the names of the symbols.
@@ -53,16 +53,17 @@ class Unrolling {
   }
 
  private:
-  /// What a rule makes of one group: whether it may run, and the rows after it by position and
-  /// chunk.
+  /// What a rule makes of one group: the conditions under which it may run, and the rows after it
+  /// by position and chunk.
   struct Outcome {
-    z3::expr legal;
+    std::vector<z3::expr> conditions;
     std::vector<z3::expr> rows;
   };
   using Outcomes = std::map<std::pair<std::uint32_t, Group>, Outcome>;
 
   Outcome outcome(std::uint32_t rule, const Group& group) const;
   Outcomes outcomes() const;
+  void demand_legal(std::vector<z3::expr>& constraints) const;
   SystemRows rows_after(std::size_t instruction) const;
 
   z3::context* context_;

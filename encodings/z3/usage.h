@@ -26,9 +26,7 @@ class UsageTable {
  public:
   explicit UsageTable(const language::Definition& definition);
 
-  const Usage& of(const language::Expression& expression) const {
-    return usages_.at(&expression);
-  }
+  const Usage& of(const language::Expression& expression) const { return usages_.at(&expression); }
 
  private:
   Usage note(const language::Expression& expression);

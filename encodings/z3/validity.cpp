@@ -60,8 +60,7 @@ Judgement judge(const ValidityQuery& query) {
                       rulebook);
   Judgement judgement;
   const auto condition = [&](const std::string& rule, const z3::expr& holds) {
-    const std::optional<bool> answer =
-        meter.exhausted() ? std::nullopt : decided(holds, meter);
+    const std::optional<bool> answer = meter.exhausted() ? std::nullopt : decided(holds, meter);
     if (answer == true) return true;
     judgement.kind = answer ? Judgement::Kind::Invalid : Judgement::Kind::Unknown;
     if (answer) judgement.rule = rule;

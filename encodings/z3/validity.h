@@ -33,8 +33,8 @@ struct Judgement {
 };
 
 /// Judges the program step by step. All rows of all states are constants, so that each condition is
-/// one Z3 simplifies to true or false; the solver is asked where that should not suffice. The groups
-/// of steps with a shape are formed inside Z3 (formation.h) and not taken from the step.
+/// one Z3 simplifies to true or false; the solver is asked where that should not suffice. The
+/// groups of steps with a shape are formed inside Z3 (formation.h) and not taken from the step.
 Judgement judge(const ValidityQuery& query);
 
 /// The query as SMT-LIB 2: every row of every state is a symbol, and the assertion says that some

@@ -42,12 +42,11 @@ void prove_groups(const Instance& instance) {
   const z3::expr first = formation.leader(d);
   z3::solver solver(context);
   solver.add(formation.well_formed() && formation.exists(d) && formation.exists(e));
-  solver.add(!((same == (both && first == formation.leader(e))) &&
-               z3::implies(formation.takes_part(d),
-                           formation.same_group(d, first) &&
-                               formation.position(first) == formation.device(0)) &&
-               z3::implies(same, z3::ult(d, e) ==
-                                     z3::ult(formation.position(d), formation.position(e)))));
+  solver.add(!(
+      (same == (both && first == formation.leader(e))) &&
+      z3::implies(formation.takes_part(d), formation.same_group(d, first) &&
+                                               formation.position(first) == formation.device(0)) &&
+      z3::implies(same, z3::ult(d, e) == z3::ult(formation.position(d), formation.position(e)))));
   CHECK_MESSAGE(solver.check() == z3::unsat, to_string(instance.hierarchy));
 }
 
@@ -73,8 +72,8 @@ TEST_CASE("the solver forms the groups of the lowering: the paper's systems of 6
     const Axes axes = parse_axes("a", row.axes);
     for (const Placement& placement : enumerate_placements(hierarchy, axes, {"a"})) {
       for (const HierarchyKind kind : kAllKinds) {
-        compare({DeviceGrid(hierarchy, axes, placement), parse_reduction("r", row.reduce, axes),
-                 kind});
+        compare(
+            {DeviceGrid(hierarchy, axes, placement), parse_reduction("r", row.reduce, axes), kind});
       }
     }
   }

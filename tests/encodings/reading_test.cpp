@@ -20,9 +20,7 @@ struct Shape {
   std::uint32_t contributors;
 };
 
-std::uint32_t bits(const Shape& shape) {
-  return shape.devices * shape.chunks * shape.contributors;
-}
+std::uint32_t bits(const Shape& shape) { return shape.devices * shape.chunks * shape.contributors; }
 
 GroupState state_of(const Shape& shape, std::uint64_t number) {
   GroupState state(shape.devices, shape.chunks, shape.contributors);
@@ -191,10 +189,11 @@ TEST_CASE("integers are total and wrap at 2^64, with terms for operands as for n
     CAPTURE(term);
     const Definition definition = language::parse_definition(
         "test.p2c",
-        std::string("collective Test \"\" "
-                    "let a = count r in chunks, c in contributors: s(0, r, c) "
-                    "let b = count i in group, r in chunks, c in contributors: c = 0 and s(i, r, c) "
-                    "ensure s'(i, r, c) = a < b or a = i + b or b <= 2 measure ") +
+        std::string(
+            "collective Test \"\" "
+            "let a = count r in chunks, c in contributors: s(0, r, c) "
+            "let b = count i in group, r in chunks, c in contributors: c = 0 and s(i, r, c) "
+            "ensure s'(i, r, c) = a < b or a = i + b or b <= 2 measure ") +
             term);
     compare_symbolic(definition, shape, 1);
   }

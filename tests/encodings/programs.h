@@ -1,0 +1,106 @@
+#pragma once
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "encodings/z3/validity.h"
+#include "engine/program/derivation.h"
+#include "engine/program/explanation.h"
+#include "engine/program/notation.h"
+
+namespace p2 {
+
+/// A verdict in one line: `valid`, or `step 2 disjoint`.
+inline std::string explicit_verdict(const Program& program, Dialect dialect) {
+  StateTable states(program.devices);
+  const Verdict verdict = check(program, dialect, states);
+  if (!verdict.refutation) return std::string(to_string(verdict.kind));
+  return "step " + std::to_string(verdict.refutation->step) + " " +
+         std::string(rule_name(*verdict.refutation));
+}
+
+inline std::string solver_verdict(const z3_encoding::ValidityQuery& query) {
+  const z3_encoding::Judgement judgement = z3_encoding::judge(query);
+  if (judgement.kind == z3_encoding::Judgement::Kind::Valid) return "valid";
+  if (judgement.kind == z3_encoding::Judgement::Kind::Unknown) return "unknown";
+  return "step " + std::to_string(judgement.step) + " " + judgement.rule;
+}
+
+/// What a solver that reads `text` answers.
+inline z3::check_result answer_to(const std::string& text) {
+  z3::context context;
+  z3::solver solver(context);
+  solver.from_string(text.c_str());
+  return solver.check();
+}
+
+/// Programs made up at random, always the same for the same seed.
+class RandomPrograms {
+ public:
+  explicit RandomPrograms(unsigned seed) : random_(seed) {}
+
+  std::uint32_t below(std::uint32_t bound) {
+    return std::uniform_int_distribution<std::uint32_t>(0, bound - 1)(random_);
+  }
+  Collective collective() { return kCollectives[below(kCollectives.size())]; }
+
+  /// Devices 0 … devices−1 dealt out to disjoint sets of at least `least` devices each.
+  std::vector<Group> deal(std::uint32_t devices, std::size_t least, bool all) {
+    Group order(devices);
+    for (std::uint32_t d = 0; d < devices; ++d) order[d] = d;
+    std::shuffle(order.begin(), order.end(), random_);
+    std::vector<Group> groups;
+    for (std::size_t at = 0; at < order.size();) {
+      const std::size_t size = std::min<std::size_t>(least + below(devices), order.size() - at);
+      Group group(order.begin() + static_cast<std::ptrdiff_t>(at),
+                  order.begin() + static_cast<std::ptrdiff_t>(at + size));
+      std::sort(group.begin(), group.end());
+      at += size;
+      if (size < least || (!all && !groups.empty() && below(3) == 0)) continue;
+      groups.push_back(std::move(group));
+    }
+    std::sort(groups.begin(), groups.end());
+    return groups;
+  }
+
+  Program program(std::uint32_t devices) {
+    Program made{devices, deal(devices, 1, true), {}};
+    for (std::uint32_t left = below(4); left > 0; --left) {
+      std::vector<Group> groups = deal(devices, 2, false);
+      if (!groups.empty()) made.steps.push_back({collective(), std::move(groups), std::nullopt});
+    }
+    return made;
+  }
+
+  /// Drops, doubles or exchanges steps, or changes a collective or the members of a group.
+  void mutate(Program& program) {
+    if (program.steps.empty()) return;
+    const std::size_t at = below(static_cast<std::uint32_t>(program.steps.size()));
+    const auto step = program.steps.begin() + static_cast<std::ptrdiff_t>(at);
+    switch (below(5)) {
+      case 0:
+        program.steps.erase(step);
+        break;
+      case 1:
+        program.steps.insert(step, Step(*step));
+        break;
+      case 2:
+        std::swap(*step, program.steps[below(static_cast<std::uint32_t>(program.steps.size()))]);
+        break;
+      case 3:
+        step->collective = collective();
+        break;
+      default: {
+        step->groups = deal(program.devices, 2, false);
+        step->shape.reset();
+      }
+    }
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+}  // namespace p2

@@ -1,0 +1,157 @@
+#include "encodings/z3/synthesis.h"
+
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include "tests/encodings/programs.h"
+#include "tests/program/instances.h"
+#include "tests/synthesis/all_instances.h"
+#include "tests/synthesis/brute_force.h"
+
+using namespace p2;
+using z3_encoding::Existence;
+using z3_encoding::SynthesisAnswer;
+using z3_encoding::SynthesisQuery;
+
+namespace {
+
+SynthesisQuery query_for(const Instance& instance, Dialect dialect, std::uint32_t size) {
+  SynthesisQuery query;
+  query.instance = &instance;
+  query.dialect = dialect;
+  query.size = size;
+  return query;
+}
+
+std::vector<brute_force::Program> sorted_programs(const SynthesisAnswer& answer) {
+  std::vector<brute_force::Program> all;
+  for (const z3_encoding::Choices& choices : answer.programs) {
+    auto& program = all.emplace_back();
+    for (const std::uint32_t choice : choices) {
+      const z3_encoding::Instruction& instruction = answer.instructions[choice];
+      program.push_back({instruction.groups, kCollectives[instruction.rule]});
+    }
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+void compare(const Instance& instance, Dialect dialect, std::uint32_t size) {
+  const SynthesisAnswer answer = enumerate(query_for(instance, dialect, size));
+  auto expected = brute_force::programs(instance, dialect, size);
+  std::sort(expected.begin(), expected.end());
+  const bool equal = sorted_programs(answer) == expected;
+  CHECK_MESSAGE(equal, to_string(instance.hierarchy), " ", to_string(instance.grid.placement()),
+                " ", to_string(dialect), ": ", answer.programs.size(),
+                " programs, brute force finds ", expected.size());
+  CHECK(answer.complete);
+  CHECK(answer.settled == size);
+}
+
+/// Whether an instruction's collective is called so.
+auto called(const char* name) {
+  return [name](const z3_encoding::Instruction&, const language::Definition& rule) {
+    return rule.name == name;
+  };
+}
+
+}  // namespace
+
+TEST_CASE("the solver's list is that of brute force: all systems of at most 4 devices") {
+  for (std::uint32_t devices = 2; devices <= 4; ++devices) {
+    for_each_instance(devices, [&](const Hierarchy& hierarchy, const Axes& axes,
+                                   const ReductionAxes& reduction, const Placement& placement) {
+      for (const HierarchyKind kind : kAllKinds) {
+        const Instance instance(DeviceGrid(hierarchy, axes, placement), reduction, kind);
+        for (const Dialect dialect : {Dialect::Printed, Dialect::Published}) {
+          compare(instance, dialect, 3);
+        }
+      }
+    });
+  }
+}
+
+TEST_CASE("two levels, size 5: the counts of the semantics, complete") {
+  const auto count = [](const Instance& instance, Dialect dialect) {
+    const SynthesisAnswer answer = enumerate(query_for(instance, dialect, 5));
+    CHECK(answer.complete);
+    return answer.programs.size();
+  };
+  CHECK(count(instance_of("2,2", "4", "0", "[[2 2]]"), Dialect::Published) == 47);
+  CHECK(count(instance_of("2,2", "4", "0", "[[2 2]]"), Dialect::Printed) == 93);
+  CHECK(count(instance_of("2,3", "6", "0", "[[2 3]]"), Dialect::Published) == 47);
+  const Instance lattice = instance_of("2,2", "4", "0", "[[2 2]]", HierarchyKind::Lattice);
+  CHECK(count(lattice, Dialect::Published) == 55);
+  // One class of two stands for all, with the chunks of the whole system.
+  CHECK(count(instance_of("3,2", "2,3", "0", "[[1 2] [3 1]]"), Dialect::Published) == 3);
+}
+
+TEST_CASE("does a program with a property exist?") {
+  const Instance instance = instance_of("2,2", "4", "0", "[[2 2]]");
+  SynthesisQuery query = query_for(instance, Dialect::Published, 2);
+  query.property = {called("Broadcast"), true};
+  const z3_encoding::ExistenceAnswer found = find_one(query);
+  REQUIRE(found.existence == Existence::Exists);
+  REQUIRE(found.witness.size() == 2);
+  CHECK(kCollectives[found.instructions[found.witness[0]].rule] == Collective::Reduce);
+  CHECK(kCollectives[found.instructions[found.witness[1]].rule] == Collective::Broadcast);
+  query.size = 1;
+  CHECK(find_one(query).existence == Existence::None);
+
+  query.size = 2;
+  query.property = {called("AllReduce"), false};
+  const SynthesisAnswer without = enumerate(query);
+  CHECK(without.complete);
+  query.property = {called("AllReduce"), true};
+  const SynthesisAnswer with = enumerate(query);
+  query.property.reset();
+  CHECK(with.programs.size() + without.programs.size() == enumerate(query).programs.size());
+}
+
+TEST_CASE("the text of a query is accepted by the solver's parser and has the same answer") {
+  const Instance instance = instance_of("2,2", "4", "0", "[[2 2]]");
+  SynthesisQuery query = query_for(instance, Dialect::Published, 3);
+  const SynthesisAnswer answer = enumerate(query);
+  for (std::uint32_t length = 1; length <= 3; ++length) {
+    std::vector<z3_encoding::Choices> known = answer.programs;
+    const std::string all = smt_lib(query, length, known);
+    CHECK(all.rfind("; query synthesis, dialect published", 0) == 0);
+    CHECK(answer_to(all) == z3::unsat);
+    std::erase_if(known, [&](const auto& program) { return program.size() < length; });
+    known.erase(known.begin());
+    CHECK(answer_to(smt_lib(query, length, known)) == z3::sat);
+  }
+  query.property = {called("Broadcast"), true};
+  CHECK(smt_lib(query, 1, {}).rfind("; query existence", 0) == 0);
+  CHECK(answer_to(smt_lib(query, 1, {})) == z3::unsat);
+  CHECK(answer_to(smt_lib(query, 2, {})) == z3::sat);
+}
+
+TEST_CASE("a limit leaves a list incomplete, with what was found so far") {
+  const Instance instance = instance_of("2,2", "4", "0", "[[2 2]]");
+  SynthesisQuery query = query_for(instance, Dialect::Published, 5);
+  query.budget.timeout = std::chrono::milliseconds(0);
+  SynthesisAnswer answer = enumerate(query);
+  CHECK_FALSE(answer.complete);
+  CHECK_FALSE(answer.settled.has_value());
+  query.budget = {};
+  query.budget.rlimit = 300'000;
+  answer = enumerate(query);
+  CHECK_FALSE(answer.complete);
+  CHECK(answer.programs.size() > 0);
+  CHECK(answer.programs.size() < 47);
+  const std::size_t found = answer.programs.size();
+  CHECK(enumerate(query).programs.size() == found);
+}
+
+TEST_CASE("a definition that is not built in takes part in synthesis") {
+  std::vector<language::Definition> wrong = {language::built_in("AllReduce")};
+  const Instance instance = instance_of("2,2", "4", "0", "[[2 2]]");
+  SynthesisQuery query = query_for(instance, Dialect::Published, 3);
+  query.definitions = wrong;
+  const std::size_t right = enumerate(query).programs.size();
+  wrong[0].premises.pop_back();
+  query.definitions = wrong;
+  CHECK(enumerate(query).programs.size() > right);
+}
