@@ -6,7 +6,6 @@ namespace p2::z3_encoding {
 
 using language::Expression;
 using language::Kind;
-using language::Sort;
 using language::Type;
 
 namespace {
@@ -74,7 +73,7 @@ Value Reading::value(const Expression& expression, const Assignment& assignment)
 }
 
 Value Reading::connective(const Expression& expression, const Assignment& assignment) {
-  const Value left = value(expression.operands[0], assignment);
+  Value left = value(expression.operands[0], assignment);
   // What the left operand settles alone is not asked of the right one.
   if (expression.kind == Kind::And && left.is(0)) return left;
   if (expression.kind == Kind::Or && left.is(1)) return left;

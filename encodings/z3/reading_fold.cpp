@@ -76,9 +76,10 @@ std::vector<Reading::Part> Reading::parts(const Expression& expression, Assignme
 Value Reading::joined(Kind kind, const std::vector<Part>& parts, bool over_lanes) const {
   if (kind == Kind::Count || kind == Kind::Sum) return total(parts, over_lanes);
   std::vector<Value> values;
+  values.reserve(parts.size());
   for (const Part& part : parts) values.push_back(part.value);
   const bool for_all = kind == Kind::ForAll;
-  const Value value = for_all ? truth_.conjunction(values) : truth_.disjunction(values);
+  Value value = for_all ? truth_.conjunction(values) : truth_.disjunction(values);
   if (!over_lanes) return value;
   return for_all ? truth_.all_lanes(value) : truth_.any_lane(value);
 }

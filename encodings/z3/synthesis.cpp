@@ -61,7 +61,7 @@ z3::expr Search::extend(z3::solver& solver) {
   std::vector<z3::expr> constraints;
   if (unrolling_.steps() > 0) unrolling_.go_on(constraints);
   unrolling_.choose(constraints);
-  const z3::expr ends = unrolling_.end(constraints);
+  z3::expr ends = unrolling_.end(constraints);
   if (query_.property) constraints.push_back(z3::implies(ends, has_property()));
   for (const z3::expr& constraint : constraints) solver.add(constraint);
   return ends;

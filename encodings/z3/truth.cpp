@@ -39,7 +39,7 @@ z3::expr joined(z3::context& context, const std::vector<z3::expr>& terms, bool c
 }  // namespace
 
 Truth::Truth(z3::context& context, unsigned lanes)
-    : context_(&context), lanes_(lanes), none_(context.bv_val(0, lanes)), every_(~none_) {
+    : context_(&context), none_(context.bv_val(0, lanes)), every_(~none_) {
   every_ = every_.simplify();
 }
 

@@ -32,7 +32,6 @@ class Truth {
   Value join(const std::vector<Value>& all, bool conjunction) const;
 
   z3::context* context_;
-  unsigned lanes_;
   z3::expr none_;
   z3::expr every_;
 };

@@ -100,7 +100,8 @@ void Unrolling::choose(std::vector<z3::expr>& constraints) {
 
 void Unrolling::demand_legal(std::vector<z3::expr>& constraints) const {
   // Many rules ask the same of the same group: a condition gets a name, and its clauses, once.
-  std::map<unsigned, z3::expr> names;
+  // The conditions are kept, so that no other term gets the number of one.
+  std::map<unsigned, std::pair<z3::expr, z3::expr>> names;
   Clauses clauses(constraints);
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
     for (const Group& group : arena_.groups[i]) {
@@ -110,10 +111,10 @@ void Unrolling::demand_legal(std::vector<z3::expr>& constraints) const {
         if (!names.contains(condition.id())) {
           const std::string name = fmt::format("step{} condition{}", steps(), names.size());
           const z3::expr symbol = context_->bool_const(name.c_str());
-          names.emplace(condition.id(), symbol);
+          names.emplace(condition.id(), std::pair(condition, symbol));
           clauses.demand({symbol}, condition, true);
         }
-        constraints.push_back(!choices_.back()[i] || names.at(condition.id()));
+        constraints.push_back(!choices_.back()[i] || names.at(condition.id()).second);
       }
     }
   }
@@ -133,7 +134,7 @@ SystemRows Unrolling::rows_after(std::size_t instruction) const {
 
 z3::expr Unrolling::end(std::vector<z3::expr>& constraints) const {
   const std::string name = fmt::format("ends after step{}", steps());
-  const z3::expr ends = context_->bool_const(name.c_str());
+  z3::expr ends = context_->bool_const(name.c_str());
   Clauses clauses(constraints);
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
     const SystemRows after = rows_after(i);

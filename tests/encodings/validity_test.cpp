@@ -86,7 +86,7 @@ TEST_CASE("the groups of a step with a shape are the solver's own") {
   CHECK(solver_verdict(query) == "valid");
 }
 
-TEST_CASE("a program of 5 steps on 64 devices is judged in well under 0.1 s") {
+TEST_CASE("programs on 64 devices are judged") {
   const Instance instance = instance_of("node=4,gpu=16", "64", "0", "[[4 16]]");
   const auto shape = [&](std::uint32_t slice, Form form) {
     return linear_shape(instance.hierarchy, slice, form, 0);
