@@ -99,7 +99,7 @@ z3::expr Search::other_than(const Choices& program) {
 }
 
 /// Z3's finite-domain solver: it keeps bits and what it learns from one check to the next. True
-/// first, because a choice that is made settles a whole row of others (docs/performance-z3.md).
+/// first, because a choice that is made settles a whole row of others (docs/performance.md).
 z3::solver solver_for(z3::context& context) {
   z3::solver solver(context, "QF_FD");
   z3::params params(context);
