@@ -54,14 +54,8 @@ TEST_CASE("the clauses' own groups are those of the lowering, shape by shape") {
 
 TEST_CASE("clauses and enumerator find the same programs: all systems of 2 to 4 devices, size 3") {
   for (std::uint32_t devices = 2; devices <= 4; ++devices) {
-    for_each_instance(devices, [&](const Hierarchy& hierarchy, const Axes& axes,
-                                   const ReductionAxes& reduction, const Placement& placement) {
-      for (const HierarchyKind kind : kAllKinds) {
-        const Instance instance(DeviceGrid(hierarchy, axes, placement), reduction, kind);
-        for (const Dialect dialect : {Dialect::Printed, Dialect::Published}) {
-          CHECK(by_clauses(instance, dialect, 3) == by_enumerator(instance, dialect, 3));
-        }
-      }
+    for_each_question(devices, [&](const Instance& instance, Dialect dialect) {
+      CHECK(by_clauses(instance, dialect, 3) == by_enumerator(instance, dialect, 3));
     });
   }
 }

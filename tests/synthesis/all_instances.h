@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "engine/program/instance.h"
+#include "tests/program/instances.h"
 
 namespace p2 {
 
@@ -48,6 +49,21 @@ void for_each_instance(std::uint32_t devices, Visit visit) {
       }
     }
   }
+}
+
+/// Calls `visit(instance, dialect)` for each of these systems, over every kind of synthesis
+/// hierarchy and in both dialects.
+template <typename Visit>
+void for_each_question(std::uint32_t devices, Visit visit) {
+  for_each_instance(devices, [&](const Hierarchy& hierarchy, const Axes& axes,
+                                 const ReductionAxes& reduction, const Placement& placement) {
+    for (const HierarchyKind kind : kAllKinds) {
+      const Instance instance(DeviceGrid(hierarchy, axes, placement), reduction, kind);
+      for (const Dialect dialect : {Dialect::Printed, Dialect::Published}) {
+        visit(instance, dialect);
+      }
+    }
+  });
 }
 
 }  // namespace p2
