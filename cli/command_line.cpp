@@ -27,6 +27,8 @@ po::options_description common_flags() {
       ("timeout", po::value<std::string>()->value_name("SECONDS"),
        "stop after so long (exit 3)")                                                             //
       ("memory", po::value<std::string>()->value_name("MIB"), "stop at so much memory (exit 3)")  //
+      ("rlimit", po::value<std::string>()->value_name("N"),
+       "stop each solver after N units of work, the same in every run (exit 3)")  //
       ("seed", po::value<std::string>()->value_name("N"),
        "seed of whatever is random (default 1)")  //
       ("progress", po::value<std::string>()->value_name("auto|always|never"),
@@ -111,6 +113,7 @@ CommonOptions CommandLine::common() const {
   if (has("memory")) {
     options.limits.memory_bytes = integer("memory", 1, kMostMebibytes, 1) * 1024 * 1024;
   }
+  if (has("rlimit")) options.limits.work = integer("rlimit", 1, UINT64_MAX / 16, 1);
   options.progress = choice<ShowProgress>(*this, "progress",
                                           {{"auto", ShowProgress::Auto},
                                            {"always", ShowProgress::Always},

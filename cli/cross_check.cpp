@@ -24,6 +24,7 @@ z3_encoding::Budget budget_of(const Limits& limits) {
         *limits.deadline - std::chrono::steady_clock::now());
     budget.timeout = std::max(left, std::chrono::milliseconds{1});
   }
+  budget.rlimit = limits.work;
   return budget;
 }
 
