@@ -10,34 +10,36 @@ namespace p2::cnf {
 
 /// One thing a step may do.
 struct Choice {
-  GroupShape shape;
+  std::size_t shape = 0;  ///< index into the distinct shapes
   Collective collective = Collective::AllReduce;
 };
 
-/// The programs of exactly `size` steps of an instance as clauses: a model picks one choice per
-/// step such that every step is legal, the goal is reached after the last step and not before. Two
-/// models that pick the same choices are the same program: everything else is determined by them.
+/// The valid programs of at most `size` steps of an instance as clauses: a model picks one choice
+/// per step until the goal is reached and none after it. Two models that pick the same choices are
+/// the same program: everything else is determined by them.
 class SynthesisClauses {
  public:
   SynthesisClauses(const Instance& instance, Dialect dialect, std::uint32_t size);
 
   const Clauses& clauses() const { return clauses_; }
+  const std::vector<Coordinates::DistinctShape>& shapes() const { return shapes_; }
   const std::vector<Choice>& choices() const { return choices_; }
   /// picked()[t][m]: step t (from 0) makes choice m.
   const std::vector<std::vector<Literal>>& picked() const { return picked_; }
 
  private:
   void start(const States& first);
-  void finish(const std::vector<States>& moments);
   Literal at_goal(const States& moment);
+  void pick(std::size_t t);
   void step(std::size_t t, const States& before, const States& after);
+  void apply(std::size_t t, std::size_t shape, const States& before, const States& after);
 
   Clauses clauses_;
   Coordinates coordinates_;
   std::vector<Coordinates::DistinctShape> shapes_;
   std::vector<Choice> choices_;
-  std::vector<std::size_t> shape_of_;
   std::vector<std::vector<Literal>> picked_;
+  std::vector<Literal> done_;  ///< by moment
 };
 
 }  // namespace p2::cnf

@@ -14,18 +14,16 @@ std::string in_words(const Problem& problem, const std::string& verdict) {
 std::string judge_valid(const Files& files) {
   Budget budget;
   const Problem problem = read_problem(files, budget);
-  const Derivation derivation(files, problem, budget);
-  check_steps(derivation, budget);
+  Derivation derivation(files, problem, budget);
   if (derivation.steps() != problem.steps.size()) reject("the derivation ends before the program");
-  check_goal(derivation);
+  if (!derivation.system().at_goal(derivation.stage().classes)) reject("the goal is missed");
   return in_words(problem, "valid");
 }
 
 std::string judge_invalid(const Files& files) {
   Budget budget;
   const Problem problem = read_problem(files, budget);
-  const Derivation derivation(files, problem, budget);
-  check_steps(derivation, budget);
+  Derivation derivation(files, problem, budget);
   return in_words(problem, "invalid: " + check_refutation(files, problem, derivation));
 }
 

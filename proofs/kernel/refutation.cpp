@@ -22,36 +22,33 @@ const std::map<std::string, Keys> kWitness = {
     {"goal-lacks", {"devices", "chunk", "contributor"}},
     {"goal-excess", {"devices", "chunk", "contributor"}}};
 
-/// One refutation, and the states in which its witness must be found.
+/// One refutation, and the system in which its witness must be found.
 class Refutation {
  public:
-  Refutation(const Files& files, const Problem& problem, const Derivation& derivation);
+  Refutation(const Files& files, const Problem& problem, Derivation& derivation);
 
-  std::string check() const;
+  std::string check();
 
  private:
   bool breaks(const Step& step) const;
   bool misses_goal() const;
 
-  std::uint32_t state(std::uint32_t device) const { return system_[stage_.position[device]]; }
-  bool empty(std::uint32_t device) const { return derivation_.state(state(device)).empty(); }
-  std::size_t count(std::uint32_t device) const { return size_of(derivation_.held(state(device))); }
-  bool has_chunk(std::uint32_t device) const {
-    return derivation_.row(state(device), chunk_) != nullptr;
-  }
-  /// Whether the device's chunk has the contribution.
+  std::uint32_t at(std::uint32_t device) const { return stage_.position[device]; }
+  bool has_chunk(std::uint32_t device) const { return system_.rows(at(device))[chunk_] != 0; }
   bool has(std::uint32_t device) const {
-    return has_chunk(device) && stage_.part[device] == stage_.part[contributor_] &&
-           contains(*derivation_.row(state(device), chunk_), stage_.position[contributor_]);
+    return stage_.part[device] == stage_.part[contributor_] &&
+           system_.holds(at(device), chunk_, at(contributor_));
   }
   bool equal(std::uint32_t a, std::uint32_t b) const {
-    return state(a) == state(b) && (stage_.part[a] == stage_.part[b] || empty(a));
+    return system_.rows(at(a)) == system_.rows(at(b)) &&
+           (stage_.part[a] == stage_.part[b] || count(a) == 0);
   }
+  std::uint32_t count(std::uint32_t device) const { return system_.held(at(device)); }
 
   const Problem& problem_;
-  const Derivation& derivation_;
   const Stage& stage_;
-  Numbers system_;
+  const System& system_;
+  std::size_t legal_;  ///< steps that the derivation shows to be legal
   std::string rule_;
   std::size_t step_ = 0;
   Numbers group_, devices_;
@@ -59,11 +56,11 @@ class Refutation {
   std::uint32_t contributor_ = 0;
 };
 
-Refutation::Refutation(const Files& files, const Problem& problem, const Derivation& derivation)
+Refutation::Refutation(const Files& files, const Problem& problem, Derivation& derivation)
     : problem_(problem),
-      derivation_(derivation),
       stage_(derivation.stage()),
-      system_(derivation.system(derivation.steps())) {
+      system_(derivation.system()),
+      legal_(derivation.steps()) {
   const Json root = parse_json(files, "refutation.json");
   if (!root.is_object() || !root.contains("rule")) malformed("refutation.json names no rule");
   rule_ = expect_text(root["rule"], "rule");
@@ -92,7 +89,7 @@ bool Refutation::breaks(const Step& step) const {
   const bool gathers = step.collective == "AllGather";
   const bool copies = step.collective == "Broadcast";
   if (rule_ == "master") return problem_.forbids(step);
-  if (rule_ == "empty-group") return step.instruction && all([&](auto i) { return empty(i); });
+  if (rule_ == "empty-group") return step.instruction && all([&](auto i) { return count(i) == 0; });
   if (rule_ == "same-chunks") return step.adds() && has_chunk(d[0]) && !has_chunk(d[1]);
   if (rule_ == "disjoint") return step.adds() && d[0] != d[1] && has(d[0]) && has(d[1]);
   if (rule_ == "divisible") {
@@ -119,12 +116,11 @@ bool Refutation::misses_goal() const {
   return false;
 }
 
-std::string Refutation::check() const {
+std::string Refutation::check() {
   const bool at_end = rule_.starts_with("goal-");
-  const std::size_t legal = derivation_.steps();
-  if (step_ != (at_end ? legal : legal + 1)) reject("the derivation does not lead to its step");
+  if (step_ != (at_end ? legal_ : legal_ + 1)) reject("the derivation does not lead to its step");
   if (at_end) {
-    if (legal != problem_.steps.size()) reject("the derivation ends before the program");
+    if (legal_ != problem_.steps.size()) reject("the derivation ends before the program");
     if (!misses_goal()) reject("device " + std::to_string(devices_[0]) + ": no " + rule_);
     return rule_ + " after the last step";
   }
@@ -143,8 +139,7 @@ std::string Refutation::check() const {
 
 }  // namespace
 
-std::string check_refutation(const Files& files, const Problem& problem,
-                             const Derivation& derivation) {
+std::string check_refutation(const Files& files, const Problem& problem, Derivation& derivation) {
   return Refutation(files, problem, derivation).check();
 }
 
