@@ -8,9 +8,11 @@
 #include "build_facts.h"
 #include "cli/check_report.h"
 #include "cli/commands.h"
+#include "cli/engines.h"
 #include "cli/exit_code.h"
 #include "cli/instance_options.h"
 #include "cli/output.h"
+#include "cli/reproducer.h"
 #include "engine/program/explanation.h"
 #include "proofs/certificate/program_certificate.h"
 
@@ -33,7 +35,7 @@ po::options_description check_flags() {
   po::options_description flags("Check");
   flags.add_options()  //
       ("engine", po::value<std::string>()->value_name("NAME"),
-       "explicit (default), z3 or all: who judges")  //
+       "explicit (default), z3, cnf or all: who judges")  //
       ("certify", po::value<std::string>()->value_name("DIR"),
        "write a certificate that p2-check accepts; of several files one each, inside DIR")  //
       ("explain", "draw the device states after every step");
@@ -43,7 +45,7 @@ po::options_description check_flags() {
 CheckRequest request_of(const CommandLine& line) {
   CheckRequest request{line.texts("files"),  given_instance(line), line.common(), {},
                        line.text("certify"), line.has("explain")};
-  if (const auto engine = line.text("engine")) request.engines = engines_called(*engine, false);
+  if (const auto engine = line.text("engine")) request.engines = engines_called(*engine);
   if (request.explain && request.common.format == Format::Json) {
     throw InputError({"--explain"}, "draws for people, expected --format text");
   }
@@ -65,8 +67,7 @@ CheckResult check_file(const std::string& file, const CheckRequest& request) {
     result.reason = fmt::format("A limit was met after {} of {} steps, all of them legal.",
                                 result.verdict.legal_steps, program.steps.size());
   }
-  result.engines["explicit"] = to_string(result.verdict.kind);
-  if (request.engines.z3) result.engines["z3"] = z3_verdict(result.read, limits);
+  result.findings = ask(request.engines, result.read, result.verdict, limits);
   return result;
 }
 
@@ -81,7 +82,7 @@ std::string certificate_folder(const CheckRequest& request, std::size_t index) {
 /// A certificate that cannot be written is a complaint and takes nothing from the verdict.
 void certify(CheckResult& result, const CheckRequest& request, std::size_t index, std::ostream& err,
              bool& bad_input) {
-  if (result.verdict.kind == Verdict::Kind::Unknown || disagree(result.engines)) return;
+  if (result.verdict.kind == Verdict::Kind::Unknown || disagree(result.findings)) return;
   const std::string folder = certificate_folder(request, index);
   try {
     write_program_certificate(
@@ -113,19 +114,32 @@ std::vector<CheckResult> judge(const CheckRequest& request, std::ostream& err, b
   return results;
 }
 
+/// The programs on which engines disagree, and what each says of them.
+void print_disagreements(const std::vector<CheckResult>& results, std::ostream& out) {
+  out << "{\"disagreements\":[";
+  const char* separator = "\n";
+  for (const CheckResult& result : results) {
+    if (!disagree(result.findings)) continue;
+    out << separator << "{\"result\":" << to_json(result)
+        << ",\n\"program\":" << to_json(result.read.program, result.instance(), result.read.dialect)
+        << "}";
+    separator = ",\n";
+  }
+  out << "\n]}\n";
+}
+
 /// A disagreement goes before everything else: whatever the verdicts are, they are not to be
 /// trusted.
 int exit_code(const std::vector<CheckResult>& results, bool bad_input, std::ostream& err) {
   const auto any = [&](auto holds) { return std::any_of(results.begin(), results.end(), holds); };
   const auto says = [&](const char* verdict) {
     return any([&](const CheckResult& result) {
-      return std::any_of(result.engines.begin(), result.engines.end(),
-                         [&](const auto& answer) { return answer.second == verdict; });
+      return std::any_of(result.findings.begin(), result.findings.end(),
+                         [&](const auto& each) { return each.second.verdict == verdict; });
     });
   };
-  if (any([](const CheckResult& result) { return disagree(result.engines); })) {
-    err << "p2-verify: the engines disagree; all answers are in the output, the file is the "
-           "reproducer\n";
+  if (any([](const CheckResult& result) { return disagree(result.findings); })) {
+    write_reproducer([&](std::ostream& out) { print_disagreements(results, out); }, err);
     return kDisagreement;
   }
   if (bad_input) return kBadInput;
@@ -151,6 +165,11 @@ void print(const std::vector<CheckResult>& results, const CheckRequest& request,
 }  // namespace
 
 int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  return run_check(arguments, out, err, language::built_in_definitions());
+}
+
+int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err,
+              z3_encoding::Definitions z3_definitions) {
   po::options_description own = instance_flags();
   own.add(check_flags());
   const CommandLine line(
@@ -162,7 +181,8 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err) 
     out << line.help();
     return kEstablished;
   }
-  const CheckRequest request = request_of(line);
+  CheckRequest request = request_of(line);
+  request.engines.z3_definitions = z3_definitions;
   bool bad_input = false;
   const std::vector<CheckResult> results = judge(request, err, bad_input);
   Output output(request.common.output, out);

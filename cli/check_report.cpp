@@ -63,12 +63,16 @@ std::string counterexample_json(const Refutation& refutation) {
 std::string to_json(const CheckResult& result) {
   const std::string_view verdict = to_string(result.verdict.kind);
   std::string engines;
-  for (const auto& [engine, says] : result.engines) {
-    engines += fmt::format("{}\"{}\":\"{}\"", engines.empty() ? "" : ",", engine, says);
+  std::string findings;
+  for (const auto& [engine, finding] : result.findings) {
+    const char* separator = engines.empty() ? "" : ",";
+    engines += fmt::format("{}\"{}\":\"{}\"", separator, engine, finding.verdict);
+    findings += fmt::format("{}\"{}\":{}", separator, engine, to_json(finding));
   }
   std::string json = fmt::format(
-      "{{\"file\":{},\"dialect\":\"{}\",\"verdict\":\"{}\",\"engines\":{{{}}},\"certificate\":{}",
-      json_string(result.file), to_string(result.read.dialect), verdict, engines,
+      "{{\"file\":{},\"dialect\":\"{}\",\"verdict\":\"{}\",\"engines\":{{{}}},\"findings\":{{{}}},"
+      "\"certificate\":{}",
+      json_string(result.file), to_string(result.read.dialect), verdict, engines, findings,
       result.certificate.empty() ? "null" : json_string(result.certificate));
   if (const auto& refutation = result.verdict.refutation) {
     return json + fmt::format(",\"step\":{},\"reason\":{},\"counterexample\":{}}}",
@@ -90,8 +94,8 @@ std::string to_text(const CheckResult& result, bool explain, const Limits& limit
   } else if (!result.reason.empty()) {
     text += result.reason + "\n";
   }
-  for (const auto& [engine, says] : result.engines) {
-    if (result.engines.size() > 1) text += fmt::format("{}: {}\n", engine, says);
+  for (const auto& [engine, finding] : result.findings) {
+    if (result.findings.size() > 1) text += fmt::format("{}: {}\n", engine, to_string(finding));
   }
   if (!result.certificate.empty()) text += "certificate: " + result.certificate + "\n";
   return text;

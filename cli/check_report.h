@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cli/cross_check.h"
+#include "cli/finding.h"
 #include "engine/program/derivation.h"
 #include "engine/program/program_file.h"
 
@@ -14,7 +14,7 @@ struct CheckResult {
   ProgramFile read;
   Verdict verdict;          ///< of the explicit engine
   std::string reason;       ///< one paragraph; empty when valid
-  EngineVerdicts engines;   ///< what every engine that was asked says
+  Findings findings;        ///< what every engine that was asked says
   std::string certificate;  ///< the folder written; empty when none was
 
   const Instance* instance() const { return read.instance ? &*read.instance : nullptr; }

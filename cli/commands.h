@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "encodings/z3/rulebook.h"
+
 namespace p2 {
 
 /// The commands of p2-verify. Each takes the words after its name, writes its result to `out` (or
@@ -14,6 +16,13 @@ using Arguments = std::vector<std::string>;
 int run_place(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err);
+
+/// The same, with Z3 going by other definitions than the built-in ones: so that it can be seen that
+/// a difference between the engines comes to light.
+int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err,
+              z3_encoding::Definitions z3_definitions);
+int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err,
+              z3_encoding::Definitions z3_definitions);
 
 std::string version_text();
 

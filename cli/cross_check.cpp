@@ -1,55 +1,64 @@
 #include "cli/cross_check.h"
 
-#include <algorithm>
-#include <chrono>
-#include <iterator>
-#include <set>
+#include <map>
 
 #include <fmt/format.h>
 
+#include "cli/reference_run.h"
 #include "encodings/cnf/synthesis.h"
 #include "encodings/z3/synthesis.h"
-#include "encodings/z3/validity.h"
+#include "engine/collective/language/built_in.h"
 #include "engine/program/notation.h"
 
 namespace p2 {
 namespace {
 
-using Lowered = std::set<std::string>;
+/// Programs with the groups of the whole system, by their text.
+using Lowered = std::map<std::string, std::vector<Step>>;
 
-z3_encoding::Budget budget_of(const Limits& limits) {
-  z3_encoding::Budget budget;
-  if (limits.deadline) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        *limits.deadline - std::chrono::steady_clock::now());
-    budget.timeout = std::max(left, std::chrono::milliseconds{1});
-  }
-  budget.rlimit = limits.work;
-  return budget;
+/// So many programs of each side are run again.
+constexpr std::size_t kMostReruns = 16;
+
+void add(std::vector<Step> steps, Lowered& programs) {
+  std::string text = to_string(steps, nullptr);
+  programs.emplace(std::move(text), std::move(steps));
 }
 
 Lowered listed(const PlacementPrograms& found) {
   Lowered programs;
-  found.for_each_lowered(
-      [&](const Program& program) { programs.insert(to_string(program.steps, nullptr)); });
+  found.for_each_lowered([&](const Program& program) { add(program.steps, programs); });
   return programs;
 }
 
-/// A program of the solver as the groups of the whole system: shapes name the same groups there.
-std::string lowered(const Instance& instance, std::vector<Step> steps) {
-  for (Step& step : steps) step.groups = lower(instance.grid, *step.shape, step.collective).groups;
-  return to_string(steps, nullptr);
-}
+/// One placement, its list, and how long the solvers may take.
+struct Question {
+  const Instance& instance;
+  const SynthesisOptions& options;
+  Lowered list;
 
-Comparison compare(std::string engine, bool complete, const Lowered& list, const Lowered& found) {
-  Comparison comparison{std::move(engine), complete, {}, {}};
-  std::set_difference(found.begin(), found.end(), list.begin(), list.end(),
-                      std::back_inserter(comparison.missing));
-  if (!complete) return comparison;
-  std::set_difference(list.begin(), list.end(), found.begin(), found.end(),
-                      std::back_inserter(comparison.extra));
-  return comparison;
-}
+  /// The programs of `some` that are not among `others`, with what the reference run says.
+  std::vector<std::string> only_in(const Lowered& some, const Lowered& others,
+                                   std::map<std::string, Finding>& reference) const {
+    std::vector<std::string> alone;
+    for (const auto& [text, steps] : some) {
+      if (others.contains(text)) continue;
+      alone.push_back(text);
+      if (alone.size() > kMostReruns) continue;
+      const Program program{instance.grid.devices(), instance.classes(), steps};
+      reference[text] =
+          ReferenceRun(program, options.dialect, language::built_in_definitions(), options.limits)
+              .finding();
+    }
+    return alone;
+  }
+
+  Comparison compare(std::string engine, bool complete, const Lowered& found) const {
+    Comparison comparison{std::move(engine), complete, {}, {}, {}};
+    comparison.missing = only_in(found, list, comparison.reference);
+    if (complete) comparison.extra = only_in(list, found, comparison.reference);
+    return comparison;
+  }
+};
 
 /// The shape with its pattern, which the solvers leave open.
 GroupShape named(const Instance& instance, const GroupShape& shape) {
@@ -60,54 +69,48 @@ GroupShape named(const Instance& instance, const GroupShape& shape) {
                       shape.ancestor.empty() ? 0 : shape.ancestor[0]);
 }
 
-Comparison by_cnf(const Instance& instance, const SynthesisOptions& options, const Lowered& list) {
-  cnf::Enumerated answer =
-      cnf::enumerate_programs(instance, options.dialect, options.size, options.limits);
-  Lowered programs;
-  for (std::vector<Step>& steps : answer.programs) {
-    for (Step& step : steps) step.shape = named(instance, *step.shape);
-    programs.insert(lowered(instance, std::move(steps)));
+/// A program of a solver, whose shapes name the same groups on the whole system.
+std::vector<Step> lowered(const Instance& instance, std::vector<Step> steps) {
+  for (Step& step : steps) {
+    step.shape = named(instance, *step.shape);
+    step.groups = lower(instance.grid, *step.shape, step.collective).groups;
   }
-  return compare("cnf", answer.complete, list, programs);
+  return steps;
 }
 
-Comparison by_z3(const Instance& instance, const SynthesisOptions& options, const Lowered& list) {
+Comparison by_cnf(const Question& question) {
+  const SynthesisOptions& options = question.options;
+  cnf::Enumerated answer =
+      cnf::enumerate_programs(question.instance, options.dialect, options.size, options.limits);
+  Lowered programs;
+  for (std::vector<Step>& steps : answer.programs) {
+    add(lowered(question.instance, std::move(steps)), programs);
+  }
+  return question.compare("cnf", answer.complete, programs);
+}
+
+Comparison by_z3(const Question& question, const Engines& engines) {
   z3_encoding::SynthesisQuery query;
-  query.instance = &instance;
-  query.dialect = options.dialect;
-  query.size = options.size;
-  query.budget = budget_of(options.limits);
+  query.instance = &question.instance;
+  query.dialect = question.options.dialect;
+  query.size = question.options.size;
+  query.definitions = engines.z3_definitions;
+  query.budget = budget_of(question.options.limits);
   const z3_encoding::SynthesisAnswer answer = z3_encoding::enumerate(query);
   Lowered programs;
   for (const z3_encoding::Choices& choices : answer.programs) {
     std::vector<Step> steps;
     for (const std::uint32_t choice : choices) {
       const z3_encoding::Instruction& instruction = answer.instructions[choice];
-      steps.push_back({kCollectives[instruction.rule], instruction.groups, std::nullopt});
+      steps.push_back({kCollectives[instruction.rule], instruction.groups,
+                       named(question.instance, instruction.shape)});
     }
-    programs.insert(to_string(steps, nullptr));
+    add(std::move(steps), programs);
   }
-  return compare("z3", answer.complete, list, programs);
+  return question.compare("z3", answer.complete, programs);
 }
 
 }  // namespace
-
-std::string z3_verdict(const ProgramFile& file, const Limits& limits) {
-  z3_encoding::ValidityQuery query;
-  query.program = &file.program;
-  query.instance = file.instance ? &*file.instance : nullptr;
-  query.dialect = file.dialect;
-  query.budget = budget_of(limits);
-  switch (z3_encoding::judge(query).kind) {
-    case z3_encoding::Judgement::Kind::Valid:
-      return "valid";
-    case z3_encoding::Judgement::Kind::Invalid:
-      return "invalid";
-    case z3_encoding::Judgement::Kind::Unknown:
-      return "unknown";
-  }
-  return "unknown";
-}
 
 std::string to_text(const Comparison& comparison, std::uint64_t count) {
   if (!comparison.differs()) {
@@ -119,9 +122,16 @@ std::string to_text(const Comparison& comparison, std::uint64_t count) {
                              comparison.engine);
   }
   std::string text = comparison.engine + ": DISAGREES with the list";
-  for (const std::string& program : comparison.missing)
-    text += "\n  only " + comparison.engine + ": " + program;
-  for (const std::string& program : comparison.extra) text += "\n  only in the list: " + program;
+  const auto name = [&](const std::string& who, const std::vector<std::string>& programs) {
+    for (const std::string& program : programs) {
+      text += fmt::format("\n  only {}: {}", who, program);
+      const auto run = comparison.reference.find(program);
+      if (run == comparison.reference.end()) continue;
+      text += fmt::format("\n    reference: {}", to_string(run->second));
+    }
+  };
+  name(comparison.engine, comparison.missing);
+  name("in the list", comparison.extra);
   return text;
 }
 
@@ -133,35 +143,24 @@ std::string to_json(const Comparison& comparison) {
     }
     return "[" + text + "]";
   };
-  return fmt::format("{{\"engine\":\"{}\",\"complete\":{},\"missing\":{},\"extra\":{}}}",
-                     comparison.engine, comparison.complete, strings(comparison.missing),
-                     strings(comparison.extra));
-}
-
-Engines engines_called(const std::string& name, bool with_cnf) {
-  if (name == "explicit") return {};
-  if (name == "z3") return {true, false};
-  if (name == "cnf" && with_cnf) return {false, true};
-  if (name == "all") return {true, with_cnf};
-  throw InputError({"--engine"}, fmt::format("unknown '{}', expected explicit, z3{} or all", name,
-                                             with_cnf ? ", cnf" : ""));
-}
-
-bool disagree(const EngineVerdicts& verdicts) {
-  std::set<std::string> decided;
-  for (const auto& [engine, verdict] : verdicts) {
-    if (verdict != "unknown") decided.insert(verdict);
+  std::string reference;
+  for (const auto& [program, finding] : comparison.reference) {
+    reference +=
+        fmt::format("{}\"{}\":{}", reference.empty() ? "" : ",", program, to_json(finding));
   }
-  return decided.size() > 1;
+  if (!reference.empty()) reference = fmt::format(",\"reference\":{{{}}}", reference);
+  return fmt::format("{{\"engine\":\"{}\",\"complete\":{},\"missing\":{},\"extra\":{}{}}}",
+                     comparison.engine, comparison.complete, strings(comparison.missing),
+                     strings(comparison.extra), reference);
 }
 
 std::vector<Comparison> compare_with_solvers(const PlacementPrograms& found,
                                              const SynthesisOptions& options,
                                              const Engines& engines) {
-  const Lowered list = listed(found);
+  const Question question{found.instance(), options, listed(found)};
   std::vector<Comparison> comparisons;
-  if (engines.z3) comparisons.push_back(by_z3(found.instance(), options, list));
-  if (engines.cnf) comparisons.push_back(by_cnf(found.instance(), options, list));
+  if (engines.z3) comparisons.push_back(by_z3(question, engines));
+  if (engines.cnf) comparisons.push_back(by_cnf(question));
   return comparisons;
 }
 

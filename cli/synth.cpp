@@ -9,6 +9,7 @@
 #include "cli/instance_options.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
+#include "cli/reproducer.h"
 #include "cli/synth_report.h"
 
 namespace p2 {
@@ -18,7 +19,6 @@ namespace po = boost::program_options;
 
 constexpr std::uint64_t kLargestSize = 32;
 constexpr std::size_t kMostPlacements = 100'000;
-constexpr const char* kReproducer = "p2-verify-disagreement.json";
 
 po::options_description synth_flags() {
   po::options_description flags("Synthesis");
@@ -40,8 +40,8 @@ SynthRequest request_of(const CommandLine& line, const CommonOptions& common) {
   if (request.explain && common.format == Format::Json) {
     throw InputError({"--explain"}, "draws for people, expected --format text");
   }
-  if (const auto engine = line.text("engine")) request.engines = engines_called(*engine, true);
-  if (line.has("verify")) request.engines = engines_called("all", true);
+  if (const auto engine = line.text("engine")) request.engines = engines_called(*engine);
+  if (line.has("verify")) request.engines = engines_called("all");
   request.options.dialect = request.given.dialect;
   request.options.size = static_cast<std::uint32_t>(line.integer("size", 0, kLargestSize, 5));
   request.options.jobs = common.jobs;
@@ -96,18 +96,14 @@ SynthAnswer answer_of(std::vector<PlacementPrograms> all, const SynthRequest& re
   return answer;
 }
 
-/// Everything needed to meet the disagreement again: the instance, the lists and both answers.
-void write_reproducer(const SynthAnswer& answer, const SynthRequest& request, std::ostream& err) {
-  Output file(std::string(kReproducer), err);
-  print_json(answer, request, file.stream());
-  file.finish();
-  err << "p2-verify: the engines disagree; both answers are in the output and in " << kReproducer
-      << "\n";
-}
-
 }  // namespace
 
 int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  return run_synth(arguments, out, err, language::built_in_definitions());
+}
+
+int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err,
+              z3_encoding::Definitions z3_definitions) {
   po::options_description own = instance_flags();
   own.add(synth_flags());
   const CommandLine line(
@@ -119,7 +115,8 @@ int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err) 
     out << line.help();
     return kEstablished;
   }
-  const SynthRequest request = request_of(line, common);
+  SynthRequest request = request_of(line, common);
+  request.engines.z3_definitions = z3_definitions;
   const SynthAnswer answer =
       answer_of(search(request, common.progress, err), request, common.progress, err);
   Output output(common.output, out);
@@ -130,7 +127,7 @@ int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   }
   output.finish();
   if (answer.disagreed) {
-    write_reproducer(answer, request, err);
+    write_reproducer([&](std::ostream& file) { print_json(answer, request, file); }, err);
     return kDisagreement;
   }
   return answer.complete && answer.verified ? kEstablished : kUndecided;

@@ -59,7 +59,7 @@ TEST_CASE("wrong flags end in exit 2 and one line") {
           "--format: unknown 'yaml', expected one of text, json");
   refuses({"check"}, "command line: no file, expected at least one");
   refuses({"check", "x", "--engine", "oracle"},
-          "--engine: unknown 'oracle', expected explicit, z3 or all");
+          "--engine: unknown 'oracle', expected explicit, z3, cnf or all");
   refuses({"conquer"},
           "command line: unknown command 'conquer', expected place, synth or check (see "
           "--help)");

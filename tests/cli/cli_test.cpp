@@ -168,15 +168,24 @@ TEST_CASE(
                         {"engine":"cnf","complete":true,"missing":[],"extra":[]}])"));
 }
 
-TEST_CASE("check --engine all asks Z3 as well") {
+TEST_CASE("check --engine all asks Z3, CaDiCaL and the reference interpreter as well") {
   const TemporaryFile valid(kValid);
   const TemporaryFile invalid(kInvalid);
   const Ran both =
       run({"check", valid.path(), invalid.path(), "--engine", "all", "--format", "json"});
   CHECK(both.exit == 1);
   const json results = json::parse(both.out)["results"];
-  CHECK(results[0]["engines"] == json::parse(R"({"explicit":"valid","z3":"valid"})"));
-  CHECK(results[1]["engines"] == json::parse(R"({"explicit":"invalid","z3":"invalid"})"));
+  CHECK(results[0]["engines"] == json::parse(R"({"explicit":"valid","z3":"valid","cnf":"valid",
+      "reference":"valid"})"));
+  CHECK(results[1]["engines"] == json::parse(R"({"explicit":"invalid","z3":"invalid",
+      "cnf":"invalid","reference":"invalid"})"));
+  const json& found = results[1]["findings"];
+  for (const char* engine : {"explicit", "z3", "cnf", "reference"}) {
+    CHECK(found[engine] == json::parse(R"({"verdict":"invalid","step":2,"rule":"disjoint"})"));
+  }
+  const Ran one = run({"check", valid.path(), "--engine", "cnf", "--format", "json"});
+  CHECK(json::parse(one.out)["results"][0]["engines"] ==
+        json::parse(R"({"explicit":"valid","cnf":"valid"})"));
 }
 
 TEST_CASE("--dialect goes before the dialect that a file names") {

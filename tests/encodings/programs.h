@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "encodings/cnf/validity.h"
 #include "encodings/z3/validity.h"
 #include "engine/program/derivation.h"
 #include "engine/program/explanation.h"
@@ -21,11 +22,20 @@ inline std::string explicit_verdict(const Program& program, Dialect dialect) {
          std::string(rule_name(*verdict.refutation));
 }
 
-inline std::string solver_verdict(const z3_encoding::ValidityQuery& query) {
-  const z3_encoding::Judgement judgement = z3_encoding::judge(query);
-  if (judgement.kind == z3_encoding::Judgement::Kind::Valid) return "valid";
-  if (judgement.kind == z3_encoding::Judgement::Kind::Unknown) return "unknown";
+/// The same of a solver's judgement.
+template <typename Judgement>
+std::string verdict_of(const Judgement& judgement) {
+  if (judgement.kind == Judgement::Kind::Valid) return "valid";
+  if (judgement.kind == Judgement::Kind::Unknown) return "unknown";
   return "step " + std::to_string(judgement.step) + " " + judgement.rule;
+}
+
+inline std::string solver_verdict(const z3_encoding::ValidityQuery& query) {
+  return verdict_of(z3_encoding::judge(query));
+}
+
+inline std::string clause_verdict(const cnf::ValidityQuery& query) {
+  return verdict_of(cnf::judge(query));
 }
 
 /// What a solver that reads `text` answers.

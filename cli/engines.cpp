@@ -1,0 +1,80 @@
+#include "cli/engines.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "cli/reference_run.h"
+#include "encodings/cnf/validity.h"
+#include "encodings/z3/validity.h"
+
+namespace p2 {
+namespace {
+
+template <typename Judgement>
+Finding finding_of(const Judgement& judgement) {
+  switch (judgement.kind) {
+    case Judgement::Kind::Valid:
+      return {"valid", 0, {}};
+    case Judgement::Kind::Invalid:
+      return {"invalid", judgement.step, judgement.rule};
+    case Judgement::Kind::Unknown:
+      return {};
+  }
+  return {};
+}
+
+Finding by_z3(const Engines& engines, const ProgramFile& file, const Limits& limits) {
+  z3_encoding::ValidityQuery query;
+  query.program = &file.program;
+  query.instance = file.instance ? &*file.instance : nullptr;
+  query.dialect = file.dialect;
+  query.definitions = engines.z3_definitions;
+  query.budget = budget_of(limits);
+  return finding_of(z3_encoding::judge(query));
+}
+
+Finding by_cnf(const ProgramFile& file, const Limits& limits) {
+  return finding_of(
+      cnf::judge({&file.program, file.instance ? &*file.instance : nullptr, file.dialect, limits}));
+}
+
+}  // namespace
+
+Engines engines_called(const std::string& name) {
+  Engines engines;
+  engines.z3 = name == "z3" || name == "all";
+  engines.cnf = name == "cnf" || name == "all";
+  engines.reference = name == "all";
+  if (!engines.z3 && !engines.cnf && name != "explicit") {
+    throw InputError({"--engine"},
+                     fmt::format("unknown '{}', expected explicit, z3, cnf or all", name));
+  }
+  return engines;
+}
+
+z3_encoding::Budget budget_of(const Limits& limits) {
+  z3_encoding::Budget budget;
+  if (limits.deadline) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        *limits.deadline - std::chrono::steady_clock::now());
+    budget.timeout = std::max(left, std::chrono::milliseconds{1});
+  }
+  budget.rlimit = limits.work;
+  return budget;
+}
+
+Findings ask(const Engines& engines, const ProgramFile& file, const Verdict& verdict,
+             const Limits& limits) {
+  Findings findings;
+  findings["explicit"] = finding_of(verdict);
+  if (engines.z3) findings["z3"] = by_z3(engines, file, limits);
+  if (engines.cnf) findings["cnf"] = by_cnf(file, limits);
+  if (engines.reference) {
+    findings["reference"] = reference_finding(file.program, file.dialect, verdict, limits);
+  }
+  return findings;
+}
+
+}  // namespace p2

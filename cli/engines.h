@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include "cli/finding.h"
+#include "encodings/z3/budget.h"
+#include "encodings/z3/rulebook.h"
+#include "engine/program/program_file.h"
+
+namespace p2 {
+
+/// The engines that a command line asks for beside the explicit one, which always answers: `z3`
+/// (bit-vectors compiled from the definitions), `cnf` (clauses for CaDiCaL) and `reference` (the
+/// interpreter of the definitions, which runs again what the others found). They share the
+/// definitions of the collectives and no evaluator; z3 and cnf have a lowering of their own.
+struct Engines {
+  bool z3 = false;
+  bool cnf = false;
+  bool reference = false;
+  /// What z3 goes by; others than the built-in ones only to see a difference come to light.
+  z3_encoding::Definitions z3_definitions = language::built_in_definitions();
+};
+
+/// The engines that `--engine NAME` asks for. Throws InputError for an unknown name.
+Engines engines_called(const std::string& name);
+
+/// What is left of the limits, for one query to Z3.
+z3_encoding::Budget budget_of(const Limits& limits);
+
+/// What every engine asked, the explicit one included, says of the program, on which the explicit
+/// engine gave `verdict`.
+Findings ask(const Engines& engines, const ProgramFile& file, const Verdict& verdict,
+             const Limits& limits);
+
+}  // namespace p2

@@ -1,0 +1,194 @@
+#include "cli/reference_run.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "engine/collective/language/built_in.h"
+#include "engine/collective/language/interpreter.h"
+#include "engine/program/explanation.h"
+
+namespace p2 {
+namespace {
+
+using language::Definition;
+using language::GroupState;
+
+std::uint64_t work(const Program& program) {
+  std::uint64_t squares = 0;
+  for (const Step& step : program.steps) {
+    for (const Group& group : step.groups) squares += group.size() * group.size();
+  }
+  const std::uint64_t cells = std::uint64_t{program.devices} * program.devices;
+  return cells > ReferenceRun::kMostWork ? cells : cells * (squares + program.devices);
+}
+
+const Definition& called(std::string_view name, std::span<const Definition> definitions) {
+  const auto found = std::find_if(definitions.begin(), definitions.end(),
+                                  [&](const Definition& each) { return each.name == name; });
+  invariant(found != definitions.end(), "no definition has the name of a collective");
+  return *found;
+}
+
+bool holds_nothing(const GroupState& state) {
+  return state == GroupState(state.devices(), state.chunks(), state.contributors());
+}
+
+}  // namespace
+
+ReferenceRun::ReferenceRun(const Program& program, Dialect dialect,
+                           std::span<const Definition> definitions, const Limits& limits)
+    : program_(program), class_of_(program.devices), states_(1, 0, 0) {
+  for (std::size_t i = 0; i < program.classes.size(); ++i) {
+    for (const std::uint32_t d : program.classes[i]) class_of_[d] = i;
+  }
+  if (work(program) > kMostWork) return;
+  const std::uint32_t devices = program.devices;
+  states_ = GroupState(devices, devices, devices);
+  for (std::uint32_t d = 0; d < devices; ++d) {
+    for (std::uint32_t r = 0; r < devices; ++r) states_.set(d, r, d, true);
+  }
+  for (const Step& step : program.steps) {
+    ++finding_.step;
+    if (!take(step, dialect, definitions, limits)) return;
+  }
+  judge_end();
+}
+
+bool ReferenceRun::take(const Step& step, Dialect dialect, std::span<const Definition> definitions,
+                        const Limits& limits) {
+  if (step.shape && !allows(dialect, step.shape->pattern, step.collective)) return refuse("master");
+  const Definition& definition = called(to_string(step.collective), definitions);
+  for (const Group& group : step.groups) {
+    if (limits.exceeded(0)) return false;
+    const GroupState before = states_of(group);
+    if (step.shape && holds_nothing(before)) return refuse("empty-group", group);
+    if (const auto failed = first_failed_premise(definition, before)) {
+      return refuse(definition.premises[failed->premise].name.c_str(), group);
+    }
+    const GroupState after = post_state(definition, before);
+    for (std::uint32_t i = 0; i < group.size(); ++i) {
+      for (std::uint32_t r = 0; r < states_.chunks(); ++r) {
+        for (std::uint32_t c = 0; c < states_.contributors(); ++c) {
+          states_.set(group[i], r, c, after.holds(i, r, c));
+        }
+      }
+    }
+  }
+  return true;
+}
+
+void ReferenceRun::judge_end() {
+  for (std::uint32_t d = 0; d < program_.devices; ++d) {
+    for (std::uint32_t r = 0; r < program_.devices; ++r) {
+      bool lacks = false;
+      bool excess = false;
+      for (std::uint32_t c = 0; c < program_.devices; ++c) {
+        const bool wanted = class_of_[c] == class_of_[d];
+        lacks = lacks || (wanted && !states_.holds(d, r, c));
+        excess = excess || (!wanted && states_.holds(d, r, c));
+      }
+      if (lacks || excess) {
+        refuse(excess ? "goal-excess" : "goal-lacks");
+        return;
+      }
+    }
+  }
+  finding_ = {"valid", 0, {}};
+}
+
+bool ReferenceRun::refuse(const char* rule, const Group& group) {
+  finding_.verdict = "invalid";
+  finding_.rule = rule;
+  group_ = group;
+  return false;
+}
+
+GroupState ReferenceRun::states_of(const Group& group) const {
+  GroupState state(static_cast<std::uint32_t>(group.size()), states_.chunks(),
+                   states_.contributors());
+  for (std::uint32_t i = 0; i < group.size(); ++i) {
+    for (std::uint32_t r = 0; r < states_.chunks(); ++r) {
+      for (std::uint32_t c = 0; c < states_.contributors(); ++c) {
+        state.set(i, r, c, states_.holds(group[i], r, c));
+      }
+    }
+  }
+  return state;
+}
+
+bool ReferenceRun::holds_chunk(std::uint32_t device, std::uint32_t chunk) const {
+  for (std::uint32_t c = 0; c < states_.contributors(); ++c) {
+    if (states_.holds(device, chunk, c)) return true;
+  }
+  return false;
+}
+
+std::uint32_t ReferenceRun::chunks_held(std::uint32_t device) const {
+  std::uint32_t held = 0;
+  for (std::uint32_t r = 0; r < states_.chunks(); ++r) held += holds_chunk(device, r) ? 1 : 0;
+  return held;
+}
+
+bool ReferenceRun::shows(const Refusal& refusal) const {
+  const std::uint32_t first = group_[refusal.first];
+  const std::uint32_t second = group_[refusal.second];
+  const auto holds = [&](std::uint32_t device) {
+    return states_.holds(device, refusal.chunk, refusal.contributor);
+  };
+  switch (refusal.premise) {
+    case Premise::SameChunks:
+      return holds_chunk(first, refusal.chunk) && !holds_chunk(second, refusal.chunk);
+    case Premise::Disjoint:
+      return first != second && holds(first) && holds(second);
+    case Premise::Divisible:
+      return refusal.first_count == chunks_held(first) && refusal.first_count % group_.size() != 0;
+    case Premise::DisjointChunks:
+      return first != second && holds_chunk(first, refusal.chunk) &&
+             holds_chunk(second, refusal.chunk);
+    case Premise::EqualCount:
+      return refusal.first_count == chunks_held(first) &&
+             refusal.second_count == chunks_held(second) &&
+             refusal.first_count != refusal.second_count;
+    case Premise::Contained:
+      return refusal.first == 0 && !holds(first) && holds(second);
+    case Premise::Informative:
+      return refusal.first == 0;
+  }
+  return false;
+}
+
+bool ReferenceRun::shows(const Refutation& refutation) const {
+  if (finding_.verdict != "invalid" || finding_.step != refutation.step ||
+      finding_.rule != rule_name(refutation) || group_ != refutation.group) {
+    return false;
+  }
+  const auto& [device, chunk, contributor] =
+      std::tie(refutation.device, refutation.chunk, refutation.contributor);
+  switch (refutation.rule) {
+    case Refutation::Rule::Premise:
+      return shows(refutation.refusal);
+    case Refutation::Rule::Lacks:
+      return class_of_[device] == class_of_[contributor] &&
+             !states_.holds(device, chunk, contributor);
+    case Refutation::Rule::Excess:
+      return class_of_[device] != class_of_[contributor] &&
+             states_.holds(device, chunk, contributor);
+    case Refutation::Rule::Master:
+    case Refutation::Rule::Empty:
+      return true;
+  }
+  return false;
+}
+
+Finding reference_finding(const Program& program, Dialect dialect, const Verdict& verdict,
+                          const Limits& limits) {
+  const ReferenceRun run(program, dialect, language::built_in_definitions(), limits);
+  Finding finding = run.finding();
+  const bool same = finding == finding_of(verdict);
+  if (same && verdict.refutation && !run.shows(*verdict.refutation)) {
+    finding.rule += ", which the counterexample does not show";
+  }
+  return finding;
+}
+
+}  // namespace p2

@@ -1,0 +1,238 @@
+#include "encodings/cnf/validity.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include <cadical.hpp>
+
+#include "encodings/cnf/concrete_program.h"
+#include "encodings/cnf/group_rules.h"
+#include "encodings/cnf/premises.h"
+#include "engine/invariant.h"
+
+namespace p2::cnf {
+namespace {
+
+/// A limit was met before the solver had an answer.
+struct LimitMet {};
+
+/// All cells of a moment, by device, chunk and contributor.
+using Cells = std::vector<bool>;
+
+template <typename Visit>
+void for_each_cell(const States& moment, Visit visit) {
+  for (std::uint32_t d = 0; d < moment.devices(); ++d) {
+    for (std::uint32_t r = 0; r < moment.chunks(); ++r) {
+      for (std::uint32_t c = 0; c < moment.devices(); ++c) visit(d, r, c, moment.cell(d, r, c));
+    }
+  }
+}
+
+/// The cells of a moment as literals that hold if the cells are `values`.
+std::vector<Literal> that_are(const States& moment, const Cells& values) {
+  std::vector<Literal> known;
+  known.reserve(values.size());
+  for_each_cell(moment, [&](auto, auto, auto, Literal cell) {
+    known.push_back(values[known.size()] ? cell : -cell);
+  });
+  return known;
+}
+
+/// A formula in a solver of its own.
+class Formula : private CaDiCaL::Terminator {
+ public:
+  /// What is `known` goes first, so that the solver never sees most clauses: they hold already.
+  Formula(const Clauses& clauses, const std::vector<Literal>& known, const Limits& limits)
+      : limits_(limits), bytes_(clauses.literals().size() * sizeof(Literal)) {
+    solver_.set("quiet", 1);
+    solver_.connect_terminator(this);
+    for (const Literal literal : known) {
+      solver_.add(literal);
+      solver_.add(0);
+    }
+    for (const Literal literal : clauses.literals()) solver_.add(literal);
+  }
+  ~Formula() override { solver_.disconnect_terminator(); }
+
+  /// Whether there is a model in which `assumed` holds. Throws LimitMet.
+  bool possible(Literal assumed) {
+    if (terminate()) throw LimitMet{};
+    if (limits_.work) {
+      constexpr std::uint64_t kMost = std::numeric_limits<int>::max();
+      solver_.limit("conflicts", static_cast<int>(std::min(*limits_.work, kMost)));
+    }
+    solver_.assume(assumed);
+    const int answer = solver_.solve();
+    if (answer == 0) throw LimitMet{};
+    return answer == 10;
+  }
+
+  /// The cells of a moment in the last model.
+  Cells cells(const States& moment) {
+    Cells values;
+    for_each_cell(moment,
+                  [&](auto, auto, auto, Literal cell) { values.push_back(solver_.val(cell) > 0); });
+    return values;
+  }
+
+  /// Excludes the models in which all of `literals` hold.
+  void exclude(const std::vector<Literal>& literals) {
+    for (const Literal literal : literals) solver_.add(-literal);
+    solver_.add(0);
+  }
+
+ private:
+  bool terminate() override { return limits_.exceeded(bytes_); }
+
+  const Limits& limits_;
+  std::size_t bytes_;
+  CaDiCaL::Solver solver_;
+};
+
+void apply(Collective collective, GroupRules& rules, Literal guard) {
+  switch (collective) {
+    case Collective::AllReduce:
+      return rules.all_reduce(guard);
+    case Collective::ReduceScatter:
+      return rules.reduce_scatter(guard);
+    case Collective::AllGather:
+      return rules.all_gather(guard);
+    case Collective::Reduce:
+      return rules.reduce(guard);
+    case Collective::Broadcast:
+      return rules.broadcast(guard);
+  }
+  invariant(false, "an unknown collective");
+}
+
+class Execution {
+ public:
+  Execution(const ConcreteProgram& program, const Limits& limits)
+      : program_(program), limits_(limits) {
+    for (std::uint32_t d = 0; d < program.devices; ++d) {
+      for (std::uint32_t r = 0; r < program.chunks; ++r) {
+        for (std::uint32_t c = 0; c < program.devices; ++c) cells_.push_back(d == c);
+      }
+    }
+  }
+
+  /// Takes the step; false, and nothing taken, if it is refused.
+  bool take(const ConcreteStep& step) {
+    Clauses clauses;
+    const States before(clauses, program_.devices, program_.chunks);
+    const States after(clauses, program_.devices, program_.chunks);
+    const Literal legal = clauses.fresh();
+    Group rest;
+    std::vector<bool> takes_part(program_.devices, false);
+    for (const Group& group : step.groups) {
+      GroupRules rules(clauses, before, after, group);
+      if (step.of_instruction) rules.not_empty(legal);
+      apply(step.collective, rules, legal);
+      for (const std::uint32_t d : group) takes_part[d] = true;
+    }
+    for (std::uint32_t d = 0; d < program_.devices; ++d) {
+      if (!takes_part[d]) rest.push_back(d);
+    }
+    GroupRules(clauses, before, after, rest).keep(legal);
+    Formula formula(clauses, that_are(before, cells_), limits_);
+    if (!formula.possible(legal)) return false;
+    cells_ = formula.cells(after);
+    formula.exclude(that_are(after, cells_));
+    invariant(!formula.possible(legal), "the clauses of a step leave open what it does");
+    return true;
+  }
+
+  /// The rule that refuses a step that cannot be taken.
+  std::string refusing_rule(const ConcreteStep& step) const {
+    for (const Group& group : step.groups) {
+      Clauses clauses;
+      const States before(clauses, program_.devices, program_.chunks);
+      std::vector<NamedPremise> rules;
+      if (step.of_instruction) {
+        rules.push_back({"empty-group", holds_something(clauses, before, group)});
+      }
+      for (NamedPremise& premise : premises(clauses, before, group, step.collective)) {
+        rules.push_back(std::move(premise));
+      }
+      Formula formula(clauses, that_are(before, cells_), limits_);
+      for (const NamedPremise& rule : rules) {
+        if (formula.possible(-rule.holds)) return rule.name;
+      }
+    }
+    invariant(false, "the clauses refuse a step all of whose premises hold");
+    return {};
+  }
+
+  /// Nothing if the goal is reached, else the rule of the first difference: by device, then chunk.
+  std::string missed_goal() const {
+    Clauses clauses;
+    const States last(clauses, program_.devices, program_.chunks);
+    Literal missed = -clauses.truth();
+    std::vector<Literal> excess_first;
+    std::vector<std::size_t> class_of(program_.devices);
+    for (std::size_t i = 0; i < program_.classes.size(); ++i) {
+      for (const std::uint32_t d : program_.classes[i]) class_of[d] = i;
+    }
+    for (std::uint32_t d = 0; d < program_.devices; ++d) {
+      for (std::uint32_t r = 0; r < program_.chunks; ++r) {
+        std::vector<Literal> too_many;
+        std::vector<Literal> wrong{missed};
+        for (std::uint32_t c = 0; c < program_.devices; ++c) {
+          const Literal cell = last.cell(d, r, c);
+          const bool wanted = class_of[c] == class_of[d];
+          if (!wanted) too_many.push_back(cell);
+          wrong.push_back(wanted ? -cell : cell);
+        }
+        const Literal excess[] = {-missed, clauses.any_of(too_many)};
+        excess_first.push_back(clauses.all_of(excess));
+        missed = clauses.any_of(wrong);
+      }
+    }
+    const Literal excess = clauses.any_of(excess_first);
+    Formula formula(clauses, that_are(last, cells_), limits_);
+    if (!formula.possible(missed)) return {};
+    return formula.possible(excess) ? "goal-excess" : "goal-lacks";
+  }
+
+ private:
+  const ConcreteProgram& program_;
+  const Limits& limits_;
+  Cells cells_;  ///< of the present moment
+};
+
+/// Fills in `judgement` as far as the solver gets. Throws LimitMet.
+void judge(const ConcreteProgram& program, const Limits& limits, Judgement& judgement) {
+  Execution execution(program, limits);
+  for (const ConcreteStep& step : program.steps) {
+    const bool legal = step.allowed && execution.take(step);
+    if (!legal) {
+      judgement.rule = step.allowed ? execution.refusing_rule(step) : "master";
+      judgement.step = judgement.legal_steps + 1;
+      judgement.kind = Judgement::Kind::Invalid;
+      return;
+    }
+    ++judgement.legal_steps;
+  }
+  judgement.rule = execution.missed_goal();
+  judgement.step = judgement.legal_steps;
+  judgement.kind = judgement.rule.empty() ? Judgement::Kind::Valid : Judgement::Kind::Invalid;
+}
+
+}  // namespace
+
+Judgement judge(const ValidityQuery& query) {
+  const ConcreteProgram program = concrete(*query.program, query.instance, query.dialect);
+  Judgement judgement;
+  const std::size_t cells = std::size_t{program.devices} * program.chunks * program.devices;
+  if (cells > ValidityQuery::kMostCells) return judgement;
+  try {
+    judge(program, query.limits, judgement);
+  } catch (const LimitMet&) {
+    judgement.rule.clear();
+  }
+  return judgement;
+}
+
+}  // namespace p2::cnf
