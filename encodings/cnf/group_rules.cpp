@@ -4,14 +4,7 @@ namespace p2::cnf {
 
 GroupRules::GroupRules(Clauses& clauses, const States& before, const States& after,
                        const Group& group)
-    : clauses_(clauses), before_(before), after_(after), group_(group) {
-  std::vector<Literal> cells;
-  for_each_cell([&](std::uint32_t r, std::uint32_t c) {
-    cells.clear();
-    for (const std::uint32_t d : group_) cells.push_back(before_.cell(d, r, c));
-    united_.push_back(clauses_.any_of(cells));
-  });
-}
+    : clauses_(clauses), before_(before), after_(after), group_(group) {}
 
 template <typename Do>
 void GroupRules::for_each_cell(Do&& visit) const {
@@ -20,7 +13,16 @@ void GroupRules::for_each_cell(Do&& visit) const {
   }
 }
 
+/// Some device of the group holds the cell; defined for all cells when it is first asked for one.
 Literal GroupRules::united(std::uint32_t r, std::uint32_t c) {
+  if (united_.empty()) {
+    std::vector<Literal> cells;
+    for_each_cell([&](std::uint32_t row, std::uint32_t contributor) {
+      cells.clear();
+      for (const std::uint32_t d : group_) cells.push_back(before_.cell(d, row, contributor));
+      united_.push_back(clauses_.any_of(cells));
+    });
+  }
   return united_[std::size_t{r} * before_.devices() + c];
 }
 
@@ -46,9 +48,9 @@ void GroupRules::addable(Literal guard) {
   });
 }
 
-void GroupRules::divisible(Literal guard, std::uint32_t weight) {
+void GroupRules::divisible(Literal guard) {
   for (std::uint32_t held = 1; held <= before_.chunks(); ++held) {
-    if (std::uint64_t{held} * weight % group_.size() == 0) continue;
+    if (held % group_.size() == 0) continue;
     clauses_.add({-guard, -before_.exactly(group_[0], held)});
   }
 }
@@ -135,6 +137,14 @@ void GroupRules::all_get_root(Literal guard) {
   for (const std::uint32_t d : group_) {
     for_each_cell([&](std::uint32_t r, std::uint32_t c) {
       clauses_.equal_if(guard, after_.cell(d, r, c), before_.cell(group_[0], r, c));
+    });
+  }
+}
+
+void GroupRules::keep(Literal guard) {
+  for (const std::uint32_t d : group_) {
+    for_each_cell([&](std::uint32_t r, std::uint32_t c) {
+      clauses_.equal_if(guard, after_.cell(d, r, c), before_.cell(d, r, c));
     });
   }
 }

@@ -11,17 +11,16 @@ namespace p2::cnf {
 /// stated, not computed.
 class GroupRules {
  public:
-  /// `group` ascends; the moments must outlive the rules. Whatever speaks of numbers of chunks
-  /// needs them counted in `before`.
+  /// `group` ascends and, like the moments, outlives the rules. Whatever speaks of numbers of
+  /// chunks needs them counted in `before`.
   GroupRules(Clauses& clauses, const States& before, const States& after, const Group& group);
 
   /// Premise of all instructions: some device of the group holds something.
   void not_empty(Literal guard);
   /// Premises of AllReduce, ReduceScatter and Reduce: same-chunks and disjoint.
   void addable(Literal guard);
-  /// Premise of ReduceScatter: the group's size divides the number of chunks held, of which every
-  /// one stands for `weight`.
-  void divisible(Literal guard, std::uint32_t weight);
+  /// Premise of ReduceScatter: the group's size divides the number of chunks held.
+  void divisible(Literal guard);
   /// Premises of AllGather: disjoint-chunks and equal-count.
   void gatherable(Literal guard);
   /// Premises of Broadcast: contained and informative.
@@ -35,6 +34,8 @@ class GroupRules {
   void each_gets_run(Literal guard);
   /// All devices get what the root holds (Broadcast).
   void all_get_root(Literal guard);
+  /// The devices keep their states.
+  void keep(Literal guard);
 
  private:
   template <typename Do>

@@ -7,45 +7,69 @@
 namespace p2::cnf {
 namespace {
 
-bool takes_part(const std::vector<Group>& groups, std::uint32_t device) {
-  return std::any_of(groups.begin(), groups.end(), [&](const Group& group) {
-    return std::binary_search(group.begin(), group.end(), device);
-  });
-}
-
-void keep(Clauses& clauses, Literal guard, std::uint32_t d, const States& before,
-          const States& after) {
-  for (std::uint32_t r = 0; r < before.chunks(); ++r) {
-    for (std::uint32_t c = 0; c < before.devices(); ++c) {
-      clauses.equal_if(guard, after.cell(d, r, c), before.cell(d, r, c));
-    }
+/// The devices that take part in no group.
+Group bystanders(const std::vector<Group>& groups, std::uint32_t devices) {
+  std::vector<bool> takes_part(devices, false);
+  for (const Group& group : groups) {
+    for (const std::uint32_t d : group) takes_part[d] = true;
   }
+  Group rest;
+  for (std::uint32_t d = 0; d < devices; ++d) {
+    if (!takes_part[d]) rest.push_back(d);
+  }
+  return rest;
 }
 
 }  // namespace
 
-SynthesisClauses::SynthesisClauses(const Instance& instance, Dialect dialect, std::uint32_t size)
+SynthesisClauses::SynthesisClauses(const Instance& instance, Dialect dialect, std::uint32_t size,
+                                   const Limits& limits)
     : coordinates_(instance), shapes_(coordinates_.distinct_shapes()) {
   for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+    first_choice_.push_back(choices_.size());
     for (const Collective collective : kCollectives) {
       const bool only_all_reduce = dialect == Dialect::Published && shapes_[shape].master;
       if (only_all_reduce && collective != Collective::AllReduce) continue;
       choices_.push_back({shape, collective});
     }
   }
+  first_choice_.push_back(choices_.size());
   for (std::uint32_t t = 0; t < size; ++t) picked_.push_back(clauses_.fresh(choices_.size()));
-  std::vector<States> moments;
   for (std::uint32_t t = 0; t <= size; ++t) {
-    moments.emplace_back(clauses_, coordinates_.devices(), coordinates_.chunks());
-    done_.push_back(at_goal(moments.back()));
+    moments_.emplace_back(clauses_, coordinates_.devices(), coordinates_.chunks());
+    done_.push_back(at_goal(moments_.back()));
   }
-  start(moments.front());
+  start(moments_.front());
   for (std::uint32_t t = 0; t < size; ++t) {
-    moments[t].count_chunks(clauses_);
+    moments_[t].count_chunks(clauses_);
     pick(t);
-    step(t, moments[t], moments[t + 1]);
+    for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+      if (limits.exceeded(clauses_.bytes()) || clauses_.bytes() > kMostBytes) throw LimitMet{};
+      apply(t, shape);
+    }
   }
-  clauses_.add({done_.back()});
+}
+
+Step SynthesisClauses::step(std::size_t m) const {
+  return {choices_[m].collective, {}, shapes_[choices_[m].shape].shape};
+}
+
+std::vector<Literal> SynthesisClauses::picks(Solver& solver) const {
+  std::vector<Literal> picks;
+  for (const std::vector<Literal>& choices : picked_) {
+    for (const Literal choice : choices) {
+      if (solver.holds(choice)) picks.push_back(choice);
+    }
+  }
+  return picks;
+}
+
+std::vector<Step> SynthesisClauses::program(const std::vector<Literal>& picks) const {
+  std::vector<Step> steps;
+  for (std::size_t t = 0; t < picks.size(); ++t) {
+    steps.push_back(step(static_cast<std::size_t>(picks[t] - picked_[t][0])));
+  }
+  return steps;
 }
 
 void SynthesisClauses::start(const States& first) {
@@ -79,42 +103,41 @@ void SynthesisClauses::pick(std::size_t t) {
   clauses_.add({-done_[t], done_[t + 1]});
 }
 
-void SynthesisClauses::step(std::size_t t, const States& before, const States& after) {
-  for (std::size_t shape = 0; shape < shapes_.size(); ++shape) apply(t, shape, before, after);
-}
-
-void SynthesisClauses::apply(std::size_t t, std::size_t shape, const States& before,
-                             const States& after) {
-  const auto some_of = [&](std::initializer_list<Collective> wanted) {
-    std::vector<Literal> picks;
-    for (std::size_t m = 0; m < choices_.size(); ++m) {
-      const bool fits = std::count(wanted.begin(), wanted.end(), choices_[m].collective) > 0;
-      if (choices_[m].shape == shape && fits) picks.push_back(picked_[t][m]);
-    }
-    return picks.size() == 1 ? picks[0] : clauses_.any_of(picks);
-  };
+/// What the choices of one shape ask of the moments before and after step t. Where only AllReduce
+/// is allowed it guards everything; otherwise what several collectives share is guarded by a
+/// literal that says that one of them was picked.
+void SynthesisClauses::apply(std::size_t t, std::size_t shape) {
+  const std::span picks = std::span(picked_[t]).subspan(
+      first_choice_[shape], first_choice_[shape + 1] - first_choice_[shape]);
+  const bool all = picks.size() > 1;
+  const auto picked = [&](Collective which) { return picks[static_cast<std::size_t>(which)]; };
   using enum Collective;
-  const bool all = std::count_if(choices_.begin(), choices_.end(),
-                                 [&](const Choice& m) { return m.shape == shape; }) > 1;
-  const Literal used = some_of({AllReduce, ReduceScatter, AllGather, Reduce, Broadcast});
-  const Literal adds = some_of({AllReduce, ReduceScatter, Reduce});
-  const Literal unites = some_of({AllReduce, AllGather});
+  Literal used = picks[0];
+  Literal adds = picks[0];
+  Literal unites = picks[0];
+  if (all) {
+    used = clauses_.any_of(picks);
+    adds = clauses_.any_of(
+        std::vector{picked(AllReduce), picked(ReduceScatter), picked(Reduce)});
+    unites = clauses_.any_of(std::vector{picked(AllReduce), picked(AllGather)});
+  }
+  const States& before = moments_[t];
+  const States& after = moments_[t + 1];
   for (const Group& group : shapes_[shape].groups) {
     GroupRules rules(clauses_, before, after, group);
     rules.not_empty(used);
     rules.addable(adds);
     rules.all_get_union(unites);
     if (!all) continue;
-    rules.divisible(some_of({ReduceScatter}), 1);
-    rules.each_gets_run(some_of({ReduceScatter}));
-    rules.gatherable(some_of({AllGather}));
-    rules.root_gets_union(some_of({Reduce}));
-    rules.contained(some_of({Broadcast}));
-    rules.all_get_root(some_of({Broadcast}));
+    rules.divisible(picked(ReduceScatter));
+    rules.each_gets_run(picked(ReduceScatter));
+    rules.gatherable(picked(AllGather));
+    rules.root_gets_union(picked(Reduce));
+    rules.contained(picked(Broadcast));
+    rules.all_get_root(picked(Broadcast));
   }
-  for (std::uint32_t d = 0; d < before.devices(); ++d) {
-    if (!takes_part(shapes_[shape].groups, d)) keep(clauses_, used, d, before, after);
-  }
+  const Group rest = bystanders(shapes_[shape].groups, before.devices());
+  GroupRules(clauses_, before, after, rest).keep(used);
 }
 
 }  // namespace p2::cnf

@@ -1,22 +1,17 @@
 #include "encodings/cnf/validity.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <vector>
-
-#include <cadical.hpp>
 
 #include "encodings/cnf/concrete_program.h"
 #include "encodings/cnf/group_rules.h"
 #include "encodings/cnf/premises.h"
+#include "encodings/cnf/solver.h"
 #include "engine/invariant.h"
 
 namespace p2::cnf {
 namespace {
-
-/// A limit was met before the solver had an answer.
-struct LimitMet {};
 
 /// All cells of a moment, by device, chunk and contributor.
 using Cells = std::vector<bool>;
@@ -40,71 +35,49 @@ std::vector<Literal> that_are(const States& moment, const Cells& values) {
   return known;
 }
 
-/// A formula in a solver of its own.
-class Formula : private CaDiCaL::Terminator {
+/// A solver with the clauses of one question. What is `known` goes first, so that it never sees
+/// most clauses: they hold already.
+class Formula : public Solver {
  public:
-  /// What is `known` goes first, so that the solver never sees most clauses: they hold already.
   Formula(const Clauses& clauses, const std::vector<Literal>& known, const Limits& limits)
-      : limits_(limits), bytes_(clauses.literals().size() * sizeof(Literal)) {
-    solver_.set("quiet", 1);
-    solver_.connect_terminator(this);
-    for (const Literal literal : known) {
-      solver_.add(literal);
-      solver_.add(0);
-    }
-    for (const Literal literal : clauses.literals()) solver_.add(literal);
-  }
-  ~Formula() override { solver_.disconnect_terminator(); }
-
-  /// Whether there is a model in which `assumed` holds. Throws LimitMet.
-  bool possible(Literal assumed) {
-    if (terminate()) throw LimitMet{};
-    if (limits_.work) {
-      constexpr std::uint64_t kMost = std::numeric_limits<int>::max();
-      solver_.limit("conflicts", static_cast<int>(std::min(*limits_.work, kMost)));
-    }
-    solver_.assume(assumed);
-    const int answer = solver_.solve();
-    if (answer == 0) throw LimitMet{};
-    return answer == 10;
+      : Solver(limits) {
+    for (const Literal literal : known) add_unit(literal);
+    add(clauses.literals());
   }
 
   /// The cells of a moment in the last model.
   Cells cells(const States& moment) {
     Cells values;
     for_each_cell(moment,
-                  [&](auto, auto, auto, Literal cell) { values.push_back(solver_.val(cell) > 0); });
+                  [&](auto, auto, auto, Literal cell) { values.push_back(holds(cell)); });
     return values;
   }
-
-  /// Excludes the models in which all of `literals` hold.
-  void exclude(const std::vector<Literal>& literals) {
-    for (const Literal literal : literals) solver_.add(-literal);
-    solver_.add(0);
-  }
-
- private:
-  bool terminate() override { return limits_.exceeded(bytes_); }
-
-  const Limits& limits_;
-  std::size_t bytes_;
-  CaDiCaL::Solver solver_;
 };
 
 void apply(Collective collective, GroupRules& rules, Literal guard) {
   switch (collective) {
     case Collective::AllReduce:
-      return rules.all_reduce(guard);
+      rules.addable(guard);
+      return rules.all_get_union(guard);
     case Collective::ReduceScatter:
-      return rules.reduce_scatter(guard);
+      rules.addable(guard);
+      rules.divisible(guard);
+      return rules.each_gets_run(guard);
     case Collective::AllGather:
-      return rules.all_gather(guard);
+      rules.gatherable(guard);
+      return rules.all_get_union(guard);
     case Collective::Reduce:
-      return rules.reduce(guard);
+      rules.addable(guard);
+      return rules.root_gets_union(guard);
     case Collective::Broadcast:
-      return rules.broadcast(guard);
+      rules.contained(guard);
+      return rules.all_get_root(guard);
   }
   invariant(false, "an unknown collective");
+}
+
+bool counts_chunks(Collective collective) {
+  return collective == Collective::ReduceScatter || collective == Collective::AllGather;
 }
 
 class Execution {
@@ -121,7 +94,8 @@ class Execution {
   /// Takes the step; false, and nothing taken, if it is refused.
   bool take(const ConcreteStep& step) {
     Clauses clauses;
-    const States before(clauses, program_.devices, program_.chunks);
+    States before(clauses, program_.devices, program_.chunks);
+    if (counts_chunks(step.collective)) before.count_chunks(clauses);
     const States after(clauses, program_.devices, program_.chunks);
     const Literal legal = clauses.fresh();
     Group rest;

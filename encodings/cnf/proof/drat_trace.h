@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "encodings/cnf/clauses.h"
+#include "encodings/cnf/proof/literal.h"
 
 namespace p2::cnf {
 

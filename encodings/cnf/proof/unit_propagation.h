@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "encodings/cnf/clauses.h"
+#include "encodings/cnf/proof/literal.h"
 
 namespace p2::cnf {
 
