@@ -1,9 +1,11 @@
+#include "encodings/cnf/completeness.h"
+
+#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 
 #include "encodings/cnf/proof/rup_pass.h"
-#include "encodings/cnf/synthesis.h"
 #include "encodings/cnf/synthesis_clauses.h"
 #include "engine/invariant.h"
 
@@ -14,13 +16,13 @@ namespace {
 class ChoiceNumbers {
  public:
   explicit ChoiceNumbers(const SynthesisClauses& problem) : problem_(problem) {
-    for (std::size_t m = 0; m < problem.choices().size(); ++m) {
+    for (std::uint32_t m = 0; m < problem.choices().size(); ++m) {
       const Choice& choice = problem.choices()[m];
       numbers_[{problem.shapes()[choice.shape].groups, choice.collective}] = m;
     }
   }
 
-  std::size_t of(const Step& step) {
+  std::uint32_t of(const Step& step) {
     const GroupShape& shape = *step.shape;
     auto& groups = groups_[{shape.slice, shape.form, shape.ancestor}];
     if (groups.empty()) groups = problem_.coordinates().groups(shape);
@@ -31,20 +33,33 @@ class ChoiceNumbers {
 
  private:
   const SynthesisClauses& problem_;
-  std::map<std::pair<std::vector<Group>, Collective>, std::size_t> numbers_;
+  std::map<std::pair<std::vector<Group>, Collective>, std::uint32_t> numbers_;
   std::map<std::tuple<std::vector<std::uint32_t>, Form, std::vector<std::uint32_t>>,
            std::vector<Group>>
       groups_;
 };
 
+using Numbered = std::vector<std::vector<std::uint32_t>>;
+
+Numbered in_numbers(const SynthesisClauses& problem,
+                    const std::vector<std::vector<Step>>& programs) {
+  Numbered numbered;
+  ChoiceNumbers numbers(problem);
+  for (const std::vector<Step>& program : programs) {
+    auto& choices = numbered.emplace_back();
+    for (const Step& step : program) choices.push_back(numbers.of(step));
+  }
+  std::sort(numbered.begin(), numbered.end());
+  return numbered;
+}
+
 /// The clauses, that the goal is reached, and that no listed program is picked.
-std::vector<Literal> others(const SynthesisClauses& problem, const std::vector<Steps>& programs) {
+std::vector<Literal> others(const SynthesisClauses& problem, const Numbered& programs) {
   std::vector<Literal> literals = problem.clauses().literals();
   literals.insert(literals.end(), {problem.done().back(), 0});
-  ChoiceNumbers numbers(problem);
-  for (const Steps& program : programs) {
+  for (const auto& program : programs) {
     for (std::size_t t = 0; t < program.size(); ++t) {
-      literals.push_back(-problem.picked()[t][numbers.of(program[t])]);
+      literals.push_back(-problem.picked()[t][program[t]]);
     }
     literals.push_back(0);
   }
@@ -97,7 +112,7 @@ std::string dimacs(std::int32_t variables, const std::vector<Literal>& literals,
 std::string varmap(const SynthesisClauses& problem) {
   std::string text = "true 1\n";
   for (std::size_t t = 0; t < problem.moments().size(); ++t) {
-    if (t < problem.picked().size()) {
+    if (t < problem.picked().size() && !problem.choices().empty()) {
       text += fmt::format("picked {} {}\n", t, problem.picked()[t][0]);
     }
     text += fmt::format("cells {} {}\ndone {} {}\n", t, problem.moments()[t].cell(0, 0, 0), t,
@@ -109,25 +124,31 @@ std::string varmap(const SynthesisClauses& problem) {
 }  // namespace
 
 Completeness refute_others(const Instance& instance, Dialect dialect, std::uint32_t size,
-                           const std::vector<Steps>& programs, const Limits& limits) {
+                           const std::vector<std::vector<Step>>& programs, const Limits& limits) {
   Completeness answer;
   try {
     const SynthesisClauses problem(instance, dialect, size, limits);
-    const std::vector<Literal> literals = others(problem, programs);
+    CompletenessProof& proof = answer.proof;
+    proof.programs = in_numbers(problem, programs);
+    const std::vector<Literal> literals = others(problem, proof.programs);
     const DratTrace trace;
     Solver solver(limits);
     solver.write_proof(trace);
     solver.add(literals);
     if (solver.possible()) {
-      answer.kind = Completeness::Kind::Missing;
       answer.missing = problem.program(problem.picks(solver));
+      answer.kind = Completeness::Kind::Missing;
       return answer;
     }
     solver.finish_proof();
     const std::int32_t variables = problem.clauses().variables();
     Refutation refuted = refutation(variables, literals, trace);
-    answer.proof = {dimacs(variables, literals, refuted.core), varmap(problem),
-                    std::move(refuted.lrat)};
+    for (std::size_t m = 0; m < problem.choices().size(); ++m) {
+      proof.choices.push_back(problem.step(m));
+    }
+    proof.cnf = dimacs(variables, literals, refuted.core);
+    proof.varmap = varmap(problem);
+    proof.lrat = std::move(refuted.lrat);
     answer.kind = Completeness::Kind::Complete;
   } catch (const LimitMet&) {
   }

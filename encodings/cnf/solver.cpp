@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "encodings/cnf/synthesis.h"
 #include "engine/invariant.h"
 
 namespace p2::cnf {

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 
 #include <cadical.hpp>
 
@@ -11,9 +10,6 @@
 #include "engine/limits.h"
 
 namespace p2::cnf {
-
-/// The SAT solver that answers, e.g. `1.5.3`.
-std::string solver_version();
 
 /// Thrown where a limit is met before there is an answer.
 struct LimitMet {};

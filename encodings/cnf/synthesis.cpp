@@ -1,5 +1,6 @@
 #include "encodings/cnf/synthesis.h"
 
+#include "encodings/cnf/solver.h"
 #include "encodings/cnf/synthesis_clauses.h"
 
 namespace p2::cnf {
@@ -22,13 +23,6 @@ Enumerated enumerate_programs(const Instance& instance, Dialect dialect, std::ui
   } catch (const LimitMet&) {
   }
   return found;
-}
-
-std::vector<Step> numbered_choices(const Instance& instance, Dialect dialect) {
-  const SynthesisClauses problem(instance, dialect, 0);
-  std::vector<Step> steps;
-  for (std::size_t m = 0; m < problem.choices().size(); ++m) steps.push_back(problem.step(m));
-  return steps;
 }
 
 }  // namespace p2::cnf

@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "encodings/cnf/solver.h"
 #include "engine/limits.h"
 #include "engine/program/program.h"
 
 namespace p2::cnf {
+
+/// The SAT solver that answers, e.g. `1.5.3`.
+std::string solver_version();
 
 /// A program as steps without groups; its shapes are those that stand first for their groups.
 using Steps = std::vector<Step>;
@@ -26,32 +28,5 @@ struct Enumerated {
 /// Enumerates all valid programs of at most `size` steps: per size, models until none is left.
 Enumerated enumerate_programs(const Instance& instance, Dialect dialect, std::uint32_t size,
                               const Limits& limits = {});
-
-/// A refutation that public checkers read, and what its variables mean (docs/certificates.md).
-struct CompletenessProof {
-  std::string cnf;     ///< DIMACS: the clauses that the refutation needs
-  std::string varmap;
-  std::string lrat;
-};
-
-/// What the clauses say of a list of programs.
-struct Completeness {
-  enum class Kind : std::uint8_t {
-    Complete,  ///< there is no other valid program; proved
-    Missing,   ///< there is another
-    Unknown,   ///< a limit was met
-  };
-  Kind kind = Kind::Unknown;
-  Steps missing;
-  CompletenessProof proof;
-};
-
-/// Asks for a valid program of at most `size` steps that is not among `programs`, whose steps have
-/// shapes. That those are valid is not asked.
-Completeness refute_others(const Instance& instance, Dialect dialect, std::uint32_t size,
-                           const std::vector<Steps>& programs, const Limits& limits = {});
-
-/// What a step may do, in the order in which clauses and certificates number it.
-std::vector<Step> numbered_choices(const Instance& instance, Dialect dialect);
 
 }  // namespace p2::cnf

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSchema = "p2-certificate/1";
-constexpr std::size_t kLargestFile = std::size_t{32} << 20U;
+constexpr std::size_t kLargestFile = std::size_t{512} << 20U;
 
 /// Whether the folder holds a certificate's files and nothing else, so that it may be replaced.
 bool is_certificate(const fs::path& folder) {

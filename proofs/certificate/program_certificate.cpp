@@ -4,49 +4,19 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "engine/invariant.h"
 #include "engine/program/explanation.h"
+#include "engine/program/json_text.h"
 #include "proofs/certificate/derivation_text.h"
+#include "proofs/certificate/system_text.h"
 
 namespace p2 {
 namespace {
 
-std::string lists(const std::vector<std::vector<std::uint32_t>>& rows) {
-  std::string text;
-  for (const auto& row : rows) {
-    text += fmt::format("{}[{}]", text.empty() ? "" : ",", fmt::join(row, ","));
-  }
-  return "[" + text + "]";
-}
-
-template <typename Parts>
-std::string named_sizes(const Parts& parts) {
-  std::string text;
-  for (const auto& part : parts) {
-    text += fmt::format("{}{{\"name\":\"{}\",\"size\":{}}}", text.empty() ? "" : ",", part.name,
-                        part.size);
-  }
-  return "[" + text + "]";
-}
-
-std::string instance_text(const Instance& instance) {
-  return fmt::format(
-      "\"hierarchy\":{},\n\"axes\":{},\n\"reduce\":[{}],\n\"placement\":{},\n"
-      "\"synthesis_hierarchy\":\"{}\",\n",
-      named_sizes(instance.grid.hierarchy().levels()), named_sizes(instance.grid.axes()),
-      fmt::join(instance.reduction, ","), lists(instance.grid.placement().factors),
-      to_string(instance.hierarchy.kind()));
-}
-
 /// problem.json: the program as p2-verify reads it, with everything said that could be left out.
 std::string problem_text(const Program& program, Dialect dialect, const Instance* instance) {
   std::string text =
-      fmt::format("{{\"devices\":{},\n\"classes\":{},\n\"dialect\":\"{}\",\n{}\"steps\":[",
-                  program.devices, lists(program.classes), to_string(dialect),
-                  instance != nullptr ? instance_text(*instance) : "");
+      "{" + system_text(program.devices, program.classes, dialect, instance) + "\"steps\":[";
   for (const Step& step : program.steps) {
     text += fmt::format("{}\n{{\"collective\":\"{}\",", &step == &program.steps[0] ? "" : ",",
                         to_string(step.collective));
@@ -55,7 +25,7 @@ std::string problem_text(const Program& program, Dialect dialect, const Instance
                           slice_to_string(*step.shape, instance->hierarchy),
                           form_to_string(*step.shape, instance->hierarchy));
     }
-    text += fmt::format("\"groups\":{}}}", lists(step.groups));
+    text += fmt::format("\"groups\":{}}}", json_lists(step.groups));
   }
   return text + "]}\n";
 }

@@ -1,5 +1,6 @@
 #include <new>
 
+#include "proofs/kernel/completeness.h"
 #include "proofs/kernel/derivation.h"
 
 namespace p2::kernel {
@@ -38,6 +39,9 @@ struct Kind {
 const Kind kKinds[] = {
     {"program-valid", {"problem.json", "derivation.json"}, judge_valid},
     {"program-invalid", {"problem.json", "derivation.json", "refutation.json"}, judge_invalid},
+    {"synthesis-complete",
+     {"problem.json", "problem.cnf", "varmap", "proof.lrat"},
+     judge_completeness},
 };
 
 /// The manifest's seal is the hash of its own bytes with the digits of the seal replaced by zeros.

@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostFiles = 8;
-constexpr std::size_t kLargestFile = std::size_t{32} << 20U;
+constexpr std::size_t kLargestFile = std::size_t{512} << 20U;
 constexpr int kDeepest = 6;
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "proofs/kernel/problem.h"
@@ -82,12 +83,12 @@ void Instance::build_levels(const std::string& kind, const std::vector<std::stri
   if (!kinds.contains(kind)) malformed("synthesis_hierarchy is unknown");
   lattice_ = kind == "lattice";
   const bool by_rows = kind == "c" || kind == "d" || lattice_;
-  const bool confined = kind == "d" || kind == "collapsed" || lattice_;
+  confined_ = kind == "d" || kind == "collapsed" || lattice_;
   if (!lattice_) levels_.push_back({"root", {}});
   if (kind == "a" || kind == "collapsed") {
     for (const std::string& name : levels) levels_.push_back({name, {}});
     for (const Digit& digit : digits_) {
-      if (!confined || reduced_axis_[digit.axis]) levels_[digit.level + 1].digits.push_back(digit);
+      if (!confined_ || reduced_axis_[digit.axis]) levels_[digit.level + 1].digits.push_back(digit);
     }
     return;
   }
@@ -95,7 +96,7 @@ void Instance::build_levels(const std::string& kind, const std::vector<std::stri
   const auto by_axis = [](const Digit& a, const Digit& b) { return a.axis < b.axis; };
   if (by_rows) std::stable_sort(order.begin(), order.end(), by_axis);
   for (const Digit& digit : order) {
-    if (confined && !reduced_axis_[digit.axis]) continue;
+    if (confined_ && !reduced_axis_[digit.axis]) continue;
     levels_.push_back({levels[digit.level] + "." + axes[digit.axis], {digit}});
   }
 }
@@ -174,8 +175,77 @@ void Instance::lower(const std::string& slice, const std::string& form, Step& st
       take(level, pinned);
   }
   if (reduced.empty()) reject("(" + slice + ", " + form + ") forms no group of two devices");
+  step.slice = slice;
+  step.form = form;
   step.groups = groups(reduced, pinned);
   step.master = !pinned.empty();
+}
+
+/// Every slice and form, by its names; also those that form no groups.
+std::vector<Step> Instance::named_shapes() const {
+  std::vector<Step> shapes;
+  const auto add = [&](std::size_t slice, const std::string& form) {
+    shapes.emplace_back().slice = levels_[slice].name;
+    shapes.back().form = form;
+  };
+  for (std::size_t slice = 0; slice < levels_.size(); ++slice) add(slice, "InsideGroup");
+  for (const std::string form : {"Parallel(", "Master("}) {
+    for (std::size_t slice = 0; slice < levels_.size(); ++slice) {
+      for (std::size_t a = 0; a < slice; ++a) add(slice, form + levels_[a].name + ")");
+    }
+  }
+  return shapes;
+}
+
+/// The same over the lattice: every level that has more than one coordinate is left alone, reduced
+/// or pinned; sorted by the number of levels pinned, then reduced.
+std::vector<Step> Instance::lattice_shapes() const {
+  std::vector<std::size_t> levels;
+  std::uint64_t count = 1;
+  for (std::size_t level = 0; level < levels_.size(); ++level) {
+    if (levels_[level].digits[0].size == 1) continue;
+    levels.push_back(level);
+    count *= 3;
+  }
+  if (levels.size() > 8) throw Objection(Verdict::Incomplete, "the lattice has too many levels");
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<Step>> by_numbers;
+  for (std::uint64_t code = 0; code < count; ++code) {
+    std::string names[3];
+    std::size_t used[3] = {};
+    std::uint64_t place = count;
+    for (const std::size_t level : levels) {
+      const std::uint64_t role = code / (place /= 3) % 3;
+      names[role] += (used[role]++ == 0 ? "{" : ", ") + levels_[level].name;
+    }
+    Step& shape = by_numbers[{used[2], used[1]}].emplace_back();
+    shape.slice = names[1] + "}";
+    shape.form = used[2] == 0 ? "Parallel" : "Master(" + names[2] + "})";
+  }
+  std::vector<Step> shapes;
+  for (const auto& [numbers, some] : by_numbers) {
+    if (numbers.second > 0) shapes.insert(shapes.end(), some.begin(), some.end());
+  }
+  return shapes;
+}
+
+std::vector<Step> Instance::choices(bool published) const {
+  std::vector<Step> choices;
+  std::set<std::vector<Numbers>> seen;
+  for (Step& shape : lattice_ ? lattice_shapes() : named_shapes()) {
+    try {
+      lower(shape.slice, shape.form, shape);
+    } catch (const Objection&) {
+      continue;  // forms no groups
+    }
+    if (!seen.insert(shape.groups).second) continue;
+    shape.instruction = true;
+    for (const char* collective : kCollectives) {
+      shape.collective = collective;
+      if (published && shape.master && shape.collective != kCollectives[0]) continue;
+      choices.push_back(shape);
+    }
+  }
+  return choices;
 }
 
 }  // namespace p2::kernel

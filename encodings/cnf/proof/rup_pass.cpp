@@ -110,8 +110,9 @@ void RupPass::need_unit(Literal literal) {
   hints_.push_back(step);
 }
 
-/// Adds the hints: units, then reasons in the order of propagation, then the conflict.
-void RupPass::explain(Index conflict) {
+/// Adds the hints for a clause that is assumed false: units, then reasons in the order of propagation, then the conflict.
+void RupPass::explain(Index conflict, std::span<const Literal> assumed) {
+  for (const Literal literal : assumed) seen_[variable(literal)] = true;
   std::vector<Literal> open;
   const auto look_at = [&](Index clause) {
     for (const Literal literal : clauses_.literals(clause)) {
@@ -137,6 +138,7 @@ void RupPass::explain(Index conflict) {
       need(clauses_.reason(literal));
     }
   }
+  for (const Literal literal : assumed) seen_[variable(literal)] = false;
   need(conflict);
 }
 
@@ -153,7 +155,7 @@ void RupPass::show_lemma(Index clause) {
   if (conflict == kNone) {
     throw std::runtime_error("the solver's proof has a step that unit propagation does not give");
   }
-  explain(conflict);
+  explain(conflict, clauses_.literals(clause));
   clauses_.undo(facts);
 }
 
@@ -181,7 +183,7 @@ void RupPass::show(Event& event) {
 }
 
 Refutation RupPass::refutation() {
-  explain(conflict_);
+  explain(conflict_, {});
   last_hints_end_ = hints_.size();
   for (std::size_t e = events_.size(); e-- > 0;) show(events_[e]);
   return print();

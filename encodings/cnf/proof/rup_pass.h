@@ -61,8 +61,7 @@ class RupPass {
   void need_unit(Literal literal);
   void show(Event& event);
   void show_lemma(Index clause);
-  void explain(Index conflict);
-  void end_hints(Event& event, std::size_t begin);
+  void explain(Index conflict, std::span<const Literal> assumed);
   Refutation print() const;
   void print_step(const Event& event, const std::vector<ClauseId>& number, std::string& text) const;
 
