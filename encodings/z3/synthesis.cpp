@@ -58,12 +58,11 @@ std::vector<std::string> Search::names() const {
 }
 
 z3::expr Search::extend(z3::solver& solver) {
-  std::vector<z3::expr> constraints;
-  if (unrolling_.steps() > 0) unrolling_.go_on(constraints);
-  unrolling_.choose(constraints);
-  z3::expr ends = unrolling_.end(constraints);
-  if (query_.property) constraints.push_back(z3::implies(ends, has_property()));
-  for (const z3::expr& constraint : constraints) solver.add(constraint);
+  if (unrolling_.steps() > 0) unrolling_.go_on();
+  unrolling_.choose();
+  z3::expr ends = unrolling_.end();
+  for (const z3::expr& clause : unrolling_.take()) solver.add(clause);
+  if (query_.property) solver.add(z3::implies(ends, has_property()));
   return ends;
 }
 
@@ -104,6 +103,8 @@ z3::solver solver_for(z3::context& context) {
   z3::solver solver(context, "QF_FD");
   z3::params params(context);
   params.set("phase", context.str_symbol("always_true"));
+  params.set("restart.initial", 1000U);
+  params.set("compact", false);
   solver.set(params);
   return solver;
 }
