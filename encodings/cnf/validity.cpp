@@ -1,22 +1,15 @@
 #include "encodings/cnf/validity.h"
 
-#include <algorithm>
-#include <limits>
-#include <optional>
 #include <vector>
 
-#include <cadical.hpp>
-
 #include "encodings/cnf/concrete_program.h"
+#include "encodings/cnf/formula.h"
 #include "encodings/cnf/group_rules.h"
 #include "encodings/cnf/premises.h"
 #include "engine/invariant.h"
 
 namespace p2::cnf {
 namespace {
-
-/// A limit was met before the solver had an answer.
-struct LimitMet {};
 
 /// All cells of a moment, by device, chunk and contributor.
 using Cells = std::vector<bool>;
@@ -40,56 +33,13 @@ std::vector<Literal> that_are(const States& moment, const Cells& values) {
   return known;
 }
 
-/// A formula in a solver of its own.
-class Formula : private CaDiCaL::Terminator {
- public:
-  /// What is `known` goes first, so that the solver never sees most clauses: they hold already.
-  Formula(const Clauses& clauses, const std::vector<Literal>& known, const Limits& limits)
-      : limits_(limits), bytes_(clauses.literals().size() * sizeof(Literal)) {
-    solver_.set("quiet", 1);
-    solver_.connect_terminator(this);
-    for (const Literal literal : known) {
-      solver_.add(literal);
-      solver_.add(0);
-    }
-    for (const Literal literal : clauses.literals()) solver_.add(literal);
-  }
-  ~Formula() override { solver_.disconnect_terminator(); }
-
-  /// Whether there is a model in which `assumed` holds. Throws LimitMet.
-  bool possible(Literal assumed) {
-    if (terminate()) throw LimitMet{};
-    if (limits_.work) {
-      constexpr std::uint64_t kMost = std::numeric_limits<int>::max();
-      solver_.limit("conflicts", static_cast<int>(std::min(*limits_.work, kMost)));
-    }
-    solver_.assume(assumed);
-    const int answer = solver_.solve();
-    if (answer == 0) throw LimitMet{};
-    return answer == 10;
-  }
-
-  /// The cells of a moment in the last model.
-  Cells cells(const States& moment) {
-    Cells values;
-    for_each_cell(moment,
-                  [&](auto, auto, auto, Literal cell) { values.push_back(solver_.val(cell) > 0); });
-    return values;
-  }
-
-  /// Excludes the models in which all of `literals` hold.
-  void exclude(const std::vector<Literal>& literals) {
-    for (const Literal literal : literals) solver_.add(-literal);
-    solver_.add(0);
-  }
-
- private:
-  bool terminate() override { return limits_.exceeded(bytes_); }
-
-  const Limits& limits_;
-  std::size_t bytes_;
-  CaDiCaL::Solver solver_;
-};
+/// The cells of a moment in the last model.
+Cells cells_in_model(const Formula& formula, const States& moment) {
+  Cells values;
+  for_each_cell(moment,
+                [&](auto, auto, auto, Literal cell) { values.push_back(formula.holds(cell)); });
+  return values;
+}
 
 void apply(Collective collective, GroupRules& rules, Literal guard) {
   switch (collective) {
@@ -138,13 +88,14 @@ class Execution {
     GroupRules(clauses, before, after, rest).keep(legal);
     Formula formula(clauses, that_are(before, cells_), limits_);
     if (!formula.possible(legal)) return false;
-    cells_ = formula.cells(after);
+    cells_ = cells_in_model(formula, after);
     formula.exclude(that_are(after, cells_));
     invariant(!formula.possible(legal), "the clauses of a step leave open what it does");
     return true;
   }
 
-  /// The rule that refuses a step that cannot be taken.
+  /// The rule that refuses a step that cannot be taken. Should all premises hold, GroupRules and
+  /// Premises contradict each other, and the answer is one that no other engine gives.
   std::string refusing_rule(const ConcreteStep& step) const {
     for (const Group& group : step.groups) {
       Clauses clauses;
@@ -161,8 +112,7 @@ class Execution {
         if (formula.possible(-rule.holds)) return rule.name;
       }
     }
-    invariant(false, "the clauses refuse a step all of whose premises hold");
-    return {};
+    return "no premise";
   }
 
   /// Nothing if the goal is reached, else the rule of the first difference: by device, then chunk.
