@@ -8,6 +8,8 @@
 namespace p2::z3_encoding {
 namespace {
 
+constexpr std::size_t kBetweenCheckpoints = 1024;
+
 /// The operands of nested conjunctions or disjunctions of rows.
 void collect(const z3::expr& row, Z3_decl_kind kind, std::vector<z3::expr>& operands) {
   if (!row.is_app() || row.decl().decl_kind() != kind) return operands.push_back(row);
@@ -25,6 +27,7 @@ bool says_some_bit(const z3::expr& condition) {
 }  // namespace
 
 void Clauses::imply(const std::vector<z3::expr>& guards, const z3::expr* consequence) {
+  if (++made_ % kBetweenCheckpoints == 0) meter_.checkpoint();
   z3::expr_vector literals((consequence != nullptr ? *consequence : guards.front()).ctx());
   for (const z3::expr& guard : guards) literals.push_back(guard.is_not() ? guard.arg(0) : !guard);
   if (consequence != nullptr) literals.push_back(*consequence);

@@ -7,6 +7,8 @@
 
 #include <z3++.h>
 
+#include "encodings/z3/budget.h"
+
 namespace p2::z3_encoding {
 
 /// Breaks conditions down to clauses over single bits. A solver that is handed `guard implies
@@ -14,6 +16,10 @@ namespace p2::z3_encoding {
 /// parts of ours stand under a guard in one polarity only, where clauses need no variables.
 class Clauses {
  public:
+  /// There may be millions: OutOfBudget is thrown where the meter, which must outlive this, says
+  /// so.
+  explicit Clauses(const Meter& meter) : meter_(meter) {}
+
   void add(const z3::expr& clause) { clauses_.push_back(clause); }
   /// Demands that the Boolean `condition` has this value wherever all of `guards` hold.
   void demand(const std::vector<z3::expr>& guards, const z3::expr& condition, bool value);
@@ -39,6 +45,8 @@ class Clauses {
   /// A symbol for a condition that decides between rows: it occurs once for every bit of them.
   z3::expr named(const z3::expr& condition);
 
+  const Meter& meter_;
+  std::size_t made_ = 0;
   std::vector<z3::expr> clauses_;
   /// Symbols by the number of their condition, which is kept so that no other gets its number.
   std::map<unsigned, std::pair<z3::expr, z3::expr>> names_;

@@ -43,14 +43,16 @@ class Witnesses {
 
 Unrolling::Unrolling(z3::context& context, const Arena& arena,
                      const std::vector<Instruction>& instructions, std::vector<std::string> names,
-                     const Rulebook& rulebook)
+                     const Rulebook& rulebook, const Meter& meter)
     : context_(&context),
       arena_(arena),
       instructions_(instructions),
       names_(std::move(names)),
       rulebook_(rulebook),
+      meter_(meter),
       rows_(SystemRows::initial(context, arena.devices, arena.chunks)),
-      goal_(SystemRows::goal(context, arena.devices, arena.classes, arena.chunks)) {}
+      goal_(SystemRows::goal(context, arena.devices, arena.classes, arena.chunks)),
+      clauses_(meter) {}
 
 Unrolling::Outcome Unrolling::outcome(std::uint32_t rule, const Group& group) const {
   const GroupRows before = rows_.of(group);
@@ -73,7 +75,9 @@ Unrolling::Outcomes Unrolling::outcomes() const {
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
     for (const Group& group : arena_.groups[i]) {
       const std::pair key(instructions_[i].rule, group);
-      if (!all.contains(key)) all.emplace(key, outcome(key.first, group));
+      if (all.contains(key)) continue;
+      meter_.checkpoint();
+      all.emplace(key, outcome(key.first, group));
     }
   }
   return all;

@@ -14,12 +14,13 @@ namespace p2::z3_encoding {
 
 /// Programs of symbolic choice: in every step exactly one instruction is chosen, and the chosen one
 /// is legal. Rows between steps are symbols. Grown step by step: `choose`, then `end` if programs
-/// of this length are asked for, then `go_on` if longer ones are. All arguments must outlive it.
+/// of this length are asked for, then `go_on` if longer ones are. All arguments must outlive it;
+/// every function throws OutOfBudget where `meter` says so.
 class Unrolling {
  public:
   /// `names` are the instructions', for the names of the symbols.
   Unrolling(z3::context& context, const Arena& arena, const std::vector<Instruction>& instructions,
-            std::vector<std::string> names, const Rulebook& rulebook);
+            std::vector<std::string> names, const Rulebook& rulebook, const Meter& meter);
 
   /// Whether no step is needed.
   bool starts_at_goal() const { return equal(rows_, goal_).simplify().is_true(); }
@@ -69,6 +70,7 @@ class Unrolling {
   const std::vector<Instruction>& instructions_;
   std::vector<std::string> names_;
   const Rulebook& rulebook_;
+  const Meter& meter_;
   SystemRows rows_;
   SystemRows goal_;
   Outcomes outcomes_;  ///< of the last step
