@@ -52,10 +52,18 @@ struct Question {
     return alone;
   }
 
-  Comparison compare(std::string engine, bool complete, const Lowered& found) const {
-    Comparison comparison{std::move(engine), complete, {}, {}, {}};
+  Comparison compare(std::string engine, std::optional<std::uint32_t> settled,
+                     const Lowered& found) const {
+    Comparison comparison;
+    comparison.engine = std::move(engine);
+    comparison.complete = settled == options.size;
+    comparison.settled = settled;
+    comparison.found = found.size();
     comparison.missing = only_in(found, list, comparison.reference);
-    if (complete) comparison.extra = only_in(list, found, comparison.reference);
+    if (!settled) return comparison;
+    Lowered owed = list;
+    std::erase_if(owed, [&](const auto& program) { return program.second.size() > *settled; });
+    comparison.extra = only_in(owed, found, comparison.reference);
     return comparison;
   }
 };
@@ -86,7 +94,10 @@ Comparison by_cnf(const Question& question) {
   for (std::vector<Step>& steps : answer.programs) {
     add(lowered(question.instance, std::move(steps)), programs);
   }
-  return question.compare("cnf", answer.complete, programs);
+  std::optional<std::uint32_t> settled = answer.settled;
+  // With 0 it does not say whether the empty program is settled.
+  if (!answer.complete && answer.settled == 0) settled.reset();
+  return question.compare("cnf", settled, programs);
 }
 
 Comparison by_z3(const Question& question, const Engines& engines) {
@@ -107,7 +118,17 @@ Comparison by_z3(const Question& question, const Engines& engines) {
     }
     add(std::move(steps), programs);
   }
-  return question.compare("z3", answer.complete, programs);
+  return question.compare("z3", answer.settled, programs);
+}
+
+/// What a solver had done when it met a limit.
+std::string so_far(const Comparison& comparison) {
+  const std::string settled =
+      comparison.settled ? fmt::format("programs of at most {} step{} are settled",
+                                       *comparison.settled, *comparison.settled == 1 ? "" : "s")
+                         : "nothing is settled";
+  return fmt::format("{}: stopped at a limit: {}, {} found so far, all in the list",
+                     comparison.engine, settled, comparison.found);
 }
 
 }  // namespace
@@ -118,8 +139,7 @@ std::string to_text(const Comparison& comparison, std::uint64_t count) {
                ? fmt::format("{}: the same {}, and refuted that there is another",
                              comparison.engine,
                              count == 1 ? "program" : fmt::format("{} programs", count))
-               : fmt::format("{}: stopped at a limit, nothing found so far contradicts the list",
-                             comparison.engine);
+               : so_far(comparison);
   }
   std::string text = comparison.engine + ": DISAGREES with the list";
   const auto name = [&](const std::string& who, const std::vector<std::string>& programs) {
@@ -149,9 +169,12 @@ std::string to_json(const Comparison& comparison) {
         fmt::format("{}\"{}\":{}", reference.empty() ? "" : ",", program, to_json(finding));
   }
   if (!reference.empty()) reference = fmt::format(",\"reference\":{{{}}}", reference);
-  return fmt::format("{{\"engine\":\"{}\",\"complete\":{},\"missing\":{},\"extra\":{}{}}}",
-                     comparison.engine, comparison.complete, strings(comparison.missing),
-                     strings(comparison.extra), reference);
+  const std::string settled = comparison.settled ? std::to_string(*comparison.settled) : "null";
+  return fmt::format(
+      "{{\"engine\":\"{}\",\"complete\":{},\"settled_size\":{},\"found\":{},"
+      "\"missing\":{},\"extra\":{}{}}}",
+      comparison.engine, comparison.complete, settled, comparison.found,
+      strings(comparison.missing), strings(comparison.extra), reference);
 }
 
 std::vector<Comparison> compare_with_solvers(const PlacementPrograms& found,

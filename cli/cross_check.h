@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,12 @@ namespace p2 {
 /// How the list of one placement stands up to the solvers.
 struct Comparison {
   std::string engine;
-  bool complete = false;             ///< the solver has refuted that there are other programs
+  bool complete = false;  ///< the solver has refuted that there are other programs
+  /// Up to this size at least; nothing if not even the empty program was settled.
+  std::optional<std::uint32_t> settled;
+  std::uint64_t found = 0;           ///< programs that the solver found
   std::vector<std::string> missing;  ///< found by the solver and not in the list
-  std::vector<std::string> extra;    ///< in the list and not found by the solver; only if complete
+  std::vector<std::string> extra;    ///< settled, in the list and not found by the solver
   /// What the reference run says of the first programs that only one of the two has.
   std::map<std::string, Finding> reference;
 

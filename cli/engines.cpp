@@ -20,7 +20,7 @@ Finding finding_of(const Judgement& judgement) {
     case Judgement::Kind::Invalid:
       return {"invalid", judgement.step, judgement.rule};
     case Judgement::Kind::Unknown:
-      return {};
+      return {"unknown", judgement.legal_steps, {}};
   }
   return {};
 }
@@ -62,6 +62,7 @@ z3_encoding::Budget budget_of(const Limits& limits) {
     budget.timeout = std::max(left, std::chrono::milliseconds{1});
   }
   budget.rlimit = limits.work;
+  budget.memory_bytes = limits.memory_bytes;
   return budget;
 }
 

@@ -9,6 +9,7 @@ namespace p2 {
 
 Finding finding_of(const Verdict& verdict) {
   Finding finding{std::string(to_string(verdict.kind)), 0, {}};
+  if (verdict.kind == Verdict::Kind::Unknown) finding.step = verdict.legal_steps;
   if (verdict.refutation) {
     finding.step = verdict.refutation->step;
     finding.rule = rule_name(*verdict.refutation);
@@ -27,11 +28,18 @@ bool disagree(const Findings& findings) {
 }
 
 std::string to_string(const Finding& finding) {
+  if (finding.verdict == "unknown") {
+    return fmt::format("unknown after {} legal step{}", finding.step, finding.step == 1 ? "" : "s");
+  }
   if (finding.rule.empty()) return finding.verdict;
   return fmt::format("{} at step {} by {}", finding.verdict, finding.step, finding.rule);
 }
 
 std::string to_json(const Finding& finding) {
+  if (finding.verdict == "unknown") {
+    return fmt::format("{{\"verdict\":\"unknown\",\"step\":null,\"rule\":null,\"legal_steps\":{}}}",
+                       finding.step);
+  }
   if (finding.rule.empty()) {
     return fmt::format("{{\"verdict\":\"{}\",\"step\":null,\"rule\":null}}", finding.verdict);
   }

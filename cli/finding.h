@@ -12,7 +12,8 @@ namespace p2 {
 struct Finding {
   std::string verdict = "unknown";  ///< `valid`, `invalid` or `unknown`
   /// Of an invalid program: the step that is refused, from 1, or the number of steps if the goal is
-  /// missed; and the rule that refuses, named as rule_name names it.
+  /// missed; and the rule that refuses, named as rule_name names it. Of an unknown one: how many
+  /// steps are known to be legal.
   std::size_t step = 0;
   std::string rule;
 
@@ -28,7 +29,7 @@ Finding finding_of(const Verdict& verdict);
 /// refuse.
 bool disagree(const Findings& findings);
 
-/// `valid`, `unknown`, or `invalid at step 2 by disjoint`.
+/// `valid`, `unknown after 1 legal step`, or `invalid at step 2 by disjoint`.
 std::string to_string(const Finding& finding);
 std::string to_json(const Finding& finding);
 

@@ -16,7 +16,7 @@ class Forming {
       : coordinates_(instance), shapes_(coordinates_.distinct_shapes()), classes_(classes) {}
 
   std::vector<Group> groups(const GroupShape& shape) const {
-    const std::vector<Group> formed = coordinates_.groups(shape);
+    std::vector<Group> formed = coordinates_.groups(shape);
     if (coordinates_.devices() == coordinates_.chunks()) return formed;
     // One class was formed: device i of it is the i-th member of every class.
     std::vector<Group> everywhere;

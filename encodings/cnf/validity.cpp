@@ -1,13 +1,11 @@
 #include "encodings/cnf/validity.h"
 
-#include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "encodings/cnf/concrete_program.h"
+#include "encodings/cnf/formula.h"
 #include "encodings/cnf/group_rules.h"
 #include "encodings/cnf/premises.h"
-#include "encodings/cnf/solver.h"
 #include "engine/invariant.h"
 
 namespace p2::cnf {
@@ -35,24 +33,13 @@ std::vector<Literal> that_are(const States& moment, const Cells& values) {
   return known;
 }
 
-/// A solver with the clauses of one question. What is `known` goes first, so that it never sees
-/// most clauses: they hold already.
-class Formula : public Solver {
- public:
-  Formula(const Clauses& clauses, const std::vector<Literal>& known, const Limits& limits)
-      : Solver(limits) {
-    for (const Literal literal : known) add_unit(literal);
-    add(clauses.literals());
-  }
-
-  /// The cells of a moment in the last model.
-  Cells cells(const States& moment) {
-    Cells values;
-    for_each_cell(moment,
-                  [&](auto, auto, auto, Literal cell) { values.push_back(holds(cell)); });
-    return values;
-  }
-};
+/// The cells of a moment in the last model.
+Cells cells_in_model(const Formula& formula, const States& moment) {
+  Cells values;
+  for_each_cell(moment,
+                [&](auto, auto, auto, Literal cell) { values.push_back(formula.holds(cell)); });
+  return values;
+}
 
 void apply(Collective collective, GroupRules& rules, Literal guard) {
   switch (collective) {
@@ -112,13 +99,14 @@ class Execution {
     GroupRules(clauses, before, after, rest).keep(legal);
     Formula formula(clauses, that_are(before, cells_), limits_);
     if (!formula.possible(legal)) return false;
-    cells_ = formula.cells(after);
+    cells_ = cells_in_model(formula, after);
     formula.exclude(that_are(after, cells_));
     invariant(!formula.possible(legal), "the clauses of a step leave open what it does");
     return true;
   }
 
-  /// The rule that refuses a step that cannot be taken.
+  /// The rule that refuses a step that cannot be taken. Should all premises hold, GroupRules and
+  /// Premises contradict each other, and the answer is one that no other engine gives.
   std::string refusing_rule(const ConcreteStep& step) const {
     for (const Group& group : step.groups) {
       Clauses clauses;
@@ -135,8 +123,7 @@ class Execution {
         if (formula.possible(-rule.holds)) return rule.name;
       }
     }
-    invariant(false, "the clauses refuse a step all of whose premises hold");
-    return {};
+    return "no premise";
   }
 
   /// Nothing if the goal is reached, else the rule of the first difference: by device, then chunk.

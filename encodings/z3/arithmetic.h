@@ -39,6 +39,8 @@ class Arithmetic {
   z3::expr bits(const Value& a, unsigned width) const;
 
  private:
+  z3::expr at_most(const Value& a, const Value& b) const;
+
   z3::context* context_;
 };
 

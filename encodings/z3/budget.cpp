@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace p2::z3_encoding {
 namespace {
+
+constexpr std::size_t kMebibyte = std::size_t{1} << 20U;
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
@@ -36,7 +39,24 @@ std::uint64_t Meter::work() const { return work_of(*context_) - work_at_start_; 
 
 bool Meter::exhausted() const {
   if (budget_.timeout && steady_clock::now() - start_ >= *budget_.timeout) return true;
+  if (budget_.memory_bytes && Z3_get_estimated_alloc_size() >= *budget_.memory_bytes) return true;
   return budget_.rlimit && work() >= *budget_.rlimit;
+}
+
+void Meter::checkpoint() const {
+  if (exhausted()) throw OutOfBudget{};
+}
+
+z3::check_result Meter::check(z3::solver& solver, z3::expr_vector assumptions) const {
+  if (exhausted()) return z3::unknown;
+  allow(solver);
+  try {
+    return solver.check(std::move(assumptions));
+  } catch (const z3::exception&) {
+    // That is how Z3 says that it has run out of memory.
+    if (exhausted() || budget_.memory_bytes) return z3::unknown;
+    throw;
+  }
 }
 
 void Meter::allow(z3::solver& solver) const {
@@ -50,7 +70,10 @@ void Meter::allow(z3::solver& solver) const {
     const std::uint64_t used = std::min(work(), *budget_.rlimit);
     params.set("rlimit", limit(*budget_.rlimit - used));
   }
-  if (budget_.timeout || budget_.rlimit) solver.set(params);
+  if (budget_.memory_bytes) {
+    params.set("max_memory", limit(*budget_.memory_bytes / kMebibyte));
+  }
+  if (budget_.timeout || budget_.rlimit || budget_.memory_bytes) solver.set(params);
 }
 
 }  // namespace p2::z3_encoding

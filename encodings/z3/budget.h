@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -13,7 +14,12 @@ struct Budget {
   std::optional<std::chrono::milliseconds> timeout;
   /// Z3's own count of its work: the same on every machine and in every run.
   std::optional<std::uint64_t> rlimit;
+  /// What Z3 has allocated in the whole process.
+  std::optional<std::size_t> memory_bytes;
 };
+
+/// Thrown by Meter::checkpoint; a query answers with what it has settled.
+struct OutOfBudget {};
 
 /// How much of a budget a context has used since the meter was started.
 class Meter {
@@ -21,12 +27,16 @@ class Meter {
   Meter(z3::context& context, const Budget& budget);
 
   bool exhausted() const;
-  /// Lets the next check of `solver` use what is left.
-  void allow(z3::solver& solver) const;
+  /// Throws OutOfBudget if exhausted. For the building of large formulas, which no solver stops.
+  void checkpoint() const;
+  /// Checks with what is left; unknown if that does not suffice.
+  z3::check_result check(z3::solver& solver, z3::expr_vector assumptions) const;
   /// Units of work so far, as `rlimit` counts them.
   std::uint64_t work() const;
 
  private:
+  void allow(z3::solver& solver) const;
+
   z3::context* context_;
   Budget budget_;
   std::chrono::steady_clock::time_point start_;

@@ -54,12 +54,14 @@ std::vector<GroupShape> lattice_names(const SynthesisHierarchy& hierarchy) {
 }  // namespace
 
 std::vector<Instruction> all_instructions(const Lowering& lowering, const Instance& instance,
-                                          Dialect dialect, const Rulebook& rulebook) {
+                                          Dialect dialect, const Rulebook& rulebook,
+                                          const Meter& meter) {
   const SynthesisHierarchy& hierarchy = instance.hierarchy;
   std::vector<Instruction> instructions;
   std::set<std::vector<Group>> known;
   for (const GroupShape& name :
        hierarchy.is_lattice() ? lattice_names(hierarchy) : linear_names(hierarchy)) {
+    meter.checkpoint();
     const Formed formed = lowering.form(name);
     if (formed.groups.empty() || !known.insert(formed.groups).second) continue;
     for (std::uint32_t rule = 0; rule < rulebook.rules().size(); ++rule) {

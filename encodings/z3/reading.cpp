@@ -160,7 +160,7 @@ Value Reading::simplified(const Value& value, Type type) const {
   const z3::expr term = value.term->simplify();
   if (term.is_true() || term.is_false()) return Value::of(term.is_true() ? 1 : 0);
   if (type == Type::Integer && term.is_numeral()) return Value::of(term.get_numeral_uint64());
-  return {0, term, value.most};
+  return {0, term, value.most, {}};
 }
 
 std::size_t Reading::QuestionHash::operator()(const Question& question) const {

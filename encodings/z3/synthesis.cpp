@@ -15,15 +15,15 @@ class Search {
         meter_(context_, query.budget),
         rulebook_(query.definitions),
         lowering_(context_, *query.instance),
-        instructions_(all_instructions(lowering_, *query.instance, query.dialect, rulebook_)),
+        instructions_(
+            all_instructions(lowering_, *query.instance, query.dialect, rulebook_, meter_)),
         arena_(arena_of(*query.instance, lowering_, instructions_)),
-        unrolling_(context_, arena_, instructions_, names(), rulebook_) {}
+        unrolling_(context_, arena_, instructions_, names(), rulebook_, meter_) {}
 
   z3::context& context() { return context_; }
   const std::vector<Instruction>& instructions() const { return instructions_; }
   bool starts_at_goal() const { return unrolling_.starts_at_goal(); }
-  bool exhausted() const { return meter_.exhausted(); }
-  void allow(z3::solver& solver) const { meter_.allow(solver); }
+  const Meter& meter() const { return meter_; }
 
   /// Adds one more step to `solver`; the symbol returned demands that programs end there and have
   /// the property.
@@ -58,12 +58,11 @@ std::vector<std::string> Search::names() const {
 }
 
 z3::expr Search::extend(z3::solver& solver) {
-  std::vector<z3::expr> constraints;
-  if (unrolling_.steps() > 0) unrolling_.go_on(constraints);
-  unrolling_.choose(constraints);
-  z3::expr ends = unrolling_.end(constraints);
-  if (query_.property) constraints.push_back(z3::implies(ends, has_property()));
-  for (const z3::expr& constraint : constraints) solver.add(constraint);
+  if (unrolling_.steps() > 0) unrolling_.go_on();
+  unrolling_.choose();
+  z3::expr ends = unrolling_.end();
+  for (const z3::expr& clause : unrolling_.take()) solver.add(clause);
+  if (query_.property) solver.add(z3::implies(ends, has_property()));
   return ends;
 }
 
@@ -104,17 +103,20 @@ z3::solver solver_for(z3::context& context) {
   z3::solver solver(context, "QF_FD");
   z3::params params(context);
   params.set("phase", context.str_symbol("always_true"));
+  params.set("restart.initial", 1000U);
+  params.set("compact", false);
   solver.set(params);
   return solver;
 }
 
 /// Calls `found` with every program, by increasing size, until it returns false. The result says
-/// what the end is: None if there are no more, Unknown if a limit was met, Exists if it was
-/// stopped. `settled` rises with every length that is refuted to have more.
+/// what the end is: None if there are no more, Exists if it was stopped, Unknown if a check met a
+/// limit; throws OutOfBudget if a formula did. `settled` rises with every length that is refuted to
+/// have more.
 Existence for_each_program(const SynthesisQuery& query, Search& search,
                            std::optional<std::uint32_t>& settled,
                            const std::function<bool(const Choices&)>& found) {
-  if (search.exhausted()) return Existence::Unknown;
+  search.meter().checkpoint();
   const bool done = search.starts_at_goal();
   if (done && search.empty_has_property() && !found({})) return Existence::Exists;
   settled = 0;
@@ -126,8 +128,7 @@ Existence for_each_program(const SynthesisQuery& query, Search& search,
     z3::expr_vector assumptions(search.context());
     assumptions.push_back(ends);
     for (;;) {
-      search.allow(solver);
-      const z3::check_result result = search.exhausted() ? z3::unknown : solver.check(assumptions);
+      const z3::check_result result = search.meter().check(solver, assumptions);
       if (result == z3::unknown) return Existence::Unknown;
       if (result == z3::unsat) break;
       const Choices program = search.read(solver.get_model());
@@ -140,29 +141,36 @@ Existence for_each_program(const SynthesisQuery& query, Search& search,
   return Existence::None;
 }
 
+Existence ask(const SynthesisQuery& query, std::vector<Instruction>& instructions,
+              std::optional<std::uint32_t>& settled,
+              const std::function<bool(const Choices&)>& found) {
+  try {
+    Search search(query);
+    instructions = search.instructions();
+    return for_each_program(query, search, settled, found);
+  } catch (const OutOfBudget&) {
+    return Existence::Unknown;
+  }
+}
+
 }  // namespace
 
 SynthesisAnswer enumerate(const SynthesisQuery& query) {
-  Search search(query);
   SynthesisAnswer answer;
   const auto keep = [&](const Choices& program) {
     answer.programs.push_back(program);
     return true;
   };
-  answer.complete = for_each_program(query, search, answer.settled, keep) == Existence::None;
-  answer.instructions = search.instructions();
+  answer.complete = ask(query, answer.instructions, answer.settled, keep) == Existence::None;
   return answer;
 }
 
 ExistenceAnswer find_one(const SynthesisQuery& query) {
-  Search search(query);
   ExistenceAnswer answer;
-  std::optional<std::uint32_t> settled;
-  answer.existence = for_each_program(query, search, settled, [&](const Choices& program) {
+  answer.existence = ask(query, answer.instructions, answer.settled, [&](const Choices& program) {
     answer.witness = program;
     return false;
   });
-  answer.instructions = search.instructions();
   return answer;
 }
 

@@ -53,6 +53,8 @@ struct ExistenceAnswer {
   Existence existence = Existence::Unknown;
   std::vector<Instruction> instructions;
   Choices witness;  ///< a shortest program, where one exists
+  /// No program of at most so many steps exists; nothing if not even the empty one was settled.
+  std::optional<std::uint32_t> settled;
 };
 
 /// Stops at the first program.

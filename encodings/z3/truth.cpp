@@ -14,6 +14,17 @@ std::vector<z3::expr> distinct(std::vector<z3::expr> terms) {
   return terms;
 }
 
+/// Whether a term and its negation are both among the terms, which are sorted.
+bool contradictory(const std::vector<z3::expr>& terms) {
+  const auto before = [](const z3::expr& a, const z3::expr& b) { return a.id() < b.id(); };
+  return std::any_of(terms.begin(), terms.end(), [&](const z3::expr& term) {
+    if (!term.is_app() || term.num_args() != 1) return false;
+    const Z3_decl_kind kind = term.decl().decl_kind();
+    return (kind == Z3_OP_BNOT || kind == Z3_OP_NOT) &&
+           std::binary_search(terms.begin(), terms.end(), term.arg(0), before);
+  });
+}
+
 z3::expr joined(z3::context& context, const std::vector<z3::expr>& terms, bool conjunction) {
   if (terms.size() == 1) return terms[0];
   if (terms[0].is_bool()) {
@@ -64,15 +75,19 @@ Value Truth::join(const std::vector<Value>& all, bool conjunction) const {
     }
   }
   if (booleans.empty() && vectors.empty()) return Value::of(neutral);
-  if (!booleans.empty()) {
-    const z3::expr boolean = joined(*context_, distinct(std::move(booleans)), conjunction);
-    if (vectors.empty()) return Value::truth(boolean);
-    vectors.push_back(lanes(Value::truth(boolean)));
-  }
-  return Value::truth(joined(*context_, distinct(std::move(vectors)), conjunction));
+  booleans = distinct(std::move(booleans));
+  vectors = distinct(std::move(vectors));
+  if (contradictory(booleans) || contradictory(vectors)) return Value::of(1 - neutral);
+  if (booleans.empty()) return Value::truth(joined(*context_, vectors, conjunction));
+  const z3::expr boolean = joined(*context_, booleans, conjunction);
+  if (vectors.empty()) return Value::truth(boolean);
+  vectors.push_back(lanes(Value::truth(boolean)));
+  return Value::truth(joined(*context_, vectors, conjunction));
 }
 
 Value Truth::equivalence(const Value& a, const Value& b) const {
+  // Either order the same term.
+  if (a.term && b.term && a.term->id() > b.term->id()) return equivalence(b, a);
   if (!a.term) return a.known == 1 ? b : negation(b);
   if (!b.term) return b.known == 1 ? a : negation(a);
   if (a.term->id() == b.term->id()) return Value::of(1);

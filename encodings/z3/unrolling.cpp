@@ -1,60 +1,58 @@
 #include "encodings/z3/unrolling.h"
 
-#include <algorithm>
-#include <set>
-
 #include <fmt/format.h>
-
-#include "encodings/z3/clauses.h"
-#include "engine/invariant.h"
 
 namespace p2::z3_encoding {
 namespace {
 
-/// The groups that lie in `members`, with its devices numbered from 0.
-std::vector<Group> among(const std::vector<Group>& groups, const Group& members) {
-  std::vector<Group> inside;
-  for (const Group& group : groups) {
-    Group renumbered;
-    for (const std::uint32_t device : group) {
-      const auto place = std::lower_bound(members.begin(), members.end(), device);
-      if (place == members.end() || *place != device) continue;
-      renumbered.push_back(static_cast<std::uint32_t>(place - members.begin()));
+/// Symbols that name bits of a step, shared by the choices, of which only one is made.
+class Witnesses {
+ public:
+  Witnesses(z3::context& context, std::string step) : context_(context), step_(std::move(step)) {}
+
+  /// One that this choice has not used yet.
+  z3::expr next(const z3::expr& choice) {
+    const std::size_t index = used_[choice.id()]++;
+    if (index == witnesses_.size()) {
+      const std::string name = fmt::format("{} witness{}", step_, index);
+      witnesses_.push_back({context_.bool_const(name.c_str()), z3::expr_vector(context_)});
     }
-    invariant(renumbered.empty() || renumbered.size() == group.size(), "a group leaves its class");
-    if (!renumbered.empty()) inside.push_back(std::move(renumbered));
+    witnesses_[index].choices.push_back(choice);
+    return witnesses_[index].symbol;
   }
-  return inside;
-}
+  /// Those that the choice made does not use are false: there is nothing to search for.
+  void settle(Clauses& clauses) const {
+    for (const Witness& witness : witnesses_) {
+      clauses.add(!witness.symbol || z3::mk_or(witness.choices));
+    }
+  }
+
+ private:
+  struct Witness {
+    z3::expr symbol;
+    z3::expr_vector choices;
+  };
+
+  z3::context& context_;
+  std::string step_;
+  std::map<unsigned, std::size_t> used_;  ///< by the number of the choice
+  std::vector<Witness> witnesses_;
+};
 
 }  // namespace
 
-Arena arena_of(const Instance& instance, const Lowering& lowering,
-               const std::vector<Instruction>& instructions) {
-  Arena arena;
-  arena.chunks = instance.grid.devices();
-  const std::vector<Group> classes = lowering.classes();
-  Group members(arena.chunks);
-  for (std::uint32_t d = 0; d < arena.chunks; ++d) members[d] = d;
-  if (instance.hierarchy.confined_to_reduction()) members = classes[0];
-  arena.devices = static_cast<std::uint32_t>(members.size());
-  arena.classes = instance.hierarchy.confined_to_reduction() ? among({members}, members) : classes;
-  for (const Instruction& instruction : instructions) {
-    arena.groups.push_back(among(instruction.groups, members));
-  }
-  return arena;
-}
-
 Unrolling::Unrolling(z3::context& context, const Arena& arena,
                      const std::vector<Instruction>& instructions, std::vector<std::string> names,
-                     const Rulebook& rulebook)
+                     const Rulebook& rulebook, const Meter& meter)
     : context_(&context),
       arena_(arena),
       instructions_(instructions),
       names_(std::move(names)),
       rulebook_(rulebook),
+      meter_(meter),
       rows_(SystemRows::initial(context, arena.devices, arena.chunks)),
-      goal_(SystemRows::goal(context, arena.devices, arena.classes, arena.chunks)) {}
+      goal_(SystemRows::goal(context, arena.devices, arena.classes, arena.chunks)),
+      clauses_(meter) {}
 
 Unrolling::Outcome Unrolling::outcome(std::uint32_t rule, const Group& group) const {
   const GroupRows before = rows_.of(group);
@@ -77,13 +75,15 @@ Unrolling::Outcomes Unrolling::outcomes() const {
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
     for (const Group& group : arena_.groups[i]) {
       const std::pair key(instructions_[i].rule, group);
-      if (!all.contains(key)) all.emplace(key, outcome(key.first, group));
+      if (all.contains(key)) continue;
+      meter_.checkpoint();
+      all.emplace(key, outcome(key.first, group));
     }
   }
   return all;
 }
 
-void Unrolling::choose(std::vector<z3::expr>& constraints) {
+void Unrolling::choose() {
   outcomes_ = outcomes();
   std::vector<z3::expr> choices;
   z3::expr_vector any(*context_);
@@ -91,33 +91,44 @@ void Unrolling::choose(std::vector<z3::expr>& constraints) {
     const std::string name = fmt::format("step{} {}", steps() + 1, names_[i]);
     choices.push_back(context_->bool_const(name.c_str()));
     any.push_back(choices.back());
-    for (std::size_t j = 0; j < i; ++j) constraints.push_back(!choices[i] || !choices[j]);
+    for (std::size_t j = 0; j < i; ++j) clauses_.add(!choices[i] || !choices[j]);
   }
-  constraints.push_back(z3::mk_or(any));
+  clauses_.add(z3::mk_or(any));
   choices_.push_back(std::move(choices));
-  demand_legal(constraints);
+  demand_legal();
 }
 
-void Unrolling::demand_legal(std::vector<z3::expr>& constraints) const {
-  // Many rules ask the same of the same group: a condition gets a name, and its clauses, once.
-  // The conditions are kept, so that no other term gets the number of one.
-  std::map<unsigned, std::pair<z3::expr, z3::expr>> names;
-  Clauses clauses(constraints);
+std::vector<Unrolling::Demand> Unrolling::demands() const {
+  std::vector<Demand> all;
+  // Demands keep their conditions, so that no other term gets the number of one.
+  std::map<unsigned, std::size_t> known;
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
     for (const Group& group : arena_.groups[i]) {
       for (const z3::expr& demanded : outcomes_.at({instructions_[i].rule, group}).conditions) {
         const z3::expr condition = rows_.row(0, 0).is_numeral() ? demanded.simplify() : demanded;
         if (condition.is_true()) continue;
-        if (!names.contains(condition.id())) {
-          const std::string name = fmt::format("step{} condition{}", steps(), names.size());
-          const z3::expr symbol = context_->bool_const(name.c_str());
-          names.emplace(condition.id(), std::pair(condition, symbol));
-          clauses.demand({symbol}, condition, true);
-        }
-        constraints.push_back(!choices_.back()[i] || names.at(condition.id()).second);
+        const auto [found, fresh] = known.emplace(condition.id(), all.size());
+        if (fresh) all.push_back({condition, {}});
+        std::vector<std::size_t>& users = all[found->second].instructions;
+        if (users.empty() || users.back() != i) users.push_back(i);
       }
     }
   }
+  return all;
+}
+
+void Unrolling::demand_legal() {
+  Witnesses witnesses(*context_, fmt::format("step{}", steps()));
+  for (const Demand& demand : demands()) {
+    // Many rules ask the same of the same group: such a condition has its clauses once.
+    if (demand.instructions.size() > 1) {
+      clauses_.demand({any_of(demand.instructions)}, demand.condition, true);
+      continue;
+    }
+    const z3::expr& choice = choices_.back()[demand.instructions[0]];
+    clauses_.demand_witnessed(choice, demand.condition, [&] { return witnesses.next(choice); });
+  }
+  witnesses.settle(clauses_);
 }
 
 SystemRows Unrolling::rows_after(std::size_t instruction) const {
@@ -132,42 +143,62 @@ SystemRows Unrolling::rows_after(std::size_t instruction) const {
   return after;
 }
 
-z3::expr Unrolling::end(std::vector<z3::expr>& constraints) const {
+z3::expr Unrolling::any_of(const std::vector<std::size_t>& alike) {
+  if (alike.size() == 1) return choices_.back()[alike[0]];
+  if (const auto found = guards_.find(alike); found != guards_.end()) return found->second;
+  const std::string name = fmt::format("step{} alike{}", steps(), guards_.size());
+  const z3::expr guard = context_->bool_const(name.c_str());
+  z3::expr_vector any(*context_);
+  for (const std::size_t i : alike) {
+    any.push_back(choices_.back()[i]);
+    clauses_.add(!choices_.back()[i] || guard);
+  }
+  clauses_.add(!guard || z3::mk_or(any));
+  guards_.emplace(alike, guard);
+  return guard;
+}
+
+z3::expr Unrolling::end() {
   const std::string name = fmt::format("ends after step{}", steps());
   z3::expr ends = context_->bool_const(name.c_str());
-  Clauses clauses(constraints);
+  std::map<std::pair<unsigned, unsigned>, std::vector<std::size_t>> alike;
+  std::map<std::pair<unsigned, unsigned>, std::pair<z3::expr, z3::expr>> rows;
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
     const SystemRows after = rows_after(i);
-    std::set<std::pair<unsigned, unsigned>> seen;
     for (std::uint32_t d = 0; d < arena_.devices; ++d) {
       for (std::uint32_t r = 0; r < arena_.chunks; ++r) {
-        if (!seen.emplace(after.row(d, r).id(), goal_.row(d, r).id()).second) continue;
-        clauses.demand_equal({ends, choices_.back()[i]}, after.row(d, r), goal_.row(d, r));
+        const std::pair key(after.row(d, r).id(), goal_.row(d, r).id());
+        rows.emplace(key, std::pair(after.row(d, r), goal_.row(d, r)));
+        std::vector<std::size_t>& users = alike[key];
+        if (users.empty() || users.back() != i) users.push_back(i);
       }
     }
+  }
+  for (const auto& [key, users] : alike) {
+    const auto& [row, goal] = rows.at(key);
+    clauses_.demand_equal({ends, any_of(users)}, row, goal);
   }
   return ends;
 }
 
-void Unrolling::go_on(std::vector<z3::expr>& constraints) {
+void Unrolling::go_on() {
   SystemRows symbols = rows_;
+  std::vector<SystemRows> after;
+  for (std::size_t i = 0; i < instructions_.size(); ++i) after.push_back(rows_after(i));
   for (std::uint32_t d = 0; d < arena_.devices; ++d) {
     for (std::uint32_t r = 0; r < arena_.chunks; ++r) {
       const std::string name = fmt::format("step{}.device{}.chunk{}", steps(), d, r);
       symbols.set(d, r, context_->bv_const(name.c_str(), arena_.devices));
-    }
-  }
-  Clauses clauses(constraints);
-  for (std::size_t i = 0; i < instructions_.size(); ++i) {
-    const SystemRows after = rows_after(i);
-    for (std::uint32_t d = 0; d < arena_.devices; ++d) {
-      for (std::uint32_t r = 0; r < arena_.chunks; ++r) {
-        clauses.demand_same(choices_.back()[i], symbols.row(d, r), after.row(d, r));
+      std::map<unsigned, std::vector<std::size_t>> alike;
+      for (std::size_t i = 0; i < after.size(); ++i) alike[after[i].row(d, r).id()].push_back(i);
+      for (const auto& [id, users] : alike) {
+        clauses_.demand_same(any_of(users), symbols.row(d, r), after[users[0]].row(d, r));
       }
     }
   }
   rows_ = symbols;
-  constraints.push_back(!equal(rows_, goal_));
+  guards_.clear();
+  clauses_.add(!equal(rows_, goal_));
 }
 
 }  // namespace p2::z3_encoding

@@ -6,45 +6,35 @@
 #include <utility>
 #include <vector>
 
-#include "encodings/z3/instruction_set.h"
+#include "encodings/z3/arena.h"
+#include "encodings/z3/clauses.h"
 #include "encodings/z3/system_rows.h"
 
 namespace p2::z3_encoding {
 
-/// The devices whose states are unrolled. Where no instruction leaves a reduction class ((d),
-/// collapsed, lattice) one class with the chunks of the whole system stands for all: the argument
-/// is that of engine/synthesis/problem.h.
-struct Arena {
-  std::uint32_t devices = 0;
-  std::uint32_t chunks = 0;
-  std::vector<Group> classes;
-  /// The groups of every instruction among these devices, numbered anew.
-  std::vector<std::vector<Group>> groups;
-};
-
-Arena arena_of(const Instance& instance, const Lowering& lowering,
-               const std::vector<Instruction>& instructions);
-
 /// Programs of symbolic choice: in every step exactly one instruction is chosen, and the chosen one
 /// is legal. Rows between steps are symbols. Grown step by step: `choose`, then `end` if programs
 /// of this length are asked for, then `go_on` if longer ones are. All arguments must outlive it;
-/// each function adds what it demands to `constraints`.
+/// every function throws OutOfBudget where `meter` says so.
 class Unrolling {
  public:
   /// `names` are the instructions', for the names of the symbols.
   Unrolling(z3::context& context, const Arena& arena, const std::vector<Instruction>& instructions,
-            std::vector<std::string> names, const Rulebook& rulebook);
+            std::vector<std::string> names, const Rulebook& rulebook, const Meter& meter);
 
   /// Whether no step is needed.
   bool starts_at_goal() const { return equal(rows_, goal_).simplify().is_true(); }
 
   /// One more step.
-  void choose(std::vector<z3::expr>& constraints);
+  void choose();
   /// A symbol under which the last step leads to the goal.
-  z3::expr end(std::vector<z3::expr>& constraints) const;
+  z3::expr end();
   /// The rows after the last step become symbols, and are not the goal: a program ends where the
   /// goal is first reached.
-  void go_on(std::vector<z3::expr>& constraints);
+  void go_on();
+
+  /// What was demanded since the last call.
+  std::vector<z3::expr> take() { return clauses_.take(); }
 
   std::uint32_t steps() const { return static_cast<std::uint32_t>(choices_.size()); }
   /// Whether step `step`, from 0, is this instruction.
@@ -61,20 +51,32 @@ class Unrolling {
   };
   using Outcomes = std::map<std::pair<std::uint32_t, Group>, Outcome>;
 
+  /// A condition that must hold where any of some instructions is chosen.
+  struct Demand {
+    z3::expr condition;
+    std::vector<std::size_t> instructions;
+  };
+
   Outcome outcome(std::uint32_t rule, const Group& group) const;
   Outcomes outcomes() const;
-  void demand_legal(std::vector<z3::expr>& constraints) const;
+  std::vector<Demand> demands() const;
+  void demand_legal();
   SystemRows rows_after(std::size_t instruction) const;
+  /// A symbol that holds where one of these instructions is chosen in the last step.
+  z3::expr any_of(const std::vector<std::size_t>& alike);
 
   z3::context* context_;
   const Arena& arena_;
   const std::vector<Instruction>& instructions_;
   std::vector<std::string> names_;
   const Rulebook& rulebook_;
+  const Meter& meter_;
   SystemRows rows_;
   SystemRows goal_;
   Outcomes outcomes_;  ///< of the last step
   std::vector<std::vector<z3::expr>> choices_;
+  Clauses clauses_;
+  std::map<std::vector<std::size_t>, z3::expr> guards_;  ///< of the last step
 };
 
 }  // namespace p2::z3_encoding

@@ -15,9 +15,8 @@ std::optional<bool> decided(const z3::expr& condition, const Meter& meter) {
   const z3::expr simple = condition.simplify();
   if (simple.is_true() || simple.is_false()) return simple.is_true();
   z3::solver solver(simple.ctx());
-  meter.allow(solver);
   solver.add(!simple);
-  const z3::check_result result = solver.check();
+  const z3::check_result result = meter.check(solver, z3::expr_vector(simple.ctx()));
   if (result == z3::unknown) return std::nullopt;
   return result == z3::unsat;
 }

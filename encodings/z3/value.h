@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include <z3++.h>
+
+#include "encodings/z3/ladder.h"
 
 /// The bit-vector reading of the semantics: what engine/collective/language says of one state,
 /// written as terms over the rows of a symbolic state.
@@ -18,11 +21,15 @@ struct Value {
   std::uint64_t known = 0;
   std::optional<z3::expr> term;
   std::uint64_t most = 0;
+  std::shared_ptr<const Ladder> ladder = {};  ///< the same integer once more, where it is a count
 
-  static Value of(std::uint64_t number) { return {number, std::nullopt, number}; }
+  static Value of(std::uint64_t number) { return {number, std::nullopt, number, {}}; }
   /// A Boolean or lanes.
-  static Value truth(z3::expr term) { return {0, std::move(term), 1}; }
-  static Value integer(z3::expr term, std::uint64_t most) { return {0, std::move(term), most}; }
+  static Value truth(z3::expr term) { return {0, std::move(term), 1, {}}; }
+  static Value integer(z3::expr term, std::uint64_t most,
+                       std::shared_ptr<const Ladder> ladder = {}) {
+    return {0, std::move(term), most, std::move(ladder)};
+  }
 
   bool is(std::uint64_t number) const { return !term && known == number; }
 };

@@ -164,8 +164,9 @@ TEST_CASE(
   auto machine = question;
   machine.insert(machine.end(), {"--format", "json"});
   CHECK(json::parse(run(machine).out)["placements"][0]["verified"] ==
-        json::parse(R"([{"engine":"z3","complete":true,"missing":[],"extra":[]},
-                        {"engine":"cnf","complete":true,"missing":[],"extra":[]}])"));
+        json::parse(
+            R"([{"engine":"z3","complete":true,"settled_size":5,"found":47,"missing":[],"extra":[]},
+                        {"engine":"cnf","complete":true,"settled_size":5,"found":47,"missing":[],"extra":[]}])"));
 }
 
 TEST_CASE("check --engine all asks Z3, CaDiCaL and the reference interpreter as well") {

@@ -84,12 +84,13 @@ class RandomPrograms {
     return made;
   }
 
-  /// Drops, doubles or exchanges steps, or changes a collective or the members of a group.
+  /// Drops, doubles or exchanges steps, changes a collective, deals the devices out anew or moves
+  /// one of them.
   void mutate(Program& program) {
     if (program.steps.empty()) return;
     const std::size_t at = below(static_cast<std::uint32_t>(program.steps.size()));
     const auto step = program.steps.begin() + static_cast<std::ptrdiff_t>(at);
-    switch (below(5)) {
+    switch (below(6)) {
       case 0:
         program.steps.erase(step);
         break;
@@ -102,6 +103,10 @@ class RandomPrograms {
       case 3:
         step->collective = collective();
         break;
+      case 4:
+        move_device(*step, below(program.devices));
+        if (step->groups.empty()) program.steps.erase(step);
+        break;
       default: {
         step->groups = deal(program.devices, 2, false);
         step->shape.reset();
@@ -110,6 +115,20 @@ class RandomPrograms {
   }
 
  private:
+  /// Takes the device out of its group, if it is in one, and puts it into one, or leaves it out.
+  void move_device(Step& step, std::uint32_t device) {
+    const std::size_t to = below(static_cast<std::uint32_t>(step.groups.size()) + 1);
+    for (std::size_t i = 0; i < step.groups.size(); ++i) {
+      Group& group = step.groups[i];
+      std::erase(group, device);
+      if (i != to) continue;
+      group.insert(std::upper_bound(group.begin(), group.end(), device), device);
+    }
+    std::erase_if(step.groups, [](const Group& group) { return group.empty(); });
+    std::sort(step.groups.begin(), step.groups.end());
+    step.shape.reset();
+  }
+
   std::mt19937 random_;
 };
 
