@@ -48,13 +48,6 @@ void GroupRules::addable(Literal guard) {
   });
 }
 
-void GroupRules::divisible(Literal guard) {
-  for (std::uint32_t held = 1; held <= before_.chunks(); ++held) {
-    if (held % group_.size() == 0) continue;
-    clauses_.add({-guard, -before_.exactly(group_[0], held)});
-  }
-}
-
 void GroupRules::gatherable(Literal guard) {
   std::vector<Literal> rows;
   for (std::uint32_t r = 0; r < before_.chunks(); ++r) {
@@ -111,14 +104,16 @@ void GroupRules::each_gets_run(Literal guard) {
   from[0].assign(chunks, clauses_.truth());
   from[n].assign(chunks, -clauses_.truth());
   for (std::uint32_t i = 1; i < n; ++i) from[i] = clauses_.fresh(chunks);
-  for (std::uint32_t held = n; held <= chunks; held += n) {
-    for (std::uint32_t i = 1; i < n; ++i) {
+  for (std::uint32_t held = 1; held <= chunks; ++held) {
+    const Literal so_many = before_.exactly(group_[0], held);
+    if (held % n != 0) clauses_.add({-guard, -so_many});
+    for (std::uint32_t i = 1; held % n == 0 && i < n; ++i) {
       const std::uint32_t first = i * (held / n);
       for (std::uint32_t r = 0; r < chunks; ++r) {
         const Literal reached =
             first <= r ? before_.at_least(group_[0], r, first) : -clauses_.truth();
-        clauses_.add({-guard, -before_.exactly(group_[0], held), -from[i][r], reached});
-        clauses_.add({-guard, -before_.exactly(group_[0], held), from[i][r], -reached});
+        clauses_.add({-guard, -so_many, -from[i][r], reached});
+        clauses_.add({-guard, -so_many, from[i][r], -reached});
       }
     }
   }

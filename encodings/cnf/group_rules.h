@@ -19,8 +19,6 @@ class GroupRules {
   void not_empty(Literal guard);
   /// Premises of AllReduce, ReduceScatter and Reduce: same-chunks and disjoint.
   void addable(Literal guard);
-  /// Premise of ReduceScatter: the group's size divides the number of chunks held.
-  void divisible(Literal guard);
   /// Premises of AllGather: disjoint-chunks and equal-count.
   void gatherable(Literal guard);
   /// Premises of Broadcast: contained and informative.
@@ -30,7 +28,8 @@ class GroupRules {
   void all_get_union(Literal guard);
   /// The root gets it, the others nothing (Reduce).
   void root_gets_union(Literal guard);
-  /// The i-th device gets its part of the i-th of equal runs of the chunks held (ReduceScatter).
+  /// The i-th device gets its part of the i-th of equal runs of the chunks held, whose number the
+  /// group's size divides (ReduceScatter).
   void each_gets_run(Literal guard);
   /// All devices get what the root holds (Broadcast).
   void all_get_root(Literal guard);

@@ -129,7 +129,6 @@ void SynthesisClauses::apply(std::size_t t, std::size_t shape) {
     rules.addable(adds);
     rules.all_get_union(unites);
     if (!all) continue;
-    rules.divisible(picked(ReduceScatter));
     rules.each_gets_run(picked(ReduceScatter));
     rules.gatherable(picked(AllGather));
     rules.root_gets_union(picked(Reduce));

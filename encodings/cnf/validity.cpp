@@ -48,7 +48,6 @@ void apply(Collective collective, GroupRules& rules, Literal guard) {
       return rules.all_get_union(guard);
     case Collective::ReduceScatter:
       rules.addable(guard);
-      rules.divisible(guard);
       return rules.each_gets_run(guard);
     case Collective::AllGather:
       rules.gatherable(guard);

@@ -30,27 +30,15 @@ std::string problem_text(const Program& program, Dialect dialect, const Instance
   return text + "]}\n";
 }
 
-/// Whether the premise's refusal names two devices.
-bool names_devices(Premise premise) {
-  return premise != Premise::Divisible && premise != Premise::Informative;
-}
-
-std::string witness_text(const Refutation& refutation) {
-  const std::string content =
-      fmt::format(",\"chunk\":{},\"contributor\":{}", refutation.chunk, refutation.contributor);
-  if (refutation.rule == Refutation::Rule::Master) return "";
-  if (refutation.group.empty()) {
-    return fmt::format(",\"devices\":[{}]", refutation.device) + content;
+/// refutation.json: the step that is refused, the rule that it breaks, and in which group.
+std::string refutation_text(const Refutation& refutation) {
+  const bool at_goal = refutation.group.empty() && refutation.rule != Refutation::Rule::Master;
+  std::string text = fmt::format("{{\"step\":{},\"rule\":\"{}\"", refutation.step,
+                                 at_goal ? "goal" : rule_name(refutation));
+  if (!refutation.group.empty()) {
+    text += fmt::format(",\"group\":[{}]", fmt::join(refutation.group, ","));
   }
-  std::string text = fmt::format(",\"group\":[{}]", fmt::join(refutation.group, ","));
-  const Refusal& refusal = refutation.refusal;
-  if (refutation.rule == Refutation::Rule::Empty || !names_devices(refusal.premise)) return text;
-  text += fmt::format(",\"devices\":[{},{}]", refutation.group[refusal.first],
-                      refutation.group[refusal.second]);
-  if (refusal.premise == Premise::EqualCount) return text;
-  const bool contributor =
-      refusal.premise == Premise::Disjoint || refusal.premise == Premise::Contained;
-  return text + (contributor ? content : fmt::format(",\"chunk\":{}", refutation.chunk));
+  return text + "}\n";
 }
 
 }  // namespace
@@ -71,9 +59,7 @@ CertificateFiles program_certificate(const ProgramFile& file, const Verdict& ver
   files["derivation.json"] = derivation_text(program, file.dialect);
   const bool valid = verdict.kind == Verdict::Kind::Valid;
   if (!valid) {
-    files["refutation.json"] =
-        fmt::format("{{\"step\":{},\"rule\":\"{}\"{}}}\n", verdict.refutation->step,
-                    rule_name(*verdict.refutation), witness_text(*verdict.refutation));
+    files["refutation.json"] = refutation_text(*verdict.refutation);
   }
   add_manifest(std::string(to_string(valid ? ProgramClaim::Valid : ProgramClaim::Invalid)),
                provenance, files);

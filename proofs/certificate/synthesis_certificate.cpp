@@ -8,15 +8,14 @@ namespace p2 {
 CertificateFiles synthesis_certificate(const Instance& instance, Dialect dialect,
                                        std::uint32_t size, cnf::CompletenessProof proof,
                                        const Provenance& provenance) {
-  std::string text =
-      "{" + system_text(instance.grid.devices(), instance.classes(), dialect, &instance) +
-      fmt::format("\"size\":{},\n\"choices\":[", size);
+  std::string text = "{" +
+                     system_text(instance.grid.devices(), instance.classes(), dialect, &instance) +
+                     fmt::format("\"size\":{},\n\"choices\":[", size);
   for (const Step& choice : proof.choices) {
-    text += fmt::format("{}\n{{\"slice\":\"{}\",\"form\":\"{}\",\"collective\":\"{}\"}}",
-                        &choice == &proof.choices[0] ? "" : ",",
-                        slice_to_string(*choice.shape, instance.hierarchy),
-                        form_to_string(*choice.shape, instance.hierarchy),
-                        to_string(choice.collective));
+    text += fmt::format(
+        "{}\n{{\"slice\":\"{}\",\"form\":\"{}\",\"collective\":\"{}\"}}",
+        &choice == &proof.choices[0] ? "" : ",", slice_to_string(*choice.shape, instance.hierarchy),
+        form_to_string(*choice.shape, instance.hierarchy), to_string(choice.collective));
   }
   text += "],\n\"programs\":" + json_lists(proof.programs) + "}\n";
   CertificateFiles files;

@@ -6,8 +6,8 @@ namespace p2 {
 
 std::string system_text(std::uint32_t devices, const std::vector<Group>& classes, Dialect dialect,
                         const Instance* instance) {
-  std::string text = fmt::format("\"devices\":{},\n\"classes\":{},\n\"dialect\":\"{}\",\n",
-                                 devices, json_lists(classes), to_string(dialect));
+  std::string text = fmt::format("\"devices\":{},\n\"classes\":{},\n\"dialect\":\"{}\",\n", devices,
+                                 json_lists(classes), to_string(dialect));
   if (instance == nullptr) return text;
   return text + fmt::format(
                     "\"hierarchy\":{},\n\"axes\":{},\n\"reduce\":[{}],\n\"placement\":{},\n"

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/program/instruction.h"
 #include "engine/program/instance.h"
+#include "engine/program/instruction.h"
 
 namespace p2 {
 

@@ -2,7 +2,6 @@
 
 #include <set>
 
-#include "proofs/kernel/lrat.h"
 #include "proofs/kernel/system.h"
 
 namespace p2::kernel {
@@ -55,7 +54,7 @@ void replay(const Claim& claim, Budget& budget) {
     System system(claim.stage.devices, claim.problem.chunks, budget);
     for (const std::uint32_t choice : program) {
       if (system.at_goal(claim.stage.classes)) reject(which + "it goes on at the goal");
-      if (const auto fault = system.take(claim.stage.steps[choice])) reject(which + *fault);
+      system.take(claim.stage.steps[choice], which + "choice " + std::to_string(choice));
     }
     if (!system.at_goal(claim.stage.classes)) reject(which + "the goal is missed");
   }
@@ -83,14 +82,15 @@ std::string judge_completeness(const Files& files) {
   Budget budget;
   const Claim claim = read_claim(files, budget);
   replay(claim, budget);
-  const Cnf cnf = read_cnf(files.at("problem.cnf"), budget);
+  Cnf cnf = read_cnf(files.at("problem.cnf"), budget);
   compare_clauses(claim, files, cnf, budget);
-  check_lrat(cnf, files.at("proof.lrat"), budget);
+  check_lrat(std::move(cnf), files.at("proof.lrat"), budget);
   const std::size_t count = claim.programs.size();
-  return (count == 1 ? "there is 1 valid program" :
-          "there are " + std::to_string(count) + " valid programs") + " of at most " +
-         std::to_string(claim.size) + " steps (" + std::to_string(claim.problem.devices) +
-         " devices, dialect " + (claim.problem.published ? "published" : "printed") + ")";
+  return (count == 1 ? "there is 1 valid program"
+                     : "there are " + std::to_string(count) + " valid programs") +
+         " of at most " + std::to_string(claim.size) + " steps (" +
+         std::to_string(claim.problem.devices) + " devices, dialect " +
+         (claim.problem.published ? "published" : "printed") + ")";
 }
 
 }  // namespace p2::kernel

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "proofs/kernel/stage.h"
 #include "proofs/kernel/system.h"
 
 namespace p2::kernel {
@@ -23,16 +22,17 @@ class Derivation {
   void compare(const Json& recorded, const std::string& when);
 
   Budget& budget_;
+  const std::uint32_t chunks_;
   Stage stage_;
-  std::uint32_t chunks_;
-  std::vector<Numbers> sets_;    ///< ascending indexes
+  std::vector<Numbers> sets_;
   std::vector<Numbers> states_;  ///< by chunk the number of the set, as System numbers it
   std::optional<System> system_;
 };
 
-/// Objects unless refutation.json shows that the program is not valid, given the derivation of the
-/// steps before the one that breaks a rule (of all steps, when it is the goal that is missed).
-/// Returns the refutation in words.
-std::string check_refutation(const Files& files, const Problem& problem, Derivation& derivation);
+/// Objects unless refutation.json names a step that is forbidden in the system, the one after the
+/// stage's last, with the rule that it breaks; or the goal, and the system after all steps misses
+/// it. Returns the refutation in words.
+std::string check_refutation(const Files& files, const Problem& problem, const Stage& stage,
+                             System& system);
 
 }  // namespace p2::kernel

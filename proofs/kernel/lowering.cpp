@@ -7,9 +7,6 @@
 namespace p2::kernel {
 namespace {
 
-constexpr const char* kNameLetters =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-0123456789";
-
 /// `[{"name": …, "size": …}, …]`.
 void read_parts(const Json& list, const std::string& what, std::vector<std::string>& names,
                 Numbers& sizes) {
@@ -17,21 +14,11 @@ void read_parts(const Json& list, const std::string& what, std::vector<std::stri
   for (const Json& item : expect_array(list, what)) {
     expect_object(item, "a part of " + what, {"name", "size"});
     names.push_back(expect_text(item["name"], "a name in " + what));
-    const std::string& name = names.back();
-    const bool plain = name.find_first_not_of(kNameLetters) == std::string::npos &&
-                       name.find_first_of("-0123456789") != 0 && !name.empty();
-    if (!plain || !seen.insert(name).second) malformed(what + " has a wrong name");
+    const bool plain = names.back().find_first_of(".,{}() ") == std::string::npos;
+    if (!plain || !seen.insert(names.back()).second) malformed(what + " has a wrong name");
     sizes.push_back(expect_number(item["size"], "a size in " + what, UINT32_MAX));
   }
   if (names.empty() || names.size() > 64) malformed(what + " has no or too many parts");
-}
-
-/// Takes `before` and `after` off the ends of `text`, if it has both.
-bool strip(std::string& text, const std::string& before, const std::string& after) {
-  const std::size_t both = before.size() + after.size();
-  if (text.size() < both || !text.starts_with(before) || !text.ends_with(after)) return false;
-  text = text.substr(before.size(), text.size() - both);
-  return true;
 }
 
 }  // namespace
@@ -79,46 +66,31 @@ void Instance::read_placement(const Json& matrix, const Numbers& levels, const N
 
 void Instance::build_levels(const std::string& kind, const std::vector<std::string>& levels,
                             const std::vector<std::string>& axes) {
-  static const std::set<std::string> kinds = {"a", "b", "c", "d", "collapsed", "lattice"};
-  if (!kinds.contains(kind)) malformed("synthesis_hierarchy is unknown");
-  lattice_ = kind == "lattice";
-  const bool by_rows = kind == "c" || kind == "d" || lattice_;
-  confined_ = kind == "d" || kind == "collapsed" || lattice_;
-  if (!lattice_) levels_.push_back({"root", {}});
-  if (kind == "a" || kind == "collapsed") {
-    for (const std::string& name : levels) levels_.push_back({name, {}});
-    for (const Digit& digit : digits_) {
-      if (!confined_ || reduced_axis_[digit.axis]) levels_[digit.level + 1].digits.push_back(digit);
-    }
-    return;
+  const std::string kinds = "a b c d collapsed lattice";
+  if ((" " + kinds + " ").find(" " + kind + " ") == std::string::npos) {
+    malformed("synthesis_hierarchy is unknown");
   }
+  const bool lattice = kind == "lattice";
+  confined_ = kind == "d" || kind == "collapsed" || lattice;
   std::vector<Digit> order = digits_;
   const auto by_axis = [](const Digit& a, const Digit& b) { return a.axis < b.axis; };
-  if (by_rows) std::stable_sort(order.begin(), order.end(), by_axis);
+  if (kind == "c" || kind == "d" || lattice) std::stable_sort(order.begin(), order.end(), by_axis);
+  if (!lattice) levels_.push_back({"root", {}});
+  const bool whole = kind == "a" || kind == "collapsed";
+  for (const std::string& name : levels) {
+    if (whole) levels_.push_back({name, {}});
+  }
   for (const Digit& digit : order) {
     if (confined_ && !reduced_axis_[digit.axis]) continue;
-    levels_.push_back({levels[digit.level] + "." + axes[digit.axis], {digit}});
+    if (!whole) levels_.push_back({levels[digit.level] + "." + axes[digit.axis], {}});
+    (whole ? levels_[digit.level + 1] : levels_.back()).digits.push_back(digit);
   }
-}
-
-/// The levels named by `x`, or over the lattice `{x, y}`.
-std::vector<std::size_t> Instance::levels_called(const std::string& text) const {
-  std::vector<std::size_t> called;
-  std::string names = text;
-  if (lattice_ && !strip(names, "{", "}")) reject("'" + text + "' is no set of factors");
-  for (std::size_t begin = 0; begin <= names.size();) {
-    const std::size_t end =
-        lattice_ ? std::min(names.find(", ", begin), names.size()) : names.size();
-    const std::string name = names.substr(begin, end - begin);
-    std::size_t level = 0;
-    while (level < levels_.size() && levels_[level].name != name) ++level;
-    if (level == levels_.size() || std::count(called.begin(), called.end(), level) > 0) {
-      reject("'" + text + "' names no level, or one twice");
-    }
-    called.push_back(level);
-    begin = end + (lattice_ ? 2 : 1);
+  if (!lattice) return add_linear_shapes();
+  const auto wide = [](const Level& level) { return level.digits[0].size > 1; };
+  if (std::count_if(levels_.begin(), levels_.end(), wide) > 8) {
+    throw Objection(Verdict::Incomplete, "the lattice has more than 8 levels");
   }
-  return called;
+  add_lattice_shapes();
 }
 
 /// One group for every choice of the digits not in `reduced`, those in `pinned` being 0. A group is
@@ -145,104 +117,91 @@ std::vector<Numbers> Instance::classes() const {
   return groups(reduced, {});
 }
 
-void Instance::lower(const std::string& slice, const std::string& form, Step& step) const {
-  std::vector<Digit> reduced;
-  std::vector<Digit> pinned;
-  const auto take = [&](std::size_t level, std::vector<Digit>& digits) {
-    for (const Digit& digit : levels_[level].digits) {
-      if (digit.size > 1) digits.push_back(digit);
-    }
-  };
-  std::string of = form;
-  const bool master = strip(of, "Master(", ")");
-  const std::vector<std::size_t> slices = levels_called(slice);
-  if (lattice_) {
-    if (!master && form != "Parallel") reject("there is no form " + form);
-    const auto pins = master ? levels_called(of) : std::vector<std::size_t>{};
-    for (const std::size_t level : slices) take(level, reduced);
-    for (const std::size_t level : pins) {
-      if (std::count(slices.begin(), slices.end(), level) > 0) reject("a factor is named twice");
-      take(level, pinned);
-    }
-  } else {
-    const bool inside = form == "InsideGroup";
-    if (!inside && !master && !strip(of, "Parallel(", ")")) reject("there is no form " + form);
-    const std::size_t above = inside ? slices[0] : levels_called(of)[0];
-    if (!inside && above >= slices[0]) reject("the level of " + form + " is no ancestor");
-    const std::size_t last = inside ? levels_.size() - 1 : slices[0];
-    for (std::size_t level = above + 1; level <= last; ++level) take(level, reduced);
-    for (std::size_t level = last + 1; master && level < levels_.size(); ++level)
-      take(level, pinned);
-  }
-  if (reduced.empty()) reject("(" + slice + ", " + form + ") forms no group of two devices");
-  step.slice = slice;
-  step.form = form;
-  step.groups = groups(reduced, pinned);
-  step.master = !pinned.empty();
-}
-
-/// Every slice and form, by its names; also those that form no groups.
-std::vector<Step> Instance::named_shapes() const {
-  std::vector<Step> shapes;
-  const auto add = [&](std::size_t slice, const std::string& form) {
-    shapes.emplace_back().slice = levels_[slice].name;
-    shapes.back().form = form;
-  };
-  for (std::size_t slice = 0; slice < levels_.size(); ++slice) add(slice, "InsideGroup");
-  for (const std::string form : {"Parallel(", "Master("}) {
-    for (std::size_t slice = 0; slice < levels_.size(); ++slice) {
-      for (std::size_t a = 0; a < slice; ++a) add(slice, form + levels_[a].name + ")");
-    }
-  }
-  return shapes;
-}
-
-/// The same over the lattice: every level that has more than one coordinate is left alone, reduced
-/// or pinned; sorted by the number of levels pinned, then reduced.
-std::vector<Step> Instance::lattice_shapes() const {
-  std::vector<std::size_t> levels;
-  std::uint64_t count = 1;
+/// Adds the shape with these levels reduced and pinned, unless no digit is reduced.
+void Instance::add_shape(std::string slice, std::string form,
+                         const std::vector<std::size_t>& role) {
+  Shape shape{std::move(slice), std::move(form), {}, {}};
   for (std::size_t level = 0; level < levels_.size(); ++level) {
-    if (levels_[level].digits[0].size == 1) continue;
-    levels.push_back(level);
-    count *= 3;
-  }
-  if (levels.size() > 8) throw Objection(Verdict::Incomplete, "the lattice has too many levels");
-  std::map<std::pair<std::size_t, std::size_t>, std::vector<Step>> by_numbers;
-  for (std::uint64_t code = 0; code < count; ++code) {
-    std::string names[3];
-    std::size_t used[3] = {};
-    std::uint64_t place = count;
-    for (const std::size_t level : levels) {
-      const std::uint64_t role = code / (place /= 3) % 3;
-      names[role] += (used[role]++ == 0 ? "{" : ", ") + levels_[level].name;
+    for (const Digit& digit : levels_[level].digits) {
+      if (digit.size > 1 && role[level] == 1) shape.reduced.push_back(digit);
+      if (digit.size > 1 && role[level] == 2) shape.pinned.push_back(digit);
     }
-    Step& shape = by_numbers[{used[2], used[1]}].emplace_back();
-    shape.slice = names[1] + "}";
-    shape.form = used[2] == 0 ? "Parallel" : "Master(" + names[2] + "})";
   }
-  std::vector<Step> shapes;
-  for (const auto& [numbers, some] : by_numbers) {
-    if (numbers.second > 0) shapes.insert(shapes.end(), some.begin(), some.end());
+  if (!shape.reduced.empty()) shapes_.push_back(std::move(shape));
+}
+
+void Instance::add_linear_shapes() {
+  for (const std::string form : {"InsideGroup", "Parallel", "Master"}) {
+    const bool inside = form == "InsideGroup";
+    for (std::size_t slice = 0; slice < levels_.size(); ++slice) {
+      for (std::size_t above = inside ? slice : 0; above < slice + inside; ++above) {
+        std::vector<std::size_t> role(levels_.size(), 0);
+        for (std::size_t level = above + 1; level < levels_.size(); ++level) {
+          role[level] = inside || level <= slice ? 1 : form == "Master" ? 2 : 0;
+        }
+        add_shape(levels_[slice].name, inside ? form : form + "(" + levels_[above].name + ")",
+                  role);
+      }
+    }
   }
-  return shapes;
+}
+
+/// Every level with more than one coordinate is left alone (0), reduced (1) or pinned (2); the
+/// first level counts most. Sorted by the number of levels pinned, then reduced.
+void Instance::add_lattice_shapes() {
+  std::uint32_t count = 1;
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::vector<std::size_t>>> roles;
+  for (const Level& level : levels_) count *= level.digits[0].size > 1 ? 3 : 1;
+  for (std::uint32_t code = 0; code < count; ++code) {
+    std::vector<std::size_t> role(levels_.size(), 0);
+    std::uint32_t rest = code;
+    for (std::size_t level = levels_.size(); level-- > 0;) {
+      if (levels_[level].digits[0].size == 1) continue;
+      role[level] = rest % 3;
+      rest /= 3;
+    }
+    const auto number = [&](std::size_t of) { return std::count(role.begin(), role.end(), of); };
+    roles[{number(2), number(1)}].push_back(role);
+  }
+  for (const auto& [numbers, some] : roles) {
+    for (const auto& role : some) {
+      const std::string pins = numbers.first == 0 ? "" : "(" + names(role, 2) + ")";
+      add_shape(names(role, 1), (pins.empty() ? "Parallel" : "Master") + pins, role);
+    }
+  }
+}
+
+/// `{x, y}`.
+std::string Instance::names(const std::vector<std::size_t>& role, std::size_t wanted) const {
+  std::string text;
+  for (std::size_t level = 0; level < levels_.size(); ++level) {
+    if (role[level] == wanted) text += (text.empty() ? "{" : ", ") + levels_[level].name;
+  }
+  return text + "}";
+}
+
+Step Instance::lower(const std::string& slice, const std::string& form) const {
+  for (const Shape& shape : shapes_) {
+    if (shape.slice == slice && shape.form == form) return lowered(shape);
+  }
+  reject("(" + slice + ", " + form + ") forms no group of two devices");
+}
+
+Step Instance::lowered(const Shape& shape) const {
+  Step step{{}, shape.slice, shape.form, groups(shape.reduced, shape.pinned), true, false};
+  step.master = !shape.pinned.empty();
+  return step;
 }
 
 std::vector<Step> Instance::choices(bool published) const {
   std::vector<Step> choices;
   std::set<std::vector<Numbers>> seen;
-  for (Step& shape : lattice_ ? lattice_shapes() : named_shapes()) {
-    try {
-      lower(shape.slice, shape.form, shape);
-    } catch (const Objection&) {
-      continue;  // forms no groups
-    }
-    if (!seen.insert(shape.groups).second) continue;
-    shape.instruction = true;
+  for (const Shape& shape : shapes_) {
+    Step step = lowered(shape);
+    if (!seen.insert(step.groups).second) continue;
     for (const char* collective : kCollectives) {
-      shape.collective = collective;
-      if (published && shape.master && shape.collective != kCollectives[0]) continue;
-      choices.push_back(shape);
+      step.collective = collective;
+      if (!published || !step.master || step.collective == kCollectives[0]) choices.push_back(step);
     }
   }
   return choices;

@@ -1,15 +1,16 @@
-#include "proofs/kernel/lrat.h"
+#include "proofs/kernel/completeness.h"
 
 #include <charconv>
+#include <cstdlib>
 
 namespace p2::kernel {
 namespace {
 
-/// Numbers separated by one space or line end each.
+/// Numbers, each followed by one space or line end.
 class Reader {
  public:
-  Reader(const std::string& text, std::size_t begin, const char* name)
-      : at_(text.data() + begin), end_(text.data() + text.size()), name_(name) {}
+  Reader(const std::string& text, std::size_t begin, const char* name, Budget& budget)
+      : at_(text.data() + begin), end_(text.data() + text.size()), name_(name), budget_(budget) {}
 
   bool at_end() const { return at_ == end_; }
   std::int32_t number() {
@@ -23,106 +24,102 @@ class Reader {
     return value;
   }
   /// Numbers up to a 0.
-  void list(Clause& numbers, Budget& budget) {
-    numbers.clear();
+  Clause list() {
+    Clause numbers;
     for (std::int32_t value = number(); value != 0; value = number()) numbers.push_back(value);
-    budget.spend(2 * numbers.size() + 8);
+    budget_.spend(2 * numbers.size() + 8);
+    return numbers;
   }
 
  private:
   const char* at_;
   const char* end_;
   const char* name_;
+  Budget& budget_;
 };
-
-std::size_t variable(std::int32_t literal) {
-  return static_cast<std::size_t>(literal < 0 ? -std::int64_t{literal} : literal);
-}
 
 /// Which literals are false in the step being checked.
 class Assignment {
  public:
-  explicit Assignment(std::int32_t variables) : value_(variable(variables) + 1, 0) {}
+  explicit Assignment(std::int32_t variables) : value_(static_cast<std::size_t>(variables) + 1) {}
 
-  bool known(std::int32_t literal) const { return variable(literal) < value_.size(); }
   bool is_false(std::int32_t literal) const {
-    return value_[variable(literal)] == (literal < 0 ? 1 : -1);
+    return value_[at(literal)] == (literal < 0) - (literal > 0);
   }
-  bool is_true(std::int32_t literal) const { return is_false(-literal); }
-  void make_true(std::int32_t literal) {
-    value_[variable(literal)] = literal < 0 ? -1 : 1;
+  void make_false(std::int32_t literal) {
+    value_[at(literal)] = static_cast<std::int8_t>((literal < 0) - (literal > 0));
     trail_.push_back(literal);
   }
   void clear() {
-    for (const std::int32_t literal : trail_) value_[variable(literal)] = 0;
+    for (const std::int32_t literal : trail_) value_[at(literal)] = 0;
     trail_.clear();
+  }
+  std::size_t at(std::int32_t literal) const {
+    const auto variable = static_cast<std::size_t>(std::abs(literal));
+    if (variable >= value_.size()) reject("proof.lrat speaks of an unknown variable");
+    return variable;
   }
 
  private:
-  std::vector<std::int8_t> value_;
+  std::vector<std::int8_t> value_;  ///< by variable: 1 true, −1 false, 0 open
   Clause trail_;
 };
 
-/// Makes the one literal of the clause that is not false true; false if there is none. Objects if
-/// there are more.
+/// Makes the only literal of the clause that is not false true; false if there is none.
 bool propagate(const Clause& clause, Assignment& assignment, const std::string& where) {
   std::int32_t open = 0;
   for (const std::int32_t literal : clause) {
     if (assignment.is_false(literal)) continue;
-    if (open != 0 || assignment.is_true(literal)) reject(where + "a hint is not unit");
+    if (open != 0 || assignment.is_false(-literal)) reject(where + "a hint is not unit");
     open = literal;
   }
-  if (open != 0) assignment.make_true(open);
+  if (open != 0) assignment.make_false(-open);
   return open != 0;
 }
 
 }  // namespace
 
 Cnf read_cnf(const std::string& text, Budget& budget) {
-  constexpr const char* kHeader = "p cnf ";
-  if (!text.starts_with(kHeader)) malformed("problem.cnf has no header");
-  Reader reader(text, std::string(kHeader).size(), "problem.cnf");
+  const std::string header = "p cnf ";
+  if (!text.starts_with(header)) malformed("problem.cnf has no header");
+  Reader reader(text, header.size(), "problem.cnf", budget);
   Cnf cnf;
   cnf.variables = reader.number();
   const std::int32_t count = reader.number();
   if (cnf.variables < 0) malformed("problem.cnf has a wrong header");
   budget.spend(static_cast<std::uint64_t>(cnf.variables));
-  while (!reader.at_end()) reader.list(cnf.clauses.emplace_back(), budget);
+  while (!reader.at_end()) cnf.clauses.push_back(reader.list());
   if (std::ssize(cnf.clauses) != count) malformed("problem.cnf has more or fewer clauses");
   return cnf;
 }
 
-void check_lrat(const Cnf& cnf, const std::string& lrat, Budget& budget) {
-  Reader reader(lrat, 0, "proof.lrat");
+void check_lrat(Cnf cnf, const std::string& lrat, Budget& budget) {
+  Reader reader(lrat, 0, "proof.lrat", budget);
   Assignment assignment(cnf.variables);
-  std::vector<Clause> clauses = cnf.clauses;
-  Clause hints;
+  std::vector<Clause>& clauses = cnf.clauses;
   while (!reader.at_end()) {
     const std::int32_t number = reader.number();
     const std::string where = "proof.lrat, step " + std::to_string(number) + ": ";
     if (number != std::ssize(clauses) + 1) reject(where + "it is not the next number");
-    Clause clause;
-    reader.list(clause, budget);
-    reader.list(hints, budget);
+    const Clause clause = reader.list();
     for (const std::int32_t literal : clause) {
-      if (!assignment.known(literal)) reject(where + "a variable is unknown");
-      if (assignment.is_true(literal)) reject(where + "it says two things of one variable");
-      if (!assignment.is_false(literal)) assignment.make_true(-literal);
+      if (assignment.is_false(-literal)) reject(where + "it holds in any case");
+      assignment.make_false(literal);
     }
-    bool conflict = false;
-    for (const std::int32_t hint : hints) {
-      if (conflict) reject(where + "a hint too many");
+    bool open = true;
+    for (const std::int32_t hint : reader.list()) {
+      if (!open) reject(where + "a hint too many");
       if (hint < 1 || hint >= number) reject(where + "a hint is no earlier clause");
       const Clause& used = clauses[static_cast<std::size_t>(hint) - 1];
       budget.spend(used.size());
-      conflict = !propagate(used, assignment, where);
+      open = propagate(used, assignment, where);
     }
-    if (!conflict) reject(where + "its hints do not end in a contradiction");
+    if (open) reject(where + "its hints do not end in a contradiction");
     assignment.clear();
-    if (clause.empty() && reader.at_end()) return;
-    clauses.push_back(std::move(clause));
+    clauses.push_back(clause);
   }
-  reject("proof.lrat does not derive the empty clause");
+  if (clauses.empty() || !clauses.back().empty())
+    reject("proof.lrat does not end in the empty clause");
 }
 
 }  // namespace p2::kernel

@@ -26,22 +26,23 @@ std::vector<Numbers> read_groups(const Json& list, const std::string& what, std:
 Step read_step(const Json& value, const std::string& what, std::uint32_t devices,
                const std::optional<Instance>& instance) {
   Step step;
-  step.instruction = instance && value.is_object() && value.contains("slice");
   std::vector<std::string> keys = {"collective", "groups"};
-  if (step.instruction) keys.insert(keys.end(), {"slice", "form"});
+  const bool instruction = instance && value.is_object() && value.contains("slice");
+  if (instruction) keys.insert(keys.end(), {"slice", "form"});
   expect_object(value, what, keys);
-  step.collective = expect_text(value["collective"], "the collective of " + what);
-  if (std::count(std::begin(kCollectives), std::end(kCollectives), step.collective) == 0) {
-    malformed(what + " has an unknown collective");
-  }
   std::vector<Numbers> groups = read_groups(value["groups"], what, devices);
-  if (step.instruction) {
-    instance->lower(expect_text(value["slice"], "slice"), expect_text(value["form"], "form"), step);
+  if (instruction) {
+    step =
+        instance->lower(expect_text(value["slice"], "slice"), expect_text(value["form"], "form"));
     std::vector<Numbers> sorted = groups;
     std::sort(sorted.begin(), sorted.end());
     if (sorted != step.groups) reject(what + " does not form the groups beside it");
   }
   step.groups = std::move(groups);
+  step.collective = expect_text(value["collective"], "the collective of " + what);
+  if (std::count(std::begin(kCollectives), std::end(kCollectives), step.collective) == 0) {
+    malformed(what + " has an unknown collective");
+  }
   return step;
 }
 

@@ -32,9 +32,9 @@ class Instance {
 
   /// The reduction classes, ordered by first device.
   std::vector<Numbers> classes() const;
-  /// Sets the groups of an instruction, ordered by first device, and whether it is a Master. Throws
-  /// unless slice and form are an instruction that forms groups of at least two devices.
-  void lower(const std::string& slice, const std::string& form, Step& step) const;
+  /// An instruction; objects unless slice and form are one that forms groups of at least two
+  /// devices.
+  Step lower(const std::string& slice, const std::string& form) const;
   /// One step for every set of groups and every collective that the dialect allows on it, in the
   /// order of docs/certificates.md.
   std::vector<Step> choices(bool published) const;
@@ -51,21 +51,28 @@ class Instance {
     std::vector<Digit> digits;
   };
 
+  struct Shape {  ///< a slice and a form: the digits over which groups extend, and those at 0
+    std::string slice, form;
+    std::vector<Digit> reduced, pinned;
+  };
+
   void read_placement(const Json& matrix, const Numbers& levels, const Numbers& axes);
   void build_levels(const std::string& kind, const std::vector<std::string>& levels,
                     const std::vector<std::string>& axes);
-  std::vector<std::size_t> levels_called(const std::string& text) const;
-  std::vector<Step> named_shapes() const;
-  std::vector<Step> lattice_shapes() const;
+  void add_shape(std::string slice, std::string form, const std::vector<std::size_t>& role);
+  void add_linear_shapes();
+  void add_lattice_shapes();
+  std::string names(const std::vector<std::size_t>& role, std::size_t wanted) const;
+  Step lowered(const Shape& shape) const;
   std::vector<Numbers> groups(const std::vector<Digit>& reduced,
                               const std::vector<Digit>& pinned) const;
 
   std::uint32_t devices_;
   std::vector<Digit> digits_;
   std::vector<bool> reduced_axis_;
-  bool lattice_ = false;
   bool confined_ = false;
   std::vector<Level> levels_;
+  std::vector<Shape> shapes_;  ///< in the order of docs/certificates.md
 };
 
 /// What problem.json says of the system, consistent in itself: classes partition the devices, and
@@ -87,6 +94,25 @@ struct Problem {
     return "step " + std::to_string(step) + " (" + steps[step - 1].collective + ")";
   }
 };
+
+/// What is looked at: the whole system, or, where all classes look alike, the first class alone.
+/// Then devices and contributors are positions in the class, chunks stay those of the system, and
+/// what holds of one class holds of all, because nothing that the rules look at changes when one
+/// class is renamed to another in device order.
+struct Stage {
+  std::uint32_t devices = 0;
+  std::vector<Numbers> classes;
+  std::vector<Step> steps;
+  Numbers part;      ///< of every device of the system: its class, or 0 for the whole system
+  Numbers position;  ///< of every device of the system: its device on the stage
+
+  /// The class of a device of the stage.
+  const Numbers& class_of(std::uint32_t device) const;
+};
+
+Stage whole_system(const Problem& problem, std::vector<Step> steps);
+/// Objects unless every class is the first one's image in all the steps.
+Stage first_class(const Problem& problem, std::vector<Step> steps);
 
 /// Without steps; `root` has these keys beside those of the system.
 Problem read_system(const Json& root, std::vector<std::string> keys);

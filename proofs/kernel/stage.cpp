@@ -1,7 +1,7 @@
-#include "proofs/kernel/stage.h"
-
 #include <algorithm>
 #include <numeric>
+
+#include "proofs/kernel/problem.h"
 
 namespace p2::kernel {
 namespace {
@@ -27,6 +27,12 @@ std::vector<std::vector<Numbers>> groups_by_class(const Stage& stage, const Step
 }
 
 }  // namespace
+
+const Numbers& Stage::class_of(std::uint32_t device) const {
+  return *std::find_if(classes.begin(), classes.end(), [&](const Numbers& members) {
+    return std::binary_search(members.begin(), members.end(), device);
+  });
+}
 
 Stage whole_system(const Problem& problem, std::vector<Step> steps) {
   return {problem.devices, problem.classes, std::move(steps), Numbers(problem.devices, 0),

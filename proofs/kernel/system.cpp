@@ -46,97 +46,90 @@ std::uint32_t System::held(std::uint32_t device) const {
   return chunks_ - static_cast<std::uint32_t>(std::count(all.begin(), all.end(), 0U));
 }
 
-bool System::holds(std::uint32_t device, std::uint32_t chunk, std::uint32_t contributor) const {
-  const Numbers& members = sets_.members(rows_[device][chunk]);
-  return std::binary_search(members.begin(), members.end(), contributor);
-}
-
 /// The sum over the group, chunk by chunk.
-std::optional<std::string> System::add(const Numbers& group, Numbers& total) {
+const char* System::add(const Numbers& group, Numbers& total) {
+  for (const std::uint32_t device : group) {
+    for (std::uint32_t r = 0; r < chunks_; ++r) {
+      if ((rows_[device][r] == 0) != (rows_[group[0]][r] == 0)) return "same-chunks";
+    }
+  }
   Numbers column;
   Numbers last;
   for (std::uint32_t r = 0; r < chunks_; ++r) {
     column.clear();
     for (const std::uint32_t device : group) column.push_back(rows_[device][r]);
-    const auto empty = std::count(column.begin(), column.end(), 0U);
-    if (empty != 0 && empty != std::ssize(column)) return "premise same-chunks fails";
-    if (column != last) {
-      const auto all = sets_.unite(column);
-      if (!all) return "premise disjoint fails";
-      total[r] = *all;
-      last = column;
-    } else {
-      total[r] = total[r - 1];
-    }
+    const auto all = r > 0 && column == last ? std::optional(total[r - 1]) : sets_.unite(column);
+    if (!all) return "disjoint";
+    total[r] = *all;
+    last.swap(column);
   }
-  return std::nullopt;
+  return nullptr;
 }
 
-std::optional<std::string> System::gather(const Numbers& group, Numbers& total) {
+const char* System::gather(const Numbers& group, Numbers& total) {
   for (const std::uint32_t device : group) {
     for (std::uint32_t r = 0; r < chunks_; ++r) {
       if (rows_[device][r] == 0) continue;
-      if (total[r] != 0) return "premise disjoint-chunks fails";
+      if (total[r] != 0) return "disjoint-chunks";
       total[r] = rows_[device][r];
     }
-    if (held(device) != held(group[0])) return "premise equal-count fails";
   }
-  return std::nullopt;
+  for (const std::uint32_t device : group) {
+    if (held(device) != held(group[0])) return "equal-count";
+  }
+  return nullptr;
 }
 
-std::optional<std::string> System::contain(const Numbers& group) const {
+const char* System::contain(const Numbers& group) const {
   const Numbers& root = rows_[group[0]];
   bool informative = false;
   for (const std::uint32_t device : group) {
     for (std::uint32_t r = 0; r < chunks_; ++r) {
-      if (!sets_.subset(rows_[device][r], root[r])) return "premise contained fails";
+      if (!sets_.subset(rows_[device][r], root[r])) return "contained";
       informative = informative || rows_[device][r] != root[r];
     }
   }
-  if (!informative) return "premise informative fails";
-  return std::nullopt;
+  return informative ? nullptr : "informative";
 }
 
-std::optional<std::string> System::run(const std::string& collective, const Numbers& group) {
+const char* System::run(const Step& step, const Numbers& group) {
   budget_->spend(4 * group.size() * std::uint64_t{chunks_});
-  Numbers total(chunks_, 0);
-  if (collective == "Broadcast") total = rows_[group[0]];
-  const auto fault = collective == "Broadcast"   ? contain(group)
-                     : collective == "AllGather" ? gather(group, total)
-                                                 : add(group, total);
-  if (fault) return fault;
+  const auto empty = [&](std::uint32_t device) { return held(device) == 0; };
+  if (step.instruction && std::all_of(group.begin(), group.end(), empty)) return "empty-group";
+  const bool copies = step.collective == "Broadcast";
+  Numbers total = copies ? rows_[group[0]] : Numbers(chunks_, 0);
+  const char* broken = copies                           ? contain(group)
+                       : step.collective == "AllGather" ? gather(group, total)
+                                                        : add(group, total);
+  if (broken != nullptr) return broken;
   const auto n = static_cast<std::uint32_t>(group.size());
-  const std::uint32_t held = chunks_ - static_cast<std::uint32_t>(
-                                           std::count(total.begin(), total.end(), 0U));
-  const bool scatter = collective == "ReduceScatter";
-  if (scatter && held % n != 0) return "premise divisible fails";
+  const auto held =
+      static_cast<std::uint32_t>(chunks_ - std::count(total.begin(), total.end(), 0U));
+  const bool scatter = step.collective == "ReduceScatter";
+  if (scatter && held % n != 0) return "divisible";
   for (const std::uint32_t device : group) {
-    const bool nothing = scatter || (collective == "Reduce" && device != group[0]);
+    const bool nothing = scatter || (step.collective == "Reduce" && device != group[0]);
     rows_[device] = nothing ? Numbers(chunks_, 0) : total;
   }
   for (std::uint32_t r = 0, index = 0; scatter && r < chunks_; ++r) {
     if (total[r] != 0) rows_[group[index++ / (held / n)]][r] = total[r];
   }
-  return std::nullopt;
+  return nullptr;
 }
 
-std::optional<std::string> System::take(const Step& step) {
+void System::take(const Step& step, const std::string& name) {
   for (const Numbers& group : step.groups) {
-    const auto idle = [&](std::uint32_t device) { return held(device) == 0; };
-    const std::string where = "group of device " + std::to_string(group[0]) + ": ";
-    if (step.instruction && std::all_of(group.begin(), group.end(), idle)) {
-      return where + "all of it holds nothing";
-    }
-    if (const auto fault = run(step.collective, group)) return where + *fault;
+    const char* broken = run(step, group);
+    if (broken == nullptr) continue;
+    reject(name + ", group of device " + std::to_string(group[0]) + ": " + broken + " fails");
   }
-  return std::nullopt;
 }
 
-bool System::at_goal(const std::vector<Numbers>& classes) {
+bool System::at_goal(const std::vector<Numbers>& classes) const {
   for (const Numbers& members : classes) {
-    const Numbers wanted(chunks_, sets_.number(members));
     for (const std::uint32_t device : members) {
-      if (rows_[device] != wanted) return false;
+      const std::uint32_t all = rows_[device][0];
+      if (sets_.members(all) != members || rows_[device] != Numbers(chunks_, all)) return false;
     }
   }
   return true;

@@ -37,20 +37,21 @@ class System {
   std::uint32_t devices() const { return static_cast<std::uint32_t>(rows_.size()); }
   /// By chunk, the number of the set that the device holds.
   const Numbers& rows(std::uint32_t device) const { return rows_[device]; }
-  std::uint32_t held(std::uint32_t device) const;
-  bool holds(std::uint32_t device, std::uint32_t chunk, std::uint32_t contributor) const;
 
-  /// Takes the step, by the rules of figure 8; or, changing nothing that is looked at later,
-  /// returns what forbids it.
-  std::optional<std::string> take(const Step& step);
+  /// Runs the step's collective on one of its groups, by the rules of figure 8; or, leaving the
+  /// group as it is, returns the rule that forbids it, the first in the order of the tables of
+  /// docs/certificates.md.
+  const char* run(const Step& step, const Numbers& group);
+  /// All groups; objects where one is forbidden.
+  void take(const Step& step, const std::string& name);
   /// Whether every device holds exactly its class in all chunks.
-  bool at_goal(const std::vector<Numbers>& classes);
+  bool at_goal(const std::vector<Numbers>& classes) const;
 
  private:
-  std::optional<std::string> run(const std::string& collective, const Numbers& group);
-  std::optional<std::string> add(const Numbers& group, Numbers& total);
-  std::optional<std::string> gather(const Numbers& group, Numbers& total);
-  std::optional<std::string> contain(const Numbers& group) const;
+  std::uint32_t held(std::uint32_t device) const;
+  const char* add(const Numbers& group, Numbers& total);
+  const char* gather(const Numbers& group, Numbers& total);
+  const char* contain(const Numbers& group) const;
 
   Budget* budget_;
   Sets sets_;
