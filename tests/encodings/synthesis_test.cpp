@@ -49,6 +49,15 @@ void compare(const Instance& instance, Dialect dialect, std::uint32_t size) {
   CHECK(answer.settled == size);
 }
 
+std::vector<Step> steps_of(const z3_encoding::Choices& choices,
+                           const std::vector<z3_encoding::Instruction>& instructions) {
+  std::vector<Step> steps;
+  for (const std::uint32_t choice : choices) {
+    steps.push_back({kCollectives[instructions[choice].rule], instructions[choice].groups, {}});
+  }
+  return steps;
+}
+
 /// Whether an instruction's collective is called so.
 auto called(const char* name) {
   return [name](const z3_encoding::Instruction&, const language::Definition& rule) {
@@ -107,7 +116,10 @@ TEST_CASE("the text of a query is accepted by the solver's parser and has the sa
   SynthesisQuery query = query_for(instance, Dialect::Published, 3);
   const SynthesisAnswer answer = enumerate(query);
   for (std::uint32_t length = 1; length <= 3; ++length) {
-    std::vector<z3_encoding::Choices> known = answer.programs;
+    std::vector<std::vector<Step>> known;
+    for (const z3_encoding::Choices& program : answer.programs) {
+      known.push_back(steps_of(program, answer.instructions));
+    }
     const std::string all = smt_lib(query, length, known);
     CHECK(all.rfind("; query synthesis, dialect published", 0) == 0);
     CHECK(answer_to(all) == z3::unsat);
