@@ -78,7 +78,8 @@ class RandomPrograms {
   Program program(std::uint32_t devices) {
     Program made{devices, deal(devices, 1, true), {}};
     for (std::uint32_t left = below(4); left > 0; --left) {
-      std::vector<Group> groups = deal(devices, 2, false);
+      // Groups of one device are legal where they are bare.
+      std::vector<Group> groups = deal(devices, 1 + below(2), false);
       if (!groups.empty()) made.steps.push_back({collective(), std::move(groups), std::nullopt});
     }
     return made;
