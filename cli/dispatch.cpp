@@ -31,7 +31,8 @@ std::string overview() {
       "p2-verify: verification and synthesis of communication strategies for distributed deep "
       "learning\n\nusage: p2-verify COMMAND [OPTION…]\n\n";
   for (const Command& command : kCommands) {
-    text += "  " + std::string(command.name) + "   " + std::string(command.summary) + "\n";
+    const std::string name(command.name);
+    text += "  " + name + std::string(9 - name.size(), ' ') + std::string(command.summary) + "\n";
   }
   return text +
          "\n  p2-verify COMMAND --help   the options of a command\n"
