@@ -57,8 +57,8 @@ void compare(const Program& program, const Instance* instance, Dialect dialect,
 TEST_CASE("random programs get the verdict and the rule of the explicit engine") {
   RandomPrograms random(1);
   std::map<std::string, int> rules;
-  for (int i = 0; i < 3000; ++i) {
-    Program program = random.program(1 + random.below(6));
+  for (std::size_t i = 0; i < 3000; ++i) {
+    const Program program = random.program(1 + random.below(6), 1 + i % 2);
     compare(program, nullptr, Dialect::Published, rules);
   }
   CHECK(rules.size() >= 8);
