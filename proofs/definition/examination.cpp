@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "proofs/definition/adequacy.h"
 #include "proofs/definition/violation.h"
 
 namespace p2::definition {
@@ -129,19 +130,28 @@ Check relations_check(const Relations& relations) {
   return check;
 }
 
-/// What adding numbers can do, and whether steps lead anywhere.
+/// What adding numbers can do, and whether steps lead anywhere. `every_size`: the former was proved
+/// for groups of every size.
 void add_claims(Findings& findings, const language::Definition& definition,
-                const Settlements& settled) {
+                const Settlements& settled, bool every_size) {
   for (const Claim claim : {Claim::NothingInvented, Claim::ChunksApart, Claim::SumsWhole,
                             Claim::NoDoubleCount, Claim::Realisable}) {
-    findings.checks.push_back(check_of(claim, definition, settled));
+    Check check = check_of(claim, definition, settled);
+    if (every_size && check.verdict == Verdict::Holds) check.detail = "proved for every n";
+    findings.checks.push_back(std::move(check));
   }
   findings.checks.push_back(keeps_all(definition, settled));
   findings.checks.push_back(check_of(Claim::MeasureRises, definition, settled));
   findings.checks.push_back(equivariant(definition, settled, findings.most_group));
 }
 
-void add_differences(Findings& findings, const Settlements& settled) {
+/// `every_size`: that every row is a sum, a copy or nothing was proved, and so that it is
+/// realisable.
+void add_differences(Findings& findings, const Settlements& settled, bool every_size) {
+  const auto& unreal = settled[index_of(Claim::Realisable)].counterexample();
+  if (every_size && unreal) {
+    findings.differences.push_back({"realisable", shape_of(*unreal), "holds", "refuted", unreal});
+  }
   for (const Claim claim : kClaims) {
     if (const auto& difference = settled[index_of(claim)].difference()) {
       findings.differences.push_back(*difference);
@@ -163,16 +173,17 @@ Findings examine(const language::Definition& definition,
   const std::vector<Exploration> seen = explore(definition, scope);
   const Satisfiability legal = settle_satisfiability(subject, seen, scope.limits);
   const Settlements settled = settle_claims(subject, seen, scope.limits);
+  const bool every_size = row_is_number(z3_reads, scope.limits);
   const Relations relations = comparing.get();
 
   Findings findings{definition.name, scope.most_group, {}, relations.found, {}};
   findings.checks.push_back(by_construction("well-formed", "parsed and typed"));
   findings.checks.push_back(satisfiable(legal, definition));
   findings.checks.push_back(by_construction("determined", "one formula over the group alone"));
-  add_claims(findings, definition, settled);
+  add_claims(findings, definition, settled, every_size);
   findings.checks.push_back(relations_check(relations));
   if (legal.difference) findings.differences.push_back(*legal.difference);
-  add_differences(findings, settled);
+  add_differences(findings, settled, every_size);
   findings.differences.insert(findings.differences.end(), relations.differences.begin(),
                               relations.differences.end());
   return findings;

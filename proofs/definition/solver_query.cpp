@@ -14,6 +14,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+/// Z3's units of work after which a claim with quantifiers is given up: it may not end otherwise.
+constexpr std::uint64_t kWorkOfProof = 300'000;
+
 z3_encoding::Budget budget_of(const Limits& limits) {
   z3_encoding::Budget budget;
   budget.rlimit = limits.work;
@@ -60,6 +63,15 @@ Answer find_state(z3::context& context, const z3_encoding::GroupRows& rows,
     result = check();
   }
   return answer;
+}
+
+bool prove(z3::context& context, const z3::expr& claim, const Limits& limits) {
+  Limits bounded = limits;
+  if (!bounded.work) bounded.work = kWorkOfProof;
+  const z3_encoding::Meter meter(context, budget_of(bounded));
+  z3::solver solver(context);
+  solver.add(!claim);
+  return meter.check(solver, z3::expr_vector(context)) == z3::unsat;
 }
 
 }  // namespace p2::definition

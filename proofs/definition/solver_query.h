@@ -21,4 +21,7 @@ struct Answer {
 Answer find_state(z3::context& context, const z3_encoding::GroupRows& rows,
                   const z3::expr& condition, const Limits& limits, bool smallest);
 
+/// Whether Z3 proves the claim; false where it cannot, or a limit was met.
+bool prove(z3::context& context, const z3::expr& claim, const Limits& limits);
+
 }  // namespace p2::definition

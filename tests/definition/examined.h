@@ -39,13 +39,12 @@ inline std::vector<const Definition*> known_with(const std::vector<const Definit
   return known;
 }
 
-/// The findings for groups of at most `most_group`, compared with the built-in collectives and
-/// `others`. The engines must agree.
+/// The findings for groups of at most `most_group`, compared with `known`. The engines must agree.
 inline Findings examined(const Definition& definition, std::uint32_t most_group = 3,
-                         const std::vector<const Definition*>& others = {}) {
+                         const std::vector<const Definition*>& known = {}) {
   Scope scope;
   scope.most_group = most_group;
-  Findings findings = examine(definition, known_with(others), scope);
+  Findings findings = examine(definition, known, scope);
   CHECK(findings.differences.empty());
   return findings;
 }
@@ -68,8 +67,10 @@ inline std::string refuted(const Findings& findings) {
   return names;
 }
 
-/// The relations, with ` | ` between.
-inline std::string relations(const Findings& findings) {
+/// The relations to the built-in collectives and to `others`, with ` | ` between.
+inline std::string relations(const Definition& definition,
+                             const std::vector<const Definition*>& others = {}) {
+  const Findings findings = examined(definition, 3, known_with(others));
   std::string all;
   for (const Relation& relation : findings.relations) {
     all += (all.empty() ? "" : " | ") + to_string(relation);

@@ -5,21 +5,19 @@ namespace p2::definition {
 TEST_CASE("a user's copy of AllReduce is recognised, alone and as two steps") {
   std::string text = text_of("engine/collective/allreduce.p2c");
   text.replace(text.find("AllReduce\n"), 9, "Mine");
-  const Findings findings = examined(language::parse_definition("mine.p2c", text));
-  CHECK(findings.collective == "Mine");
-  CHECK(relations(findings) ==
+  CHECK(relations(language::parse_definition("mine.p2c", text)) ==
         "= AllReduce | = ReduceScatter; AllGather, with a weaker premise | = Reduce; Broadcast");
 }
 
 TEST_CASE("a premise that is missing or too many is told from the same premises") {
   Definition weaker = language::built_in("AllGather");
   weaker.premises.pop_back();
-  CHECK(relations(examined(weaker)) ==
+  CHECK(relations(weaker) ==
         "= AllGather, with a weaker premise | = Broadcast where both are defined");
   Definition stronger = language::built_in("AllReduce");
   stronger.premises.push_back(language::built_in("ReduceScatter").premises.back());
   stronger.lets = language::built_in("ReduceScatter").lets;
-  CHECK(relations(examined(stronger)) ==
+  CHECK(relations(stronger) ==
         "= AllReduce, with a stronger premise | = ReduceScatter; AllGather | = Reduce; Broadcast, "
         "with a stronger premise");
 }
@@ -29,25 +27,25 @@ TEST_CASE(
   const Definition whole = definition_in("examples/collectives/sound/quantised-allreduce.p2c");
   const Definition first = definition_in("examples/collectives/sound/quantised-reducescatter.p2c");
   const Definition second = definition_in("examples/collectives/sound/quantised-allgather.p2c");
-  const std::string found = relations(examined(whole, 3, {&first, &second}));
+  const std::string found = relations(whole, {&first, &second});
   CHECK(found.find("= QuantisedReduceScatter; QuantisedAllGather") != std::string::npos);
   CHECK(found.find("= AllReduce, with a stronger premise") != std::string::npos);
-  CHECK(relations(examined(first)) == "= ReduceScatter, with a stronger premise");
+  CHECK(relations(first) == "= ReduceScatter, with a stronger premise");
 }
 
 TEST_CASE("rooted collectives compose to the others") {
   const Definition gather = definition_in("examples/collectives/sound/gather.p2c");
   const Definition scatter = definition_in("examples/collectives/sound/scatter.p2c");
-  CHECK(relations(examined(language::built_in("AllGather"), 3, {&gather})) ==
+  CHECK(relations(language::built_in("AllGather"), {&gather}) ==
         "= AllGather | = Gather; Broadcast");
-  CHECK(relations(examined(language::built_in("ReduceScatter"), 3, {&scatter})) ==
+  CHECK(relations(language::built_in("ReduceScatter"), {&scatter}) ==
         "= ReduceScatter | = Reduce; Scatter");
 }
 
 TEST_CASE("permuted shards are no ReduceScatter, and make an AllReduce all the same") {
   const Definition ring = definition_in("examples/collectives/sound/ring-reducescatter.p2c");
-  CHECK(relations(examined(ring)).empty());
-  CHECK(relations(examined(language::built_in("AllReduce"), 3, {&ring}))
+  CHECK(relations(ring).empty());
+  CHECK(relations(language::built_in("AllReduce"), {&ring})
             .find("= RingReduceScatter; AllGather, with a weaker premise") != std::string::npos);
 }
 
