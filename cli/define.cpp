@@ -30,6 +30,16 @@ po::options_description define_flags() {
   return flags;
 }
 
+definition::Scope scope_of(const CommandLine& line, const CommonOptions& common) {
+  definition::Scope scope;
+  scope.most_group = static_cast<std::uint32_t>(
+      line.integer("max-group", definition::kLeastGroup, definition::kMostGroup, scope.most_group));
+  scope.seed = common.seed;
+  scope.jobs = common.jobs;
+  scope.limits = common.limits;
+  return scope;
+}
+
 /// Reads all files, whatever is wrong with one of them; that goes to `err`.
 std::vector<Given> read_definitions(const std::vector<std::string>& files, std::ostream& err) {
   std::vector<Given> given;
@@ -88,14 +98,10 @@ int run_define(const Arguments& arguments, std::ostream& out, std::ostream& err)
   const CommonOptions common = line.common();
   const std::vector<std::string> files = line.texts("files");
   if (files.empty()) throw InputError({"command line"}, "no file, expected at least one");
-  definition::Scope scope;
-  scope.most_group = static_cast<std::uint32_t>(
-      line.integer("max-group", definition::kLeastGroup, definition::kMostGroup, scope.most_group));
-  scope.seed = common.seed;
-  scope.jobs = common.jobs;
-  scope.limits = common.limits;
+  const definition::Scope scope = scope_of(line, common);
   const std::vector<Given> given = read_definitions(files, err);
   std::vector<DefineResult> results;
+  results.reserve(given.size());
   for (const Given& own : given) {
     results.push_back(
         {own.file, definition::examine(own.definition, known_beside(own, given), scope)});

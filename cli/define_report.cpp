@@ -74,6 +74,7 @@ std::string check_json(const Check& check) {
 
 std::string relation_json(const Relation& relation) {
   std::vector<std::string> to;
+  to.reserve(relation.to.size());
   for (const std::string& name : relation.to) to.push_back(json_string(name));
   return fmt::format("{{\"kind\":\"{}\",\"to\":[{}]}}", to_string(relation.kind),
                      fmt::join(to, ","));
@@ -91,6 +92,7 @@ std::string difference_json(const Difference& difference) {
 template <typename Item, typename Write>
 std::string list_json(const std::vector<Item>& items, const char* separator, Write write) {
   std::vector<std::string> texts;
+  texts.reserve(items.size());
   for (const Item& item : items) texts.push_back(write(item));
   return fmt::format("[{}]", fmt::join(texts, separator));
 }

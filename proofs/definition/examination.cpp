@@ -115,6 +115,7 @@ Relations relations_to(std::span<const language::Definition* const> known, const
   std::vector<z3_encoding::Rule> rules;
   for (const language::Definition* other : known) rules.emplace_back(*other);
   std::vector<const z3_encoding::Rule*> known_rules;
+  known_rules.reserve(rules.size());
   for (const z3_encoding::Rule& rule : rules) known_rules.push_back(&rule);
   return find_relations(subject, known_rules, scope);
 }

@@ -83,7 +83,7 @@ z3::expr FirstOrder::value(const Expression& expression, const Terms& terms) {
 }
 
 z3::expr FirstOrder::connective(const Expression& expression, const Terms& terms) {
-  const z3::expr left = value(expression.operands[0], terms);
+  z3::expr left = value(expression.operands[0], terms);
   if (expression.kind == Kind::Not) return !left;
   const z3::expr right = value(expression.operands[1], terms);
   switch (expression.kind) {

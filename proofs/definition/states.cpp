@@ -103,7 +103,7 @@ GroupState Samples::root_above(bool root_alone) {
 
 bool for_each_state(const Shape& shape, bool all, std::uint64_t seed, const Limits& limits,
                     const std::function<void(const GroupState&)>& visit) {
-  constexpr std::uint64_t kStatesBetweenLooks = 256;
+  constexpr std::uint64_t kStatesBetweenLooks = 16;
   const std::uint64_t states = all ? std::uint64_t{1} << shape.bits() : kSamples;
   Samples samples(shape, seed);
   for (std::uint64_t number = 0; number < states; ++number) {

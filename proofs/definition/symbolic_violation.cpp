@@ -32,6 +32,7 @@ z3::expr all_of(const GroupRows& group) {
 /// The union of those rows that are no more than `wanted`.
 z3::expr of_whole_rows(const std::vector<z3::expr>& rows, const z3::expr& wanted) {
   std::vector<z3::expr> parts;
+  parts.reserve(rows.size());
   for (const z3::expr& row : rows) {
     parts.push_back(z3::ite((row & ~wanted) == none(row), row, none(row)));
   }
