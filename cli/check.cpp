@@ -13,6 +13,7 @@
 #include "cli/instance_options.h"
 #include "cli/output.h"
 #include "cli/reproducer.h"
+#include "encodings/z3/validity.h"
 #include "engine/program/explanation.h"
 #include "proofs/certificate/program_certificate.h"
 
@@ -29,6 +30,7 @@ struct CheckRequest {
   Engines engines;
   std::optional<std::string> certificates;  ///< the folder to write them to
   bool explain = false;
+  std::optional<std::string> smt2;  ///< the file for the query
 };
 
 po::options_description check_flags() {
@@ -38,19 +40,24 @@ po::options_description check_flags() {
        "explicit (default), z3, cnf or all: who judges")  //
       ("certify", po::value<std::string>()->value_name("DIR"),
        "write a certificate that p2-check accepts; of several files one each, inside DIR")  //
+      ("smt2", po::value<std::string>()->value_name("OUT"),
+       "write as SMT-LIB 2 whether the one program given is invalid")  //
       ("explain", "draw the device states after every step");
   return flags;
 }
 
 CheckRequest request_of(const CommandLine& line) {
-  CheckRequest request{line.texts("files"),  given_instance(line), line.common(), {},
-                       line.text("certify"), line.has("explain")};
+  CheckRequest request{line.texts("files"),  given_instance(line), line.common(),    {},
+                       line.text("certify"), line.has("explain"),  line.text("smt2")};
   if (const auto engine = line.text("engine")) request.engines = engines_called(*engine);
   if (request.explain && request.common.format == Format::Json) {
     throw InputError({"--explain"}, "draws for people, expected --format text");
   }
   if (request.files.empty()) {
     throw InputError({"command line"}, "no file, expected at least one");
+  }
+  if (request.smt2 && request.files.size() > 1) {
+    throw InputError({"--smt2"}, "writes one query, expected one program");
   }
   return request;
 }
@@ -112,6 +119,17 @@ std::vector<CheckResult> judge(const CheckRequest& request, std::ostream& err, b
     }
   }
   return results;
+}
+
+void write_smt2(const CheckResult& result, const CheckRequest& request, std::ostream& out) {
+  z3_encoding::ValidityQuery query;
+  query.program = &result.read.program;
+  query.instance = result.instance();
+  query.dialect = result.read.dialect;
+  query.definitions = request.engines.z3_definitions;
+  Output file(request.smt2, out);
+  file.stream() << smt_lib(query);
+  file.finish();
 }
 
 /// The programs on which engines disagree, and what each says of them.
@@ -185,6 +203,7 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err,
   request.engines.z3_definitions = z3_definitions;
   bool bad_input = false;
   const std::vector<CheckResult> results = judge(request, err, bad_input);
+  if (request.smt2 && !results.empty()) write_smt2(results[0], request, out);
   Output output(request.common.output, out);
   print(results, request, output.stream());
   output.finish();

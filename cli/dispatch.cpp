@@ -19,10 +19,11 @@ struct Command {
   int (*run)(const Arguments&, std::ostream&, std::ostream&);
 };
 
-constexpr std::array<Command, 3> kCommands = {{
+constexpr std::array<Command, 4> kCommands = {{
     {"place", "all placements of parallelism axes on a system", run_place},
     {"synth", "all valid reduction programs of every placement", run_synth},
     {"check", "whether given programs compute the reduction they are for", run_check},
+    {"define", "whether definitions of collectives are sound", run_define},
 }};
 
 std::string overview() {
@@ -30,7 +31,8 @@ std::string overview() {
       "p2-verify: verification and synthesis of communication strategies for distributed deep "
       "learning\n\nusage: p2-verify COMMAND [OPTION…]\n\n";
   for (const Command& command : kCommands) {
-    text += "  " + std::string(command.name) + "   " + std::string(command.summary) + "\n";
+    const std::string name(command.name);
+    text += "  " + name + std::string(9 - name.size(), ' ') + std::string(command.summary) + "\n";
   }
   return text +
          "\n  p2-verify COMMAND --help   the options of a command\n"
@@ -61,7 +63,7 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
     }
   }
   throw InputError({"command line"}, "unknown command '" + arguments[0] +
-                                         "', expected place, synth or check (see --help)");
+                                         "', expected place, synth, check or define (see --help)");
 }
 
 }  // namespace

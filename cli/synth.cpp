@@ -11,6 +11,7 @@
 #include "cli/progress_line.h"
 #include "cli/reproducer.h"
 #include "cli/synth_report.h"
+#include "encodings/z3/synthesis.h"
 
 namespace p2 {
 namespace {
@@ -30,13 +31,20 @@ po::options_description synth_flags() {
        "explicit (default), z3, cnf or all: who has to find the programs")  //
       ("verify",
        "like --engine all: prove that every list is exactly the set of valid programs")  //
+      ("smt2", po::value<std::string>()->value_name("FILE"),
+       "write as SMT-LIB 2 whether one placement has programs of exactly --size steps other than "
+       "those listed")  //
       ("explain", "draw the device states after every step of every program");
   return flags;
 }
 
 SynthRequest request_of(const CommandLine& line, const CommonOptions& common) {
-  SynthRequest request{
-      required_instance(line, true), {}, line.has("count"), line.has("explain"), {}};
+  SynthRequest request{required_instance(line, true),
+                       {},
+                       line.has("count"),
+                       line.has("explain"),
+                       line.text("smt2"),
+                       {}};
   if (request.explain && common.format == Format::Json) {
     throw InputError({"--explain"}, "draws for people, expected --format text");
   }
@@ -44,6 +52,9 @@ SynthRequest request_of(const CommandLine& line, const CommonOptions& common) {
   if (line.has("verify")) request.engines = engines_called("all");
   request.options.dialect = request.given.dialect;
   request.options.size = static_cast<std::uint32_t>(line.integer("size", 0, kLargestSize, 5));
+  if (request.smt2 && request.options.size == 0) {
+    throw InputError({"--smt2"}, "asks for programs of --size steps, expected at least 1");
+  }
   request.options.jobs = common.jobs;
   request.options.limits = common.limits;
   return request;
@@ -56,6 +67,11 @@ std::vector<PlacementPrograms> search(const SynthRequest& request, ShowProgress 
     instances.emplace_back(
         DeviceGrid(*request.given.hierarchy, *request.given.axes, std::move(placement)),
         *request.given.reduction, request.given.kind);
+  }
+  if (request.smt2 && instances.size() != 1) {
+    throw InputError({"--smt2"}, fmt::format("writes one query and there are {} placements, "
+                                             "expected --placement",
+                                             instances.size()));
   }
   SearchProgress progress;
   const ProgressLine line(show, err, [&] {
@@ -96,6 +112,28 @@ SynthAnswer answer_of(std::vector<PlacementPrograms> all, const SynthRequest& re
   return answer;
 }
 
+/// False, and nothing written, where a limit is met first.
+bool write_smt2(const PlacementAnswer& placement, const SynthRequest& request, std::ostream& err) {
+  z3_encoding::SynthesisQuery query;
+  query.instance = &placement.found.instance();
+  query.dialect = request.options.dialect;
+  query.size = request.options.size;
+  query.definitions = request.engines.z3_definitions;
+  query.budget = budget_of(request.options.limits);
+  std::vector<std::vector<Step>> known;
+  placement.found.for_each_lowered([&](const Program& program) { known.push_back(program.steps); });
+  try {
+    const std::string text = smt_lib(query, query.size, known);
+    Output file(request.smt2, err);
+    file.stream() << text;
+    file.finish();
+    return true;
+  } catch (const z3_encoding::OutOfBudget&) {
+    err << "p2-verify: " << *request.smt2 << ": a limit was met before the query was written\n";
+    return false;
+  }
+}
+
 }  // namespace
 
 int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err) {
@@ -119,6 +157,7 @@ int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err,
   request.engines.z3_definitions = z3_definitions;
   const SynthAnswer answer =
       answer_of(search(request, common.progress, err), request, common.progress, err);
+  const bool written = !request.smt2 || write_smt2(answer.placements[0], request, err);
   Output output(common.output, out);
   if (common.format == Format::Json) {
     print_json(answer, request, output.stream());
@@ -130,7 +169,7 @@ int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err,
     write_reproducer([&](std::ostream& file) { print_json(answer, request, file); }, err);
     return kDisagreement;
   }
-  return answer.complete && answer.verified ? kEstablished : kUndecided;
+  return answer.complete && answer.verified && written ? kEstablished : kUndecided;
 }
 
 }  // namespace p2

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "cli/cross_check.h"
@@ -15,7 +17,8 @@ struct SynthRequest {
   SynthesisOptions options;
   bool count_only = false;
   bool explain = false;
-  Engines engines;  ///< the solvers that check every list
+  std::optional<std::string> smt2;  ///< the file for the query
+  Engines engines;                  ///< the solvers that check every list
 };
 
 /// The programs of one placement, and what the solvers say of them where they were asked.

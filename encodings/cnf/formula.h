@@ -12,8 +12,9 @@ namespace p2::cnf {
 /// Clauses in a SAT solver of their own, which is asked what they leave possible.
 class Formula : private CaDiCaL::Terminator {
  public:
-  /// The literals of `known` hold. They go first, so that the solver drops what they make true and
-  /// most clauses cost no memory there. The limits must outlive the formula.
+  /// The literals of `known` hold. In one pass, in the order in which they were made, clauses are
+  /// rid of what they and clauses of one literal settle, so that the solver never sees most of
+  /// them. The limits must outlive the formula.
   Formula(const Clauses& clauses, std::span<const Literal> known, const Limits& limits);
   ~Formula() override;
   Formula(const Formula&) = delete;

@@ -1,5 +1,7 @@
 #include "encodings/z3/synthesis.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "encodings/z3/unrolling.h"
@@ -31,6 +33,8 @@ class Search {
   /// The program of a model.
   Choices read(const z3::model& model) const;
   z3::expr other_than(const Choices& program);
+  /// The choices that are these steps, if they are instructions.
+  std::optional<Choices> choices_of(const std::vector<Step>& steps) const;
   /// Whether the empty program, if it is valid, has the property.
   bool empty_has_property() const { return !query_.property || !query_.property->used; }
 
@@ -97,6 +101,20 @@ z3::expr Search::other_than(const Choices& program) {
   return z3::mk_or(different);
 }
 
+std::optional<Choices> Search::choices_of(const std::vector<Step>& steps) const {
+  Choices choices;
+  for (const Step& step : steps) {
+    const auto same = [&](const Instruction& instruction) {
+      return instruction.groups == step.groups &&
+             rulebook_.rules()[instruction.rule].definition.name == to_string(step.collective);
+    };
+    const auto found = std::find_if(instructions_.begin(), instructions_.end(), same);
+    if (found == instructions_.end()) return std::nullopt;
+    choices.push_back(static_cast<std::uint32_t>(found - instructions_.begin()));
+  }
+  return choices;
+}
+
 /// Z3's finite-domain solver: it keeps bits and what it learns from one check to the next. True
 /// first, because a choice that is made settles a whole row of others (docs/performance.md).
 z3::solver solver_for(z3::context& context) {
@@ -155,6 +173,15 @@ Existence ask(const SynthesisQuery& query, std::vector<Instruction>& instruction
 
 }  // namespace
 
+std::string solver_version() {
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned build = 0;
+  unsigned revision = 0;
+  Z3_get_version(&major, &minor, &build, &revision);
+  return fmt::format("{}.{}.{}", major, minor, build);
+}
+
 SynthesisAnswer enumerate(const SynthesisQuery& query) {
   SynthesisAnswer answer;
   const auto keep = [&](const Choices& program) {
@@ -175,15 +202,16 @@ ExistenceAnswer find_one(const SynthesisQuery& query) {
 }
 
 std::string smt_lib(const SynthesisQuery& query, std::uint32_t length,
-                    const std::vector<Choices>& known) {
+                    const std::vector<std::vector<Step>>& known) {
   Search search(query);
   z3::solver solver(search.context());
   for (std::uint32_t step = 1; step <= length; ++step) {
     const z3::expr ends = search.extend(solver);
     solver.add(step == length ? ends : !ends);
   }
-  for (const Choices& program : known) {
-    if (program.size() == length) solver.add(search.other_than(program));
+  for (const std::vector<Step>& steps : known) {
+    const std::optional<Choices> program = search.choices_of(steps);
+    if (program && program->size() == length) solver.add(search.other_than(*program));
   }
   return fmt::format("; query {}, dialect {}, {} steps: unsat = there are no such programs{}\n{}",
                      query.name(), to_string(query.dialect), length,

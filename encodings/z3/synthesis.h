@@ -8,8 +8,12 @@
 
 #include "encodings/z3/budget.h"
 #include "encodings/z3/instruction_set.h"
+#include "engine/program/program.h"
 
 namespace p2::z3_encoding {
+
+/// The Z3 that answers, e.g. `4.8.12`.
+std::string solver_version();
 
 /// What may be asked of a program beyond being valid: that it uses, or does not use, some of the
 /// instructions.
@@ -60,9 +64,11 @@ struct ExistenceAnswer {
 /// Stops at the first program.
 ExistenceAnswer find_one(const SynthesisQuery& query);
 
-/// The query as SMT-LIB 2, for programs of exactly `length` steps, at least 1, others than `known`
-/// (indices into all instructions of the query, as an answer lists them): unsat = there are none.
+/// The query as SMT-LIB 2, for programs of exactly `length` steps, at least 1, others than `known`:
+/// unsat = there are none. Known are steps with the groups of the query's devices; a program of
+/// another length, or with a step that is no instruction of the query, is none that it could find.
+/// Throws OutOfBudget.
 std::string smt_lib(const SynthesisQuery& query, std::uint32_t length,
-                    const std::vector<Choices>& known);
+                    const std::vector<std::vector<Step>>& known);
 
 }  // namespace p2::z3_encoding

@@ -61,7 +61,7 @@ TEST_CASE("wrong flags end in exit 2 and one line") {
   refuses({"check", "x", "--engine", "oracle"},
           "--engine: unknown 'oracle', expected explicit, z3, cnf or all");
   refuses({"conquer"},
-          "command line: unknown command 'conquer', expected place, synth or check (see "
+          "command line: unknown command 'conquer', expected place, synth, check or define (see "
           "--help)");
   const Ran unknown = run({"place", "--colour", "red"});
   CHECK(unknown.exit == 2);

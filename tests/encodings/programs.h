@@ -75,10 +75,11 @@ class RandomPrograms {
     return groups;
   }
 
-  Program program(std::uint32_t devices) {
+  /// A few steps of bare groups of at least `least` devices each; those of one are legal.
+  Program program(std::uint32_t devices, std::size_t least = 2) {
     Program made{devices, deal(devices, 1, true), {}};
     for (std::uint32_t left = below(4); left > 0; --left) {
-      std::vector<Group> groups = deal(devices, 2, false);
+      std::vector<Group> groups = deal(devices, least, false);
       if (!groups.empty()) made.steps.push_back({collective(), std::move(groups), std::nullopt});
     }
     return made;

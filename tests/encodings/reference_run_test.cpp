@@ -48,11 +48,12 @@ TEST_CASE("the reference run confirms verdicts and counterexamples of the explic
   SynthesisOptions options;
   options.dialect = Dialect::Printed;
   options.size = 3;
-  synthesise({instance}, options)[0].for_each_lowered([&](Program program) {
+  synthesise({instance}, options)[0].for_each_lowered([&](const Program& program) {
     confirm(program, Dialect::Published, rules);
-    for (int i = 0; i < 5; ++i) {
-      random.mutate(program);
-      confirm(program, Dialect::Printed, rules);
+    for (int i = 0; i < 20; ++i) {
+      Program mutant = program;
+      random.mutate(mutant);
+      confirm(mutant, Dialect::Printed, rules);
     }
   });
   CHECK(rules == std::set<std::string>{"", "same-chunks", "disjoint", "divisible",

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "engine/synthesis/synthesis.h"
 #include "tests/encodings/programs.h"
 #include "tests/program/instances.h"
 #include "tests/synthesis/all_instances.h"
@@ -37,16 +38,46 @@ std::vector<brute_force::Program> sorted_programs(const SynthesisAnswer& answer)
   return all;
 }
 
+std::vector<brute_force::Program> listed_programs(const Instance& instance, Dialect dialect,
+                                                  std::uint32_t size) {
+  SynthesisOptions options;
+  options.dialect = dialect;
+  options.size = size;
+  options.jobs = 1;
+  std::vector<brute_force::Program> all;
+  synthesise({instance}, options)[0].for_each_lowered([&](const Program& listed) {
+    auto& program = all.emplace_back();
+    for (const Step& step : listed.steps) program.push_back({step.groups, step.collective});
+  });
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
 void compare(const Instance& instance, Dialect dialect, std::uint32_t size) {
   const SynthesisAnswer answer = enumerate(query_for(instance, dialect, size));
+  const std::vector<brute_force::Program> found = sorted_programs(answer);
   auto expected = brute_force::programs(instance, dialect, size);
   std::sort(expected.begin(), expected.end());
-  const bool equal = sorted_programs(answer) == expected;
-  CHECK_MESSAGE(equal, to_string(instance.hierarchy), " ", to_string(instance.grid.placement()),
-                " ", to_string(dialect), ": ", answer.programs.size(),
-                " programs, brute force finds ", expected.size());
+  const std::string question = to_string(instance.hierarchy) + " " +
+                               to_string(instance.grid.placement()) + " " +
+                               std::string(to_string(dialect));
+  // The programs stand in order, so that one found twice would differ as well.
+  const bool as_brute_force = found == expected;
+  CHECK_MESSAGE(as_brute_force, question, ": ", found.size(), " programs, brute force finds ",
+                expected.size());
+  const bool as_listed = found == listed_programs(instance, dialect, size);
+  CHECK_MESSAGE(as_listed, question, ": the list of the enumerator differs");
   CHECK(answer.complete);
   CHECK(answer.settled == size);
+}
+
+std::vector<Step> steps_of(const z3_encoding::Choices& choices,
+                           const std::vector<z3_encoding::Instruction>& instructions) {
+  std::vector<Step> steps;
+  for (const std::uint32_t choice : choices) {
+    steps.push_back({kCollectives[instructions[choice].rule], instructions[choice].groups, {}});
+  }
+  return steps;
 }
 
 /// Whether an instruction's collective is called so.
@@ -58,7 +89,8 @@ auto called(const char* name) {
 
 }  // namespace
 
-TEST_CASE("the solver's list is that of brute force: all systems of at most 4 devices") {
+TEST_CASE(
+    "the solver's list is brute force's and the enumerator's: all systems of 2 to 4 devices") {
   for (std::uint32_t devices = 2; devices <= 4; ++devices) {
     for_each_question(
         devices, [&](const Instance& instance, Dialect dialect) { compare(instance, dialect, 3); });
@@ -107,7 +139,10 @@ TEST_CASE("the text of a query is accepted by the solver's parser and has the sa
   SynthesisQuery query = query_for(instance, Dialect::Published, 3);
   const SynthesisAnswer answer = enumerate(query);
   for (std::uint32_t length = 1; length <= 3; ++length) {
-    std::vector<z3_encoding::Choices> known = answer.programs;
+    std::vector<std::vector<Step>> known;
+    for (const z3_encoding::Choices& program : answer.programs) {
+      known.push_back(steps_of(program, answer.instructions));
+    }
     const std::string all = smt_lib(query, length, known);
     CHECK(all.rfind("; query synthesis, dialect published", 0) == 0);
     CHECK(answer_to(all) == z3::unsat);

@@ -1,0 +1,193 @@
+#include "proofs/definition/examination.h"
+
+#include <algorithm>
+#include <future>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "proofs/definition/adequacy.h"
+#include "proofs/definition/violation.h"
+
+namespace p2::definition {
+namespace {
+
+using Settlements = std::array<Settlement, kClaims.size()>;
+
+SettledBy settled_by(Verdict verdict, Verdict by_states) {
+  if (verdict == Verdict::Unknown) return SettledBy::Nobody;
+  return by_states == Verdict::Unknown ? SettledBy::SolverOnly : SettledBy::Both;
+}
+
+Check by_construction(std::string name, std::string detail) {
+  Check check;
+  check.name = std::move(name);
+  check.detail = std::move(detail);
+  return check;
+}
+
+Check check_of(Claim claim, const language::Definition& definition, const Settlements& settled) {
+  const Settlement& settlement = settled[index_of(claim)];
+  Check check;
+  check.name = name_of(claim);
+  check.verdict = settlement.verdict();
+  check.z3 = settlement.z3();
+  check.by_states = settlement.by_states();
+  check.settled_by = settled_by(check.verdict, check.by_states);
+  check.exhausted_to = settlement.exhausted_to();
+  if (const auto& before = settlement.counterexample()) {
+    const std::optional<Step> step = take(definition, *before);
+    const std::optional<Violation> where = step ? violation(claim, *step) : std::nullopt;
+    invariant(where.has_value(), "a counterexample that shows nothing");
+    check.detail = to_string(shape_of(*before));
+    check.counterexample = Counterexample{explain(claim, *step, *where), *before, step->after};
+  }
+  return check;
+}
+
+std::string groups_text(const std::vector<std::uint32_t>& groups) {
+  return groups.empty() ? "no n" : fmt::format("n = {}", fmt::join(groups, ", "));
+}
+
+std::string excluding_text(const Satisfiability& answer, const language::Definition& definition) {
+  std::vector<std::string> names;
+  for (const std::size_t premise : answer.excluding) {
+    names.push_back(definition.premises[premise].name);
+  }
+  const std::string premises = fmt::format("{}", fmt::join(names, " and "));
+  const std::uint32_t n = answer.vacuous.front();
+  return fmt::format(
+      "In a group of {} no state that holds anything satisfies the premises: {} {}. Whatever is "
+      "claimed of its steps there is true of nothing.",
+      n, premises, names.size() == 1 ? "is never true of one" : "exclude each other");
+}
+
+Check satisfiable(const Satisfiability& answer, const language::Definition& definition) {
+  Check check;
+  check.name = "satisfiable";
+  check.verdict = answer.verdict;
+  check.detail = "legal steps for " + groups_text(answer.groups);
+  check.z3 = answer.z3;
+  check.by_states = answer.by_states;
+  check.settled_by = settled_by(check.verdict, check.by_states);
+  if (answer.verdict == Verdict::Refuted) {
+    check.counterexample = Counterexample{excluding_text(answer, definition), {}, {}};
+  }
+  return check;
+}
+
+/// The check `keeps-all`, with whose copies are dropped although the group keeps what they hold.
+Check keeps_all(const language::Definition& definition, const Settlements& settled) {
+  Check check = check_of(Claim::KeepsAll, definition, settled);
+  if (check.verdict != Verdict::Holds) return check;
+  const Verdict root = settled[index_of(Claim::RootKeeps)].verdict();
+  const Verdict others = settled[index_of(Claim::OthersKeep)].verdict();
+  if (root == Verdict::Unknown || others == Verdict::Unknown) return check;
+  const bool root_drops = root == Verdict::Refuted;
+  const bool others_drop = others == Verdict::Refuted;
+  check.detail = root_drops && others_drop ? "any position may drop copies"
+                 : root_drops              ? "the root may drop copies"
+                 : others_drop             ? "positions but the root may drop copies"
+                                           : "every position keeps what it held";
+  return check;
+}
+
+/// The check `equivariant`, with the positions that are alike.
+Check equivariant(const language::Definition& definition, const Settlements& settled,
+                  std::uint32_t most_group) {
+  Check check = check_of(Claim::ContributorsAlike, definition, settled);
+  const Verdict all = settled[index_of(Claim::PositionsAlike)].verdict();
+  const Verdict others = settled[index_of(Claim::NonRootsAlike)].verdict();
+  std::string positions = "positions undecided";
+  if (all == Verdict::Holds) positions = "all positions alike";
+  if (all == Verdict::Refuted && others == Verdict::Holds && most_group > 2) {
+    positions = "all positions but the root alike";
+  }
+  if (all == Verdict::Refuted && (others == Verdict::Refuted || most_group == 2)) {
+    positions = "no positions alike";
+  }
+  check.detail += (check.detail.empty() ? "" : "; ") + positions;
+  return check;
+}
+
+Relations relations_to(std::span<const language::Definition* const> known, const Subject& subject,
+                       const Scope& scope) {
+  std::vector<z3_encoding::Rule> rules;
+  for (const language::Definition* other : known) rules.emplace_back(*other);
+  std::vector<const z3_encoding::Rule*> known_rules;
+  known_rules.reserve(rules.size());
+  for (const z3_encoding::Rule& rule : rules) known_rules.push_back(&rule);
+  return find_relations(subject, known_rules, scope);
+}
+
+Check relations_check(const Relations& relations) {
+  Check check;
+  check.name = "relations";
+  check.verdict = check.z3 = relations.decided ? Verdict::Holds : Verdict::Unknown;
+  check.by_states = Verdict::Unknown;
+  check.settled_by = settled_by(check.verdict, check.by_states);
+  check.detail = relations.found.empty() ? "none to known collectives"
+                                         : fmt::format("{} found", relations.found.size());
+  return check;
+}
+
+/// What adding numbers can do, and whether steps lead anywhere. `every_size`: the former was proved
+/// for groups of every size.
+void add_claims(Findings& findings, const language::Definition& definition,
+                const Settlements& settled, bool every_size) {
+  for (const Claim claim : {Claim::NothingInvented, Claim::ChunksApart, Claim::SumsWhole,
+                            Claim::NoDoubleCount, Claim::Realisable}) {
+    Check check = check_of(claim, definition, settled);
+    if (every_size && check.verdict == Verdict::Holds) check.detail = "proved for every n";
+    findings.checks.push_back(std::move(check));
+  }
+  findings.checks.push_back(keeps_all(definition, settled));
+  findings.checks.push_back(check_of(Claim::MeasureRises, definition, settled));
+  findings.checks.push_back(equivariant(definition, settled, findings.most_group));
+}
+
+/// `every_size`: that every row is a sum, a copy or nothing was proved, and so that it is
+/// realisable.
+void add_differences(Findings& findings, const Settlements& settled, bool every_size) {
+  const auto& unreal = settled[index_of(Claim::Realisable)].counterexample();
+  if (every_size && unreal) {
+    findings.differences.push_back({"realisable", shape_of(*unreal), "holds", "refuted", unreal});
+  }
+  for (const Claim claim : kClaims) {
+    if (const auto& difference = settled[index_of(claim)].difference()) {
+      findings.differences.push_back(*difference);
+      findings.differences.back().check = name_of(claim);
+    }
+  }
+}
+
+}  // namespace
+
+Findings examine(const language::Definition& definition,
+                 std::span<const language::Definition* const> known, const Scope& scope,
+                 const language::Definition& z3_reads) {
+  const z3_encoding::Rule rule(z3_reads);
+  const Subject subject{definition, rule};
+  const auto policy = scope.jobs == 1 ? std::launch::deferred : std::launch::async;
+  std::future<Relations> comparing =
+      std::async(policy, [&] { return relations_to(known, subject, scope); });
+  const std::vector<Exploration> seen = explore(definition, scope);
+  const Satisfiability legal = settle_satisfiability(subject, seen, scope.limits);
+  const Settlements settled = settle_claims(subject, seen, scope.limits);
+  const bool every_size = row_is_number(z3_reads, scope.limits);
+  const Relations relations = comparing.get();
+
+  Findings findings{definition.name, scope.most_group, {}, relations.found, {}};
+  findings.checks.push_back(by_construction("well-formed", "parsed and typed"));
+  findings.checks.push_back(satisfiable(legal, definition));
+  findings.checks.push_back(by_construction("determined", "one formula over the group alone"));
+  add_claims(findings, definition, settled, every_size);
+  findings.checks.push_back(relations_check(relations));
+  if (legal.difference) findings.differences.push_back(*legal.difference);
+  add_differences(findings, settled, every_size);
+  findings.differences.insert(findings.differences.end(), relations.differences.begin(),
+                              relations.differences.end());
+  return findings;
+}
+
+}  // namespace p2::definition
