@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/instance_options.h"
+#include "cli/list_certificate.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
 #include "cli/reproducer.h"
@@ -31,6 +32,10 @@ po::options_description synth_flags() {
        "explicit (default), z3, cnf or all: who has to find the programs")  //
       ("verify",
        "like --engine all: prove that every list is exactly the set of valid programs")  //
+      ("certify", po::value<std::string>()->value_name("DIR"),
+       "prove that every list is complete and write a certificate that p2-check accepts; of "
+       "several "
+       "placements one each, inside DIR")  //
       ("smt2", po::value<std::string>()->value_name("FILE"),
        "write as SMT-LIB 2 whether one placement has programs of exactly --size steps other than "
        "those listed")  //
@@ -44,6 +49,8 @@ SynthRequest request_of(const CommandLine& line, const CommonOptions& common) {
                        line.has("count"),
                        line.has("explain"),
                        line.text("smt2"),
+                       line.text("certify"),
+                       common.seed,
                        {}};
   if (request.explain && common.format == Format::Json) {
     throw InputError({"--explain"}, "draws for people, expected --format text");
@@ -98,15 +105,25 @@ SynthAnswer answer_of(std::vector<PlacementPrograms> all, const SynthRequest& re
     }
     const bool complete = found.list().settled() == request.options.size;
     answer.complete = answer.complete && complete;
-    std::vector<Comparison> comparisons;
+    PlacementAnswer placement{std::move(found), {}};
     if (complete) {
-      comparisons = compare_with_solvers(found, request.options, request.engines);
+      placement.comparisons =
+          compare_with_solvers(placement.found, request.options, request.engines);
     }
-    for (const Comparison& comparison : comparisons) {
+    if (complete && request.certificates) {
+      const std::string folder = all.size() == 1
+                                     ? *request.certificates
+                                     : fmt::format("{}/{}", *request.certificates, done.load() + 1);
+      certify_list(request, folder, placement, err);
+      answer.complaint = answer.complaint || placement.complaint;
+      answer.certified =
+          answer.certified && (placement.complaint || !placement.certificate.empty());
+    }
+    for (const Comparison& comparison : placement.comparisons) {
       answer.verified = answer.verified && comparison.complete;
       answer.disagreed = answer.disagreed || comparison.differs();
     }
-    answer.placements.push_back({std::move(found), std::move(comparisons)});
+    answer.placements.push_back(std::move(placement));
     ++done;
   }
   return answer;
@@ -169,7 +186,9 @@ int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err,
     write_reproducer([&](std::ostream& file) { print_json(answer, request, file); }, err);
     return kDisagreement;
   }
-  return answer.complete && answer.verified && written ? kEstablished : kUndecided;
+  if (answer.complaint) return kBadInput;
+  return answer.complete && answer.verified && answer.certified && written ? kEstablished
+                                                                           : kUndecided;
 }
 
 }  // namespace p2
