@@ -51,19 +51,20 @@ std::array<Settlement, kClaims.size()> settle_claims(const Subject& subject,
   std::array<Settlement, kClaims.size()> settled;
   z3::context context;  // one for all shapes: Z3 takes long to make and to delete them
   for (const Exploration& explored : seen) {
-    ShapeQuestions z3(context, subject.rule, explored.shape, limits);
+    // Building formulas takes time that no solver watches.
+    std::optional<ShapeQuestions> z3;
+    if (!limits.exceeded(0)) z3.emplace(context, subject.rule, explored.shape, limits);
     std::vector<Claim> easy;
     for (const Claim claim : kClaims) {
       if (claim != Claim::MeasureRises && settled[index_of(claim)].open()) easy.push_back(claim);
     }
-    const bool easy_hold = z3.none_breaks(easy);
+    const bool easy_hold = z3 && z3->none_breaks(easy);
     for (const Claim claim : kClaims) {
       Settlement& settlement = settled[index_of(claim)];
       if (!settlement.open()) continue;
       // Where all states were looked at, the smallest one is known already.
-      const Answer answer = easy_hold && claim != Claim::MeasureRises
-                                ? Answer{true, std::nullopt}
-                                : z3.ask(claim, !explored.complete);
+      Answer answer{easy_hold && claim != Claim::MeasureRises, std::nullopt};
+      if (z3 && !answer.decided) answer = z3->ask(claim, !explored.complete);
       const auto confirmed = [&](const language::GroupState& before) {
         const std::optional<Step> taken = take(subject.definition, before);
         return taken && violation(claim, *taken);

@@ -54,6 +54,11 @@ class Search {
     return found;
   }
 
+  /// Whether a limit was met, which is then noted.
+  bool stopped() {
+    if (scope_.limits.exceeded(0)) result_.decided = false;
+    return scope_.limits.exceeded(0);
+  }
   void compare_states(const Shape& shape);
   bool meets_everywhere(Candidate& candidate);
   bool proved(Candidate& candidate);
@@ -117,6 +122,7 @@ bool Search::meets_everywhere(Candidate& candidate) {
     for (const Shape& shape : shapes) {
       // Where all states were compared, a state in which both are legal would be known.
       if (candidate.meets.count(n) != 0 || shape.bits() <= kMostBitsCompared) break;
+      if (stopped()) return false;
       const SymbolicComparison compared(context_, own_.rule, candidate, known_, shape);
       ask(candidate, compared, compared.own_legal() && compared.other_legal(), shape);
     }
@@ -129,7 +135,7 @@ bool Search::proved(Candidate& candidate) {
   const bool decided_before = result_.decided;
   result_.decided = true;
   for_each_shape([&](const Shape& shape) {
-    if (candidate.differs || !result_.decided) return;
+    if (candidate.differs || !result_.decided || stopped()) return;
     const SymbolicComparison compared(context_, own_.rule, candidate, known_, shape);
     const z3::expr own = compared.own_legal();
     const z3::expr other = compared.other_legal();

@@ -21,6 +21,7 @@ struct GroupAnswer {
 /// A state with something in it that satisfies the premises in `premises`.
 Answer find_legal(z3::context& context, const Subject& subject, const Shape& shape,
                   const std::vector<std::size_t>& premises, const Limits& limits) {
+  if (limits.exceeded(0)) return {};
   SymbolicStep step(context, subject.rule, symbolic_rows(context, shape));
   z3::expr legal = holds_something(step.before());
   for (const std::size_t premise : premises) legal = legal && step.premise(premise);
