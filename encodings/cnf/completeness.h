@@ -11,7 +11,7 @@ namespace p2::cnf {
 
 /// That a list of programs is complete, in the words of docs/certificates.md.
 struct CompletenessProof {
-  std::vector<Step> choices;  ///< what a step may do, without groups
+  std::vector<Step> choices;                         ///< what a step may do, without groups
   std::vector<std::vector<std::uint32_t>> programs;  ///< as numbers of choices, in order
   std::string cnf;     ///< DIMACS: the clauses that the refutation of others needs
   std::string varmap;  ///< what the variables stand for

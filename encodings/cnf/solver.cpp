@@ -27,11 +27,6 @@ void Solver::add(std::span<const Literal> clauses) {
   for (const Literal literal : clauses) solver_.add(literal);
 }
 
-void Solver::add_unit(Literal literal) {
-  const Literal clause[] = {literal, 0};
-  add(clause);
-}
-
 void Solver::exclude(std::span<const Literal> literals) {
   for (const Literal literal : literals) solver_.add(-literal);
   solver_.add(0);

@@ -28,7 +28,6 @@ class Solver : private CaDiCaL::Terminator {
   void write_proof(const DratTrace& trace);
   /// Clauses, each ended by 0.
   void add(std::span<const Literal> clauses);
-  void add_unit(Literal literal);
   /// Excludes the models in which all of `literals` hold.
   void exclude(std::span<const Literal> literals);
 
@@ -37,7 +36,7 @@ class Solver : private CaDiCaL::Terminator {
   /// Whether there is a model. Throws LimitMet.
   bool possible();
   /// In the last model.
-  bool holds(Literal literal) { return solver_.val(literal) > 0; }
+  bool holds(Literal literal) const { return solver_.val(literal) > 0; }
   /// Writes out what is left of the proof.
   void finish_proof() { solver_.flush_proof_trace(); }
 
@@ -46,7 +45,7 @@ class Solver : private CaDiCaL::Terminator {
 
   const Limits& limits_;
   std::size_t bytes_ = 0;
-  CaDiCaL::Solver solver_;
+  mutable CaDiCaL::Solver solver_;  // whose val() is not const
 };
 
 }  // namespace p2::cnf

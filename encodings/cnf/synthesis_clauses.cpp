@@ -54,7 +54,7 @@ Step SynthesisClauses::step(std::size_t m) const {
   return {choices_[m].collective, {}, shapes_[choices_[m].shape].shape};
 }
 
-std::vector<Literal> SynthesisClauses::picks(Solver& solver) const {
+std::vector<Literal> SynthesisClauses::picks(const Solver& solver) const {
   std::vector<Literal> picks;
   for (const std::vector<Literal>& choices : picked_) {
     for (const Literal choice : choices) {
@@ -107,8 +107,9 @@ void SynthesisClauses::pick(std::size_t t) {
 /// is allowed it guards everything; otherwise what several collectives share is guarded by a
 /// literal that says that one of them was picked.
 void SynthesisClauses::apply(std::size_t t, std::size_t shape) {
-  const std::span picks = std::span(picked_[t]).subspan(
-      first_choice_[shape], first_choice_[shape + 1] - first_choice_[shape]);
+  const std::span picks =
+      std::span(picked_[t])
+          .subspan(first_choice_[shape], first_choice_[shape + 1] - first_choice_[shape]);
   const bool all = picks.size() > 1;
   const auto picked = [&](Collective which) { return picks[static_cast<std::size_t>(which)]; };
   using enum Collective;
@@ -117,8 +118,7 @@ void SynthesisClauses::apply(std::size_t t, std::size_t shape) {
   Literal unites = picks[0];
   if (all) {
     used = clauses_.any_of(picks);
-    adds = clauses_.any_of(
-        std::vector{picked(AllReduce), picked(ReduceScatter), picked(Reduce)});
+    adds = clauses_.any_of(std::vector{picked(AllReduce), picked(ReduceScatter), picked(Reduce)});
     unites = clauses_.any_of(std::vector{picked(AllReduce), picked(AllGather)});
   }
   const States& before = moments_[t];

@@ -42,7 +42,7 @@ class SynthesisClauses {
   /// Choice m as a step without groups.
   Step step(std::size_t m) const;
   /// What a model picks, step by step.
-  std::vector<Literal> picks(Solver& solver) const;
+  std::vector<Literal> picks(const Solver& solver) const;
   std::vector<Step> program(const std::vector<Literal>& picks) const;
 
  private:

@@ -82,10 +82,9 @@ void RupPass::forget(std::span<const Literal> clause) {
   for (auto entry = begin; entry != end; ++entry) {
     const std::span<const Literal> stored = clauses_.literals(entry->second);
     if (sorted(stored) != wanted) continue;
-    const bool in_use =
-        std::any_of(stored.begin(), stored.end(), [&](Literal literal) {
-          return clauses_.value(literal) > 0 && clauses_.reason(literal) == entry->second;
-        });
+    const bool in_use = std::any_of(stored.begin(), stored.end(), [&](Literal literal) {
+      return clauses_.value(literal) > 0 && clauses_.reason(literal) == entry->second;
+    });
     if (in_use) return;
     clauses_.sleep(entry->second);
     events_.push_back({Kind::Forgotten, entry->second});
@@ -110,7 +109,8 @@ void RupPass::need_unit(Literal literal) {
   hints_.push_back(step);
 }
 
-/// Adds the hints for a clause that is assumed false: units, then reasons in the order of propagation, then the conflict.
+/// Adds the hints for a clause that is assumed false: units, then reasons in the order of
+/// propagation, then the conflict.
 void RupPass::explain(Index conflict, std::span<const Literal> assumed) {
   for (const Literal literal : assumed) seen_[variable(literal)] = true;
   std::vector<Literal> open;
@@ -127,9 +127,8 @@ void RupPass::explain(Index conflict, std::span<const Literal> assumed) {
     const Index reason = clauses_.reason(open[i]);
     if (!is_unit(open[i]) && reason != kNone) look_at(reason);
   }
-  std::sort(open.begin(), open.end(), [&](Literal a, Literal b) {
-    return clauses_.position(a) < clauses_.position(b);
-  });
+  std::sort(open.begin(), open.end(),
+            [&](Literal a, Literal b) { return clauses_.position(a) < clauses_.position(b); });
   for (const Literal literal : open) {
     seen_[variable(literal)] = false;
     if (is_unit(literal)) {

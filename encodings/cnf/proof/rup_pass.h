@@ -33,8 +33,8 @@ class RupPass {
   /// All axioms come before the first lemma.
   void axiom(std::span<const Literal> clause) { learn(clause, false); }
   void lemma(std::span<const Literal> clause) { learn(clause, true); }
-  /// Forgets one lemma with these literals, in any order. Axioms stay, which is cheaper than to find
-  /// them again, and so does a clause from which a literal now true was propagated.
+  /// Forgets one lemma with these literals, in any order. Axioms stay, which is cheaper than to
+  /// find them again, and so does a clause from which a literal now true was propagated.
   void forget(std::span<const Literal> clause);
   /// A contradiction was found; nothing that comes later matters.
   bool refuted() const { return conflict_ != UnitPropagation::kNone; }
