@@ -46,7 +46,7 @@ po::options_description instance_flags() {
   return all;
 }
 
-GivenInstance given_instance(const CommandLine& line) {
+GivenInstance given_system(const CommandLine& line) {
   GivenInstance given;
   if (line.has("hierarchy") || line.has("system")) given.hierarchy = hierarchy_of(line);
   if (const auto text = line.text("axes")) given.axes = parse_axes("--axes", *text);
@@ -62,6 +62,11 @@ GivenInstance given_instance(const CommandLine& line) {
     }
     given.placement = parse_placement("--placement", *text, *given.hierarchy, *given.axes);
   }
+  return given;
+}
+
+GivenInstance given_instance(const CommandLine& line) {
+  GivenInstance given = given_system(line);
   if (const auto text = line.text("synthesis-hierarchy")) {
     const auto kind = hierarchy_kind_called(*text);
     if (!kind) {
@@ -83,6 +88,11 @@ GivenInstance given_instance(const CommandLine& line) {
 
 GivenInstance required_instance(const CommandLine& line, bool with_reduction) {
   GivenInstance given = given_instance(line);
+  require_system(given, with_reduction);
+  return given;
+}
+
+void require_system(const GivenInstance& given, bool with_reduction) {
   if (!given.hierarchy) {
     throw InputError({"command line"}, "no system, expected --hierarchy or --system");
   }
@@ -90,7 +100,6 @@ GivenInstance required_instance(const CommandLine& line, bool with_reduction) {
   if (with_reduction && !given.reduction) {
     throw InputError({"command line"}, "no reduction axes, expected --reduce");
   }
-  return given;
 }
 
 std::vector<Placement> placements_of(const GivenInstance& given, std::size_t most) {

@@ -1,5 +1,6 @@
 #include "engine/synthesis/program_list.h"
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 
@@ -90,6 +91,43 @@ void ProgramList::for_each(const Visit& visit) const {
   if (!reached_) return;
   std::vector<std::uint32_t> moves;
   for (std::uint32_t size = 0; size <= settled_; ++size) walk(0, size, moves, visit);
+}
+
+std::vector<bool> ProgramList::paths_with(const std::vector<bool>& wanted) const {
+  std::vector<bool> with((std::size_t{settled_} + 1) * nodes_.size(), false);
+  for (std::uint32_t left = 1; left <= settled_; ++left) {
+    for (NodeId node = 0; node < nodes_.size(); ++node) {
+      with[std::size_t{left} * nodes_.size() + node] =
+          std::any_of(nodes_[node].begin(), nodes_[node].end(), [&](const Transition& t) {
+            return (wanted[t.move] && paths(t.target, left - 1) > 0) ||
+                   with[(std::size_t{left} - 1) * nodes_.size() + t.target];
+          });
+    }
+  }
+  return with;
+}
+
+std::optional<std::vector<std::uint32_t>> ProgramList::first_with(
+    const std::vector<bool>& wanted) const {
+  if (!reached_) return std::nullopt;
+  const std::vector<bool> with = paths_with(wanted);
+  std::uint32_t left = 0;
+  while (left <= settled_ && !with[std::size_t{left} * nodes_.size()]) ++left;
+  if (left > settled_) return std::nullopt;
+  std::vector<std::uint32_t> moves;
+  bool found = false;
+  for (NodeId node = 0; left > 0;) {
+    --left;
+    const auto next = std::find_if(nodes_[node].begin(), nodes_[node].end(), [&](Transition t) {
+      const bool anything = paths(t.target, left) > 0;
+      return (anything && (found || wanted[t.move])) ||
+             with[std::size_t{left} * nodes_.size() + t.target];
+    });
+    found = found || wanted[next->move];
+    moves.push_back(next->move);
+    node = next->target;
+  }
+  return moves;
 }
 
 void ProgramList::walk(NodeId node, std::uint32_t left, std::vector<std::uint32_t>& moves,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,11 +29,17 @@ class ProgramList {
   using Visit = std::function<void(std::span<const std::uint32_t> moves)>;
   void for_each(const Visit& visit) const;
 
+  /// The moves of the first program, in the order of for_each, in which a move m with `wanted[m]`
+  /// occurs. Found without listing the programs before it.
+  std::optional<std::vector<std::uint32_t>> first_with(const std::vector<bool>& wanted) const;
+
  private:
   void cut_down(const StateGraph& graph);
   void count_paths();
   void walk(NodeId node, std::uint32_t left, std::vector<std::uint32_t>& moves,
             const Visit& visit) const;
+  /// [left][node]: whether a path of exactly `left` moves has a wanted one.
+  std::vector<bool> paths_with(const std::vector<bool>& wanted) const;
   std::uint64_t paths(NodeId node, std::uint32_t left) const {
     return paths_[std::size_t{left} * nodes_.size() + node];
   }

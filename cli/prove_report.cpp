@@ -1,0 +1,175 @@
+#include "cli/prove_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+
+#include "cli/output.h"
+#include "engine/program/json_text.h"
+#include "engine/program/program_file.h"
+#include "proofs/claims/summary.h"
+
+namespace p2 {
+namespace {
+
+using claims::Answer;
+using claims::Claim;
+using claims::Outcome;
+using claims::Question;
+using claims::Result;
+using claims::Summary;
+
+std::string name_of(const Question& question) {
+  const std::string from(to_string(question.from));
+  return question.to
+             ? fmt::format("{} {} -> {}", question.claim->name, from, to_string(*question.to))
+             : fmt::format("{} {}", question.claim->name, from);
+}
+
+std::string to_text(const Answer& answer, std::uint32_t size) {
+  if (answer.verdict == Outcome::Refuted) {
+    return "  by " + answer.program + (answer.note.empty() ? "" : "  (" + answer.note + ")");
+  }
+  if (!answer.note.empty()) return "  (" + answer.note + ")";
+  if (answer.verdict == Outcome::Holds || answer.settled == size) return "";
+  return fmt::format("  (only programs of at most {} steps are settled)", answer.settled);
+}
+
+void print_line(const Result& result, std::uint32_t size, std::ostream& out) {
+  const Question& question = result.question;
+  fmt::print(out, "{:<8} {} {}: {}{}{}\n", to_string(result.answer.verdict), name_of(question),
+             to_string(question.dialect), to_string(*question.system),
+             result.systems == 1 ? "" : fmt::format("  (and {} alike)", result.systems - 1),
+             to_text(result.answer, size));
+}
+
+void print_row(const Summary& row, std::uint32_t devices, std::ostream& out) {
+  std::string finding = fmt::format("holds everywhere up to {} devices", devices);
+  if (row.refuted > 0) finding = fmt::format("refuted on {} of them", row.refuted);
+  if (row.refuted == 0 && row.undecided > 0) {
+    finding = fmt::format("undecided on {} of them", row.undecided);
+  }
+  fmt::print(out, "{:<44} {:<9} {:<12} {:>6} systems  {}\n", name_of(row.question),
+             to_string(row.question.dialect), row.several_axes ? "several axes" : "one axis",
+             row.systems, finding);
+  if (row.smallest == nullptr) return;
+  const Result& smallest = *row.smallest;
+  fmt::print(out, "    smallest: {} devices, {} step{}: {}\n              {}\n",
+             smallest.question.system->grid.devices(), smallest.answer.steps,
+             smallest.answer.steps == 1 ? "" : "s", to_string(*smallest.question.system),
+             smallest.answer.program);
+  if (!smallest.answer.note.empty()) fmt::print(out, "              {}\n", smallest.answer.note);
+}
+
+std::uint32_t most_devices(const claims::Request& request) {
+  std::uint32_t most = 0;
+  for (const claims::PlacedSystem& system : request.systems) {
+    most = std::max(most, system.grid.devices());
+  }
+  return most;
+}
+
+/// The keys that say which question was asked; the dialect and hierarchies of a result.
+std::string question_json(const Question& question) {
+  const DeviceGrid& grid = question.system->grid;
+  return fmt::format(
+      "\"claim\":\"{}\",\"hierarchy\":{},\"axes\":{},\"reduce\":[{}],\"placement\":{},"
+      "\"dialect\":\"{}\",\"from\":\"{}\",\"to\":{}",
+      question.claim->name, json_parts(grid.hierarchy().levels()), json_parts(grid.axes()),
+      fmt::join(question.system->reduction, ","), json_lists(grid.placement().factors),
+      to_string(question.dialect), to_string(question.from),
+      question.to ? json_string(std::string(to_string(*question.to))) : "null");
+}
+
+std::string counterexample_json(const Result& result) {
+  if (result.answer.verdict != Outcome::Refuted) return "null";
+  const Program program = claims::counterexample(result);
+  const Instance instance = result.question.system->over(result.question.from);
+  return to_json(program, &instance, result.question.dialect);
+}
+
+std::string to_json(const Result& result, std::uint32_t size) {
+  return fmt::format(
+      "{{{},\"size\":{},\"settled_size\":{},\"systems\":{},\"verdict\":\"{}\",\"note\":{},"
+      "\"counterexample\":{},\"evidence\":\"solver-only\",\"certificate\":null}}",
+      question_json(result.question), size, result.answer.settled, result.systems,
+      to_string(result.answer.verdict), json_string(result.answer.note),
+      counterexample_json(result));
+}
+
+std::string to_json(const Summary& row) {
+  return fmt::format(
+      "{{\"claim\":\"{}\",\"from\":\"{}\",\"to\":{},\"dialect\":\"{}\",\"several_axes\":{},"
+      "\"systems\":{},\"refuted\":{},\"undecided\":{},\"verdict\":\"{}\",\"smallest\":{}}}",
+      row.question.claim->name, to_string(row.question.from),
+      row.question.to ? json_string(std::string(to_string(*row.question.to))) : "null",
+      to_string(row.question.dialect), row.several_axes, row.systems, row.refuted, row.undecided,
+      to_string(row.verdict()),
+      row.smallest == nullptr
+          ? "null"
+          : fmt::format("{{{},\"devices\":{},\"steps\":{},\"program\":{}}}",
+                        question_json(row.smallest->question),
+                        row.smallest->question.system->grid.devices(), row.smallest->answer.steps,
+                        json_string(row.smallest->answer.program)));
+}
+
+template <typename Items, typename ToJson>
+void print_list(const Items& items, std::ostream& out, ToJson json_of) {
+  out << "[";
+  const char* separator = "\n";
+  for (const auto& item : items) {
+    out << separator << json_of(item);
+    separator = ",\n";
+  }
+  out << "\n]";
+}
+
+std::string kinds(const std::vector<HierarchyKind>& some) {
+  std::string text;
+  for (const HierarchyKind kind : some) {
+    text += (text.empty() ? "" : ", ") + std::string(to_string(kind));
+  }
+  return text;
+}
+
+}  // namespace
+
+void print_text(const std::vector<Result>& results, const claims::Request& request,
+                std::ostream& out) {
+  for (const Result& result : results) print_line(result, request.size, out);
+  fmt::print(out, "\nprograms of at most {} steps; solver-only: no certificates\n", request.size);
+  for (const Summary& row : claims::summarise(results)) print_row(row, most_devices(request), out);
+}
+
+void print_json(const std::vector<Result>& results, const claims::Request& request,
+                std::ostream& out) {
+  out << "{\"results\":";
+  print_list(results, out, [&](const Result& result) { return to_json(result, request.size); });
+  out << ",\"summary\":";
+  print_list(claims::summarise(results), out, [](const Summary& row) { return to_json(row); });
+  fmt::print(out, ",\"max_devices\":{},\"verdict\":\"{}\"}}\n", most_devices(request),
+             to_string(claims::verdict_of(results)));
+}
+
+void print_registry_text(std::ostream& out) {
+  for (const Claim& claim : claims::registry()) {
+    fmt::print(out, "{}  ({})\n    {}\n    {}\n    over {}{}; settled by {}\n", claim.name,
+               claim.section, claim.statement, claim.formula, kinds(claim.from),
+               claim.to.empty() ? "" : " against " + kinds(claim.to), claim.engine);
+  }
+}
+
+void print_registry_json(std::ostream& out) {
+  out << "{\"claims\":";
+  print_list(claims::registry(), out, [](const Claim& claim) {
+    return fmt::format(
+        "{{\"name\":{},\"statement\":{},\"formula\":{},\"section\":{},\"from\":{},\"to\":{},"
+        "\"engine\":{}}}",
+        json_string(claim.name), json_string(claim.statement), json_string(claim.formula),
+        json_string(claim.section), json_string(kinds(claim.from)), json_string(kinds(claim.to)),
+        json_string(claim.engine));
+  });
+  out << "}\n";
+}
+
+}  // namespace p2

@@ -1,0 +1,209 @@
+#include "proofs/claims/campaign.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <thread>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+
+#include "engine/program/notation.h"
+#include "engine/synthesis/program_list.h"
+#include "proofs/claims/journal.h"
+
+namespace p2::claims {
+namespace {
+
+/// The questions that one search answers.
+struct Search {
+  std::vector<std::size_t> questions;
+};
+
+/// All questions of a request, like ones once, and the searches that answer them.
+class Plan {
+ public:
+  explicit Plan(const Request& request) : request_(request) {
+    for (const Claim* claim : request.claims) ask(*claim);
+  }
+
+  std::vector<Result> results;
+  std::vector<Search> searches;
+
+ private:
+  /// Everything that an answer of a claim that forbids moves depends on.
+  using Content =
+      std::tuple<std::vector<std::uint32_t>, FactorSet, std::vector<Move>, std::vector<bool>, bool>;
+
+  void ask(const Claim& claim) {
+    for (const HierarchyKind from : claim.from) {
+      if (request_.from && *request_.from != from) continue;
+      if (claim.to.empty()) ask(claim, from, std::nullopt);
+      for (const HierarchyKind to : claim.to) {
+        if (request_.to && *request_.to != to) continue;
+        // Nothing is to be shown of a hierarchy and itself, unless somebody asks.
+        if (to == from && !(request_.from && request_.to)) continue;
+        ask(claim, from, to);
+      }
+    }
+  }
+
+  void ask(const Claim& claim, HierarchyKind from, std::optional<HierarchyKind> to) {
+    for (const Dialect dialect : request_.dialects) {
+      alike_.clear();
+      for (const PlacedSystem& system : request_.systems) {
+        enter({&claim, &system, dialect, from, to});
+      }
+    }
+  }
+
+  void enter(const Question& question) {
+    const std::size_t number = results.size();
+    if (question.claim->settles != nullptr) {
+      searches.push_back({{number}});
+    } else {
+      const Subject subject(*question.system, question.from, question.to, question.dialect);
+      if (!request_.every_system) {
+        const auto [first, is_new] = alike_.emplace(content(question, subject), number);
+        if (!is_new) {
+          ++results[first->second].systems;
+          return;
+        }
+      }
+      const auto [search, is_new] = search_of_.emplace(subject.named.problem, searches.size());
+      if (is_new) searches.emplace_back();
+      searches[search->second].questions.push_back(number);
+    }
+    results.push_back({question, 1, {}});
+  }
+
+  static Content content(const Question& question, const Subject& subject) {
+    std::vector<std::uint32_t> sizes;
+    for (const Factor& factor : subject.from.grid.factors()) sizes.push_back(factor.size);
+    return {std::move(sizes), subject.reduction(), subject.moves, question.claim->forbids(subject),
+            question.system->several_axes()};
+  }
+
+  const Request& request_;
+  std::map<Content, std::size_t> alike_;  // → the first such question
+  std::map<Problem, std::size_t> search_of_;
+};
+
+Answer answer(const Question& question, const Bounds& bounds,
+              std::unique_ptr<ProgramList>& programs) {
+  const Subject subject(*question.system, question.from, question.to, question.dialect);
+  if (question.claim->settles != nullptr) return question.claim->settles(subject, bounds);
+  const std::vector<bool> forbidden = question.claim->forbids(subject);
+  if (std::find(forbidden.begin(), forbidden.end(), true) == forbidden.end()) {
+    return {Outcome::Holds, bounds.size, {}, 0, {}};
+  }
+  if (!programs) {
+    programs = std::make_unique<ProgramList>(subject.named.problem, bounds.size, bounds.limits);
+  }
+  const std::uint32_t settled = programs->settled();
+  if (const auto first = programs->first_with(forbidden)) {
+    return {Outcome::Refuted,
+            settled,
+            to_string(subject.steps(*first), &subject.from),
+            first->size(),
+            {}};
+  }
+  return {settled == bounds.size ? Outcome::Holds : Outcome::Undecided, settled, {}, 0, {}};
+}
+
+/// Everything that the answers to the searches, by number, depend on.
+std::string title(const Request& request, std::size_t searches) {
+  std::string text = "p2-verify prove 1:";
+  for (const Claim* claim : request.claims) text += " " + claim->name;
+  if (request.from) text += fmt::format(" from {}", to_string(*request.from));
+  if (request.to) text += fmt::format(" to {}", to_string(*request.to));
+  for (const Dialect dialect : request.dialects) text += fmt::format(" {}", to_string(dialect));
+  text +=
+      fmt::format("; size {}, {} systems, {} searches{}; ", request.size, request.systems.size(),
+                  searches, request.every_system ? ", every system" : "");
+  if (!request.systems.empty()) {
+    text += to_string(request.systems.front()) + " … " + to_string(request.systems.back());
+  }
+  return text;
+}
+
+/// Runs the searches of a plan and files their answers.
+class Run {
+ public:
+  Run(Plan& plan, const Request& request, const CampaignOptions& options, Journal* journal)
+      : plan_(plan), options_(options), journal_(journal), bounds_{request.size, options.limits} {}
+
+  void take_over_known() {
+    for (std::size_t search = 0; search < plan_.searches.size(); ++search) {
+      if (known(search)) file(search, journal_->known().at(search));
+    }
+  }
+
+  void operator()(std::size_t search) {
+    if (known(search)) return;
+    if (options_.stop != nullptr && *options_.stop) return;
+    std::vector<Answer> answers;
+    std::unique_ptr<ProgramList> programs;
+    bool whole = true;
+    for (const std::size_t question : plan_.searches[search].questions) {
+      answers.push_back(answer(plan_.results[question].question, bounds_, programs));
+      const bool limited = bounds_.limits.deadline || bounds_.limits.memory_bytes;
+      whole = whole && !(limited && answers.back().settled < bounds_.size);
+    }
+    if (journal_ != nullptr && whole) journal_->append(search, answers);
+    file(search, answers);
+    if (options_.progress != nullptr) ++options_.progress->searches_done;
+  }
+
+  void share_memory(std::size_t threads) {
+    if (bounds_.limits.memory_bytes) *bounds_.limits.memory_bytes /= threads;
+  }
+
+ private:
+  bool known(std::size_t search) const {
+    if (journal_ == nullptr) return false;
+    const auto found = journal_->known().find(search);
+    return found != journal_->known().end() &&
+           found->second.size() == plan_.searches[search].questions.size();
+  }
+
+  void file(std::size_t search, const std::vector<Answer>& answers) {
+    const std::vector<std::size_t>& questions = plan_.searches[search].questions;
+    for (std::size_t i = 0; i < questions.size(); ++i) {
+      plan_.results[questions[i]].answer = answers[i];
+    }
+  }
+
+  Plan& plan_;
+  const CampaignOptions& options_;
+  Journal* journal_;
+  Bounds bounds_;
+};
+
+}  // namespace
+
+std::vector<Result> settle(const Request& request, const CampaignOptions& options) {
+  Plan plan(request);
+  std::unique_ptr<Journal> journal;
+  if (options.journal) {
+    journal = std::make_unique<Journal>(*options.journal, title(request, plan.searches.size()));
+  }
+  if (options.progress != nullptr) {
+    options.progress->searches = plan.searches.size();
+    if (journal) options.progress->searches_known = journal->known().size();
+  }
+  const std::size_t threads =
+      options.jobs == 0 ? std::max(1U, std::thread::hardware_concurrency()) : options.jobs;
+  Run run(plan, request, options, journal.get());
+  run.take_over_known();
+  run.share_memory(threads);
+  const tbb::global_control at_most(tbb::global_control::max_allowed_parallelism, threads);
+  tbb::parallel_for(
+      std::size_t{0}, plan.searches.size(), [&](std::size_t search) { run(search); },
+      tbb::simple_partitioner());
+  return std::move(plan.results);
+}
+
+}  // namespace p2::claims

@@ -1,0 +1,84 @@
+#include "proofs/claims/placed_system.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace p2::claims {
+namespace {
+
+using Sizes = std::vector<std::uint32_t>;
+
+void factor(std::uint32_t rest, Sizes& prefix, std::vector<Sizes>& all) {
+  if (rest == 1) return all.push_back(prefix);
+  for (std::uint32_t part = 2; part <= rest; ++part) {
+    if (rest % part != 0) continue;
+    prefix.push_back(part);
+    factor(rest / part, prefix, all);
+    prefix.pop_back();
+  }
+}
+
+/// The ordered factorisations of `product` into parts greater than 1, the shortest first.
+std::vector<Sizes> factorisations(std::uint32_t product) {
+  std::vector<Sizes> all;
+  Sizes prefix;
+  factor(product, prefix, all);
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Sizes& a, const Sizes& b) { return a.size() < b.size(); });
+  return all;
+}
+
+template <typename Part>
+std::vector<Part> named(const Sizes& sizes, char letter) {
+  std::vector<Part> parts;
+  for (const std::uint32_t size : sizes) {
+    parts.push_back({fmt::format("{}{}", letter, parts.size()), size});
+  }
+  return parts;
+}
+
+void append_placed(const Hierarchy& hierarchy, const Axes& axes, std::vector<PlacedSystem>& all) {
+  for (const Placement& placement : enumerate_placements(hierarchy, axes, {"all systems"})) {
+    const DeviceGrid grid(hierarchy, axes, placement);
+    for (std::uint32_t chosen = 1; chosen < 1U << axes.count(); ++chosen) {
+      ReductionAxes reduction;
+      for (std::uint32_t axis = 0; axis < axes.count(); ++axis) {
+        if ((chosen >> axis & 1U) != 0) reduction.push_back(axis);
+      }
+      all.push_back({grid, std::move(reduction)});
+    }
+  }
+}
+
+}  // namespace
+
+bool PlacedSystem::several_axes() const {
+  return std::count_if(reduction.begin(), reduction.end(),
+                       [&](std::uint32_t axis) { return grid.axes()[axis].size > 1; }) > 1;
+}
+
+std::vector<PlacedSystem> placed_systems(std::uint32_t most) {
+  std::vector<PlacedSystem> all;
+  for (std::uint32_t devices = 2; devices <= most; ++devices) {
+    const std::vector<Sizes> products = factorisations(devices);
+    for (const Sizes& levels : products) {
+      const Hierarchy hierarchy(named<Level>(levels, 'l'), {"all systems"});
+      for (const Sizes& axes : products) {
+        append_placed(hierarchy, Axes(named<Axis>(axes, 'a'), {"all systems"}), all);
+      }
+    }
+  }
+  return all;
+}
+
+std::string to_string(const PlacedSystem& system) {
+  std::string reduced;
+  for (const std::uint32_t axis : system.reduction) {
+    reduced += (reduced.empty() ? "" : ",") + system.grid.axes()[axis].name;
+  }
+  return fmt::format("{}  axes {}  reduce {}  {}", to_string(system.grid.hierarchy()),
+                     to_string(system.grid.axes()), reduced, to_string(system.grid.placement()));
+}
+
+}  // namespace p2::claims

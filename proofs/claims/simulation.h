@@ -1,0 +1,26 @@
+#pragma once
+
+#include "proofs/claims/claim.h"
+
+namespace p2::claims {
+
+/// Claims about what steps do, settled by running every instruction of `from` in every state that
+/// legal steps lead to without passing the goal; states after `size` − 1 steps are the last.
+
+/// Every legal step raises the pair (contributions held, minus chunks held) in lexicographic order;
+/// both are bounded, so that no program goes on for ever.
+Answer information_increases(const Subject& subject, const Bounds& bounds);
+
+/// Wherever AllReduce is legal on a group, Reduce; Broadcast is legal and does the same, and so is
+/// ReduceScatter; AllGather if the group's size divides the number of chunks it holds.
+Answer composes(const Subject& subject, const Bounds& bounds);
+
+/// The instructions of `from` are legal in the same order, and reach the goal at the same time, on
+/// the system and on one reduction class alone: as a system of its own, cut into as many chunks as
+/// it has devices.
+Answer class_independent(const Subject& subject, const Bounds& bounds);
+
+/// The same for the system and the one in which every factor greater than 1 is 2.
+Answer size_independent(const Subject& subject, const Bounds& bounds);
+
+}  // namespace p2::claims

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "proofs/claims/campaign.h"
+
+namespace p2::claims {
+
+/// All results of one claim, pair of hierarchies and dialect, for systems that reduce over one axis
+/// or over several.
+struct Summary {
+  Question question;  ///< its claim, dialect and hierarchies; the system is of no meaning
+  bool several_axes = false;
+  std::uint64_t systems = 0;
+  std::uint64_t refuted = 0;    ///< systems
+  std::uint64_t undecided = 0;  ///< systems
+  /// Of the refuted ones that with the fewest devices, then steps, then the first; none otherwise.
+  const Result* smallest = nullptr;
+
+  Outcome verdict() const;
+};
+
+/// In the order of the results, single axis before several. Points into `results`.
+std::vector<Summary> summarise(const std::vector<Result>& results);
+
+/// Refuted if one result is; else undecided if one is; else all hold.
+Outcome verdict_of(const std::vector<Result>& results);
+
+/// The counterexample of a refuted result, with its groups.
+Program counterexample(const Result& result);
+
+}  // namespace p2::claims
