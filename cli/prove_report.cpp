@@ -43,6 +43,14 @@ void print_line(const Result& result, std::uint32_t size, std::ostream& out) {
              to_text(result.answer, size));
 }
 
+void print_counterexample(const char* which, const Result& result, std::ostream& out) {
+  const Answer& answer = result.answer;
+  fmt::print(out, "    {}: {} devices, {} step{}: {}\n              {}\n", which,
+             result.question.system->grid.devices(), answer.steps, answer.steps == 1 ? "" : "s",
+             to_string(*result.question.system), answer.program);
+  if (!answer.note.empty()) fmt::print(out, "              {}\n", answer.note);
+}
+
 void print_row(const Summary& row, std::uint32_t devices, std::ostream& out) {
   std::string finding = fmt::format("holds everywhere up to {} devices", devices);
   if (row.refuted > 0) finding = fmt::format("refuted on {} of them", row.refuted);
@@ -52,13 +60,8 @@ void print_row(const Summary& row, std::uint32_t devices, std::ostream& out) {
   fmt::print(out, "{:<44} {:<9} {:<12} {:>6} systems  {}\n", name_of(row.question),
              to_string(row.question.dialect), row.several_axes ? "several axes" : "one axis",
              row.systems, finding);
-  if (row.smallest == nullptr) return;
-  const Result& smallest = *row.smallest;
-  fmt::print(out, "    smallest: {} devices, {} step{}: {}\n              {}\n",
-             smallest.question.system->grid.devices(), smallest.answer.steps,
-             smallest.answer.steps == 1 ? "" : "s", to_string(*smallest.question.system),
-             smallest.answer.program);
-  if (!smallest.answer.note.empty()) fmt::print(out, "              {}\n", smallest.answer.note);
+  if (row.smallest != nullptr) print_counterexample("smallest", *row.smallest, out);
+  if (row.shortest != row.smallest) print_counterexample("shortest", *row.shortest, out);
 }
 
 std::uint32_t most_devices(const claims::Request& request) {
@@ -97,20 +100,22 @@ std::string to_json(const Result& result, std::uint32_t size) {
       counterexample_json(result));
 }
 
+std::string example_json(const Result* result) {
+  if (result == nullptr) return "null";
+  return fmt::format("{{{},\"devices\":{},\"steps\":{},\"program\":{}}}",
+                     question_json(result->question), result->question.system->grid.devices(),
+                     result->answer.steps, json_string(result->answer.program));
+}
+
 std::string to_json(const Summary& row) {
   return fmt::format(
       "{{\"claim\":\"{}\",\"from\":\"{}\",\"to\":{},\"dialect\":\"{}\",\"several_axes\":{},"
-      "\"systems\":{},\"refuted\":{},\"undecided\":{},\"verdict\":\"{}\",\"smallest\":{}}}",
+      "\"systems\":{},\"refuted\":{},\"undecided\":{},\"verdict\":\"{}\",\"smallest\":{},"
+      "\"shortest\":{}}}",
       row.question.claim->name, to_string(row.question.from),
       row.question.to ? json_string(std::string(to_string(*row.question.to))) : "null",
       to_string(row.question.dialect), row.several_axes, row.systems, row.refuted, row.undecided,
-      to_string(row.verdict()),
-      row.smallest == nullptr
-          ? "null"
-          : fmt::format("{{{},\"devices\":{},\"steps\":{},\"program\":{}}}",
-                        question_json(row.smallest->question),
-                        row.smallest->question.system->grid.devices(), row.smallest->answer.steps,
-                        json_string(row.smallest->answer.program)));
+      to_string(row.verdict()), example_json(row.smallest), example_json(row.shortest));
 }
 
 template <typename Items, typename ToJson>
@@ -154,7 +159,8 @@ void print_json(const std::vector<Result>& results, const claims::Request& reque
 void print_registry_text(std::ostream& out) {
   for (const Claim& claim : claims::registry()) {
     fmt::print(out, "{}  ({})\n    {}\n    {}\n    over {}{}; settled by {}\n", claim.name,
-               claim.section, claim.statement, claim.formula, kinds(claim.from),
+               claim.section.empty() ? "not in the paper" : claim.section, claim.statement,
+               claim.formula, kinds(claim.from),
                claim.to.empty() ? "" : " against " + kinds(claim.to), claim.engine);
   }
 }

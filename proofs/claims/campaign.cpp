@@ -1,10 +1,8 @@
 #include "proofs/claims/campaign.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <thread>
-#include <tuple>
 
 #include <fmt/format.h>
 #include <tbb/global_control.h>
@@ -13,83 +11,20 @@
 #include "engine/program/notation.h"
 #include "engine/synthesis/program_list.h"
 #include "proofs/claims/journal.h"
+#include "proofs/claims/plan.h"
 
 namespace p2::claims {
 namespace {
 
-/// The questions that one search answers.
-struct Search {
-  std::vector<std::size_t> questions;
-};
-
-/// All questions of a request, like ones once, and the searches that answer them.
-class Plan {
- public:
-  explicit Plan(const Request& request) : request_(request) {
-    for (const Claim* claim : request.claims) ask(*claim);
-  }
-
-  std::vector<Result> results;
-  std::vector<Search> searches;
-
- private:
-  /// Everything that an answer of a claim that forbids moves depends on.
-  using Content =
-      std::tuple<std::vector<std::uint32_t>, FactorSet, std::vector<Move>, std::vector<bool>, bool>;
-
-  void ask(const Claim& claim) {
-    for (const HierarchyKind from : claim.from) {
-      if (request_.from && *request_.from != from) continue;
-      if (claim.to.empty()) ask(claim, from, std::nullopt);
-      for (const HierarchyKind to : claim.to) {
-        if (request_.to && *request_.to != to) continue;
-        // Nothing is to be shown of a hierarchy and itself, unless somebody asks.
-        if (to == from && !(request_.from && request_.to)) continue;
-        ask(claim, from, to);
-      }
-    }
-  }
-
-  void ask(const Claim& claim, HierarchyKind from, std::optional<HierarchyKind> to) {
-    for (const Dialect dialect : request_.dialects) {
-      alike_.clear();
-      for (const PlacedSystem& system : request_.systems) {
-        enter({&claim, &system, dialect, from, to});
-      }
-    }
-  }
-
-  void enter(const Question& question) {
-    const std::size_t number = results.size();
-    if (question.claim->settles != nullptr) {
-      searches.push_back({{number}});
-    } else {
-      const Subject subject(*question.system, question.from, question.to, question.dialect);
-      if (!request_.every_system) {
-        const auto [first, is_new] = alike_.emplace(content(question, subject), number);
-        if (!is_new) {
-          ++results[first->second].systems;
-          return;
-        }
-      }
-      const auto [search, is_new] = search_of_.emplace(subject.named.problem, searches.size());
-      if (is_new) searches.emplace_back();
-      searches[search->second].questions.push_back(number);
-    }
-    results.push_back({question, 1, {}});
-  }
-
-  static Content content(const Question& question, const Subject& subject) {
-    std::vector<std::uint32_t> sizes;
-    for (const Factor& factor : subject.from.grid.factors()) sizes.push_back(factor.size);
-    return {std::move(sizes), subject.reduction(), subject.moves, question.claim->forbids(subject),
-            question.system->several_axes()};
-  }
-
-  const Request& request_;
-  std::map<Content, std::size_t> alike_;  // → the first such question
-  std::map<Problem, std::size_t> search_of_;
-};
+/// `step 2, Broadcast{0,4}`: the first step that the claim forbids.
+std::string culprit(const Subject& subject, const std::vector<std::uint32_t>& program,
+                    const std::vector<bool>& forbidden) {
+  const auto step = std::find_if(program.begin(), program.end(),
+                                 [&](std::uint32_t move) { return forbidden[move]; });
+  Step bare = lower(subject.from.grid, subject.shape(*step), subject.moves[*step].collective);
+  bare.shape.reset();
+  return fmt::format("step {}, {}", step - program.begin() + 1, to_string(bare, nullptr));
+}
 
 Answer answer(const Question& question, const Bounds& bounds,
               std::unique_ptr<ProgramList>& programs) {
@@ -104,11 +39,8 @@ Answer answer(const Question& question, const Bounds& bounds,
   }
   const std::uint32_t settled = programs->settled();
   if (const auto first = programs->first_with(forbidden)) {
-    return {Outcome::Refuted,
-            settled,
-            to_string(subject.steps(*first), &subject.from),
-            first->size(),
-            {}};
+    return {Outcome::Refuted, settled, to_string(subject.steps(*first), &subject.from),
+            first->size(), culprit(subject, *first, forbidden)};
   }
   return {settled == bounds.size ? Outcome::Holds : Outcome::Undecided, settled, {}, 0, {}};
 }
@@ -147,7 +79,7 @@ class Run {
     std::vector<Answer> answers;
     std::unique_ptr<ProgramList> programs;
     bool whole = true;
-    for (const std::size_t question : plan_.searches[search].questions) {
+    for (const std::size_t question : plan_.searches[search]) {
       answers.push_back(answer(plan_.results[question].question, bounds_, programs));
       const bool limited = bounds_.limits.deadline || bounds_.limits.memory_bytes;
       whole = whole && !(limited && answers.back().settled < bounds_.size);
@@ -166,11 +98,11 @@ class Run {
     if (journal_ == nullptr) return false;
     const auto found = journal_->known().find(search);
     return found != journal_->known().end() &&
-           found->second.size() == plan_.searches[search].questions.size();
+           found->second.size() == plan_.searches[search].size();
   }
 
   void file(std::size_t search, const std::vector<Answer>& answers) {
-    const std::vector<std::size_t>& questions = plan_.searches[search].questions;
+    const std::vector<std::size_t>& questions = plan_.searches[search];
     for (std::size_t i = 0; i < questions.size(); ++i) {
       plan_.results[questions[i]].answer = answers[i];
     }

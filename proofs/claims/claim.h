@@ -42,16 +42,22 @@ struct Claim {
   /// Settles the claim on its own.
   using Settles = Answer (*)(const Subject& subject, const Bounds& bounds);
 
-  std::string name;
-  std::string statement;  ///< in words
-  std::string formula;
-  std::string section;              ///< of the paper, or where else it stands
-  std::string engine;               ///< what settles it here
-  std::vector<HierarchyKind> from;  ///< over which it is asked
-  std::vector<HierarchyKind> to;    ///< with which each is compared; empty where none is
-  Forbids forbids = nullptr;        ///< one of the two is set
+  std::string name = {};
+  std::string statement = {};  ///< in words
+  std::string formula = {};
+  std::string section = {};              ///< of the paper; empty for a claim that is not in it
+  std::string repair = {};               ///< the claim that says it right; empty where none does
+  std::string engine = {};               ///< what settles it here
+  std::vector<HierarchyKind> from = {};  ///< over which it is asked
+  std::vector<HierarchyKind> to = {};    ///< with which each is compared; empty where none is
+  Forbids forbids = nullptr;             ///< one of the two is set
   Settles settles = nullptr;
 };
+
+/// The claims of the paper's section 3 and appendix B, with its proofs' witnesses and their
+/// repairs; and those about the rules themselves.
+void append_claims_of_paper(std::vector<Claim>& claims);
+void append_claims_about_rules(std::vector<Claim>& claims);
 
 /// All claims, in the order in which --list prints them.
 const std::vector<Claim>& registry();

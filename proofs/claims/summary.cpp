@@ -15,11 +15,22 @@ bool same_row(const Summary& row, const Result& result) {
          row.several_axes == b.system->several_axes();
 }
 
-bool smaller(const Result& a, const Result& b) {
-  const auto weight = [](const Result& result) {
-    return std::pair(result.question.system->grid.devices(), result.answer.steps);
+std::uint32_t devices(const Result& result) { return result.question.system->grid.devices(); }
+
+void note_refuted(const Result& result, Summary& row) {
+  row.refuted += result.systems;
+  const auto by_devices = [](const Result& each) {
+    return std::pair(devices(each), each.answer.steps);
   };
-  return weight(a) < weight(b);
+  const auto by_steps = [](const Result& each) {
+    return std::pair(each.answer.steps, devices(each));
+  };
+  if (row.smallest == nullptr || by_devices(result) < by_devices(*row.smallest)) {
+    row.smallest = &result;
+  }
+  if (row.shortest == nullptr || by_steps(result) < by_steps(*row.shortest)) {
+    row.shortest = &result;
+  }
 }
 
 }  // namespace
@@ -41,11 +52,15 @@ std::vector<Summary> summarise(const std::vector<Result>& results) {
     Summary& entry = known ? *row : rows.back();
     entry.systems += result.systems;
     if (result.answer.verdict == Outcome::Undecided) entry.undecided += result.systems;
-    if (result.answer.verdict != Outcome::Refuted) continue;
-    entry.refuted += result.systems;
-    if (entry.smallest == nullptr || smaller(result, *entry.smallest)) entry.smallest = &result;
+    if (result.answer.verdict == Outcome::Refuted) note_refuted(result, entry);
   }
   return rows;
+}
+
+bool in_paper(const Question& question) {
+  if (question.claim->section.empty()) return false;
+  return !question.to || question.claim->to.size() == 1 ||
+         (question.from < *question.to && *question.to <= HierarchyKind::Reduction);
 }
 
 Outcome verdict_of(const std::vector<Result>& results) {

@@ -17,12 +17,16 @@ struct Summary {
   std::uint64_t undecided = 0;  ///< systems
   /// Of the refuted ones that with the fewest devices, then steps, then the first; none otherwise.
   const Result* smallest = nullptr;
+  const Result* shortest = nullptr;  ///< the one with the fewest steps, then devices
 
   Outcome verdict() const;
 };
 
 /// In the order of the results, single axis before several. Points into `results`.
 std::vector<Summary> summarise(const std::vector<Result>& results);
+
+/// Whether the paper says it: of the pairs of hierarchies those that theorem 3.2 orders.
+bool in_paper(const Question& question);
 
 /// Refuted if one result is; else undecided if one is; else all hold.
 Outcome verdict_of(const std::vector<Result>& results);

@@ -111,25 +111,36 @@ std::vector<std::uint32_t> covered(const Subject& subject, const GroupShape& sha
   return levels;
 }
 
-/// The pattern of the constructed instruction; none where nothing is covered.
-Pattern constructed(const Subject& subject, const GroupShape& shape, Form master) {
+/// The form that the constructed instruction has for each form of the given one.
+struct Forms {
+  Form of_inside_group = Form::InsideGroup;
+  Form of_master = Form::Master;
+
+  Form operator()(Form form) const {
+    if (form == Form::InsideGroup) return of_inside_group;
+    return form == Form::Master ? of_master : form;
+  }
+};
+
+/// The pattern of the constructed instruction; an empty one where there is none.
+Pattern constructed(const Subject& subject, const GroupShape& shape, const Forms& forms) {
   const std::vector<std::uint32_t> levels = covered(subject, shape);
   if (levels.empty()) return {};
   const SynthesisHierarchy& target = subject.to->hierarchy;
   const auto& all = subject.from.hierarchy.levels();
   const std::uint32_t before = same_factor(target, all[levels.front()]) - 1;
-  if (shape.form == Form::InsideGroup) return linear_shape(target, before, shape.form, 0).pattern;
+  const Form form = forms(shape.form);
+  if (form == Form::InsideGroup) return linear_shape(target, before, form, 0).pattern;
   const std::uint32_t slice = same_factor(target, all[levels.back()]);
   if (slice <= before) return {};
-  return linear_shape(target, slice, shape.form == Form::Master ? master : shape.form, before)
-      .pattern;
+  return linear_shape(target, slice, form, before).pattern;
 }
 
-std::vector<bool> misses_witness(const Subject& subject, Form master) {
+std::vector<bool> misses_witness(const Subject& subject, const Forms& forms) {
   std::vector<bool> forbidden;
   for (std::size_t move = 0; move < subject.moves.size(); ++move) {
     const GroupShape& shape = subject.shape(move);
-    forbidden.push_back(constructed(subject, shape, master) != shape.pattern);
+    forbidden.push_back(constructed(subject, shape, forms) != shape.pattern);
   }
   return forbidden;
 }
@@ -149,14 +160,22 @@ Answer inside_groups(const Subject& subject, const Bounds& bounds) {
   return measure_groups(subject, bounds, Form::InsideGroup);
 }
 
-std::vector<bool> misses_row_witness(const Subject& subject) {
-  return misses_witness(subject, Form::Master);
-}
+std::vector<bool> misses_row_witness(const Subject& subject) { return misses_witness(subject, {}); }
+
 std::vector<bool> misses_row_witness_as_printed(const Subject& subject) {
-  return misses_witness(subject, Form::Parallel);
+  return misses_witness(subject, {Form::InsideGroup, Form::Parallel});
 }
+
+std::vector<bool> misses_parallel_witness(const Subject& subject) {
+  std::vector<bool> forbidden = misses_witness(subject, {Form::Parallel, Form::Master});
+  for (std::size_t move = 0; move < forbidden.size(); ++move) {
+    forbidden[move] = forbidden[move] && subject.shape(move).form != Form::Master;
+  }
+  return forbidden;
+}
+
 std::vector<bool> misses_reduction_witness(const Subject& subject) {
-  return misses_witness(subject, Form::Master);
+  return misses_witness(subject, {});
 }
 
 }  // namespace p2::claims

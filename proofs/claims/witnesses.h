@@ -23,6 +23,8 @@ Answer inside_groups(const Subject& subject, const Bounds& bounds);
 /// Parallel, which is a claim apart from the one that keeps Master.
 std::vector<bool> misses_row_witness(const Subject& subject);
 std::vector<bool> misses_row_witness_as_printed(const Subject& subject);
+/// The same with a Parallel for an InsideGroup too, as it should be, and nothing said of Master.
+std::vector<bool> misses_parallel_witness(const Subject& subject);
 /// Lemma B.8: the same over (d).
 std::vector<bool> misses_reduction_witness(const Subject& subject);
 

@@ -1,0 +1,54 @@
+#include "proofs/claims/claim.h"
+#include "proofs/claims/simulation.h"
+
+namespace p2::claims {
+namespace {
+
+using Kind = HierarchyKind;
+
+constexpr const char* kEveryState =
+    "every instruction in every state reached in fewer than --size steps (explicit)";
+
+}  // namespace
+
+void append_claims_about_rules(std::vector<Claim>& claims) {
+  const std::vector<Kind> every = {Kind::Hardware,  Kind::Columns,   Kind::Rows,
+                                   Kind::Reduction, Kind::Collapsed, Kind::Lattice};
+  claims.push_back(
+      {.name = "information-increase",
+       .statement = "Every legal step raises what the devices hold, so that every program ends: "
+                    "more contributions, or as many in fewer chunks.",
+       .formula = "s -> s' implies (bits(s), -rows(s)) < (bits(s'), -rows(s'))",
+       .section = "3.2",
+       .engine = kEveryState,
+       .from = every,
+       .settles = information_increases});
+  claims.push_back(
+      {.name = "composition",
+       .statement = "Wherever AllReduce is legal it equals Reduce; Broadcast, and where the group "
+                    "size divides the chunks held also ReduceScatter; AllGather.",
+       .formula = "AllReduce = Reduce; Broadcast = ReduceScatter; AllGather",
+       .section = "figure 8",
+       .engine = kEveryState,
+       .from = every,
+       .settles = composes});
+  claims.push_back({.name = "class-independence",
+                    .statement =
+                        "A program is valid on the system exactly if it is valid on one reduction "
+                        "class alone, as a system of its own.",
+                    .formula = "valid(L, system) = valid(L, class)",
+                    .section = "2.5, 3.4",
+                    .engine = kEveryState,
+                    .from = {Kind::Reduction, Kind::Collapsed, Kind::Lattice},
+                    .settles = class_independent});
+  claims.push_back(
+      {.name = "size-independence",
+       .statement = "A program is valid for one choice of factors above 1 exactly if it is valid "
+                    "when each of them is 2.",
+       .formula = "valid(L, X) = valid(L, min(X, 2))",
+       .engine = kEveryState,
+       .from = every,
+       .settles = size_independent});
+}
+
+}  // namespace p2::claims

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "proofs/claims/campaign.h"
+
+namespace p2::claims {
+
+/// All questions of a request, like ones once (see settle), and the searches that answer them.
+class Plan {
+ public:
+  /// The request must outlive the plan.
+  explicit Plan(const Request& request);
+
+  std::vector<Result> results;                     ///< one per question, not answered yet
+  std::vector<std::vector<std::size_t>> searches;  ///< the questions that each answers
+
+ private:
+  /// Everything that an answer of a claim that forbids moves depends on.
+  using Content =
+      std::tuple<std::vector<std::uint32_t>, FactorSet, std::vector<Move>, std::vector<bool>, bool>;
+
+  void ask(const Claim& claim);
+  void ask(const Claim& claim, HierarchyKind from, std::optional<HierarchyKind> to);
+  void enter(const Question& question);
+  static Content content(const Question& question, const Subject& subject);
+
+  const Request& request_;
+  std::map<Content, std::size_t> alike_;  // → the first such question
+  std::map<Problem, std::size_t> search_of_;
+};
+
+}  // namespace p2::claims

@@ -1,0 +1,73 @@
+#include <sstream>
+
+#include <doctest/doctest.h>
+
+#include "proofs/claims/errata.h"
+#include "proofs/claims/hypothesis.h"
+#include "tests/cli/run.h"
+#include "tests/cli/temporary_file.h"
+
+using namespace p2;
+using namespace p2::claims;
+
+namespace {
+
+std::vector<const Result*> pointers(const std::vector<Result>& results) {
+  std::vector<const Result*> all;
+  for (const Result& result : results) all.push_back(&result);
+  return all;
+}
+
+Request a_request(const char* claim, Dialect dialect, std::uint32_t devices) {
+  Request request;
+  request.claims = {claim_called(claim)};
+  request.dialects = {dialect};
+  request.systems = placed_systems(devices);
+  request.every_system = true;
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("the errata draw a counterexample and name what it breaks") {
+  const Request request = a_request("lemma-b7", Dialect::Published, 8);
+  std::ostringstream out;
+  write_errata(settle(request, {}), request, out);
+  const std::string text = out.str();
+  CHECK(text.find("| lemma-b7 (c) >= (b) | B.7 | published | one | 102 | **refuted** on 1 |") !=
+        std::string::npos);
+  CHECK(text.find("refuted by: step 2, AllReduce{0,2},{4,6}") != std::string::npos);
+  CHECK(text.find("8 devices, 3 steps: l0=2,l1=2,l2=2  axes a0=4,a1=2  reduce a0") !=
+        std::string::npos);
+  CHECK(text.find("d0") != std::string::npos);
+}
+
+TEST_CASE("what is true, or not of the paper, is no erratum") {
+  for (const char* claim : {"lemma-b1", "size-independence"}) {
+    const Request request = a_request(claim, Dialect::Published, 4);
+    std::ostringstream out;
+    write_errata(settle(request, {}), request, out);
+    CHECK(out.str().find("holds") != std::string::npos);
+    CHECK(out.str().find("## ") == std::string::npos);
+  }
+}
+
+TEST_CASE("a hypothesis is one under which every system tried holds") {
+  const Request request = a_request("lemma-b7-case1", Dialect::Published, 8);
+  std::vector<Result> results = settle(request, {});
+  const Hypothesis found = weakest_hypothesis(pointers(results));
+  CHECK(found.systems >= 102);
+  CHECK(!found.words.empty());
+  for (Result& result : results) result.answer.verdict = Outcome::Undecided;
+  CHECK(weakest_hypothesis(pointers(results)).words.empty());
+}
+
+TEST_CASE("prove --report writes the errata beside the results") {
+  const TemporaryFile report("", ".md");
+  const Ran ran = run({"prove", "lemma-b1-witness", "lemma-b1-corrected-witness", "--max-devices",
+                       "4", "--report", report.path()});
+  CHECK(ran.exit == 1);
+  std::ostringstream text;
+  text << std::ifstream(report.path()).rdbuf();
+  CHECK(text.str().find("Repaired by lemma-b1-corrected-witness") != std::string::npos);
+}
