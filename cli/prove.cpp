@@ -79,14 +79,19 @@ int run_prove(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   const claims::Request request = prove_request(line);
   const std::vector<claims::Result> results = settle(request, line, common, err);
   if (const auto path = line.text("report")) write_report(results, request, *path, out);
+  bool complaint = false;
+  CounterexampleCertificates certificates;
+  if (const auto folder = line.text("certify")) {
+    certificates = certify_counterexamples(results, *folder, common.seed, err, complaint);
+  }
   Output output(common.output, out);
   if (common.format == Format::Json) {
-    print_json(results, request, output.stream());
+    print_json(results, request, certificates, output.stream());
   } else {
-    print_text(results, request, output.stream());
+    print_text(results, request, certificates, output.stream());
   }
   output.finish();
-  return exit_code(results);
+  return complaint ? kBadInput : exit_code(results);
 }
 
 }  // namespace p2

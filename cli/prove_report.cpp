@@ -43,15 +43,20 @@ void print_line(const Result& result, std::uint32_t size, std::ostream& out) {
              to_text(result.answer, size));
 }
 
-void print_counterexample(const char* which, const Result& result, std::ostream& out) {
+void print_counterexample(const char* which, const Result& result,
+                          const CounterexampleCertificates& certificates, std::ostream& out) {
   const Answer& answer = result.answer;
   fmt::print(out, "    {}: {} devices, {} step{}: {}\n              {}\n", which,
              result.question.system->grid.devices(), answer.steps, answer.steps == 1 ? "" : "s",
              to_string(*result.question.system), answer.program);
   if (!answer.note.empty()) fmt::print(out, "              {}\n", answer.note);
+  const auto certificate = certificates.find(&result);
+  if (certificate == certificates.end()) return;
+  fmt::print(out, "              certificate that it is valid: {}\n", certificate->second);
 }
 
-void print_row(const Summary& row, std::uint32_t devices, std::ostream& out) {
+void print_row(const Summary& row, std::uint32_t devices,
+               const CounterexampleCertificates& certificates, std::ostream& out) {
   std::string finding = fmt::format("holds everywhere up to {} devices", devices);
   if (row.refuted > 0) finding = fmt::format("refuted on {} of them", row.refuted);
   if (row.refuted == 0 && row.undecided > 0) {
@@ -60,8 +65,9 @@ void print_row(const Summary& row, std::uint32_t devices, std::ostream& out) {
   fmt::print(out, "{:<44} {:<9} {:<12} {:>6} systems  {}\n", name_of(row.question),
              to_string(row.question.dialect), row.several_axes ? "several axes" : "one axis",
              row.systems, finding);
-  if (row.smallest != nullptr) print_counterexample("smallest", *row.smallest, out);
-  if (row.shortest != row.smallest) print_counterexample("shortest", *row.shortest, out);
+  if (row.smallest != nullptr) print_counterexample("smallest", *row.smallest, certificates, out);
+  if (row.shortest != row.smallest)
+    print_counterexample("shortest", *row.shortest, certificates, out);
 }
 
 std::uint32_t most_devices(const claims::Request& request) {
@@ -91,13 +97,17 @@ std::string counterexample_json(const Result& result) {
   return to_json(program, &instance, result.question.dialect);
 }
 
-std::string to_json(const Result& result, std::uint32_t size) {
+std::string to_json(const Result& result, std::uint32_t size,
+                    const CounterexampleCertificates& certificates) {
+  const auto certificate = certificates.find(&result);
+  const bool certified = certificate != certificates.end();
   return fmt::format(
       "{{{},\"size\":{},\"settled_size\":{},\"systems\":{},\"verdict\":\"{}\",\"note\":{},"
-      "\"counterexample\":{},\"evidence\":\"solver-only\",\"certificate\":null}}",
+      "\"counterexample\":{},\"evidence\":\"{}\",\"certificate\":{}}}",
       question_json(result.question), size, result.answer.settled, result.systems,
       to_string(result.answer.verdict), json_string(result.answer.note),
-      counterexample_json(result));
+      counterexample_json(result), certified ? "counterexample-valid" : "solver-only",
+      certified ? json_string(certificate->second) : "null");
 }
 
 std::string example_json(const Result* result) {
@@ -140,16 +150,20 @@ std::string kinds(const std::vector<HierarchyKind>& some) {
 }  // namespace
 
 void print_text(const std::vector<Result>& results, const claims::Request& request,
-                std::ostream& out) {
+                const CounterexampleCertificates& certificates, std::ostream& out) {
   for (const Result& result : results) print_line(result, request.size, out);
-  fmt::print(out, "\nprograms of at most {} steps; solver-only: no certificates\n", request.size);
-  for (const Summary& row : claims::summarise(results)) print_row(row, most_devices(request), out);
+  fmt::print(out, "\nprograms of at most {} steps; solver-only{}\n", request.size,
+             certificates.empty() ? "" : ", but for the counterexamples that are certified valid");
+  for (const Summary& row : claims::summarise(results)) {
+    print_row(row, most_devices(request), certificates, out);
+  }
 }
 
 void print_json(const std::vector<Result>& results, const claims::Request& request,
-                std::ostream& out) {
+                const CounterexampleCertificates& certificates, std::ostream& out) {
   out << "{\"results\":";
-  print_list(results, out, [&](const Result& result) { return to_json(result, request.size); });
+  print_list(results, out,
+             [&](const Result& result) { return to_json(result, request.size, certificates); });
   out << ",\"summary\":";
   print_list(claims::summarise(results), out, [](const Summary& row) { return to_json(row); });
   fmt::print(out, ",\"max_devices\":{},\"verdict\":\"{}\"}}\n", most_devices(request),

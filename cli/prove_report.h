@@ -3,15 +3,16 @@
 #include <iosfwd>
 #include <vector>
 
+#include "cli/prove_certificate.h"
 #include "proofs/claims/campaign.h"
 
 namespace p2 {
 
 /// One line per result, then a table by claim, pair of hierarchies, dialect and number of axes.
 void print_text(const std::vector<claims::Result>& results, const claims::Request& request,
-                std::ostream& out);
+                const CounterexampleCertificates& certificates, std::ostream& out);
 void print_json(const std::vector<claims::Result>& results, const claims::Request& request,
-                std::ostream& out);
+                const CounterexampleCertificates& certificates, std::ostream& out);
 
 /// The claims of the registry.
 void print_registry_text(std::ostream& out);

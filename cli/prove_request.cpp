@@ -118,7 +118,10 @@ po::options_description prove_flags() {
        "keep in FILE what is settled, and go on from what FILE holds")  //
       ("report", po::value<std::string>()->value_name("FILE.md"),
        "write the errata: false statements of the paper with drawn counterexamples; implies "
-       "--every-system");
+       "--every-system")  //
+      ("certify", po::value<std::string>()->value_name("DIR"),
+       "write a certificate that p2-check accepts for every smallest counterexample: that it is a "
+       "valid program");
   po::options_description all;
   all.add(placement_flags()).add(flags);
   return all;

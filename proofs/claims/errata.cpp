@@ -96,9 +96,10 @@ void write_repair(const Statement& statement, const std::vector<Statement>& all,
       continue;
     }
     for (const Summary& row : other.rows) {
-      fmt::print(out, "Repaired by {} ({}), {}: {}. {}\n\n", asked.claim->name,
-                 to_string(asked.from), row.several_axes ? "several axes" : "one axis",
-                 finding(row), asked.claim->statement);
+      if (row.verdict() != Outcome::Holds) continue;
+      fmt::print(out, "Repaired by {} ({}), which holds on all {} systems of {}: {}\n\n",
+                 asked.claim->name, to_string(asked.from), row.systems,
+                 row.several_axes ? "several axes" : "one axis", asked.claim->statement);
     }
   }
 }

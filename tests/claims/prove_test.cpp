@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "proofs/check/certificate.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
 
@@ -56,6 +57,30 @@ TEST_CASE("a counterexample is a program file that check accepts") {
     ++checked;
   }
   CHECK(checked > 0);
+}
+
+TEST_CASE("prove --certify writes certificates that p2-check accepts, and claims no more") {
+  const TemporaryFile place("", ".certificates");
+  std::filesystem::remove(place.path());
+  const Ran ran = run({"prove", "lemma-b7", "lemma-b3", "lemma-b1-witness", "--max-devices", "8",
+                       "--format", "json", "--certify", place.path()});
+  CHECK(ran.exit == 1);
+  const Json answer = Json::parse(ran.out);
+  // Of lemma B.1's witness the smallest counterexample over one axis is an instruction that ends
+  // short of the goal: no certificate.
+  std::size_t certified = 0;
+  for (const Json& result : answer.at("results")) {
+    const bool has = !result.at("certificate").is_null();
+    CHECK(result.at("evidence") == (has ? "counterexample-valid" : "solver-only"));
+    if (!has) continue;
+    CHECK(result.at("verdict") == "refuted");
+    CHECK(result.at("counterexample").at("steps").size() > 0);
+    const auto verdict = check_folder(result.at("certificate").get<std::string>());
+    CHECK(verdict.verdict == kernel::Verdict::Accepted);
+    ++certified;
+  }
+  CHECK(certified == 5);
+  std::filesystem::remove_all(place.path());
 }
 
 TEST_CASE("prove --list names every claim, and prove resumes from a journal") {
