@@ -81,8 +81,7 @@ class Run {
     bool whole = true;
     for (const std::size_t question : plan_.searches[search]) {
       answers.push_back(answer(plan_.results[question].question, bounds_, programs));
-      const bool limited = bounds_.limits.deadline || bounds_.limits.memory_bytes;
-      whole = whole && !(limited && answers.back().settled < bounds_.size);
+      whole = whole && !cut_short(question, answers.back());
     }
     if (journal_ != nullptr && whole) journal_->append(search, answers);
     file(search, answers);
@@ -94,6 +93,13 @@ class Run {
   }
 
  private:
+  /// Whether a limit may have kept the answer from being what it is without limits.
+  bool cut_short(std::size_t question, const Answer& answer) const {
+    if (!bounds_.limits.deadline && !bounds_.limits.memory_bytes) return false;
+    const bool searched = plan_.results[question].question.claim->forbids != nullptr;
+    return searched ? answer.settled < bounds_.size : answer.verdict == Outcome::Undecided;
+  }
+
   bool known(std::size_t search) const {
     if (journal_ == nullptr) return false;
     const auto found = journal_->known().find(search);

@@ -32,6 +32,16 @@ void append_claims_about_rules(std::vector<Claim>& claims) {
        .engine = kEveryState,
        .from = every,
        .settles = composes});
+  claims.push_back(
+      {.name = "permutation-equivariance",
+       .statement = "A legal collective stays legal and leaves the same on every device when two "
+                    "devices of a group, but not the root of a Broadcast, had exchanged what they "
+                    "hold.",
+       .formula = "C(s o (i j)) = C(s), for Broadcast with i, j > 0",
+       .section = "figure 8",
+       .engine = kEveryState,
+       .from = every,
+       .settles = order_does_not_matter});
   claims.push_back({.name = "class-independence",
                     .statement =
                         "A program is valid on the system exactly if it is valid on one reduction "

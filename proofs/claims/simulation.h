@@ -15,6 +15,10 @@ Answer information_increases(const Subject& subject, const Bounds& bounds);
 /// ReduceScatter; AllGather if the group's size divides the number of chunks it holds.
 Answer composes(const Subject& subject, const Bounds& bounds);
 
+/// A collective that is legal on a group stays legal, and leaves the same on every device, when two
+/// of its devices have exchanged their states before; for Broadcast, two of those that receive.
+Answer order_does_not_matter(const Subject& subject, const Bounds& bounds);
+
 /// The instructions of `from` are legal in the same order, and reach the goal at the same time, on
 /// the system and on one reduction class alone: as a system of its own, cut into as many chunks as
 /// it has devices.

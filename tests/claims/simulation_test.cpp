@@ -26,14 +26,14 @@ Answer settled(const char* claim, const Subject& subject, std::uint32_t size) {
 
 TEST_CASE("the claims about the rules hold on all systems of up to 6 devices") {
   Request request;
-  for (const char* name :
-       {"information-increase", "composition", "class-independence", "size-independence"}) {
+  for (const char* name : {"information-increase", "composition", "permutation-equivariance",
+                           "class-independence", "size-independence"}) {
     request.claims.push_back(claim_called(name));
   }
   request.dialects = {Dialect::Printed, Dialect::Published};
   request.systems = placed_systems(6);
   const std::vector<Result> results = settle(request, {});
-  CHECK(results.size() == request.systems.size() * 2 * (6 + 6 + 3 + 6));
+  CHECK(results.size() == request.systems.size() * 2 * (6 + 6 + 6 + 3 + 6));
   for (const Result& result : results) CHECK(result.answer.verdict == Outcome::Holds);
 }
 
@@ -61,6 +61,14 @@ TEST_CASE("the measure counts contributions and chunks") {
   REQUIRE(machine.run(Collective::Broadcast, {{0, 1}, {2, 3}}, state));
   CHECK(machine.contributions(state) == 32);
   CHECK(state == machine.goal());
+}
+
+TEST_CASE("a Broadcast is not the same with its root exchanged") {
+  Machine machine(4, {{0, 1}, {2, 3}});
+  SystemState state = machine.initial();
+  REQUIRE(machine.run(Collective::Reduce, {{0, 1}, {2, 3}}, state));
+  std::swap(state[0], state[1]);
+  CHECK(!machine.run(Collective::Broadcast, {{0, 1}}, state));
 }
 
 TEST_CASE("a program of (d) is valid on a class exactly if it is on the system, by brute force") {
