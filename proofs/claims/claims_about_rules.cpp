@@ -23,15 +23,15 @@ void append_claims_about_rules(std::vector<Claim>& claims) {
        .engine = kEveryState,
        .from = every,
        .settles = information_increases});
-  claims.push_back(
-      {.name = "composition",
-       .statement = "Wherever AllReduce is legal it equals Reduce; Broadcast, and where the group "
-                    "size divides the chunks held also ReduceScatter; AllGather.",
-       .formula = "AllReduce = Reduce; Broadcast = ReduceScatter; AllGather",
-       .section = "figure 8",
-       .engine = kEveryState,
-       .from = every,
-       .settles = composes});
+  claims.push_back({.name = "composition",
+                    .statement = "Wherever AllReduce is legal it equals Reduce; Broadcast, and "
+                                 "where ReduceScatter is legal too "
+                                 "it equals ReduceScatter; AllGather.",
+                    .formula = "AllReduce = Reduce; Broadcast = ReduceScatter; AllGather",
+                    .section = "figure 8",
+                    .engine = kEveryState,
+                    .from = every,
+                    .settles = composes});
   claims.push_back(
       {.name = "permutation-equivariance",
        .statement = "A legal collective stays legal and leaves the same on every device when two "

@@ -11,8 +11,8 @@
 namespace p2::claims {
 namespace {
 
-/// Visits every reachable state of one system and every move; `judge(before, move, after)`, with
-/// `after` only of a legal move, says what is wrong, if anything is.
+/// Visits every reachable state of one system and every move that is legal there; `judge(twin,
+/// before, move, after)` says what is wrong, if anything is.
 template <typename Judge>
 Answer for_every_step(const Subject& subject, const Bounds& bounds, Judge judge) {
   Twin twin = on_system(subject);
@@ -53,9 +53,9 @@ std::string decomposition_fault(Twin& twin, const SystemState& before,
     return "Reduce; Broadcast does not do the same";
   }
   SystemState scattered = before;
-  const bool divisible = twin.machine.run(Collective::ReduceScatter, groups, scattered);
-  if (divisible && !leads_to(twin.machine, groups, before, Collective::ReduceScatter,
-                             Collective::AllGather, after)) {
+  const bool scatters = twin.machine.run(Collective::ReduceScatter, groups, scattered);
+  if (scatters && !leads_to(twin.machine, groups, before, Collective::ReduceScatter,
+                            Collective::AllGather, after)) {
     return "ReduceScatter; AllGather does not do the same";
   }
   return {};

@@ -11,8 +11,8 @@ namespace p2::claims {
 /// both are bounded, so that no program goes on for ever.
 Answer information_increases(const Subject& subject, const Bounds& bounds);
 
-/// Wherever AllReduce is legal on a group, Reduce; Broadcast is legal and does the same, and so is
-/// ReduceScatter; AllGather if the group's size divides the number of chunks it holds.
+/// Wherever AllReduce is legal on the groups of an instruction, Reduce; Broadcast is legal and does
+/// the same; and where ReduceScatter is legal too, so does ReduceScatter; AllGather.
 Answer composes(const Subject& subject, const Bounds& bounds);
 
 /// A collective that is legal on a group stays legal, and leaves the same on every device, when two

@@ -59,9 +59,9 @@ Known known_of(const PlacedSystem& system, Dialect dialect, std::uint32_t size) 
 }  // namespace
 
 TEST_CASE(
-    "verdicts and lengths agree with brute force: all pairs, all systems of up to 6 devices") {
+    "verdicts and lengths agree with brute force: all pairs, all systems of up to 8 devices") {
   constexpr std::uint32_t kSize = 3;
-  Request request = request_for("expressiveness", placed_systems(6), kSize);
+  Request request = request_for("expressiveness", placed_systems(8), kSize);
   request.every_system = true;
   const std::vector<Result> results = settle(request, {});
   std::map<std::pair<const PlacedSystem*, Dialect>, Known> known;
