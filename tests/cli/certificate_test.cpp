@@ -1,4 +1,6 @@
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -66,6 +68,25 @@ TEST_CASE("that there is no program is certified like any list") {
   CHECK(ran.out.find("certificate: " + folder.path()) != std::string::npos);
   CHECK(check_folder(folder.path()).reason ==
         "there are 0 valid programs of at most 5 steps (4 devices, dialect published)");
+}
+
+TEST_CASE("the same command writes the same bytes") {
+  const Folder one("one");
+  const Folder two("two");
+  for (const Folder* folder : {&one, &two}) {
+    REQUIRE(run({"synth", "--hierarchy", "2,2", "--axes", "4", "--reduce", "0", "--certify",
+                 folder->path()})
+                .exit == 0);
+  }
+  for (const char* name :
+       {"manifest.json", "problem.json", "problem.cnf", "varmap", "proof.lrat"}) {
+    const auto bytes = [&](const Folder& folder) {
+      std::ifstream file(folder.path() + "/" + name, std::ios::binary);
+      return std::string{std::istreambuf_iterator<char>(file), {}};
+    };
+    CHECK(!bytes(one).empty());
+    CHECK(bytes(one) == bytes(two));
+  }
 }
 
 TEST_CASE("a limit ends synth --certify in exit 3, with the lists and without certificates") {
