@@ -98,6 +98,9 @@ TEST_CASE("a limit ends synth --certify in exit 3, with the lists and without ce
   CHECK(placement["programs"] == 825);
   CHECK(placement["certificate"].is_null());
   CHECK(!std::filesystem::exists(folder.path()));
+  CHECK(run({"synth", "--hierarchy", "2,2,2", "--axes", "8", "--reduce", "0", "--count", "--memory",
+             "20", "--certify", folder.path()})
+            .out.find("not certified: a limit was met") != std::string::npos);
 }
 
 TEST_CASE("a certificate that cannot be written takes nothing from the lists") {
