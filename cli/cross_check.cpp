@@ -94,10 +94,7 @@ Comparison by_cnf(const Question& question) {
   for (std::vector<Step>& steps : answer.programs) {
     add(lowered(question.instance, std::move(steps)), programs);
   }
-  std::optional<std::uint32_t> settled = answer.settled;
-  // With 0 it does not say whether the empty program is settled.
-  if (!answer.complete && answer.settled == 0) settled.reset();
-  return question.compare("cnf", settled, programs);
+  return question.compare("cnf", answer.settled, programs);
 }
 
 Comparison by_z3(const Question& question, const Engines& engines) {
@@ -132,6 +129,13 @@ std::string so_far(const Comparison& comparison) {
 }
 
 }  // namespace
+
+Comparison contradiction(const PlacementPrograms& found, const SynthesisOptions& options,
+                         std::vector<Step> missing) {
+  Lowered programs;
+  add(lowered(found.instance(), std::move(missing)), programs);
+  return Question{found.instance(), options, listed(found)}.compare("cnf", {}, programs);
+}
 
 std::string to_text(const Comparison& comparison, std::uint64_t count) {
   if (!comparison.differs()) {

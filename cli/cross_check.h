@@ -37,4 +37,9 @@ std::vector<Comparison> compare_with_solvers(const PlacementPrograms& found,
                                              const SynthesisOptions& options,
                                              const Engines& engines);
 
+/// How the list stands up to one program, its steps with shapes and without groups, that the
+/// clauses say is valid and not in it.
+Comparison contradiction(const PlacementPrograms& found, const SynthesisOptions& options,
+                         std::vector<Step> missing);
+
 }  // namespace p2

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <filesystem>
 #include <ostream>
 #include <stdexcept>
 
@@ -7,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/instance_options.h"
+#include "cli/list_certificate.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
 #include "cli/reproducer.h"
@@ -31,6 +33,10 @@ po::options_description synth_flags() {
        "explicit (default), z3, cnf or all: who has to find the programs")  //
       ("verify",
        "like --engine all: prove that every list is exactly the set of valid programs")  //
+      ("certify", po::value<std::string>()->value_name("DIR"),
+       "prove that every list is complete and write a certificate that p2-check accepts; of "
+       "several "
+       "placements one each, inside DIR")  //
       ("smt2", po::value<std::string>()->value_name("FILE"),
        "write as SMT-LIB 2 whether one placement has programs of exactly --size steps other than "
        "those listed")  //
@@ -44,6 +50,8 @@ SynthRequest request_of(const CommandLine& line, const CommonOptions& common) {
                        line.has("count"),
                        line.has("explain"),
                        line.text("smt2"),
+                       line.text("certify"),
+                       common.seed,
                        {}};
   if (request.explain && common.format == Format::Json) {
     throw InputError({"--explain"}, "draws for people, expected --format text");
@@ -84,7 +92,30 @@ std::vector<PlacementPrograms> search(const SynthRequest& request, ShowProgress 
   return synthesise(std::move(instances), options);
 }
 
-/// Adds up the lists and has the solvers find every one of them again.
+/// The folder for the certificate of placement `index`: the one asked for, or one inside.
+std::string certificate_folder(const SynthRequest& request, std::size_t index, std::size_t count) {
+  const std::filesystem::path folder = *request.certificates;
+  return (count == 1 ? folder : folder / std::to_string(index + 1)).string();
+}
+
+/// Adds the programs of a placement, and what became of them, to the answer.
+void add(PlacementAnswer placement, const SynthRequest& request, SynthAnswer& answer) {
+  const ProgramList& list = placement.found.list();
+  if (__builtin_add_overflow(answer.total, list.count(), &answer.total)) {
+    throw std::length_error("more than 2^64 programs in all, expected a smaller --size");
+  }
+  answer.complete = answer.complete && list.settled() == request.options.size;
+  for (const Comparison& comparison : placement.comparisons) {
+    answer.verified = answer.verified && comparison.complete;
+    answer.disagreed = answer.disagreed || comparison.differs();
+  }
+  const bool certified = !placement.certificate.empty() || placement.complaint;
+  answer.certified = answer.certified && (!request.certificates || certified);
+  answer.complaint = answer.complaint || placement.complaint;
+  answer.placements.push_back(std::move(placement));
+}
+
+/// Has the solvers find every complete list again, and proves it complete, as far as was asked.
 SynthAnswer answer_of(std::vector<PlacementPrograms> all, const SynthRequest& request,
                       ShowProgress show, std::ostream& err) {
   SynthAnswer answer;
@@ -93,20 +124,15 @@ SynthAnswer answer_of(std::vector<PlacementPrograms> all, const SynthRequest& re
     return fmt::format("synth: solvers have checked {} of {} placements", done.load(), count);
   });
   for (PlacementPrograms& found : all) {
-    if (__builtin_add_overflow(answer.total, found.list().count(), &answer.total)) {
-      throw std::length_error("more than 2^64 programs in all, expected a smaller --size");
+    PlacementAnswer placement{std::move(found), {}};
+    if (placement.found.list().settled() == request.options.size) {
+      placement.comparisons =
+          compare_with_solvers(placement.found, request.options, request.engines);
+      if (request.certificates) {
+        certify_list(request, certificate_folder(request, done, all.size()), placement, err);
+      }
     }
-    const bool complete = found.list().settled() == request.options.size;
-    answer.complete = answer.complete && complete;
-    std::vector<Comparison> comparisons;
-    if (complete) {
-      comparisons = compare_with_solvers(found, request.options, request.engines);
-    }
-    for (const Comparison& comparison : comparisons) {
-      answer.verified = answer.verified && comparison.complete;
-      answer.disagreed = answer.disagreed || comparison.differs();
-    }
-    answer.placements.push_back({std::move(found), std::move(comparisons)});
+    add(std::move(placement), request, answer);
     ++done;
   }
   return answer;
@@ -169,7 +195,9 @@ int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err,
     write_reproducer([&](std::ostream& file) { print_json(answer, request, file); }, err);
     return kDisagreement;
   }
-  return answer.complete && answer.verified && written ? kEstablished : kUndecided;
+  if (answer.complaint) return kBadInput;
+  return answer.complete && answer.verified && answer.certified && written ? kEstablished
+                                                                           : kUndecided;
 }
 
 }  // namespace p2

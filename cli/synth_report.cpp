@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include "cli/output.h"
 #include "engine/placement/drawing.h"
 #include "engine/program/drawing.h"
 #include "engine/program/json_text.h"
@@ -52,6 +53,11 @@ void print_placement_text(const PlacementAnswer& answer, const SynthRequest& req
   for (const Comparison& comparison : answer.comparisons) {
     fmt::print(out, "{}\n", to_text(comparison, list.count()));
   }
+  if (!answer.certificate.empty()) {
+    fmt::print(out, "certificate: {}\n", answer.certificate);
+  } else if (request.certificates && !answer.complaint) {
+    fmt::print(out, "not certified: a limit was met before it was proved that there is no other\n");
+  }
   if (!request.count_only) print_programs(answer.found, request, out);
 }
 
@@ -67,6 +73,10 @@ void print_placement_json(const PlacementAnswer& answer, const SynthRequest& req
       engines += (engines.empty() ? "" : ",") + to_json(comparison);
     }
     fmt::print(out, ",\"verified\":[{}]", engines);
+  }
+  if (request.certificates) {
+    fmt::print(out, ",\"certificate\":{}",
+               answer.certificate.empty() ? "null" : json_string(answer.certificate));
   }
   if (!request.count_only) {
     fmt::print(out, ",\"list\":[");

@@ -5,10 +5,9 @@
 #include <span>
 #include <vector>
 
-namespace p2::cnf {
+#include "encodings/cnf/proof/literal.h"
 
-/// A variable (positive) or its negation, as in DIMACS; never 0.
-using Literal = std::int32_t;
+namespace p2::cnf {
 
 /// A formula in conjunctive normal form under construction, with the definitions that the encoding
 /// needs. Variables are numbered in the order in which they are made.
@@ -36,6 +35,7 @@ class Clauses {
   std::vector<std::vector<Literal>> count(std::span<const Literal> literals);
 
   std::int32_t variables() const { return variables_; }
+  std::size_t bytes() const { return literals_.size() * sizeof(Literal); }
   /// All clauses, each ended by 0.
   const std::vector<Literal>& literals() const { return literals_; }
 

@@ -1,8 +1,6 @@
 #include "encodings/cnf/formula.h"
 
-#include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <vector>
 
 namespace p2::cnf {
@@ -30,18 +28,19 @@ class Facts {
 }  // namespace
 
 Formula::Formula(const Clauses& clauses, std::span<const Literal> known, const Limits& limits)
-    : limits_(limits), bytes_(clauses.literals().size() * sizeof(Literal)) {
-  solver_.set("quiet", 1);
-  solver_.connect_terminator(this);
-  solver_.reserve(clauses.variables());
+    : Solver(limits) {
   Facts facts(clauses.variables());
-  const auto add = [&](std::span<const Literal> clause) {
-    if (clause.size() == 1) facts.add(clause[0]);
-    for (const Literal literal : clause) solver_.add(literal);
-    solver_.add(0);
-  };
-  for (const Literal& literal : known) add({&literal, 1});
   std::vector<Literal> open;
+  const auto add_open = [&] {
+    if (open.size() == 1) facts.add(open[0]);
+    open.push_back(0);
+    add(open);
+    open.clear();
+  };
+  for (const Literal literal : known) {
+    open.push_back(literal);
+    add_open();
+  }
   bool holds = false;
   for (const Literal literal : clauses.literals()) {
     if (literal != 0) {
@@ -49,30 +48,10 @@ Formula::Formula(const Clauses& clauses, std::span<const Literal> known, const L
       if (!facts.contain(-literal)) open.push_back(literal);
       continue;
     }
-    if (!holds) add(open);
+    if (!holds) add_open();
     open.clear();
     holds = false;
   }
-}
-
-Formula::~Formula() { solver_.disconnect_terminator(); }
-
-bool Formula::possible(Literal assumed) {
-  constexpr int kSatisfiable = 10;
-  if (terminate()) throw LimitMet{};
-  if (limits_.work) {
-    constexpr std::uint64_t kMost = std::numeric_limits<int>::max();
-    solver_.limit("conflicts", static_cast<int>(std::min(*limits_.work, kMost)));
-  }
-  solver_.assume(assumed);
-  const int answer = solver_.solve();
-  if (answer == 0) throw LimitMet{};
-  return answer == kSatisfiable;
-}
-
-void Formula::exclude(std::span<const Literal> literals) {
-  for (const Literal literal : literals) solver_.add(-literal);
-  solver_.add(0);
 }
 
 }  // namespace p2::cnf

@@ -6,32 +6,39 @@
 
 namespace p2::cnf {
 
-/// The five rules of figure 8 on one group between two moments. Every clause is guarded by a
-/// literal that says the rule is applied; premises and postconditions are stated, not computed.
-/// What several rules of one group have in common (the union of its rows, chunk counters) is
-/// defined once, when it is first needed.
+/// The five rules of figure 8 on one group between two moments, in pieces that rules share. Every
+/// clause is guarded by a literal that says the piece applies; premises and postconditions are
+/// stated, not computed.
 class GroupRules {
  public:
-  /// `group` ascends; the moments must outlive the rules.
+  /// `group` ascends and, like the moments, outlives the rules. Whatever speaks of numbers of
+  /// chunks needs them counted in `before`.
   GroupRules(Clauses& clauses, const States& before, const States& after, const Group& group);
 
-  /// Some device of the group holds something.
+  /// Premise of all instructions: some device of the group holds something.
   void not_empty(Literal guard);
-  void all_reduce(Literal guard);
-  void reduce(Literal guard);
-  void reduce_scatter(Literal guard);
-  void all_gather(Literal guard);
-  void broadcast(Literal guard);
-  /// The group's devices keep their states.
+  /// Premises of AllReduce, ReduceScatter and Reduce: same-chunks and disjoint.
+  void addable(Literal guard);
+  /// Premises of AllGather: disjoint-chunks and equal-count.
+  void gatherable(Literal guard);
+  /// Premises of Broadcast: contained and informative.
+  void contained(Literal guard);
+
+  /// All devices get the union of what the group holds (AllReduce, AllGather).
+  void all_get_union(Literal guard);
+  /// The root gets it, the others nothing (Reduce).
+  void root_gets_union(Literal guard);
+  /// The i-th device gets its part of the i-th of equal runs of the chunks held, whose number the
+  /// group's size divides (ReduceScatter).
+  void each_gets_run(Literal guard);
+  /// All devices get what the root holds (Broadcast).
+  void all_get_root(Literal guard);
+  /// The devices keep their states.
   void keep(Literal guard);
 
  private:
-  /// Premises same-chunks and disjoint.
-  void addable(Literal guard);
-  void becomes_union(Literal guard, std::uint32_t device);
-  void becomes_empty(Literal guard, std::uint32_t device);
-  void owners(Literal guard, const std::vector<std::vector<Literal>>& counter,
-              std::vector<std::vector<Literal>>& owner);
+  template <typename Do>
+  void for_each_cell(Do&& visit) const;
   Literal united(std::uint32_t r, std::uint32_t c);
 
   Clauses& clauses_;

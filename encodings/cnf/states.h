@@ -23,11 +23,22 @@ class States {
     return rows_[std::size_t{d} * chunks_ + r];
   }
 
+  /// Defines how many chunks every device holds; called once, before the three below.
+  void count_chunks(Clauses& clauses);
+  /// At least j of the first r chunks of d are not empty, 0 ≤ j ≤ r ≤ chunks.
+  Literal at_least(std::uint32_t d, std::uint32_t r, std::uint32_t j) const {
+    return counters_[d][r][j];
+  }
+  /// Exactly j chunks of d are not empty, 1 ≤ j ≤ chunks.
+  Literal exactly(std::uint32_t d, std::uint32_t j) const { return exactly_[d][j - 1]; }
+
  private:
   std::uint32_t devices_;
   std::uint32_t chunks_;
   std::vector<Literal> cells_;
   std::vector<Literal> rows_;
+  std::vector<std::vector<std::vector<Literal>>> counters_;
+  std::vector<std::vector<Literal>> exactly_;
 };
 
 }  // namespace p2::cnf

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "encodings/cnf/synthesis_clauses.h"
 #include "engine/limits.h"
 #include "engine/program/program.h"
 
@@ -13,14 +13,15 @@ namespace p2::cnf {
 /// The SAT solver that answers, e.g. `1.5.3`.
 std::string solver_version();
 
+/// A program as steps without groups; its shapes are those that stand first for their groups.
+using Steps = std::vector<Step>;
+
 /// The valid programs of an instance as a SAT solver found them.
 struct Enumerated {
-  /// Programs as steps without groups, by increasing size; within one size in the order of
-  /// discovery.
-  std::vector<std::vector<Step>> programs;
+  std::vector<Steps> programs;  ///< by increasing size; within one size in the order of discovery
   /// All programs of at most this many steps are here: the solver has refuted that there is
-  /// another.
-  std::uint32_t settled = 0;
+  /// another. Nothing when not even the empty program was settled.
+  std::optional<std::uint32_t> settled;
   bool complete = false;  ///< settled is the size asked for
 };
 

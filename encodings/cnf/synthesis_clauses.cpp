@@ -1,27 +1,11 @@
 #include "encodings/cnf/synthesis_clauses.h"
 
+#include <algorithm>
+
 #include "encodings/cnf/group_rules.h"
-#include "engine/invariant.h"
 
 namespace p2::cnf {
 namespace {
-
-void apply(Collective collective, GroupRules& rules, Literal guard) {
-  rules.not_empty(guard);
-  switch (collective) {
-    case Collective::AllReduce:
-      return rules.all_reduce(guard);
-    case Collective::ReduceScatter:
-      return rules.reduce_scatter(guard);
-    case Collective::AllGather:
-      return rules.all_gather(guard);
-    case Collective::Reduce:
-      return rules.reduce(guard);
-    case Collective::Broadcast:
-      return rules.broadcast(guard);
-  }
-  invariant(false, "an unknown collective");
-}
 
 /// The devices that take part in no group.
 Group bystanders(const std::vector<Group>& groups, std::uint32_t devices) {
@@ -38,24 +22,55 @@ Group bystanders(const std::vector<Group>& groups, std::uint32_t devices) {
 
 }  // namespace
 
-SynthesisClauses::SynthesisClauses(const Instance& instance, Dialect dialect, std::uint32_t size)
+SynthesisClauses::SynthesisClauses(const Instance& instance, Dialect dialect, std::uint32_t size,
+                                   const Limits& limits)
     : coordinates_(instance), shapes_(coordinates_.distinct_shapes()) {
-  for (std::size_t i = 0; i < shapes_.size(); ++i) {
+  for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+    first_choice_.push_back(choices_.size());
     for (const Collective collective : kCollectives) {
-      const bool only_all_reduce = dialect == Dialect::Published && shapes_[i].master;
+      const bool only_all_reduce = dialect == Dialect::Published && shapes_[shape].master;
       if (only_all_reduce && collective != Collective::AllReduce) continue;
-      choices_.push_back({shapes_[i].shape, collective});
-      shape_of_.push_back(i);
+      choices_.push_back({shape, collective});
     }
   }
+  first_choice_.push_back(choices_.size());
   for (std::uint32_t t = 0; t < size; ++t) picked_.push_back(clauses_.fresh(choices_.size()));
-  std::vector<States> moments;
   for (std::uint32_t t = 0; t <= size; ++t) {
-    moments.emplace_back(clauses_, coordinates_.devices(), coordinates_.chunks());
+    moments_.emplace_back(clauses_, coordinates_.devices(), coordinates_.chunks());
+    done_.push_back(at_goal(moments_.back()));
   }
-  start(moments.front());
-  for (std::uint32_t t = 0; t < size; ++t) step(t, moments[t], moments[t + 1]);
-  finish(moments);
+  start(moments_.front());
+  for (std::uint32_t t = 0; t < size; ++t) {
+    moments_[t].count_chunks(clauses_);
+    pick(t);
+    for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+      const std::size_t bytes = clauses_.bytes() * kBytesInAll;
+      if (limits.exceeded(bytes) || bytes > kMostBytes) throw LimitMet{};
+      apply(t, shape);
+    }
+  }
+}
+
+Step SynthesisClauses::step(std::size_t m) const {
+  return {choices_[m].collective, {}, shapes_[choices_[m].shape].shape};
+}
+
+std::vector<Literal> SynthesisClauses::picks(const Solver& solver) const {
+  std::vector<Literal> picks;
+  for (const std::vector<Literal>& choices : picked_) {
+    for (const Literal choice : choices) {
+      if (solver.holds(choice)) picks.push_back(choice);
+    }
+  }
+  return picks;
+}
+
+std::vector<Step> SynthesisClauses::program(const std::vector<Literal>& picks) const {
+  std::vector<Step> steps;
+  for (std::size_t t = 0; t < picks.size(); ++t) {
+    steps.push_back(step(static_cast<std::size_t>(picks[t] - picked_[t][0])));
+  }
+  return steps;
 }
 
 void SynthesisClauses::start(const States& first) {
@@ -81,27 +96,48 @@ Literal SynthesisClauses::at_goal(const States& moment) {
   return clauses_.all_of(wanted);
 }
 
-void SynthesisClauses::finish(const std::vector<States>& moments) {
-  for (std::size_t t = 0; t + 1 < moments.size(); ++t) clauses_.add({-at_goal(moments[t])});
-  clauses_.add({at_goal(moments.back())});
+void SynthesisClauses::pick(std::size_t t) {
+  std::vector<Literal> options = picked_[t];
+  options.push_back(done_[t]);
+  clauses_.add(options);
+  clauses_.at_most_one_if(clauses_.truth(), options);
+  clauses_.add({-done_[t], done_[t + 1]});
 }
 
-void SynthesisClauses::step(std::size_t t, const States& before, const States& after) {
-  clauses_.add(picked_[t]);
-  clauses_.at_most_one_if(clauses_.truth(), picked_[t]);
-  for (std::size_t i = 0; i < shapes_.size(); ++i) {
-    for (const Group& group : shapes_[i].groups) {
-      GroupRules rules(clauses_, before, after, group);
-      for (std::size_t m = 0; m < choices_.size(); ++m) {
-        if (shape_of_[m] == i) apply(choices_[m].collective, rules, picked_[t][m]);
-      }
-    }
-    const Group rest = bystanders(shapes_[i].groups, before.devices());
-    GroupRules bystanding(clauses_, before, after, rest);
-    for (std::size_t m = 0; m < choices_.size(); ++m) {
-      if (shape_of_[m] == i) bystanding.keep(picked_[t][m]);
-    }
+/// What the choices of one shape ask of the moments before and after step t. Where only AllReduce
+/// is allowed it guards everything; otherwise what several collectives share is guarded by a
+/// literal that says that one of them was picked.
+void SynthesisClauses::apply(std::size_t t, std::size_t shape) {
+  const std::span picks =
+      std::span(picked_[t])
+          .subspan(first_choice_[shape], first_choice_[shape + 1] - first_choice_[shape]);
+  const bool all = picks.size() > 1;
+  const auto picked = [&](Collective which) { return picks[static_cast<std::size_t>(which)]; };
+  using enum Collective;
+  Literal used = picks[0];
+  Literal adds = picks[0];
+  Literal unites = picks[0];
+  if (all) {
+    used = clauses_.any_of(picks);
+    adds = clauses_.any_of(std::vector{picked(AllReduce), picked(ReduceScatter), picked(Reduce)});
+    unites = clauses_.any_of(std::vector{picked(AllReduce), picked(AllGather)});
   }
+  const States& before = moments_[t];
+  const States& after = moments_[t + 1];
+  for (const Group& group : shapes_[shape].groups) {
+    GroupRules rules(clauses_, before, after, group);
+    rules.not_empty(used);
+    rules.addable(adds);
+    rules.all_get_union(unites);
+    if (!all) continue;
+    rules.each_gets_run(picked(ReduceScatter));
+    rules.gatherable(picked(AllGather));
+    rules.root_gets_union(picked(Reduce));
+    rules.contained(picked(Broadcast));
+    rules.all_get_root(picked(Broadcast));
+  }
+  const Group rest = bystanders(shapes_[shape].groups, before.devices());
+  GroupRules(clauses_, before, after, rest).keep(used);
 }
 
 }  // namespace p2::cnf

@@ -4,40 +4,66 @@
 
 #include "encodings/cnf/clauses.h"
 #include "encodings/cnf/coordinates.h"
+#include "encodings/cnf/solver.h"
 #include "encodings/cnf/states.h"
+#include "engine/limits.h"
+#include "engine/program/program.h"
 
 namespace p2::cnf {
 
 /// One thing a step may do.
 struct Choice {
-  GroupShape shape;
+  std::size_t shape = 0;  ///< index into the distinct shapes
   Collective collective = Collective::AllReduce;
 };
 
-/// The programs of exactly `size` steps of an instance as clauses: a model picks one choice per
-/// step such that every step is legal, the goal is reached after the last step and not before. Two
-/// models that pick the same choices are the same program: everything else is determined by them.
+/// The legal programs of at most `size` steps of an instance as clauses: a model picks one choice
+/// per step until the goal is reached and none after it. Two models that pick the same choices
+/// are the same program: everything else is determined by them. With the unit clause
+/// done()[size] the programs are the valid ones. Their order and numbering are normative:
+/// docs/certificates.md.
 class SynthesisClauses {
  public:
-  SynthesisClauses(const Instance& instance, Dialect dialect, std::uint32_t size);
+  /// Throws LimitMet when refuting the clauses would need more memory than the limits allow, or
+  /// than 8 GiB.
+  SynthesisClauses(const Instance& instance, Dialect dialect, std::uint32_t size,
+                   const Limits& limits = {});
 
   const Clauses& clauses() const { return clauses_; }
+  const Coordinates& coordinates() const { return coordinates_; }
+  const std::vector<Coordinates::DistinctShape>& shapes() const { return shapes_; }
   const std::vector<Choice>& choices() const { return choices_; }
+  /// The state before the first step, after it, and so on.
+  const std::vector<States>& moments() const { return moments_; }
   /// picked()[t][m]: step t (from 0) makes choice m.
   const std::vector<std::vector<Literal>>& picked() const { return picked_; }
+  /// done()[t]: the goal is reached after at most t steps.
+  const std::vector<Literal>& done() const { return done_; }
+
+  /// Choice m as a step without groups.
+  Step step(std::size_t m) const;
+  /// What a model picks, step by step.
+  std::vector<Literal> picks(const Solver& solver) const;
+  std::vector<Step> program(const std::vector<Literal>& picks) const;
 
  private:
+  static constexpr std::size_t kMostBytes = std::size_t{8} << 30U;
+  /// What a refutation and its proof need for every byte of literals, as measured.
+  static constexpr std::size_t kBytesInAll = 14;
+
   void start(const States& first);
-  void finish(const std::vector<States>& moments);
   Literal at_goal(const States& moment);
-  void step(std::size_t t, const States& before, const States& after);
+  void pick(std::size_t t);
+  void apply(std::size_t t, std::size_t shape);
 
   Clauses clauses_;
   Coordinates coordinates_;
   std::vector<Coordinates::DistinctShape> shapes_;
   std::vector<Choice> choices_;
-  std::vector<std::size_t> shape_of_;
+  std::vector<std::size_t> first_choice_;  ///< of every shape, and the end
   std::vector<std::vector<Literal>> picked_;
+  std::vector<States> moments_;
+  std::vector<Literal> done_;
 };
 
 }  // namespace p2::cnf

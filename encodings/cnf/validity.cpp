@@ -44,17 +44,26 @@ Cells cells_in_model(const Formula& formula, const States& moment) {
 void apply(Collective collective, GroupRules& rules, Literal guard) {
   switch (collective) {
     case Collective::AllReduce:
-      return rules.all_reduce(guard);
+      rules.addable(guard);
+      return rules.all_get_union(guard);
     case Collective::ReduceScatter:
-      return rules.reduce_scatter(guard);
+      rules.addable(guard);
+      return rules.each_gets_run(guard);
     case Collective::AllGather:
-      return rules.all_gather(guard);
+      rules.gatherable(guard);
+      return rules.all_get_union(guard);
     case Collective::Reduce:
-      return rules.reduce(guard);
+      rules.addable(guard);
+      return rules.root_gets_union(guard);
     case Collective::Broadcast:
-      return rules.broadcast(guard);
+      rules.contained(guard);
+      return rules.all_get_root(guard);
   }
   invariant(false, "an unknown collective");
+}
+
+bool counts_chunks(Collective collective) {
+  return collective == Collective::ReduceScatter || collective == Collective::AllGather;
 }
 
 class Execution {
@@ -71,7 +80,8 @@ class Execution {
   /// Takes the step; false, and nothing taken, if it is refused.
   bool take(const ConcreteStep& step) {
     Clauses clauses;
-    const States before(clauses, program_.devices, program_.chunks);
+    States before(clauses, program_.devices, program_.chunks);
+    if (counts_chunks(step.collective)) before.count_chunks(clauses);
     const States after(clauses, program_.devices, program_.chunks);
     const Literal legal = clauses.fresh();
     Group rest;

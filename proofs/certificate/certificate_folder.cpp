@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/input/input_error.h"
-#include "proofs/kernel/input.h"
+#include "proofs/check/certificate.h"
 
 namespace p2 {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSchema = "p2-certificate/1";
-constexpr std::size_t kLargestFile = std::size_t{32} << 20U;
+constexpr std::size_t kLargestFile = std::size_t{512} << 20U;
 
 /// Whether the folder holds a certificate's files and nothing else, so that it may be replaced.
 bool is_certificate(const fs::path& folder) {
@@ -74,13 +74,13 @@ void add_manifest(const std::string& claim, const Provenance& provenance, Certif
           fmt::format("{} of the certificate would have {} bytes, more than p2-check reads", name,
                       bytes.size()));
     }
-    manifest["files"][name] = kernel::sha256(bytes);
+    manifest["files"][name] = sha256(bytes);
   }
   const std::string zeros(64, '0');
   manifest["seal"] = zeros;
   constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
   std::string text = manifest.dump(2, ' ', false, kReplace) + "\n";
-  text.replace(text.rfind(zeros), zeros.size(), kernel::sha256(text));
+  text.replace(text.rfind(zeros), zeros.size(), sha256(text));
   files["manifest.json"] = std::move(text);
 }
 

@@ -4,49 +4,19 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "engine/invariant.h"
 #include "engine/program/explanation.h"
+#include "engine/program/json_text.h"
 #include "proofs/certificate/derivation_text.h"
+#include "proofs/certificate/system_text.h"
 
 namespace p2 {
 namespace {
 
-std::string lists(const std::vector<std::vector<std::uint32_t>>& rows) {
-  std::string text;
-  for (const auto& row : rows) {
-    text += fmt::format("{}[{}]", text.empty() ? "" : ",", fmt::join(row, ","));
-  }
-  return "[" + text + "]";
-}
-
-template <typename Parts>
-std::string named_sizes(const Parts& parts) {
-  std::string text;
-  for (const auto& part : parts) {
-    text += fmt::format("{}{{\"name\":\"{}\",\"size\":{}}}", text.empty() ? "" : ",", part.name,
-                        part.size);
-  }
-  return "[" + text + "]";
-}
-
-std::string instance_text(const Instance& instance) {
-  return fmt::format(
-      "\"hierarchy\":{},\n\"axes\":{},\n\"reduce\":[{}],\n\"placement\":{},\n"
-      "\"synthesis_hierarchy\":\"{}\",\n",
-      named_sizes(instance.grid.hierarchy().levels()), named_sizes(instance.grid.axes()),
-      fmt::join(instance.reduction, ","), lists(instance.grid.placement().factors),
-      to_string(instance.hierarchy.kind()));
-}
-
 /// problem.json: the program as p2-verify reads it, with everything said that could be left out.
 std::string problem_text(const Program& program, Dialect dialect, const Instance* instance) {
   std::string text =
-      fmt::format("{{\"devices\":{},\n\"classes\":{},\n\"dialect\":\"{}\",\n{}\"steps\":[",
-                  program.devices, lists(program.classes), to_string(dialect),
-                  instance != nullptr ? instance_text(*instance) : "");
+      "{" + system_text(program.devices, program.classes, dialect, instance) + "\"steps\":[";
   for (const Step& step : program.steps) {
     text += fmt::format("{}\n{{\"collective\":\"{}\",", &step == &program.steps[0] ? "" : ",",
                         to_string(step.collective));
@@ -55,32 +25,20 @@ std::string problem_text(const Program& program, Dialect dialect, const Instance
                           slice_to_string(*step.shape, instance->hierarchy),
                           form_to_string(*step.shape, instance->hierarchy));
     }
-    text += fmt::format("\"groups\":{}}}", lists(step.groups));
+    text += fmt::format("\"groups\":{}}}", json_lists(step.groups));
   }
   return text + "]}\n";
 }
 
-/// Whether the premise's refusal names two devices.
-bool names_devices(Premise premise) {
-  return premise != Premise::Divisible && premise != Premise::Informative;
-}
-
-std::string witness_text(const Refutation& refutation) {
-  const std::string content =
-      fmt::format(",\"chunk\":{},\"contributor\":{}", refutation.chunk, refutation.contributor);
-  if (refutation.rule == Refutation::Rule::Master) return "";
-  if (refutation.group.empty()) {
-    return fmt::format(",\"devices\":[{}]", refutation.device) + content;
+/// refutation.json: the step that is refused, the rule that it breaks, and in which group.
+std::string refutation_text(const Refutation& refutation) {
+  const bool at_goal = refutation.group.empty() && refutation.rule != Refutation::Rule::Master;
+  std::string text = fmt::format("{{\"step\":{},\"rule\":\"{}\"", refutation.step,
+                                 at_goal ? "goal" : rule_name(refutation));
+  if (!refutation.group.empty()) {
+    text += fmt::format(",\"group\":[{}]", fmt::join(refutation.group, ","));
   }
-  std::string text = fmt::format(",\"group\":[{}]", fmt::join(refutation.group, ","));
-  const Refusal& refusal = refutation.refusal;
-  if (refutation.rule == Refutation::Rule::Empty || !names_devices(refusal.premise)) return text;
-  text += fmt::format(",\"devices\":[{},{}]", refutation.group[refusal.first],
-                      refutation.group[refusal.second]);
-  if (refusal.premise == Premise::EqualCount) return text;
-  const bool contributor =
-      refusal.premise == Premise::Disjoint || refusal.premise == Premise::Contained;
-  return text + (contributor ? content : fmt::format(",\"chunk\":{}", refutation.chunk));
+  return text + "}\n";
 }
 
 }  // namespace
@@ -101,9 +59,7 @@ CertificateFiles program_certificate(const ProgramFile& file, const Verdict& ver
   files["derivation.json"] = derivation_text(program, file.dialect);
   const bool valid = verdict.kind == Verdict::Kind::Valid;
   if (!valid) {
-    files["refutation.json"] =
-        fmt::format("{{\"step\":{},\"rule\":\"{}\"{}}}\n", verdict.refutation->step,
-                    rule_name(*verdict.refutation), witness_text(*verdict.refutation));
+    files["refutation.json"] = refutation_text(*verdict.refutation);
   }
   add_manifest(std::string(to_string(valid ? ProgramClaim::Valid : ProgramClaim::Invalid)),
                provenance, files);

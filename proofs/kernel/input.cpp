@@ -1,39 +1,11 @@
 #include "proofs/kernel/input.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <set>
 
 namespace p2::kernel {
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr std::size_t kMostFiles = 8;
-constexpr std::size_t kLargestFile = std::size_t{32} << 20U;
-constexpr int kDeepest = 6;
-
-}  // namespace
-
-Files read_folder(const std::string& path) try {
-  Files files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-    const std::string name = entry.path().filename().string();
-    if (!fs::is_regular_file(entry.symlink_status())) malformed(name + " is not a regular file");
-    if (entry.file_size() > kLargestFile) malformed(name + " is too large");
-    if (files.size() == kMostFiles) malformed("the folder has too many files");
-    std::string bytes(entry.file_size(), '\0');
-    std::ifstream file(entry.path(), std::ios::binary);
-    if (!file.read(bytes.data(), std::ssize(bytes))) malformed(name + " cannot be read");
-    files.emplace(name, std::move(bytes));
-  }
-  return files;
-} catch (const fs::filesystem_error&) {
-  malformed("the folder cannot be read");
-}
-
 Json parse_json(const Files& files, const std::string& name) {
+  constexpr int kDeepest = 6;
   std::vector<std::set<std::string>> keys(kDeepest + 2);  // of the objects that are open, by depth
   const auto watch = [&](int depth, Json::parse_event_t event, const Json& value) {
     if (depth > kDeepest) malformed(name + " is nested too deeply");
@@ -45,7 +17,7 @@ Json parse_json(const Files& files, const std::string& name) {
     return true;
   };
   const std::string& text = files.at(name);
-  if (text.size() > kLargestFile) malformed(name + " is too large");
+  if (text.size() > std::size_t{64} << 20U) malformed(name + " is too large");
   try {
     return Json::parse(text, watch);
   } catch (const Json::exception&) {

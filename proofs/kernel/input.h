@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -13,12 +12,8 @@ namespace p2::kernel {
 using Json = nlohmann::json;
 using Numbers = std::vector<std::uint32_t>;
 
-/// The SHA-256 digest of `bytes` (FIPS 180-4) as 64 lower-case hexadecimal digits.
-std::string sha256(std::string_view bytes);
-
 /// Every function below throws an Objection (NotACertificate) at what is not as it says.
-Files read_folder(const std::string& path);
-/// One file: nested at most 6 deep, no key twice in one object.
+/// One file, at most 64 MiB: nested at most 6 deep, no key twice in one object.
 Json parse_json(const Files& files, const std::string& name);
 /// An object with exactly these keys.
 void expect_object(const Json& value, const std::string& what,

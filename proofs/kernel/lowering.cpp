@@ -1,13 +1,14 @@
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "proofs/kernel/problem.h"
 
 namespace p2::kernel {
 namespace {
 
-constexpr const char* kNameLetters =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-0123456789";
+constexpr const char* kCharacters =  // of a name
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 
 /// `[{"name": …, "size": …}, …]`.
 void read_parts(const Json& list, const std::string& what, std::vector<std::string>& names,
@@ -16,21 +17,23 @@ void read_parts(const Json& list, const std::string& what, std::vector<std::stri
   for (const Json& item : expect_array(list, what)) {
     expect_object(item, "a part of " + what, {"name", "size"});
     names.push_back(expect_text(item["name"], "a name in " + what));
-    const std::string& name = names.back();
-    const bool plain = name.find_first_not_of(kNameLetters) == std::string::npos &&
-                       name.find_first_of("-0123456789") != 0 && !name.empty();
-    if (!plain || !seen.insert(name).second) malformed(what + " has a wrong name");
+    const bool plain = names.back().find_first_not_of(kCharacters) == std::string::npos;
+    const bool starts = names.back().find_first_not_of("-0123456789") == 0;
+    if (!plain || !starts || !seen.insert(names.back()).second)
+      malformed(what + " has a wrong name");
     sizes.push_back(expect_number(item["size"], "a size in " + what, UINT32_MAX));
   }
   if (names.empty() || names.size() > 64) malformed(what + " has no or too many parts");
 }
 
-/// Takes `before` and `after` off the ends of `text`, if it has both.
-bool strip(std::string& text, const std::string& before, const std::string& after) {
-  const std::size_t both = before.size() + after.size();
-  if (text.size() < both || !text.starts_with(before) || !text.ends_with(after)) return false;
-  text = text.substr(before.size(), text.size() - both);
-  return true;
+/// Whether the name stands in `…{x, y}…`.
+bool lists(const std::string& names, const std::string& name) {
+  for (const char* before : {"{", ", "}) {
+    for (const char* after : {"}", ", "}) {
+      if (names.find(before + name + after) != std::string::npos) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -78,46 +81,25 @@ void Instance::read_placement(const Json& matrix, const Numbers& levels, const N
 
 void Instance::build_levels(const std::string& kind, const std::vector<std::string>& levels,
                             const std::vector<std::string>& axes) {
-  static const std::set<std::string> kinds = {"a", "b", "c", "d", "collapsed", "lattice"};
-  if (!kinds.contains(kind)) malformed("synthesis_hierarchy is unknown");
-  lattice_ = kind == "lattice";
-  const bool by_rows = kind == "c" || kind == "d" || lattice_;
-  const bool confined = kind == "d" || kind == "collapsed" || lattice_;
-  if (!lattice_) levels_.push_back({"root", {}});
-  if (kind == "a" || kind == "collapsed") {
-    for (const std::string& name : levels) levels_.push_back({name, {}});
-    for (const Digit& digit : digits_) {
-      if (!confined || reduced_axis_[digit.axis]) levels_[digit.level + 1].digits.push_back(digit);
-    }
-    return;
+  const std::string kinds = "a b c d collapsed lattice";
+  if ((" " + kinds + " ").find(" " + kind + " ") == std::string::npos) {
+    malformed("synthesis_hierarchy is unknown");
   }
+  lattice_ = kind == "lattice";
+  confined_ = kind == "d" || kind == "collapsed" || lattice_;
   std::vector<Digit> order = digits_;
   const auto by_axis = [](const Digit& a, const Digit& b) { return a.axis < b.axis; };
-  if (by_rows) std::stable_sort(order.begin(), order.end(), by_axis);
+  if (kind == "c" || kind == "d" || lattice_) std::stable_sort(order.begin(), order.end(), by_axis);
+  if (!lattice_) levels_.push_back({"root", {}});
+  const bool whole = kind == "a" || kind == "collapsed";
+  for (const std::string& name : levels) {
+    if (whole) levels_.push_back({name, {}});
+  }
   for (const Digit& digit : order) {
-    if (confined && !reduced_axis_[digit.axis]) continue;
-    levels_.push_back({levels[digit.level] + "." + axes[digit.axis], {digit}});
+    if (confined_ && !reduced_axis_[digit.axis]) continue;
+    if (!whole) levels_.push_back({levels[digit.level] + "." + axes[digit.axis], {}});
+    (whole ? levels_[digit.level + 1] : levels_.back()).digits.push_back(digit);
   }
-}
-
-/// The levels named by `x`, or over the lattice `{x, y}`.
-std::vector<std::size_t> Instance::levels_called(const std::string& text) const {
-  std::vector<std::size_t> called;
-  std::string names = text;
-  if (lattice_ && !strip(names, "{", "}")) reject("'" + text + "' is no set of factors");
-  for (std::size_t begin = 0; begin <= names.size();) {
-    const std::size_t end =
-        lattice_ ? std::min(names.find(", ", begin), names.size()) : names.size();
-    const std::string name = names.substr(begin, end - begin);
-    std::size_t level = 0;
-    while (level < levels_.size() && levels_[level].name != name) ++level;
-    if (level == levels_.size() || std::count(called.begin(), called.end(), level) > 0) {
-      reject("'" + text + "' names no level, or one twice");
-    }
-    called.push_back(level);
-    begin = end + (lattice_ ? 2 : 1);
-  }
-  return called;
 }
 
 /// One group for every choice of the digits not in `reduced`, those in `pinned` being 0. A group is
@@ -144,38 +126,110 @@ std::vector<Numbers> Instance::classes() const {
   return groups(reduced, {});
 }
 
-void Instance::lower(const std::string& slice, const std::string& form, Step& step) const {
-  std::vector<Digit> reduced;
-  std::vector<Digit> pinned;
-  const auto take = [&](std::size_t level, std::vector<Digit>& digits) {
+Instance::Shape Instance::shape(std::string slice, std::string form, const Roles& role) const {
+  Shape shape{std::move(slice), std::move(form), {}, {}};
+  for (std::size_t level = 0; level < levels_.size(); ++level) {
     for (const Digit& digit : levels_[level].digits) {
-      if (digit.size > 1) digits.push_back(digit);
+      if (digit.size > 1 && role[level] == 1) shape.reduced.push_back(digit);
+      if (digit.size > 1 && role[level] == 2) shape.pinned.push_back(digit);
     }
-  };
-  std::string of = form;
-  const bool master = strip(of, "Master(", ")");
-  const std::vector<std::size_t> slices = levels_called(slice);
-  if (lattice_) {
-    if (!master && form != "Parallel") reject("there is no form " + form);
-    const auto pins = master ? levels_called(of) : std::vector<std::size_t>{};
-    for (const std::size_t level : slices) take(level, reduced);
-    for (const std::size_t level : pins) {
-      if (std::count(slices.begin(), slices.end(), level) > 0) reject("a factor is named twice");
-      take(level, pinned);
-    }
-  } else {
-    const bool inside = form == "InsideGroup";
-    if (!inside && !master && !strip(of, "Parallel(", ")")) reject("there is no form " + form);
-    const std::size_t above = inside ? slices[0] : levels_called(of)[0];
-    if (!inside && above >= slices[0]) reject("the level of " + form + " is no ancestor");
-    const std::size_t last = inside ? levels_.size() - 1 : slices[0];
-    for (std::size_t level = above + 1; level <= last; ++level) take(level, reduced);
-    for (std::size_t level = last + 1; master && level < levels_.size(); ++level)
-      take(level, pinned);
   }
-  if (reduced.empty()) reject("(" + slice + ", " + form + ") forms no group of two devices");
-  step.groups = groups(reduced, pinned);
-  step.master = !pinned.empty();
+  return shape;
+}
+
+Instance::Shape Instance::lattice_shape(const Roles& role) const {
+  const bool parallel = std::count(role.begin(), role.end(), 2U) == 0;
+  return shape(names(role, 1), parallel ? "Parallel" : "Master(" + names(role, 2) + ")", role);
+}
+
+/// `{x, y}`.
+std::string Instance::names(const Roles& role, std::size_t wanted) const {
+  std::string text;
+  for (std::size_t level = 0; level < levels_.size(); ++level) {
+    if (role[level] == wanted) text += (text.empty() ? "" : ", ") + levels_[level].name;
+  }
+  return "{" + text + "}";
+}
+
+std::vector<Instance::Shape> Instance::linear_shapes() const {
+  std::vector<Shape> shapes;
+  for (const std::string form : {"InsideGroup", "Parallel", "Master"}) {
+    const bool inside = form == "InsideGroup";
+    for (std::size_t slice = 0; slice < levels_.size(); ++slice) {
+      for (std::size_t above = inside ? slice : 0; above < slice + inside; ++above) {
+        Roles role(levels_.size(), 0);
+        for (std::size_t level = above + 1; level < levels_.size(); ++level) {
+          role[level] = inside || level <= slice ? 1 : form == "Master" ? 2 : 0;
+        }
+        shapes.push_back(shape(levels_[slice].name,
+                               inside ? form : form + "(" + levels_[above].name + ")", role));
+      }
+    }
+  }
+  return shapes;
+}
+
+/// Levels of size 1 are left alone; of the roles of the others the first level's count most. Sorted
+/// by the number of levels pinned, then reduced.
+std::vector<Instance::Shape> Instance::lattice_shapes() const {
+  std::vector<Roles> all = {{}};
+  for (const Level& level : levels_) {
+    const std::vector<Roles> prefixes = std::exchange(all, {});
+    for (Roles role : prefixes) {
+      role.push_back(0);
+      for (; role.back() < (level.digits[0].size > 1 ? 3 : 1); ++role.back()) all.push_back(role);
+    }
+    if (all.size() > 6561) throw Objection(Verdict::Incomplete, "the lattice is too large");
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Roles& a, const Roles& b) {
+    const auto counts = [](const Roles& role) {
+      return std::pair(std::count(role.begin(), role.end(), 2U),
+                       std::count(role.begin(), role.end(), 1U));
+    };
+    return counts(a) < counts(b);
+  });
+  std::vector<Shape> shapes;
+  for (const Roles& role : all) shapes.push_back(lattice_shape(role));
+  return shapes;
+}
+
+Step Instance::lower(const std::string& slice, const std::string& form) const {
+  std::vector<Shape> shapes;
+  if (lattice_) {
+    Roles role;
+    for (const Level& level : levels_) {
+      role.push_back(lists(form, level.name) ? 2 : lists(slice, level.name) ? 1 : 0);
+    }
+    shapes = {lattice_shape(role)};
+  } else {
+    shapes = linear_shapes();
+  }
+  for (const Shape& shape : shapes) {
+    const bool called = shape.slice == slice && shape.form == form;
+    if (called && !shape.reduced.empty()) return lowered(shape);
+  }
+  reject("(" + slice + ", " + form + ") forms no group of two devices");
+}
+
+Step Instance::lowered(const Shape& shape) const {
+  Step step{{}, shape.slice, shape.form, groups(shape.reduced, shape.pinned), true, false};
+  step.master = !shape.pinned.empty();
+  return step;
+}
+
+std::vector<Step> Instance::choices(bool published) const {
+  std::vector<Step> choices;
+  std::set<std::vector<Numbers>> seen;
+  for (const Shape& shape : lattice_ ? lattice_shapes() : linear_shapes()) {
+    if (shape.reduced.empty()) continue;
+    Step step = lowered(shape);
+    if (!seen.insert(step.groups).second) continue;
+    for (const char* collective : kCollectives) {
+      step.collective = collective;
+      if (!published || !step.master || step.collective == kCollectives[0]) choices.push_back(step);
+    }
+  }
+  return choices;
 }
 
 }  // namespace p2::kernel

@@ -1,8 +1,6 @@
 #include "proofs/kernel/problem.h"
 
 #include <algorithm>
-#include <optional>
-#include <set>
 
 namespace p2::kernel {
 namespace {
@@ -27,31 +25,31 @@ std::vector<Numbers> read_groups(const Json& list, const std::string& what, std:
 
 Step read_step(const Json& value, const std::string& what, std::uint32_t devices,
                const std::optional<Instance>& instance) {
-  static const std::set<std::string> collectives = {"AllReduce", "ReduceScatter", "AllGather",
-                                                    "Reduce", "Broadcast"};
   Step step;
-  step.instruction = instance && value.is_object() && value.contains("slice");
   std::vector<std::string> keys = {"collective", "groups"};
-  if (step.instruction) keys.insert(keys.end(), {"slice", "form"});
+  const bool instruction = instance && value.is_object() && value.contains("slice");
+  if (instruction) keys.insert(keys.end(), {"slice", "form"});
   expect_object(value, what, keys);
-  step.collective = expect_text(value["collective"], "the collective of " + what);
-  if (!collectives.contains(step.collective)) malformed(what + " has an unknown collective");
   std::vector<Numbers> groups = read_groups(value["groups"], what, devices);
-  if (step.instruction) {
-    instance->lower(expect_text(value["slice"], "slice"), expect_text(value["form"], "form"), step);
+  if (instruction) {
+    step =
+        instance->lower(expect_text(value["slice"], "slice"), expect_text(value["form"], "form"));
     std::vector<Numbers> sorted = groups;
     std::sort(sorted.begin(), sorted.end());
     if (sorted != step.groups) reject(what + " does not form the groups beside it");
   }
   step.groups = std::move(groups);
+  step.collective = expect_text(value["collective"], "the collective of " + what);
+  if (std::count(std::begin(kCollectives), std::end(kCollectives), step.collective) == 0) {
+    malformed(what + " has an unknown collective");
+  }
   return step;
 }
 
 }  // namespace
 
-Problem read_problem(const Files& files, Budget& budget) {
-  const Json root = parse_json(files, "problem.json");
-  std::vector<std::string> keys = {"devices", "classes", "dialect", "steps"};
+Problem read_system(const Json& root, std::vector<std::string> keys) {
+  keys.insert(keys.end(), {"devices", "classes", "dialect"});
   const bool placed = root.is_object() && root.contains("hierarchy");
   if (placed) {
     keys.insert(keys.end(), {"hierarchy", "axes", "reduce", "placement", "synthesis_hierarchy"});
@@ -70,16 +68,23 @@ Problem read_problem(const Files& files, Budget& budget) {
   if (!std::is_sorted(problem.classes.begin(), problem.classes.end())) {
     malformed("classes are not ordered by first device");
   }
-  std::optional<Instance> instance;
   if (placed) {
-    instance.emplace(root, problem.devices);
-    if (instance->classes() != problem.classes) reject("classes are not those of the placement");
+    problem.instance.emplace(root, problem.devices);
+    if (problem.instance->classes() != problem.classes) {
+      reject("classes are not those of the placement");
+    }
   }
+  return problem;
+}
+
+Problem read_problem(const Files& files, Budget& budget) {
+  const Json root = parse_json(files, "problem.json");
+  Problem problem = read_system(root, {"steps"});
   if (expect_array(root["steps"], "steps").size() > kMostSteps) malformed("steps are too many");
   for (const Json& step : root["steps"]) {
     budget.spend(32 * std::uint64_t{problem.devices});
     const std::string what = "step " + std::to_string(problem.steps.size() + 1);
-    problem.steps.push_back(read_step(step, what, problem.devices, instance));
+    problem.steps.push_back(read_step(step, what, problem.devices, problem.instance));
   }
   return problem;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,37 +8,18 @@
 
 namespace p2::kernel {
 
+/// In the order in which choices are numbered.
+inline constexpr const char* kCollectives[] = {"AllReduce", "ReduceScatter", "AllGather", "Reduce",
+                                               "Broadcast"};
+
 /// One step of the program a certificate speaks of.
 struct Step {
-  std::string collective;       ///< AllReduce, ReduceScatter, AllGather, Reduce or Broadcast
+  std::string collective;       ///< one of kCollectives
+  std::string slice, form;      ///< of an instruction
   std::vector<Numbers> groups;  ///< disjoint, each ascending
   bool instruction = false;     ///< given by slice and form
   bool master = false;          ///< an instruction whose groups only a Master gives
-
-  bool adds() const { return collective != "AllGather" && collective != "Broadcast"; }
 };
-
-/// problem.json, consistent in itself: classes partition the devices, the groups of a step are
-/// disjoint, instructions form exactly the groups that stand beside them, and the classes are those
-/// of the instance where there is one.
-struct Problem {
-  std::uint32_t devices = 0;
-  std::uint32_t chunks = 0;
-  std::vector<Numbers> classes;  ///< each ascending, ordered by first device
-  bool published = true;         ///< the dialect; otherwise printed
-  std::vector<Step> steps;
-
-  /// The dialect does not let the step's collective run with Master.
-  bool forbids(const Step& step) const {
-    return step.master && published && step.collective != "AllReduce";
-  }
-  /// `step 2 (AllReduce)`; steps count from 1.
-  std::string name(std::size_t step) const {
-    return "step " + std::to_string(step) + " (" + steps[step - 1].collective + ")";
-  }
-};
-
-Problem read_problem(const Files& files, Budget& budget);
 
 /// A placed reduction and its synthesis hierarchy, from the keys hierarchy, axes, reduce, placement
 /// and synthesis_hierarchy of problem.json. A device id is one digit per hardware level and axis,
@@ -48,9 +30,14 @@ class Instance {
 
   /// The reduction classes, ordered by first device.
   std::vector<Numbers> classes() const;
-  /// Sets the groups of an instruction, ordered by first device, and whether it is a Master. Throws
-  /// unless slice and form are an instruction that forms groups of at least two devices.
-  void lower(const std::string& slice, const std::string& form, Step& step) const;
+  /// An instruction; objects unless slice and form are one that forms groups of at least two
+  /// devices.
+  Step lower(const std::string& slice, const std::string& form) const;
+  /// One step for every set of groups and every collective that the dialect allows on it, in the
+  /// order of docs/certificates.md.
+  std::vector<Step> choices(bool published) const;
+  /// No group leaves a reduction class.
+  bool confined() const { return confined_; }
 
  private:
   struct Digit {
@@ -62,18 +49,73 @@ class Instance {
     std::vector<Digit> digits;
   };
 
+  using Roles = std::vector<std::size_t>;  ///< by level: left alone 0, reduced 1, pinned 2
+
+  struct Shape {  ///< a slice and a form: the digits over which groups extend, and those at 0
+    std::string slice, form;
+    std::vector<Digit> reduced, pinned;
+  };
+
   void read_placement(const Json& matrix, const Numbers& levels, const Numbers& axes);
   void build_levels(const std::string& kind, const std::vector<std::string>& levels,
                     const std::vector<std::string>& axes);
-  std::vector<std::size_t> levels_called(const std::string& text) const;
+  Shape shape(std::string slice, std::string form, const Roles& role) const;
+  Shape lattice_shape(const Roles& role) const;
+  std::vector<Shape> linear_shapes() const;
+  std::vector<Shape> lattice_shapes() const;
+  std::string names(const Roles& role, std::size_t wanted) const;
+  Step lowered(const Shape& shape) const;
   std::vector<Numbers> groups(const std::vector<Digit>& reduced,
                               const std::vector<Digit>& pinned) const;
 
   std::uint32_t devices_;
   std::vector<Digit> digits_;
   std::vector<bool> reduced_axis_;
-  bool lattice_ = false;
+  bool confined_ = false, lattice_ = false;
   std::vector<Level> levels_;
 };
+
+/// What problem.json says of the system, consistent in itself: classes partition the devices, and
+/// are those of the instance where there is one.
+struct Problem {
+  std::uint32_t devices = 0;
+  std::uint32_t chunks = 0;
+  std::vector<Numbers> classes;  ///< each ascending, ordered by first device
+  bool published = true;         ///< the dialect; otherwise printed
+  std::optional<Instance> instance;
+  std::vector<Step> steps;  ///< of the program; instructions form exactly the groups beside them
+
+  /// The dialect does not let the step's collective run with Master.
+  bool forbids(const Step& step) const {
+    return step.master && published && step.collective != "AllReduce";
+  }
+  /// `step 2 (AllReduce)`; steps count from 1.
+  std::string name(std::size_t step) const {
+    return "step " + std::to_string(step) + " (" + steps[step - 1].collective + ")";
+  }
+};
+
+/// What is looked at: the whole system, or, where all classes look alike, the first class alone.
+/// Then devices and contributors are positions in the class, chunks stay those of the system, and
+/// what holds of one class holds of all, because nothing that the rules look at changes when one
+/// class is renamed to another in device order.
+struct Stage {
+  std::uint32_t devices = 0;
+  std::vector<Numbers> classes;
+  std::vector<Step> steps;
+  Numbers part;      ///< of every device of the system: its class, or 0 for the whole system
+  Numbers position;  ///< of every device of the system: its device on the stage
+
+  /// The class of a device of the stage.
+  const Numbers& class_of(std::uint32_t device) const;
+};
+
+Stage whole_system(const Problem& problem, std::vector<Step> steps);
+/// Objects unless every class is the first one's image in all the steps.
+Stage first_class(const Problem& problem, std::vector<Step> steps);
+
+/// Without steps; `root` has these keys beside those of the system.
+Problem read_system(const Json& root, std::vector<std::string> keys);
+Problem read_problem(const Files& files, Budget& budget);
 
 }  // namespace p2::kernel

@@ -1,151 +1,60 @@
 #include <algorithm>
-#include <map>
 
 #include "proofs/kernel/derivation.h"
 
 namespace p2::kernel {
 namespace {
 
-using Keys = std::vector<std::string>;
-
-/// What a refutation says beside step and rule.
-const std::map<std::string, Keys> kWitness = {
-    {"same-chunks", {"group", "devices", "chunk"}},
-    {"disjoint", {"group", "devices", "chunk", "contributor"}},
-    {"divisible", {"group"}},
-    {"disjoint-chunks", {"group", "devices", "chunk"}},
-    {"equal-count", {"group", "devices"}},
-    {"contained", {"group", "devices", "chunk", "contributor"}},
-    {"informative", {"group"}},
-    {"empty-group", {"group"}},
-    {"master", {}},
-    {"goal-lacks", {"devices", "chunk", "contributor"}},
-    {"goal-excess", {"devices", "chunk", "contributor"}}};
-
-/// One refutation, and the states in which its witness must be found.
-class Refutation {
- public:
-  Refutation(const Files& files, const Problem& problem, const Derivation& derivation);
-
-  std::string check() const;
-
- private:
-  bool breaks(const Step& step) const;
-  bool misses_goal() const;
-
-  std::uint32_t state(std::uint32_t device) const { return system_[stage_.position[device]]; }
-  bool empty(std::uint32_t device) const { return derivation_.state(state(device)).empty(); }
-  std::size_t count(std::uint32_t device) const { return size_of(derivation_.held(state(device))); }
-  bool has_chunk(std::uint32_t device) const {
-    return derivation_.row(state(device), chunk_) != nullptr;
+/// The rule that the group breaks in the step after the stage's last. Positions do not tell devices
+/// of different classes apart: a group across classes is run on the whole system instead.
+const char* broken_rule(const Problem& problem, Derivation& derivation, Numbers group,
+                        Budget& budget) {
+  const Stage& stage = derivation.stage();
+  const Step& refused = problem.steps[derivation.steps()];
+  const auto inside = [&](std::uint32_t d) { return stage.part[d] == stage.part[group[0]]; };
+  if (std::all_of(group.begin(), group.end(), inside)) {
+    for (std::uint32_t& device : group) device = stage.position[device];
+    return derivation.system().run(refused, group);
   }
-  /// Whether the device's chunk has the contribution.
-  bool has(std::uint32_t device) const {
-    return has_chunk(device) && stage_.part[device] == stage_.part[contributor_] &&
-           contains(*derivation_.row(state(device), chunk_), stage_.position[contributor_]);
+  System whole(problem.devices, problem.chunks, budget);
+  for (std::size_t n = 1; n <= derivation.steps(); ++n) {
+    whole.take(problem.steps[n - 1], problem.name(n));
   }
-  bool equal(std::uint32_t a, std::uint32_t b) const {
-    return state(a) == state(b) && (stage_.part[a] == stage_.part[b] || empty(a));
-  }
-
-  const Problem& problem_;
-  const Derivation& derivation_;
-  const Stage& stage_;
-  Numbers system_;
-  std::string rule_;
-  std::size_t step_ = 0;
-  Numbers group_, devices_;
-  std::uint32_t chunk_ = 0;
-  std::uint32_t contributor_ = 0;
-};
-
-Refutation::Refutation(const Files& files, const Problem& problem, const Derivation& derivation)
-    : problem_(problem),
-      derivation_(derivation),
-      stage_(derivation.stage()),
-      system_(derivation.system(derivation.steps())) {
-  const Json root = parse_json(files, "refutation.json");
-  if (!root.is_object() || !root.contains("rule")) malformed("refutation.json names no rule");
-  rule_ = expect_text(root["rule"], "rule");
-  const auto witness = kWitness.find(rule_);
-  if (witness == kWitness.end()) malformed("rule is unknown");
-  Keys keys = {"step", "rule"};
-  keys.insert(keys.end(), witness->second.begin(), witness->second.end());
-  expect_object(root, "refutation.json", keys);
-  const std::uint32_t end = problem.devices;
-  step_ = expect_number(root["step"], "step", problem.steps.size() + 1);
-  if (root.contains("group")) group_ = expect_ascending(root["group"], "group", end);
-  if (root.contains("devices")) {
-    devices_ = expect_numbers(root["devices"], "devices", end);
-    if (devices_.size() != (group_.empty() ? 1 : 2)) malformed("devices are too many or too few");
-  }
-  if (root.contains("chunk")) chunk_ = expect_number(root["chunk"], "chunk", end);
-  if (root.contains("contributor")) {
-    contributor_ = expect_number(root["contributor"], "contributor", end);
-  }
-}
-
-/// Whether the rule is one of the step's and is broken as the witness says.
-bool Refutation::breaks(const Step& step) const {
-  const Numbers& d = devices_;
-  const auto all = [&](auto holds) { return std::all_of(group_.begin(), group_.end(), holds); };
-  const bool gathers = step.collective == "AllGather";
-  const bool copies = step.collective == "Broadcast";
-  if (rule_ == "master") return problem_.forbids(step);
-  if (rule_ == "empty-group") return step.instruction && all([&](auto i) { return empty(i); });
-  if (rule_ == "same-chunks") return step.adds() && has_chunk(d[0]) && !has_chunk(d[1]);
-  if (rule_ == "disjoint") return step.adds() && d[0] != d[1] && has(d[0]) && has(d[1]);
-  if (rule_ == "divisible") {
-    return step.collective == "ReduceScatter" && count(group_[0]) % group_.size() != 0;
-  }
-  if (rule_ == "disjoint-chunks") {
-    return gathers && d[0] != d[1] && has_chunk(d[0]) && has_chunk(d[1]);
-  }
-  if (rule_ == "equal-count") return gathers && count(d[0]) != count(d[1]);
-  if (rule_ == "contained") return copies && d[0] == group_[0] && !has(d[0]) && has(d[1]);
-  return copies && all([&](auto i) { return equal(i, group_[0]); });  // informative
-}
-
-/// At the end the device lacks a contribution of its class, or has one of another.
-bool Refutation::misses_goal() const {
-  const auto among = [](const Numbers& members, std::uint32_t device) {
-    return std::binary_search(members.begin(), members.end(), device);
-  };
-  for (const Numbers& members : problem_.classes) {
-    if (!among(members, devices_[0])) continue;
-    const bool wanted = among(members, contributor_);
-    return wanted != has(devices_[0]) && wanted == (rule_ == "goal-lacks");
-  }
-  return false;
-}
-
-std::string Refutation::check() const {
-  const bool at_end = rule_.starts_with("goal-");
-  const std::size_t legal = derivation_.steps();
-  if (step_ != (at_end ? legal : legal + 1)) reject("the derivation does not lead to its step");
-  if (at_end) {
-    if (legal != problem_.steps.size()) reject("the derivation ends before the program");
-    if (!misses_goal()) reject("device " + std::to_string(devices_[0]) + ": no " + rule_);
-    return rule_ + " after the last step";
-  }
-  const Step& step = problem_.steps[step_ - 1];
-  const auto& groups = step.groups;
-  if (!group_.empty() && std::find(groups.begin(), groups.end(), group_) == groups.end()) {
-    reject(problem_.name(step_) + " has no such group");
-  }
-  for (const std::uint32_t device : devices_) {
-    if (std::binary_search(group_.begin(), group_.end(), device)) continue;
-    reject(problem_.name(step_) + ", device " + std::to_string(device) + ": not in the group");
-  }
-  if (!breaks(step)) reject(problem_.name(step_) + " does not break rule " + rule_ + " as is said");
-  return rule_ + " at " + problem_.name(step_);
+  return whole.run(refused, group);
 }
 
 }  // namespace
 
-std::string check_refutation(const Files& files, const Problem& problem,
-                             const Derivation& derivation) {
-  return Refutation(files, problem, derivation).check();
+std::string check_refutation(const Files& files, const Problem& problem, Derivation& derivation,
+                             Budget& budget) {
+  const Json root = parse_json(files, "refutation.json");
+  const bool whole = root.is_object() && root.contains("rule") &&
+                     (root["rule"] == "goal" || root["rule"] == "master");
+  std::vector<std::string> keys = {"step", "rule"};
+  if (!whole) keys.push_back("group");
+  expect_object(root, "refutation.json", keys);
+  const std::string& rule = expect_text(root["rule"], "rule");
+  const std::size_t step = expect_number(root["step"], "step", problem.steps.size() + 1);
+  const std::size_t legal = derivation.steps();
+  if (rule == "goal") {
+    if (step != problem.steps.size() || step != legal) reject("the last step is another");
+    if (derivation.system().at_goal(derivation.stage().classes)) reject("the goal is reached");
+    return "the goal is missed after the last step";
+  }
+  if (step != legal + 1) reject("the derivation does not lead to its step");
+  const std::string name = problem.name(step);
+  const Step& refused = problem.steps[legal];
+  if (rule == "master") {
+    if (!problem.forbids(refused)) reject(name + " is no Master, or allowed");
+    return "master at " + name;
+  }
+  const Numbers group = expect_ascending(root["group"], "group", problem.devices);
+  if (std::count(refused.groups.begin(), refused.groups.end(), group) == 0) {
+    reject(name + " has no such group");
+  }
+  const char* broken = broken_rule(problem, derivation, group, budget);
+  if (broken == nullptr || rule != broken) reject(name + " does not break rule " + rule + " there");
+  return rule + " at " + name;
 }
 
 }  // namespace p2::kernel

@@ -4,6 +4,7 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace p2::kernel {
 
@@ -23,11 +24,11 @@ struct Result {
 /// The files of a certificate: name → bytes.
 using Files = std::map<std::string, std::string>;
 
-/// Checks one certificate (docs/certificates.md). Never throws: whatever the bytes are, the answer
-/// is a verdict, in bounded time and memory.
-Result check_certificate(const Files& files);
-/// The same for the folder `path`, which holds regular files only: no links, no folders.
-Result check_folder(const std::string& path);
+/// The files of a certificate with this claim, beside its manifest; none for an unknown claim.
+std::vector<std::string> files_of(const std::string& claim);
+/// Whether the files, those and no others, prove the claim (docs/certificates.md). Never throws:
+/// whatever the bytes are, the answer is a verdict, in bounded time and memory.
+Result check_claim(const std::string& claim, const Files& files);
 
 /// Ends a check with any verdict but Accepted. Whatever the kernel's parts find wrong they throw.
 struct Objection : std::runtime_error {
@@ -35,7 +36,6 @@ struct Objection : std::runtime_error {
       : std::runtime_error(reason), verdict(given) {}
   Verdict verdict;
 };
-
 [[noreturn]] inline void reject(const std::string& reason) {
   throw Objection(Verdict::Rejected, reason);
 }
@@ -43,7 +43,7 @@ struct Objection : std::runtime_error {
   throw Objection(Verdict::NotACertificate, reason);
 }
 
-/// The work one check may take, in runs of index sets touched; bounds time and memory together.
+/// The work one check may take, in numbers touched; bounds time and memory together.
 class Budget {
  public:
   void spend(std::uint64_t work) {

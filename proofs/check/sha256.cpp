@@ -1,10 +1,10 @@
-#include "proofs/kernel/input.h"
+#include "proofs/check/certificate.h"
 
 #include <array>
 #include <bit>
 #include <cstdint>
 
-namespace p2::kernel {
+namespace p2 {
 namespace {
 
 using Word = std::uint32_t;
@@ -64,4 +64,4 @@ std::string sha256(std::string_view bytes) {
   return hex;
 }
 
-}  // namespace p2::kernel
+}  // namespace p2

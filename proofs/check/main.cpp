@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "proofs/kernel/verdict.h"
+#include "proofs/check/certificate.h"
 
 namespace {
 
@@ -26,7 +26,7 @@ int check_all(const Words& folders, bool json) {
   std::size_t worst = 0;
   Json results = Json::array();
   for (const std::string& folder : folders) {
-    const auto [verdict, reason] = p2::kernel::check_folder(folder);
+    const auto [verdict, reason] = p2::check_folder(folder);
     const auto index = static_cast<std::size_t>(verdict);
     if (kBadness[index] > kBadness[worst]) worst = index;
     if (!json) std::cout << folder << ": " << kWords[index] << ": " << reason << std::endl;

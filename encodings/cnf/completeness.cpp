@@ -1,0 +1,163 @@
+#include "encodings/cnf/completeness.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "encodings/cnf/proof/rup_pass.h"
+#include "encodings/cnf/synthesis_clauses.h"
+#include "engine/invariant.h"
+
+namespace p2::cnf {
+namespace {
+
+/// Finds the choice that a step of the engine is.
+class ChoiceNumbers {
+ public:
+  explicit ChoiceNumbers(const SynthesisClauses& problem) : problem_(problem) {
+    for (std::uint32_t m = 0; m < problem.choices().size(); ++m) {
+      const Choice& choice = problem.choices()[m];
+      numbers_[{problem.shapes()[choice.shape].groups, choice.collective}] = m;
+    }
+  }
+
+  std::uint32_t of(const Step& step) {
+    const GroupShape& shape = *step.shape;
+    auto& groups = groups_[{shape.slice, shape.form, shape.ancestor}];
+    if (groups.empty()) groups = problem_.coordinates().groups(shape);
+    const auto found = numbers_.find({groups, step.collective});
+    invariant(found != numbers_.end(), "a listed program makes a choice that there is not");
+    return found->second;
+  }
+
+ private:
+  const SynthesisClauses& problem_;
+  std::map<std::pair<std::vector<Group>, Collective>, std::uint32_t> numbers_;
+  std::map<std::tuple<std::vector<std::uint32_t>, Form, std::vector<std::uint32_t>>,
+           std::vector<Group>>
+      groups_;
+};
+
+using Numbered = std::vector<std::vector<std::uint32_t>>;
+
+Numbered in_numbers(const SynthesisClauses& problem,
+                    const std::vector<std::vector<Step>>& programs) {
+  Numbered numbered;
+  ChoiceNumbers numbers(problem);
+  for (const std::vector<Step>& program : programs) {
+    auto& choices = numbered.emplace_back();
+    for (const Step& step : program) choices.push_back(numbers.of(step));
+  }
+  std::sort(numbered.begin(), numbered.end());
+  return numbered;
+}
+
+/// The clauses, that the goal is reached, and that no listed program is picked.
+std::vector<Literal> others(const SynthesisClauses& problem, const Numbered& programs) {
+  std::vector<Literal> literals = problem.clauses().literals();
+  literals.insert(literals.end(), {problem.done().back(), 0});
+  for (const auto& program : programs) {
+    for (std::size_t t = 0; t < program.size(); ++t) {
+      literals.push_back(-problem.picked()[t][program[t]]);
+    }
+    literals.push_back(0);
+  }
+  return literals;
+}
+
+template <typename Visit>
+void for_each_clause(const std::vector<Literal>& literals, Visit visit) {
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < literals.size(); ++i) {
+    if (literals[i] != 0) continue;
+    visit(std::span(literals).subspan(begin, i - begin));
+    begin = i + 1;
+  }
+}
+
+Refutation refutation(std::int32_t variables, const std::vector<Literal>& literals,
+                      const DratTrace& trace, const Limits& limits) {
+  const auto tick = [&] {
+    if (limits.exceeded(literals.size() * sizeof(Literal))) throw LimitMet{};
+  };
+  std::size_t lemmas = 0;
+  const auto axioms = std::count(literals.begin(), literals.end(), 0);
+  RupPass pass(variables, static_cast<ClauseId>(axioms));
+  for_each_clause(literals, [&](std::span<const Literal> clause) { pass.axiom(clause); });
+  trace.for_each([&](bool learnt, std::span<const Literal> clause) {
+    if (++lemmas % 4096 == 0) tick();
+    if (learnt) {
+      pass.lemma(clause);
+    } else {
+      pass.forget(clause);
+    }
+    return !pass.refuted();
+  });
+  invariant(pass.refuted(), "the solver's proof does not end in a contradiction");
+  return pass.refutation(tick);
+}
+
+std::string dimacs(std::int32_t variables, const std::vector<Literal>& literals,
+                   const std::vector<ClauseId>& core) {
+  std::string text = fmt::format("p cnf {} {}\n", variables, core.size());
+  ClauseId id = 0;
+  auto next = core.begin();
+  for_each_clause(literals, [&](std::span<const Literal> clause) {
+    if (next == core.end() || ++id != *next) return;
+    for (const Literal literal : clause) {
+      fmt::format_to(std::back_inserter(text), FMT_STRING("{} "), literal);
+    }
+    text += "0\n";
+    ++next;
+  });
+  return text;
+}
+
+std::string varmap(const SynthesisClauses& problem) {
+  std::string text = "true 1\n";
+  for (std::size_t t = 0; t < problem.moments().size(); ++t) {
+    if (t < problem.picked().size() && !problem.choices().empty()) {
+      text += fmt::format("picked {} {}\n", t, problem.picked()[t][0]);
+    }
+    text += fmt::format("cells {} {}\ndone {} {}\n", t, problem.moments()[t].cell(0, 0, 0), t,
+                        problem.done()[t]);
+  }
+  return text;
+}
+
+}  // namespace
+
+Completeness refute_others(const Instance& instance, Dialect dialect, std::uint32_t size,
+                           const std::vector<std::vector<Step>>& programs, const Limits& limits) {
+  Completeness answer;
+  try {
+    const SynthesisClauses problem(instance, dialect, size, limits);
+    CompletenessProof& proof = answer.proof;
+    proof.programs = in_numbers(problem, programs);
+    const std::vector<Literal> literals = others(problem, proof.programs);
+    const DratTrace trace;
+    Solver solver(limits);
+    solver.write_proof(trace);
+    solver.add(literals);
+    if (solver.possible()) {
+      answer.missing = problem.program(problem.picks(solver));
+      answer.kind = Completeness::Kind::Missing;
+      return answer;
+    }
+    solver.finish_proof();
+    const std::int32_t variables = problem.clauses().variables();
+    Refutation refuted = refutation(variables, literals, trace, limits);
+    for (std::size_t m = 0; m < problem.choices().size(); ++m) {
+      proof.choices.push_back(problem.step(m));
+    }
+    proof.cnf = dimacs(variables, literals, refuted.core);
+    proof.varmap = varmap(problem);
+    proof.lrat = std::move(refuted.lrat);
+    answer.kind = Completeness::Kind::Complete;
+  } catch (const LimitMet&) {
+  }
+  return answer;
+}
+
+}  // namespace p2::cnf

@@ -1,0 +1,21 @@
+#include "proofs/certificate/system_text.h"
+
+#include "engine/program/json_text.h"
+
+namespace p2 {
+
+std::string system_text(std::uint32_t devices, const std::vector<Group>& classes, Dialect dialect,
+                        const Instance* instance) {
+  std::string text = fmt::format("\"devices\":{},\n\"classes\":{},\n\"dialect\":\"{}\",\n", devices,
+                                 json_lists(classes), to_string(dialect));
+  if (instance == nullptr) return text;
+  return text + fmt::format(
+                    "\"hierarchy\":{},\n\"axes\":{},\n\"reduce\":[{}],\n\"placement\":{},\n"
+                    "\"synthesis_hierarchy\":\"{}\",\n",
+                    json_parts(instance->grid.hierarchy().levels()),
+                    json_parts(instance->grid.axes()), fmt::join(instance->reduction, ","),
+                    json_lists(instance->grid.placement().factors),
+                    to_string(instance->hierarchy.kind()));
+}
+
+}  // namespace p2

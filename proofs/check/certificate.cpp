@@ -1,0 +1,89 @@
+#include "proofs/check/certificate.h"
+
+#include <filesystem>
+#include <fstream>
+#include <new>
+
+#include "proofs/kernel/input.h"
+
+namespace p2 {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace kernel;
+
+constexpr std::size_t kMostFiles = 8;
+constexpr std::size_t kLargestFile = std::size_t{512} << 20U;
+
+Files read_folder(const std::string& path) try {
+  Files files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string();
+    if (!fs::is_regular_file(entry.symlink_status())) malformed(name + " is not a regular file");
+    if (entry.file_size() > kLargestFile) malformed(name + " is too large");
+    if (files.size() == kMostFiles) malformed("the folder has too many files");
+    std::string bytes(entry.file_size(), '\0');
+    std::ifstream file(entry.path(), std::ios::binary);
+    if (!file.read(bytes.data(), std::ssize(bytes))) malformed(name + " cannot be read");
+    files.emplace(name, std::move(bytes));
+  }
+  return files;
+} catch (const fs::filesystem_error&) {
+  malformed("the folder cannot be read");
+}
+
+/// The manifest's seal is the hash of its own bytes with the digits of the seal replaced by zeros.
+void check_seal(std::string manifest, const std::string& seal) {
+  const std::size_t at = manifest.find(seal);
+  if (seal.size() != 64 || at == std::string::npos) malformed("manifest.json: its seal is no hash");
+  manifest.replace(at, seal.size(), seal.size(), '0');
+  if (sha256(manifest) != seal) reject("manifest.json is not what its seal says");
+}
+
+/// Checks form and hashes of the folder; returns its claim and takes the manifest out.
+std::string check_manifest(Files& files) {
+  if (!files.contains("manifest.json")) malformed("there is no manifest.json");
+  const Json root = parse_json(files, "manifest.json");
+  expect_object(root, "manifest.json",
+                {"schema", "claim", "tools", "seed", "options", "files", "seal"});
+  if (root["schema"] != "p2-certificate/1") malformed("schema is not p2-certificate/1");
+  for (const char* key : {"tools", "options", "files"}) {
+    if (!root[key].is_object()) malformed(std::string(key) + " is not an object");
+    for (const Json& value : root[key]) expect_text(value, std::string("a value of ") + key);
+  }
+  if (!root["seed"].is_number_unsigned()) malformed("seed is not a number");
+  check_seal(files.at("manifest.json"), expect_text(root["seal"], "seal"));
+  const std::string claim = expect_text(root["claim"], "claim");
+  const std::vector<std::string> names = kernel::files_of(claim);
+  if (names.empty()) malformed("claim is unknown");
+  expect_object(root["files"], "files", names);
+  if (files.size() != names.size() + 1) malformed("the folder has a file too many");
+  for (const std::string& name : names) {
+    if (!files.contains(name)) malformed(name + " is missing");
+    if (root["files"][name] != sha256(files.at(name))) reject(name + " has another hash");
+  }
+  files.erase("manifest.json");
+  return claim;
+}
+
+}  // namespace
+
+Result check_certificate(const Files& files) try {
+  Files evidence = files;
+  const std::string claim = check_manifest(evidence);
+  return check_claim(claim, evidence);
+} catch (const Objection& objection) {
+  return {objection.verdict, objection.what()};
+} catch (const std::bad_alloc&) {
+  return {Verdict::Incomplete, "out of memory"};
+}
+
+Result check_folder(const std::string& path) try {
+  return check_certificate(read_folder(path));
+} catch (const Objection& objection) {
+  return {objection.verdict, objection.what()};
+} catch (const std::bad_alloc&) {
+  return {Verdict::Incomplete, "out of memory"};
+}
+
+}  // namespace p2

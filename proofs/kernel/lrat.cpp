@@ -1,0 +1,125 @@
+#include "proofs/kernel/completeness.h"
+
+#include <charconv>
+#include <cstdlib>
+
+namespace p2::kernel {
+namespace {
+
+/// Numbers, each followed by one space or line end.
+class Reader {
+ public:
+  Reader(const std::string& text, std::size_t begin, const char* name, Budget& budget)
+      : at_(text.data() + begin), end_(text.data() + text.size()), name_(name), budget_(budget) {}
+
+  bool at_end() const { return at_ == end_; }
+  std::int32_t number() {
+    std::int32_t value = 0;
+    const auto [after, error] = std::from_chars(at_, end_, value);
+    const bool ended = after != end_ && (*after == ' ' || *after == '\n');
+    if (error != std::errc() || !ended || value == INT32_MIN) {
+      malformed(std::string(name_) + " has something else than numbers");
+    }
+    at_ = after + 1;
+    return value;
+  }
+  /// Numbers up to a 0.
+  Clause list() {
+    Clause numbers;
+    for (std::int32_t value = number(); value != 0; value = number()) numbers.push_back(value);
+    budget_.spend(2 * numbers.size() + 8);
+    return numbers;
+  }
+
+ private:
+  const char* at_;
+  const char* end_;
+  const char* name_;
+  Budget& budget_;
+};
+
+/// Which literals are false in the step being checked.
+class Assignment {
+ public:
+  explicit Assignment(std::int32_t variables) : value_(static_cast<std::size_t>(variables) + 1) {}
+
+  bool is_false(std::int32_t literal) const {
+    return value_[at(literal)] == (literal < 0) - (literal > 0);
+  }
+  void make_false(std::int32_t literal) {
+    value_[at(literal)] = static_cast<std::int8_t>((literal < 0) - (literal > 0));
+    trail_.push_back(literal);
+  }
+  void clear() {
+    for (const std::int32_t literal : trail_) value_[at(literal)] = 0;
+    trail_.clear();
+  }
+  std::size_t at(std::int32_t literal) const {
+    const auto variable = static_cast<std::size_t>(std::abs(literal));
+    if (variable >= value_.size()) reject("proof.lrat speaks of an unknown variable");
+    return variable;
+  }
+
+ private:
+  std::vector<std::int8_t> value_;  ///< by variable: 1 true, −1 false, 0 open
+  Clause trail_;
+};
+
+/// Makes the only literal of the clause that is not false true; false if there is none.
+bool propagate(const Clause& clause, Assignment& assignment, const std::string& where) {
+  std::int32_t open = 0;
+  for (const std::int32_t literal : clause) {
+    if (assignment.is_false(literal)) continue;
+    if (open != 0 || assignment.is_false(-literal)) reject(where + "a hint is not unit");
+    open = literal;
+  }
+  if (open != 0) assignment.make_false(-open);
+  return open != 0;
+}
+
+}  // namespace
+
+Cnf read_cnf(const std::string& text, Budget& budget) {
+  const std::string header = "p cnf ";
+  if (!text.starts_with(header)) malformed("problem.cnf has no header");
+  Reader reader(text, header.size(), "problem.cnf", budget);
+  Cnf cnf;
+  cnf.variables = reader.number();
+  const std::int32_t count = reader.number();
+  if (cnf.variables < 0) malformed("problem.cnf has a wrong header");
+  budget.spend(static_cast<std::uint64_t>(cnf.variables));
+  while (!reader.at_end()) cnf.clauses.push_back(reader.list());
+  if (std::ssize(cnf.clauses) != count) malformed("problem.cnf has more or fewer clauses");
+  return cnf;
+}
+
+void check_lrat(Cnf cnf, const std::string& lrat, Budget& budget) {
+  Reader reader(lrat, 0, "proof.lrat", budget);
+  Assignment assignment(cnf.variables);
+  std::vector<Clause>& clauses = cnf.clauses;
+  while (!reader.at_end()) {
+    const std::int32_t number = reader.number();
+    const std::string where = "proof.lrat, step " + std::to_string(number) + ": ";
+    if (number != std::ssize(clauses) + 1) reject(where + "it is not the next number");
+    const Clause clause = reader.list();
+    for (const std::int32_t literal : clause) {
+      if (assignment.is_false(-literal)) reject(where + "it holds in any case");
+      assignment.make_false(literal);
+    }
+    bool open = true;
+    for (const std::int32_t hint : reader.list()) {
+      if (!open) reject(where + "a hint too many");
+      if (hint < 1 || hint >= number) reject(where + "a hint is no earlier clause");
+      const Clause& used = clauses[static_cast<std::size_t>(hint) - 1];
+      budget.spend(used.size());
+      open = propagate(used, assignment, where);
+    }
+    if (open) reject(where + "its hints do not end in a contradiction");
+    assignment.clear();
+    clauses.push_back(clause);
+  }
+  if (clauses.empty() || !clauses.back().empty())
+    reject("proof.lrat does not end in the empty clause");
+}
+
+}  // namespace p2::kernel

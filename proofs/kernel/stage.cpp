@@ -1,0 +1,64 @@
+#include <algorithm>
+#include <numeric>
+
+#include "proofs/kernel/problem.h"
+
+namespace p2::kernel {
+namespace {
+
+Numbers up_to(std::uint32_t end) {
+  Numbers numbers(end);
+  std::iota(numbers.begin(), numbers.end(), 0U);
+  return numbers;
+}
+
+/// The groups of one step inside every class, in positions.
+std::vector<std::vector<Numbers>> groups_by_class(const Stage& stage, const Step& step) {
+  std::vector<std::vector<Numbers>> inside(stage.classes.size());
+  for (const Numbers& group : step.groups) {
+    Numbers& positions = inside[stage.part[group[0]]].emplace_back();
+    for (const std::uint32_t device : group) {
+      if (stage.part[device] != stage.part[group[0]]) reject("symmetry: a group crosses classes");
+      positions.push_back(stage.position[device]);
+    }
+  }
+  for (auto& groups : inside) std::sort(groups.begin(), groups.end());
+  return inside;
+}
+
+}  // namespace
+
+const Numbers& Stage::class_of(std::uint32_t device) const {
+  return *std::find_if(classes.begin(), classes.end(), [&](const Numbers& members) {
+    return std::binary_search(members.begin(), members.end(), device);
+  });
+}
+
+Stage whole_system(const Problem& problem, std::vector<Step> steps) {
+  return {problem.devices, problem.classes, std::move(steps), Numbers(problem.devices, 0),
+          up_to(problem.devices)};
+}
+
+Stage first_class(const Problem& problem, std::vector<Step> steps) {
+  Stage stage = whole_system(problem, std::move(steps));
+  stage.devices = static_cast<std::uint32_t>(problem.classes[0].size());
+  for (std::uint32_t part = 0; part < problem.classes.size(); ++part) {
+    const Numbers& members = problem.classes[part];
+    if (members.size() != stage.devices) reject("symmetry: the classes differ in size");
+    for (std::uint32_t i = 0; i < members.size(); ++i) {
+      stage.part[members[i]] = part;
+      stage.position[members[i]] = i;
+    }
+  }
+  for (Step& step : stage.steps) {
+    const auto inside = groups_by_class(stage, step);
+    if (std::count(inside.begin(), inside.end(), inside[0]) != std::ssize(inside)) {
+      reject("symmetry: a step forms other groups in another class");
+    }
+    step.groups = inside[0];
+  }
+  stage.classes = {up_to(stage.devices)};
+  return stage;
+}
+
+}  // namespace p2::kernel

@@ -1,0 +1,138 @@
+#include "proofs/kernel/system.h"
+
+#include <algorithm>
+
+namespace p2::kernel {
+
+std::uint32_t Sets::number(const Numbers& members) {
+  const auto fresh = static_cast<std::uint32_t>(members_.size());
+  const auto [entry, inserted] = numbers_.try_emplace(members, fresh);
+  budget_->spend(members.size() + 1);
+  if (inserted) members_.push_back(&entry->first);
+  return entry->second;
+}
+
+bool Sets::subset(std::uint32_t small, std::uint32_t large) const {
+  if (small == large || small == 0) return true;
+  const Numbers& a = members(small);
+  const Numbers& b = members(large);
+  budget_->spend(a.size() + b.size());
+  return std::includes(b.begin(), b.end(), a.begin(), a.end());
+}
+
+std::optional<std::uint32_t> Sets::unite(const Numbers& numbers) {
+  const auto known = united_.find(numbers);
+  if (known != united_.end()) return known->second;
+  Numbers all;
+  for (const std::uint32_t number : numbers) {
+    all.insert(all.end(), members(number).begin(), members(number).end());
+  }
+  budget_->spend(16 * (numbers.size() + all.size()));
+  std::sort(all.begin(), all.end());
+  std::optional<std::uint32_t> result;
+  if (std::adjacent_find(all.begin(), all.end()) == all.end()) result = number(all);
+  united_.emplace(numbers, result);
+  return result;
+}
+
+System::System(std::uint32_t devices, std::uint32_t chunks, Budget& budget)
+    : budget_(&budget), sets_(budget), chunks_(chunks) {
+  budget.spend(4 * std::uint64_t{devices} * chunks);  // bounds the memory
+  for (std::uint32_t d = 0; d < devices; ++d) rows_.emplace_back(chunks, sets_.number({d}));
+}
+
+std::uint32_t System::held(std::uint32_t device) const {
+  const Numbers& all = rows_[device];
+  return chunks_ - static_cast<std::uint32_t>(std::count(all.begin(), all.end(), 0U));
+}
+
+/// The sum over the group, chunk by chunk.
+const char* System::add(const Numbers& group, Numbers& total) {
+  for (const std::uint32_t device : group) {
+    for (std::uint32_t r = 0; r < chunks_; ++r) {
+      if ((rows_[device][r] == 0) != (rows_[group[0]][r] == 0)) return "same-chunks";
+    }
+  }
+  Numbers column;
+  Numbers last;
+  for (std::uint32_t r = 0; r < chunks_; ++r) {
+    column.clear();
+    for (const std::uint32_t device : group) column.push_back(rows_[device][r]);
+    const auto all = r > 0 && column == last ? std::optional(total[r - 1]) : sets_.unite(column);
+    if (!all) return "disjoint";
+    total[r] = *all;
+    last.swap(column);
+  }
+  return nullptr;
+}
+
+const char* System::gather(const Numbers& group, Numbers& total) {
+  for (const std::uint32_t device : group) {
+    for (std::uint32_t r = 0; r < chunks_; ++r) {
+      if (rows_[device][r] == 0) continue;
+      if (total[r] != 0) return "disjoint-chunks";
+      total[r] = rows_[device][r];
+    }
+  }
+  for (const std::uint32_t device : group) {
+    if (held(device) != held(group[0])) return "equal-count";
+  }
+  return nullptr;
+}
+
+const char* System::contain(const Numbers& group) const {
+  const Numbers& root = rows_[group[0]];
+  bool informative = false;
+  for (const std::uint32_t device : group) {
+    for (std::uint32_t r = 0; r < chunks_; ++r) {
+      if (!sets_.subset(rows_[device][r], root[r])) return "contained";
+      informative = informative || rows_[device][r] != root[r];
+    }
+  }
+  return informative ? nullptr : "informative";
+}
+
+const char* System::run(const Step& step, const Numbers& group) {
+  budget_->spend(4 * group.size() * std::uint64_t{chunks_});
+  const auto empty = [&](std::uint32_t device) { return held(device) == 0; };
+  if (step.instruction && std::all_of(group.begin(), group.end(), empty)) return "empty-group";
+  const bool copies = step.collective == "Broadcast";
+  Numbers total = copies ? rows_[group[0]] : Numbers(chunks_, 0);
+  const char* broken = copies                           ? contain(group)
+                       : step.collective == "AllGather" ? gather(group, total)
+                                                        : add(group, total);
+  if (broken != nullptr) return broken;
+  const auto n = static_cast<std::uint32_t>(group.size());
+  const auto held =
+      static_cast<std::uint32_t>(chunks_ - std::count(total.begin(), total.end(), 0U));
+  const bool scatter = step.collective == "ReduceScatter";
+  if (scatter && held % n != 0) return "divisible";
+  for (const std::uint32_t device : group) {
+    const bool nothing = scatter || (step.collective == "Reduce" && device != group[0]);
+    rows_[device] = nothing ? Numbers(chunks_, 0) : total;
+  }
+  for (std::uint32_t r = 0, index = 0; scatter && r < chunks_; ++r) {
+    if (total[r] != 0) rows_[group[index++ / (held / n)]][r] = total[r];
+  }
+  return nullptr;
+}
+
+void System::take(const Step& step, const std::string& name) {
+  for (const Numbers& group : step.groups) {
+    const char* broken = run(step, group);
+    if (broken == nullptr) continue;
+    reject(name + ", group of device " + std::to_string(group[0]) + ": " + broken + " fails");
+  }
+}
+
+bool System::at_goal(const std::vector<Numbers>& classes) const {
+  for (const Numbers& members : classes) {
+    for (const std::uint32_t device : members) {
+      const std::uint32_t all = rows_[device][0];
+      if (sets_.members(all) != members || rows_[device] != Numbers(chunks_, all)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace p2::kernel

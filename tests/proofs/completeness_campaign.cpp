@@ -1,0 +1,152 @@
+// The long form of the cross-check of synthesis: the sets of programs that the enumerator, Z3 and
+// the clauses find are compared, and completeness is certified and checked, for
+//  - all systems of 2 to 8 devices, all placements and reductions, hierarchies (a) to (d) and
+//    collapsed, both dialects, size 5;
+//  - all placements and reductions of the systems of the paper's appendix whose reduction class has
+//    at most 16 devices, (d) and collapsed, both dialects, size 5.
+// Instances are identified whose problems are equal (engine/synthesis/problem.h): names are
+// stripped, everything that the rules look at is kept. usage: completeness_campaign RESULTS; lines
+// already in RESULTS are not done again, so that it can be killed and resumed.
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include "cli/cross_check.h"
+#include "engine/program/notation.h"
+#include "engine/synthesis/problem.h"
+#include "proofs/certificate/synthesis_certificate.h"
+#include "proofs/check/certificate.h"
+#include "tests/synthesis/all_instances.h"
+#include "tests/synthesis/appendix.h"
+
+using namespace p2;
+
+namespace {
+
+constexpr std::uint32_t kSize = 5;
+
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Questions by name, one for every problem.
+struct Questions {
+  struct Question {
+    std::string name;
+    Instance instance;
+    Dialect dialect;
+  };
+  std::vector<Question> list;
+  std::set<std::pair<Problem, Dialect>> seen;
+  std::size_t instances = 0;
+
+  void add(const Instance& instance) {
+    for (const Dialect dialect : {Dialect::Published, Dialect::Printed}) {
+      ++instances;
+      if (!seen.emplace(state_problem(instance, dialect).problem, dialect).second) continue;
+      std::string reduce;
+      for (const std::uint32_t axis : instance.reduction) {
+        reduce += (reduce.empty() ? "" : ",") + std::to_string(axis);
+      }
+      list.push_back(
+          {fmt::format("{} axes {} reduce {} placement {} {} {}",
+                       to_string(instance.grid.hierarchy()), to_string(instance.grid.axes()),
+                       reduce, to_string(instance.grid.placement()),
+                       to_string(instance.hierarchy.kind()), to_string(dialect)),
+           instance, dialect});
+    }
+  }
+};
+
+Questions all_questions() {
+  Questions questions;
+  for (std::uint32_t devices = 2; devices <= 8; ++devices) {
+    for_each_instance(devices, [&](const Hierarchy& hierarchy, const Axes& axes,
+                                   const ReductionAxes& reduction, const Placement& placement) {
+      for (const HierarchyKind kind : kAllKinds) {
+        if (kind == HierarchyKind::Lattice) continue;
+        questions.add(Instance(DeviceGrid(hierarchy, axes, placement), reduction, kind));
+      }
+    });
+  }
+  for (const AppendixRow& row : kAppendix) {
+    const Hierarchy hierarchy = parse_hierarchy("hierarchy", row.hierarchy);
+    const Axes axes = parse_axes("axes", row.axes);
+    const ReductionAxes reduction = parse_reduction("reduce", row.reduce, axes);
+    for (const Placement& placement : enumerate_placements(hierarchy, axes, {"placement"})) {
+      for (const HierarchyKind kind : {HierarchyKind::Reduction, HierarchyKind::Collapsed}) {
+        const Instance instance(DeviceGrid(hierarchy, axes, placement), reduction, kind);
+        if (instance.classes()[0].size() <= 16) questions.add(instance);
+      }
+    }
+  }
+  return questions;
+}
+
+/// One line: the name, programs, and the seconds of Z3, clauses, proof and check; or what differs.
+std::string settle(const Questions::Question& question) {
+  SynthesisOptions options;
+  options.dialect = question.dialect;
+  options.size = kSize;
+  const PlacementPrograms found = std::move(synthesise({question.instance}, options)[0]);
+  std::string line = fmt::format("{}\t{}", question.name, found.list().count());
+  for (const bool z3 : {true, false}) {
+    Engines engines;
+    engines.z3 = z3;
+    engines.cnf = !z3;
+    const double start = seconds();
+    const Comparison comparison = compare_with_solvers(found, options, engines)[0];
+    if (comparison.differs() || !comparison.complete) {
+      return line + "\tWRONG " + to_text(comparison, found.list().count());
+    }
+    line += fmt::format("\t{:.2f}", seconds() - start);
+  }
+  std::vector<std::vector<Step>> programs;
+  found.for_each([&](const std::vector<Step>& steps) { programs.push_back(steps); });
+  const double start = seconds();
+  cnf::Completeness answer =
+      cnf::refute_others(question.instance, question.dialect, kSize, programs);
+  const double proved = seconds();
+  if (answer.kind != cnf::Completeness::Kind::Complete) return line + "\tWRONG not proved";
+  const CertificateFiles files = synthesis_certificate(question.instance, question.dialect, kSize,
+                                                       std::move(answer.proof), {});
+  const double written = seconds();
+  const kernel::Result result = check_certificate(files);
+  line += fmt::format("\t{:.2f}\t{:.2f}", proved - start, seconds() - written);
+  return result.verdict == kernel::Verdict::Accepted ? line + "\tok"
+                                                     : line + "\tWRONG " + result.reason;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return std::cerr << "usage: completeness_campaign RESULTS\n", 2;
+  std::set<std::string> done;
+  bool right = true;
+  std::ifstream before(argv[1]);
+  for (std::string line; std::getline(before, line);) {
+    done.insert(line.substr(0, line.find('\t')));
+    right = right && line.ends_with("\tok");
+  }
+  const Questions questions = all_questions();
+  fmt::print("{} questions, {} of them different, {} done before\n", questions.instances,
+             questions.list.size(), done.size());
+  std::ofstream results(argv[1], std::ios::app);
+  std::size_t number = 0;
+  for (const Questions::Question& question : questions.list) {
+    ++number;
+    if (done.contains(question.name)) continue;
+    const std::string line = settle(question);
+    right = right && line.ends_with("\tok");
+    results << line << std::endl;
+    fmt::print("{}/{} {}\n", number, questions.list.size(), line);
+    std::cout.flush();
+  }
+  fmt::print("{}\n", right ? "all the same, all certified, all accepted" : "SOMETHING IS WRONG");
+  return right ? 0 : 1;
+}
