@@ -1,4 +1,5 @@
 #include <atomic>
+#include <filesystem>
 #include <ostream>
 #include <stdexcept>
 
@@ -91,7 +92,30 @@ std::vector<PlacementPrograms> search(const SynthRequest& request, ShowProgress 
   return synthesise(std::move(instances), options);
 }
 
-/// Adds up the lists and has the solvers find every one of them again.
+/// The folder for the certificate of placement `index`: the one asked for, or one inside.
+std::string certificate_folder(const SynthRequest& request, std::size_t index, std::size_t count) {
+  const std::filesystem::path folder = *request.certificates;
+  return (count == 1 ? folder : folder / std::to_string(index + 1)).string();
+}
+
+/// Adds the programs of a placement, and what became of them, to the answer.
+void add(PlacementAnswer placement, const SynthRequest& request, SynthAnswer& answer) {
+  const ProgramList& list = placement.found.list();
+  if (__builtin_add_overflow(answer.total, list.count(), &answer.total)) {
+    throw std::length_error("more than 2^64 programs in all, expected a smaller --size");
+  }
+  answer.complete = answer.complete && list.settled() == request.options.size;
+  for (const Comparison& comparison : placement.comparisons) {
+    answer.verified = answer.verified && comparison.complete;
+    answer.disagreed = answer.disagreed || comparison.differs();
+  }
+  const bool certified = !placement.certificate.empty() || placement.complaint;
+  answer.certified = answer.certified && (!request.certificates || certified);
+  answer.complaint = answer.complaint || placement.complaint;
+  answer.placements.push_back(std::move(placement));
+}
+
+/// Has the solvers find every complete list again, and proves it complete, as far as was asked.
 SynthAnswer answer_of(std::vector<PlacementPrograms> all, const SynthRequest& request,
                       ShowProgress show, std::ostream& err) {
   SynthAnswer answer;
@@ -100,30 +124,15 @@ SynthAnswer answer_of(std::vector<PlacementPrograms> all, const SynthRequest& re
     return fmt::format("synth: solvers have checked {} of {} placements", done.load(), count);
   });
   for (PlacementPrograms& found : all) {
-    if (__builtin_add_overflow(answer.total, found.list().count(), &answer.total)) {
-      throw std::length_error("more than 2^64 programs in all, expected a smaller --size");
-    }
-    const bool complete = found.list().settled() == request.options.size;
-    answer.complete = answer.complete && complete;
     PlacementAnswer placement{std::move(found), {}};
-    if (complete) {
+    if (placement.found.list().settled() == request.options.size) {
       placement.comparisons =
           compare_with_solvers(placement.found, request.options, request.engines);
+      if (request.certificates) {
+        certify_list(request, certificate_folder(request, done, all.size()), placement, err);
+      }
     }
-    if (complete && request.certificates) {
-      const std::string folder = all.size() == 1
-                                     ? *request.certificates
-                                     : fmt::format("{}/{}", *request.certificates, done.load() + 1);
-      certify_list(request, folder, placement, err);
-      answer.complaint = answer.complaint || placement.complaint;
-      answer.certified =
-          answer.certified && (placement.complaint || !placement.certificate.empty());
-    }
-    for (const Comparison& comparison : placement.comparisons) {
-      answer.verified = answer.verified && comparison.complete;
-      answer.disagreed = answer.disagreed || comparison.differs();
-    }
-    answer.placements.push_back(std::move(placement));
+    add(std::move(placement), request, answer);
     ++done;
   }
   return answer;

@@ -53,7 +53,11 @@ void print_placement_text(const PlacementAnswer& answer, const SynthRequest& req
   for (const Comparison& comparison : answer.comparisons) {
     fmt::print(out, "{}\n", to_text(comparison, list.count()));
   }
-  if (!answer.certificate.empty()) fmt::print(out, "certificate: {}\n", answer.certificate);
+  if (!answer.certificate.empty()) {
+    fmt::print(out, "certificate: {}\n", answer.certificate);
+  } else if (request.certificates && !answer.complaint) {
+    fmt::print(out, "not certified: a limit was met before it was proved that there is no other\n");
+  }
   if (!request.count_only) print_programs(answer.found, request, out);
 }
 

@@ -77,11 +77,16 @@ void for_each_clause(const std::vector<Literal>& literals, Visit visit) {
 }
 
 Refutation refutation(std::int32_t variables, const std::vector<Literal>& literals,
-                      const DratTrace& trace) {
+                      const DratTrace& trace, const Limits& limits) {
+  const auto tick = [&] {
+    if (limits.exceeded(literals.size() * sizeof(Literal))) throw LimitMet{};
+  };
+  std::size_t lemmas = 0;
   const auto axioms = std::count(literals.begin(), literals.end(), 0);
   RupPass pass(variables, static_cast<ClauseId>(axioms));
   for_each_clause(literals, [&](std::span<const Literal> clause) { pass.axiom(clause); });
   trace.for_each([&](bool learnt, std::span<const Literal> clause) {
+    if (++lemmas % 4096 == 0) tick();
     if (learnt) {
       pass.lemma(clause);
     } else {
@@ -90,7 +95,7 @@ Refutation refutation(std::int32_t variables, const std::vector<Literal>& litera
     return !pass.refuted();
   });
   invariant(pass.refuted(), "the solver's proof does not end in a contradiction");
-  return pass.refutation();
+  return pass.refutation(tick);
 }
 
 std::string dimacs(std::int32_t variables, const std::vector<Literal>& literals,
@@ -142,7 +147,7 @@ Completeness refute_others(const Instance& instance, Dialect dialect, std::uint3
     }
     solver.finish_proof();
     const std::int32_t variables = problem.clauses().variables();
-    Refutation refuted = refutation(variables, literals, trace);
+    Refutation refuted = refutation(variables, literals, trace, limits);
     for (std::size_t m = 0; m < problem.choices().size(); ++m) {
       proof.choices.push_back(problem.step(m));
     }

@@ -44,7 +44,8 @@ SynthesisClauses::SynthesisClauses(const Instance& instance, Dialect dialect, st
     moments_[t].count_chunks(clauses_);
     pick(t);
     for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
-      if (limits.exceeded(clauses_.bytes()) || clauses_.bytes() > kMostBytes) throw LimitMet{};
+      const std::size_t bytes = clauses_.bytes() * kBytesInAll;
+      if (limits.exceeded(bytes) || bytes > kMostBytes) throw LimitMet{};
       apply(t, shape);
     }
   }

@@ -24,7 +24,8 @@ struct Choice {
 /// docs/certificates.md.
 class SynthesisClauses {
  public:
-  /// Throws LimitMet when the clauses need more memory than the limits allow, or than 4 GiB.
+  /// Throws LimitMet when refuting the clauses would need more memory than the limits allow, or
+  /// than 8 GiB.
   SynthesisClauses(const Instance& instance, Dialect dialect, std::uint32_t size,
                    const Limits& limits = {});
 
@@ -46,7 +47,9 @@ class SynthesisClauses {
   std::vector<Step> program(const std::vector<Literal>& picks) const;
 
  private:
-  static constexpr std::size_t kMostBytes = std::size_t{4} << 30U;
+  static constexpr std::size_t kMostBytes = std::size_t{8} << 30U;
+  /// What a refutation and its proof need for every byte of literals, as measured.
+  static constexpr std::size_t kBytesInAll = 14;
 
   void start(const States& first);
   Literal at_goal(const States& moment);

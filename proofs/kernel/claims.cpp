@@ -25,8 +25,7 @@ std::string judge_invalid(const Files& files) {
   Budget budget;
   const Problem problem = read_problem(files, budget);
   Derivation derivation(files, problem, budget);
-  return in_words(problem, "invalid: " + check_refutation(files, problem, derivation.stage(),
-                                                          derivation.system()));
+  return in_words(problem, "invalid: " + check_refutation(files, problem, derivation, budget));
 }
 
 /// A kind of claim: its files beside the manifest, and who judges it. A judge returns the claim in

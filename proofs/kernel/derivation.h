@@ -29,10 +29,10 @@ class Derivation {
   std::optional<System> system_;
 };
 
-/// Objects unless refutation.json names a step that is forbidden in the system, the one after the
-/// stage's last, with the rule that it breaks; or the goal, and the system after all steps misses
+/// Objects unless refutation.json names a step that is forbidden, the one after the derivation's
+/// last, with the rule that it breaks; or the goal, and the system after all steps misses
 /// it. Returns the refutation in words.
-std::string check_refutation(const Files& files, const Problem& problem, const Stage& stage,
-                             System& system);
+std::string check_refutation(const Files& files, const Problem& problem, Derivation& derivation,
+                             Budget& budget);
 
 }  // namespace p2::kernel

@@ -1,11 +1,14 @@
 #include <algorithm>
-#include <map>
 #include <set>
+#include <utility>
 
 #include "proofs/kernel/problem.h"
 
 namespace p2::kernel {
 namespace {
+
+constexpr const char* kCharacters =  // of a name
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 
 /// `[{"name": …, "size": …}, …]`.
 void read_parts(const Json& list, const std::string& what, std::vector<std::string>& names,
@@ -14,11 +17,23 @@ void read_parts(const Json& list, const std::string& what, std::vector<std::stri
   for (const Json& item : expect_array(list, what)) {
     expect_object(item, "a part of " + what, {"name", "size"});
     names.push_back(expect_text(item["name"], "a name in " + what));
-    const bool plain = names.back().find_first_of(".,{}() ") == std::string::npos;
-    if (!plain || !seen.insert(names.back()).second) malformed(what + " has a wrong name");
+    const bool plain = names.back().find_first_not_of(kCharacters) == std::string::npos;
+    const bool starts = names.back().find_first_not_of("-0123456789") == 0;
+    if (!plain || !starts || !seen.insert(names.back()).second)
+      malformed(what + " has a wrong name");
     sizes.push_back(expect_number(item["size"], "a size in " + what, UINT32_MAX));
   }
   if (names.empty() || names.size() > 64) malformed(what + " has no or too many parts");
+}
+
+/// Whether the name stands in `…{x, y}…`.
+bool lists(const std::string& names, const std::string& name) {
+  for (const char* before : {"{", ", "}) {
+    for (const char* after : {"}", ", "}) {
+      if (names.find(before + name + after) != std::string::npos) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -70,12 +85,12 @@ void Instance::build_levels(const std::string& kind, const std::vector<std::stri
   if ((" " + kinds + " ").find(" " + kind + " ") == std::string::npos) {
     malformed("synthesis_hierarchy is unknown");
   }
-  const bool lattice = kind == "lattice";
-  confined_ = kind == "d" || kind == "collapsed" || lattice;
+  lattice_ = kind == "lattice";
+  confined_ = kind == "d" || kind == "collapsed" || lattice_;
   std::vector<Digit> order = digits_;
   const auto by_axis = [](const Digit& a, const Digit& b) { return a.axis < b.axis; };
-  if (kind == "c" || kind == "d" || lattice) std::stable_sort(order.begin(), order.end(), by_axis);
-  if (!lattice) levels_.push_back({"root", {}});
+  if (kind == "c" || kind == "d" || lattice_) std::stable_sort(order.begin(), order.end(), by_axis);
+  if (!lattice_) levels_.push_back({"root", {}});
   const bool whole = kind == "a" || kind == "collapsed";
   for (const std::string& name : levels) {
     if (whole) levels_.push_back({name, {}});
@@ -85,12 +100,6 @@ void Instance::build_levels(const std::string& kind, const std::vector<std::stri
     if (!whole) levels_.push_back({levels[digit.level] + "." + axes[digit.axis], {}});
     (whole ? levels_[digit.level + 1] : levels_.back()).digits.push_back(digit);
   }
-  if (!lattice) return add_linear_shapes();
-  const auto wide = [](const Level& level) { return level.digits[0].size > 1; };
-  if (std::count_if(levels_.begin(), levels_.end(), wide) > 8) {
-    throw Objection(Verdict::Incomplete, "the lattice has more than 8 levels");
-  }
-  add_lattice_shapes();
 }
 
 /// One group for every choice of the digits not in `reduced`, those in `pinned` being 0. A group is
@@ -117,9 +126,7 @@ std::vector<Numbers> Instance::classes() const {
   return groups(reduced, {});
 }
 
-/// Adds the shape with these levels reduced and pinned, unless no digit is reduced.
-void Instance::add_shape(std::string slice, std::string form,
-                         const std::vector<std::size_t>& role) {
+Instance::Shape Instance::shape(std::string slice, std::string form, const Roles& role) const {
   Shape shape{std::move(slice), std::move(form), {}, {}};
   for (std::size_t level = 0; level < levels_.size(); ++level) {
     for (const Digit& digit : levels_[level].digits) {
@@ -127,62 +134,79 @@ void Instance::add_shape(std::string slice, std::string form,
       if (digit.size > 1 && role[level] == 2) shape.pinned.push_back(digit);
     }
   }
-  if (!shape.reduced.empty()) shapes_.push_back(std::move(shape));
+  return shape;
 }
 
-void Instance::add_linear_shapes() {
+Instance::Shape Instance::lattice_shape(const Roles& role) const {
+  const bool parallel = std::count(role.begin(), role.end(), 2U) == 0;
+  return shape(names(role, 1), parallel ? "Parallel" : "Master(" + names(role, 2) + ")", role);
+}
+
+/// `{x, y}`.
+std::string Instance::names(const Roles& role, std::size_t wanted) const {
+  std::string text;
+  for (std::size_t level = 0; level < levels_.size(); ++level) {
+    if (role[level] == wanted) text += (text.empty() ? "" : ", ") + levels_[level].name;
+  }
+  return "{" + text + "}";
+}
+
+std::vector<Instance::Shape> Instance::linear_shapes() const {
+  std::vector<Shape> shapes;
   for (const std::string form : {"InsideGroup", "Parallel", "Master"}) {
     const bool inside = form == "InsideGroup";
     for (std::size_t slice = 0; slice < levels_.size(); ++slice) {
       for (std::size_t above = inside ? slice : 0; above < slice + inside; ++above) {
-        std::vector<std::size_t> role(levels_.size(), 0);
+        Roles role(levels_.size(), 0);
         for (std::size_t level = above + 1; level < levels_.size(); ++level) {
           role[level] = inside || level <= slice ? 1 : form == "Master" ? 2 : 0;
         }
-        add_shape(levels_[slice].name, inside ? form : form + "(" + levels_[above].name + ")",
-                  role);
+        shapes.push_back(shape(levels_[slice].name,
+                               inside ? form : form + "(" + levels_[above].name + ")", role));
       }
     }
   }
+  return shapes;
 }
 
-/// Every level with more than one coordinate is left alone (0), reduced (1) or pinned (2); the
-/// first level counts most. Sorted by the number of levels pinned, then reduced.
-void Instance::add_lattice_shapes() {
-  std::uint32_t count = 1;
-  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::vector<std::size_t>>> roles;
-  for (const Level& level : levels_) count *= level.digits[0].size > 1 ? 3 : 1;
-  for (std::uint32_t code = 0; code < count; ++code) {
-    std::vector<std::size_t> role(levels_.size(), 0);
-    std::uint32_t rest = code;
-    for (std::size_t level = levels_.size(); level-- > 0;) {
-      if (levels_[level].digits[0].size == 1) continue;
-      role[level] = rest % 3;
-      rest /= 3;
+/// Levels of size 1 are left alone; of the roles of the others the first level's count most. Sorted
+/// by the number of levels pinned, then reduced.
+std::vector<Instance::Shape> Instance::lattice_shapes() const {
+  std::vector<Roles> all = {{}};
+  for (const Level& level : levels_) {
+    const std::vector<Roles> prefixes = std::exchange(all, {});
+    for (Roles role : prefixes) {
+      role.push_back(0);
+      for (; role.back() < (level.digits[0].size > 1 ? 3 : 1); ++role.back()) all.push_back(role);
     }
-    const auto number = [&](std::size_t of) { return std::count(role.begin(), role.end(), of); };
-    roles[{number(2), number(1)}].push_back(role);
+    if (all.size() > 6561) throw Objection(Verdict::Incomplete, "the lattice is too large");
   }
-  for (const auto& [numbers, some] : roles) {
-    for (const auto& role : some) {
-      const std::string pins = numbers.first == 0 ? "" : "(" + names(role, 2) + ")";
-      add_shape(names(role, 1), (pins.empty() ? "Parallel" : "Master") + pins, role);
-    }
-  }
-}
-
-/// `{x, y}`.
-std::string Instance::names(const std::vector<std::size_t>& role, std::size_t wanted) const {
-  std::string text;
-  for (std::size_t level = 0; level < levels_.size(); ++level) {
-    if (role[level] == wanted) text += (text.empty() ? "{" : ", ") + levels_[level].name;
-  }
-  return text + "}";
+  std::stable_sort(all.begin(), all.end(), [](const Roles& a, const Roles& b) {
+    const auto counts = [](const Roles& role) {
+      return std::pair(std::count(role.begin(), role.end(), 2U),
+                       std::count(role.begin(), role.end(), 1U));
+    };
+    return counts(a) < counts(b);
+  });
+  std::vector<Shape> shapes;
+  for (const Roles& role : all) shapes.push_back(lattice_shape(role));
+  return shapes;
 }
 
 Step Instance::lower(const std::string& slice, const std::string& form) const {
-  for (const Shape& shape : shapes_) {
-    if (shape.slice == slice && shape.form == form) return lowered(shape);
+  std::vector<Shape> shapes;
+  if (lattice_) {
+    Roles role;
+    for (const Level& level : levels_) {
+      role.push_back(lists(form, level.name) ? 2 : lists(slice, level.name) ? 1 : 0);
+    }
+    shapes = {lattice_shape(role)};
+  } else {
+    shapes = linear_shapes();
+  }
+  for (const Shape& shape : shapes) {
+    const bool called = shape.slice == slice && shape.form == form;
+    if (called && !shape.reduced.empty()) return lowered(shape);
   }
   reject("(" + slice + ", " + form + ") forms no group of two devices");
 }
@@ -196,7 +220,8 @@ Step Instance::lowered(const Shape& shape) const {
 std::vector<Step> Instance::choices(bool published) const {
   std::vector<Step> choices;
   std::set<std::vector<Numbers>> seen;
-  for (const Shape& shape : shapes_) {
+  for (const Shape& shape : lattice_ ? lattice_shapes() : linear_shapes()) {
+    if (shape.reduced.empty()) continue;
     Step step = lowered(shape);
     if (!seen.insert(step.groups).second) continue;
     for (const char* collective : kCollectives) {

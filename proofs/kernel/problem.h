@@ -19,8 +19,6 @@ struct Step {
   std::vector<Numbers> groups;  ///< disjoint, each ascending
   bool instruction = false;     ///< given by slice and form
   bool master = false;          ///< an instruction whose groups only a Master gives
-
-  bool adds() const { return collective != "AllGather" && collective != "Broadcast"; }
 };
 
 /// A placed reduction and its synthesis hierarchy, from the keys hierarchy, axes, reduce, placement
@@ -51,6 +49,8 @@ class Instance {
     std::vector<Digit> digits;
   };
 
+  using Roles = std::vector<std::size_t>;  ///< by level: left alone 0, reduced 1, pinned 2
+
   struct Shape {  ///< a slice and a form: the digits over which groups extend, and those at 0
     std::string slice, form;
     std::vector<Digit> reduced, pinned;
@@ -59,10 +59,11 @@ class Instance {
   void read_placement(const Json& matrix, const Numbers& levels, const Numbers& axes);
   void build_levels(const std::string& kind, const std::vector<std::string>& levels,
                     const std::vector<std::string>& axes);
-  void add_shape(std::string slice, std::string form, const std::vector<std::size_t>& role);
-  void add_linear_shapes();
-  void add_lattice_shapes();
-  std::string names(const std::vector<std::size_t>& role, std::size_t wanted) const;
+  Shape shape(std::string slice, std::string form, const Roles& role) const;
+  Shape lattice_shape(const Roles& role) const;
+  std::vector<Shape> linear_shapes() const;
+  std::vector<Shape> lattice_shapes() const;
+  std::string names(const Roles& role, std::size_t wanted) const;
   Step lowered(const Shape& shape) const;
   std::vector<Numbers> groups(const std::vector<Digit>& reduced,
                               const std::vector<Digit>& pinned) const;
@@ -70,9 +71,8 @@ class Instance {
   std::uint32_t devices_;
   std::vector<Digit> digits_;
   std::vector<bool> reduced_axis_;
-  bool confined_ = false;
+  bool confined_ = false, lattice_ = false;
   std::vector<Level> levels_;
-  std::vector<Shape> shapes_;  ///< in the order of docs/certificates.md
 };
 
 /// What problem.json says of the system, consistent in itself: classes partition the devices, and

@@ -3,20 +3,42 @@
 #include "proofs/kernel/derivation.h"
 
 namespace p2::kernel {
-std::string check_refutation(const Files& files, const Problem& problem, const Stage& stage,
-                             System& system) {
+namespace {
+
+/// The rule that the group breaks in the step after the stage's last. Positions do not tell devices
+/// of different classes apart: a group across classes is run on the whole system instead.
+const char* broken_rule(const Problem& problem, Derivation& derivation, Numbers group,
+                        Budget& budget) {
+  const Stage& stage = derivation.stage();
+  const Step& refused = problem.steps[derivation.steps()];
+  const auto inside = [&](std::uint32_t d) { return stage.part[d] == stage.part[group[0]]; };
+  if (std::all_of(group.begin(), group.end(), inside)) {
+    for (std::uint32_t& device : group) device = stage.position[device];
+    return derivation.system().run(refused, group);
+  }
+  System whole(problem.devices, problem.chunks, budget);
+  for (std::size_t n = 1; n <= derivation.steps(); ++n) {
+    whole.take(problem.steps[n - 1], problem.name(n));
+  }
+  return whole.run(refused, group);
+}
+
+}  // namespace
+
+std::string check_refutation(const Files& files, const Problem& problem, Derivation& derivation,
+                             Budget& budget) {
   const Json root = parse_json(files, "refutation.json");
-  const bool whole =
-      root.is_object() && (root.value("rule", "") == "goal" || root.value("rule", "") == "master");
+  const bool whole = root.is_object() && root.contains("rule") &&
+                     (root["rule"] == "goal" || root["rule"] == "master");
   std::vector<std::string> keys = {"step", "rule"};
   if (!whole) keys.push_back("group");
   expect_object(root, "refutation.json", keys);
   const std::string& rule = expect_text(root["rule"], "rule");
   const std::size_t step = expect_number(root["step"], "step", problem.steps.size() + 1);
-  const std::size_t legal = stage.steps.size();
+  const std::size_t legal = derivation.steps();
   if (rule == "goal") {
     if (step != problem.steps.size() || step != legal) reject("the last step is another");
-    if (system.at_goal(stage.classes)) reject("the goal is reached");
+    if (derivation.system().at_goal(derivation.stage().classes)) reject("the goal is reached");
     return "the goal is missed after the last step";
   }
   if (step != legal + 1) reject("the derivation does not lead to its step");
@@ -26,12 +48,11 @@ std::string check_refutation(const Files& files, const Problem& problem, const S
     if (!problem.forbids(refused)) reject(name + " is no Master, or allowed");
     return "master at " + name;
   }
-  Numbers group = expect_ascending(root["group"], "group", problem.devices);
+  const Numbers group = expect_ascending(root["group"], "group", problem.devices);
   if (std::count(refused.groups.begin(), refused.groups.end(), group) == 0) {
     reject(name + " has no such group");
   }
-  for (std::uint32_t& device : group) device = stage.position[device];
-  const char* broken = system.run(refused, group);
+  const char* broken = broken_rule(problem, derivation, group, budget);
   if (broken == nullptr || rule != broken) reject(name + " does not break rule " + rule + " there");
   return rule + " at " + name;
 }

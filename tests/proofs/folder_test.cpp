@@ -42,7 +42,7 @@ class TemporaryFolder {
 };
 
 std::string verdict_of(const fs::path& folder) {
-  return word(kernel::check_folder(folder.string()).verdict);
+  return word(check_folder(folder.string()).verdict);
 }
 
 int p2_check(const std::string& arguments) {

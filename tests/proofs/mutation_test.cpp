@@ -12,7 +12,9 @@ namespace {
 /// What a reason is about: its first word, or its kind of place.
 std::string depth(const kernel::Result& result) {
   if (result.verdict != kernel::Verdict::Rejected) return word(result.verdict);
-  for (const char* place : {"symmetry", "step", "the goal", "the initial state", "the derivation",
+  if (result.reason.find("before the first step") != std::string::npos) return "initial";
+  if (result.reason.find("does not break rule") != std::string::npos) return "refutation";
+  for (const char* place : {"symmetry", "step", "the goal", "the last step", "the derivation",
                             "device", "classes", "placement"}) {
     if (result.reason.starts_with(place)) return place;
   }
@@ -31,7 +33,7 @@ TEST_CASE("no mutation of a small certificate proves anything false") {
         certificates[static_cast<std::size_t>(i) % certificates.size()];
     CertificateFiles files = original;
     const std::string claim = mutator.mutate(files);
-    const kernel::Result result = kernel::check_certificate(files);
+    const kernel::Result result = check_certificate(files);
     ++met[depth(result)];
     if (result.verdict != kernel::Verdict::Accepted) continue;
     const bool same =
@@ -42,10 +44,11 @@ TEST_CASE("no mutation of a small certificate proves anything false") {
   }
   for (const auto& [kind, count] : met) MESSAGE(kind, ": ", count);
   MESSAGE("accepted with another true claim: ", changed_claims);
-  CHECK(met["step"] > 5000);
+  CHECK(met["step"] > 2000);
+  CHECK(met["refutation"] > 1000);
   CHECK(met["the goal"] > 100);
   CHECK(met["symmetry"] > 100);
-  CHECK(met["the initial state"] > 500);
+  CHECK(met["initial"] > 500);
   CHECK(met["the derivation"] > 500);
   CHECK(met["incomplete"] == 0);
   CHECK(changed_claims > 50);
@@ -59,7 +62,7 @@ TEST_CASE("without new hashes no bit of any file may change") {
       for (std::size_t i = 0; i < bytes.size(); ++i) {
         const unsigned bit = static_cast<unsigned>(i + flips) % 8;
         files[name][i] = static_cast<char>(bytes[i] ^ static_cast<char>(1U << bit));
-        const kernel::Verdict verdict = kernel::check_certificate(files).verdict;
+        const kernel::Verdict verdict = check_certificate(files).verdict;
         const bool refused =
             verdict == kernel::Verdict::Rejected || verdict == kernel::Verdict::NotACertificate;
         CHECK_MESSAGE(refused, name, " byte ", i);

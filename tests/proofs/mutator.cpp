@@ -33,8 +33,7 @@ constexpr const char* kWords[] = {"AllReduce",
                                   "contained",
                                   "informative",
                                   "empty-group",
-                                  "goal-lacks",
-                                  "goal-excess",
+                                  "goal",
                                   "master",
                                   "disjoint-chunks"};
 

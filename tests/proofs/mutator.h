@@ -37,7 +37,7 @@ class Mutator {
   void change_groups(Json& groups);
   void change_derivation(Json& derivation);
   void change_system(Json& system, std::size_t states);
-  void change_refutation(Json& refutation, std::size_t devices);
+  void change_refutation(Json& refutation, Json& steps);
 
   std::mt19937 random_;
 };

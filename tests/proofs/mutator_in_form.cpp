@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "tests/proofs/mutator.h"
 
@@ -7,6 +8,9 @@ namespace {
 
 constexpr const char* kCollectives[] = {"AllReduce", "ReduceScatter", "AllGather", "Reduce",
                                         "Broadcast"};
+constexpr const char* kRules[] = {"same-chunks", "disjoint",  "divisible",   "disjoint-chunks",
+                                  "equal-count", "contained", "informative", "empty-group",
+                                  "master",      "goal"};
 
 }  // namespace
 
@@ -19,7 +23,7 @@ void Mutator::in_form(CertificateFiles& files) {
     if (what > 1) change_derivation(derivation);
     if (what > 2 && files.contains("refutation.json")) {
       Json refutation = Json::parse(files["refutation.json"], nullptr, false);
-      change_refutation(refutation, problem["devices"]);
+      change_refutation(refutation, problem.at("steps"));
       files["refutation.json"] = refutation.dump();
     }
     files["problem.json"] = problem.dump();
@@ -132,12 +136,15 @@ void Mutator::change_system(Json& system, std::size_t states) {
   system = changed;
 }
 
-void Mutator::change_refutation(Json& refutation, std::size_t devices) {
-  for (const char* key : {"chunk", "contributor"}) {
-    if (refutation.contains(key) && below(2) == 0) refutation[key] = below(devices);
+void Mutator::change_refutation(Json& refutation, Json& steps) {
+  if (below(2) == 0) refutation["rule"] = kRules[below(std::size(kRules))];
+  if (below(3) == 0) refutation["step"] = below(steps.size() + 1);
+  const bool whole = refutation["rule"] == "goal" || refutation["rule"] == "master";
+  if (whole) {
+    refutation.erase("group");
+  } else if (below(2) == 0 || !refutation.contains("group")) {
+    refutation["group"] = any(any(steps).at("groups"));
   }
-  if (refutation.contains("devices") && below(2) == 0) any(refutation["devices"]) = below(devices);
-  if (below(3) == 0) refutation["step"] = below(refutation["step"].get<std::size_t>() + 2);
 }
 
 }  // namespace p2::proofs

@@ -181,10 +181,13 @@ void RupPass::show(Event& event) {
   event.hints_end = hints_.size();
 }
 
-Refutation RupPass::refutation() {
+Refutation RupPass::refutation(const std::function<void()>& tick) {
   explain(conflict_, {});
   last_hints_end_ = hints_.size();
-  for (std::size_t e = events_.size(); e-- > 0;) show(events_[e]);
+  for (std::size_t e = events_.size(); e-- > 0;) {
+    if (e % 64 == 0) tick();
+    show(events_[e]);
+  }
   return print();
 }
 

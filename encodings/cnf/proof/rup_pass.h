@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -39,9 +40,10 @@ class RupPass {
   /// A contradiction was found; nothing that comes later matters.
   bool refuted() const { return conflict_ != UnitPropagation::kNone; }
 
-  /// Goes back; called once, after a contradiction. Throws std::runtime_error when a clause that
-  /// is needed does not follow by unit propagation.
-  Refutation refutation();
+  /// Goes back; called once, after a contradiction. Calls `tick` now and then, which may throw to
+  /// end it. Throws std::runtime_error when a clause that is needed does not follow by unit
+  /// propagation.
+  Refutation refutation(const std::function<void()>& tick);
 
  private:
   using Index = UnitPropagation::Index;
