@@ -1,7 +1,5 @@
 #include "proofs/kernel/completeness.h"
 
-#include <set>
-
 #include "proofs/kernel/system.h"
 
 namespace p2::kernel {
@@ -13,7 +11,7 @@ struct Claim {
   Problem problem;
   Stage stage;  ///< its steps are the choices
   std::uint32_t size = 0;
-  std::set<Numbers> programs;  ///< as numbers of choices
+  std::vector<Numbers> programs;  ///< as numbers of choices
 };
 
 Claim read_claim(const Files& files, Budget& budget) {
@@ -22,7 +20,7 @@ Claim read_claim(const Files& files, Budget& budget) {
   claim.problem = read_system(root, {"size", "choices", "programs"});
   if (!claim.problem.instance) malformed("problem.json has no hierarchy");
   const Instance& instance = *claim.problem.instance;
-  const std::vector<Step> choices = instance.choices(claim.problem.published);
+  const std::vector<Step> choices = instance.choices(claim.problem.published, budget);
   if (expect_array(root["choices"], "choices").size() != choices.size()) {
     reject("choices are more or fewer than there are");
   }
@@ -32,16 +30,19 @@ Claim read_claim(const Files& files, Budget& budget) {
                         {"collective", choices[m].collective}};
     if (root["choices"][m] != names) reject("choice " + std::to_string(m) + " is another");
   }
-  claim.stage = (instance.confined() ? first_class : whole_system)(claim.problem, choices);
+  claim.stage = (instance.confined ? first_class : whole_system)(claim.problem, choices);
   claim.size = expect_number(root["size"], "size", kMostSize + 1);
   for (const Json& item : expect_array(root["programs"], "programs")) {
     Numbers program = expect_numbers(item, "a program", choices.size());
     budget.spend(program.size() + 8);
     if (program.size() > claim.size) reject("a program is longer than size");
-    if (!claim.programs.insert(program).second) reject("a program is listed twice");
-  }
-  if (!std::is_sorted(root["programs"].begin(), root["programs"].end())) {
-    malformed("programs are not in order");
+    if (!claim.programs.empty() && program == claim.programs.back()) {
+      reject("a program is listed twice");
+    }
+    if (!claim.programs.empty() && program < claim.programs.back()) {
+      malformed("programs are not in order");
+    }
+    claim.programs.push_back(std::move(program));
   }
   return claim;
 }
@@ -62,18 +63,20 @@ void replay(const Claim& claim, Budget& budget) {
 
 /// Objects unless every clause of the certificate is one of the claim's, in their order.
 void compare_clauses(const Claim& claim, const Files& files, const Cnf& cnf, Budget& budget) {
+  const std::uint64_t devices = claim.stage.devices;
+  budget.spend(devices * devices * claim.problem.chunks);  // bounds the memory of one moment
   std::size_t matched = 0;
-  Encoder encoder(claim.stage, claim.problem.chunks, claim.size, [&](const Clause& clause) {
+  const auto compare = [&](const Clause& clause) {
     budget.spend(clause.size());
     if (matched < cnf.clauses.size() && clause == cnf.clauses[matched]) ++matched;
-  });
-  encoder.encode();
-  for (const Numbers& program : claim.programs) encoder.exclude(program);
+  };
+  const Variables variables =
+      encode(claim.stage, claim.problem.chunks, claim.size, claim.programs, compare);
   if (matched < cnf.clauses.size()) {
     reject("clause " + std::to_string(matched + 1) + " of problem.cnf is not the claim's");
   }
-  if (encoder.variables() != cnf.variables) reject("problem.cnf has another number of variables");
-  if (encoder.varmap() != files.at("varmap")) reject("varmap is another");
+  if (variables.count != cnf.variables) reject("problem.cnf has another number of variables");
+  if (variables.varmap != files.at("varmap")) reject("varmap is another");
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ const Forgery kForgeries[] = {
     {"program 2: choice 2, group of device 0: disjoint-chunks fails",
      [](Json& problem, Lines&, Lines&) { problem["programs"][2] = {2}; }},
     {"a program is listed twice",
-     [](Json& problem, Lines&, Lines&) { problem["programs"].push_back({0}); }},
+     [](Json& problem, Lines&, Lines&) { problem["programs"][1] = problem["programs"][0]; }},
     {"programs are not in order",
      [](Json& problem, Lines&, Lines&) {
        std::swap(problem["programs"][0], problem["programs"][1]);
