@@ -21,7 +21,7 @@ Claim read_claim(const Files& files, Budget& budget) {
   if (!claim.problem.instance) malformed("problem.json has no hierarchy");
   const Instance& instance = *claim.problem.instance;
   const std::vector<Step> choices = instance.choices(claim.problem.published, budget);
-  if (expect_array(root["choices"], "choices").size() != choices.size()) {
+  if (as_list(root["choices"]).size() != choices.size()) {
     reject("choices are more or fewer than there are");
   }
   for (std::size_t m = 0; m < choices.size(); ++m) {
@@ -31,9 +31,9 @@ Claim read_claim(const Files& files, Budget& budget) {
     if (root["choices"][m] != names) reject("choice " + std::to_string(m) + " is another");
   }
   claim.stage = (instance.confined ? first_class : whole_system)(claim.problem, choices);
-  claim.size = expect_number(root["size"], "size", kMostSize + 1);
-  for (const Json& item : expect_array(root["programs"], "programs")) {
-    Numbers program = expect_numbers(item, "a program", choices.size());
+  claim.size = as_number(root["size"], kMostSize + 1);
+  for (const Json& item : as_list(root["programs"])) {
+    Numbers program = as_numbers(item, choices.size());
     budget.spend(program.size() + 8);
     if (program.size() > claim.size) reject("a program is longer than size");
     if (!claim.programs.empty() && program == claim.programs.back()) {

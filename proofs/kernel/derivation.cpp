@@ -5,12 +5,12 @@ namespace p2::kernel {
 Derivation::Derivation(const Files& files, const Problem& problem, Budget& budget)
     : budget_(budget), chunks_(problem.chunks) {
   const Json root = parse_json(files, "derivation.json");
-  expect_object(root, "derivation.json", {"symmetry", "sets", "states", "systems"});
-  const std::size_t systems = expect_array(root["systems"], "systems").size();
+  expect_keys(root, {"symmetry", "sets", "states", "systems"});
+  const std::size_t systems = as_list(root["systems"]).size();
   if (systems == 0) malformed("systems is empty");
   if (systems - 1 > problem.steps.size()) reject("the derivation has more steps than the program");
   budget.spend(systems * (problem.classes.size() + problem.devices));
-  const std::string& symmetry = expect_text(root["symmetry"], "symmetry");
+  const std::string& symmetry = as_text(root["symmetry"]);
   if (symmetry != "none" && symmetry != "classes") malformed("symmetry is unknown");
   const auto first = problem.steps.begin();
   stage_ = (symmetry == "none" ? whole_system : first_class)(
@@ -27,9 +27,9 @@ Derivation::Derivation(const Files& files, const Problem& problem, Budget& budge
 }
 
 /// Sets are written as runs, begin and end in turn.
-void Derivation::read_sets(const Json& list) {
-  for (const Json& item : expect_array(list, "sets")) {
-    const Numbers runs = expect_ascending(item, "a set", std::uint64_t{chunks_} + 1);
+void Derivation::read_sets(const Json& value) {
+  for (const Json& item : as_list(value)) {
+    const Numbers runs = as_ascending(item, std::uint64_t{chunks_} + 1);
     if (runs.size() % 2 != 0) malformed("a set is cut off");
     Numbers& set = sets_.emplace_back();
     for (std::size_t i = 0; i < runs.size(); i += 2) {
@@ -39,9 +39,9 @@ void Derivation::read_sets(const Json& list) {
   }
 }
 
-void Derivation::read_states(const Json& list) {
-  for (const Json& item : expect_array(list, "states")) {
-    const Numbers flat = expect_numbers(item, "a state", sets_.size());
+void Derivation::read_states(const Json& value) {
+  for (const Json& item : as_list(value)) {
+    const Numbers flat = as_numbers(item, sets_.size());
     if (flat.size() % 2 != 0) malformed("a state is cut off");
     budget_.spend(2 * std::uint64_t{chunks_});
     Numbers& rows = states_.emplace_back(chunks_, 0);
@@ -57,7 +57,7 @@ void Derivation::read_states(const Json& list) {
 
 /// `recorded` says of runs of devices which state they are in.
 void Derivation::compare(const Json& recorded, const std::string& when) {
-  const Numbers flat = expect_numbers(recorded, "a system", UINT32_MAX);
+  const Numbers flat = as_numbers(recorded, UINT32_MAX);
   if (flat.size() % 2 != 0) malformed("a system is cut off");
   std::uint32_t device = 0;
   for (std::size_t i = 0; i < flat.size(); i += 2) {

@@ -17,8 +17,8 @@ class Derivation {
   System& system() { return *system_; }
 
  private:
-  void read_sets(const Json& list);
-  void read_states(const Json& list);
+  void read_sets(const Json& value);
+  void read_states(const Json& value);
   void compare(const Json& recorded, const std::string& when);
 
   Budget& budget_;

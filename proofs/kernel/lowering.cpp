@@ -17,21 +17,23 @@ struct Shape {
 };
 
 /// `[{"name": …, "size": …}, …]`.
-std::pair<Names, Numbers> read_parts(const Json& list, const std::string& what) {
+std::pair<Names, Numbers> read_parts(const Json& value) {
   constexpr const char* kCharacters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789-";
   std::pair<Names, Numbers> parts;
   std::set<std::string> seen = {"root"};
-  for (const Json& item : expect_array(list, what)) {
-    expect_object(item, "a part of " + what, {"name", "size"});
-    const std::string& name = expect_text(item["name"], "a name in " + what);
+  for (const Json& item : as_list(value)) {
+    expect_keys(item, {"name", "size"});
+    const std::string& name = as_text(item["name"]);
     const bool plain = name.find_first_not_of(kCharacters) == std::string::npos;
     const bool starts = name.find_first_not_of("0123456789-") == 0;
-    if (!plain || !starts || !seen.insert(name).second) malformed(what + " has a wrong name");
+    if (!plain || !starts || !seen.insert(name).second)
+      malformed("\"" + name + "\" is no name of a level or axis");
     parts.first.push_back(name);
-    parts.second.push_back(expect_number(item["size"], "a size in " + what, UINT32_MAX));
+    parts.second.push_back(as_number(item["size"], UINT32_MAX));
   }
-  if (parts.first.empty() || parts.first.size() > 64) malformed(what + " has no or too many parts");
+  if (parts.first.empty() || parts.first.size() > 64)
+    malformed("hierarchy or axes have no or too many parts");
   return parts;
 }
 
@@ -39,8 +41,8 @@ std::pair<Names, Numbers> read_parts(const Json& list, const std::string& what) 
 std::vector<Digit> read_placement(const Json& matrix, std::uint32_t devices, const Numbers& levels,
                                   const Numbers& axes) {
   std::vector<Numbers> rows;
-  for (const Json& row : expect_array(matrix, "placement")) {
-    rows.push_back(expect_numbers(row, "placement", UINT32_MAX));
+  for (const Json& row : as_list(matrix)) {
+    rows.push_back(as_numbers(row, UINT32_MAX));
     if (rows.back().size() != levels.size()) malformed("placement has a row of wrong length");
   }
   if (rows.size() != axes.size()) malformed("placement has too many or too few rows");
@@ -175,16 +177,14 @@ bool lists(const std::string& names, const std::string& name) {
 }  // namespace
 
 Instance::Instance(const Json& problem, std::uint32_t k) : devices(k) {
-  const auto [level_names, level_sizes] = read_parts(problem["hierarchy"], "hierarchy");
-  const auto [axis_names, axis_sizes] = read_parts(problem["axes"], "axes");
+  const auto [level_names, level_sizes] = read_parts(problem["hierarchy"]);
+  const auto [axis_names, axis_sizes] = read_parts(problem["axes"]);
   reduced_axis.assign(axis_names.size(), false);
-  for (const std::uint32_t axis :
-       expect_ascending(problem["reduce"], "reduce", axis_names.size())) {
+  for (const std::uint32_t axis : as_ascending(problem["reduce"], axis_names.size())) {
     reduced_axis[axis] = true;
   }
   digits = read_placement(problem["placement"], devices, level_sizes, axis_sizes);
-  name_levels(*this, expect_text(problem["synthesis_hierarchy"], "synthesis_hierarchy"),
-              level_names, axis_names);
+  name_levels(*this, as_text(problem["synthesis_hierarchy"]), level_names, axis_names);
 }
 
 std::vector<Numbers> Instance::classes() const {

@@ -28,13 +28,12 @@ const char* broken_rule(const Problem& problem, Derivation& derivation, Numbers 
 std::string check_refutation(const Files& files, const Problem& problem, Derivation& derivation,
                              Budget& budget) {
   const Json root = parse_json(files, "refutation.json");
-  const bool whole = root.is_object() && root.contains("rule") &&
-                     (root["rule"] == "goal" || root["rule"] == "master");
+  const bool whole = root.contains("rule") && (root["rule"] == "goal" || root["rule"] == "master");
   std::vector<std::string> keys = {"step", "rule"};
   if (!whole) keys.push_back("group");
-  expect_object(root, "refutation.json", keys);
-  const std::string& rule = expect_text(root["rule"], "rule");
-  const std::size_t step = expect_number(root["step"], "step", problem.steps.size() + 1);
+  expect_keys(root, keys);
+  const std::string& rule = as_text(root["rule"]);
+  const std::size_t step = as_number(root["step"], problem.steps.size() + 1);
   const std::size_t legal = derivation.steps();
   if (rule == "goal") {
     if (step != problem.steps.size() || step != legal) reject("the last step is another");
@@ -48,7 +47,7 @@ std::string check_refutation(const Files& files, const Problem& problem, Derivat
     if (!problem.forbids(refused)) reject(name + " is no Master, or allowed");
     return "master at " + name;
   }
-  const Numbers group = expect_ascending(root["group"], "group", problem.devices);
+  const Numbers group = as_ascending(root["group"], problem.devices);
   if (std::count(refused.groups.begin(), refused.groups.end(), group) == 0) {
     reject(name + " has no such group");
   }
