@@ -92,8 +92,8 @@ std::string judge_completeness(const Files& files) {
   return (count == 1 ? "there is 1 valid program"
                      : "there are " + std::to_string(count) + " valid programs") +
          " of at most " + std::to_string(claim.size) + " steps (" +
-         std::to_string(claim.problem.devices) + " devices, dialect " +
-         (claim.problem.published ? "published" : "printed") + ")";
+         std::to_string(claim.problem.devices) + " devices, dialect " + claim.problem.dialect() +
+         ")";
 }
 
 }  // namespace p2::kernel

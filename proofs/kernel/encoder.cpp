@@ -1,6 +1,7 @@
 #include "proofs/kernel/encoder.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace p2::kernel {
 namespace {
@@ -45,8 +46,8 @@ class Encoder {
     sink_({moments_.back().done});
     for (const Numbers& program : programs) {
       Clause other;
-      for (std::size_t t = 0; t < program.size(); ++t) {
-        other.push_back(-moments_[t].picks[program[t]]);
+      for (const std::uint32_t choice : program) {
+        other.push_back(-moments_[other.size()].picks[choice]);
       }
       sink_(other);
     }
@@ -64,24 +65,18 @@ class Encoder {
     return literals;
   }
 
-  Literal any_of(const Clause& literals) {
-    Clause some = {-fresh()};
+  Literal all_of(const Clause& literals) { return gate(1, literals); }
+  Literal any_of(const Clause& literals) { return gate(-1, literals); }
+  /// A variable that is true if all the literals are; or, all signs turned, false if all are false.
+  Literal gate(Literal sign, const Clause& literals) {
+    const Literal output = fresh();
+    Clause whole = {sign * output};
     for (const Literal literal : literals) {
-      sink_({-some[0], -literal});
-      some.push_back(literal);
+      sink_({-sign * output, sign * literal});
+      whole.push_back(-sign * literal);
     }
-    sink_(some);
-    return -some[0];
-  }
-
-  Literal all_of(const Clause& literals) {
-    Clause all = {fresh()};
-    for (const Literal literal : literals) {
-      sink_({-all[0], literal});
-      all.push_back(-literal);
-    }
-    sink_(all);
-    return all[0];
+    sink_(whole);
+    return output;
   }
 
   void equal_if(Literal guard, const Clause& a, const Clause& b) {
@@ -109,7 +104,7 @@ class Encoder {
       }
       const Numbers& wanted = stage_.class_of(d);
       for (std::size_t i = 0; i < width_; ++i) {
-        const bool in_class = std::binary_search(wanted.begin(), wanted.end(), i % stage_.devices);
+        const bool in_class = std::ranges::binary_search(wanted, i % stage_.devices);
         goal.push_back((in_class ? 1 : -1) * at.cells[d][i]);
       }
     }
@@ -136,13 +131,12 @@ class Encoder {
     sink_(options);
     at_most_one_if(kTrue, options);
     sink_({-at.done, next.done});
-    for (std::size_t first = 0, end = 0; first < stage_.steps.size(); first = end) {
-      end = first + 1;
-      while (end < stage_.steps.size() && stage_.steps[end].collective != kCollectives[0]) ++end;
-      const auto picks = at.picks.begin();
-      use_groups(
-          at, next, stage_.steps[first].groups,
-          {picks + static_cast<std::ptrdiff_t>(first), picks + static_cast<std::ptrdiff_t>(end)});
+    Clause picks;  // of the choices that form the same groups as choice m
+    for (std::size_t m = 0; m < stage_.steps.size(); ++m) {
+      picks.push_back(at.picks[m]);
+      const bool last =
+          m + 1 == stage_.steps.size() || stage_.steps[m + 1].collective == kCollectives[0];
+      if (last) use_groups(at, next, stage_.steps[m].groups, std::exchange(picks, {}));
     }
   }
 

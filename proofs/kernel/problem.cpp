@@ -56,9 +56,8 @@ Problem read_system(const Json& root, std::vector<std::string> keys) {
   Problem problem;
   problem.devices = as_number(root["devices"], kMostDevices + 1);
   problem.chunks = problem.devices;
-  const std::string& dialect = as_text(root["dialect"]);
-  problem.published = dialect == "published";
-  if (!problem.published && dialect != "printed") malformed("dialect is unknown");
+  problem.published = root["dialect"] == "published";
+  if (root["dialect"] != problem.dialect()) malformed("dialect is unknown");
   problem.classes = read_groups(root["classes"], problem.devices);
   std::size_t members = 0;
   for (const Numbers& group : problem.classes) members += group.size();

@@ -61,6 +61,7 @@ struct Problem {
   std::optional<Instance> instance;
   std::vector<Step> steps;  ///< of the program; instructions form exactly the groups beside them
 
+  std::string dialect() const { return published ? "published" : "printed"; }
   /// The dialect does not let the step's collective run with Master.
   bool forbids(const Step& step) const {
     return step.master && published && step.collective != "AllReduce";

@@ -12,7 +12,7 @@ const char* broken_rule(const Problem& problem, Derivation& derivation, Numbers 
   const Stage& stage = derivation.stage();
   const Step& refused = problem.steps[derivation.steps()];
   const auto inside = [&](std::uint32_t d) { return stage.part[d] == stage.part[group[0]]; };
-  if (std::all_of(group.begin(), group.end(), inside)) {
+  if (std::ranges::all_of(group, inside)) {
     for (std::uint32_t& device : group) device = stage.position[device];
     return derivation.system().run(refused, group);
   }
@@ -48,7 +48,7 @@ std::string check_refutation(const Files& files, const Problem& problem, Derivat
     return "master at " + name;
   }
   const Numbers group = as_ascending(root["group"], problem.devices);
-  if (std::count(refused.groups.begin(), refused.groups.end(), group) == 0) {
+  if (std::ranges::count(refused.groups, group) == 0) {
     reject(name + " has no such group");
   }
   const char* broken = broken_rule(problem, derivation, group, budget);

@@ -48,7 +48,6 @@ class System {
   bool at_goal(const std::vector<Numbers>& classes) const;
 
  private:
-  std::uint32_t held(std::uint32_t device) const;
   const char* add(const Numbers& group, Numbers& total);
   const char* gather(const Numbers& group, Numbers& total);
   const char* contain(const Numbers& group) const;
