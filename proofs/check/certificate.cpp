@@ -65,24 +65,25 @@ std::string check_manifest(Files& files) {
   return claim;
 }
 
-}  // namespace
-
-Result check_certificate(const Files& files) try {
-  Files evidence = files;
-  const std::string claim = check_manifest(evidence);
-  return check_claim(claim, evidence);
+/// Checks what `read` returns.
+template <typename Read>
+Result check(const Read& read) try {
+  Files files = read();
+  const std::string claim = check_manifest(files);
+  return {Verdict::Accepted, check_claim(claim, files)};
 } catch (const Objection& objection) {
   return {objection.verdict, objection.what()};
 } catch (const std::bad_alloc&) {
   return {Verdict::Incomplete, "out of memory"};
 }
 
-Result check_folder(const std::string& path) try {
-  return check_certificate(read_folder(path));
-} catch (const Objection& objection) {
-  return {objection.verdict, objection.what()};
-} catch (const std::bad_alloc&) {
-  return {Verdict::Incomplete, "out of memory"};
+}  // namespace
+
+Result check_certificate(const Files& files) {
+  return check([&] { return files; });
+}
+Result check_folder(const std::string& path) {
+  return check([&] { return read_folder(path); });
 }
 
 }  // namespace p2
