@@ -14,7 +14,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> in_pairs(const Numbers& fla
 }  // namespace
 
 Derivation::Derivation(const Files& files, const Problem& problem, Budget& budget)
-    : budget_(budget), chunks_(problem.chunks) {
+    : budget_(budget), chunks_(problem.devices) {
   const Json root = parse_json(files, "derivation.json");
   expect_keys(root, {"symmetry", "sets", "states", "systems"});
   const std::size_t systems = as_list(root["systems"]).size();
@@ -31,7 +31,8 @@ Derivation::Derivation(const Files& files, const Problem& problem, Budget& budge
   read_states(root["states"]);
   compare(root["systems"][0], "before the first step");
   for (std::size_t n = 1; n < systems; ++n) {
-    if (problem.forbids(stage_.steps[n - 1])) reject(problem.name(n) + ": not allowed with Master");
+    if (!stage_.steps[n - 1].allowed(problem.published))
+      reject(problem.name(n) + ": not allowed with Master");
     system_->take(stage_.steps[n - 1], problem.name(n));
     compare(root["systems"][n], "after " + problem.name(n));
   }

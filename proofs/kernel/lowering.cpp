@@ -66,27 +66,6 @@ std::vector<Digit> read_placement(const Json& matrix, std::uint32_t devices, con
   return digits;
 }
 
-void name_levels(Instance& instance, const std::string& kind, const Names& levels,
-                 const Names& axes) {
-  if (std::set<std::string>{"a", "b", "c", "d", "collapsed", "lattice"}.count(kind) == 0) {
-    malformed("synthesis_hierarchy is unknown");
-  }
-  instance.lattice = kind == "lattice";
-  instance.confined = kind == "d" || kind == "collapsed" || instance.lattice;
-  const bool whole = kind == "a" || kind == "collapsed";
-  if (whole) instance.levels.insert(instance.levels.end(), levels.begin(), levels.end());
-  if (!whole && kind != "b") {
-    std::stable_sort(instance.digits.begin(), instance.digits.end(),
-                     [](const Digit& a, const Digit& b) { return a.axis < b.axis; });
-  }
-  for (Digit& digit : instance.digits) {
-    if (instance.confined && !instance.reduced_axis[digit.axis]) continue;
-    if (!whole) instance.levels.push_back(levels[digit.level] + "." + axes[digit.axis]);
-    digit.part = whole ? digit.level + 1 : instance.levels.size() - 1;
-  }
-  std::erase_if(instance.digits, [](const Digit& digit) { return digit.size == 1; });
-}
-
 /// One group for every choice of the digits that are not reduced, the pinned ones being 0. A group
 /// is found by its first device, the one whose reduced digits are 0.
 template <typename Role>
@@ -146,7 +125,7 @@ std::vector<Shape> lattice_shapes(const Instance& instance) {
   std::vector<Roles> all = {{}};
   for (std::size_t level = 0; level < instance.levels.size(); ++level) {
     const auto here = [&](const Digit& digit) { return level > 0 && digit.part == level; };
-    const bool wide = std::any_of(instance.digits.begin(), instance.digits.end(), here);
+    const bool wide = std::ranges::any_of(instance.digits, here);
     for (Roles& prefix : std::exchange(all, {})) {
       prefix.push_back(0);
       for (; prefix.back() < (wide ? 3 : 1); ++prefix.back()) all.push_back(prefix);
@@ -154,11 +133,9 @@ std::vector<Shape> lattice_shapes(const Instance& instance) {
     if (all.size() > 6561) throw Objection(Verdict::Incomplete, "the lattice is too large");
   }
   const auto counts = [](const Roles& role) {
-    return std::pair(std::count(role.begin(), role.end(), 2U),
-                     std::count(role.begin(), role.end(), 1U));
+    return std::pair(std::ranges::count(role, 2U), std::ranges::count(role, 1U));
   };
-  std::stable_sort(all.begin(), all.end(),
-                   [&](const Roles& a, const Roles& b) { return counts(a) < counts(b); });
+  std::ranges::stable_sort(all, {}, counts);
   std::vector<Shape> shapes;
   for (const Roles& role : all) shapes.push_back(lattice_shape(instance.levels, role));
   return shapes;
@@ -180,11 +157,25 @@ Instance::Instance(const Json& problem, std::uint32_t k) : devices(k) {
   const auto [level_names, level_sizes] = read_parts(problem["hierarchy"]);
   const auto [axis_names, axis_sizes] = read_parts(problem["axes"]);
   reduced_axis.assign(axis_names.size(), false);
-  for (const std::uint32_t axis : as_ascending(problem["reduce"], axis_names.size())) {
+  for (const auto axis : as_ascending(problem["reduce"], axis_names.size())) {
     reduced_axis[axis] = true;
   }
   digits = read_placement(problem["placement"], devices, level_sizes, axis_sizes);
-  name_levels(*this, as_text(problem["synthesis_hierarchy"]), level_names, axis_names);
+  const std::string& kind = as_text(problem["synthesis_hierarchy"]);
+  if (!std::set<std::string>{"a", "b", "c", "d", "collapsed", "lattice"}.contains(kind)) {
+    malformed("synthesis_hierarchy is unknown");
+  }
+  lattice = kind == "lattice";
+  confined = kind == "d" || kind == "collapsed" || lattice;
+  const bool whole = kind == "a" || kind == "collapsed";
+  if (whole) levels.insert(levels.end(), level_names.begin(), level_names.end());
+  if (!whole && kind != "b") std::ranges::stable_sort(digits, {}, &Digit::axis);
+  for (Digit& digit : digits) {
+    if (confined && !reduced_axis[digit.axis]) continue;
+    if (!whole) levels.push_back(level_names[digit.level] + "." + axis_names[digit.axis]);
+    digit.part = whole ? digit.level + 1 : levels.size() - 1;
+  }
+  std::erase_if(digits, [](const Digit& digit) { return digit.size == 1; });
 }
 
 std::vector<Numbers> Instance::classes() const {
@@ -219,7 +210,7 @@ std::vector<Step> Instance::choices(bool published, Budget& budget) const {
     if (step.groups[0].size() < 2 || !seen.insert(step.groups).second) continue;
     for (const char* collective : kCollectives) {
       step.collective = collective;
-      if (!published || !step.master || step.collective == kCollectives[0]) choices.push_back(step);
+      if (step.allowed(published)) choices.push_back(step);
     }
   }
   return choices;

@@ -55,7 +55,6 @@ Problem read_system(const Json& root, std::vector<std::string> keys) {
   expect_keys(root, keys);
   Problem problem;
   problem.devices = as_number(root["devices"], kMostDevices + 1);
-  problem.chunks = problem.devices;
   problem.published = root["dialect"] == "published";
   if (root["dialect"] != problem.dialect()) malformed("dialect is unknown");
   problem.classes = read_groups(root["classes"], problem.devices);

@@ -19,6 +19,11 @@ struct Step {
   std::vector<Numbers> groups;  ///< disjoint, each ascending
   bool instruction = false;     ///< given by slice and form
   bool master = false;          ///< an instruction whose groups only a Master gives
+
+  /// With Master the published dialect, unlike the printed one, lets only AllReduce run.
+  bool allowed(bool published) const {
+    return !published || !master || collective == kCollectives[0];
+  }
 };
 
 /// A placed reduction and its synthesis hierarchy, from the keys hierarchy, axes, reduce, placement
@@ -54,18 +59,13 @@ struct Instance {
 /// What problem.json says of the system, consistent in itself: classes partition the devices, and
 /// are those of the instance where there is one.
 struct Problem {
-  std::uint32_t devices = 0;
-  std::uint32_t chunks = 0;
+  std::uint32_t devices = 0;     ///< and as many chunks
   std::vector<Numbers> classes;  ///< each ascending, ordered by first device
   bool published = true;         ///< the dialect; otherwise printed
   std::optional<Instance> instance;
   std::vector<Step> steps;  ///< of the program; instructions form exactly the groups beside them
 
   std::string dialect() const { return published ? "published" : "printed"; }
-  /// The dialect does not let the step's collective run with Master.
-  bool forbids(const Step& step) const {
-    return step.master && published && step.collective != "AllReduce";
-  }
   /// `step 2 (AllReduce)`; steps count from 1.
   std::string name(std::size_t step) const {
     return "step " + std::to_string(step) + " (" + steps[step - 1].collective + ")";

@@ -16,7 +16,7 @@ const char* broken_rule(const Problem& problem, Derivation& derivation, Numbers 
     for (std::uint32_t& device : group) device = stage.position[device];
     return derivation.system().run(refused, group);
   }
-  System whole(problem.devices, problem.chunks, budget);
+  System whole(problem.devices, problem.devices, budget);
   for (std::size_t n = 1; n <= derivation.steps(); ++n) {
     whole.take(problem.steps[n - 1], problem.name(n));
   }
@@ -44,7 +44,7 @@ std::string check_refutation(const Files& files, const Problem& problem, Derivat
   const std::string name = problem.name(step);
   const Step& refused = problem.steps[legal];
   if (rule == "master") {
-    if (!problem.forbids(refused)) reject(name + " is no Master, or allowed");
+    if (refused.allowed(problem.published)) reject(name + " is no Master, or allowed");
     return "master at " + name;
   }
   const Numbers group = as_ascending(root["group"], problem.devices);
