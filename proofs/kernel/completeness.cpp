@@ -1,5 +1,7 @@
 #include "proofs/kernel/completeness.h"
 
+#include <algorithm>
+
 #include "proofs/kernel/system.h"
 
 namespace p2::kernel {
@@ -36,14 +38,12 @@ Claim read_claim(const Files& files, Budget& budget) {
     Numbers program = as_numbers(item, choices.size());
     budget.spend(program.size() + 8);
     if (program.size() > claim.size) reject("a program is longer than size");
-    if (!claim.programs.empty() && program == claim.programs.back()) {
-      reject("a program is listed twice");
-    }
-    if (!claim.programs.empty() && program < claim.programs.back()) {
-      malformed("programs are not in order");
-    }
     claim.programs.push_back(std::move(program));
   }
+  if (std::ranges::adjacent_find(claim.programs) != claim.programs.end()) {
+    reject("a program is listed twice");
+  }
+  if (!std::ranges::is_sorted(claim.programs)) malformed("programs are not in order");
   return claim;
 }
 
@@ -52,7 +52,7 @@ void replay(const Claim& claim, Budget& budget) {
   std::size_t number = 0;
   for (const Numbers& program : claim.programs) {
     const std::string which = "program " + std::to_string(number++) + ": ";
-    System system(claim.stage.devices, claim.problem.devices, budget);
+    System system(claim.stage, budget);
     for (const std::uint32_t choice : program) {
       if (system.at_goal(claim.stage.classes)) reject(which + "it goes on at the goal");
       system.take(claim.stage.steps[choice], which + "choice " + std::to_string(choice));
@@ -64,14 +64,13 @@ void replay(const Claim& claim, Budget& budget) {
 /// Objects unless every clause of the certificate is one of the claim's, in their order.
 void compare_clauses(const Claim& claim, const Files& files, const Cnf& cnf, Budget& budget) {
   const std::uint64_t devices = claim.stage.devices;
-  budget.spend(devices * devices * claim.problem.devices);  // bounds the memory of one moment
+  budget.spend(devices * devices * claim.stage.chunks);  // bounds the memory of one moment
   std::size_t matched = 0;
   const auto compare = [&](const Clause& clause) {
     budget.spend(clause.size());
     if (matched < cnf.clauses.size() && clause == cnf.clauses[matched]) ++matched;
   };
-  const Variables variables =
-      encode(claim.stage, claim.problem.devices, claim.size, claim.programs, compare);
+  const Variables variables = encode(claim.stage, claim.size, claim.programs, compare);
   if (matched < cnf.clauses.size()) {
     reject("clause " + std::to_string(matched + 1) + " of problem.cnf is not the claim's");
   }

@@ -14,7 +14,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> in_pairs(const Numbers& fla
 }  // namespace
 
 Derivation::Derivation(const Files& files, const Problem& problem, Budget& budget)
-    : budget_(budget), chunks_(problem.devices) {
+    : budget_(budget) {
   const Json root = parse_json(files, "derivation.json");
   expect_keys(root, {"symmetry", "sets", "states", "systems"});
   const std::size_t systems = as_list(root["systems"]).size();
@@ -26,7 +26,7 @@ Derivation::Derivation(const Files& files, const Problem& problem, Budget& budge
   const auto first = problem.steps.begin();
   stage_ = (symmetry == "none" ? whole_system : first_class)(
       problem, {first, first + static_cast<std::ptrdiff_t>(systems - 1)});
-  system_.emplace(stage_.devices, chunks_, budget);
+  system_.emplace(stage_, budget);
   read_sets(root["sets"]);
   read_states(root["states"]);
   compare(root["systems"][0], "before the first step");
@@ -42,7 +42,8 @@ Derivation::Derivation(const Files& files, const Problem& problem, Budget& budge
 void Derivation::read_sets(const Json& value) {
   for (const Json& item : as_list(value)) {
     Numbers& set = sets_.emplace_back();
-    for (const auto [begin, end] : in_pairs(as_ascending(item, std::uint64_t{chunks_} + 1))) {
+    for (const auto& [begin, end] :
+         in_pairs(as_ascending(item, std::uint64_t{stage_.chunks} + 1))) {
       budget_.spend(end - begin + 1);
       for (std::uint32_t index = begin; index < end; ++index) set.push_back(index);
     }
@@ -51,9 +52,9 @@ void Derivation::read_sets(const Json& value) {
 
 void Derivation::read_states(const Json& value) {
   for (const Json& item : as_list(value)) {
-    budget_.spend(2 * std::uint64_t{chunks_});
-    Numbers& rows = states_.emplace_back(chunks_, 0);
-    for (const auto [chunks, set] : in_pairs(as_numbers(item, sets_.size()))) {
+    budget_.spend(2 * std::uint64_t{stage_.chunks});
+    Numbers& rows = states_.emplace_back(stage_.chunks, 0);
+    for (const auto& [chunks, set] : in_pairs(as_numbers(item, sets_.size()))) {
       const std::uint32_t contributors = system_->sets().number(sets_[set]);
       for (const std::uint32_t chunk : sets_[chunks]) {
         if (rows[chunk] != 0) malformed("the pieces of a state overlap");
@@ -66,12 +67,12 @@ void Derivation::read_states(const Json& value) {
 /// `recorded` says of runs of devices which state they are in.
 void Derivation::compare(const Json& recorded, const std::string& when) {
   std::uint32_t device = 0;
-  for (const auto [state, count] : in_pairs(as_numbers(recorded, UINT32_MAX))) {
+  for (const auto& [state, count] : in_pairs(as_numbers(recorded, UINT32_MAX))) {
     if (state >= states_.size() || count == 0 || count > stage_.devices - device) {
       malformed("a system has a wrong entry or too many devices");
     }
     for (const std::uint32_t end = device + count; device < end; ++device) {
-      budget_.spend(chunks_);
+      budget_.spend(stage_.chunks);
       if (system_->rows(device) != states_[state]) {
         reject("device " + std::to_string(device) + " " + when + ": the recorded state is wrong");
       }

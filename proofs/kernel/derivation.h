@@ -22,7 +22,6 @@ class Derivation {
   void compare(const Json& recorded, const std::string& when);
 
   Budget& budget_;
-  const std::uint32_t chunks_;
   Stage stage_;
   std::vector<Numbers> sets_;
   std::vector<Numbers> states_;  ///< by chunk the number of the set, as System numbers it

@@ -28,8 +28,8 @@ Clause column(const std::vector<Clause>& by_device, const Numbers& group, std::s
 
 class Encoder {
  public:
-  Encoder(const Stage& stage, std::uint32_t chunks, const std::function<void(const Clause&)>& sink)
-      : stage_(stage), chunks_(chunks), width_(std::size_t{chunks} * stage.devices), sink_(sink) {}
+  Encoder(const Stage& stage, const std::function<void(const Clause&)>& sink)
+      : stage_(stage), sink_(sink) {}
 
   Variables encode(std::uint32_t size, const std::vector<Numbers>& programs) {
     fresh();
@@ -253,19 +253,18 @@ class Encoder {
   }
 
   const Stage& stage_;
-  const std::uint32_t chunks_;
-  const std::size_t width_;  ///< cells of a device
   const std::function<void(const Clause&)>& sink_;
+  const std::uint32_t chunks_ = stage_.chunks;
+  const std::size_t width_ = std::size_t{chunks_} * stage_.devices;  ///< cells of a device
   Literal last_ = 0;
   std::vector<Moment> moments_;
 };
 
 }  // namespace
 
-Variables encode(const Stage& stage, std::uint32_t chunks, std::uint32_t size,
-                 const std::vector<Numbers>& programs,
+Variables encode(const Stage& stage, std::uint32_t size, const std::vector<Numbers>& programs,
                  const std::function<void(const Clause&)>& sink) {
-  return Encoder(stage, chunks, sink).encode(size, programs);
+  return Encoder(stage, sink).encode(size, programs);
 }
 
 }  // namespace p2::kernel

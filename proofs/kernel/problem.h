@@ -78,6 +78,7 @@ struct Problem {
 /// class is renamed to another in device order.
 struct Stage {
   std::uint32_t devices = 0;
+  std::uint32_t chunks = 0;
   std::vector<Numbers> classes;
   std::vector<Step> steps;
   Numbers part;      ///< of every device of the system: its class, or 0 for the whole system

@@ -16,7 +16,7 @@ const char* broken_rule(const Problem& problem, Derivation& derivation, Numbers 
     for (std::uint32_t& device : group) device = stage.position[device];
     return derivation.system().run(refused, group);
   }
-  System whole(problem.devices, problem.devices, budget);
+  System whole(whole_system(problem, {}), budget);
   for (std::size_t n = 1; n <= derivation.steps(); ++n) {
     whole.take(problem.steps[n - 1], problem.name(n));
   }

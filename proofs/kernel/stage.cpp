@@ -34,7 +34,11 @@ const Numbers& Stage::class_of(std::uint32_t device) const {
 }
 
 Stage whole_system(const Problem& problem, std::vector<Step> steps) {
-  return {problem.devices, problem.classes, std::move(steps), Numbers(problem.devices, 0),
+  return {problem.devices,
+          problem.devices,
+          problem.classes,
+          std::move(steps),
+          Numbers(problem.devices, 0),
           up_to(problem.devices)};
 }
 

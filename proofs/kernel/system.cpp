@@ -6,7 +6,9 @@ namespace p2::kernel {
 namespace {
 
 /// In how many chunks there is something.
-std::size_t held(const Numbers& row) { return row.size() - std::ranges::count(row, 0U); }
+std::size_t held(const Numbers& row) {
+  return row.size() - static_cast<std::size_t>(std::ranges::count(row, 0U));
+}
 
 }  // namespace
 
@@ -38,10 +40,10 @@ std::optional<std::uint32_t> Sets::unite(const Numbers& numbers) {
   return result;
 }
 
-System::System(std::uint32_t devices, std::uint32_t chunks, Budget& budget)
-    : budget_(&budget), sets_(budget), chunks_(chunks) {
-  budget.spend(4 * std::uint64_t{devices} * chunks);  // bounds the memory
-  for (std::uint32_t d = 0; d < devices; ++d) rows_.emplace_back(chunks, sets_.number({d}));
+System::System(const Stage& stage, Budget& budget)
+    : budget_(&budget), sets_(budget), chunks_(stage.chunks) {
+  budget.spend(4 * std::uint64_t{stage.devices} * chunks_);  // bounds the memory
+  for (std::uint32_t d = 0; d < stage.devices; ++d) rows_.emplace_back(chunks_, sets_.number({d}));
 }
 
 /// The sum over the group, chunk by chunk.

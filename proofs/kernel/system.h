@@ -31,10 +31,9 @@ class Sets {
 class System {
  public:
   /// The initial system: device d holds contribution d in all chunks.
-  System(std::uint32_t devices, std::uint32_t chunks, Budget& budget);
+  System(const Stage& stage, Budget& budget);
 
   Sets& sets() { return sets_; }
-  std::uint32_t devices() const { return static_cast<std::uint32_t>(rows_.size()); }
   /// By chunk, the number of the set that the device holds.
   const Numbers& rows(std::uint32_t device) const { return rows_[device]; }
 
