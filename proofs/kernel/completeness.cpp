@@ -87,9 +87,8 @@ std::string judge_completeness(const Files& files) {
   Cnf cnf = read_cnf(files.at("problem.cnf"), budget);
   compare_clauses(claim, files, cnf, budget);
   check_lrat(std::move(cnf), files.at("proof.lrat"), budget);
-  const std::size_t count = claim.programs.size();
-  return (count == 1 ? "there is 1 valid program"
-                     : "there are " + std::to_string(count) + " valid programs") +
+  const std::string count = std::to_string(claim.programs.size());
+  return (count == "1" ? "there is 1 valid program" : "there are " + count + " valid programs") +
          " of at most " + std::to_string(claim.size) + " steps (" +
          std::to_string(claim.problem.devices) + " devices, dialect " + claim.problem.dialect() +
          ")";

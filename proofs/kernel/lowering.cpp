@@ -87,9 +87,8 @@ std::vector<Numbers> groups(const Instance& instance, Role role) {
 
 Step lowered(const Instance& instance, const Shape& shape) {
   const auto role = [&](const Digit& digit) { return shape.role[digit.part]; };
-  Step step{{}, shape.slice, shape.form, groups(instance, role), true, false};
-  for (const Digit& digit : instance.digits) step.master = step.master || role(digit) == 2;
-  return step;
+  const bool master = std::ranges::count(instance.digits, 2U, role) > 0;
+  return {{}, shape.slice, shape.form, groups(instance, role), true, master};
 }
 
 std::vector<Shape> linear_shapes(const Names& levels) {

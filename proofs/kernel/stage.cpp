@@ -34,12 +34,8 @@ const Numbers& Stage::class_of(std::uint32_t device) const {
 }
 
 Stage whole_system(const Problem& problem, std::vector<Step> steps) {
-  return {problem.devices,
-          problem.devices,
-          problem.classes,
-          std::move(steps),
-          Numbers(problem.devices, 0),
-          up_to(problem.devices)};
+  const std::uint32_t k = problem.devices;
+  return {k, k, problem.classes, std::move(steps), Numbers(k, 0), up_to(k)};
 }
 
 Stage first_class(const Problem& problem, std::vector<Step> steps) {
