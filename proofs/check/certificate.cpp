@@ -44,19 +44,18 @@ void check_seal(std::string manifest, const std::string& seal) {
 std::string check_manifest(Files& files) {
   if (!files.contains("manifest.json")) malformed("there is no manifest.json");
   const Json root = parse_json(files, "manifest.json");
-  expect_object(root, "manifest.json",
-                {"schema", "claim", "tools", "seed", "options", "files", "seal"});
+  expect_keys(root, {"schema", "claim", "tools", "seed", "options", "files", "seal"});
   if (root["schema"] != "p2-certificate/1") malformed("schema is not p2-certificate/1");
   for (const char* key : {"tools", "options", "files"}) {
     if (!root[key].is_object()) malformed(std::string(key) + " is not an object");
-    for (const Json& value : root[key]) expect_text(value, std::string("a value of ") + key);
+    for (const Json& value : root[key]) as_text(value);
   }
   if (!root["seed"].is_number_unsigned()) malformed("seed is not a number");
-  check_seal(files.at("manifest.json"), expect_text(root["seal"], "seal"));
-  const std::string claim = expect_text(root["claim"], "claim");
+  check_seal(files.at("manifest.json"), as_text(root["seal"]));
+  const std::string claim = as_text(root["claim"]);
   const std::vector<std::string> names = kernel::files_of(claim);
   if (names.empty()) malformed("claim is unknown");
-  expect_object(root["files"], "files", names);
+  expect_keys(root["files"], names);
   if (files.size() != names.size() + 1) malformed("the folder has a file too many");
   for (const std::string& name : names) {
     if (!files.contains(name)) malformed(name + " is missing");
@@ -66,24 +65,25 @@ std::string check_manifest(Files& files) {
   return claim;
 }
 
-}  // namespace
-
-Result check_certificate(const Files& files) try {
-  Files evidence = files;
-  const std::string claim = check_manifest(evidence);
-  return check_claim(claim, evidence);
+/// Checks what `read` returns.
+template <typename Read>
+Result check(const Read& read) try {
+  Files files = read();
+  const std::string claim = check_manifest(files);
+  return {Verdict::Accepted, check_claim(claim, files)};
 } catch (const Objection& objection) {
   return {objection.verdict, objection.what()};
 } catch (const std::bad_alloc&) {
   return {Verdict::Incomplete, "out of memory"};
 }
 
-Result check_folder(const std::string& path) try {
-  return check_certificate(read_folder(path));
-} catch (const Objection& objection) {
-  return {objection.verdict, objection.what()};
-} catch (const std::bad_alloc&) {
-  return {Verdict::Incomplete, "out of memory"};
+}  // namespace
+
+Result check_certificate(const Files& files) {
+  return check([&] { return files; });
+}
+Result check_folder(const std::string& path) {
+  return check([&] { return read_folder(path); });
 }
 
 }  // namespace p2

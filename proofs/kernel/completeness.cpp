@@ -1,6 +1,6 @@
 #include "proofs/kernel/completeness.h"
 
-#include <set>
+#include <algorithm>
 
 #include "proofs/kernel/system.h"
 
@@ -13,7 +13,7 @@ struct Claim {
   Problem problem;
   Stage stage;  ///< its steps are the choices
   std::uint32_t size = 0;
-  std::set<Numbers> programs;  ///< as numbers of choices
+  std::vector<Numbers> programs;  ///< as numbers of choices
 };
 
 Claim read_claim(const Files& files, Budget& budget) {
@@ -22,8 +22,8 @@ Claim read_claim(const Files& files, Budget& budget) {
   claim.problem = read_system(root, {"size", "choices", "programs"});
   if (!claim.problem.instance) malformed("problem.json has no hierarchy");
   const Instance& instance = *claim.problem.instance;
-  const std::vector<Step> choices = instance.choices(claim.problem.published);
-  if (expect_array(root["choices"], "choices").size() != choices.size()) {
+  const std::vector<Step> choices = instance.choices(claim.problem.published, budget);
+  if (as_list(root["choices"]).size() != choices.size()) {
     reject("choices are more or fewer than there are");
   }
   for (std::size_t m = 0; m < choices.size(); ++m) {
@@ -32,17 +32,18 @@ Claim read_claim(const Files& files, Budget& budget) {
                         {"collective", choices[m].collective}};
     if (root["choices"][m] != names) reject("choice " + std::to_string(m) + " is another");
   }
-  claim.stage = (instance.confined() ? first_class : whole_system)(claim.problem, choices);
-  claim.size = expect_number(root["size"], "size", kMostSize + 1);
-  for (const Json& item : expect_array(root["programs"], "programs")) {
-    Numbers program = expect_numbers(item, "a program", choices.size());
+  claim.stage = (instance.confined ? first_class : whole_system)(claim.problem, choices);
+  claim.size = as_number(root["size"], kMostSize + 1);
+  for (const Json& item : as_list(root["programs"])) {
+    Numbers program = as_numbers(item, choices.size());
     budget.spend(program.size() + 8);
     if (program.size() > claim.size) reject("a program is longer than size");
-    if (!claim.programs.insert(program).second) reject("a program is listed twice");
+    claim.programs.push_back(std::move(program));
   }
-  if (!std::is_sorted(root["programs"].begin(), root["programs"].end())) {
-    malformed("programs are not in order");
+  if (std::ranges::adjacent_find(claim.programs) != claim.programs.end()) {
+    reject("a program is listed twice");
   }
+  if (!std::ranges::is_sorted(claim.programs)) malformed("programs are not in order");
   return claim;
 }
 
@@ -51,7 +52,7 @@ void replay(const Claim& claim, Budget& budget) {
   std::size_t number = 0;
   for (const Numbers& program : claim.programs) {
     const std::string which = "program " + std::to_string(number++) + ": ";
-    System system(claim.stage.devices, claim.problem.chunks, budget);
+    System system(claim.stage, budget);
     for (const std::uint32_t choice : program) {
       if (system.at_goal(claim.stage.classes)) reject(which + "it goes on at the goal");
       system.take(claim.stage.steps[choice], which + "choice " + std::to_string(choice));
@@ -62,18 +63,19 @@ void replay(const Claim& claim, Budget& budget) {
 
 /// Objects unless every clause of the certificate is one of the claim's, in their order.
 void compare_clauses(const Claim& claim, const Files& files, const Cnf& cnf, Budget& budget) {
+  const std::uint64_t devices = claim.stage.devices;
+  budget.spend(devices * devices * claim.stage.chunks);  // bounds the memory of one moment
   std::size_t matched = 0;
-  Encoder encoder(claim.stage, claim.problem.chunks, claim.size, [&](const Clause& clause) {
+  const auto compare = [&](const Clause& clause) {
     budget.spend(clause.size());
     if (matched < cnf.clauses.size() && clause == cnf.clauses[matched]) ++matched;
-  });
-  encoder.encode();
-  for (const Numbers& program : claim.programs) encoder.exclude(program);
+  };
+  const Variables variables = encode(claim.stage, claim.size, claim.programs, compare);
   if (matched < cnf.clauses.size()) {
     reject("clause " + std::to_string(matched + 1) + " of problem.cnf is not the claim's");
   }
-  if (encoder.variables() != cnf.variables) reject("problem.cnf has another number of variables");
-  if (encoder.varmap() != files.at("varmap")) reject("varmap is another");
+  if (variables.count != cnf.variables) reject("problem.cnf has another number of variables");
+  if (variables.varmap != files.at("varmap")) reject("varmap is another");
 }
 
 }  // namespace
@@ -85,12 +87,11 @@ std::string judge_completeness(const Files& files) {
   Cnf cnf = read_cnf(files.at("problem.cnf"), budget);
   compare_clauses(claim, files, cnf, budget);
   check_lrat(std::move(cnf), files.at("proof.lrat"), budget);
-  const std::size_t count = claim.programs.size();
-  return (count == 1 ? "there is 1 valid program"
-                     : "there are " + std::to_string(count) + " valid programs") +
+  const std::string count = std::to_string(claim.programs.size());
+  return (count == "1" ? "there is 1 valid program" : "there are " + count + " valid programs") +
          " of at most " + std::to_string(claim.size) + " steps (" +
-         std::to_string(claim.problem.devices) + " devices, dialect " +
-         (claim.problem.published ? "published" : "printed") + ")";
+         std::to_string(claim.problem.devices) + " devices, dialect " + claim.problem.dialect() +
+         ")";
 }
 
 }  // namespace p2::kernel

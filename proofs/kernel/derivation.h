@@ -17,12 +17,11 @@ class Derivation {
   System& system() { return *system_; }
 
  private:
-  void read_sets(const Json& list);
-  void read_states(const Json& list);
+  void read_sets(const Json& value);
+  void read_states(const Json& value);
   void compare(const Json& recorded, const std::string& when);
 
   Budget& budget_;
-  const std::uint32_t chunks_;
   Stage stage_;
   std::vector<Numbers> sets_;
   std::vector<Numbers> states_;  ///< by chunk the number of the set, as System numbers it

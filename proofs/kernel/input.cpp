@@ -4,6 +4,14 @@
 #include <set>
 
 namespace p2::kernel {
+namespace {
+
+[[noreturn]] void unexpected(const Json& value, const std::string& expected) {
+  malformed(value.dump(-1, ' ', true).substr(0, 60) + " is not " + expected);
+}
+
+}  // namespace
+
 Json parse_json(const Files& files, const std::string& name) {
   constexpr int kDeepest = 6;
   std::vector<std::set<std::string>> keys(kDeepest + 2);  // of the objects that are open, by depth
@@ -16,55 +24,50 @@ Json parse_json(const Files& files, const std::string& name) {
     }
     return true;
   };
-  const std::string& text = files.at(name);
-  if (text.size() > std::size_t{64} << 20U) malformed(name + " is too large");
+  const std::string& bytes = files.at(name);
+  if (bytes.size() > std::size_t{64} << 20U) malformed(name + " is too large");
   try {
-    return Json::parse(text, watch);
+    return Json::parse(bytes, watch);
   } catch (const Json::exception&) {
     malformed(name + " is not JSON");
   }
 }
 
-void expect_object(const Json& value, const std::string& what,
-                   const std::vector<std::string>& keys) {
-  if (!value.is_object()) malformed(what + " is not an object");
-  for (const std::string& key : keys) {
-    if (!value.contains(key)) malformed(what + " lacks key " + key);
-  }
-  if (value.size() != keys.size()) malformed(what + " has a key too many");
+void expect_keys(const Json& value, const std::vector<std::string>& keys) {
+  const auto has = [&](const std::string& key) { return value.contains(key); };
+  if (value.is_object() && value.size() == keys.size() && std::ranges::all_of(keys, has)) return;
+  unexpected(value, "an object with the keys " + Json(keys).dump());
 }
 
-const Json& expect_array(const Json& value, const std::string& what) {
-  if (!value.is_array()) malformed(what + " is not a list");
-  return value;
+const List& as_list(const Json& value) {
+  if (!value.is_array()) unexpected(value, "a list");
+  return value.get_ref<const List&>();
 }
 
-const std::string& expect_text(const Json& value, const std::string& what) {
-  if (!value.is_string()) malformed(what + " is not a text");
+const std::string& as_text(const Json& value) {
+  if (!value.is_string()) unexpected(value, "a text");
   return value.get_ref<const std::string&>();
 }
 
-std::uint32_t expect_number(const Json& value, const std::string& what, std::uint64_t end) {
+std::uint32_t as_number(const Json& value, std::uint64_t end) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= end) {
-    malformed(what + " is not a number below " + std::to_string(end));
+    unexpected(value, "a number below " + std::to_string(end));
   }
   return value.get<std::uint32_t>();
 }
 
-Numbers expect_numbers(const Json& value, const std::string& what, std::uint64_t end) {
-  Numbers numbers;
-  for (const Json& item : expect_array(value, what)) {
-    numbers.push_back(expect_number(item, what, end));
-  }
-  return numbers;
+Numbers as_numbers(const Json& value, std::uint64_t end) {
+  Numbers all;
+  for (const Json& item : as_list(value)) all.push_back(as_number(item, end));
+  return all;
 }
 
-Numbers expect_ascending(const Json& value, const std::string& what, std::uint64_t end) {
-  Numbers numbers = expect_numbers(value, what, end);
-  if (numbers.empty() || !std::is_sorted(numbers.begin(), numbers.end(), std::less_equal<>())) {
-    malformed(what + " is empty or does not ascend");
+Numbers as_ascending(const Json& value, std::uint64_t end) {
+  Numbers all = as_numbers(value, end);
+  if (all.empty() || !std::ranges::is_sorted(all, std::less_equal<>())) {
+    unexpected(value, "an ascending list of numbers");
   }
-  return numbers;
+  return all;
 }
 
 }  // namespace p2::kernel

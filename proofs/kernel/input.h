@@ -10,20 +10,21 @@
 namespace p2::kernel {
 
 using Json = nlohmann::json;
+using List = Json::array_t;
 using Numbers = std::vector<std::uint32_t>;
 
 /// Every function below throws an Objection (NotACertificate) at what is not as it says.
+
 /// One file, at most 64 MiB: nested at most 6 deep, no key twice in one object.
 Json parse_json(const Files& files, const std::string& name);
 /// An object with exactly these keys.
-void expect_object(const Json& value, const std::string& what,
-                   const std::vector<std::string>& keys);
-const Json& expect_array(const Json& value, const std::string& what);
-const std::string& expect_text(const Json& value, const std::string& what);
+void expect_keys(const Json& value, const std::vector<std::string>& keys);
+const List& as_list(const Json& value);
+const std::string& as_text(const Json& value);
 /// A number below `end`, written without sign, fraction or exponent.
-std::uint32_t expect_number(const Json& value, const std::string& what, std::uint64_t end);
-Numbers expect_numbers(const Json& value, const std::string& what, std::uint64_t end);
+std::uint32_t as_number(const Json& value, std::uint64_t end);
+Numbers as_numbers(const Json& value, std::uint64_t end);
 /// The same, not empty and strictly ascending.
-Numbers expect_ascending(const Json& value, const std::string& what, std::uint64_t end);
+Numbers as_ascending(const Json& value, std::uint64_t end);
 
 }  // namespace p2::kernel

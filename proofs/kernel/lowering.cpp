@@ -7,23 +7,137 @@
 namespace p2::kernel {
 namespace {
 
-constexpr const char* kCharacters =  // of a name
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+using Digit = Instance::Digit;
+using Names = std::vector<std::string>;
+using Roles = std::vector<std::size_t>;  // by level: left alone 0, reduced 1, pinned 2
+
+struct Shape {
+  std::string slice, form;
+  Roles role;
+};
 
 /// `[{"name": …, "size": …}, …]`.
-void read_parts(const Json& list, const std::string& what, std::vector<std::string>& names,
-                Numbers& sizes) {
+std::pair<Names, Numbers> read_parts(const Json& value) {
+  constexpr const char* kCharacters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789-";
+  std::pair<Names, Numbers> parts;
   std::set<std::string> seen = {"root"};
-  for (const Json& item : expect_array(list, what)) {
-    expect_object(item, "a part of " + what, {"name", "size"});
-    names.push_back(expect_text(item["name"], "a name in " + what));
-    const bool plain = names.back().find_first_not_of(kCharacters) == std::string::npos;
-    const bool starts = names.back().find_first_not_of("-0123456789") == 0;
-    if (!plain || !starts || !seen.insert(names.back()).second)
-      malformed(what + " has a wrong name");
-    sizes.push_back(expect_number(item["size"], "a size in " + what, UINT32_MAX));
+  for (const Json& item : as_list(value)) {
+    expect_keys(item, {"name", "size"});
+    const std::string& name = as_text(item["name"]);
+    const bool plain = name.find_first_not_of(kCharacters) == std::string::npos;
+    const bool starts = name.find_first_not_of("0123456789-") == 0;
+    if (!plain || !starts || !seen.insert(name).second)
+      malformed("\"" + name + "\" is no name of a level or axis");
+    parts.first.push_back(name);
+    parts.second.push_back(as_number(item["size"], UINT32_MAX));
   }
-  if (names.empty() || names.size() > 64) malformed(what + " has no or too many parts");
+  if (parts.first.empty() || parts.first.size() > 64)
+    malformed("hierarchy or axes have no or too many parts");
+  return parts;
+}
+
+/// The digits; the products of a row are its axis, those of a column its level.
+std::vector<Digit> read_placement(const Json& matrix, std::uint32_t devices, const Numbers& levels,
+                                  const Numbers& axes) {
+  std::vector<Numbers> rows;
+  for (const Json& row : as_list(matrix)) {
+    rows.push_back(as_numbers(row, UINT32_MAX));
+    if (rows.back().size() != levels.size()) malformed("placement has a row of wrong length");
+  }
+  if (rows.size() != axes.size()) malformed("placement has too many or too few rows");
+  std::vector<Digit> digits;
+  std::uint32_t stride = devices;
+  Numbers level_products(levels.size(), 1);
+  Numbers axis_products(axes.size(), 1);
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+      const std::uint32_t size = rows[axis][level];
+      if (size == 0 || stride % size != 0) reject("placement does not number the devices");
+      stride /= size;  // so no product below is larger than the number of devices
+      level_products[level] *= size;
+      axis_products[axis] *= size;
+      digits.push_back({level, axis, size, stride});
+    }
+  }
+  if (stride != 1 || level_products != levels || axis_products != axes) {
+    reject("placement does not fit hierarchy, axes and devices");
+  }
+  return digits;
+}
+
+/// One group for every choice of the digits that are not reduced, the pinned ones being 0. A group
+/// is found by its first device, the one whose reduced digits are 0.
+template <typename Role>
+std::vector<Numbers> groups(const Instance& instance, Role role) {
+  std::vector<Numbers> by_first(instance.devices);
+  for (std::uint32_t device = 0; device < instance.devices; ++device) {
+    std::uint32_t first = device;
+    bool there = true;
+    for (const Digit& digit : instance.digits) {
+      const std::uint32_t value = device / digit.stride % digit.size;
+      if (role(digit) == 1) first -= value * digit.stride;
+      there = there && (role(digit) != 2 || value == 0);
+    }
+    if (there) by_first[first].push_back(device);
+  }
+  std::erase_if(by_first, [](const Numbers& group) { return group.empty(); });
+  return by_first;
+}
+
+Step lowered(const Instance& instance, const Shape& shape) {
+  const auto role = [&](const Digit& digit) { return shape.role[digit.part]; };
+  const bool master = std::ranges::count(instance.digits, 2U, role) > 0;
+  return {{}, shape.slice, shape.form, groups(instance, role), true, master};
+}
+
+std::vector<Shape> linear_shapes(const Names& levels) {
+  if (levels.size() > 65) throw Objection(Verdict::Incomplete, "the hierarchy has too many levels");
+  std::vector<Shape> shapes;
+  for (const std::string form : {"InsideGroup", "Parallel", "Master"}) {
+    const bool inside = form == "InsideGroup";
+    for (std::size_t slice = 0; slice < levels.size(); ++slice) {
+      for (std::size_t above = inside ? slice : 0; above < slice + inside; ++above) {
+        Roles role(levels.size(), 0);
+        for (std::size_t level = above + 1; level < levels.size(); ++level) {
+          role[level] = inside || level <= slice ? 1 : form == "Master" ? 2 : 0;
+        }
+        shapes.push_back(
+            {levels[slice], inside ? form : form + "(" + levels[above] + ")", std::move(role)});
+      }
+    }
+  }
+  return shapes;
+}
+
+Shape lattice_shape(const Names& levels, const Roles& role) {
+  std::string names[3];
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    std::string& list = names[role[level]];
+    list += (list.empty() ? "" : ", ") + levels[level];
+  }
+  return {"{" + names[1] + "}", names[2].empty() ? "Parallel" : "Master({" + names[2] + "})", role};
+}
+
+/// Of the roles the first level's count most. Sorted by the number of levels pinned, then reduced.
+std::vector<Shape> lattice_shapes(const Instance& instance) {
+  std::vector<Roles> all = {{}};
+  for (std::size_t level = 0; level < instance.levels.size(); ++level) {
+    const auto here = [&](const Digit& digit) { return level > 0 && digit.part == level; };
+    const bool wide = std::ranges::any_of(instance.digits, here);
+    for (Roles& prefix : std::exchange(all, {})) {
+      prefix.push_back(0);
+      for (; prefix.back() < (wide ? 3 : 1); ++prefix.back()) all.push_back(prefix);
+    }
+    if (all.size() > 6561) throw Objection(Verdict::Incomplete, "the lattice is too large");
+  }
+  const auto counts = [](const Roles& role) {
+    return std::pair(std::ranges::count(role, 2U), std::ranges::count(role, 1U));
+  };
+  std::ranges::stable_sort(all, {}, counts);
+  std::vector<Shape> shapes;
+  for (const Roles& role : all) shapes.push_back(lattice_shape(instance.levels, role));
+  return shapes;
 }
 
 /// Whether the name stands in `…{x, y}…`.
@@ -38,195 +152,64 @@ bool lists(const std::string& names, const std::string& name) {
 
 }  // namespace
 
-Instance::Instance(const Json& problem, std::uint32_t devices) : devices_(devices) {
-  std::vector<std::string> levels;
-  std::vector<std::string> axes;
-  Numbers level_sizes;
-  Numbers axis_sizes;
-  read_parts(problem["hierarchy"], "hierarchy", levels, level_sizes);
-  read_parts(problem["axes"], "axes", axes, axis_sizes);
-  reduced_axis_.assign(axes.size(), false);
-  for (const std::uint32_t axis : expect_ascending(problem["reduce"], "reduce", axes.size())) {
-    reduced_axis_[axis] = true;
+Instance::Instance(const Json& problem, std::uint32_t k) : devices(k) {
+  const auto [level_names, level_sizes] = read_parts(problem["hierarchy"]);
+  const auto [axis_names, axis_sizes] = read_parts(problem["axes"]);
+  reduced_axis.assign(axis_names.size(), false);
+  for (const auto axis : as_ascending(problem["reduce"], axis_names.size())) {
+    reduced_axis[axis] = true;
   }
-  read_placement(problem["placement"], level_sizes, axis_sizes);
-  build_levels(expect_text(problem["synthesis_hierarchy"], "synthesis_hierarchy"), levels, axes);
-}
-
-/// Reads the digits; the products of a row are its axis, those of a column its level.
-void Instance::read_placement(const Json& matrix, const Numbers& levels, const Numbers& axes) {
-  std::vector<Numbers> rows;
-  for (const Json& row : expect_array(matrix, "placement")) {
-    rows.push_back(expect_numbers(row, "placement", UINT32_MAX));
-    if (rows.back().size() != levels.size()) malformed("placement has a row of wrong length");
-  }
-  if (rows.size() != axes.size()) malformed("placement has too many or too few rows");
-  std::uint32_t stride = devices_;
-  Numbers level_products(levels.size(), 1);
-  Numbers axis_products(axes.size(), 1);
-  for (std::size_t level = 0; level < levels.size(); ++level) {
-    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
-      const std::uint32_t size = rows[axis][level];
-      if (size == 0 || stride % size != 0) reject("placement does not number the devices");
-      stride /= size;  // so no product below is larger than the number of devices
-      level_products[level] *= size;
-      axis_products[axis] *= size;
-      digits_.push_back({level, axis, size, stride});
-    }
-  }
-  if (stride != 1 || level_products != levels || axis_products != axes) {
-    reject("placement does not fit hierarchy, axes and devices");
-  }
-}
-
-void Instance::build_levels(const std::string& kind, const std::vector<std::string>& levels,
-                            const std::vector<std::string>& axes) {
-  const std::string kinds = "a b c d collapsed lattice";
-  if ((" " + kinds + " ").find(" " + kind + " ") == std::string::npos) {
+  digits = read_placement(problem["placement"], devices, level_sizes, axis_sizes);
+  const std::string& kind = as_text(problem["synthesis_hierarchy"]);
+  if (!std::set<std::string>{"a", "b", "c", "d", "collapsed", "lattice"}.contains(kind)) {
     malformed("synthesis_hierarchy is unknown");
   }
-  lattice_ = kind == "lattice";
-  confined_ = kind == "d" || kind == "collapsed" || lattice_;
-  std::vector<Digit> order = digits_;
-  const auto by_axis = [](const Digit& a, const Digit& b) { return a.axis < b.axis; };
-  if (kind == "c" || kind == "d" || lattice_) std::stable_sort(order.begin(), order.end(), by_axis);
-  if (!lattice_) levels_.push_back({"root", {}});
+  lattice = kind == "lattice";
+  confined = kind == "d" || kind == "collapsed" || lattice;
   const bool whole = kind == "a" || kind == "collapsed";
-  for (const std::string& name : levels) {
-    if (whole) levels_.push_back({name, {}});
+  if (whole) levels.insert(levels.end(), level_names.begin(), level_names.end());
+  if (!whole && kind != "b") std::ranges::stable_sort(digits, {}, &Digit::axis);
+  for (Digit& digit : digits) {
+    if (confined && !reduced_axis[digit.axis]) continue;
+    if (!whole) levels.push_back(level_names[digit.level] + "." + axis_names[digit.axis]);
+    digit.part = whole ? digit.level + 1 : levels.size() - 1;
   }
-  for (const Digit& digit : order) {
-    if (confined_ && !reduced_axis_[digit.axis]) continue;
-    if (!whole) levels_.push_back({levels[digit.level] + "." + axes[digit.axis], {}});
-    (whole ? levels_[digit.level + 1] : levels_.back()).digits.push_back(digit);
-  }
-}
-
-/// One group for every choice of the digits not in `reduced`, those in `pinned` being 0. A group is
-/// found by its first device, the one whose reduced digits are 0.
-std::vector<Numbers> Instance::groups(const std::vector<Digit>& reduced,
-                                      const std::vector<Digit>& pinned) const {
-  std::vector<Numbers> by_first(devices_);
-  for (std::uint32_t device = 0; device < devices_; ++device) {
-    const auto digit = [&](const Digit& d) { return device / d.stride % d.size; };
-    if (std::any_of(pinned.begin(), pinned.end(), digit)) continue;
-    std::uint32_t first = device;
-    for (const Digit& d : reduced) first -= digit(d) * d.stride;
-    by_first[first].push_back(device);
-  }
-  std::erase_if(by_first, [](const Numbers& group) { return group.empty(); });
-  return by_first;
+  std::erase_if(digits, [](const Digit& digit) { return digit.size == 1; });
 }
 
 std::vector<Numbers> Instance::classes() const {
-  std::vector<Digit> reduced;
-  for (const Digit& digit : digits_) {
-    if (digit.size > 1 && reduced_axis_[digit.axis]) reduced.push_back(digit);
-  }
-  return groups(reduced, {});
-}
-
-Instance::Shape Instance::shape(std::string slice, std::string form, const Roles& role) const {
-  Shape shape{std::move(slice), std::move(form), {}, {}};
-  for (std::size_t level = 0; level < levels_.size(); ++level) {
-    for (const Digit& digit : levels_[level].digits) {
-      if (digit.size > 1 && role[level] == 1) shape.reduced.push_back(digit);
-      if (digit.size > 1 && role[level] == 2) shape.pinned.push_back(digit);
-    }
-  }
-  return shape;
-}
-
-Instance::Shape Instance::lattice_shape(const Roles& role) const {
-  const bool parallel = std::count(role.begin(), role.end(), 2U) == 0;
-  return shape(names(role, 1), parallel ? "Parallel" : "Master(" + names(role, 2) + ")", role);
-}
-
-/// `{x, y}`.
-std::string Instance::names(const Roles& role, std::size_t wanted) const {
-  std::string text;
-  for (std::size_t level = 0; level < levels_.size(); ++level) {
-    if (role[level] == wanted) text += (text.empty() ? "" : ", ") + levels_[level].name;
-  }
-  return "{" + text + "}";
-}
-
-std::vector<Instance::Shape> Instance::linear_shapes() const {
-  std::vector<Shape> shapes;
-  for (const std::string form : {"InsideGroup", "Parallel", "Master"}) {
-    const bool inside = form == "InsideGroup";
-    for (std::size_t slice = 0; slice < levels_.size(); ++slice) {
-      for (std::size_t above = inside ? slice : 0; above < slice + inside; ++above) {
-        Roles role(levels_.size(), 0);
-        for (std::size_t level = above + 1; level < levels_.size(); ++level) {
-          role[level] = inside || level <= slice ? 1 : form == "Master" ? 2 : 0;
-        }
-        shapes.push_back(shape(levels_[slice].name,
-                               inside ? form : form + "(" + levels_[above].name + ")", role));
-      }
-    }
-  }
-  return shapes;
-}
-
-/// Levels of size 1 are left alone; of the roles of the others the first level's count most. Sorted
-/// by the number of levels pinned, then reduced.
-std::vector<Instance::Shape> Instance::lattice_shapes() const {
-  std::vector<Roles> all = {{}};
-  for (const Level& level : levels_) {
-    const std::vector<Roles> prefixes = std::exchange(all, {});
-    for (Roles role : prefixes) {
-      role.push_back(0);
-      for (; role.back() < (level.digits[0].size > 1 ? 3 : 1); ++role.back()) all.push_back(role);
-    }
-    if (all.size() > 6561) throw Objection(Verdict::Incomplete, "the lattice is too large");
-  }
-  std::stable_sort(all.begin(), all.end(), [](const Roles& a, const Roles& b) {
-    const auto counts = [](const Roles& role) {
-      return std::pair(std::count(role.begin(), role.end(), 2U),
-                       std::count(role.begin(), role.end(), 1U));
-    };
-    return counts(a) < counts(b);
-  });
-  std::vector<Shape> shapes;
-  for (const Roles& role : all) shapes.push_back(lattice_shape(role));
-  return shapes;
+  return groups(*this, [&](const Digit& digit) { return reduced_axis[digit.axis] ? 1 : 0; });
 }
 
 Step Instance::lower(const std::string& slice, const std::string& form) const {
   std::vector<Shape> shapes;
-  if (lattice_) {
-    Roles role;
-    for (const Level& level : levels_) {
-      role.push_back(lists(form, level.name) ? 2 : lists(slice, level.name) ? 1 : 0);
+  if (lattice) {  // has too many; the one that is meant, written again, must be the text
+    Roles role = {0};
+    for (std::size_t level = 1; level < levels.size(); ++level) {
+      role.push_back(lists(form, levels[level]) ? 2 : lists(slice, levels[level]) ? 1 : 0);
     }
-    shapes = {lattice_shape(role)};
+    shapes = {lattice_shape(levels, role)};
   } else {
-    shapes = linear_shapes();
+    shapes = linear_shapes(levels);
   }
   for (const Shape& shape : shapes) {
-    const bool called = shape.slice == slice && shape.form == form;
-    if (called && !shape.reduced.empty()) return lowered(shape);
+    if (shape.slice != slice || shape.form != form) continue;
+    Step step = lowered(*this, shape);
+    if (step.groups[0].size() > 1) return step;
   }
   reject("(" + slice + ", " + form + ") forms no group of two devices");
 }
 
-Step Instance::lowered(const Shape& shape) const {
-  Step step{{}, shape.slice, shape.form, groups(shape.reduced, shape.pinned), true, false};
-  step.master = !shape.pinned.empty();
-  return step;
-}
-
-std::vector<Step> Instance::choices(bool published) const {
+std::vector<Step> Instance::choices(bool published, Budget& budget) const {
   std::vector<Step> choices;
   std::set<std::vector<Numbers>> seen;
-  for (const Shape& shape : lattice_ ? lattice_shapes() : linear_shapes()) {
-    if (shape.reduced.empty()) continue;
-    Step step = lowered(shape);
-    if (!seen.insert(step.groups).second) continue;
+  for (const Shape& shape : lattice ? lattice_shapes(*this) : linear_shapes(levels)) {
+    budget.spend(32 * std::uint64_t{devices});
+    Step step = lowered(*this, shape);
+    if (step.groups[0].size() < 2 || !seen.insert(step.groups).second) continue;
     for (const char* collective : kCollectives) {
       step.collective = collective;
-      if (!published || !step.master || step.collective == kCollectives[0]) choices.push_back(step);
+      if (step.allowed(published)) choices.push_back(step);
     }
   }
   return choices;

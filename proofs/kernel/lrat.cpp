@@ -41,27 +41,27 @@ class Reader {
 /// Which literals are false in the step being checked.
 class Assignment {
  public:
-  explicit Assignment(std::int32_t variables) : value_(static_cast<std::size_t>(variables) + 1) {}
+  explicit Assignment(std::int32_t variables)
+      : false_(2 * static_cast<std::size_t>(variables) + 2) {}
 
-  bool is_false(std::int32_t literal) const {
-    return value_[at(literal)] == (literal < 0) - (literal > 0);
-  }
+  bool is_false(std::int32_t literal) const { return false_[at(literal)]; }
   void make_false(std::int32_t literal) {
-    value_[at(literal)] = static_cast<std::int8_t>((literal < 0) - (literal > 0));
+    false_[at(literal)] = true;
     trail_.push_back(literal);
   }
   void clear() {
-    for (const std::int32_t literal : trail_) value_[at(literal)] = 0;
+    for (const std::int32_t literal : trail_) false_[at(literal)] = false;
     trail_.clear();
-  }
-  std::size_t at(std::int32_t literal) const {
-    const auto variable = static_cast<std::size_t>(std::abs(literal));
-    if (variable >= value_.size()) reject("proof.lrat speaks of an unknown variable");
-    return variable;
   }
 
  private:
-  std::vector<std::int8_t> value_;  ///< by variable: 1 true, −1 false, 0 open
+  std::size_t at(std::int32_t literal) const {
+    const std::size_t index = 2 * static_cast<std::size_t>(std::abs(literal)) + (literal < 0);
+    if (index >= false_.size()) reject("proof.lrat speaks of an unknown variable");
+    return index;
+  }
+
+  std::vector<bool> false_;
   Clause trail_;
 };
 

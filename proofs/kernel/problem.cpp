@@ -9,40 +9,38 @@ constexpr std::uint32_t kMostDevices = 1U << 20U;
 constexpr std::size_t kMostSteps = 4096;
 
 /// A list of groups, no device twice.
-std::vector<Numbers> read_groups(const Json& list, const std::string& what, std::uint32_t devices) {
+std::vector<Numbers> read_groups(const Json& value, std::uint32_t devices) {
   std::vector<Numbers> groups;
   std::vector<bool> seen(devices, false);
-  for (const Json& item : expect_array(list, what)) {
-    groups.push_back(expect_ascending(item, "a group of " + what, devices));
+  for (const Json& item : as_list(value)) {
+    groups.push_back(as_ascending(item, devices));
     for (const std::uint32_t device : groups.back()) {
-      if (seen[device]) reject(what + ": device " + std::to_string(device) + " occurs twice");
+      if (seen[device]) reject("device " + std::to_string(device) + " is in two groups");
       seen[device] = true;
     }
   }
-  if (groups.empty()) malformed(what + " has no groups");
+  if (groups.empty()) malformed("there are no groups");
   return groups;
 }
 
-Step read_step(const Json& value, const std::string& what, std::uint32_t devices,
-               const std::optional<Instance>& instance) {
+Step read_step(const Json& value, const Problem& problem) {
   Step step;
   std::vector<std::string> keys = {"collective", "groups"};
-  const bool instruction = instance && value.is_object() && value.contains("slice");
+  const bool instruction = problem.instance && value.contains("slice");
   if (instruction) keys.insert(keys.end(), {"slice", "form"});
-  expect_object(value, what, keys);
-  std::vector<Numbers> groups = read_groups(value["groups"], what, devices);
+  expect_keys(value, keys);
+  std::vector<Numbers> groups = read_groups(value["groups"], problem.devices);
   if (instruction) {
-    step =
-        instance->lower(expect_text(value["slice"], "slice"), expect_text(value["form"], "form"));
+    step = problem.instance->lower(as_text(value["slice"]), as_text(value["form"]));
     std::vector<Numbers> sorted = groups;
-    std::sort(sorted.begin(), sorted.end());
-    if (sorted != step.groups) reject(what + " does not form the groups beside it");
+    std::ranges::sort(sorted);
+    if (sorted != step.groups) {
+      reject("(" + step.slice + ", " + step.form + ") does not form the groups beside it");
+    }
   }
   step.groups = std::move(groups);
-  step.collective = expect_text(value["collective"], "the collective of " + what);
-  if (std::count(std::begin(kCollectives), std::end(kCollectives), step.collective) == 0) {
-    malformed(what + " has an unknown collective");
-  }
+  step.collective = as_text(value["collective"]);
+  if (std::ranges::count(kCollectives, step.collective) == 0) malformed("unknown collective");
   return step;
 }
 
@@ -50,22 +48,20 @@ Step read_step(const Json& value, const std::string& what, std::uint32_t devices
 
 Problem read_system(const Json& root, std::vector<std::string> keys) {
   keys.insert(keys.end(), {"devices", "classes", "dialect"});
-  const bool placed = root.is_object() && root.contains("hierarchy");
+  const bool placed = root.contains("hierarchy");
   if (placed) {
     keys.insert(keys.end(), {"hierarchy", "axes", "reduce", "placement", "synthesis_hierarchy"});
   }
-  expect_object(root, "problem.json", keys);
+  expect_keys(root, keys);
   Problem problem;
-  problem.devices = expect_number(root["devices"], "devices", kMostDevices + 1);
-  problem.chunks = problem.devices;
-  const std::string& dialect = expect_text(root["dialect"], "dialect");
-  problem.published = dialect == "published";
-  if (!problem.published && dialect != "printed") malformed("dialect is unknown");
-  problem.classes = read_groups(root["classes"], "classes", problem.devices);
+  problem.devices = as_number(root["devices"], kMostDevices + 1);
+  problem.published = root["dialect"] == "published";
+  if (root["dialect"] != problem.dialect()) malformed("dialect is unknown");
+  problem.classes = read_groups(root["classes"], problem.devices);
   std::size_t members = 0;
   for (const Numbers& group : problem.classes) members += group.size();
   if (members != problem.devices) reject("classes leave out a device");
-  if (!std::is_sorted(problem.classes.begin(), problem.classes.end())) {
+  if (!std::ranges::is_sorted(problem.classes)) {
     malformed("classes are not ordered by first device");
   }
   if (placed) {
@@ -80,11 +76,10 @@ Problem read_system(const Json& root, std::vector<std::string> keys) {
 Problem read_problem(const Files& files, Budget& budget) {
   const Json root = parse_json(files, "problem.json");
   Problem problem = read_system(root, {"steps"});
-  if (expect_array(root["steps"], "steps").size() > kMostSteps) malformed("steps are too many");
+  if (as_list(root["steps"]).size() > kMostSteps) malformed("steps are too many");
   for (const Json& step : root["steps"]) {
     budget.spend(32 * std::uint64_t{problem.devices});
-    const std::string what = "step " + std::to_string(problem.steps.size() + 1);
-    problem.steps.push_back(read_step(step, what, problem.devices, problem.instance));
+    problem.steps.push_back(read_step(step, problem));
   }
   return problem;
 }

@@ -19,14 +19,25 @@ struct Step {
   std::vector<Numbers> groups;  ///< disjoint, each ascending
   bool instruction = false;     ///< given by slice and form
   bool master = false;          ///< an instruction whose groups only a Master gives
+
+  /// With Master the published dialect, unlike the printed one, lets only AllReduce run.
+  bool allowed(bool published) const {
+    return !published || !master || collective == kCollectives[0];
+  }
 };
 
 /// A placed reduction and its synthesis hierarchy, from the keys hierarchy, axes, reduce, placement
-/// and synthesis_hierarchy of problem.json. A device id is one digit per hardware level and axis,
-/// row-major over the levels and, inside a level, over the axes.
-class Instance {
- public:
-  Instance(const Json& problem, std::uint32_t devices);
+/// and synthesis_hierarchy of problem.json.
+struct Instance {
+  /// Of a device id: one per hardware level and axis, if larger than 1.
+  struct Digit {
+    std::size_t level, axis;
+    std::uint32_t size, stride;
+    std::size_t part =
+        0;  ///< the level of the synthesis hierarchy; of none: root, which has no role
+  };
+
+  Instance(const Json& problem, std::uint32_t k);
 
   /// The reduction classes, ordered by first device.
   std::vector<Numbers> classes() const;
@@ -35,60 +46,26 @@ class Instance {
   Step lower(const std::string& slice, const std::string& form) const;
   /// One step for every set of groups and every collective that the dialect allows on it, in the
   /// order of docs/certificates.md.
-  std::vector<Step> choices(bool published) const;
-  /// No group leaves a reduction class.
-  bool confined() const { return confined_; }
+  std::vector<Step> choices(bool published, Budget& budget) const;
 
- private:
-  struct Digit {
-    std::size_t level, axis;
-    std::uint32_t size, stride;
-  };
-  struct Level {  ///< of the synthesis hierarchy
-    std::string name;
-    std::vector<Digit> digits;
-  };
-
-  using Roles = std::vector<std::size_t>;  ///< by level: left alone 0, reduced 1, pinned 2
-
-  struct Shape {  ///< a slice and a form: the digits over which groups extend, and those at 0
-    std::string slice, form;
-    std::vector<Digit> reduced, pinned;
-  };
-
-  void read_placement(const Json& matrix, const Numbers& levels, const Numbers& axes);
-  void build_levels(const std::string& kind, const std::vector<std::string>& levels,
-                    const std::vector<std::string>& axes);
-  Shape shape(std::string slice, std::string form, const Roles& role) const;
-  Shape lattice_shape(const Roles& role) const;
-  std::vector<Shape> linear_shapes() const;
-  std::vector<Shape> lattice_shapes() const;
-  std::string names(const Roles& role, std::size_t wanted) const;
-  Step lowered(const Shape& shape) const;
-  std::vector<Numbers> groups(const std::vector<Digit>& reduced,
-                              const std::vector<Digit>& pinned) const;
-
-  std::uint32_t devices_;
-  std::vector<Digit> digits_;
-  std::vector<bool> reduced_axis_;
-  bool confined_ = false, lattice_ = false;
-  std::vector<Level> levels_;
+  std::uint32_t devices;
+  std::vector<Digit> digits;
+  std::vector<bool> reduced_axis;
+  std::vector<std::string> levels = {"root"};  ///< of the synthesis hierarchy
+  bool lattice = false;
+  bool confined = false;  ///< no group leaves a reduction class
 };
 
 /// What problem.json says of the system, consistent in itself: classes partition the devices, and
 /// are those of the instance where there is one.
 struct Problem {
-  std::uint32_t devices = 0;
-  std::uint32_t chunks = 0;
+  std::uint32_t devices = 0;     ///< and as many chunks
   std::vector<Numbers> classes;  ///< each ascending, ordered by first device
   bool published = true;         ///< the dialect; otherwise printed
   std::optional<Instance> instance;
   std::vector<Step> steps;  ///< of the program; instructions form exactly the groups beside them
 
-  /// The dialect does not let the step's collective run with Master.
-  bool forbids(const Step& step) const {
-    return step.master && published && step.collective != "AllReduce";
-  }
+  std::string dialect() const { return published ? "published" : "printed"; }
   /// `step 2 (AllReduce)`; steps count from 1.
   std::string name(std::size_t step) const {
     return "step " + std::to_string(step) + " (" + steps[step - 1].collective + ")";
@@ -101,6 +78,7 @@ struct Problem {
 /// class is renamed to another in device order.
 struct Stage {
   std::uint32_t devices = 0;
+  std::uint32_t chunks = 0;
   std::vector<Numbers> classes;
   std::vector<Step> steps;
   Numbers part;      ///< of every device of the system: its class, or 0 for the whole system

@@ -12,11 +12,11 @@ const char* broken_rule(const Problem& problem, Derivation& derivation, Numbers 
   const Stage& stage = derivation.stage();
   const Step& refused = problem.steps[derivation.steps()];
   const auto inside = [&](std::uint32_t d) { return stage.part[d] == stage.part[group[0]]; };
-  if (std::all_of(group.begin(), group.end(), inside)) {
+  if (std::ranges::all_of(group, inside)) {
     for (std::uint32_t& device : group) device = stage.position[device];
     return derivation.system().run(refused, group);
   }
-  System whole(problem.devices, problem.chunks, budget);
+  System whole(whole_system(problem, {}), budget);
   for (std::size_t n = 1; n <= derivation.steps(); ++n) {
     whole.take(problem.steps[n - 1], problem.name(n));
   }
@@ -28,13 +28,12 @@ const char* broken_rule(const Problem& problem, Derivation& derivation, Numbers 
 std::string check_refutation(const Files& files, const Problem& problem, Derivation& derivation,
                              Budget& budget) {
   const Json root = parse_json(files, "refutation.json");
-  const bool whole = root.is_object() && root.contains("rule") &&
-                     (root["rule"] == "goal" || root["rule"] == "master");
+  const bool whole = root.contains("rule") && (root["rule"] == "goal" || root["rule"] == "master");
   std::vector<std::string> keys = {"step", "rule"};
   if (!whole) keys.push_back("group");
-  expect_object(root, "refutation.json", keys);
-  const std::string& rule = expect_text(root["rule"], "rule");
-  const std::size_t step = expect_number(root["step"], "step", problem.steps.size() + 1);
+  expect_keys(root, keys);
+  const std::string& rule = as_text(root["rule"]);
+  const std::size_t step = as_number(root["step"], problem.steps.size() + 1);
   const std::size_t legal = derivation.steps();
   if (rule == "goal") {
     if (step != problem.steps.size() || step != legal) reject("the last step is another");
@@ -45,11 +44,11 @@ std::string check_refutation(const Files& files, const Problem& problem, Derivat
   const std::string name = problem.name(step);
   const Step& refused = problem.steps[legal];
   if (rule == "master") {
-    if (!problem.forbids(refused)) reject(name + " is no Master, or allowed");
+    if (refused.allowed(problem.published)) reject(name + " is no Master, or allowed");
     return "master at " + name;
   }
-  const Numbers group = expect_ascending(root["group"], "group", problem.devices);
-  if (std::count(refused.groups.begin(), refused.groups.end(), group) == 0) {
+  const Numbers group = as_ascending(root["group"], problem.devices);
+  if (std::ranges::count(refused.groups, group) == 0) {
     reject(name + " has no such group");
   }
   const char* broken = broken_rule(problem, derivation, group, budget);

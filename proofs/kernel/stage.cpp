@@ -22,21 +22,20 @@ std::vector<std::vector<Numbers>> groups_by_class(const Stage& stage, const Step
       positions.push_back(stage.position[device]);
     }
   }
-  for (auto& groups : inside) std::sort(groups.begin(), groups.end());
+  for (auto& groups : inside) std::ranges::sort(groups);
   return inside;
 }
 
 }  // namespace
 
 const Numbers& Stage::class_of(std::uint32_t device) const {
-  return *std::find_if(classes.begin(), classes.end(), [&](const Numbers& members) {
-    return std::binary_search(members.begin(), members.end(), device);
-  });
+  return *std::ranges::find_if(
+      classes, [&](const Numbers& members) { return std::ranges::binary_search(members, device); });
 }
 
 Stage whole_system(const Problem& problem, std::vector<Step> steps) {
-  return {problem.devices, problem.classes, std::move(steps), Numbers(problem.devices, 0),
-          up_to(problem.devices)};
+  const std::uint32_t k = problem.devices;
+  return {k, k, problem.classes, std::move(steps), Numbers(k, 0), up_to(k)};
 }
 
 Stage first_class(const Problem& problem, std::vector<Step> steps) {
@@ -52,7 +51,7 @@ Stage first_class(const Problem& problem, std::vector<Step> steps) {
   }
   for (Step& step : stage.steps) {
     const auto inside = groups_by_class(stage, step);
-    if (std::count(inside.begin(), inside.end(), inside[0]) != std::ssize(inside)) {
+    if (std::ranges::count(inside, inside[0]) != std::ssize(inside)) {
       reject("symmetry: a step forms other groups in another class");
     }
     step.groups = inside[0];

@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace p2::kernel {
+namespace {
+
+/// In how many chunks there is something.
+std::size_t held(const Numbers& row) {
+  return row.size() - static_cast<std::size_t>(std::ranges::count(row, 0U));
+}
+
+}  // namespace
 
 std::uint32_t Sets::number(const Numbers& members) {
   const auto fresh = static_cast<std::uint32_t>(members_.size());
@@ -14,10 +22,8 @@ std::uint32_t Sets::number(const Numbers& members) {
 
 bool Sets::subset(std::uint32_t small, std::uint32_t large) const {
   if (small == large || small == 0) return true;
-  const Numbers& a = members(small);
-  const Numbers& b = members(large);
-  budget_->spend(a.size() + b.size());
-  return std::includes(b.begin(), b.end(), a.begin(), a.end());
+  budget_->spend(members(small).size() + members(large).size());
+  return std::ranges::includes(members(large), members(small));
 }
 
 std::optional<std::uint32_t> Sets::unite(const Numbers& numbers) {
@@ -28,22 +34,16 @@ std::optional<std::uint32_t> Sets::unite(const Numbers& numbers) {
     all.insert(all.end(), members(number).begin(), members(number).end());
   }
   budget_->spend(16 * (numbers.size() + all.size()));
-  std::sort(all.begin(), all.end());
-  std::optional<std::uint32_t> result;
-  if (std::adjacent_find(all.begin(), all.end()) == all.end()) result = number(all);
-  united_.emplace(numbers, result);
+  std::ranges::sort(all);
+  std::optional<std::uint32_t>& result = united_[numbers];
+  if (std::ranges::adjacent_find(all) == all.end()) result = number(all);
   return result;
 }
 
-System::System(std::uint32_t devices, std::uint32_t chunks, Budget& budget)
-    : budget_(&budget), sets_(budget), chunks_(chunks) {
-  budget.spend(4 * std::uint64_t{devices} * chunks);  // bounds the memory
-  for (std::uint32_t d = 0; d < devices; ++d) rows_.emplace_back(chunks, sets_.number({d}));
-}
-
-std::uint32_t System::held(std::uint32_t device) const {
-  const Numbers& all = rows_[device];
-  return chunks_ - static_cast<std::uint32_t>(std::count(all.begin(), all.end(), 0U));
+System::System(const Stage& stage, Budget& budget)
+    : budget_(&budget), sets_(budget), chunks_(stage.chunks) {
+  budget.spend(4 * std::uint64_t{stage.devices} * chunks_);  // bounds the memory
+  for (std::uint32_t d = 0; d < stage.devices; ++d) rows_.emplace_back(chunks_, sets_.number({d}));
 }
 
 /// The sum over the group, chunk by chunk.
@@ -75,7 +75,7 @@ const char* System::gather(const Numbers& group, Numbers& total) {
     }
   }
   for (const std::uint32_t device : group) {
-    if (held(device) != held(group[0])) return "equal-count";
+    if (held(rows_[device]) != held(rows_[group[0]])) return "equal-count";
   }
   return nullptr;
 }
@@ -94,25 +94,23 @@ const char* System::contain(const Numbers& group) const {
 
 const char* System::run(const Step& step, const Numbers& group) {
   budget_->spend(4 * group.size() * std::uint64_t{chunks_});
-  const auto empty = [&](std::uint32_t device) { return held(device) == 0; };
-  if (step.instruction && std::all_of(group.begin(), group.end(), empty)) return "empty-group";
+  const auto empty = [&](std::uint32_t device) { return held(rows_[device]) == 0; };
+  if (step.instruction && std::ranges::all_of(group, empty)) return "empty-group";
   const bool copies = step.collective == "Broadcast";
   Numbers total = copies ? rows_[group[0]] : Numbers(chunks_, 0);
   const char* broken = copies                           ? contain(group)
                        : step.collective == "AllGather" ? gather(group, total)
                                                         : add(group, total);
   if (broken != nullptr) return broken;
-  const auto n = static_cast<std::uint32_t>(group.size());
-  const auto held =
-      static_cast<std::uint32_t>(chunks_ - std::count(total.begin(), total.end(), 0U));
   const bool scatter = step.collective == "ReduceScatter";
-  if (scatter && held % n != 0) return "divisible";
+  if (scatter && held(total) % group.size() != 0) return "divisible";
+  const std::size_t share = held(total) / group.size();
   for (const std::uint32_t device : group) {
     const bool nothing = scatter || (step.collective == "Reduce" && device != group[0]);
     rows_[device] = nothing ? Numbers(chunks_, 0) : total;
   }
-  for (std::uint32_t r = 0, index = 0; scatter && r < chunks_; ++r) {
-    if (total[r] != 0) rows_[group[index++ / (held / n)]][r] = total[r];
+  for (std::size_t r = 0, index = 0; scatter && r < chunks_; ++r) {
+    if (total[r] != 0) rows_[group[index++ / share]][r] = total[r];
   }
   return nullptr;
 }

@@ -31,10 +31,9 @@ class Sets {
 class System {
  public:
   /// The initial system: device d holds contribution d in all chunks.
-  System(std::uint32_t devices, std::uint32_t chunks, Budget& budget);
+  System(const Stage& stage, Budget& budget);
 
   Sets& sets() { return sets_; }
-  std::uint32_t devices() const { return static_cast<std::uint32_t>(rows_.size()); }
   /// By chunk, the number of the set that the device holds.
   const Numbers& rows(std::uint32_t device) const { return rows_[device]; }
 
@@ -48,7 +47,6 @@ class System {
   bool at_goal(const std::vector<Numbers>& classes) const;
 
  private:
-  std::uint32_t held(std::uint32_t device) const;
   const char* add(const Numbers& group, Numbers& total);
   const char* gather(const Numbers& group, Numbers& total);
   const char* contain(const Numbers& group) const;

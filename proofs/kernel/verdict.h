@@ -26,9 +26,10 @@ using Files = std::map<std::string, std::string>;
 
 /// The files of a certificate with this claim, beside its manifest; none for an unknown claim.
 std::vector<std::string> files_of(const std::string& claim);
-/// Whether the files, those and no others, prove the claim (docs/certificates.md). Never throws:
-/// whatever the bytes are, the answer is a verdict, in bounded time and memory.
-Result check_claim(const std::string& claim, const Files& files);
+/// The claim in words if the files, those and no others, prove it (docs/certificates.md). Whatever
+/// the bytes are, it ends in bounded time and memory, and throws nothing but an Objection, or
+/// std::bad_alloc where the machine has less memory than that bound.
+std::string check_claim(const std::string& claim, const Files& files);
 
 /// Ends a check with any verdict but Accepted. Whatever the kernel's parts find wrong they throw.
 struct Objection : std::runtime_error {

@@ -5,8 +5,10 @@
 //  - all placements and reductions of the systems of the paper's appendix whose reduction class has
 //    at most 16 devices, (d) and collapsed, both dialects, size 5.
 // Instances are identified whose problems are equal (engine/synthesis/problem.h): names are
-// stripped, everything that the rules look at is kept. usage: completeness_campaign RESULTS; lines
-// already in RESULTS are not done again, so that it can be killed and resumed.
+// stripped, everything that the rules look at is kept. usage: completeness_campaign RESULTS [PART
+// OF]; lines already in RESULTS are not done again, so that it can be killed and resumed; with PART
+// and OF only every OF-th question is done, so that processes with results of their own share the
+// work.
 #include <chrono>
 #include <fstream>
 #include <iostream>
@@ -125,7 +127,11 @@ std::string settle(const Questions::Question& question) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return std::cerr << "usage: completeness_campaign RESULTS\n", 2;
+  if (argc != 2 && argc != 4) {
+    return std::cerr << "usage: completeness_campaign RESULTS [PART OF]\n", 2;
+  }
+  const std::size_t part = argc == 4 ? std::stoul(argv[2]) : 0;
+  const std::size_t parts = argc == 4 ? std::stoul(argv[3]) : 1;
   std::set<std::string> done;
   bool right = true;
   std::ifstream before(argv[1]);
@@ -139,8 +145,7 @@ int main(int argc, char** argv) {
   std::ofstream results(argv[1], std::ios::app);
   std::size_t number = 0;
   for (const Questions::Question& question : questions.list) {
-    ++number;
-    if (done.contains(question.name)) continue;
+    if (number++ % parts != part || done.contains(question.name)) continue;
     const std::string line = settle(question);
     right = right && line.ends_with("\tok");
     results << line << std::endl;

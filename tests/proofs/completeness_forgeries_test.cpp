@@ -58,7 +58,7 @@ const Forgery kForgeries[] = {
     {"program 2: choice 2, group of device 0: disjoint-chunks fails",
      [](Json& problem, Lines&, Lines&) { problem["programs"][2] = {2}; }},
     {"a program is listed twice",
-     [](Json& problem, Lines&, Lines&) { problem["programs"].push_back({0}); }},
+     [](Json& problem, Lines&, Lines&) { problem["programs"][1] = problem["programs"][0]; }},
     {"programs are not in order",
      [](Json& problem, Lines&, Lines&) {
        std::swap(problem["programs"][0], problem["programs"][1]);
@@ -66,7 +66,7 @@ const Forgery kForgeries[] = {
     {"a program is longer than size", [](Json& problem, Lines&, Lines&) { problem["size"] = 1; }},
     {"of problem.cnf is not the claim's",  // of more steps than was proved
      [](Json& problem, Lines&, Lines&) { problem["size"] = 4; }},
-    {"size is not a number below 65", [](Json& problem, Lines&, Lines&) { problem["size"] = 65; }},
+    {"65 is not a number below 65", [](Json& problem, Lines&, Lines&) { problem["size"] = 65; }},
     {"choices are more or fewer than there are",
      [](Json& problem, Lines&, Lines&) { problem["choices"].erase(4); }},
     {"choice 3 is another",

@@ -127,6 +127,30 @@ TEST_CASE("levels of size 1 in a lattice's slice and Master are read, and nothin
   }
 }
 
+TEST_CASE("thousands of levels end a check as incomplete, and soon") {
+  Json problem = {{"devices", 1U},
+                  {"classes", {{0U}}},
+                  {"dialect", "printed"},
+                  {"reduce", {0U}},
+                  {"synthesis_hierarchy", "c"},
+                  {"size", 0U},
+                  {"choices", Json::array()},
+                  {"programs", {Json::array()}}};
+  for (int i = 0; i < 64; ++i) {
+    problem["hierarchy"].push_back({{"name", "l" + std::to_string(i)}, {"size", 1U}});
+    problem["axes"].push_back({{"name", "a" + std::to_string(i)}, {"size", 1U}});
+    problem["placement"].push_back(Json(std::vector<unsigned>(64, 1)));
+  }
+  CertificateFiles files = {{"problem.json", problem.dump()},
+                            {"problem.cnf", "p cnf 0 0\n"},
+                            {"varmap", ""},
+                            {"proof.lrat", ""}};
+  reseal("synthesis-complete", files);
+  const kernel::Result result = check_certificate(files);
+  CHECK(result.verdict == kernel::Verdict::Incomplete);
+  CHECK_MESSAGE(result.reason == "the hierarchy has too many levels", result.reason);
+}
+
 TEST_CASE("small certificates of every rule are accepted, and the claims are true") {
   std::map<std::string, int> rules;
   for (const CertificateFiles& files : small_certificates()) {
