@@ -63,8 +63,9 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
       return command.run({arguments.begin() + 1, arguments.end()}, out, err);
     }
   }
-  throw InputError({"command line"}, "unknown command '" + arguments[0] +
-                                         "', expected place, synth, check, define or prove (see --help)");
+  throw InputError({"command line"},
+                   "unknown command '" + arguments[0] +
+                       "', expected place, synth, check, define or prove (see --help)");
 }
 
 }  // namespace

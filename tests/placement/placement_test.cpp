@@ -115,7 +115,8 @@ TEST_CASE("a matrix that is no placement is refused with the row or column at fa
         "expected 4: the size of level node");
   CHECK(refused("[[2,4],[2,x]]") ==
         "--placement:1:11: found 'x', expected a parallelism factor from 1 to 1048576");
-  CHECK(refused("[[2,4],[2,4]] 7") == "--placement:1:15: unexpected '7' after the placement, expected the end");
+  CHECK(refused("[[2,4],[2,4]] 7") ==
+        "--placement:1:15: unexpected '7' after the placement, expected the end");
 }
 
 TEST_CASE("axes that do not factor the system are refused, and so are too many placements") {

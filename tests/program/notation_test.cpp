@@ -109,7 +109,8 @@ TEST_CASE("mistakes in a program are named with line, column and what was expect
   CHECK(refused("Reduce{}") == "program:1:1: an empty group, expected at least one device");
   CHECK(refused("Reduce{0,1") ==
         "program:1:11: found the end, expected '}' after the devices of a group");
-  CHECK(refused("Reduce{0,1}\n Reduce{0,1}") == "program:2:2: unexpected 'R' after the program, expected the end");
+  CHECK(refused("Reduce{0,1}\n Reduce{0,1}") ==
+        "program:2:2: unexpected 'R' after the program, expected the end");
   CHECK(
       refused("Reduce(node, InsideGroup)") ==
       "program:1:7: an instruction without an instance, expected hierarchy, axes and reduce to be "

@@ -58,7 +58,8 @@ TEST_CASE("either all levels have names or none") {
         "--hierarchy:1:3: found 'g', expected the size of a level from 1 to 1048576");
   CHECK(parse_complaint("node") ==
         "--hierarchy:1:5: found the end, expected '=' after the name of a level");
-  CHECK(parse_complaint("4 16") == "--hierarchy:1:3: unexpected '1' after the hierarchy, expected the end");
+  CHECK(parse_complaint("4 16") ==
+        "--hierarchy:1:3: unexpected '1' after the hierarchy, expected the end");
 }
 
 TEST_CASE("devices are counted without overflow up to the limit and refused beyond it") {
