@@ -112,6 +112,9 @@ GroupShape linear_shape(const SynthesisHierarchy& hierarchy, std::uint32_t slice
 
 GroupShape lattice_shape(const SynthesisHierarchy& hierarchy, std::vector<std::uint32_t> reduced,
                          std::vector<std::uint32_t> pinned) {
+  const auto narrow = [&](std::uint32_t level) { return hierarchy.levels()[level].factors == 0; };
+  std::erase_if(reduced, narrow);
+  std::erase_if(pinned, narrow);
   const Pattern pattern{factors_of(hierarchy, reduced), factors_of(hierarchy, pinned)};
   const Form form = pinned.empty() ? Form::Parallel : Form::Master;
   return {std::move(reduced), form, std::move(pinned), pattern};

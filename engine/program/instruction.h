@@ -42,7 +42,8 @@ struct GroupShape {
 /// InsideGroup).
 GroupShape linear_shape(const SynthesisHierarchy& hierarchy, std::uint32_t slice, Form form,
                         std::uint32_t ancestor);
-/// The shape over a lattice that reduces over the levels in `reduced` and pins those in `pinned`.
+/// The shape over a lattice that reduces over the levels in `reduced` and pins those in `pinned`;
+/// levels of size 1 are left out, they say nothing.
 GroupShape lattice_shape(const SynthesisHierarchy& hierarchy, std::vector<std::uint32_t> reduced,
                          std::vector<std::uint32_t> pinned);
 

@@ -18,7 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSchema = "p2-certificate/1";
-constexpr std::size_t kLargestFile = std::size_t{512} << 20U;
 
 /// Whether the folder holds a certificate's files and nothing else, so that it may be replaced.
 bool is_certificate(const fs::path& folder) {
@@ -69,7 +68,7 @@ void add_manifest(const std::string& claim, const Provenance& provenance, Certif
                                      {"options", provenance.options},
                                      {"files", nlohmann::ordered_json::object()}};
   for (const auto& [name, bytes] : files) {
-    if (bytes.size() > kLargestFile) {
+    if (bytes.size() > largest_file(name)) {
       throw std::length_error(
           fmt::format("{} of the certificate would have {} bytes, more than p2-check reads", name,
                       bytes.size()));

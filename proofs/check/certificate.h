@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,9 @@ namespace p2 {
 
 /// The SHA-256 digest of `bytes` (FIPS 180-4) as 64 lower-case hexadecimal digits.
 std::string sha256(std::string_view bytes);
+
+/// The largest file of this name that is read, in bytes.
+std::size_t largest_file(std::string_view name);
 
 /// Checks one certificate (docs/certificates.md): the form of its manifest and the hashes of its
 /// files, which catch accidents, and then its claim. Never throws.

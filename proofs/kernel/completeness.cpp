@@ -1,4 +1,4 @@
-#include "proofs/kernel/completeness.h"
+#include "proofs/kernel/claims.h"
 
 #include <algorithm>
 
@@ -92,6 +92,19 @@ std::string judge_completeness(const Files& files) {
          " of at most " + std::to_string(claim.size) + " steps (" +
          std::to_string(claim.problem.devices) + " devices, dialect " + claim.problem.dialect() +
          ")";
+}
+
+std::vector<std::string> files_of(const std::string& claim) {
+  if (claim == "program-valid") return {"problem.json", "derivation.json"};
+  if (claim == "program-invalid") return {"problem.json", "derivation.json", "refutation.json"};
+  if (claim == "synthesis-complete") return {"problem.json", "problem.cnf", "varmap", "proof.lrat"};
+  return {};
+}
+
+std::string check_claim(const std::string& claim, const Files& files) {
+  if (files_of(claim).empty()) malformed("claim is unknown");
+  if (claim == "synthesis-complete") return judge_completeness(files);
+  return judge_program(files, claim == "program-valid");
 }
 
 }  // namespace p2::kernel

@@ -1,7 +1,7 @@
-#include "proofs/kernel/encoder.h"
-
 #include <algorithm>
 #include <utility>
+
+#include "proofs/kernel/claims.h"
 
 namespace p2::kernel {
 namespace {
@@ -102,7 +102,8 @@ class Encoder {
       for (auto cell = at.cells[d].begin(); cell != at.cells[d].end(); cell += stage_.devices) {
         rows.push_back(any_of({cell, cell + stage_.devices}));
       }
-      const Numbers& wanted = stage_.class_of(d);
+      const auto holds = [&](const Numbers& all) { return std::ranges::binary_search(all, d); };
+      const Numbers& wanted = *std::ranges::find_if(stage_.classes, holds);
       for (std::size_t i = 0; i < width_; ++i) {
         const bool in_class = std::ranges::binary_search(wanted, i % stage_.devices);
         goal.push_back((in_class ? 1 : -1) * at.cells[d][i]);

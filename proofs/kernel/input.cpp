@@ -25,7 +25,7 @@ Json parse_json(const Files& files, const std::string& name) {
     return true;
   };
   const std::string& bytes = files.at(name);
-  if (bytes.size() > std::size_t{64} << 20U) malformed(name + " is too large");
+  if (bytes.size() > kLargestJson) malformed(name + " is too large");
   try {
     return Json::parse(bytes, watch);
   } catch (const Json::exception&) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <set>
 #include <utility>
 
@@ -9,26 +10,21 @@ namespace {
 
 using Digit = Instance::Digit;
 using Names = std::vector<std::string>;
-using Roles = std::vector<std::size_t>;  // by level: left alone 0, reduced 1, pinned 2
-
-struct Shape {
-  std::string slice, form;
-  Roles role;
-};
+using Shape = Instance::Shape;
+using Roles = std::vector<std::size_t>;
 
 /// `[{"name": …, "size": …}, …]`.
 std::pair<Names, Numbers> read_parts(const Json& value) {
-  constexpr const char* kCharacters =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789-";
+  const auto in_name = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; };
   std::pair<Names, Numbers> parts;
   std::set<std::string> seen = {"root"};
   for (const Json& item : as_list(value)) {
     expect_keys(item, {"name", "size"});
     const std::string& name = as_text(item["name"]);
-    const bool plain = name.find_first_not_of(kCharacters) == std::string::npos;
-    const bool starts = name.find_first_not_of("0123456789-") == 0;
-    if (!plain || !starts || !seen.insert(name).second)
+    const bool plain = std::ranges::all_of(name, in_name);
+    if (!plain || name.find_first_not_of("0123456789-") != 0 || !seen.insert(name).second) {
       malformed("\"" + name + "\" is no name of a level or axis");
+    }
     parts.first.push_back(name);
     parts.second.push_back(as_number(item["size"], UINT32_MAX));
   }
@@ -110,15 +106,6 @@ std::vector<Shape> linear_shapes(const Names& levels) {
   return shapes;
 }
 
-Shape lattice_shape(const Names& levels, const Roles& role) {
-  std::string names[3];
-  for (std::size_t level = 0; level < levels.size(); ++level) {
-    std::string& list = names[role[level]];
-    list += (list.empty() ? "" : ", ") + levels[level];
-  }
-  return {"{" + names[1] + "}", names[2].empty() ? "Parallel" : "Master({" + names[2] + "})", role};
-}
-
 /// Of the roles the first level's count most. Sorted by the number of levels pinned, then reduced.
 std::vector<Shape> lattice_shapes(const Instance& instance) {
   std::vector<Roles> all = {{}};
@@ -136,18 +123,16 @@ std::vector<Shape> lattice_shapes(const Instance& instance) {
   };
   std::ranges::stable_sort(all, {}, counts);
   std::vector<Shape> shapes;
-  for (const Roles& role : all) shapes.push_back(lattice_shape(instance.levels, role));
-  return shapes;
-}
-
-/// Whether the name stands in `…{x, y}…`.
-bool lists(const std::string& names, const std::string& name) {
-  for (const char* before : {"{", ", "}) {
-    for (const char* after : {"}", ", "}) {
-      if (names.find(before + name + after) != std::string::npos) return true;
+  for (const Roles& role : all) {
+    std::string names[3];
+    for (std::size_t level = 0; level < role.size(); ++level) {
+      std::string& list = names[role[level]];
+      list += (list.empty() ? "" : ", ") + instance.levels[level];
     }
+    const std::string form = names[2].empty() ? "Parallel" : "Master({" + names[2] + "})";
+    shapes.push_back({"{" + names[1] + "}", form, role});
   }
-  return false;
+  return shapes;
 }
 
 }  // namespace
@@ -164,7 +149,7 @@ Instance::Instance(const Json& problem, std::uint32_t k) : devices(k) {
   if (!std::set<std::string>{"a", "b", "c", "d", "collapsed", "lattice"}.contains(kind)) {
     malformed("synthesis_hierarchy is unknown");
   }
-  lattice = kind == "lattice";
+  const bool lattice = kind == "lattice";
   confined = kind == "d" || kind == "collapsed" || lattice;
   const bool whole = kind == "a" || kind == "collapsed";
   if (whole) levels.insert(levels.end(), level_names.begin(), level_names.end());
@@ -175,6 +160,7 @@ Instance::Instance(const Json& problem, std::uint32_t k) : devices(k) {
     digit.part = whole ? digit.level + 1 : levels.size() - 1;
   }
   std::erase_if(digits, [](const Digit& digit) { return digit.size == 1; });
+  shapes = lattice ? lattice_shapes(*this) : linear_shapes(levels);
 }
 
 std::vector<Numbers> Instance::classes() const {
@@ -182,16 +168,6 @@ std::vector<Numbers> Instance::classes() const {
 }
 
 Step Instance::lower(const std::string& slice, const std::string& form) const {
-  std::vector<Shape> shapes;
-  if (lattice) {  // has too many; the one that is meant, written again, must be the text
-    Roles role = {0};
-    for (std::size_t level = 1; level < levels.size(); ++level) {
-      role.push_back(lists(form, levels[level]) ? 2 : lists(slice, levels[level]) ? 1 : 0);
-    }
-    shapes = {lattice_shape(levels, role)};
-  } else {
-    shapes = linear_shapes(levels);
-  }
   for (const Shape& shape : shapes) {
     if (shape.slice != slice || shape.form != form) continue;
     Step step = lowered(*this, shape);
@@ -203,7 +179,7 @@ Step Instance::lower(const std::string& slice, const std::string& form) const {
 std::vector<Step> Instance::choices(bool published, Budget& budget) const {
   std::vector<Step> choices;
   std::set<std::vector<Numbers>> seen;
-  for (const Shape& shape : lattice ? lattice_shapes(*this) : linear_shapes(levels)) {
+  for (const Shape& shape : shapes) {
     budget.spend(32 * std::uint64_t{devices});
     Step step = lowered(*this, shape);
     if (step.groups[0].size() < 2 || !seen.insert(step.groups).second) continue;

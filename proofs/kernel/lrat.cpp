@@ -1,4 +1,4 @@
-#include "proofs/kernel/completeness.h"
+#include "proofs/kernel/claims.h"
 
 #include <charconv>
 #include <cstdlib>
@@ -44,23 +44,21 @@ class Assignment {
   explicit Assignment(std::int32_t variables)
       : false_(2 * static_cast<std::size_t>(variables) + 2) {}
 
-  bool is_false(std::int32_t literal) const { return false_[at(literal)]; }
+  std::vector<bool>::reference is_false(std::int32_t literal) {
+    const std::size_t index = 2 * static_cast<std::size_t>(std::abs(literal)) + (literal < 0);
+    if (index >= false_.size()) reject("proof.lrat speaks of an unknown variable");
+    return false_[index];
+  }
   void make_false(std::int32_t literal) {
-    false_[at(literal)] = true;
+    is_false(literal) = true;
     trail_.push_back(literal);
   }
   void clear() {
-    for (const std::int32_t literal : trail_) false_[at(literal)] = false;
+    for (const std::int32_t literal : trail_) is_false(literal) = false;
     trail_.clear();
   }
 
  private:
-  std::size_t at(std::int32_t literal) const {
-    const std::size_t index = 2 * static_cast<std::size_t>(std::abs(literal)) + (literal < 0);
-    if (index >= false_.size()) reject("proof.lrat speaks of an unknown variable");
-    return index;
-  }
-
   std::vector<bool> false_;
   Clause trail_;
 };

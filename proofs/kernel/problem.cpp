@@ -1,6 +1,7 @@
 #include "proofs/kernel/problem.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace p2::kernel {
 namespace {
@@ -30,11 +31,10 @@ Step read_step(const Json& value, const Problem& problem) {
   if (instruction) keys.insert(keys.end(), {"slice", "form"});
   expect_keys(value, keys);
   std::vector<Numbers> groups = read_groups(value["groups"], problem.devices);
+  std::ranges::sort(groups);
   if (instruction) {
     step = problem.instance->lower(as_text(value["slice"]), as_text(value["form"]));
-    std::vector<Numbers> sorted = groups;
-    std::ranges::sort(sorted);
-    if (sorted != step.groups) {
+    if (groups != step.groups) {
       reject("(" + step.slice + ", " + step.form + ") does not form the groups beside it");
     }
   }
@@ -42,6 +42,26 @@ Step read_step(const Json& value, const Problem& problem) {
   step.collective = as_text(value["collective"]);
   if (std::ranges::count(kCollectives, step.collective) == 0) malformed("unknown collective");
   return step;
+}
+
+Numbers up_to(std::uint32_t end) {
+  Numbers numbers(end);
+  std::iota(numbers.begin(), numbers.end(), 0U);
+  return numbers;
+}
+
+/// The groups of one step inside every class, in positions.
+std::vector<std::vector<Numbers>> groups_by_class(const Stage& stage, const Step& step) {
+  std::vector<std::vector<Numbers>> inside(stage.classes.size());
+  for (const Numbers& group : step.groups) {
+    Numbers& positions = inside[stage.part[group[0]]].emplace_back();
+    for (const std::uint32_t device : group) {
+      if (stage.part[device] != stage.part[group[0]]) reject("symmetry: a group crosses classes");
+      positions.push_back(stage.position[device]);
+    }
+  }
+  for (auto& groups : inside) std::ranges::sort(groups);
+  return inside;
 }
 
 }  // namespace
@@ -82,6 +102,33 @@ Problem read_problem(const Files& files, Budget& budget) {
     problem.steps.push_back(read_step(step, problem));
   }
   return problem;
+}
+
+Stage whole_system(const Problem& problem, std::vector<Step> steps) {
+  const std::uint32_t k = problem.devices;
+  return {k, k, problem.classes, std::move(steps), Numbers(k, 0), up_to(k)};
+}
+
+Stage first_class(const Problem& problem, std::vector<Step> steps) {
+  Stage stage = whole_system(problem, std::move(steps));
+  stage.devices = static_cast<std::uint32_t>(problem.classes[0].size());
+  for (std::uint32_t part = 0; part < problem.classes.size(); ++part) {
+    const Numbers& members = problem.classes[part];
+    if (members.size() != stage.devices) reject("symmetry: the classes differ in size");
+    for (std::uint32_t i = 0; i < members.size(); ++i) {
+      stage.part[members[i]] = part;
+      stage.position[members[i]] = i;
+    }
+  }
+  for (Step& step : stage.steps) {
+    const auto inside = groups_by_class(stage, step);
+    if (std::ranges::count(inside, inside[0]) != std::ssize(inside)) {
+      reject("symmetry: a step forms other groups in another class");
+    }
+    step.groups = inside[0];
+  }
+  stage.classes = {up_to(stage.devices)};
+  return stage;
 }
 
 }  // namespace p2::kernel

@@ -33,8 +33,13 @@ struct Instance {
   struct Digit {
     std::size_t level, axis;
     std::uint32_t size, stride;
-    std::size_t part =
-        0;  ///< the level of the synthesis hierarchy; of none: root, which has no role
+    std::size_t part = 0;  ///< the level of the synthesis hierarchy; root, which is left alone
+  };
+
+  /// A slice and form, and what they do to every level: leave it alone 0, reduce it 1, pin it 2.
+  struct Shape {
+    std::string slice, form;
+    std::vector<std::size_t> role;
   };
 
   Instance(const Json& problem, std::uint32_t k);
@@ -52,8 +57,8 @@ struct Instance {
   std::vector<Digit> digits;
   std::vector<bool> reduced_axis;
   std::vector<std::string> levels = {"root"};  ///< of the synthesis hierarchy
-  bool lattice = false;
-  bool confined = false;  ///< no group leaves a reduction class
+  std::vector<Shape> shapes;                   ///< in the order of docs/certificates.md
+  bool confined = false;                       ///< no group leaves a reduction class
 };
 
 /// What problem.json says of the system, consistent in itself: classes partition the devices, and
@@ -83,9 +88,6 @@ struct Stage {
   std::vector<Step> steps;
   Numbers part;      ///< of every device of the system: its class, or 0 for the whole system
   Numbers position;  ///< of every device of the system: its device on the stage
-
-  /// The class of a device of the stage.
-  const Numbers& class_of(std::uint32_t device) const;
 };
 
 Stage whole_system(const Problem& problem, std::vector<Step> steps);

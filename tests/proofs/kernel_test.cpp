@@ -102,7 +102,9 @@ TEST_CASE("the example programs are certified and accepted, with the verdict of 
   CHECK(count >= 10);
 }
 
-TEST_CASE("levels of size 1 in a lattice's slice and Master are read, and nothing but levels") {
+TEST_CASE(
+    "levels of size 1 are left out of a lattice's slice and Master, and nothing but levels is "
+    "read") {
   const std::string lattice =
       "hierarchy node=2,gpu=2\naxes data=2,shard=2\nreduce data,shard\nplacement [[2,1],[1,2]]\n"
       "synthesis-hierarchy lattice\n";
@@ -117,7 +119,8 @@ TEST_CASE("levels of size 1 in a lattice's slice and Master are read, and nothin
   }
   const CertificateFiles files = certify(lattice + "AllReduce({node.data, gpu.shard}, Parallel)");
   for (const char* slice : {"{node.data, gpu.shard", "{gpu.shard, node.data}", "{}", "",
-                            "{node.data, gpu.shard, gpu.shard}", "{node.data,gpu.shard}"}) {
+                            "{node.data, gpu.shard, gpu.shard}", "{node.data,gpu.shard}",
+                            "{node.data, gpu.data, gpu.shard}"}) {
     CertificateFiles forged = files;
     Json problem = Json::parse(forged["problem.json"]);
     problem["steps"][0]["slice"] = slice;
