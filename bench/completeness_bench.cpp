@@ -3,7 +3,7 @@
 #include "encodings/cnf/synthesis.h"
 #include "encodings/z3/synthesis.h"
 #include "engine/synthesis/synthesis.h"
-#include "proofs/certificate/synthesis_certificate.h"
+#include "proofs/certificate/absence_certificate.h"
 #include "proofs/check/certificate.h"
 #include "tests/program/instances.h"
 
@@ -23,15 +23,12 @@ Instance instance(std::int64_t which) {
 std::vector<std::vector<Step>> programs_of(const Instance& instance) {
   SynthesisOptions options;
   options.size = kSize;
-  std::vector<std::vector<Step>> programs;
-  synthesise({instance}, options)[0].for_each(
-      [&](const std::vector<Step>& steps) { programs.push_back(steps); });
-  return programs;
+  return synthesise({instance}, options)[0].programs();
 }
 
 CertificateFiles certificate(const Instance& instance,
                              const std::vector<std::vector<Step>>& programs) {
-  cnf::Completeness settled = cnf::refute_others(instance, Dialect::Published, kSize, programs);
+  cnf::Absence settled = cnf::refute(instance, Dialect::Published, kSize, {.known = programs});
   return synthesis_certificate(instance, Dialect::Published, kSize, std::move(settled.proof), {});
 }
 

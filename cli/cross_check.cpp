@@ -68,19 +68,10 @@ struct Question {
   }
 };
 
-/// The shape with its pattern, which the solvers leave open.
-GroupShape named(const Instance& instance, const GroupShape& shape) {
-  if (instance.hierarchy.is_lattice()) {
-    return lattice_shape(instance.hierarchy, shape.slice, shape.ancestor);
-  }
-  return linear_shape(instance.hierarchy, shape.slice[0], shape.form,
-                      shape.ancestor.empty() ? 0 : shape.ancestor[0]);
-}
-
 /// A program of a solver, whose shapes name the same groups on the whole system.
 std::vector<Step> lowered(const Instance& instance, std::vector<Step> steps) {
   for (Step& step : steps) {
-    step.shape = named(instance, *step.shape);
+    step.shape = with_pattern(instance.hierarchy, *step.shape);
     step.groups = lower(instance.grid, *step.shape, step.collective).groups;
   }
   return steps;
@@ -111,7 +102,7 @@ Comparison by_z3(const Question& question, const Engines& engines) {
     for (const std::uint32_t choice : choices) {
       const z3_encoding::Instruction& instruction = answer.instructions[choice];
       steps.push_back({kCollectives[instruction.rule], instruction.groups,
-                       named(question.instance, instruction.shape)});
+                       with_pattern(question.instance.hierarchy, instruction.shape)});
     }
     add(std::move(steps), programs);
   }

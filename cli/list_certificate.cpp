@@ -5,7 +5,7 @@
 
 #include "build_facts.h"
 #include "encodings/cnf/synthesis.h"
-#include "proofs/certificate/synthesis_certificate.h"
+#include "proofs/certificate/absence_certificate.h"
 
 namespace p2 {
 namespace {
@@ -22,17 +22,15 @@ void certify_list(const SynthRequest& request, const std::string& folder, Placem
                   std::ostream& err) {
   const SynthesisOptions& options = request.options;
   const Instance& instance = answer.found.instance();
-  std::vector<std::vector<Step>> programs;
-  answer.found.for_each([&](const std::vector<Step>& steps) { programs.push_back(steps); });
-  cnf::Completeness settled =
-      cnf::refute_others(instance, options.dialect, options.size, programs, options.limits);
-  if (settled.kind == cnf::Completeness::Kind::Missing) {
-    answer.comparisons.push_back(contradiction(answer.found, options, std::move(settled.missing)));
+  cnf::Absence others = cnf::refute(instance, options.dialect, options.size,
+                                    {.known = answer.found.programs()}, options.limits);
+  if (others.kind == cnf::Absence::Kind::Found) {
+    answer.comparisons.push_back(contradiction(answer.found, options, std::move(others.found)));
   }
-  if (settled.kind != cnf::Completeness::Kind::Complete) return;
+  if (others.kind != cnf::Absence::Kind::Absent) return;
   try {
     write_folder(folder, synthesis_certificate(instance, options.dialect, options.size,
-                                               std::move(settled.proof), provenance(request)));
+                                               std::move(others.proof), provenance(request)));
     answer.certificate = folder;
   } catch (const std::runtime_error& error) {
     err << "p2-verify: " << error.what() << "\n";

@@ -29,6 +29,8 @@ class SynthesisClauses {
   SynthesisClauses(const Instance& instance, Dialect dialect, std::uint32_t size,
                    const Limits& limits = {});
 
+  /// More may be added: whatever else is asked of the programs.
+  Clauses& clauses() { return clauses_; }
   const Clauses& clauses() const { return clauses_; }
   const Coordinates& coordinates() const { return coordinates_; }
   const std::vector<Coordinates::DistinctShape>& shapes() const { return shapes_; }

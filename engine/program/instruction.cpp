@@ -120,6 +120,12 @@ GroupShape lattice_shape(const SynthesisHierarchy& hierarchy, std::vector<std::u
   return {std::move(reduced), form, std::move(pinned), pattern};
 }
 
+GroupShape with_pattern(const SynthesisHierarchy& hierarchy, const GroupShape& shape) {
+  if (hierarchy.is_lattice()) return lattice_shape(hierarchy, shape.slice, shape.ancestor);
+  return linear_shape(hierarchy, shape.slice[0], shape.form,
+                      shape.ancestor.empty() ? 0 : shape.ancestor[0]);
+}
+
 std::vector<GroupShape> all_shapes(const SynthesisHierarchy& hierarchy) {
   return hierarchy.is_lattice() ? lattice_shapes(hierarchy) : linear_shapes(hierarchy);
 }

@@ -47,6 +47,9 @@ GroupShape linear_shape(const SynthesisHierarchy& hierarchy, std::uint32_t slice
 GroupShape lattice_shape(const SynthesisHierarchy& hierarchy, std::vector<std::uint32_t> reduced,
                          std::vector<std::uint32_t> pinned);
 
+/// The same slice and form with their pattern, which solvers leave open.
+GroupShape with_pattern(const SynthesisHierarchy& hierarchy, const GroupShape& shape);
+
 /// All shapes of a hierarchy that form groups of at least two devices, one per pattern, in a fixed
 /// order: InsideGroup, Parallel, Master, each by slice and ancestor; the first name of a pattern
 /// stands for it, so that groups which InsideGroup or Parallel also give are not Master. For the

@@ -59,6 +59,12 @@ void PlacementPrograms::for_each(
   });
 }
 
+std::vector<std::vector<Step>> PlacementPrograms::programs() const {
+  std::vector<std::vector<Step>> all;
+  for_each([&](const std::vector<Step>& steps) { all.push_back(steps); });
+  return all;
+}
+
 void PlacementPrograms::for_each_lowered(
     const std::function<void(const Program& program)>& visit) const {
   std::vector<Step> choices = steps_of_moves(instance_, dialect_);

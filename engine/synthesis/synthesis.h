@@ -28,6 +28,8 @@ class PlacementPrograms {
   const ProgramList& list() const { return *list_; }
   /// Calls `visit` with the steps of every program, without groups, in the order of ProgramList.
   void for_each(const std::function<void(const std::vector<Step>& steps)>& visit) const;
+  /// The same as a list.
+  std::vector<std::vector<Step>> programs() const;
   /// The same with the groups of the whole system.
   void for_each_lowered(const std::function<void(const Program& program)>& visit) const;
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,18 @@ struct Variables {
   std::string varmap;  ///< the text of `varmap`
 };
 
-/// Hands out one by one the clauses of docs/certificates.md, whose models are the valid programs of
-/// at most `size` steps over the stage's steps, the choices, but for the programs listed, as
-/// numbers of choices. Choices with the same groups stand together, AllReduce first.
-Variables encode(const Stage& stage, std::uint32_t size, const std::vector<Numbers>& programs,
-                 const std::function<void(const Clause&)>& sink);
+/// For valid programs of at most `size` steps over the stage's, the choices: for those that are not
+/// listed, as numbers of choices, and, where `uses` is given, make one of these choices.
+struct Search {
+  Stage stage;
+  std::uint32_t size = 0;
+  std::vector<Numbers> programs;
+  std::optional<Numbers> uses;
+};
+
+/// Hands out one by one the clauses of docs/certificates.md, whose models are the programs searched
+/// for. Choices with the same groups stand together, AllReduce first.
+Variables encode(const Search& search, const std::function<void(const Clause&)>& sink);
 
 /// problem.cnf: the header `p cnf VARIABLES CLAUSES`, and clauses.
 struct Cnf {
@@ -33,15 +41,18 @@ Cnf read_cnf(const std::string& text, Budget& budget);
 /// them is false then (strict LRUP: no RAT, no deletion, no hint that is not unit).
 void check_lrat(Cnf cnf, const std::string& lrat, Budget& budget);
 
-/// The claims `program-valid` and `program-invalid`: derivation.json records the states of all
-/// devices before the first step and after every legal one, as numbered sets and states, and is
-/// replayed. Then the goal is reached; or refutation.json names the step after the last recorded
-/// one with the rule that it breaks, or the goal, which is missed. Returns the claim in words.
-std::string judge_program(const Files& files, bool valid);
+/// Both return the claim in words, or object.
+///
+/// The claims about a program: derivation.json records the states of all devices before the first
+/// step and after every legal one, as numbered sets and states, and is replayed. Then the goal is
+/// reached, `program-valid`, and a step is no instruction over the hierarchy `to`,
+/// `not-expressible`; or, `program-invalid`, refutation.json names the step after the last recorded
+/// one with the rule that it breaks, or the goal, which is missed.
+std::string judge_program(const std::string& claim, const Files& files);
 
-/// The claim `synthesis-complete`: the programs that problem.json lists are all the valid programs
-/// of at most `size` steps. Each is replayed; that there is no other is refuted by proof.lrat on
-/// clauses that this checker makes itself. Returns the claim in words, or objects.
-std::string judge_completeness(const Files& files);
+/// The claims that there is no program of a kind, by proof.lrat on clauses that this checker makes
+/// itself: none that problem.json does not list, `synthesis-complete`, and those listed are
+/// replayed; or none with a step that is no instruction over `to`, `expressible`.
+std::string judge_absence(const std::string& claim, const Files& files);
 
 }  // namespace p2::kernel

@@ -139,18 +139,27 @@ std::string check_refutation(const Files& files, const Problem& problem, Derivat
 
 }  // namespace
 
-std::string judge_program(const Files& files, bool valid) {
+std::string judge_program(const std::string& claim, const Files& files) {
   Budget budget;
-  const Problem problem = read_problem(files, budget);
+  const Json root = parse_json(files, "problem.json");
+  const bool beyond = claim == "not-expressible";
+  std::vector<std::string> keys = {"steps"};
+  if (beyond) keys.push_back("to");
+  const Problem problem = read_problem(root, keys, budget);
   Derivation derivation(files, problem, budget);
   const std::size_t steps = problem.steps.size();
   std::string verdict = "valid";
-  if (!valid) {
+  if (claim == "program-invalid") {
     verdict = "invalid: " + check_refutation(files, problem, derivation, budget);
   } else if (derivation.stage.steps.size() != steps) {
     reject("the derivation ends before the program");
   } else if (!derivation.system->at_goal(derivation.stage.classes)) {
     reject("the goal is missed");
+  }
+  if (beyond) {
+    const Numbers lacking = problem.lacking(problem.steps, root, budget);
+    if (lacking.empty()) reject("all steps are instructions over " + as_text(root["to"]));
+    verdict += ", and " + problem.name(lacking[0] + 1) + " is none over " + as_text(root["to"]);
   }
   return "the program is " + verdict + " (" + std::to_string(problem.devices) + " devices, " +
          std::to_string(steps) + (steps == 1 ? " step" : " steps") + ", dialect " +

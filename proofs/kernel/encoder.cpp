@@ -31,7 +31,8 @@ class Encoder {
   Encoder(const Stage& stage, const std::function<void(const Clause&)>& sink)
       : stage_(stage), sink_(sink) {}
 
-  Variables encode(std::uint32_t size, const std::vector<Numbers>& programs) {
+  Variables encode(const Search& search) {
+    const std::uint32_t size = search.size;
     fresh();
     sink_({kTrue});
     moments_.resize(size + 1);
@@ -44,7 +45,12 @@ class Encoder {
     }
     for (std::uint32_t t = 0; t < size; ++t) take_step(moments_[t], moments_[t + 1]);
     sink_({moments_.back().done});
-    for (const Numbers& program : programs) {
+    Clause used;
+    for (std::uint32_t t = 0; search.uses && t < size; ++t) {
+      for (const std::uint32_t choice : *search.uses) used.push_back(moments_[t].picks[choice]);
+    }
+    if (search.uses) sink_(used);
+    for (const Numbers& program : search.programs) {
       Clause other;
       for (const std::uint32_t choice : program) {
         other.push_back(-moments_[other.size()].picks[choice]);
@@ -263,9 +269,8 @@ class Encoder {
 
 }  // namespace
 
-Variables encode(const Stage& stage, std::uint32_t size, const std::vector<Numbers>& programs,
-                 const std::function<void(const Clause&)>& sink) {
-  return Encoder(stage, sink).encode(size, programs);
+Variables encode(const Search& search, const std::function<void(const Clause&)>& sink) {
+  return Encoder(search.stage, sink).encode(search);
 }
 
 }  // namespace p2::kernel

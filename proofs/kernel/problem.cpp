@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
+#include <utility>
 
 namespace p2::kernel {
 namespace {
@@ -66,7 +68,7 @@ std::vector<std::vector<Numbers>> groups_by_class(const Stage& stage, const Step
 
 }  // namespace
 
-Problem read_system(const Json& root, std::vector<std::string> keys) {
+Problem read_problem(const Json& root, std::vector<std::string> keys, Budget& budget) {
   keys.insert(keys.end(), {"devices", "classes", "dialect"});
   const bool placed = root.contains("hierarchy");
   if (placed) {
@@ -90,18 +92,27 @@ Problem read_system(const Json& root, std::vector<std::string> keys) {
       reject("classes are not those of the placement");
     }
   }
-  return problem;
-}
-
-Problem read_problem(const Files& files, Budget& budget) {
-  const Json root = parse_json(files, "problem.json");
-  Problem problem = read_system(root, {"steps"});
+  if (!root.contains("steps")) return problem;
   if (as_list(root["steps"]).size() > kMostSteps) malformed("steps are too many");
   for (const Json& step : root["steps"]) {
     budget.spend(32 * std::uint64_t{problem.devices});
     problem.steps.push_back(read_step(step, problem));
   }
   return problem;
+}
+
+Numbers Problem::lacking(const std::vector<Step>& among, Json root, Budget& budget) const {
+  if (!instance) malformed("problem.json has no hierarchy");
+  root["synthesis_hierarchy"] = root["to"];
+  std::set<std::pair<std::string, std::vector<Numbers>>> known;
+  for (Step& step : Instance(root, devices).choices(published, budget)) {
+    known.emplace(step.collective, std::move(step.groups));
+  }
+  Numbers numbers;
+  for (std::uint32_t i = 0; i < among.size(); ++i) {
+    if (!known.contains({among[i].collective, among[i].groups})) numbers.push_back(i);
+  }
+  return numbers;
 }
 
 Stage whole_system(const Problem& problem, std::vector<Step> steps) {

@@ -75,6 +75,8 @@ struct Problem {
   std::string name(std::size_t step) const {
     return "step " + std::to_string(step) + " (" + steps[step - 1].collective + ")";
   }
+  /// Which of the steps are no instruction over the hierarchy that the key `to` of `root` names.
+  Numbers lacking(const std::vector<Step>& among, Json root, Budget& budget) const;
 };
 
 /// What is looked at: the whole system, or, where all classes look alike, the first class alone.
@@ -94,8 +96,7 @@ Stage whole_system(const Problem& problem, std::vector<Step> steps);
 /// Objects unless every class is the first one's image in all the steps.
 Stage first_class(const Problem& problem, std::vector<Step> steps);
 
-/// Without steps; `root` has these keys beside those of the system.
-Problem read_system(const Json& root, std::vector<std::string> keys);
-Problem read_problem(const Files& files, Budget& budget);
+/// `root` has these keys beside those of the system. With `steps` among them, they are read.
+Problem read_problem(const Json& root, std::vector<std::string> keys, Budget& budget);
 
 }  // namespace p2::kernel

@@ -24,7 +24,8 @@ struct Result {
 /// The files of a certificate: name → bytes.
 using Files = std::map<std::string, std::string>;
 
-/// The files of a certificate with this claim, beside its manifest; none for an unknown claim.
+/// The files of a certificate with this claim, beside its manifest. Objects if there
+/// is no such claim.
 std::vector<std::string> files_of(const std::string& claim);
 /// The claim in words if the files, those and no others, prove it (docs/certificates.md). Whatever
 /// the bytes are, it ends in bounded time and memory, and throws nothing but an Objection, or

@@ -99,12 +99,15 @@ TEST_CASE("the arrows between rooms form no cycle") {
   CHECK(rooms.empty());
 }
 
-TEST_CASE("the checker's kernel is small enough to be read: under 1,500 lines, header to footer") {
+TEST_CASE("p2-check is small enough to be read: under 1,500 lines of code") {
   std::size_t lines = 0;
   for_each_source([&](const fs::path& path, const std::string& room) {
-    if (room != "proofs/kernel") return;
+    if (room != "proofs/kernel" && room != "proofs/check") return;
     std::ifstream file(path);
-    for (std::string line; std::getline(file, line);) ++lines;
+    for (std::string line; std::getline(file, line);) {
+      const std::size_t begin = line.find_first_not_of(' ');
+      if (begin != std::string::npos && line.compare(begin, 2, "//") != 0) ++lines;
+    }
   });
   CHECK(lines > 500);
   CHECK(lines < 1500);

@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/synthesis/synthesis.h"
-#include "proofs/certificate/synthesis_certificate.h"
+#include "proofs/certificate/absence_certificate.h"
 #include "tests/program/instances.h"
 #include "tests/synthesis/brute_force.h"
 
@@ -46,11 +46,9 @@ CertificateFiles certify_complete(const Instance& instance, Dialect dialect, std
   options.dialect = dialect;
   options.size = size;
   options.jobs = 1;
-  std::vector<std::vector<Step>> programs;
-  synthesise({instance}, options)[0].for_each(
-      [&](const std::vector<Step>& steps) { programs.push_back(steps); });
-  cnf::Completeness answer = cnf::refute_others(instance, dialect, size, programs);
-  REQUIRE(answer.kind == cnf::Completeness::Kind::Complete);
+  const PlacementPrograms found = std::move(synthesise({instance}, options)[0]);
+  cnf::Absence answer = cnf::refute(instance, dialect, size, {.known = found.programs()});
+  REQUIRE(answer.kind == cnf::Absence::Kind::Absent);
   return synthesis_certificate(instance, dialect, size, std::move(answer.proof), {});
 }
 

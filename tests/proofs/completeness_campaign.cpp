@@ -21,7 +21,7 @@
 #include "cli/cross_check.h"
 #include "engine/program/notation.h"
 #include "engine/synthesis/problem.h"
-#include "proofs/certificate/synthesis_certificate.h"
+#include "proofs/certificate/absence_certificate.h"
 #include "proofs/check/certificate.h"
 #include "tests/synthesis/all_instances.h"
 #include "tests/synthesis/appendix.h"
@@ -108,13 +108,11 @@ std::string settle(const Questions::Question& question) {
     }
     line += fmt::format("\t{:.2f}", seconds() - start);
   }
-  std::vector<std::vector<Step>> programs;
-  found.for_each([&](const std::vector<Step>& steps) { programs.push_back(steps); });
   const double start = seconds();
-  cnf::Completeness answer =
-      cnf::refute_others(question.instance, question.dialect, kSize, programs);
+  cnf::Absence answer =
+      cnf::refute(question.instance, question.dialect, kSize, {.known = found.programs()});
   const double proved = seconds();
-  if (answer.kind != cnf::Completeness::Kind::Complete) return line + "\tWRONG not proved";
+  if (answer.kind != cnf::Absence::Kind::Absent) return line + "\tWRONG not proved";
   const CertificateFiles files = synthesis_certificate(question.instance, question.dialect, kSize,
                                                        std::move(answer.proof), {});
   const double written = seconds();

@@ -1,4 +1,4 @@
-#include "encodings/cnf/completeness.h"
+#include "encodings/cnf/absence.h"
 
 #include <algorithm>
 #include <map>
@@ -53,17 +53,25 @@ Numbered in_numbers(const SynthesisClauses& problem,
   return numbered;
 }
 
-/// The clauses, that the goal is reached, and that no listed program is picked.
-std::vector<Literal> others(const SynthesisClauses& problem, const Numbered& programs) {
-  std::vector<Literal> literals = problem.clauses().literals();
-  literals.insert(literals.end(), {problem.done().back(), 0});
-  for (const auto& program : programs) {
-    for (std::size_t t = 0; t < program.size(); ++t) {
-      literals.push_back(-problem.picked()[t][program[t]]);
+/// Adds that the goal is reached by a program that is searched for.
+void require(SynthesisClauses& problem, const Search& search, const Numbered& known) {
+  problem.clauses().add({problem.done().back()});
+  if (search.uses) {
+    std::vector<Literal> used;
+    for (const std::vector<Literal>& picks : problem.picked()) {
+      for (std::size_t m = 0; m < picks.size(); ++m) {
+        if (search.uses(problem.step(m))) used.push_back(picks[m]);
+      }
     }
-    literals.push_back(0);
+    problem.clauses().add(used);
   }
-  return literals;
+  for (const auto& program : known) {
+    std::vector<Literal> other;
+    for (const std::uint32_t choice : program) {
+      other.push_back(-problem.picked()[other.size()][choice]);
+    }
+    problem.clauses().add(other);
+  }
 }
 
 template <typename Visit>
@@ -79,7 +87,7 @@ void for_each_clause(const std::vector<Literal>& literals, Visit visit) {
 Refutation refutation(std::int32_t variables, const std::vector<Literal>& literals,
                       const DratTrace& trace, const Limits& limits) {
   const auto tick = [&] {
-    if (limits.exceeded(literals.size() * sizeof(Literal))) throw LimitMet{};
+    if (limits.exceeded(0)) throw LimitMet{};
   };
   std::size_t lemmas = 0;
   const auto axioms = std::count(literals.begin(), literals.end(), 0);
@@ -128,21 +136,22 @@ std::string varmap(const SynthesisClauses& problem) {
 
 }  // namespace
 
-Completeness refute_others(const Instance& instance, Dialect dialect, std::uint32_t size,
-                           const std::vector<std::vector<Step>>& programs, const Limits& limits) {
-  Completeness answer;
+Absence refute(const Instance& instance, Dialect dialect, std::uint32_t size, const Search& search,
+               const Limits& limits) {
+  Absence answer;
   try {
-    const SynthesisClauses problem(instance, dialect, size, limits);
-    CompletenessProof& proof = answer.proof;
-    proof.programs = in_numbers(problem, programs);
-    const std::vector<Literal> literals = others(problem, proof.programs);
+    SynthesisClauses problem(instance, dialect, size, limits);
+    AbsenceProof& proof = answer.proof;
+    proof.programs = in_numbers(problem, search.known);
+    require(problem, search, proof.programs);
+    const std::vector<Literal>& literals = problem.clauses().literals();
     const DratTrace trace;
     Solver solver(limits);
     solver.write_proof(trace);
     solver.add(literals);
     if (solver.possible()) {
-      answer.missing = problem.program(problem.picks(solver));
-      answer.kind = Completeness::Kind::Missing;
+      answer.found = problem.program(problem.picks(solver));
+      answer.kind = Absence::Kind::Found;
       return answer;
     }
     solver.finish_proof();
@@ -154,7 +163,7 @@ Completeness refute_others(const Instance& instance, Dialect dialect, std::uint3
     proof.cnf = dimacs(variables, literals, refuted.core);
     proof.varmap = varmap(problem);
     proof.lrat = std::move(refuted.lrat);
-    answer.kind = Completeness::Kind::Complete;
+    answer.kind = Absence::Kind::Absent;
   } catch (const LimitMet&) {
   }
   return answer;

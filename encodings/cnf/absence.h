@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/limits.h"
+#include "engine/program/program.h"
+
+namespace p2::cnf {
+
+/// Which valid programs are searched for.
+struct Search {
+  /// Not these, whose steps have shapes. That they are valid is not asked.
+  std::vector<std::vector<Step>> known = {};
+  /// With such a step, given without groups; all programs if empty.
+  std::function<bool(const Step& step)> uses = {};
+};
+
+/// That there is no program of a kind, in the words of docs/certificates.md.
+struct AbsenceProof {
+  std::vector<Step> choices;  ///< what a step may do, without groups
+  std::vector<std::vector<std::uint32_t>>
+      programs;        ///< those known, as numbers of choices, in order
+  std::string cnf;     ///< DIMACS: the clauses that the refutation needs
+  std::string varmap;  ///< what the variables stand for
+  std::string lrat;
+};
+
+struct Absence {
+  enum class Kind : std::uint8_t {
+    Absent,   ///< there is no such program; proved
+    Found,    ///< there is one
+    Unknown,  ///< a limit was met
+  };
+  Kind kind = Kind::Unknown;
+  std::vector<Step> found;  ///< without groups
+  AbsenceProof proof;
+};
+
+/// Asks a SAT solver for a valid program of at most `size` steps and turns its refutation into
+/// LRAT. Throws std::runtime_error when the solver's refutation is none.
+Absence refute(const Instance& instance, Dialect dialect, std::uint32_t size, const Search& search,
+               const Limits& limits = {});
+
+}  // namespace p2::cnf

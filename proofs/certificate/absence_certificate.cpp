@@ -1,0 +1,48 @@
+#include "proofs/certificate/absence_certificate.h"
+
+#include "engine/program/json_text.h"
+#include "proofs/certificate/system_text.h"
+
+namespace p2 {
+namespace {
+
+/// `key`: what problem.json says last, and its value.
+CertificateFiles absence_certificate(const std::string& claim, const Instance& instance,
+                                     Dialect dialect, std::uint32_t size, cnf::AbsenceProof proof,
+                                     const std::string& key, const Provenance& provenance) {
+  std::string text = "{" +
+                     system_text(instance.grid.devices(), instance.classes(), dialect, &instance) +
+                     fmt::format("\"size\":{},\n\"choices\":[", size);
+  for (const Step& choice : proof.choices) {
+    text += fmt::format(
+        "{}\n{{\"slice\":\"{}\",\"form\":\"{}\",\"collective\":\"{}\"}}",
+        &choice == &proof.choices[0] ? "" : ",", slice_to_string(*choice.shape, instance.hierarchy),
+        form_to_string(*choice.shape, instance.hierarchy), to_string(choice.collective));
+  }
+  CertificateFiles files;
+  files["problem.json"] = text + "],\n" + key + "}\n";
+  files["problem.cnf"] = std::move(proof.cnf);
+  files["varmap"] = std::move(proof.varmap);
+  files["proof.lrat"] = std::move(proof.lrat);
+  add_manifest(claim, provenance, files);
+  return files;
+}
+
+}  // namespace
+
+CertificateFiles synthesis_certificate(const Instance& instance, Dialect dialect,
+                                       std::uint32_t size, cnf::AbsenceProof proof,
+                                       const Provenance& provenance) {
+  const std::string programs = "\"programs\":" + json_lists(proof.programs);
+  return absence_certificate("synthesis-complete", instance, dialect, size, std::move(proof),
+                             programs, provenance);
+}
+
+CertificateFiles expressible_certificate(const Instance& instance, HierarchyKind to,
+                                         Dialect dialect, std::uint32_t size,
+                                         cnf::AbsenceProof proof, const Provenance& provenance) {
+  return absence_certificate("expressible", instance, dialect, size, std::move(proof),
+                             fmt::format("\"to\":\"{}\"", to_string(to)), provenance);
+}
+
+}  // namespace p2

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "encodings/cnf/absence.h"
+#include "proofs/certificate/certificate_folder.h"
+
+namespace p2 {
+
+/// Both throw std::length_error when a file would be larger than p2-check reads.
+
+/// The certificate of the claim `synthesis-complete`: that the programs of `proof` are all the
+/// valid programs of at most `size` steps of the instance.
+CertificateFiles synthesis_certificate(const Instance& instance, Dialect dialect,
+                                       std::uint32_t size, cnf::AbsenceProof proof,
+                                       const Provenance& provenance);
+
+/// The certificate of the claim `expressible`: that every step of every valid program of at most
+/// `size` steps of the instance is an instruction over its hierarchy of kind `to`.
+CertificateFiles expressible_certificate(const Instance& instance, HierarchyKind to,
+                                         Dialect dialect, std::uint32_t size,
+                                         cnf::AbsenceProof proof, const Provenance& provenance);
+
+}  // namespace p2
