@@ -1,9 +1,12 @@
+#include <atomic>
 #include <ostream>
+#include <sstream>
 
 #include <fmt/format.h>
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/html_page.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
 #include "cli/prove_report.h"
@@ -45,7 +48,13 @@ ExitCode exit_code(const std::vector<claims::Result>& results) {
 void write_report(const std::vector<claims::Result>& results, const claims::Request& request,
                   const std::string& path, std::ostream& out) {
   Output file(path, out);
-  claims::write_errata(results, request, file.stream());
+  if (path.ends_with(".html")) {
+    std::ostringstream markdown;
+    claims::write_errata(results, request, markdown);
+    write_html_page("Errata", markdown.str(), file.stream());
+  } else {
+    claims::write_errata(results, request, file.stream());
+  }
   file.finish();
 }
 
@@ -79,19 +88,24 @@ int run_prove(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   const claims::Request request = prove_request(line);
   const std::vector<claims::Result> results = settle(request, line, common, err);
   if (const auto path = line.text("report")) write_report(results, request, *path, out);
-  bool complaint = false;
-  CounterexampleCertificates certificates;
+  ResultCertification certified;
   if (const auto folder = line.text("certify")) {
-    certificates = certify_counterexamples(results, *folder, common.seed, err, complaint);
+    std::atomic<std::size_t> done = 0;
+    const ProgressLine shown(common.progress, err, [&] {
+      return fmt::format("prove: {} of {} results certified", done.load(), results.size());
+    });
+    certified =
+        certify_results(results, {request.size, common.limits}, *folder, common.seed, err, done);
   }
   Output output(common.output, out);
   if (common.format == Format::Json) {
-    print_json(results, request, certificates, output.stream());
+    print_json(results, request, certified.written, output.stream());
   } else {
-    print_text(results, request, certificates, output.stream());
+    print_text(results, request, certified.written, output.stream());
   }
   output.finish();
-  return complaint ? kBadInput : exit_code(results);
+  if (certified.difference) return kDisagreement;
+  return certified.complaint ? kBadInput : exit_code(results);
 }
 
 }  // namespace p2

@@ -5,24 +5,34 @@
 #include <stdexcept>
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
 #include "build_facts.h"
+#include "encodings/cnf/synthesis.h"
+#include "proofs/certificate/absence_certificate.h"
 #include "proofs/certificate/program_certificate.h"
+#include "proofs/claims/completeness.h"
+#include "proofs/claims/expressiveness.h"
+#include "proofs/claims/forbidden_moves.h"
 #include "proofs/claims/summary.h"
 
 namespace p2 {
 namespace {
 
+using claims::Outcome;
+using claims::Question;
 using claims::Result;
 using claims::Summary;
 
-/// `expressiveness-b-to-c-published-one-axis-smallest`.
-std::string folder_name(const Summary& row, const char* which) {
-  const claims::Question& question = row.question;
+/// `expressiveness-b-to-c-published`.
+std::string name_of(const Question& question) {
   const std::string to = question.to ? fmt::format("-to-{}", to_string(*question.to)) : "";
-  return fmt::format("{}-{}{}-{}-{}-{}", question.claim->name, to_string(question.from), to,
-                     to_string(question.dialect), row.several_axes ? "several-axes" : "one-axis",
-                     which);
+  return fmt::format("{}-{}{}-{}", question.claim->name, to_string(question.from), to,
+                     to_string(question.dialect));
+}
+
+bool compares_hierarchies(const Question& question) {
+  return question.claim->forbids == claims::not_expressible;
 }
 
 /// The counterexample with its instance; without one if it is of bare groups.
@@ -34,33 +44,107 @@ ProgramFile file_of(const Result& result) {
   return file;
 }
 
-}  // namespace
+class Certifier {
+ public:
+  Certifier(const claims::Bounds& bounds, std::string folder, std::uint64_t seed, std::ostream& err)
+      : bounds_(bounds), folder_(std::move(folder)), seed_(seed), err_(err) {}
 
-CounterexampleCertificates certify_counterexamples(const std::vector<Result>& results,
-                                                   const std::string& folder, std::uint64_t seed,
-                                                   std::ostream& err, bool& complaint) {
-  CounterexampleCertificates written;
-  const auto certify = [&](const Result& result, const std::string& place) {
+  ResultCertification run(const std::vector<Result>& results, std::atomic<std::size_t>& done) {
+    for (; done < results.size(); ++done) {
+      const Result& result = results[done];
+      if (result.answer.verdict == Outcome::Holds) holds(result, done + 1);
+    }
+    for (const Summary& row : claims::summarise(results)) {
+      if (row.smallest == nullptr) continue;
+      refuted(row, *row.smallest, "smallest");
+      if (row.shortest != row.smallest) refuted(row, *row.shortest, "shortest");
+    }
+    return std::move(done_);
+  }
+
+ private:
+  Provenance provenance(const char* tool, const std::string& version) const {
+    return {{{"p2-verify", P2_VERSION}, {tool, version}},
+            {{"size", std::to_string(bounds_.size)}},
+            seed_};
+  }
+
+  /// Whatever keeps a certificate from being written takes nothing from the result.
+  template <typename Write>
+  void enter(const Result& result, const std::string& name, Write write) {
+    const std::string place = folder_ + "/" + name;
+    try {
+      done_.written[&result] = {write(place), place};
+    } catch (const std::exception& error) {
+      fmt::print(err_, "p2-verify: {}: {}\n", place, error.what());
+      done_.complaint = true;
+    }
+  }
+
+  void holds(const Result& result, std::size_t number) {
+    const Question& question = result.question;
+    const bool lists = question.claim->settles == claims::synthesis_complete;
+    if (!lists && !compares_hierarchies(question)) return;
+    const claims::Subject subject(*question.system, question.from, question.to, question.dialect);
+    claims::Answer answer;
+    cnf::AbsenceProof proof;
+    if (lists) {
+      claims::ListedAll listed = claims::list_and_refute_others(subject, bounds_);
+      answer = std::move(listed.answer);
+      proof = std::move(listed.proof);
+    } else {
+      claims::ByClauses found =
+          claims::settle_by_clauses(subject, question.claim->forbids(subject), bounds_);
+      answer = std::move(found.answer);
+      proof = std::move(found.proof);
+    }
+    if (answer.verdict == Outcome::Refuted) {
+      fmt::print(err_,
+                 "p2-verify: {} on {} holds by enumeration, and the clauses refute it by {}\n",
+                 name_of(question), to_string(*question.system), answer.program);
+      done_.difference = true;
+    }
+    if (answer.verdict != Outcome::Holds) return;
+    enter(result, fmt::format("{}-{}", number, name_of(question)), [&](const std::string& place) {
+      const Provenance origin = provenance("CaDiCaL", cnf::solver_version());
+      write_folder(place,
+                   lists ? synthesis_certificate(subject.from, question.dialect, bounds_.size,
+                                                 std::move(proof), origin)
+                         : expressible_certificate(subject.from, *question.to, question.dialect,
+                                                   bounds_.size, std::move(proof), origin));
+      return lists ? "synthesis-complete" : "expressible";
+    });
+  }
+
+  void refuted(const Summary& row, const Result& result, const char* which) {
     const ProgramFile file = file_of(result);
     StateTable states(file.program.devices);
     const Verdict verdict = check(file.program, file.dialect, states);
     if (verdict.kind != Verdict::Kind::Valid) return;
-    write_program_certificate(place, file, verdict,
-                              {{{"p2-verify", P2_VERSION}}, {{"engine", "explicit"}}, seed});
-    written[&result] = place;
-  };
-  try {
-    for (const Summary& row : claims::summarise(results)) {
-      if (row.smallest == nullptr) continue;
-      certify(*row.smallest, folder + "/" + folder_name(row, "smallest"));
-      if (row.shortest == row.smallest) continue;
-      certify(*row.shortest, folder + "/" + folder_name(row, "shortest"));
-    }
-  } catch (const std::runtime_error& error) {
-    err << "p2-verify: " << error.what() << "\n";
-    complaint = true;
+    const bool compared = compares_hierarchies(result.question) && file.instance;
+    const std::string name = fmt::format("{}-{}-{}", name_of(row.question),
+                                         row.several_axes ? "several-axes" : "one-axis", which);
+    enter(result, name, [&](const std::string& place) {
+      return std::string(to_string(
+          write_program_certificate(place, file, verdict, provenance("engine", "explicit"),
+                                    compared ? result.question.to : std::nullopt)));
+    });
   }
-  return written;
+
+  claims::Bounds bounds_;
+  std::string folder_;
+  std::uint64_t seed_;
+  std::ostream& err_;
+  ResultCertification done_;
+};
+
+}  // namespace
+
+ResultCertification certify_results(const std::vector<Result>& results,
+                                    const claims::Bounds& bounds, const std::string& folder,
+                                    std::uint64_t seed, std::ostream& err,
+                                    std::atomic<std::size_t>& done) {
+  return Certifier(bounds, folder, seed, err).run(results, done);
 }
 
 }  // namespace p2

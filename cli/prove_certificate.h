@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <iosfwd>
 #include <map>
 #include <string>
@@ -9,16 +10,30 @@
 
 namespace p2 {
 
-/// The folders of the certificates that were written, by the result whose counterexample they hold.
-using CounterexampleCertificates = std::map<const claims::Result*, std::string>;
+/// A certificate that was written: its claim and its folder.
+struct WrittenCertificate {
+  std::string claim;
+  std::string folder;
+};
+using ResultCertificates = std::map<const claims::Result*, WrittenCertificate>;
 
-/// Writes into `folder`, for the smallest and the shortest counterexample of every row of the
-/// summary that is a valid program, the certificate that it is valid. That a step of it breaks the
-/// claim is not in the certificate: whoever reads it compares that step with the instructions of
-/// the other hierarchy. Counterexamples that are single instructions get none. What cannot be
-/// written is a complaint on `err` and sets `complaint`.
-CounterexampleCertificates certify_counterexamples(const std::vector<claims::Result>& results,
-                                                   const std::string& folder, std::uint64_t seed,
-                                                   std::ostream& err, bool& complaint);
+struct ResultCertification {
+  ResultCertificates written;
+  bool complaint = false;   ///< something could not be written; said on `err`
+  bool difference = false;  ///< the clauses contradict a result; said on `err`
+};
+
+/// Writes into `folder`
+///  - for every result that holds of `expressiveness`, of the lemmas that say it of one pair, and
+///    of `synthesis-complete`, the refutation of a counterexample;
+///  - for the smallest and the shortest counterexample of every row of the summary that it is a
+///    valid program and, where two hierarchies are compared, which step is no instruction of the
+///    other. Counterexamples that are single instructions get none.
+/// Other results have none; they are `solver-only`. `done` counts the results that were gone
+/// through, for whoever watches it from another thread.
+ResultCertification certify_results(const std::vector<claims::Result>& results,
+                                    const claims::Bounds& bounds, const std::string& folder,
+                                    std::uint64_t seed, std::ostream& err,
+                                    std::atomic<std::size_t>& done);
 
 }  // namespace p2

@@ -44,7 +44,7 @@ void print_line(const Result& result, std::uint32_t size, std::ostream& out) {
 }
 
 void print_counterexample(const char* which, const Result& result,
-                          const CounterexampleCertificates& certificates, std::ostream& out) {
+                          const ResultCertificates& certificates, std::ostream& out) {
   const Answer& answer = result.answer;
   fmt::print(out, "    {}: {} devices, {} step{}: {}\n              {}\n", which,
              result.question.system->grid.devices(), answer.steps, answer.steps == 1 ? "" : "s",
@@ -52,11 +52,12 @@ void print_counterexample(const char* which, const Result& result,
   if (!answer.note.empty()) fmt::print(out, "              {}\n", answer.note);
   const auto certificate = certificates.find(&result);
   if (certificate == certificates.end()) return;
-  fmt::print(out, "              certificate that it is valid: {}\n", certificate->second);
+  fmt::print(out, "              certificate ({}): {}\n", certificate->second.claim,
+             certificate->second.folder);
 }
 
-void print_row(const Summary& row, std::uint32_t devices,
-               const CounterexampleCertificates& certificates, std::ostream& out) {
+void print_row(const Summary& row, std::uint32_t devices, const ResultCertificates& certificates,
+               std::ostream& out) {
   std::string finding = fmt::format("holds everywhere up to {} devices", devices);
   if (row.refuted > 0) finding = fmt::format("refuted on {} of them", row.refuted);
   if (row.refuted == 0 && row.undecided > 0) {
@@ -98,7 +99,7 @@ std::string counterexample_json(const Result& result) {
 }
 
 std::string to_json(const Result& result, std::uint32_t size,
-                    const CounterexampleCertificates& certificates) {
+                    const ResultCertificates& certificates) {
   const auto certificate = certificates.find(&result);
   const bool certified = certificate != certificates.end();
   return fmt::format(
@@ -106,8 +107,8 @@ std::string to_json(const Result& result, std::uint32_t size,
       "\"counterexample\":{},\"evidence\":\"{}\",\"certificate\":{}}}",
       question_json(result.question), size, result.answer.settled, result.systems,
       to_string(result.answer.verdict), json_string(result.answer.note),
-      counterexample_json(result), certified ? "counterexample-valid" : "solver-only",
-      certified ? json_string(certificate->second) : "null");
+      counterexample_json(result), certified ? certificate->second.claim : "solver-only",
+      certified ? json_string(certificate->second.folder) : "null");
 }
 
 std::string example_json(const Result* result) {
@@ -150,17 +151,18 @@ std::string kinds(const std::vector<HierarchyKind>& some) {
 }  // namespace
 
 void print_text(const std::vector<Result>& results, const claims::Request& request,
-                const CounterexampleCertificates& certificates, std::ostream& out) {
+                const ResultCertificates& certificates, std::ostream& out) {
   for (const Result& result : results) print_line(result, request.size, out);
-  fmt::print(out, "\nprograms of at most {} steps; solver-only{}\n", request.size,
-             certificates.empty() ? "" : ", but for the counterexamples that are certified valid");
+  fmt::print(out,
+             "\nprograms of at most {} steps; {} of {} results with certificates, the others {}\n",
+             request.size, certificates.size(), results.size(), "solver-only");
   for (const Summary& row : claims::summarise(results)) {
     print_row(row, most_devices(request), certificates, out);
   }
 }
 
 void print_json(const std::vector<Result>& results, const claims::Request& request,
-                const CounterexampleCertificates& certificates, std::ostream& out) {
+                const ResultCertificates& certificates, std::ostream& out) {
   out << "{\"results\":";
   print_list(results, out,
              [&](const Result& result) { return to_json(result, request.size, certificates); });

@@ -10,9 +10,9 @@ namespace p2 {
 
 /// One line per result, then a table by claim, pair of hierarchies, dialect and number of axes.
 void print_text(const std::vector<claims::Result>& results, const claims::Request& request,
-                const CounterexampleCertificates& certificates, std::ostream& out);
+                const ResultCertificates& certificates, std::ostream& out);
 void print_json(const std::vector<claims::Result>& results, const claims::Request& request,
-                const CounterexampleCertificates& certificates, std::ostream& out);
+                const ResultCertificates& certificates, std::ostream& out);
 
 /// The claims of the registry.
 void print_registry_text(std::ostream& out);

@@ -73,6 +73,13 @@ std::vector<Dialect> dialects_of(const CommandLine& line) {
   return {*dialect};
 }
 
+claims::Engine engine_of(const CommandLine& line) {
+  const std::string name = line.text("engine").value_or("explicit");
+  if (name == "explicit") return claims::Engine::Explicit;
+  if (name == "cnf") return claims::Engine::Clauses;
+  throw InputError({"--engine"}, "unknown '" + name + "', expected explicit or cnf");
+}
+
 std::vector<claims::PlacedSystem> systems_of(const CommandLine& line) {
   const GivenInstance given = given_system(line);
   if (!given.speaks_of_system()) {
@@ -112,16 +119,19 @@ po::options_description prove_flags() {
       ("from", po::value<std::string>()->value_name("KIND"),
        "only programs over this hierarchy: a, b, c, d, collapsed or lattice")  //
       ("to", po::value<std::string>()->value_name("KIND"),
-       "only expressed over this hierarchy")                                        //
+       "only expressed over this hierarchy")  //
+      ("engine", po::value<std::string>()->value_name("NAME"),
+       "explicit (default), or cnf: claims about programs by a SAT solver instead of "
+       "enumeration")                                                               //
       ("every-system", "a result for every system, also for those that are alike")  //
       ("resume", po::value<std::string>()->value_name("FILE"),
        "keep in FILE what is settled, and go on from what FILE holds")  //
-      ("report", po::value<std::string>()->value_name("FILE.md"),
+      ("report", po::value<std::string>()->value_name("FILE.md|html"),
        "write the errata: false statements of the paper with drawn counterexamples; implies "
        "--every-system")  //
       ("certify", po::value<std::string>()->value_name("DIR"),
-       "write a certificate that p2-check accepts for every smallest counterexample: that it is a "
-       "valid program");
+       "write certificates that p2-check accepts: for all that holds of expressiveness and "
+       "synthesis-complete, and for the smallest counterexamples");
   po::options_description all;
   all.add(placement_flags()).add(flags);
   return all;
@@ -134,6 +144,7 @@ claims::Request prove_request(const CommandLine& line) {
   request.to = kind_of(line, "to");
   check_kinds(request);
   request.dialects = dialects_of(line);
+  request.engine = engine_of(line);
   request.systems = systems_of(line);
   request.size = static_cast<std::uint32_t>(line.integer("size", 1, kLargestSize, 5));
   // Who names a system wants every placement of it answered.

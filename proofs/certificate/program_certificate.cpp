@@ -14,7 +14,8 @@ namespace p2 {
 namespace {
 
 /// problem.json: the program as p2-verify reads it, with everything said that could be left out.
-std::string problem_text(const Program& program, Dialect dialect, const Instance* instance) {
+std::string problem_text(const Program& program, Dialect dialect, const Instance* instance,
+                         std::optional<HierarchyKind> to) {
   std::string text =
       "{" + system_text(program.devices, program.classes, dialect, instance) + "\"steps\":[";
   for (const Step& step : program.steps) {
@@ -27,7 +28,7 @@ std::string problem_text(const Program& program, Dialect dialect, const Instance
     }
     text += fmt::format("\"groups\":{}}}", json_lists(step.groups));
   }
-  return text + "]}\n";
+  return text + (to ? fmt::format("],\"to\":\"{}\"}}\n", to_string(*to)) : "]}\n");
 }
 
 /// refutation.json: the step that is refused, the rule that it breaks, and in which group.
@@ -41,35 +42,42 @@ std::string refutation_text(const Refutation& refutation) {
   return text + "}\n";
 }
 
+ProgramClaim claim_of(const Verdict& verdict, std::optional<HierarchyKind> to) {
+  if (verdict.kind != Verdict::Kind::Valid) return ProgramClaim::Invalid;
+  return to ? ProgramClaim::NotExpressible : ProgramClaim::Valid;
+}
+
 }  // namespace
 
 std::string_view to_string(ProgramClaim claim) {
-  return claim == ProgramClaim::Valid ? "program-valid" : "program-invalid";
+  constexpr std::string_view kNames[] = {"program-valid", "program-invalid", "not-expressible"};
+  return kNames[static_cast<std::size_t>(claim)];
 }
 
 CertificateFiles program_certificate(const ProgramFile& file, const Verdict& verdict,
-                                     const Provenance& provenance) {
+                                     const Provenance& provenance,
+                                     std::optional<HierarchyKind> to) {
   invariant(verdict.kind != Verdict::Kind::Unknown, "a certificate needs a verdict");
+  const ProgramClaim claim = claim_of(verdict, to);
   Program program = file.program;
   std::sort(program.classes.begin(), program.classes.end());
   CertificateFiles files;
   files["problem.json"] =
-      problem_text(program, file.dialect, file.instance ? &*file.instance : nullptr);
+      problem_text(program, file.dialect, file.instance ? &*file.instance : nullptr, to);
   program.steps.resize(verdict.legal_steps);
   files["derivation.json"] = derivation_text(program, file.dialect);
-  const bool valid = verdict.kind == Verdict::Kind::Valid;
-  if (!valid) {
+  if (claim == ProgramClaim::Invalid) {
     files["refutation.json"] = refutation_text(*verdict.refutation);
   }
-  add_manifest(std::string(to_string(valid ? ProgramClaim::Valid : ProgramClaim::Invalid)),
-               provenance, files);
+  add_manifest(std::string(to_string(claim)), provenance, files);
   return files;
 }
 
 ProgramClaim write_program_certificate(const std::filesystem::path& folder, const ProgramFile& file,
-                                       const Verdict& verdict, const Provenance& provenance) {
-  write_folder(folder, program_certificate(file, verdict, provenance));
-  return verdict.kind == Verdict::Kind::Valid ? ProgramClaim::Valid : ProgramClaim::Invalid;
+                                       const Verdict& verdict, const Provenance& provenance,
+                                       std::optional<HierarchyKind> to) {
+  write_folder(folder, program_certificate(file, verdict, provenance, to));
+  return claim_of(verdict, to);
 }
 
 }  // namespace p2

@@ -8,41 +8,20 @@
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 
-#include "engine/program/notation.h"
-#include "engine/synthesis/program_list.h"
+#include "proofs/claims/forbidden_moves.h"
 #include "proofs/claims/journal.h"
 #include "proofs/claims/plan.h"
 
 namespace p2::claims {
 namespace {
 
-/// `step 2, Broadcast{0,4}`: the first step that the claim forbids.
-std::string culprit(const Subject& subject, const std::vector<std::uint32_t>& program,
-                    const std::vector<bool>& forbidden) {
-  const auto step = std::find_if(program.begin(), program.end(),
-                                 [&](std::uint32_t move) { return forbidden[move]; });
-  Step bare = lower(subject.from.grid, subject.shape(*step), subject.moves[*step].collective);
-  bare.shape.reset();
-  return fmt::format("step {}, {}", step - program.begin() + 1, to_string(bare, nullptr));
-}
-
-Answer answer(const Question& question, const Bounds& bounds,
+Answer answer(const Question& question, Engine engine, const Bounds& bounds,
               std::unique_ptr<ProgramList>& programs) {
   const Subject subject(*question.system, question.from, question.to, question.dialect);
   if (question.claim->settles != nullptr) return question.claim->settles(subject, bounds);
   const std::vector<bool> forbidden = question.claim->forbids(subject);
-  if (std::find(forbidden.begin(), forbidden.end(), true) == forbidden.end()) {
-    return {Outcome::Holds, bounds.size, {}, 0, {}};
-  }
-  if (!programs) {
-    programs = std::make_unique<ProgramList>(subject.named.problem, bounds.size, bounds.limits);
-  }
-  const std::uint32_t settled = programs->settled();
-  if (const auto first = programs->first_with(forbidden)) {
-    return {Outcome::Refuted, settled, to_string(subject.steps(*first), &subject.from),
-            first->size(), culprit(subject, *first, forbidden)};
-  }
-  return {settled == bounds.size ? Outcome::Holds : Outcome::Undecided, settled, {}, 0, {}};
+  if (engine == Engine::Clauses) return settle_by_clauses(subject, forbidden, bounds).answer;
+  return settle_by_enumeration(subject, forbidden, bounds, programs);
 }
 
 /// Everything that the answers to the searches, by number, depend on.
@@ -55,6 +34,7 @@ std::string title(const Request& request, std::size_t searches) {
   text +=
       fmt::format("; size {}, {} systems, {} searches{}; ", request.size, request.systems.size(),
                   searches, request.every_system ? ", every system" : "");
+  if (request.engine == Engine::Clauses) text += "by clauses; ";
   if (!request.systems.empty()) {
     text += to_string(request.systems.front()) + " … " + to_string(request.systems.back());
   }
@@ -65,7 +45,11 @@ std::string title(const Request& request, std::size_t searches) {
 class Run {
  public:
   Run(Plan& plan, const Request& request, const CampaignOptions& options, Journal* journal)
-      : plan_(plan), options_(options), journal_(journal), bounds_{request.size, options.limits} {}
+      : plan_(plan),
+        options_(options),
+        journal_(journal),
+        engine_(request.engine),
+        bounds_{request.size, options.limits} {}
 
   void take_over_known() {
     for (std::size_t search = 0; search < plan_.searches.size(); ++search) {
@@ -80,7 +64,7 @@ class Run {
     std::unique_ptr<ProgramList> programs;
     bool whole = true;
     for (const std::size_t question : plan_.searches[search]) {
-      answers.push_back(answer(plan_.results[question].question, bounds_, programs));
+      answers.push_back(answer(plan_.results[question].question, engine_, bounds_, programs));
       whole = whole && !cut_short(question, answers.back());
     }
     if (journal_ != nullptr && whole) journal_->append(search, answers);
@@ -117,6 +101,7 @@ class Run {
   Plan& plan_;
   const CampaignOptions& options_;
   Journal* journal_;
+  Engine engine_;
   Bounds bounds_;
 };
 

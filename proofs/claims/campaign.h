@@ -10,6 +10,9 @@
 
 namespace p2::claims {
 
+/// What settles claims that forbid moves.
+enum class Engine : std::uint8_t { Explicit, Clauses };
+
 /// Which claims are to be settled, and over what.
 struct Request {
   std::vector<const Claim*> claims;
@@ -18,6 +21,7 @@ struct Request {
   std::vector<Dialect> dialects = {Dialect::Published};
   std::vector<PlacedSystem> systems;
   std::uint32_t size = 5;  ///< most steps of a program
+  Engine engine = Engine::Explicit;
   /// Also asks every question that an earlier one has answered already.
   bool every_system = false;
 };

@@ -52,12 +52,14 @@ struct Claim {
   std::vector<HierarchyKind> to = {};    ///< with which each is compared; empty where none is
   Forbids forbids = nullptr;             ///< one of the two is set
   Settles settles = nullptr;
+  bool of_rules_alone = false;  ///< the same on all systems, so that it is asked once
 };
 
 /// The claims of the paper's section 3 and appendix B, with its proofs' witnesses and their
 /// repairs; and those about the rules themselves.
 void append_claims_of_paper(std::vector<Claim>& claims);
 void append_claims_about_rules(std::vector<Claim>& claims);
+void append_claims_about_definitions(std::vector<Claim>& claims);
 
 /// All claims, in the order in which --list prints them.
 const std::vector<Claim>& registry();

@@ -1,4 +1,6 @@
 #include "proofs/claims/claim.h"
+#include "proofs/claims/completeness.h"
+#include "proofs/claims/definitions.h"
 #include "proofs/claims/simulation.h"
 
 namespace p2::claims {
@@ -59,6 +61,37 @@ void append_claims_about_rules(std::vector<Claim>& claims) {
        .engine = kEveryState,
        .from = every,
        .settles = size_independent});
+  claims.push_back({.name = "synthesis-complete",
+                    .statement = "The enumerator lists every valid program.",
+                    .formula = "for all L, |L| <= size: valid(L) implies L in list",
+                    .section = "4.3",
+                    .engine = "a SAT solver that looks for another among clauses (cnf)",
+                    .from = every,
+                    .settles = synthesis_complete});
+}
+
+void append_claims_about_definitions(std::vector<Claim>& claims) {
+  claims.push_back({.name = "adequacy",
+                    .statement =
+                        "The rules of rows are sound for values: after every legal step each "
+                        "number is the sum of exactly the contributions that its row holds, in any "
+                        "commutative monoid, for groups of every size.",
+                    .formula = "value(d, r) = sum over c with s(d, r, c) of x(c, r)",
+                    .section = "3.2",
+                    .engine = "induction on the group size, base and step by Z3",
+                    .from = {Kind::Hardware},
+                    .settles = rules_are_adequate,
+                    .of_rules_alone = true});
+  claims.push_back({.name = "composition-as-triples",
+                    .statement =
+                        "In every state of a group, reached by a program or not: AllReduce equals "
+                        "Reduce; Broadcast, and ReduceScatter; AllGather where they are defined.",
+                    .formula = "{s} AllReduce {t} iff {s} Reduce; Broadcast {t}",
+                    .section = "figure 8",
+                    .engine = "Z3 over all states, groups of 2 to 4 devices, and the interpreter",
+                    .from = {Kind::Hardware},
+                    .settles = composes_as_triples,
+                    .of_rules_alone = true});
 }
 
 }  // namespace p2::claims

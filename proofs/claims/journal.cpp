@@ -1,5 +1,9 @@
 #include "proofs/claims/journal.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <iterator>
 
@@ -33,13 +37,24 @@ Answer from_line(const Json& line) {
 
 }  // namespace
 
-Journal::Journal(const std::string& path, const std::string& title) : path_(path) {
-  std::string text;
-  if (std::filesystem::exists(path)) {
-    std::ifstream file(path, std::ios::binary);
-    text.assign(std::istreambuf_iterator<char>(file), {});
-    if (!file) throw InputError({path}, "cannot be read, expected a journal of prove --resume");
+Journal::Lock::Lock(const std::string& path)
+    : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+  if (file_ < 0) {
+    throw InputError({path}, "cannot be written, expected a path in a writable folder");
   }
+  if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
+    ::close(file_);
+    throw InputError({path},
+                     "is in use by another campaign, expected a journal for this one alone");
+  }
+}
+
+Journal::Lock::~Lock() { ::close(file_); }
+
+Journal::Journal(const std::string& path, const std::string& title) : path_(path), lock_(path) {
+  std::ifstream written(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(written), {}};
+  if (!written) throw InputError({path}, "cannot be read, expected a journal of prove --resume");
   const std::size_t whole = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
   read(text.substr(0, whole), title);
   std::error_code failure;

@@ -17,7 +17,7 @@ namespace p2::claims {
 class Journal {
  public:
   /// Opens or makes the file. Throws InputError when it cannot be read or written, is no journal,
-  /// or is of another request than `title` names.
+  /// is of another request than `title` names, or another process is using it.
   Journal(const std::string& path, const std::string& title);
 
   /// What was settled before, by number of the search.
@@ -27,10 +27,23 @@ class Journal {
   void append(std::size_t search, const std::vector<Answer>& answers);
 
  private:
+  /// Keeps other processes from using the file.
+  class Lock {
+   public:
+    explicit Lock(const std::string& path);
+    ~Lock();
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    int file_;
+  };
+
   void read(const std::string& text, const std::string& title);
   void write(const std::string& line);
 
   std::string path_;
+  Lock lock_;
   std::map<std::size_t, std::vector<Answer>> known_;
   std::ofstream file_;
   std::mutex mutex_;

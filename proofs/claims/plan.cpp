@@ -30,6 +30,10 @@ void Plan::ask(const Claim& claim, HierarchyKind from, std::optional<HierarchyKi
 
 void Plan::enter(const Question& question) {
   const std::size_t number = results.size();
+  if (question.claim->of_rules_alone && question.system != &request_.systems[0]) {
+    ++results.back().systems;
+    return;
+  }
   if (question.claim->settles != nullptr) {
     searches.push_back({number});
   } else {

@@ -15,6 +15,7 @@ const std::vector<Claim>& registry() {
     std::vector<Claim> all;
     append_claims_of_paper(all);
     append_claims_about_rules(all);
+    append_claims_about_definitions(all);
     return all;
   }();
   return claims;

@@ -62,12 +62,22 @@ TEST_CASE("a hypothesis is one under which every system tried holds") {
   CHECK(weakest_hypothesis(pointers(results)).words.empty());
 }
 
-TEST_CASE("prove --report writes the errata beside the results") {
-  const TemporaryFile report("", ".md");
-  const Ran ran = run({"prove", "lemma-b1-witness", "lemma-b1-corrected-witness", "--max-devices",
-                       "4", "--report", report.path()});
-  CHECK(ran.exit == 1);
-  std::ostringstream text;
-  text << std::ifstream(report.path()).rdbuf();
-  CHECK(text.str().find("Repaired by lemma-b1-corrected-witness") != std::string::npos);
+TEST_CASE("prove --report writes the errata beside the results, as Markdown or HTML") {
+  const auto report = [](const char* suffix) {
+    const TemporaryFile file("", suffix);
+    const Ran ran = run({"prove", "lemma-b1-witness", "lemma-b1-corrected-witness", "--max-devices",
+                         "4", "--report", file.path()});
+    CHECK(ran.exit == 1);
+    std::ostringstream text;
+    text << std::ifstream(file.path()).rdbuf();
+    return text.str();
+  };
+  CHECK(report(".md").find("Repaired by lemma-b1-corrected-witness") != std::string::npos);
+  const std::string page = report(".html");
+  CHECK(page.starts_with("<!doctype html>"));
+  for (const char* part :
+       {"Repaired by lemma-b1-corrected-witness", "<table>", "<pre>", "</html>"}) {
+    CAPTURE(part);
+    CHECK(page.find(part) != std::string::npos);
+  }
 }

@@ -67,7 +67,7 @@ TEST_CASE("prove --certify writes certificates that p2-check accepts, and claims
   const TemporaryFile place("", ".certificates");
   std::filesystem::remove(place.path());
   const Ran ran = run({"prove", "lemma-b7", "lemma-b3", "lemma-b1-witness", "--max-devices", "8",
-                       "--format", "json", "--certify", place.path()});
+                       "--size", "4", "--format", "json", "--certify", place.path()});
   CHECK(ran.exit == 1);
   const Json answer = Json::parse(ran.out);
   // Of lemma B.1's witness the smallest counterexample over one axis is an instruction that ends
@@ -75,15 +75,18 @@ TEST_CASE("prove --certify writes certificates that p2-check accepts, and claims
   std::size_t certified = 0;
   for (const Json& result : answer.at("results")) {
     const bool has = !result.at("certificate").is_null();
-    CHECK(result.at("evidence") == (has ? "counterexample-valid" : "solver-only"));
+    const std::string evidence = result.at("evidence");
+    CHECK((evidence == "solver-only") == !has);
     if (!has) continue;
-    CHECK(result.at("verdict") == "refuted");
-    CHECK(result.at("counterexample").at("steps").size() > 0);
+    if (result.at("claim") == "lemma-b3") CHECK(evidence == "program-valid");
+    if (result.at("claim") == "lemma-b7") {
+      CHECK(evidence == (result.at("verdict") == "refuted" ? "not-expressible" : "expressible"));
+    }
     const auto verdict = check_folder(result.at("certificate").get<std::string>());
     CHECK(verdict.verdict == kernel::Verdict::Accepted);
     ++certified;
   }
-  CHECK(certified == 5);
+  CHECK(certified > 60);
   std::filesystem::remove_all(place.path());
 }
 

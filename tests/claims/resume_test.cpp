@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/input/input_error.h"
+#include "proofs/claims/journal.h"
 #include "proofs/claims/summary.h"
 #include "tests/cli/temporary_file.h"
 
@@ -110,4 +111,10 @@ TEST_CASE("a journal of something else is refused") {
   options.journal = text.path();
   CHECK_THROWS_AS(settle(a_request(4), options), InputError);
   CHECK(text_of(text.path()) == "no journal\n");
+}
+
+TEST_CASE("a journal is used by one campaign at a time") {
+  const TemporaryFile file("", ".jsonl");
+  const Journal first(file.path(), "a campaign");
+  CHECK_THROWS_AS(Journal(file.path(), "a campaign"), InputError);
 }
