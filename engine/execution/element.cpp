@@ -27,12 +27,4 @@ std::string_view to_string(ElementType type) {
   return kNames[static_cast<std::size_t>(type)];
 }
 
-std::optional<ElementType> element_type_called(std::string_view name) {
-  for (const ElementType type :
-       {ElementType::Float32, ElementType::Float64, ElementType::Int32, ElementType::BFloat16}) {
-    if (name == to_string(type)) return type;
-  }
-  return std::nullopt;
-}
-
 }  // namespace p2::execution

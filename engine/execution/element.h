@@ -3,7 +3,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace p2::execution {
@@ -49,6 +48,5 @@ unsigned exact_bits(ElementType type);
 
 /// `float32`, `float64`, `int32`, `bfloat16`.
 std::string_view to_string(ElementType type);
-std::optional<ElementType> element_type_called(std::string_view name);
 
 }  // namespace p2::execution
