@@ -1,11 +1,14 @@
 #include "engine/execution/inputs.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <limits>
+#include <type_traits>
 
 namespace p2::execution {
 namespace {
+
+constexpr std::size_t kBlock = 4096;  // elements
 
 /// A permutation of the 32-bit numbers whose output looks random (the finaliser of MurmurHash3).
 std::uint32_t mixed(std::uint32_t x) {
@@ -16,42 +19,54 @@ std::uint32_t mixed(std::uint32_t x) {
   return x ^ (x >> 16U);
 }
 
-/// The elements of one rank, without their type.
-class Source {
- public:
-  Source(const Inputs& inputs, std::uint32_t rank)
-      : key_(mixed(mixed(static_cast<std::uint32_t>(inputs.seed)) +
-                   mixed(static_cast<std::uint32_t>(inputs.seed >> 32U) + 0x9E3779B9U) + rank)),
-        whole_(inputs.kind == Inputs::Kind::Integers),
-        most_(most(inputs)) {}
+/// Of each rank another key.
+std::uint32_t key_of(const Inputs& inputs, std::uint32_t rank) {
+  return mixed(mixed(static_cast<std::uint32_t>(inputs.seed)) +
+               mixed(static_cast<std::uint32_t>(inputs.seed >> 32U) + 0x9E3779B9U) + rank);
+}
 
-  double operator()(std::size_t element) const {
-    const auto low = static_cast<std::uint32_t>(element);
-    const auto high = static_cast<std::uint32_t>(element >> 32U);
-    const std::uint32_t random = mixed(mixed(low + high * 0x9E3779B1U) ^ key_) >> 8U;  // 24 bits
-    if (!whole_) return static_cast<double>(random) * 0x1p-23 - 1.0;
-    const auto values = static_cast<std::uint64_t>(2 * most_ + 1);
-    return static_cast<double>(static_cast<std::int64_t>((random * values) >> 24U) - most_);
+/// What the elements at `first` and on have in common in all ranks.
+std::vector<std::uint32_t> places(std::size_t first, std::size_t count) {
+  std::vector<std::uint32_t> places(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto low = static_cast<std::uint32_t>(first + i);
+    const auto high = static_cast<std::uint32_t>((first + i) >> 32U);
+    places[i] = mixed(low + high * 0x9E3779B1U);
   }
+  return places;
+}
 
- private:
-  /// The greatest whole number for which all sums are exact, if there is one, and at most 2^20.
-  static std::int64_t most(const Inputs& inputs) {
-    const std::int64_t exact = (std::int64_t{1} << exact_bits(inputs.type)) / inputs.ranks;
-    return std::clamp<std::int64_t>(exact - 1, 1, std::int64_t{1} << 20U);
+/// Whole numbers from −2^p to 2^p − 1, where sums over all ranks stay within the exact bits of the
+/// type, as far as there is such a p, and p ≤ 20.
+unsigned bits_of_integers(const Inputs& inputs) {
+  const auto for_ranks = static_cast<unsigned>(std::bit_width(inputs.ranks - 1));
+  return std::min(exact_bits(inputs.type) - std::min(for_ranks, exact_bits(inputs.type)), 20U);
+}
+
+/// Calls `use` with a function from place and key to the value of an element: written so that a
+/// loop over it runs on vectors.
+template <typename Use>
+void with_values(const Inputs& inputs, Use use) {
+  if (inputs.kind == Inputs::Kind::Reals) {
+    use([](std::uint32_t place, std::uint32_t key) {
+      const auto random = static_cast<std::int32_t>(mixed(place ^ key));
+      return static_cast<double>(random >> 8) * 0x1p-23;
+    });
+  } else {
+    const unsigned bits = bits_of_integers(inputs);
+    use([bits](std::uint32_t place, std::uint32_t key) {
+      const auto random = static_cast<std::int32_t>(mixed(place ^ key));
+      return static_cast<double>(random >> (31U - bits));
+    });
   }
-
-  std::uint32_t key_;
-  bool whole_;
-  std::int64_t most_;
-};
+}
 
 template <typename Element>
 Element as(double value) {
   if constexpr (std::is_same_v<Element, BFloat16>) {
     return BFloat16(static_cast<float>(value));
   } else if constexpr (std::is_same_v<Element, std::int32_t>) {
-    return static_cast<std::int32_t>(std::lround(value));
+    return static_cast<std::int32_t>(value);
   } else {
     return static_cast<Element>(value);
   }
@@ -62,18 +77,24 @@ double epsilon(ElementType type) { return std::ldexp(1.0, 1 - static_cast<int>(e
 }  // namespace
 
 void Inputs::write(std::uint32_t rank, std::size_t first, std::span<std::byte> elements) const {
-  const Source source(*this, rank);
+  const std::uint32_t key = key_of(*this, rank);
   with_type(type, [&](auto zero) {
     using Element = decltype(zero);
     auto* to = reinterpret_cast<Element*>(elements.data());
     const std::size_t count = elements.size() / sizeof(Element);
-    for (std::size_t i = 0; i < count; ++i) to[i] = as<Element>(source(first + i));
+    with_values(*this, [&](auto value) {
+      for (std::size_t at = 0; at < count; at += kBlock) {
+        const std::vector<std::uint32_t> block = places(first + at, std::min(kBlock, count - at));
+        for (std::size_t i = 0; i < block.size(); ++i)
+          to[at + i] = as<Element>(value(block[i], key));
+      }
+    });
   });
 }
 
 bool Inputs::exact() const {
   if (type == ElementType::Int32) return true;
-  return kind == Kind::Integers && ranks < (std::uint64_t{1} << exact_bits(type));
+  return kind == Kind::Integers && ranks <= (std::uint64_t{1} << exact_bits(type));
 }
 
 void Reference::compute(const Inputs& inputs, std::span<const std::uint32_t> contributors,
@@ -82,15 +103,21 @@ void Reference::compute(const Inputs& inputs, std::span<const std::uint32_t> con
   bound.assign(count, 0.0);
   const double factor =
       inputs.exact() ? 0.0 : static_cast<double>(contributors.size()) * epsilon(inputs.type);
-  with_type(inputs.type, [&](auto zero) {
-    using Element = decltype(zero);
+  const std::vector<std::uint32_t> block = places(first, count);
+  with_values(inputs, [&](auto value) {
     for (const std::uint32_t rank : contributors) {
-      const Source source(inputs, rank);
-      for (std::size_t i = 0; i < count; ++i) {
-        const auto value = static_cast<double>(as<Element>(source(first + i)));
-        sum[i] += value;
-        if (factor != 0.0) bound[i] += factor * std::abs(value);
+      const std::uint32_t key = key_of(inputs, rank);
+      if (factor == 0.0) {  // then the elements are what they are in every type
+        for (std::size_t i = 0; i < count; ++i) sum[i] += value(block[i], key);
+        continue;
       }
+      with_type(inputs.type, [&](auto zero) {
+        for (std::size_t i = 0; i < count; ++i) {
+          const auto element = static_cast<double>(as<decltype(zero)>(value(block[i], key)));
+          sum[i] += element;
+          bound[i] += factor * std::abs(element);
+        }
+      });
     }
   });
 }

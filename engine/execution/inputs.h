@@ -24,7 +24,7 @@ struct Inputs {
   /// Elements `first`, `first` + 1, … of `rank`, into memory for elements of the type.
   void write(std::uint32_t rank, std::size_t first, std::span<std::byte> elements) const;
 
-  /// Whether sums are exact. Integers in bfloat16 are not, from 256 ranks on.
+  /// Whether sums are exact. Integers in bfloat16 are not for more than 256 ranks.
   bool exact() const;
 };
 
