@@ -43,7 +43,8 @@ class Runner {
     answer.program = &program;
     if (const auto& refutation = expectation.verdict().refutation) {
       answer.refused = explain(*refutation, steps, program.instance());
-      if (!request_.force) return;
+      answer.skipped = !request_.force;
+      if (answer.skipped) return;
     }
     const Plan plan = plan_of(steps);
     for (const std::uint64_t bytes : request_.sizes) {

@@ -60,7 +60,7 @@ std::unique_ptr<Backend> in_process(const RunRequest& request) {
 }
 
 int exit_code(const RunReport& report) {
-  if (report.wrong() > 0 || report.any_refused() || report.any_strayed()) return kRefuted;
+  if (report.wrong() > 0 || report.any_skipped() || report.any_strayed()) return kRefuted;
   return report.interrupted.empty() ? kEstablished : kUndecided;
 }
 

@@ -130,10 +130,9 @@ std::uint64_t RunReport::wrong() const {
   return wrong;
 }
 
-bool RunReport::any_refused() const {
-  return std::any_of(programs.begin(), programs.end(), [](const RunAnswer& answer) {
-    return !answer.refused.empty() && answer.sizes.empty();
-  });
+bool RunReport::any_skipped() const {
+  return std::any_of(programs.begin(), programs.end(),
+                     [](const RunAnswer& answer) { return answer.skipped; });
 }
 
 bool RunReport::any_strayed() const {

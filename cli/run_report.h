@@ -25,6 +25,7 @@ struct RunMeasurement {
 struct RunAnswer {
   const RunProgram* program = nullptr;
   std::string refused;                ///< why the rules refuse it; empty when they do not
+  bool skipped = false;               ///< since it is refused
   std::vector<RunMeasurement> sizes;  ///< none when it was not run
 };
 
@@ -33,7 +34,7 @@ struct RunReport {
   std::string interrupted;  ///< why it ended before its end; empty when it did not
 
   std::uint64_t wrong() const;
-  bool any_refused() const;  ///< and not run
+  bool any_skipped() const;
   bool any_strayed() const;
 };
 

@@ -122,4 +122,11 @@ void Reference::compute(const Inputs& inputs, std::span<const std::uint32_t> con
   });
 }
 
+void Reference::write(ElementType type, std::span<std::byte> elements, std::size_t first) const {
+  with_type(type, [&](auto zero) {
+    auto* to = reinterpret_cast<decltype(zero)*>(elements.data()) + first;
+    for (std::size_t i = 0; i < sum.size(); ++i) to[i] = as<decltype(zero)>(sum[i]);
+  });
+}
+
 }  // namespace p2::execution

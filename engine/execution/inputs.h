@@ -36,6 +36,8 @@ struct Reference {
   /// The sums of elements `first` … `first` + `count` − 1 over `contributors`.
   void compute(const Inputs& inputs, std::span<const std::uint32_t> contributors, std::size_t first,
                std::size_t count);
+  /// The sums as elements of the type, to `first` and on of `elements`.
+  void write(ElementType type, std::span<std::byte> elements, std::size_t first) const;
 };
 
 }  // namespace p2::execution
