@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "engine/execution/call_record.h"
-#include "engine/execution/rank_run.h"
 #include "engine/program/explanation.h"
 
 namespace p2 {
@@ -85,15 +84,13 @@ class Runner {
     measured.shown.assign(all.shown.begin(),
                           all.shown.begin() + std::min<std::uint64_t>(all.wrong, Audit::kShown));
     for (std::uint32_t rank = 0; rank < plan.devices; ++rank) {
-      if (backend_.runs(rank)) keep_record(job, rank, results[rank].issued, measured);
+      if (results[rank].strayed) measured.strayed.push_back(rank);
+      if (request_.record && backend_.runs(rank)) record(job, rank, results[rank].issued);
     }
     return measured;
   }
 
-  void keep_record(const Job& job, std::uint32_t rank, const std::vector<Issued>& issued,
-                   RunMeasurement& measured) {
-    if (issued != planned_calls(job, rank)) measured.strayed.push_back(rank);
-    if (!request_.record) return;
+  void record(const Job& job, std::uint32_t rank, const std::vector<Issued>& issued) {
     const fs::path file = fs::path(*request_.record) / fmt::format("rank-{}.jsonl", rank);
     const bool first = recorded_.insert(rank).second;
     std::ofstream lines(file, first ? std::ios::trunc : std::ios::app);

@@ -103,10 +103,9 @@ po::options_description run_flags() {
        "integers (default): sums are exact; or reals: from -1 to 1, right within n*eps*sum|x|")  //
       ("iterations", value("N"), "timed runs (default 5)")                                       //
       ("warmup", value("N"), "runs before them (default 1)")                                     //
-      (
-          "check", value("WHAT"),
-          "one more run: every element after all steps (steps, default), at the end (result), or "
-          "none")                                           //
+      ("check", value("WHAT"),
+       "one more run: every element after all steps (steps, default), at the end (result), or "
+       "none")                                              //
       ("force", "run programs that the rules refuse, too")  //
       ("record", value("DIR"),
        "write for every rank the calls that it issued in the checked run")  //

@@ -56,6 +56,7 @@ struct RankResult {
   std::vector<double> seconds;  ///< [iteration * steps + step]
   std::vector<Audit> audits;    ///< [step − 1] where the check is of steps, and last the result
   std::vector<Issued> issued;   ///< in the run that was checked
+  bool strayed = false;         ///< they are not those of the plan
 };
 
 }  // namespace p2::execution

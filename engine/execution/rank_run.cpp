@@ -33,6 +33,7 @@ class RankRun {
       if (job_.check == Check::Steps) result_.audits.push_back(audit_of(step));
     }
     if (job_.check != Check::Nothing) result_.audits.push_back(audit_of_result());
+    result_.strayed = result_.issued != planned_calls(job_, number_);
     rank_.meet();
     return std::move(result_);
   }
