@@ -16,6 +16,9 @@ namespace {
 
 namespace po = boost::program_options;
 
+using execution::Backend;
+using execution::Interrupted;
+
 int exit_code(const RunReport& report) {
   if (report.wrong() > 0 || report.any_skipped() || report.any_strayed()) return kRefuted;
   return report.interrupted.empty() ? kEstablished : kUndecided;
@@ -29,6 +32,43 @@ void print(const RunReport& report, const RunRequest& request, std::ostream& out
     print_text(report, request, output.stream());
   }
   output.finish();
+}
+
+/// In this process, alone or as one rank of several.
+int run_here(const RunRequest& request, Backend& backend, std::ostream& out, std::ostream& err) {
+  const bool reports = backend.reports();
+  std::atomic<std::size_t> at = 0;
+  RunReport report;
+  {
+    const ProgressLine progress(reports ? request.common.progress : ShowProgress::Never, err, [&] {
+      return fmt::format("run: at program {} of {}", at.load(), request.programs.size());
+    });
+    report = run_programs(request, backend, at);
+  }
+  if (!report.interrupted.empty()) err << "p2-verify: " << report.interrupted << "\n";
+  if (reports) print(report, request, out);
+  return exit_code(report);
+}
+
+/// Wherever the request says.
+int run_there(const RunRequest& request, const Arguments& arguments, std::ostream& out,
+              std::ostream& err) {
+  RunPlace place;
+  try {
+    place.open(request, arguments);
+    if (place.backend() != nullptr) {
+      return place.sign_out(run_here(request, *place.backend(), out, err));
+    }
+  } catch (const InputError&) {  // all ranks meet it, one says it
+    const int code = place.sign_out(kBadInput);
+    if (place.is_silent()) return code;
+    throw;
+  } catch (const Interrupted& end) {
+    err << "p2-verify: " << end.what() << "\n";
+    return place.sign_out(kUndecided);
+  }
+  if (!place.end().fault.empty()) err << "p2-verify: " << place.end().fault << "\n";
+  return place.end().exit_code.value_or(kUndecided);
 }
 
 }  // namespace
@@ -51,23 +91,7 @@ int run_run(const Arguments& arguments, std::ostream& out, std::ostream& err) {
     std::filesystem::create_directories(*request.record, failure);
     if (failure) throw InputError({*request.record}, "cannot be made: " + failure.message());
   }
-  RunPlace place(request, arguments);
-  if (place.backend() == nullptr) {
-    if (!place.fault().empty()) err << "p2-verify: " << place.fault() << "\n";
-    return place.exit_code().value_or(kUndecided);
-  }
-  const bool reports = place.backend()->reports();
-  std::atomic<std::size_t> at = 0;
-  RunReport report;
-  {
-    const ProgressLine progress(reports ? request.common.progress : ShowProgress::Never, err, [&] {
-      return fmt::format("run: at program {} of {}", at.load(), request.programs.size());
-    });
-    report = run_programs(request, *place.backend(), at);
-  }
-  if (!report.interrupted.empty()) err << "p2-verify: " << report.interrupted << "\n";
-  if (reports) print(report, request, out);
-  return place.sign_out(exit_code(report));
+  return run_there(request, arguments, out, err);
 }
 
 }  // namespace p2

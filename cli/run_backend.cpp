@@ -8,9 +8,14 @@
 #include <fmt/format.h>
 
 #include "engine/execution/in_process.h"
+#include "engine/execution/processes/gathering.h"
 #include "engine/execution/processes/mpirun.h"
 #ifdef P2_HAS_MPI
 #include "engine/execution/mpi/mpi_backend.h"
+#include "engine/execution/mpi/mpi_world.h"
+#endif
+#ifdef P2_HAS_NCCL
+#include "engine/execution/nccl/nccl_backend.h"
 #endif
 
 namespace p2 {
@@ -69,9 +74,18 @@ std::unique_ptr<Backend> in_process(const RunRequest& request) {
   return std::make_unique<InProcess>();
 }
 
+/// The most bytes that a rank has to tell the others after a job of the request.
+std::size_t most_gathered(const RunRequest& request) {
+  std::size_t steps = 1;
+  for (const RunProgram& program : request.programs) {
+    steps = std::max(steps, program.read.program.steps.size());
+  }
+  return most_packed(steps, request.iterations);
+}
+
 }  // namespace
 
-RunPlace::RunPlace(const RunRequest& request, const Arguments& arguments) {
+void RunPlace::open(const RunRequest& request, const Arguments& arguments) {
   switch (request.backend) {
     case BackendKind::InProcess:
       backend_ = in_process(request);
@@ -80,44 +94,75 @@ RunPlace::RunPlace(const RunRequest& request, const Arguments& arguments) {
       open_mpi(request, arguments);
       break;
     case BackendKind::Nccl:
-      throw InputError({"--backend"}, "this build has no NCCL, expected in-process or mpi");
+      open_nccl(request, arguments);
+      break;
   }
 }
 
 int RunPlace::sign_out(int code) {
-  if (!board_) return code;
-  board_->board().sign_out(rank_, code);
+  if (board_ == nullptr) return code;
+  board_->sign_out(rank_, code);
   return 0;
 }
 
 #ifdef P2_HAS_MPI
+std::unique_ptr<RankWorld> RunPlace::join_mpi(std::uint32_t ranks) {
+  board_of_starter_ = board_of_starter();
+  if (board_of_starter_) board_ = &board_of_starter_->board();
+  auto world = mpi_world(board_);
+  rank_ = world->rank();
+  if (world->ranks() == ranks) return world;
+  throw InputError({"mpirun"}, fmt::format("{} processes for programs of {} devices, expected a "
+                                           "process per device",
+                                           world->ranks(), ranks));
+}
+
 void RunPlace::open_mpi(const RunRequest& request, const Arguments& arguments) {
   const std::uint32_t ranks = ranks_of(request);
   if (request.type == ElementType::BFloat16) {
     throw InputError({"--type"}, "MPI has no bfloat16, expected float32, float64 or int32");
   }
-  if (!under_mpirun()) {
-    require_room(request);
-    std::vector<std::string> words = {"run"};
-    words.insert(words.end(), arguments.begin(), arguments.end());
-    SupervisedEnd end = run_under_mpirun(words, ranks, request.common.limits.deadline);
-    exit_code_ = end.exit_code;
-    fault_ = std::move(end.fault);
+  if (under_mpirun()) {
+    backend_ = std::make_unique<MpiBackend>(join_mpi(ranks));
     return;
   }
-  board_ = board_of_starter();
-  auto backend = std::make_unique<MpiBackend>(board_ ? &board_->board() : nullptr);
-  rank_ = backend->rank();
-  if (backend->ranks() != ranks) {
-    throw InputError({"mpirun"}, fmt::format("{} processes for programs of {} devices, expected a "
-                                             "process per device",
-                                             backend->ranks(), ranks));
-  }
-  backend_ = std::move(backend);
+  require_room(request);
+  std::vector<std::string> words = {"run"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  end_ = run_under_mpirun(words, ranks, request.common.limits.deadline);
 }
 #else
+std::unique_ptr<RankWorld> RunPlace::join_mpi(std::uint32_t) {
+  throw InputError({"mpirun"}, "this build has no MPI, expected to be started without mpirun");
+}
+
 void RunPlace::open_mpi(const RunRequest&, const Arguments&) {
-  throw InputError({"--backend"}, "this build has no MPI, expected in-process or nccl");
+  throw InputError({"--backend"}, "this build has no MPI, expected in-process");
+}
+#endif
+
+#ifdef P2_HAS_NCCL
+void RunPlace::open_nccl(const RunRequest& request, const Arguments&) {
+  const std::uint32_t ranks = ranks_of(request);
+  if (under_mpirun()) {
+    auto world = join_mpi(ranks);
+    const auto [local_rank, local_ranks] = place_on_host();
+    backend_ = std::make_unique<NcclBackend>(std::move(world), local_rank, local_ranks);
+    return;
+  }
+  forked_ = std::make_unique<ForkedRanks>(ranks, most_gathered(request));
+  auto end = forked_->fork_all(request.common.limits.deadline);
+  if (end) {
+    end_ = std::move(*end);
+    return;
+  }
+  board_ = &forked_->board();
+  rank_ = forked_->rank();
+  backend_ = std::make_unique<NcclBackend>(forked_->world(), rank_, ranks);
+}
+#else
+void RunPlace::open_nccl(const RunRequest&, const Arguments&) {
+  throw InputError({"--backend"}, "this build has no NCCL, expected in-process");
 }
 #endif
 

@@ -29,8 +29,10 @@ class Rank {
   /// Row i of the new buffer is row from[i] of the old one, or zeros.
   virtual void rearrange(const Rows& from) = 0;
   /// Takes part in a collective: the buffer is what is sent, and then what was received. Returns
-  /// when the buffer is ready for whatever comes next, with the count that the call was made with.
+  /// the count that the call was made with.
   virtual std::uint64_t take_part(const Call& call) = 0;
+  /// Returns when all of the above is done, where it may go on after they returned.
+  virtual void finish() {}
   /// Returns when all ranks have come here.
   virtual void meet() = 0;
   /// Dies or hangs, as a rank of this backend would.

@@ -60,6 +60,7 @@ class RankRun {
       if (issued != nullptr) issued->push_back({number, *step.call, count});
     }
     if (step.unpack) rank_.rearrange(*step.unpack);
+    rank_.finish();
     const Clock::time_point end = Clock::now();
     ++progress_.ended;
     return std::chrono::duration<double>(end - start).count();

@@ -25,6 +25,10 @@ std::size_t packed_size(const Job& job) {
   return 1 + job.samples() * sizeof(double) + audits_of(job) * sizeof(Audit);
 }
 
+std::size_t most_packed(std::size_t steps, unsigned iterations) {
+  return 1 + steps * iterations * sizeof(double) + (steps + 1) * sizeof(Audit);
+}
+
 std::vector<std::byte> packed(const RankResult& result) {
   const auto seconds = std::as_bytes(std::span(result.seconds));
   const auto audits = std::as_bytes(std::span(result.audits));

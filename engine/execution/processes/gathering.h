@@ -13,6 +13,9 @@ std::size_t audits_of(const Job& job);
 /// How many bytes packed() has, the same for all ranks.
 std::size_t packed_size(const Job& job);
 
+/// The most that it has for a program of `steps` steps.
+std::size_t most_packed(std::size_t steps, unsigned iterations);
+
 /// What one rank brings back, but for its calls, as it is sent to the others.
 std::vector<std::byte> packed(const RankResult& result);
 /// The same again.

@@ -76,6 +76,15 @@ bool is_in_path(const std::string& program) {
 
 bool under_mpirun() { return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr; }
 
+std::pair<std::uint32_t, std::uint32_t> place_on_host() {
+  const auto number = [](const char* name, unsigned long otherwise) {
+    const char* text = std::getenv(name);
+    return static_cast<std::uint32_t>(text == nullptr ? otherwise
+                                                      : std::strtoul(text, nullptr, 10));
+  };
+  return {number("OMPI_COMM_WORLD_LOCAL_RANK", 0), number("OMPI_COMM_WORLD_LOCAL_SIZE", 1)};
+}
+
 std::optional<BoardMapping> board_of_starter() {
   const char* path = std::getenv(kBoardVariable);
   if (path == nullptr) return std::nullopt;

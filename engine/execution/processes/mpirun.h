@@ -3,6 +3,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/execution/processes/supervision.h"
@@ -11,6 +12,9 @@ namespace p2::execution {
 
 /// Whether mpirun started this process.
 bool under_mpirun();
+/// Which of the processes on its host this one is, and how many they are; 0 of 1 where mpirun did
+/// not say.
+std::pair<std::uint32_t, std::uint32_t> place_on_host();
 /// The board of the process that had mpirun start this one; nothing if a person did.
 std::optional<BoardMapping> board_of_starter();
 
