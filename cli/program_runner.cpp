@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "engine/execution/call_record.h"
+#include "engine/execution/rank_run.h"
+#include "engine/invariant.h"
 #include "engine/program/explanation.h"
 
 namespace p2 {
@@ -46,6 +48,7 @@ class Runner {
       if (answer.skipped) return;
     }
     const Plan plan = plan_of(steps);
+    invariant(!first_mismatch(plan, planned_calls(plan)), "the calls of a plan do not match");
     for (const std::uint64_t bytes : request_.sizes) {
       answer.sizes.push_back(run(plan, expectation, bytes));
       answer.sizes.back().allreduce = alone(steps, bytes);

@@ -27,6 +27,25 @@ bool matches(const Issued& a, const Issued& b) {
 
 }  // namespace
 
+std::vector<Issued> planned_calls(const Plan& plan, std::uint32_t rank,
+                                  std::size_t chunk_elements) {
+  std::vector<Issued> calls;
+  for (std::size_t step = 0; step < plan.steps.size(); ++step) {
+    const std::optional<Call>& call = plan.steps[step][rank].call;
+    if (!call) continue;
+    calls.push_back({static_cast<std::uint32_t>(step + 1), *call, call->rows * chunk_elements});
+  }
+  return calls;
+}
+
+std::vector<std::vector<Issued>> planned_calls(const Plan& plan) {
+  std::vector<std::vector<Issued>> all;
+  for (std::uint32_t rank = 0; rank < plan.devices; ++rank) {
+    all.push_back(planned_calls(plan, rank, 1));
+  }
+  return all;
+}
+
 std::string record_lines(const Job& job, const std::vector<Issued>& issued) {
   std::string lines;
   for (const Issued& each : issued) {

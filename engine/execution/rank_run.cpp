@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "engine/execution/call_record.h"
+
 namespace p2::execution {
 namespace {
 
@@ -33,7 +35,7 @@ class RankRun {
       if (job_.check == Check::Steps) result_.audits.push_back(audit_of(step));
     }
     if (job_.check != Check::Nothing) result_.audits.push_back(audit_of_result());
-    result_.strayed = result_.issued != planned_calls(job_, number_);
+    result_.strayed = result_.issued != planned_calls(job_.plan, number_, job_.chunk_elements);
     rank_.meet();
     return std::move(result_);
   }
@@ -104,16 +106,6 @@ class RankRun {
 
 RankResult run_rank(Rank& rank, std::uint32_t number, const Job& job, RankProgress& progress) {
   return RankRun(rank, number, job, progress).run();
-}
-
-std::vector<Issued> planned_calls(const Job& job, std::uint32_t rank) {
-  std::vector<Issued> calls;
-  for (std::size_t step = 0; step < job.plan.steps.size(); ++step) {
-    const std::optional<Call>& call = job.plan.steps[step][rank].call;
-    if (!call) continue;
-    calls.push_back({static_cast<std::uint32_t>(step + 1), *call, call->rows * job.chunk_elements});
-  }
-  return calls;
 }
 
 }  // namespace p2::execution

@@ -9,7 +9,4 @@ namespace p2::execution {
 /// inputs and is checked. Every rank of the backend calls it.
 RankResult run_rank(Rank& rank, std::uint32_t number, const Job& job, RankProgress& progress);
 
-/// The calls that the plan has for a rank, with their counts of elements.
-std::vector<Issued> planned_calls(const Job& job, std::uint32_t rank);
-
 }  // namespace p2::execution

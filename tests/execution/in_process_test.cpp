@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "engine/execution/call_record.h"
 #include "tests/execution/ran.h"
 #include "tests/program/random_programs.h"
 
@@ -125,7 +126,8 @@ TEST_CASE("every rank issues the calls of its plan, in the plan's order") {
     job.warmup = job.iterations = 0;
     const std::vector<RankResult> ranks = InProcess().run(job);
     for (std::uint32_t rank = 0; rank < program.devices; ++rank) {
-      CHECK(ranks[rank].issued == planned_calls(job, rank));
+      CHECK(!ranks[rank].strayed);
+      CHECK(ranks[rank].issued == planned_calls(plan, rank, job.chunk_elements));
     }
   }
 }
