@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -121,6 +122,9 @@ void RunPlace::open_mpi(const RunRequest& request, const Arguments& arguments) {
   const std::uint32_t ranks = ranks_of(request);
   if (request.type == ElementType::BFloat16) {
     throw InputError({"--type"}, "MPI has no bfloat16, expected float32, float64 or int32");
+  }
+  if (request.sizes.back() / size_of(request.type) > INT_MAX / 2) {
+    throw InputError({"--bytes"}, "too many elements for one call of MPI, expected at most 2^30");
   }
   if (under_mpirun()) {
     backend_ = std::make_unique<MpiBackend>(join_mpi(ranks));

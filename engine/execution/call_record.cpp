@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/invariant.h"
+
 namespace p2::execution {
 namespace {
 
@@ -81,16 +83,21 @@ std::optional<std::string> first_mismatch(const Plan& plan,
       moved = true;
     }
   }
+  // Of those that are stuck, the earliest: the others may only wait for it.
+  std::optional<std::size_t> stuck;
   for (std::size_t rank = 0; rank < issued.size(); ++rank) {
-    const Issued* call = head(rank);
-    if (call == nullptr) continue;
-    for (const std::uint32_t other : group_of(plan, *call)) {
-      if (head(other) != nullptr && matches(*call, *head(other))) continue;
-      return named(plan, rank, *call) + " to do, and " +
-             (head(other) == nullptr ? fmt::format("rank {} is done", other)
-                                     : named(plan, other, *head(other)));
-    }
+    if (head(rank) == nullptr) continue;
+    if (!stuck || head(rank)->step < head(*stuck)->step) stuck = rank;
   }
+  if (!stuck) return std::nullopt;
+  const Issued& call = *head(*stuck);
+  for (const std::uint32_t other : group_of(plan, call)) {
+    if (head(other) != nullptr && matches(call, *head(other))) continue;
+    return named(plan, *stuck, call) + " to do, and " +
+           (head(other) == nullptr ? fmt::format("rank {} is done", other)
+                                   : named(plan, other, *head(other)));
+  }
+  invariant(false, "a call that all ranks of its group have to do next is not done");
   return std::nullopt;
 }
 

@@ -9,7 +9,7 @@
 namespace p2::execution {
 namespace {
 
-constexpr std::size_t kBlockBytes = 8192;
+constexpr std::size_t kBlockBytes = 16384;
 
 /// bfloat16 is added up in float32 and rounded once; integers wrap round.
 template <typename Element>
@@ -27,11 +27,15 @@ void add_up_block(std::span<const std::byte* const> from, std::size_t first, std
     buffer = reinterpret_cast<const Element*>(from[source]) + first;
     for (std::size_t i = 0; i < count; ++i) sum[i] += static_cast<Sum<Element>>(buffer[i]);
   }
-  std::array<Element, kBlockBytes / sizeof(Element)> rounded;
-  for (std::size_t i = 0; i < count; ++i) rounded[i] = static_cast<Element>(sum[i]);
+  const void* result = sum.data();
+  std::array<Element, sizeof(Sum<Element>) == sizeof(Element) ? 1 : kBlockBytes / sizeof(Element)>
+      rounded;
+  if constexpr (sizeof(Sum<Element>) != sizeof(Element)) {
+    for (std::size_t i = 0; i < count; ++i) rounded[i] = static_cast<Element>(sum[i]);
+    result = rounded.data();
+  }
   for (std::byte* target : to) {
-    std::memcpy(reinterpret_cast<Element*>(target) + to_first, rounded.data(),
-                count * sizeof(Element));
+    std::memcpy(reinterpret_cast<Element*>(target) + to_first, result, count * sizeof(Element));
   }
 }
 

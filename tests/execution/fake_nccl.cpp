@@ -2,13 +2,9 @@
 // engine/execution/nccl uses, between processes forked from one, on memory of the host. It checks
 // what NCCL asks of its callers, that all ranks of a communicator make the same call, and writes
 // down every call as it comes in, if FAKE_NCCL_RECORD names a folder.
-#include <cuda_runtime_api.h>
 #include <nccl.h>
-#include <pthread.h>
-#include <sys/mman.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -19,12 +15,12 @@
 #include <vector>
 
 #include "engine/execution/element.h"
+#include "tests/execution/shared_arena.h"
 
 namespace {
 
 using p2::execution::BFloat16;
 
-constexpr std::size_t kArena = std::size_t{4} << 30U;
 constexpr int kMost = 64;
 
 struct Call {
@@ -50,38 +46,6 @@ struct Room {
   int position[kMost];
 };
 
-struct Arena {
-  pthread_mutex_t mutex;
-  pthread_cond_t changed;
-  std::atomic<std::size_t> used;
-};
-
-/// Made before anybody forks, so that it is at the same place for all.
-Arena& arena() {
-  static Arena* made = [] {
-    void* memory = ::mmap(nullptr, kArena, PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    auto* start = new (memory) Arena;
-    pthread_mutexattr_t mutex;
-    ::pthread_mutexattr_init(&mutex);
-    ::pthread_mutexattr_setpshared(&mutex, PTHREAD_PROCESS_SHARED);
-    ::pthread_mutex_init(&start->mutex, &mutex);
-    pthread_condattr_t condition;
-    ::pthread_condattr_init(&condition);
-    ::pthread_condattr_setpshared(&condition, PTHREAD_PROCESS_SHARED);
-    ::pthread_cond_init(&start->changed, &condition);
-    start->used = 4096;
-    return start;
-  }();
-  return *made;
-}
-[[maybe_unused]] const Arena& kMadeAtStart = arena();
-
-void* take(std::size_t bytes) {
-  const std::size_t at = arena().used.fetch_add((bytes + 255) / 256 * 256);
-  return at + bytes > kArena ? nullptr : reinterpret_cast<std::byte*>(&arena()) + at;
-}
-
 }  // namespace
 
 struct ncclComm {
@@ -94,7 +58,7 @@ namespace {
 /// Posts what this rank brings; the last to come does the work of all.
 template <typename Post, typename Work>
 bool meet(Room& room, Post post, Work work) {
-  Arena& shared = arena();
+  SharedArena& shared = shared_arena();
   ::pthread_mutex_lock(&shared.mutex);
   post();
   const std::uint64_t round = room.round;
@@ -214,7 +178,7 @@ void split(Room& room) {
     }
     std::stable_sort(members.begin(), members.end(),
                      [&](int a, int b) { return room.key[a] < room.key[b]; });
-    auto* made = new (take(sizeof(Room))) Room;
+    auto* made = new (take_shared(sizeof(Room))) Room;
     made->ranks = static_cast<int>(members.size());
     for (std::size_t i = 0; i < members.size(); ++i) {
       made->world[i] = room.world[members[i]];
@@ -229,7 +193,7 @@ void split(Room& room) {
 extern "C" {
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
-  auto* room = new (take(sizeof(Room))) Room;
+  auto* room = new (take_shared(sizeof(Room))) Room;
   std::memcpy(id->internal, &room, sizeof(room));
   return ncclSuccess;
 }
@@ -297,28 +261,4 @@ ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDa
                            int root, ncclComm_t comm, cudaStream_t) {
   return collective(comm, send, receive, {4, count, type, root});
 }
-
-cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
-  return cudaSuccess;
-}
-cudaError_t cudaSetDevice(int) { return cudaSuccess; }
-const char* cudaGetErrorString(cudaError_t) { return "out of memory"; }
-cudaError_t cudaMalloc(void** memory, size_t bytes) {
-  *memory = take(bytes);
-  return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
-}
-cudaError_t cudaFree(void*) { return cudaSuccess; }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
-                            cudaStream_t) {
-  std::memcpy(to, from, bytes);
-  return cudaSuccess;
-}
-cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t) {
-  std::memset(to, value, bytes);
-  return cudaSuccess;
-}
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned) { return cudaSuccess; }
-cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
 }
