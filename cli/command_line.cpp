@@ -37,18 +37,6 @@ po::options_description common_flags() {
   return flags;
 }
 
-template <typename Value>
-Value choice(const CommandLine& line, const std::string& flag,
-             const std::vector<std::pair<std::string, Value>>& choices) {
-  const std::optional<std::string> given = line.text(flag);
-  std::string known;
-  for (const auto& [name, value] : choices) {
-    if (!given || *given == name) return value;
-    known += (known.empty() ? "" : ", ") + name;
-  }
-  throw InputError({"--" + flag}, fmt::format("unknown '{}', expected one of {}", *given, known));
-}
-
 }  // namespace
 
 CommandLine::CommandLine(const std::string& usage, const po::options_description& own,
@@ -88,6 +76,11 @@ std::vector<std::string> CommandLine::texts(const std::string& flag) const {
   return values_[flag].as<std::vector<std::string>>();
 }
 
+void CommandLine::refuse_choice(const std::string& flag, const std::string& known) const {
+  throw InputError({"--" + flag},
+                   fmt::format("unknown '{}', expected one of {}", *text(flag), known));
+}
+
 std::uint64_t CommandLine::integer(const std::string& flag, std::uint64_t low, std::uint64_t high,
                                    std::uint64_t otherwise) const {
   const std::optional<std::string> given = text(flag);
@@ -101,8 +94,7 @@ std::uint64_t CommandLine::integer(const std::string& flag, std::uint64_t low, s
 
 CommonOptions CommandLine::common() const {
   CommonOptions options;
-  options.format =
-      choice<Format>(*this, "format", {{"text", Format::Text}, {"json", Format::Json}});
+  options.format = choice<Format>("format", {{"text", Format::Text}, {"json", Format::Json}});
   options.output = text("output");
   options.jobs = static_cast<unsigned>(integer("jobs", 1, kMostJobs, 0));
   options.seed = integer("seed", 0, UINT64_MAX / 16, 1);
@@ -114,10 +106,9 @@ CommonOptions CommandLine::common() const {
     options.limits.memory_bytes = integer("memory", 1, kMostMebibytes, 1) * 1024 * 1024;
   }
   if (has("rlimit")) options.limits.work = integer("rlimit", 1, UINT64_MAX / 16, 1);
-  options.progress = choice<ShowProgress>(*this, "progress",
-                                          {{"auto", ShowProgress::Auto},
-                                           {"always", ShowProgress::Always},
-                                           {"never", ShowProgress::Never}});
+  options.progress = choice<ShowProgress>("progress", {{"auto", ShowProgress::Auto},
+                                                       {"always", ShowProgress::Always},
+                                                       {"never", ShowProgress::Never}});
   return options;
 }
 

@@ -40,9 +40,23 @@ class CommandLine {
   /// A whole number from `low` to `high`, or `otherwise` when the flag is absent.
   std::uint64_t integer(const std::string& flag, std::uint64_t low, std::uint64_t high,
                         std::uint64_t otherwise) const;
+  /// The value that a name stands for: the first one when the flag is absent.
+  template <typename Value>
+  Value choice(const std::string& flag,
+               const std::vector<std::pair<std::string, Value>>& choices) const {
+    const std::optional<std::string> given = text(flag);
+    std::string known;
+    for (const auto& [name, value] : choices) {
+      if (!given || *given == name) return value;
+      known += (known.empty() ? "" : ", ") + name;
+    }
+    refuse_choice(flag, known);
+  }
   CommonOptions common() const;
 
  private:
+  [[noreturn]] void refuse_choice(const std::string& flag, const std::string& known) const;
+
   boost::program_options::variables_map values_;
   std::string help_;
 };

@@ -7,6 +7,7 @@
 
 #include "cli/group_drawing.h"
 #include "cli/output.h"
+#include "engine/collective/language/state_json.h"
 
 namespace p2 {
 namespace {
@@ -51,7 +52,7 @@ std::string_view settled_by_json(SettledBy settled_by) {
 
 std::string counterexample_json(const Counterexample& counterexample) {
   const auto state = [](const std::optional<language::GroupState>& given) {
-    return given ? state_json(*given) : "null";
+    return given ? language::state_json(*given) : "null";
   };
   return fmt::format("{{\"reason\":{},\"before\":{},\"after\":{}}}",
                      json_string(counterexample.reason), state(counterexample.before),
@@ -86,7 +87,7 @@ std::string difference_json(const Difference& difference) {
       "\"{}\",\"explicit\":\"{}\"}},\"state\":{}}}",
       difference.check, difference.shape.devices, difference.shape.chunks,
       difference.shape.contributors, difference.z3, difference.by_states,
-      difference.state ? state_json(*difference.state) : "null");
+      difference.state ? language::state_json(*difference.state) : "null");
 }
 
 template <typename Item, typename Write>
@@ -164,7 +165,7 @@ std::string to_text(const DefineResult& result) {
     text += fmt::format("\n{}: THE ENGINES DISAGREE ({}): z3 says {}, explicit says {}\n",
                         difference.check, to_string(difference.shape), difference.z3,
                         difference.by_states);
-    if (difference.state) text += "state " + state_json(*difference.state) + "\n";
+    if (difference.state) text += "state " + language::state_json(*difference.state) + "\n";
   }
   return text;
 }

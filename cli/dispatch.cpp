@@ -19,12 +19,14 @@ struct Command {
   int (*run)(const Arguments&, std::ostream&, std::ostream&);
 };
 
-constexpr std::array<Command, 5> kCommands = {{
+constexpr std::array<Command, 7> kCommands = {{
     {"place", "all placements of parallelism axes on a system", run_place},
     {"synth", "all valid reduction programs of every placement", run_synth},
     {"check", "whether given programs compute the reduction they are for", run_check},
     {"define", "whether definitions of collectives are sound", run_define},
     {"prove", "whether the statements of the paper hold, system by system", run_prove},
+    {"run", "programs on real data, every element checked, every step measured", run_run},
+    {"oracle", "test vectors of a program or a collective, for other implementations", run_oracle},
 }};
 
 std::string overview() {
@@ -65,7 +67,7 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
   }
   throw InputError({"command line"},
                    "unknown command '" + arguments[0] +
-                       "', expected place, synth, check, define or prove (see --help)");
+                       "', expected place, synth, check, define, prove, run or oracle (see --help)");
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace p2 {
 namespace {
@@ -47,22 +46,6 @@ std::string draw_step(const GroupState& before, const GroupState& after) {
     drawing += line(draw_chunk(before, r, width) + gap, draw_chunk(after, r, width));
   }
   return drawing;
-}
-
-std::string state_json(const GroupState& state) {
-  std::vector<std::string> positions;
-  for (std::uint32_t i = 0; i < state.devices(); ++i) {
-    std::vector<std::string> chunks;
-    for (std::uint32_t r = 0; r < state.chunks(); ++r) {
-      std::vector<std::uint32_t> held;
-      for (std::uint32_t c = 0; c < state.contributors(); ++c) {
-        if (state.holds(i, r, c)) held.push_back(c);
-      }
-      chunks.push_back(fmt::format("[{}]", fmt::join(held, ",")));
-    }
-    positions.push_back(fmt::format("[{}]", fmt::join(chunks, ",")));
-  }
-  return fmt::format("[{}]", fmt::join(positions, ","));
 }
 
 }  // namespace p2

@@ -10,7 +10,4 @@ namespace p2 {
 /// contributors, and a filled cell is a contribution that is held.
 std::string draw_step(const language::GroupState& before, const language::GroupState& after);
 
-/// For machines: a list by position of lists by chunk of the contributors held.
-std::string state_json(const language::GroupState& state);
-
 }  // namespace p2

@@ -5,10 +5,12 @@
 #include <map>
 #include <string>
 
+#include "engine/output/whole_folder.h"
+
 namespace p2 {
 
 /// The files of a certificate: name → bytes (docs/certificates.md).
-using CertificateFiles = std::map<std::string, std::string>;
+using CertificateFiles = FolderFiles;
 
 /// Where a certificate comes from. Nothing in it bears on what is proved.
 struct Provenance {

@@ -1,0 +1,165 @@
+#include "cli/run_request.h"
+
+#include <fmt/format.h>
+
+#include "cli/instance_options.h"
+#include "cli/output.h"
+#include "engine/input/text_cursor.h"
+#include "engine/synthesis/synthesis.h"
+
+namespace p2 {
+namespace {
+
+namespace po = boost::program_options;
+
+using execution::Check;
+using execution::ElementType;
+using execution::Fault;
+using execution::Inputs;
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40U;
+constexpr std::size_t kMostPrograms = 100'000;
+constexpr std::size_t kMostPlacements = 1000;
+
+std::uint64_t bytes_at(TextCursor& cursor) {
+  const std::uint64_t number = cursor.integer("a size in bytes", 1, kMostBytes);
+  unsigned shift = 0;
+  for (const auto& [unit, bits] : {std::pair("K", 10U), std::pair("M", 20U), std::pair("G", 30U)}) {
+    if (cursor.accept(unit)) shift = bits;
+  }
+  if (number > kMostBytes >> shift) cursor.fail("more than 1024G, expected a smaller size");
+  return number << shift;
+}
+
+/// `1K:64M` or, with another factor than 2, `1K:64M:4`.
+std::vector<std::uint64_t> parse_sizes(const std::string& text) {
+  TextCursor cursor("--sizes", text);
+  const std::uint64_t first = bytes_at(cursor);
+  cursor.expect(":", "between the smallest and the largest size");
+  const std::uint64_t last = bytes_at(cursor);
+  const std::uint64_t factor = cursor.accept(":") ? cursor.integer("a factor", 2, 1024) : 2;
+  expect_end(cursor, "the sizes");
+  if (last < first) throw InputError({"--sizes"}, "the last is below the first, expected 1K:64M");
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t size = first; size <= last; size *= factor) sizes.push_back(size);
+  return sizes;
+}
+
+std::optional<Fault> fault_of(const CommandLine& line) {
+  const auto text = line.text("fault");
+  if (!text) return std::nullopt;
+  TextCursor cursor("--fault", *text);
+  Fault fault;
+  if (cursor.accept("hang")) {
+    fault.kind = Fault::Kind::Hangs;
+  } else {
+    cursor.expect("die", "or hang");
+  }
+  cursor.expect(":", "and the rank");
+  fault.rank = static_cast<std::uint32_t>(cursor.integer("a rank", 0, UINT32_MAX));
+  cursor.expect(":", "and the step");
+  fault.step = static_cast<std::uint32_t>(cursor.integer("a step", 1, UINT32_MAX));
+  expect_end(cursor, "the fault");
+  return fault;
+}
+
+std::vector<RunProgram> programs_of(const GivenInstance& given, const CommandLine& line,
+                                    const CommonOptions& common) {
+  std::vector<Instance> instances;
+  for (Placement& placement : placements_of(given, kMostPlacements)) {
+    instances.emplace_back(DeviceGrid(*given.hierarchy, *given.axes, std::move(placement)),
+                           *given.reduction, given.kind);
+  }
+  SynthesisOptions options;
+  options.dialect = given.dialect;
+  options.size = static_cast<std::uint32_t>(line.integer("size", 0, 32, 5));
+  options.jobs = common.jobs;
+  options.limits = common.limits;
+  std::vector<RunProgram> programs;
+  for (const PlacementPrograms& found : synthesise(std::move(instances), options)) {
+    if (found.list().count() > kMostPrograms - programs.size()) {
+      throw InputError(
+          {"--size"}, fmt::format("more than {} programs, expected a smaller size", kMostPrograms));
+    }
+    found.for_each_lowered([&](const Program& program) {
+      programs.push_back({{}, {program, found.instance(), given.dialect}});
+    });
+  }
+  return programs;
+}
+
+}  // namespace
+
+po::options_description run_flags() {
+  const auto value = [](const char* name) { return po::value<std::string>()->value_name(name); };
+  po::options_description flags("Run");
+  flags.add_options()                                                                          //
+      ("size", value("N"), "most steps of a program of an instance (default 5)")               //
+      ("backend", value("NAME"), "in-process (default), mpi or nccl")                          //
+      ("bytes", value("N"), "per device: 4096, 1K, 64M, 1G (default 1M)")                      //
+      ("sizes", value("A:B[:F]"), "all sizes from A to B, each F (default 2) times the last")  //
+      ("type", value("NAME"), "float32 (default), float64, int32 or bfloat16")                 //
+      ("inputs", value("KIND"),
+       "integers (default): sums are exact; or reals: from -1 to 1, right within n*eps*sum|x|")  //
+      ("iterations", value("N"), "timed runs (default 5)")                                       //
+      ("warmup", value("N"), "runs before them (default 1)")                                     //
+      ("check", value("WHAT"),
+       "one more run: every element after all steps (steps, default), at the end (result), or "
+       "none")                                              //
+      ("force", "run programs that the rules refuse, too")  //
+      ("record", value("DIR"),
+       "write for every rank the calls that it issued in the checked run")  //
+      ("fault", value("F"), "die:RANK:STEP or hang:RANK:STEP, to see that the run ends");
+  return flags;
+}
+
+ElementType element_type(const CommandLine& line) {
+  return line.choice<ElementType>("type", {{"float32", ElementType::Float32},
+                                           {"float64", ElementType::Float64},
+                                           {"int32", ElementType::Int32},
+                                           {"bfloat16", ElementType::BFloat16}});
+}
+
+std::uint64_t parse_bytes(const std::string& flag, const std::string& text) {
+  TextCursor cursor(flag, text);
+  const std::uint64_t bytes = bytes_at(cursor);
+  expect_end(cursor, "the size");
+  return bytes;
+}
+
+RunRequest run_request(const CommandLine& line) {
+  RunRequest request;
+  request.common = line.common();
+  request.backend = line.choice<BackendKind>("backend", {{"in-process", BackendKind::InProcess},
+                                                         {"mpi", BackendKind::Mpi},
+                                                         {"nccl", BackendKind::Nccl}});
+  request.type = element_type(line);
+  request.inputs = line.choice<Inputs::Kind>(
+      "inputs", {{"integers", Inputs::Kind::Integers}, {"reals", Inputs::Kind::Reals}});
+  if (request.inputs == Inputs::Kind::Reals && request.type == ElementType::Int32) {
+    throw InputError({"--inputs"}, "reals are no int32, expected integers or another type");
+  }
+  request.check = line.choice<Check>(
+      "check", {{"steps", Check::Steps}, {"result", Check::Result}, {"none", Check::Nothing}});
+  if (line.has("bytes") && line.has("sizes")) {
+    throw InputError({"command line"}, "both --bytes and --sizes, expected one of the two");
+  }
+  request.sizes = line.has("sizes")
+                      ? parse_sizes(*line.text("sizes"))
+                      : std::vector{parse_bytes("--bytes", line.text("bytes").value_or("1M"))};
+  request.iterations = static_cast<unsigned>(line.integer("iterations", 1, 1'000'000, 5));
+  request.warmup = static_cast<unsigned>(line.integer("warmup", 0, 1'000'000, 1));
+  request.force = line.has("force");
+  request.record = line.text("record");
+  request.fault = fault_of(line);
+  const std::vector<std::string> files = line.texts("files");
+  if (files.empty()) {
+    request.programs = programs_of(required_instance(line, true), line, request.common);
+  }
+  for (const std::string& file : files) {
+    request.programs.push_back({file, read_program(file, read_file(file), given_instance(line))});
+  }
+  return request;
+}
+
+}  // namespace p2

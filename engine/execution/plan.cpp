@@ -1,0 +1,148 @@
+#include "engine/execution/plan.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace p2::execution {
+namespace {
+
+Rows united(const Group& group, const std::vector<Rows>& held) {
+  Rows all;
+  for (const std::uint32_t rank : group)
+    all.insert(all.end(), held[rank].begin(), held[rank].end());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+/// How to make `rows` rows that start with the chunks `wanted` of a buffer that holds `held`.
+std::optional<Rows> arrangement(const Rows& held, const Rows& wanted, std::size_t rows) {
+  if (held == wanted && rows == wanted.size()) return std::nullopt;
+  Rows from(rows, kZeros);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto at = std::lower_bound(held.begin(), held.end(), wanted[i]);
+    if (at != held.end() && *at == wanted[i]) {
+      from[i] = static_cast<std::uint32_t>(at - held.begin());
+    }
+  }
+  return from;
+}
+
+/// Where the chunks `all` stand when each rank of the group has brought `rows` rows; nothing when
+/// they stand there in order.
+std::optional<Rows> merging(const Group& group, const std::vector<Rows>& held, const Rows& all,
+                            std::uint32_t rows) {
+  Rows from(all.size(), kZeros);
+  for (std::size_t i = group.size(); i-- > 0;) {
+    const Rows& brought = held[group[i]];
+    for (std::size_t j = 0; j < brought.size(); ++j) {
+      const auto at = std::lower_bound(all.begin(), all.end(), brought[j]) - all.begin();
+      from[static_cast<std::size_t>(at)] = static_cast<std::uint32_t>(i * rows + j);
+    }
+  }
+  Rows in_order(all.size());
+  std::iota(in_order.begin(), in_order.end(), 0U);
+  return from == in_order ? std::nullopt : std::optional(from);
+}
+
+class Planner {
+ public:
+  explicit Planner(const Program& program) : held_(program.devices) {
+    plan_.devices = program.devices;
+    plan_.most_rows = program.devices;
+    for (Rows& rows : held_) {
+      rows.resize(program.devices);
+      std::iota(rows.begin(), rows.end(), 0U);
+    }
+    for (const Step& step : program.steps) add(step);
+  }
+
+  Plan take() && { return std::move(plan_); }
+
+ private:
+  void add(const Step& step) {
+    std::vector<Group> groups;
+    for (const Group& group : step.groups) {
+      if (group.size() > 1) groups.push_back(group);
+    }
+    steps_.assign(plan_.devices, {});
+    if (!groups.empty()) {
+      const std::uint32_t partition = partition_of(groups);
+      for (std::uint32_t g = 0; g < groups.size(); ++g)
+        add(step.collective, groups[g], partition, g);
+    }
+    for (std::uint32_t rank = 0; rank < plan_.devices; ++rank) steps_[rank].held = held_[rank];
+    plan_.steps.push_back(std::move(steps_));
+  }
+
+  std::uint32_t partition_of(const std::vector<Group>& groups) {
+    const auto known = std::find(plan_.partitions.begin(), plan_.partitions.end(), groups);
+    const auto index = static_cast<std::uint32_t>(known - plan_.partitions.begin());
+    if (known == plan_.partitions.end()) plan_.partitions.push_back(groups);
+    return index;
+  }
+
+  void add(Collective collective, const Group& group, std::uint32_t partition,
+           std::uint32_t index) {
+    const auto size = static_cast<std::uint32_t>(group.size());
+    const Rows all = collective == Collective::Broadcast ? held_[group[0]] : united(group, held_);
+    const auto rows = static_cast<std::uint32_t>(all.size());
+    Call call{collective, partition, index, 0, size, rows};
+    if (collective == Collective::ReduceScatter) call.rows = (rows + size - 1) / size;
+    if (collective == Collective::AllGather) {
+      call.rows = 0;
+      for (const std::uint32_t rank : group) {
+        call.rows = std::max(call.rows, static_cast<std::uint32_t>(held_[rank].size()));
+      }
+    }
+    std::vector<Rows> after(size, all);
+    for (std::uint32_t i = 0; i < size; ++i) {
+      RankStep& step = steps_[group[i]];
+      if (call.rows > 0) {
+        call.position = i;
+        step.call = call;
+        step.pack = packing(call, held_[group[i]], all);
+        if (collective == Collective::AllGather)
+          step.unpack = merging(group, held_, all, call.rows);
+      }
+      if (collective == Collective::Reduce && i > 0) after[i].clear();
+      if (collective == Collective::ReduceScatter) after[i] = block(all, i, call.rows);
+    }
+    for (std::uint32_t i = 0; i < size; ++i) held_[group[i]] = std::move(after[i]);
+    const bool of_all =
+        collective == Collective::ReduceScatter || collective == Collective::AllGather;
+    plan_.most_rows = std::max(plan_.most_rows, of_all ? call.rows * size : call.rows);
+  }
+
+  static std::optional<Rows> packing(const Call& call, const Rows& held, const Rows& all) {
+    switch (call.collective) {
+      case Collective::AllReduce:
+      case Collective::Reduce:
+        return arrangement(held, all, call.rows);
+      case Collective::ReduceScatter:
+        return arrangement(held, all, std::size_t{call.rows} * call.size);
+      case Collective::AllGather:
+        return arrangement(held, held, call.rows);
+      case Collective::Broadcast:
+        return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  static Rows block(const Rows& all, std::size_t i, std::size_t rows) {
+    const std::size_t begin = std::min(i * rows, all.size());
+    const std::size_t end = std::min(begin + rows, all.size());
+    return {all.begin() + static_cast<std::ptrdiff_t>(begin),
+            all.begin() + static_cast<std::ptrdiff_t>(end)};
+  }
+
+  Plan plan_;
+  std::vector<Rows> held_;
+  std::vector<RankStep> steps_;
+};
+
+}  // namespace
+
+Plan plan_of(const Program& program) { return Planner(program).take(); }
+
+}  // namespace p2::execution

@@ -1,0 +1,143 @@
+#include "engine/execution/processes/supervision.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "engine/execution/meeting.h"
+
+namespace p2::execution {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kGlanceMilliseconds = 20;
+constexpr std::chrono::milliseconds kGrace{3000};  // between asking to end and killing
+
+class Supervisor {
+ public:
+  Supervisor(std::vector<pid_t> children, std::uint32_t ranks, RankBoard& board,
+             std::optional<Clock::time_point> deadline)
+      : children_(std::move(children)),
+        ranks_(ranks),
+        board_(board),
+        deadline_(deadline),
+        watches_(ranks, pollfd{-1, POLLIN, 0}) {}
+  ~Supervisor() {
+    for (const pollfd& watch : watches_) {
+      if (watch.fd >= 0) ::close(watch.fd);
+    }
+  }
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
+  SupervisedEnd wait() {
+    std::string fault;
+    while (!children_.empty() && fault.empty()) {
+      watch_new_ranks();
+      ::poll(watches_.data(), watches_.size(), kGlanceMilliseconds);
+      fault = death();
+      if (!fault.empty()) kill_ranks();  // then mpirun, if there is one, ends by itself
+      if (fault.empty() && !(fault = delay()).empty()) signal_children(SIGTERM);
+      reap();
+    }
+    if (!fault.empty()) end_all();
+    const int code = board_.exit_code;
+    if (code >= 0) return {code, {}};
+    if (fault.empty()) fault = "the ranks ended before there was a result";
+    return {std::nullopt, fault};
+  }
+
+ private:
+  void watch_new_ranks() {
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+      const pid_t process = board_.lives[rank].process;
+      if (process == 0 || watches_[rank].fd >= 0) continue;
+      watches_[rank].fd = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));
+    }
+  }
+
+  /// The ranks whose processes ended without having signed out.
+  std::string death() {
+    std::vector<std::uint32_t> dead;
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+      if ((watches_[rank].revents & POLLIN) == 0) continue;
+      if (!board_.lives[rank].done) dead.push_back(rank);
+      ::close(watches_[rank].fd);
+      watches_[rank].fd = -2;  // poll overlooks it
+    }
+    if (dead.empty() || board_.exit_code >= 0) return {};
+    // Of several, the first to die is the one that did not get as far as the others.
+    const auto behind = [&](std::uint32_t a, std::uint32_t b) {
+      return board_.progress[a].begun < board_.progress[b].begun;
+    };
+    const std::uint32_t rank = *std::min_element(dead.begin(), dead.end(), behind);
+    const RankProgress& progress = board_.progress[rank];
+    if (progress.begun == 0) return fmt::format("rank {} died before its first step", rank);
+    return fmt::format("rank {} died after it had entered step {} of program {}", rank,
+                       progress.step.load(), progress.program.load());
+  }
+
+  std::string delay() {
+    const auto now = Clock::now();
+    std::uint64_t steps = 0;
+    for (const RankProgress& rank : board_.of_first(ranks_)) steps += rank.begun + rank.ended;
+    if (steps != steps_) last_step_ = now;
+    steps_ = steps;
+    const bool late = deadline_ && now > *deadline_;
+    if (!late && now < last_step_ + kPatience) return {};
+    return who_is_late(board_.of_first(ranks_));
+  }
+
+  void reap() {
+    std::erase_if(children_,
+                  [](pid_t child) { return ::waitpid(child, nullptr, WNOHANG) == child; });
+  }
+
+  void signal_children(int signal) {
+    for (const pid_t child : children_) ::kill(child, signal);
+  }
+
+  /// By descriptor: the number may be another process's by now.
+  void kill_ranks() {
+    for (const pollfd& watch : watches_) {
+      if (watch.fd >= 0) ::syscall(SYS_pidfd_send_signal, watch.fd, SIGKILL, nullptr, 0);
+    }
+  }
+
+  /// Waits a while for the end that is under way, and then brings it about.
+  void end_all() {
+    const auto patience = Clock::now() + kGrace;
+    while (!children_.empty() && Clock::now() < patience) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(kGlanceMilliseconds));
+      reap();
+    }
+    kill_ranks();
+    signal_children(SIGKILL);
+    for (const pid_t child : children_) ::waitpid(child, nullptr, 0);
+  }
+
+  std::vector<pid_t> children_;
+  std::uint32_t ranks_;
+  RankBoard& board_;
+  std::optional<Clock::time_point> deadline_;
+  std::vector<pollfd> watches_;  // by rank: a descriptor of its process
+  std::uint64_t steps_ = 0;
+  Clock::time_point last_step_ = Clock::now();
+};
+
+}  // namespace
+
+SupervisedEnd supervise(const std::vector<pid_t>& children, std::uint32_t ranks, RankBoard& board,
+                        std::optional<Clock::time_point> deadline) {
+  return Supervisor(children, ranks, board, deadline).wait();
+}
+
+}  // namespace p2::execution

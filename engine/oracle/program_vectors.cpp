@@ -1,0 +1,133 @@
+#include "engine/oracle/program_vectors.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/execution/expectation.h"
+#include "engine/oracle/array_file.h"
+#include "engine/oracle/wrong_programs.h"
+#include "engine/program/notation.h"
+
+namespace p2::oracle {
+namespace {
+
+using namespace execution;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kReadme = R"(# Test vectors of a communication program
+
+    {program}
+
+{devices} ranks, buffers of {elements} elements ({type}), cut into {devices} chunks of {chunk}.
+
+- `input-rank-R.npy` is the buffer that rank R starts with, `expected-rank-R.npy` the one it should end
+  with: the sum over its reduction class. The inputs are small whole numbers, so that the sums are
+  exact in any order: compare for equality.
+- `state-step-S.json`: what rank R holds after step S. `contributors[R][c]` lists the ranks whose
+  inputs are added up in chunk c; an empty list means that rank R does not hold the chunk.
+- `wrong-NN.json` are programs that are wrong. `index.json` says at which step, by which rule and why,
+  and whether the data come out wrong (`wrong_elements` of the ones given here) or right by luck. A
+  checker of programs should refuse all of them, a checker of data those whose data are wrong.
+- `index.json` names all of it, and the program step by step with its groups of ranks.
+)";
+
+class Vectors {
+ public:
+  Vectors(const ProgramFile& file, const Amount& amount)
+      : file_(file),
+        program_(file.program),
+        amount_(amount),
+        inputs_{amount.type, Inputs::Kind::Integers, program_.devices, amount.seed},
+        expectation_(program_, file.dialect) {}
+
+  FolderFiles files() && {
+    index_ = {{"schema", "p2-oracle/1"},
+              {"kind", "program"},
+              {"seed", amount_.seed},
+              {"type", to_string(amount_.type)},
+              {"numpy", numpy_name(amount_.type)},
+              {"devices", program_.devices},
+              {"elements", elements()},
+              {"chunk_elements", amount_.chunk_elements},
+              {"program", Json::parse(to_json(program_, instance(), file_.dialect))}};
+    add_buffers();
+    add_states();
+    add_wrong_programs();
+    files_["index.json"] = index_.dump(2) + "\n";
+    files_["README.md"] = fmt::format(
+        fmt::runtime(kReadme), fmt::arg("program", to_string(program_.steps, instance())),
+        fmt::arg("devices", program_.devices), fmt::arg("elements", elements()),
+        fmt::arg("type", to_string(amount_.type)), fmt::arg("chunk", amount_.chunk_elements));
+    return std::move(files_);
+  }
+
+ private:
+  const Instance* instance() const { return file_.instance ? &*file_.instance : nullptr; }
+  std::size_t elements() const { return program_.devices * amount_.chunk_elements; }
+
+  void add_buffers() {
+    std::vector<std::byte> buffer(elements() * size_of(amount_.type));
+    Reference reference;
+    for (std::uint32_t rank = 0; rank < program_.devices; ++rank) {
+      const std::string input = fmt::format("input-rank-{}.npy", rank);
+      const std::string expected = fmt::format("expected-rank-{}.npy", rank);
+      inputs_.write(rank, 0, buffer);
+      files_[input] = array_file(amount_.type, {elements()}, buffer);
+      reference.compute(inputs_, expectation_.goal(rank), 0, elements());
+      reference.write(amount_.type, buffer, 0);
+      files_[expected] = array_file(amount_.type, {elements()}, buffer);
+      index_["ranks"].push_back({{"rank", rank}, {"input", input}, {"expected", expected}});
+    }
+  }
+
+  void add_states() {
+    for (std::size_t step = 1; step <= program_.steps.size(); ++step) {
+      const std::string name = fmt::format("state-step-{}.json", step);
+      Json ranks = Json::array();
+      for (std::uint32_t rank = 0; rank < program_.devices; ++rank) {
+        Json chunks = Json::array();
+        for (std::uint32_t chunk = 0; chunk < program_.devices; ++chunk) {
+          chunks.push_back(expectation_.after(step, rank, chunk));
+        }
+        ranks.push_back(std::move(chunks));
+      }
+      files_[name] = Json{{"step", step}, {"contributors", std::move(ranks)}}.dump() + "\n";
+      const Step& taken = program_.steps[step - 1];
+      index_["steps"].push_back({{"step", step},
+                                 {"collective", to_string(taken.collective)},
+                                 {"groups", taken.groups},
+                                 {"state", name}});
+    }
+  }
+
+  void add_wrong_programs() {
+    index_["wrong_programs"] = Json::array();
+    for (const WrongProgram& wrong :
+         wrong_programs(program_, inputs_, amount_.chunk_elements, amount_.wrong_programs)) {
+      const std::string name = fmt::format("wrong-{:02}.json", index_["wrong_programs"].size() + 1);
+      files_[name] = to_json(wrong.program, nullptr, file_.dialect) + "\n";
+      index_["wrong_programs"].push_back({{"file", name},
+                                          {"step", wrong.step},
+                                          {"rule", wrong.rule},
+                                          {"reason", wrong.reason},
+                                          {"data", wrong.wrong_elements > 0 ? "wrong" : "right"},
+                                          {"wrong_elements", wrong.wrong_elements}});
+    }
+  }
+
+  const ProgramFile& file_;
+  const Program& program_;
+  const Amount& amount_;
+  Inputs inputs_;
+  Expectation expectation_;
+  FolderFiles files_;
+  Json index_;
+};
+
+}  // namespace
+
+FolderFiles program_vectors(const ProgramFile& file, const Amount& amount) {
+  return Vectors(file, amount).files();
+}
+
+}  // namespace p2::oracle

@@ -1,0 +1,145 @@
+#include <filesystem>
+#include <fstream>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run.h"
+#include "tests/cli/temporary_file.h"
+
+using namespace p2;
+using nlohmann::json;
+
+namespace {
+
+const std::string kPrograms = std::string(P2_SOURCE_DIR) + "/examples/programs/";
+const std::string kTwice = kPrograms + "refused/figure4b-counted-twice.p2";
+
+std::vector<std::string> small(std::vector<std::string> words) {
+  words.insert(words.begin(), "run");
+  words.insert(words.end(), {"--bytes", "4K", "--iterations", "1", "--warmup", "0"});
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("run takes an instance: every program, per step and total time, bandwidths and #wrong") {
+  const Ran ran =
+      run(small({"--hierarchy", "2,2", "--axes", "4", "--reduce", "0", "--format", "json"}));
+  CHECK(ran.exit == 0);
+  const json report = json::parse(ran.out);
+  CHECK(report["wrong"] == 0);
+  REQUIRE(report["results"].size() == 47);
+  for (const json& result : report["results"]) {
+    CHECK(result["verdict"] == "valid");
+    CHECK(result["steps"].size() == result["program"]["steps"].size());
+    for (const json& row : result["steps"]) {
+      CHECK(row["time_us"] > 0);
+      CHECK(row["algbw"] > 0);
+      CHECK(row["busbw"] > 0);
+      CHECK(row["wrong"] == 0);
+    }
+    CHECK(result["total"]["wrong"] == 0);
+    CHECK(result["total"]["bytes"] == 4096);
+    CHECK(result["allreduce"]["time_us"] > 0);
+  }
+}
+
+TEST_CASE("busbw is algbw times what nccl-tests says") {
+  const TemporaryFile file(
+      "devices 4\nReduceScatter{0,1,2,3}; AllGather{0,1,2,3}; Broadcast{0,1,2,3}; "
+      "AllReduce{0,1,2,3}",
+      ".p2");
+  const json result = json::parse(run(small({file.path(), "--force", "--format", "json"})).out);
+  const json& steps = result["results"][0]["steps"];
+  const double factors[] = {0.75, 0.75, 1.0, 1.5};
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(steps[i]["bytes"] == 4096);
+    const double ratio = steps[i]["busbw"].get<double>() / steps[i]["algbw"].get<double>();
+    CHECK(ratio == doctest::Approx(factors[i]).epsilon(0.01));
+  }
+}
+
+TEST_CASE(
+    "a refused program is not run, unless it is forced; then its data are shown to be wrong") {
+  const Ran refused = run(small({kTwice}));
+  CHECK(refused.exit == 1);
+  CHECK(refused.out.find("refused by premise disjoint") != std::string::npos);
+  CHECK(refused.out.find("0 of 1 programs run") != std::string::npos);
+  const Ran forced = run(small({kTwice, "--force"}));
+  CHECK(forced.exit == 1);
+  CHECK(forced.out.find("wrong at the end: rank 0, element 0: got ") != std::string::npos);
+  const json report = json::parse(run(small({kTwice, "--force", "--format", "json"})).out);
+  const json& result = report["results"][0];
+  CHECK(result["verdict"] == "invalid");
+  CHECK(result["steps"][0]["wrong"] == 0);
+  CHECK(result["steps"][1]["wrong"].is_null());
+  CHECK(result["total"]["wrong"] > 10000);
+  const json& shown = result["wrong_elements"][0];
+  CHECK(shown["got"] == 2 * shown["expected"].get<double>());
+}
+
+TEST_CASE("sizes, types and checks") {
+  const std::string file = kPrograms + "valid/figure3c-reduce-allreduce-broadcast.p2";
+  for (const char* type : {"float32", "float64", "int32", "bfloat16"}) {
+    const Ran ran = run({"run", file, "--sizes", "1K:16K:4", "--type", type, "--iterations", "1",
+                         "--format", "json"});
+    CHECK(ran.exit == 0);
+    const json results = json::parse(ran.out)["results"];
+    REQUIRE(results.size() == 3);
+    CHECK(results[2]["bytes"] == 16384);
+    CHECK(results[2]["elements"].get<std::size_t>() % 16 == 0);
+  }
+  CHECK(run(small({file, "--inputs", "reals", "--type", "bfloat16"})).exit == 0);
+  const Ran unchecked = run(small({file, "--check", "none", "--format", "json"}));
+  CHECK(json::parse(unchecked.out)["wrong"].is_null());
+  CHECK(json::parse(unchecked.out)["results"][0]["total"]["wrong"].is_null());
+  const Ran end = run(small({file, "--check", "result", "--format", "json"}));
+  CHECK(json::parse(end.out)["results"][0]["steps"][0]["wrong"].is_null());
+  CHECK(json::parse(end.out)["results"][0]["total"]["wrong"] == 0);
+}
+
+TEST_CASE("bad input to run") {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"run"},
+           {"run", kTwice, "--bytes", "0"},
+           {"run", kTwice, "--bytes", "1T"},
+           {"run", kTwice, "--bytes", "99999999999999G"},
+           {"run", kTwice, "--bytes", "1K", "--sizes", "1K:2K"},
+           {"run", kTwice, "--sizes", "2K:1K"},
+           {"run", kTwice, "--type", "float16"},
+           {"run", kTwice, "--type", "int32", "--inputs", "reals"},
+           {"run", kTwice, "--backend", "smoke-signals"},
+           {"run", kTwice, "--fault", "sleep:1:1"},
+           {"run", "/nonexistent.p2"}}) {
+    const Ran ran = run(words);
+    CHECK(ran.exit == 2);
+    CHECK(ran.err.find("expected") != std::string::npos);
+  }
+}
+
+TEST_CASE("a rank that hangs ends the run at the timeout, exit 3, and is named") {
+  const Ran ran = run(small({kTwice, "--force", "--fault", "hang:5:2", "--timeout", "1"}));
+  CHECK(ran.exit == 3);
+  CHECK(ran.err ==
+        "p2-verify: rank 5 did not enter step 2 of program 1, where others wait for it\n");
+  const Ran died = run(small({kTwice, "--force", "--fault", "die:5:2"}));
+  CHECK(died.exit == 3);
+  CHECK(died.err == "p2-verify: rank 5 died\n");
+}
+
+TEST_CASE("--record writes the calls of every rank") {
+  const TemporaryFile place("", "");
+  std::filesystem::remove(place.path());
+  const std::string file = kPrograms + "valid/figure10-blueconnect.p2";
+  CHECK(run(small({file, "--record", place.path()})).exit == 0);
+  std::ifstream lines(place.path() + "/rank-17.jsonl");
+  std::vector<json> calls;
+  for (std::string line; std::getline(lines, line);) calls.push_back(json::parse(line));
+  REQUIRE(calls.size() == 3);
+  CHECK(calls[0]["collective"] == "ReduceScatter");
+  CHECK(calls[2]["step"] == 3);
+  CHECK(calls[2]["group"] == json(calls[0]["group"]));
+  CHECK(calls[0]["group"][calls[0]["position"].get<std::size_t>()] == 17);
+  std::filesystem::remove_all(place.path());
+}

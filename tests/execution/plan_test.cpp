@@ -1,0 +1,84 @@
+#include "engine/execution/plan.h"
+
+#include <doctest/doctest.h>
+
+#include "engine/program/notation.h"
+#include "tests/execution/ran.h"
+
+using namespace p2;
+using namespace p2::execution;
+
+namespace {
+
+Plan planned(std::uint32_t devices, const std::string& text) {
+  TextCursor cursor("program", text);
+  return plan_of({devices, {}, parse_steps(cursor, devices, nullptr)});
+}
+
+}  // namespace
+
+TEST_CASE("ReduceScatter deals the held chunks out in blocks, and nothing has to be moved") {
+  const Plan plan = planned(4, "ReduceScatter{0,2},{1,3}; ReduceScatter{0,1},{2,3}");
+  CHECK(plan.partitions.size() == 2);
+  CHECK(plan.steps[0][2].held == Rows{2, 3});
+  CHECK(plan.steps[0][2].call->rows == 2);
+  CHECK(plan.steps[0][2].call->position == 1);
+  CHECK(plan.steps[0][2].call->group == 0);
+  CHECK(plan.steps[1][0].held == Rows{0});
+  CHECK(plan.steps[1][3].held == Rows{3});
+  for (const auto& step : plan.steps) {
+    for (const RankStep& rank : step) {
+      CHECK(!rank.pack);
+      CHECK(!rank.unpack);
+    }
+  }
+}
+
+TEST_CASE("chunks that an AllGather brings out of order are merged") {
+  // Rank 0 holds chunk 0, rank 1 holds 2, rank 2 holds 1, rank 3 holds 3.
+  const std::string scattered = "ReduceScatter{0,1},{2,3}; ReduceScatter{0,2},{1,3}; ";
+  const Plan ordered = planned(4, scattered + "AllGather{0,2},{1,3}");
+  CHECK(ordered.steps[2][0].held == Rows{0, 1});
+  CHECK(!ordered.steps[2][0].unpack);
+  const Plan mixed = planned(4, scattered + "AllGather{0,1,2,3}");
+  CHECK(mixed.steps[2][3].held == Rows{0, 1, 2, 3});
+  REQUIRE(mixed.steps[2][3].unpack);
+  CHECK(*mixed.steps[2][3].unpack == Rows{0, 2, 1, 3});
+}
+
+TEST_CASE("a communicator per distinct set of groups; groups of one rank need none") {
+  const Plan plan = planned(4, "AllReduce{0,1},{2,3}; AllReduce{0,1},{2,3}; Reduce{0},{1,2}");
+  CHECK(plan.partitions == std::vector<std::vector<Group>>{{{0, 1}, {2, 3}}, {{1, 2}}});
+  CHECK(!plan.steps[2][0].call);
+  CHECK(plan.steps[2][0].held.size() == 4);
+  CHECK(plan.steps[2][2].held.empty());
+}
+
+TEST_CASE(
+    "what a refused step does: zeros for what is lacking, the first for what is there twice") {
+  const Plan plan = planned(4, "Reduce{0,1}; AllReduce{0,1}; ReduceScatter{0,1,2}; AllGather{0,3}");
+  CHECK(*plan.steps[1][1].pack == Rows(4, kZeros));
+  CHECK(plan.steps[2][0].call->rows == 2);
+  CHECK(*plan.steps[2][0].pack == Rows{0, 1, 2, 3, kZeros, kZeros});
+  CHECK(plan.steps[2][2].held.empty());
+  CHECK(*plan.steps[3][0].pack == Rows{0, 1, kZeros, kZeros});
+  CHECK(*plan.steps[3][0].unpack == Rows{0, 1, 6, 7});
+  CHECK(plan.most_rows == 8);
+}
+
+TEST_CASE("the chunks of a plan are those of the states, in every legal step") {
+  for (const Program& program :
+       all_programs(instance_of("2,2,3", "6,2", "0", "[[2 1 3] [1 2 1]]"), 4)) {
+    const Plan plan = plan_of(program);
+    const Expectation expectation(program, Dialect::Published);
+    for (std::size_t step = 1; step <= program.steps.size(); ++step) {
+      for (std::uint32_t rank = 0; rank < program.devices; ++rank) {
+        Rows held;
+        for (std::uint32_t chunk = 0; chunk < program.devices; ++chunk) {
+          if (!expectation.after(step, rank, chunk).empty()) held.push_back(chunk);
+        }
+        CHECK(plan.steps[step - 1][rank].held == held);
+      }
+    }
+  }
+}

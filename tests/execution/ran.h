@@ -1,0 +1,53 @@
+#pragma once
+
+#include "engine/execution/in_process.h"
+#include "engine/execution/rank_run.h"
+#include "engine/synthesis/synthesis.h"
+#include "tests/program/instances.h"
+
+namespace p2::execution {
+
+/// What became of a program that was run on threads.
+struct Ran {
+  Verdict verdict;
+  std::uint64_t wrong = 0;  ///< elements of the result
+  std::uint64_t compared = 0;
+  std::uint64_t wrong_in_steps = 0;
+  std::vector<RankResult> ranks = {};
+};
+
+inline Ran run_in_process(const Program& program, Dialect dialect, Inputs inputs = {},
+                          std::size_t chunk_elements = 3, unsigned iterations = 0) {
+  const Plan plan = plan_of(program);
+  const Expectation expectation(program, dialect);
+  inputs.ranks = program.devices;
+  Job job{plan, expectation, inputs, chunk_elements};
+  job.warmup = 0;
+  job.iterations = iterations;
+  Ran ran{expectation.verdict()};
+  ran.ranks = InProcess().run(job);
+  for (const RankResult& rank : ran.ranks) {
+    for (const Audit& audit : rank.audits) {
+      if (&audit == &rank.audits.back()) {
+        ran.wrong += audit.wrong;
+        ran.compared += audit.compared;
+      } else {
+        ran.wrong_in_steps += audit.wrong;
+      }
+    }
+  }
+  return ran;
+}
+
+/// All valid programs of one placement.
+inline std::vector<Program> all_programs(const Instance& instance, std::uint32_t size = 5) {
+  SynthesisOptions options;
+  options.size = size;
+  options.jobs = 1;
+  std::vector<Program> programs;
+  synthesise({instance}, options)[0].for_each_lowered(
+      [&](const Program& program) { programs.push_back(program); });
+  return programs;
+}
+
+}  // namespace p2::execution
