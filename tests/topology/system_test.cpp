@@ -152,7 +152,8 @@ TEST_CASE("a mistake in an interconnect is told where it is") {
   CHECK(link_complaint(start + "\"8 GiB/s\"") ==
         "f:3:62: \"8 GiB/s\" is no bandwidth, expected one such as 270 GB/s or 100 Gbit/s");
   CHECK(link_complaint(R"("level": "gpu", "bandwidth": "1 B/s", "name": "N", "kind": "bus")") ==
-        "f:3:61: the kind of an interconnect is \"bus\", expected one of switch, ring, shared-nic");
+        "f:3:61: the kind of an interconnect is \"bus\", expected one of switch, ring, shared-nic, "
+        "shared-medium");
   const std::string complete = start + "\"8 GB/s\", ";
   CHECK(link_complaint(complete + "\"span\": 3") ==
         "f:3:80: the span of an interconnect is 3, expected a divisor of 8, the size of level gpu");
