@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kWidth = 1000;
 constexpr double kChartHeight = 420;
+constexpr std::size_t kBlack = 6;  // of plot_colour
 
 /// Dots for programs and crosses for AllReduce where it would stand among them.
 Chart times(const CostAnswer& answer, const CostRequest& request) {
@@ -33,14 +34,13 @@ Chart times(const CostAnswer& answer, const CostRequest& request) {
     chart.series[series_of.at(each.source)].points.push_back(
         {static_cast<double>(i + 1), seconds.back()});
   }
+  Series allreduce{"AllReduce", kBlack, Series::Mark::Cross};
   for (const CostSource& source : answer.sources) {
     const double time = to_double(source.allreduce.seconds(request.bytes));
     const auto place = std::lower_bound(seconds.begin(), seconds.end(), time) - seconds.begin();
-    chart.series.push_back({&source == &answer.sources.front() ? "crosses: AllReduce" : "",
-                            series_of.at(&source),
-                            Series::Mark::Cross,
-                            {{static_cast<double>(place + 1), time}}});
+    allreduce.points.push_back({static_cast<double>(place + 1), time});
   }
+  chart.series.push_back(std::move(allreduce));
   return chart;
 }
 

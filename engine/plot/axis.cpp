@@ -42,7 +42,7 @@ std::vector<Axis::Tick> Axis::ticks() const {
     for (double i = std::ceil(low_ / step); i * step <= high_; ++i) add(i * step);
     return ticks;
   }
-  const bool few_decades = high_ / low_ < 1e3;
+  const bool few_decades = high_ / low_ < 1e4;
   for (double power = std::pow(10, std::floor(std::log10(low_))); power <= high_; power *= 10) {
     add(power);
     if (few_decades) add(2 * power);
