@@ -38,7 +38,7 @@ PricedProgram price(const Program& program, Dialect dialect, StepPricer& pricer,
     for (const Group& group : next.groups) {
       rows.push_back(states.sets().size(states.held(state[group.front()])));
     }
-    steps.push_back(&pricer.price(next, std::move(rows), program.devices));
+    steps.push_back(&pricer.price(next, rows, program.devices));
   };
   Verdict verdict = check(program, dialect, states, limits, observe);
   return {std::move(verdict), sum(std::move(steps))};

@@ -38,24 +38,30 @@ class StepPricer {
 
   /// `rows` says how many of the `chunks` chunks of a buffer the first device of every group holds
   /// before the step. Groups of one device cost nothing. The reference stays valid.
-  const StepCost& price(const Step& step, std::vector<std::uint32_t> rows, std::uint32_t chunks);
+  const StepCost& price(const Step& step, const std::vector<std::uint32_t>& rows,
+                        std::uint32_t chunks);
 
   const Network& network() const { return network_; }
 
  private:
   using Key = std::tuple<Collective, std::uint32_t, std::vector<std::uint32_t>, std::vector<Group>>;
-  /// Link → load in chunks.
+  /// Loads on links in chunks, and nothing for those without.
   using Loads = std::map<LinkId, Rational>;
 
-  /// Adds the loads of the groups of `size` devices to `loads` and raises `latency`.
-  void add_groups(std::size_t size, const Step& step, std::span<const std::uint32_t> rows,
-                  Loads& loads, Integer& latency);
+  /// Adds what a group sends to `amounts_` and raises `latency` to how long its messages wait.
   void add_group(const Step& step, const Group& group, std::uint32_t rows, Integer& latency);
+  /// The busiest links of the amounts counted so far, which are in 1/`unit` of a chunk, one per
+  /// interconnect; the amounts are forgotten.
+  Loads take_busiest(std::uint64_t unit);
+  /// All loads of the amounts counted so far are added to `loads`; the amounts are forgotten.
+  void take_all(std::uint64_t unit, Loads& loads);
+  /// The loads that decide what a step takes.
+  Loads loads_of(const Step& step, std::span<const std::uint32_t> rows, Integer& latency);
   StepCost compute(const Step& step, std::span<const std::uint32_t> rows, std::uint32_t chunks);
 
   const Network& network_;
   Algorithm algorithm_;
-  std::map<Key, StepCost> known_;
+  std::map<Key, StepCost, std::less<>> known_;
   // Link → load in 1/(2n) of a chunk. No sum exceeds 2^63: a transfer is at most 2^41 (2n · rows,
   // of at most 2^20 devices and chunks), a step has at most four per device.
   std::vector<std::uint64_t> amounts_;

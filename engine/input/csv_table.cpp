@@ -28,13 +28,13 @@ std::vector<std::string> CsvTable::split(std::string_view line, std::size_t numb
     if (quoted) {
       const std::size_t close = line.find('"', 1);
       if (close == std::string_view::npos) {
-        throw InputError({source_, number}, "a quote is not closed, expected another \"");
+        throw InputError({source_, number, 1}, "a quote is not closed, expected another \"");
       }
       values.emplace_back(line.substr(1, close - 1));
       line.remove_prefix(close + 1);
       end = line.find(',');
       if (!trimmed(line.substr(0, end)).empty()) {
-        throw InputError({source_, number}, "text after a closing quote, expected a comma");
+        throw InputError({source_, number, 1}, "text after a closing quote, expected a comma");
       }
     } else {
       values.emplace_back(trimmed(line.substr(0, end)));
@@ -57,7 +57,7 @@ CsvTable::CsvTable(std::string source, const std::string& text) : source_(std::m
       continue;
     }
     if (row.values.size() != columns_.values.size()) {
-      throw InputError({source_, row.line},
+      throw InputError({source_, row.line, 1},
                        fmt::format("{} values, expected {}: {}", row.values.size(),
                                    columns_.values.size(), fmt::join(columns_.values, ", ")));
     }
@@ -68,7 +68,7 @@ CsvTable::CsvTable(std::string source, const std::string& text) : source_(std::m
   }
   for (auto name = columns_.values.begin(); name != columns_.values.end(); ++name) {
     if (std::find(columns_.values.begin(), name, *name) == name) continue;
-    throw InputError({source_, columns_.line},
+    throw InputError({source_, columns_.line, 1},
                      fmt::format("two columns are named \"{}\", expected different names", *name));
   }
 }
@@ -80,7 +80,7 @@ bool CsvTable::has(std::string_view column) const {
 const std::string& CsvTable::text(std::size_t row, std::string_view column) const {
   const auto found = std::find(columns_.values.begin(), columns_.values.end(), column);
   if (found == columns_.values.end()) {
-    throw InputError({source_, columns_.line},
+    throw InputError({source_, columns_.line, 1},
                      fmt::format("no column \"{}\", expected one", column));
   }
   return rows_[row].values[static_cast<std::size_t>(found - columns_.values.begin())];
@@ -99,12 +99,12 @@ double CsvTable::positive(std::size_t row, std::string_view column) const {
   return number;
 }
 
-SourcePosition CsvTable::position(std::size_t row) const { return {source_, rows_[row].line}; }
+SourcePosition CsvTable::position(std::size_t row) const { return {source_, rows_[row].line, 1}; }
 
 void CsvTable::only_columns(const std::vector<std::string_view>& known) const {
   for (const std::string& column : columns_.values) {
     if (std::find(known.begin(), known.end(), column) != known.end()) continue;
-    throw InputError({source_, columns_.line}, fmt::format("unknown column \"{}\", expected {}",
+    throw InputError({source_, columns_.line, 1}, fmt::format("unknown column \"{}\", expected {}",
                                                            column, fmt::join(known, ", ")));
   }
 }
