@@ -49,9 +49,9 @@ std::size_t rank(const Row& row, Algorithm algorithm) {
   StepPricer pricer(network, algorithm);
   std::vector<ProgramCost> costs;
   for (const PlacementPrograms& placement : row.placements) {
-    StateTable states(placement.instance().grid.devices());
+    ProgramPricer programs(pricer);
     placement.for_each_lowered([&](const Program& program) {
-      costs.push_back(price(program, Dialect::Published, pricer, states).cost);
+      costs.push_back(programs.price(program, Dialect::Published).cost);
     });
   }
   std::vector<const ProgramCost*> all;

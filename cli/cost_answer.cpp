@@ -31,11 +31,10 @@ void price_placement(const PlacementPrograms& found, const CostRequest& request,
                                                  instance.grid.devices(),
                                                  instance.classes(),
                                                  {}});
-  StateTable states(source.devices);
+  ProgramPricer pricer(*answer.pricer);
   found.for_each_lowered([&](const Program& program) {
     if (!answer.complete) return;
-    PricedProgram priced =
-        price(program, source.dialect, *answer.pricer, states, request.common.limits);
+    PricedProgram priced = pricer.price(program, source.dialect, request.common.limits);
     if (priced.verdict.kind != Verdict::Kind::Valid) {
       answer.complete = false;
       return;
@@ -81,9 +80,8 @@ void price_file(const std::string& file, const CostRequest& request, CostAnswer&
         {file}, fmt::format("a program for {} devices, expected {}: those of {}", program.devices,
                             request.system.hierarchy.devices(), request.system.name));
   }
-  StateTable states(program.devices);
   PricedProgram priced =
-      price(program, read.dialect, *answer.pricer, states, request.common.limits);
+      ProgramPricer(*answer.pricer).price(program, read.dialect, request.common.limits);
   const Instance* const instance = read.instance ? &*read.instance : nullptr;
   if (priced.verdict.refutation) {
     answer.refused.push_back({file, priced.verdict.refutation->step,

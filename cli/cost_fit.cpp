@@ -53,9 +53,8 @@ ProgramCost price_row(const CsvTable& table, std::size_t row, const CostRequest&
   } catch (const InputError& error) {
     throw InputError(table.position(row), fmt::format("no program: {}", error.what()));
   }
-  StateTable states(devices);
   PricedProgram priced =
-      price(program, request.given.dialect, pricer, states, request.common.limits);
+      ProgramPricer(pricer).price(program, request.given.dialect, request.common.limits);
   if (priced.verdict.kind == Verdict::Kind::Valid) return std::move(priced.cost);
   throw InputError(
       table.position(row),

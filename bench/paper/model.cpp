@@ -94,13 +94,13 @@ Prediction predict(const Case& where, const Systems& systems) {
     prediction.cross_node =
         prediction.cross_node || network.node_of(group.front()) != network.node_of(group.back());
   }
-  StateTable states(instance.grid.devices());
+  ProgramPricer programs(pricer);
   std::vector<ProgramCost> costs;
   std::vector<std::string> names;
   const PlacementPrograms found = synthesise({instance}, {}).front();
   found.for_each([&](const auto& steps) { names.push_back(to_string(steps, &instance)); });
   found.for_each_lowered([&](const Program& program) {
-    costs.push_back(price(program, Dialect::Published, pricer, states).cost);
+    costs.push_back(programs.price(program, Dialect::Published).cost);
   });
   std::vector<const ProgramCost*> order;
   for (const ProgramCost& cost : costs) {

@@ -27,8 +27,7 @@ Integer overtakes(const ProgramCost& best, const ProgramCost& other, bool other_
 
 }  // namespace
 
-PricedProgram price(const Program& program, Dialect dialect, StepPricer& pricer, StateTable& states,
-                    const Limits& limits) {
+PricedProgram ProgramPricer::price(const Program& program, Dialect dialect, const Limits& limits) {
   std::vector<const StepCost*> steps;
   const auto observe = [&](std::size_t done, const SystemState& state) {
     if (done == program.steps.size()) return;
@@ -36,11 +35,11 @@ PricedProgram price(const Program& program, Dialect dialect, StepPricer& pricer,
     std::vector<std::uint32_t> rows;
     rows.reserve(next.groups.size());
     for (const Group& group : next.groups) {
-      rows.push_back(states.sets().size(states.held(state[group.front()])));
+      rows.push_back(states_.sets().size(states_.held(state[group.front()])));
     }
-    steps.push_back(&pricer.price(next, rows, program.devices));
+    steps.push_back(&steps_.price(next, rows, program.devices));
   };
-  Verdict verdict = check(program, dialect, states, limits, observe);
+  Verdict verdict = check(program, dialect, states_, kernels_, limits, observe);
   return {std::move(verdict), sum(std::move(steps))};
 }
 

@@ -23,11 +23,25 @@ struct PricedProgram {
   ProgramCost cost;
 };
 
-/// Judges a program and prices it step by step: how many chunks a device holds before a step, and
-/// so how much it sends, is what the derivation says. The program must have the devices of the
-/// pricer's system. `states` must have as many chunks as the program has devices.
-PricedProgram price(const Program& program, Dialect dialect, StepPricer& pricer, StateTable& states,
-                    const Limits& limits = {});
+/// Judges programs and prices them step by step: how many chunks a device holds before a step, and
+/// so how much it sends, is what the derivation says. States and steps are remembered from one
+/// program to the next.
+class ProgramPricer {
+ public:
+  /// `steps` must outlive this and the prices it gives.
+  explicit ProgramPricer(StepPricer& steps)
+      : steps_(steps), states_(steps.network().system().hierarchy.devices()), kernels_(states_) {}
+  ProgramPricer(const ProgramPricer&) = delete;
+  ProgramPricer& operator=(const ProgramPricer&) = delete;
+
+  /// The program must have the devices of the pricer's system.
+  PricedProgram price(const Program& program, Dialect dialect, const Limits& limits = {});
+
+ private:
+  StepPricer& steps_;
+  StateTable states_;
+  Kernels kernels_;
+};
 
 /// The price of the single AllReduce on the program's classes.
 ProgramCost price_allreduce(const std::vector<Group>& classes, std::uint32_t devices,

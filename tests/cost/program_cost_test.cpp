@@ -20,8 +20,7 @@ std::vector<Rational> step_times(const System& system, const std::string& text) 
   const ProgramFile file = read_program("test", text, {});
   const Network network(system, {"test"});
   StepPricer pricer(network, Algorithm::Ring);
-  StateTable states(file.program.devices);
-  const PricedProgram priced = price(file.program, file.dialect, pricer, states);
+  const PricedProgram priced = ProgramPricer(pricer).price(file.program, file.dialect);
   REQUIRE(priced.verdict.kind == Verdict::Kind::Valid);
   std::vector<Rational> times;
   Rational sum = 0;
@@ -58,8 +57,7 @@ TEST_CASE("a program that is not valid has its refutation and no more steps than
       system_from("gpu=4", {{"S", InterconnectKind::Switch, "gpu", 4, kGiga, 0, {}}});
   const Network network(system, {"test"});
   StepPricer pricer(network, Algorithm::Ring);
-  StateTable states(4);
-  const PricedProgram priced = price(file.program, file.dialect, pricer, states);
+  const PricedProgram priced = ProgramPricer(pricer).price(file.program, file.dialect);
   CHECK(priced.verdict.kind == Verdict::Kind::Invalid);
   CHECK(priced.verdict.refutation->step == 2);
 }
@@ -82,12 +80,12 @@ TEST_CASE(
       StepPricer pricer(network, algorithm);
       std::vector<ProgramCost> costs;
       for (const PlacementPrograms& found : synthesise(instances, {})) {
-        StateTable states(system.hierarchy.devices());
+        ProgramPricer programs(pricer);
         const ProgramCost allreduce =
             price_allreduce(found.instance().classes(), system.hierarchy.devices(), pricer);
         bool first = true;
         found.for_each_lowered([&](const Program& program) {
-          const PricedProgram priced = price(program, Dialect::Published, pricer, states);
+          const PricedProgram priced = programs.price(program, Dialect::Published);
           REQUIRE(priced.verdict.kind == Verdict::Kind::Valid);
           CHECK(priced.cost.steps.size() == program.steps.size());
           CHECK(priced.cost.seconds_per_byte > 0);

@@ -63,13 +63,15 @@ TEST_CASE("shipped systems have the devices and bandwidths of the paper") {
   }
   for (const std::string name : {"v100-2nodes", "v100-4nodes"}) {
     const auto links = shipped(name).interconnects;
-    REQUIRE(links.size() == 5);
+    REQUIRE(links.size() == 6);
     CHECK(links[0] == Interconnect{"NVLink ring", InterconnectKind::Ring, "gpu", 8, 135'000'000'000,
                                    0, Duplex::Full});
     CHECK(links[1] == Interconnect{"PCIe switch", InterconnectKind::Switch, "gpu", 2,
                                    32'000'000'000, 0, Duplex::Full});
-    CHECK(links[2].span == 4);
-    CHECK(links[3].bytes_per_second == 8'000'000'000);
+    CHECK(links[2] == Interconnect{"CPU memory", InterconnectKind::SharedMedium, "gpu", 4,
+                                   8'000'000'000, 0, Duplex::Full});
+    CHECK(links[4] == Interconnect{"NIC", InterconnectKind::SharedNic, "gpu", 8, 8'000'000'000, 0,
+                                   Duplex::Full});
   }
 }
 
