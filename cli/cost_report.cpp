@@ -4,31 +4,20 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <array>
 
 #include "cli/byte_size.h"
-#include "cli/output.h"
-#include "engine/program/json_text.h"
-#include "engine/program/program_file.h"
 
 namespace p2 {
 namespace {
 
 constexpr std::size_t kShown = 20;
 
-std::string bottleneck(const StepCost& step, const CostAnswer& answer) {
-  return step.seconds_per_byte == 0 ? "none" : answer.network->name(step.bottleneck);
-}
-
-double speedup(const CostCandidate& candidate, const Rational& bytes) {
-  const Rational seconds = candidate.cost.seconds(bytes);
-  return seconds == 0 ? 1 : to_double(candidate.source->allreduce.seconds(bytes) / seconds);
-}
-
 std::string source_heading(const CostRequest& request) {
   return request.files.empty() ? "placement" : "file";
 }
 
-/// A row of a table whose columns are as wide as their widest cell; the last one is not padded.
+/// The cells of a table; columns are as wide as their widest cell.
 using Rows = std::vector<std::vector<std::string>>;
 
 std::size_t width_of(const std::string& text) {
@@ -71,14 +60,6 @@ void print_ranking(const CostAnswer& answer, const CostRequest& request, std::os
   }
 }
 
-std::vector<Reign> reigns_of(const CostAnswer& answer, const CostRequest& request) {
-  std::vector<const ProgramCost*> costs;
-  for (const CostCandidate& candidate : answer.ranked) costs.push_back(&candidate.cost);
-  return reigns(costs, request.sizes->first, request.sizes->second);
-}
-
-std::uint64_t whole(const Integer& size) { return size.convert_to<std::uint64_t>(); }
-
 void print_reigns(const CostAnswer& answer, const CostRequest& request, std::ostream& out) {
   fmt::print(out, "\nthe fastest program by size, in bytes per device\n");
   Rows rows{{"from", "to", "time", "to", "speedup", "to", source_heading(request), "program"}};
@@ -87,72 +68,31 @@ void print_reigns(const CostAnswer& answer, const CostRequest& request, std::ost
     const auto time = [&](const Integer& bytes) {
       return duration_to_string(to_double(best.cost.seconds(bytes)));
     };
-    rows.push_back(
-        {bytes_to_string(whole(reign.from)), bytes_to_string(whole(reign.to)), time(reign.from),
-         time(reign.to), fmt::format("{:.2f}x", speedup(best, reign.from)),
-         fmt::format("{:.2f}x", speedup(best, reign.to)), best.source->name, best.text()});
+    rows.push_back({bytes_to_string(reign.from.convert_to<std::uint64_t>()),
+                    bytes_to_string(reign.to.convert_to<std::uint64_t>()), time(reign.from),
+                    time(reign.to), fmt::format("{:.2f}x", speedup(best, reign.from)),
+                    fmt::format("{:.2f}x", speedup(best, reign.to)), best.source->name,
+                    best.text()});
   }
   print_table(rows, 6, out);
 }
 
-/// `,"placement":[[1,8],[4,2]]` or `,"file":"…"`.
-std::string json_source(const CostSource& source, const CostRequest& request) {
-  return request.files.empty() ? fmt::format(",\"placement\":{}",
-                                             json_lists(source.instance->grid.placement().factors))
-                               : fmt::format(",\"file\":{}", json_string(source.name));
-}
-
-std::string json_candidate(const CostCandidate& candidate) {
-  const Instance* const instance =
-      candidate.source->instance ? &*candidate.source->instance : nullptr;
-  return to_json(candidate.program(), instance, candidate.source->dialect);
-}
-
-std::string json_priced(const CostCandidate& candidate, const CostAnswer& answer,
-                        const CostRequest& request) {
-  std::string steps;
-  for (const StepCost* step : candidate.cost.steps) {
-    steps += fmt::format("{}{{\"seconds\":{},\"bottleneck\":{}}}", steps.empty() ? "" : ",",
-                         to_double(step->seconds(request.bytes)),
-                         json_string(bottleneck(*step, answer)));
-  }
-  return fmt::format(
-      "{{\"program\":{},\"text\":{}{},\"seconds\":{},\"allreduce_seconds\":{},\"speedup\":{},"
-      "\"steps\":[{}]}}",
-      json_candidate(candidate), json_string(candidate.text()),
-      json_source(*candidate.source, request), to_double(candidate.cost.seconds(request.bytes)),
-      to_double(candidate.source->allreduce.seconds(request.bytes)),
-      speedup(candidate, request.bytes), steps);
-}
-
-void print_json_reigns(const CostAnswer& answer, const CostRequest& request, std::ostream& out) {
-  const char* separator = "\n";
-  out << ",\"sizes\":[";
-  for (const Reign& reign : reigns_of(answer, request)) {
-    const CostCandidate& best = answer.ranked[reign.program];
-    fmt::print(out,
-               "{}{{\"from\":{},\"to\":{},\"program\":{},\"text\":{}{},\"seconds\":[{},{}],"
-               "\"speedup\":[{},{}]}}",
-               separator, whole(reign.from), whole(reign.to), json_candidate(best),
-               json_string(best.text()), json_source(*best.source, request),
-               to_double(best.cost.seconds(reign.from)), to_double(best.cost.seconds(reign.to)),
-               speedup(best, reign.from), speedup(best, reign.to));
-    separator = ",\n";
-  }
-  out << "\n]";
-}
-
-/// Of the sources, the seconds of the fastest single AllReduce; null without any.
-std::string fastest_allreduce(const CostAnswer& answer, const CostRequest& request) {
-  if (answer.sources.empty()) return "null";
-  std::vector<Rational> seconds;
-  for (const CostSource& source : answer.sources) {
-    seconds.push_back(source.allreduce.seconds(request.bytes));
-  }
-  return fmt::format("{}", to_double(*std::min_element(seconds.begin(), seconds.end())));
-}
-
 }  // namespace
+
+std::string bottleneck(const StepCost& step, const CostAnswer& answer) {
+  return step.seconds_per_byte == 0 ? "none" : answer.network->name(step.bottleneck);
+}
+
+double speedup(const CostCandidate& candidate, const Rational& bytes) {
+  const Rational seconds = candidate.cost.seconds(bytes);
+  return seconds == 0 ? 1 : to_double(candidate.source->allreduce.seconds(bytes) / seconds);
+}
+
+std::vector<Reign> reigns_of(const CostAnswer& answer, const CostRequest& request) {
+  std::vector<const ProgramCost*> costs;
+  for (const CostCandidate& candidate : answer.ranked) costs.push_back(&candidate.cost);
+  return reigns(costs, request.sizes->first, request.sizes->second);
+}
 
 std::string slowest_link(const CostCandidate& candidate, const CostAnswer& answer,
                          const Rational& bytes) {
@@ -188,29 +128,6 @@ void print_text(const CostAnswer& answer, const CostRequest& request, std::ostre
                refusal.undecided ? "undecided" : "invalid", refusal.reason);
   }
   if (!answer.complete) out << "stopped at a limit: there may be more programs\n";
-}
-
-void print_json(const CostAnswer& answer, const CostRequest& request, std::ostream& out) {
-  fmt::print(out,
-             "{{\"system\":{},\"algorithm\":\"{}\",\"bytes\":{},\"allreduce_seconds\":{},"
-             "\"programs\":[",
-             json_string(request.system.name), to_string(request.algorithm), request.bytes,
-             fastest_allreduce(answer, request));
-  const std::size_t shown =
-      std::min<std::size_t>(request.top.value_or(answer.ranked.size()), answer.ranked.size());
-  for (std::size_t i = 0; i < shown; ++i) {
-    fmt::print(out, "{}{}", i == 0 ? "\n" : ",\n", json_priced(answer.ranked[i], answer, request));
-  }
-  out << "\n],\"refused\":[";
-  for (const CostRefusal& refusal : answer.refused) {
-    fmt::print(out, "{}{{\"file\":{},\"step\":{},\"verdict\":\"{}\",\"reason\":{}}}",
-               &refusal == &answer.refused.front() ? "\n" : ",\n", json_string(refusal.file),
-               refusal.step, refusal.undecided ? "unknown" : "invalid",
-               json_string(refusal.reason));
-  }
-  out << "]";
-  if (request.sizes && !answer.ranked.empty()) print_json_reigns(answer, request, out);
-  fmt::print(out, ",\"complete\":{}}}\n", answer.complete);
 }
 
 }  // namespace p2

@@ -16,9 +16,9 @@ std::string reductions(const Evaluation& evaluation) {
   std::string text =
       "## The appendix, by reduction\n\nPrograms over all placements, and how many are faster than "
       "AllReduce: measured "
-      "/ predicted (calibrated). The paper's simulations took the times given; ours take less than "
-      "2 ms a row "
-      "([performance.md](performance.md)).\n\n"
+      "/ predicted (calibrated). The paper's simulations took the times given; ours take about 50 "
+      "ms "
+      "for all rows of an algorithm together ([performance.md](performance.md)).\n\n"
       "| system | axes | reduce | programs | faster, ring | faster, tree | paper's simulation, "
       "ring, tree |\n"
       "|---|---|---|---|---|---|---|\n";
