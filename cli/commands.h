@@ -16,6 +16,7 @@ using Arguments = std::vector<std::string>;
 int run_place(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_cost(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_define(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_prove(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_run(const Arguments& arguments, std::ostream& out, std::ostream& err);

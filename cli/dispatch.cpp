@@ -19,10 +19,11 @@ struct Command {
   int (*run)(const Arguments&, std::ostream&, std::ostream&);
 };
 
-constexpr std::array<Command, 7> kCommands = {{
+constexpr std::array<Command, 8> kCommands = {{
     {"place", "all placements of parallelism axes on a system", run_place},
     {"synth", "all valid reduction programs of every placement", run_synth},
     {"check", "whether given programs compute the reduction they are for", run_check},
+    {"cost", "how long programs take on a system, fastest first", run_cost},
     {"define", "whether definitions of collectives are sound", run_define},
     {"prove", "whether the statements of the paper hold, system by system", run_prove},
     {"run", "programs on real data, every element checked, every step measured", run_run},
@@ -67,7 +68,7 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
   }
   throw InputError({"command line"},
                    "unknown command '" + arguments[0] +
-                       "', expected place, synth, check, define, prove, run or oracle (see --help)");
+                       "', expected place, synth, check, cost, define, prove, run or oracle (see --help)");
 }
 
 }  // namespace

@@ -7,16 +7,21 @@ namespace {
 
 namespace po = boost::program_options;
 
-Hierarchy hierarchy_of(const CommandLine& line) {
+constexpr std::string_view kNoSystem = "no system, expected --hierarchy or --system";
+
+}  // namespace
+
+System system_of(const CommandLine& line) {
   if (line.has("hierarchy") && line.has("system")) {
     throw InputError({"command line"}, "both --hierarchy and --system, expected one of the two");
   }
-  if (const auto text = line.text("hierarchy")) return parse_hierarchy("--hierarchy", *text);
-  const std::string file = *line.text("system");
-  return parse_system(file, read_file(file)).hierarchy;
+  if (const auto text = line.text("hierarchy")) {
+    return {"", parse_hierarchy("--hierarchy", *text), {}};
+  }
+  const auto file = line.text("system");
+  if (!file) throw InputError({"command line"}, kNoSystem);
+  return parse_system(*file, read_file(*file));
 }
-
-}  // namespace
 
 po::options_description placement_flags() {
   po::options_description flags("System and placement");
@@ -48,7 +53,7 @@ po::options_description instance_flags() {
 
 GivenInstance given_system(const CommandLine& line) {
   GivenInstance given;
-  if (line.has("hierarchy") || line.has("system")) given.hierarchy = hierarchy_of(line);
+  if (line.has("hierarchy") || line.has("system")) given.hierarchy = system_of(line).hierarchy;
   if (const auto text = line.text("axes")) given.axes = parse_axes("--axes", *text);
   if (const auto text = line.text("reduce")) {
     if (!given.axes) throw InputError({"--reduce"}, "given without axes, expected --axes as well");
@@ -94,7 +99,7 @@ GivenInstance required_instance(const CommandLine& line, bool with_reduction) {
 
 void require_system(const GivenInstance& given, bool with_reduction) {
   if (!given.hierarchy) {
-    throw InputError({"command line"}, "no system, expected --hierarchy or --system");
+    throw InputError({"command line"}, kNoSystem);
   }
   if (!given.axes) throw InputError({"command line"}, "no parallelism axes, expected --axes");
   if (with_reduction && !given.reduction) {

@@ -23,7 +23,11 @@ GivenInstance given_instance(const CommandLine& line);
 /// The same without --synthesis-hierarchy and --dialect, for commands that ask about several.
 GivenInstance given_system(const CommandLine& line);
 
-/// The same with hierarchy and axes present, or an InputError that names the missing flag.
+/// The system that --system or --hierarchy names; the latter without interconnects. Throws
+/// InputError when there is neither or both.
+System system_of(const CommandLine& line);
+
+/// What the flags say of an instance, with hierarchy and axes present, or an InputError that names the missing flag.
 GivenInstance required_instance(const CommandLine& line, bool with_reduction);
 /// Throws InputError unless hierarchy and axes are known, and with `with_reduction` also the
 /// reduction axes.

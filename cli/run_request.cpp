@@ -1,7 +1,10 @@
 #include "cli/run_request.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "cli/byte_size.h"
 #include "cli/instance_options.h"
 #include "cli/output.h"
 #include "engine/input/text_cursor.h"
@@ -21,24 +24,29 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40U;
 constexpr std::size_t kMostPrograms = 100'000;
 constexpr std::size_t kMostPlacements = 1000;
 
-std::uint64_t bytes_at(TextCursor& cursor) {
-  const std::uint64_t number = cursor.integer("a size in bytes", 1, kMostBytes);
-  unsigned shift = 0;
-  for (const auto& [unit, bits] : {std::pair("K", 10U), std::pair("M", 20U), std::pair("G", 30U)}) {
-    if (cursor.accept(unit)) shift = bits;
-  }
-  if (number > kMostBytes >> shift) cursor.fail("more than 1024G, expected a smaller size");
-  return number << shift;
+std::uint64_t size_at(const char* flag, std::string_view text) {
+  const std::uint64_t bytes = parse_bytes(flag, text);
+  if (bytes <= kMostBytes) return bytes;
+  throw InputError({flag}, fmt::format("{} per device, expected at most {}", bytes_to_string(bytes),
+                                       bytes_to_string(kMostBytes)));
 }
 
 /// `1K:64M` or, with another factor than 2, `1K:64M:4`.
 std::vector<std::uint64_t> parse_sizes(const std::string& text) {
-  TextCursor cursor("--sizes", text);
-  const std::uint64_t first = bytes_at(cursor);
-  cursor.expect(":", "between the smallest and the largest size");
-  const std::uint64_t last = bytes_at(cursor);
-  const std::uint64_t factor = cursor.accept(":") ? cursor.integer("a factor", 2, 1024) : 2;
-  expect_end(cursor, "the sizes");
+  const std::size_t first_end = text.find(':');
+  if (first_end == std::string::npos) {
+    throw InputError({"--sizes"}, "one size, expected the smallest and the largest, 1K:64M");
+  }
+  const std::size_t last_end = std::min(text.find(':', first_end + 1), text.size());
+  const std::uint64_t first = size_at("--sizes", text.substr(0, first_end));
+  const std::uint64_t last =
+      size_at("--sizes", text.substr(first_end + 1, last_end - first_end - 1));
+  std::uint64_t factor = 2;
+  if (last_end < text.size()) {
+    TextCursor cursor("--sizes", text.substr(last_end + 1));
+    factor = cursor.integer("a factor", 2, 1024);
+    expect_end(cursor, "the factor");
+  }
   if (last < first) throw InputError({"--sizes"}, "the last is below the first, expected 1K:64M");
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t size = first; size <= last; size *= factor) sizes.push_back(size);
@@ -120,13 +128,6 @@ ElementType element_type(const CommandLine& line) {
                                            {"bfloat16", ElementType::BFloat16}});
 }
 
-std::uint64_t parse_bytes(const std::string& flag, const std::string& text) {
-  TextCursor cursor(flag, text);
-  const std::uint64_t bytes = bytes_at(cursor);
-  expect_end(cursor, "the size");
-  return bytes;
-}
-
 RunRequest run_request(const CommandLine& line) {
   RunRequest request;
   request.common = line.common();
@@ -146,7 +147,7 @@ RunRequest run_request(const CommandLine& line) {
   }
   request.sizes = line.has("sizes")
                       ? parse_sizes(*line.text("sizes"))
-                      : std::vector{parse_bytes("--bytes", line.text("bytes").value_or("1M"))};
+                      : std::vector{size_at("--bytes", line.text("bytes").value_or("1M"))};
   request.iterations = static_cast<unsigned>(line.integer("iterations", 1, 1'000'000, 5));
   request.warmup = static_cast<unsigned>(line.integer("warmup", 0, 1'000'000, 1));
   request.force = line.has("force");

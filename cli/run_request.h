@@ -44,7 +44,4 @@ RunRequest run_request(const CommandLine& line);
 /// What --type names.
 execution::ElementType element_type(const CommandLine& line);
 
-/// `1048576`, `64M`: bytes, in which K, M and G are powers of 1024.
-std::uint64_t parse_bytes(const std::string& flag, const std::string& text);
-
 }  // namespace p2

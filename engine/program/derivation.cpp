@@ -85,6 +85,11 @@ std::optional<Refutation> run_step(const Step& step, Dialect dialect, SystemStat
 Verdict check(const Program& program, Dialect dialect, StateTable& states, const Limits& limits,
               const Observer& observe) {
   Kernels kernels(states);
+  return check(program, dialect, states, kernels, limits, observe);
+}
+
+Verdict check(const Program& program, Dialect dialect, StateTable& states, Kernels& kernels,
+              const Limits& limits, const Observer& observe) {
   SystemState state = initial_state(program.devices, states);
   const SystemState goal = goal_state(program.devices, program.classes, states);
   Verdict verdict;

@@ -67,6 +67,9 @@ struct Verdict {
 using Observer = std::function<void(std::size_t step, const SystemState& state)>;
 Verdict check(const Program& program, Dialect dialect, StateTable& states,
               const Limits& limits = {}, const Observer& observe = {});
+/// The same with kernels over `states` that remember what they met in other programs.
+Verdict check(const Program& program, Dialect dialect, StateTable& states, Kernels& kernels,
+              const Limits& limits, const Observer& observe);
 
 /// `valid`, `invalid`, `unknown`.
 std::string_view to_string(Verdict::Kind kind);

@@ -158,6 +158,8 @@ std::string_view to_string(InterconnectKind kind) {
       return "ring";
     case InterconnectKind::SharedNic:
       return "shared-nic";
+    case InterconnectKind::SharedMedium:
+      return "shared-medium";
   }
   return {};
 }

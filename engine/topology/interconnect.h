@@ -10,9 +10,10 @@ namespace p2 {
 
 /// How the parts that an interconnect joins reach each other (section 5, figure 9).
 enum class InterconnectKind {
-  Switch,     ///< any pair at full bandwidth, one port per part
-  Ring,       ///< each part reaches its two neighbours
-  SharedNic,  ///< all parts leave through one port, whose bandwidth they share
+  Switch,        ///< any pair at full bandwidth, one port per part
+  Ring,          ///< each part reaches its two neighbours, each with half of its port's bandwidth
+  SharedNic,     ///< all parts leave through one port, whose bandwidth they share
+  SharedMedium,  ///< whatever a part sends or receives goes through one memory or bus: shared by all
 };
 
 enum class Duplex {

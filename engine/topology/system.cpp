@@ -74,7 +74,7 @@ std::uint32_t read_span(const JsonValue& value, const Level& level) {
 Interconnect read_interconnect(const JsonValue& value, const Hierarchy& hierarchy) {
   constexpr std::string_view kWhat = "an interconnect";
   constexpr std::array kKinds{InterconnectKind::Switch, InterconnectKind::Ring,
-                              InterconnectKind::SharedNic};
+                              InterconnectKind::SharedNic, InterconnectKind::SharedMedium};
   constexpr std::array kDuplexes{Duplex::Full, Duplex::Half};
   value.only_keys({"name", "kind", "level", "span", "bandwidth", "latency", "duplex"}, kWhat);
   const Level& level = read_level(value.member("level", kWhat), hierarchy);

@@ -63,13 +63,15 @@ TEST_CASE("shipped systems have the devices and bandwidths of the paper") {
   }
   for (const std::string name : {"v100-2nodes", "v100-4nodes"}) {
     const auto links = shipped(name).interconnects;
-    REQUIRE(links.size() == 5);
+    REQUIRE(links.size() == 6);
     CHECK(links[0] == Interconnect{"NVLink ring", InterconnectKind::Ring, "gpu", 8, 135'000'000'000,
                                    0, Duplex::Full});
     CHECK(links[1] == Interconnect{"PCIe switch", InterconnectKind::Switch, "gpu", 2,
                                    32'000'000'000, 0, Duplex::Full});
-    CHECK(links[2].span == 4);
-    CHECK(links[3].bytes_per_second == 8'000'000'000);
+    CHECK(links[2] == Interconnect{"CPU memory", InterconnectKind::SharedMedium, "gpu", 4,
+                                   8'000'000'000, 0, Duplex::Full});
+    CHECK(links[4] == Interconnect{"NIC", InterconnectKind::SharedNic, "gpu", 8, 8'000'000'000, 0,
+                                   Duplex::Full});
   }
 }
 
@@ -152,7 +154,8 @@ TEST_CASE("a mistake in an interconnect is told where it is") {
   CHECK(link_complaint(start + "\"8 GiB/s\"") ==
         "f:3:62: \"8 GiB/s\" is no bandwidth, expected one such as 270 GB/s or 100 Gbit/s");
   CHECK(link_complaint(R"("level": "gpu", "bandwidth": "1 B/s", "name": "N", "kind": "bus")") ==
-        "f:3:61: the kind of an interconnect is \"bus\", expected one of switch, ring, shared-nic");
+        "f:3:61: the kind of an interconnect is \"bus\", expected one of switch, ring, shared-nic, "
+        "shared-medium");
   const std::string complete = start + "\"8 GB/s\", ";
   CHECK(link_complaint(complete + "\"span\": 3") ==
         "f:3:80: the span of an interconnect is 3, expected a divisor of 8, the size of level gpu");

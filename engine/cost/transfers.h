@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "engine/collective/collective.h"
+#include "engine/cost/network.h"
+#include "engine/placement/device_grid.h"
+
+namespace p2 {
+
+/// How a group runs a collective; NCCL_ALGO chooses between the same two (section 4).
+enum class Algorithm : std::uint8_t { Ring, Tree };
+
+/// Data that one device of a group sends another.
+struct Transfer {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::uint64_t amount = 0;  ///< in 1/(2n) of a chunk, for a group of n devices
+};
+
+/// Transfers that are under way together; a message passes along one of them `rounds` times.
+struct Stage {
+  std::uint64_t rounds = 0;
+  std::vector<Transfer> transfers;
+};
+
+/// What a collective on one group sends, when every device of it (for Broadcast the first) holds
+/// `rows` chunks. `group` is ascending and has at least two devices.
+///
+/// Ring: the devices stand in a ring in the order of their ids, which is the order of the hardware,
+/// and half of the data goes round it in either direction, as NCCL's channels do. Of r chunks a
+/// ring edge carries, both directions together, 2(n−1)/n · r for AllReduce, (n−1)/n · r for
+/// ReduceScatter, (n−1) · r for AllGather. Reduce and Broadcast are two chains that start or end at
+/// the first device, one in each direction, each with half of the r chunks.
+///
+/// Tree: AllReduce alone; the other collectives have only the ring, as in NCCL. In every node
+/// (Network::node_of) the devices are a chain in the order of their ids, and the heads of the
+/// chains form two binary trees (Sanders, Speck, Träff 2009) with half of the data each: an inner
+/// head of one is a leaf of the other. All data goes up every edge and its sum comes down.
+std::vector<Stage> transfers(Collective collective, Algorithm algorithm, const Group& group,
+                             std::uint64_t rows, const Network& network);
+
+/// `ring`, `tree`.
+std::string_view to_string(Algorithm algorithm);
+std::optional<Algorithm> algorithm_called(std::string_view name);
+
+}  // namespace p2

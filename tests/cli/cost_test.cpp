@@ -1,0 +1,187 @@
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "cli/byte_size.h"
+#include "tests/cli/run.h"
+#include "tests/cli/temporary_file.h"
+#include "tests/input/complaint.h"
+
+using namespace p2;
+using nlohmann::json;
+
+namespace {
+
+const std::string kSystems = std::string(P2_SOURCE_DIR) + "/examples/systems/";
+const std::string kPrograms = std::string(P2_SOURCE_DIR) + "/examples/programs/";
+const std::string kRack = kSystems + "figure2a-rack.json";
+
+Ran cost(std::vector<std::string> flags) {
+  flags.insert(flags.begin(), "cost");
+  return run(flags);
+}
+
+std::string read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+}  // namespace
+
+TEST_CASE("cost ranks the programs of all placements together, fastest first") {
+  const Ran ran = cost({"--system", kSystems + "a100-4nodes.json", "--axes", "8,8", "--reduce", "0",
+                        "--format", "json"});
+  CHECK(ran.exit == 0);
+  const json answer = json::parse(ran.out);
+  CHECK(answer["algorithm"] == "ring");
+  CHECK(answer["bytes"] == 2147483648);
+  CHECK(answer["complete"] == true);
+  REQUIRE(answer["programs"].size() == 97);
+  double before = 0;
+  for (const json& each : answer["programs"]) {
+    const double seconds = each["seconds"];
+    CHECK(seconds >= before);
+    before = seconds;
+    double sum = 0;
+    for (const json& step : each["steps"]) {
+      sum += step["seconds"].get<double>();
+      CHECK(!step["bottleneck"].get<std::string>().empty());
+    }
+    CHECK(sum == doctest::Approx(seconds));
+    CHECK(each["program"]["steps"].size() == each["steps"].size());
+    CHECK(each["program"]["placement"] == each["placement"]);
+    CHECK(each["speedup"].get<double>() ==
+          doctest::Approx(each["allreduce_seconds"].get<double>() / seconds));
+    CHECK(each["allreduce_seconds"] >= answer["allreduce_seconds"]);
+  }
+  CHECK(answer["programs"][0]["placement"] == json::parse("[[1,8],[4,2]]"));
+  CHECK(answer["programs"][0]["seconds"] == answer["allreduce_seconds"]);
+}
+
+TEST_CASE("one placement, its algorithm and size: 2 * 31/32 of the data through a NIC of 8 GB/s") {
+  const json ring = json::parse(cost({"--system", kSystems + "a100-2nodes.json", "--axes", "32",
+                                      "--reduce", "0", "--bytes", "1G", "--format", "json"})
+                                    .out);
+  CHECK(ring["allreduce_seconds"].get<double>() ==
+        doctest::Approx(1073741824.0 * 2 * 31 / 32 / 8e9));
+  CHECK(ring["programs"][0]["text"] ==
+        "ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); "
+        "AllGather(node, InsideGroup)");
+  CHECK(ring["programs"][0]["steps"][1]["bottleneck"] == "NIC of node 0, out");
+  const json tree =
+      json::parse(cost({"--system", kSystems + "a100-2nodes.json", "--axes", "32", "--reduce", "0",
+                        "--bytes", "1G", "--algorithm", "tree", "--top", "3", "--format", "json"})
+                      .out);
+  CHECK(tree["allreduce_seconds"].get<double>() == doctest::Approx(1073741824.0 / 8e9));
+  CHECK(tree["programs"].size() == 3);
+}
+
+TEST_CASE("the text is a table that says what every program waits for") {
+  const Ran ran = cost({"--system", kSystems + "v100-2nodes.json", "--axes", "8,2", "--reduce", "0",
+                        "--placement", "[[1 8] [2 1]]", "--bytes", "1M"});
+  CHECK(ran.exit == 0);
+  CHECK(
+      ran.out ==
+      "v100-2nodes: node=2,gpu=8   ring, 1M bytes per device\n\n"
+      "single AllReduce, [[1 8] [2 1]]: 13.59 us\n\n"
+      "rank      time  speedup  placement      slowest step waits for                     program\n"
+      "   1  13.59 us    1.00x  [[1 8] [2 1]]  NVLink ring, node 0 gpu 0 to node 0 gpu 1  "
+      "AllReduce(root, InsideGroup)\n"
+      "   2  13.59 us    1.00x  [[1 8] [2 1]]  NVLink ring, node 0 gpu 0 to node 0 gpu 1  "
+      "ReduceScatter(root, InsideGroup); AllGather(root, InsideGroup)\n"
+      "   3  15.53 us    0.88x  [[1 8] [2 1]]  NVLink ring, node 0 gpu 1 to node 0 gpu 0  "
+      "Reduce(root, InsideGroup); Broadcast(root, InsideGroup)\n");
+}
+
+TEST_CASE("program files are ranked; a refused one is explained, not priced, and exits 1") {
+  const std::string allreduce = kPrograms + "valid/figure3a-allreduce.p2";
+  const std::string three = kPrograms + "valid/figure3c-reduce-allreduce-broadcast.p2";
+  const std::string refused = kPrograms + "refused/figure4b-counted-twice.p2";
+  const Ran fine = cost({"--system", kRack, allreduce, three, "--format", "json"});
+  CHECK(fine.exit == 0);
+  const json answer = json::parse(fine.out);
+  REQUIRE(answer["programs"].size() == 2);
+  CHECK(answer["programs"][0]["file"] == three);
+  CHECK(answer["programs"][1]["seconds"] == answer["allreduce_seconds"]);
+  CHECK(answer["refused"].empty());
+
+  const Ran mixed = cost({"--system", kRack, allreduce, refused, "--format", "json"});
+  CHECK(mixed.exit == 1);
+  const json both = json::parse(mixed.out);
+  CHECK(both["programs"].size() == 1);
+  REQUIRE(both["refused"].size() == 1);
+  CHECK(both["refused"][0]["file"] == refused);
+  CHECK(both["refused"][0]["step"] == 2);
+  CHECK(both["refused"][0]["verdict"] == "invalid");
+  const Ran text = cost({"--system", kRack, refused});
+  CHECK(text.exit == 1);
+  CHECK(text.out.find("is refused by premise disjoint") != std::string::npos);
+}
+
+TEST_CASE("bare groups are priced too, on a system of as many devices") {
+  const TemporaryFile program("devices 16\nclasses " +
+                                  std::string("{0,1},{2,3},{4,5},{6,7},{8,9},{10,11},{12,13},") +
+                                  "{14,15}\nAllReduce{0,1},{2,3},{4,5},{6,7},{8,9},{10,11},"
+                                  "{12,13},{14,15}",
+                              ".p2");
+  const json answer =
+      json::parse(cost({"--system", kRack, program.path(), "--format", "json"}).out);
+  CHECK(answer["programs"][0]["speedup"] == 1);
+  const Ran other = cost({"--system", kSystems + "a100-2nodes.json", program.path()});
+  CHECK(other.exit == 2);
+  CHECK(other.err.find("a program for 16 devices, expected 32: those of a100-2nodes") !=
+        std::string::npos);
+}
+
+TEST_CASE("--sizes says where the fastest program changes, without gaps") {
+  const json answer = json::parse(cost({"--system", kRack, "--axes", "16", "--reduce", "0",
+                                        "--sizes", "1:1G", "--format", "json"})
+                                      .out);
+  const json& sizes = answer["sizes"];
+  REQUIRE(sizes.size() > 1);
+  CHECK(sizes.front()["from"] == 1);
+  CHECK(sizes.back()["to"] == 1073741824);
+  for (std::size_t i = 1; i < sizes.size(); ++i) {
+    CHECK(sizes[i]["from"].get<std::uint64_t>() == sizes[i - 1]["to"].get<std::uint64_t>() + 1);
+    CHECK(sizes[i]["text"] != sizes[i - 1]["text"]);
+  }
+  // Asking at one of the sizes gives the same program.
+  for (const json& each : sizes) {
+    const json there = json::parse(
+        cost({"--system", kRack, "--axes", "16", "--reduce", "0", "--bytes",
+              std::to_string(each["to"].get<std::uint64_t>()), "--top", "1", "--format", "json"})
+            .out);
+    CHECK(there["programs"][0]["seconds"] == each["seconds"][1]);
+  }
+  const Ran text = cost({"--system", kRack, "--axes", "16", "--reduce", "0", "--sizes", "1:1G"});
+  CHECK(text.out.find("the fastest program by size, in bytes per device") != std::string::npos);
+}
+
+TEST_CASE("--plot draws the times and the timeline of the fastest program") {
+  const TemporaryFile svg("", ".svg");
+  const Ran ran = cost({"--system", kSystems + "a100-4nodes.json", "--axes", "4,16", "--reduce",
+                        "1", "--plot", svg.path()});
+  CHECK(ran.exit == 0);
+  const std::string text = read(svg.path());
+  CHECK(text.starts_with("<svg"));
+  CHECK(text.ends_with("</svg>\n"));
+  CHECK(text.find("[[4 1] [1 16]]") != std::string::npos);
+  CHECK(text.find("NVSwitch of node 0 gpu 0, out") != std::string::npos);
+  CHECK(text.find("step 1: AllReduce(root, InsideGroup)") != std::string::npos);
+}
+
+TEST_CASE("numbers of bytes are read and written in binary units") {
+  CHECK(parse_bytes("--bytes", "4096") == 4096);
+  CHECK(parse_bytes("--bytes", "1K") == 1024);
+  CHECK(parse_bytes("--bytes", "64M") == 64U << 20);
+  CHECK(parse_bytes("--bytes", "2G") == std::uint64_t{2} << 30);
+  CHECK(parse_bytes("--bytes", "1T") == std::uint64_t{1} << 40);
+  for (const char* text : {"2G", "1536K", "1000", "1", "1T"}) {
+    CHECK(bytes_to_string(parse_bytes("--bytes", text)) == text);
+  }
+  for (const char* text : {"", "0", "G", "1KB", "-1", "1.5G", "2000000T"}) {
+    CHECK(complaint([text] { parse_bytes("--bytes", text); }) != "no complaint");
+  }
+}

@@ -1,0 +1,68 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "engine/plot/axis.h"
+#include "engine/plot/chart.h"
+#include "engine/plot/timeline.h"
+
+using namespace p2;
+
+namespace {
+
+std::string labels(const Axis& axis) {
+  std::string text;
+  for (const Axis::Tick& tick : axis.ticks()) text += (text.empty() ? "" : " ") + tick.label;
+  return text;
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++found;
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("axes have round ticks inside their range") {
+  CHECK(labels(Axis(3, 47, false)) == "0 10 20 30 40");
+  CHECK(labels(Axis(0, 0.28, false)) == "0 0.05 0.1 0.15 0.2 0.25");
+  CHECK(labels(Axis(0.11, 89, true)) == "0.2 0.5 1 2 5 10 20 50");
+  CHECK(labels(Axis(1e-6, 10, true)) == "1e-06 1e-05 0.0001 0.001 0.01 0.1 1 10");
+  CHECK(labels(Axis(0, 0, false)).starts_with("0"));
+}
+
+TEST_CASE("axes map their ends to 0 and 1, and the middle of a logarithmic one is the mean") {
+  for (const bool logarithmic : {false, true}) {
+    const Axis axis(2, 200, logarithmic);
+    CHECK(axis.position(axis.low()) == doctest::Approx(0));
+    CHECK(axis.position(axis.high()) == doctest::Approx(1));
+  }
+  CHECK(Axis(2, 200, true).position(20) == doctest::Approx(0.5));
+}
+
+TEST_CASE("a chart draws every point and one more per legend line, and text is escaped") {
+  Chart chart{"a < b & c", "x", "y"};
+  chart.series = {{"dots", 0, Series::Mark::Dot, {{1, 1}, {2, 4}, {3, 9}}},
+                  {"", 1, Series::Mark::Cross, {{1, 2}}}};
+  Svg svg(400, 300);
+  draw(svg, chart, 0, 0, 400, 300);
+  const std::string text = svg.document();
+  CHECK(count(text, "<circle") == 4);
+  CHECK(count(text, "<path") == 1);
+  CHECK(count(text, "a &lt; b &amp; c") == 1);
+  CHECK(text.find("nan") == std::string::npos);
+  CHECK(text.find("inf") == std::string::npos);
+}
+
+TEST_CASE("an empty chart and a timeline without time are drawn without ado") {
+  Svg svg(400, 600);
+  draw(svg, Chart{"nothing", "x", "y", true, true, true}, 0, 0, 400, 300);
+  Timeline line{"nothing", "seconds", {"lane"}, {{0, 0, 0, 0}}, {0}, {"step"}};
+  draw(svg, line, 0, 300, 400);
+  CHECK(svg.document().find("nan") == std::string::npos);
+  CHECK(svg.document().find("inf") == std::string::npos);
+  CHECK(height_of(line) > 0);
+}
