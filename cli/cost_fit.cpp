@@ -29,15 +29,27 @@ struct Priced {
   std::vector<Measurement> held_out;
 };
 
+/// What `read` returns; where a value of the row is malformed, the complaint names the row too.
+template <typename Read>
+auto in_row(const CsvTable& table, std::size_t row, Read read) {
+  try {
+    return read();
+  } catch (const InputError& error) {
+    throw InputError(table.position(row), error.what());
+  }
+}
+
 Instance instance_of(const CsvTable& table, std::size_t row, const CostRequest& request) {
-  const std::string where =
-      fmt::format("{}:{}", table.position(row).source, table.position(row).line);
+  const std::string& axes = table.text(row, "axes");
+  const std::string& reduce = table.text(row, "reduce");
+  const std::string& placement = table.text(row, "placement");
   GivenInstance given = request.given;
-  given.axes = parse_axes(where, table.text(row, "axes"));
-  given.reduction = parse_reduction(where, table.text(row, "reduce"), *given.axes);
-  given.placement =
-      parse_placement(where, table.text(row, "placement"), *given.hierarchy, *given.axes);
-  return *given.resolve(table.position(row));
+  return in_row(table, row, [&] {
+    given.axes = parse_axes("axes", axes);
+    given.reduction = parse_reduction("reduce", reduce, *given.axes);
+    given.placement = parse_placement("placement", placement, *given.hierarchy, *given.axes);
+    return *given.resolve({"placement"});
+  });
 }
 
 ProgramCost price_row(const CsvTable& table, std::size_t row, const CostRequest& request,
@@ -46,13 +58,11 @@ ProgramCost price_row(const CsvTable& table, std::size_t row, const CostRequest&
   const std::uint32_t devices = instance.grid.devices();
   const std::string& text = table.text(row, "program");
   if (text == "AllReduce") return price_allreduce(instance.classes(), devices, pricer);
-  TextCursor cursor(table.position(row).source, text);
   Program program{devices, instance.classes(), {}};
-  try {
-    program.steps = parse_steps(cursor, devices, &instance);
-  } catch (const InputError& error) {
-    throw InputError(table.position(row), fmt::format("no program: {}", error.what()));
-  }
+  program.steps = in_row(table, row, [&] {
+    TextCursor cursor("program", text);
+    return parse_steps(cursor, devices, &instance);
+  });
   PricedProgram priced =
       ProgramPricer(pricer).price(program, request.given.dialect, request.common.limits);
   if (priced.verdict.kind == Verdict::Kind::Valid) return std::move(priced.cost);
@@ -76,10 +86,9 @@ void add_row(const CsvTable& table, std::size_t row, const CostRequest& request,
                      fmt::format("unknown use \"{}\", expected fit or hold-out", use));
   }
   StepPricer& pricer = all.pricers.try_emplace(*algorithm, all.network, *algorithm).first->second;
-  const std::string where =
-      fmt::format("{}:{}", table.position(row).source, table.position(row).line);
-  Measurement measured{price_row(table, row, request, pricer),
-                       static_cast<double>(parse_bytes(where, table.text(row, "bytes"))),
+  const std::string& size = table.text(row, "bytes");
+  const std::uint64_t bytes = in_row(table, row, [&] { return parse_bytes("bytes", size); });
+  Measurement measured{price_row(table, row, request, pricer), static_cast<double>(bytes),
                        table.positive(row, "seconds")};
   if (measured.cost.latency == 0 && measured.cost.seconds_per_byte == 0) {
     throw InputError(table.position(row), "nothing is sent, expected a reduction that takes time");

@@ -106,7 +106,16 @@ TEST_CASE("what cannot be priced or fitted is bad input, in one line") {
     CHECK(ran.out == "");
     CHECK(ran.err == std::string("p2-verify: ") + bad.complaint + "\n");
   }
-  for (const TemporaryFile* file : {&wrong, &invalid}) {
+  const TemporaryFile axes(
+      "axes,reduce,placement,algorithm,program,bytes,seconds\n"
+      "3x2,0,[[2 16]],ring,AllReduce,1G,1\n",
+      ".csv");
+  const TemporaryFile columns("axes,reduce\n32,0\n", ".csv");
+  CHECK(cost({"--system", a100, "--fit", columns.path(), "--fit-links", "NIC", "--output",
+              "/nowhere"})
+            .err ==
+        "p2-verify: " + columns.path() + ":1:1: no column \"algorithm\", expected one\n");
+  for (const TemporaryFile* file : {&wrong, &invalid, &axes}) {
     const Ran ran = cost(
         {"--system", a100, "--fit", file->path(), "--fit-links", "NIC", "--output", "/nowhere"});
     CHECK(ran.exit == 2);
