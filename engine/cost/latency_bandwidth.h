@@ -1,0 +1,120 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/rational.hpp>
+
+#include "engine/collective/collective.h"
+#include "engine/placement/device_grid.h"
+
+namespace p2 {
+
+using Rational = boost::rational<std::int64_t>;
+
+/// A time linear in the latency α of a message and the time β that one device's whole buffer takes
+/// over the fastest link: rounds·α + bytes·β. Bytes are counted in buffers.
+struct Charge {
+  std::int64_t rounds = 0;
+  Rational bytes = 0;
+
+  bool operator==(const Charge&) const = default;
+};
+
+/// An exact time for all α, β ≥ 0 at once: the greatest of some charges. Kept are those that are
+/// the greatest somewhere, so that equal times are equal values.
+class Cost {
+ public:
+  /// α : β, not both 0.
+  struct Ratio {
+    Rational alpha = 0;
+    Rational beta = 0;
+  };
+
+  Cost() = default;
+  explicit Cost(std::vector<Charge> greatest_of);
+
+  /// Bytes ascend, rounds descend.
+  const std::vector<Charge>& charges() const { return charges_; }
+  Rational at(const Ratio& ratio) const;
+  /// Whether this is never above `other`, whatever α and β.
+  bool at_most(const Cost& other) const;
+
+  /// One after the other.
+  friend Cost operator+(const Cost& a, const Cost& b);
+  /// The α : β between two charges.
+  std::vector<Ratio> bends() const;
+  bool operator==(const Cost&) const = default;
+
+ private:
+  std::vector<Charge> charges_ = {Charge{}};
+};
+
+/// The least of some costs, for every α : β another one.
+class CostFront {
+ public:
+  /// No effect where `cost` is nowhere the least.
+  void add(const Cost& cost);
+  /// Those of which each is somewhere below all that were added before it.
+  const std::vector<Cost>& costs() const { return costs_; }
+  /// Nothing where there are no costs.
+  std::optional<Rational> at(const Cost::Ratio& ratio) const;
+
+  /// The α : β at which `cost` is the smallest part of the least here, if it is below it anywhere:
+  /// then it is so at α = 0, at β = 0 or where two charges are equal, since between such α : β all
+  /// times are linear. At α = 0 where there are no costs.
+  std::optional<Cost::Ratio> undercut_by(const Cost& cost) const;
+
+ private:
+  std::vector<Cost> costs_;
+  std::vector<Cost::Ratio> ratios_ = {{0, 1}, {1, 0}};  ///< where the least may bend, and the ends
+};
+
+/// Links of one kind: every run of `span` consecutive devices leaves through one link, on which a
+/// byte takes `slowdown` times as long as on a device's own port.
+struct Uplink {
+  std::uint32_t span = 1;
+  std::uint32_t slowdown = 1;
+};
+
+/// The latency-bandwidth model (Hockney 1994) of the algorithms in Thakur, Rabenseifner, Gropp,
+/// Optimization of Collective Communication Operations in MPICH, IJHPCA 19(1), 2005, without the
+/// time of additions. n devices, m the part of the buffer that each holds (Broadcast: the root):
+///
+/// | collective | algorithm | rounds | bytes through a device |
+/// |---|---|---|---|
+/// | AllReduce | ring: ReduceScatter, then AllGather | 2(n−1) | 2(n−1)/n·m |
+/// | ReduceScatter | ring | n−1 | (n−1)/n·m |
+/// | AllGather | ring | n−1 | (n−1)·m |
+/// | Reduce, Broadcast | binomial tree | ⌈log2 n⌉ | ⌈log2 n⌉·m |
+///
+/// A group of one device costs nothing. Without uplinks the network is homogeneous. A group with
+/// devices inside and outside a run of an uplink has its bytes go through that run's link; groups
+/// of one step share the link, and its bytes are those of all of them.
+class LatencyBandwidth {
+ public:
+  explicit LatencyBandwidth(std::vector<Uplink> uplinks = {}) : uplinks_(std::move(uplinks)) {}
+
+  /// A step takes as long as the slowest of its groups: of each, its rounds and the bytes of the
+  /// slowest link that it uses. `held[i]` is how many of `chunks` the first device of groups[i]
+  /// holds before the step.
+  Cost of_step(Collective collective, const std::vector<Group>& groups,
+               std::span<const std::uint32_t> held, std::uint32_t chunks) const;
+
+ private:
+  std::vector<Uplink> uplinks_;
+};
+
+/// What a group of n devices, each holding `held` of `chunks`, is charged on a homogeneous network.
+Charge charge_of(Collective collective, std::size_t n, std::uint32_t held, std::uint32_t chunks);
+
+/// `4α + 3/2β`, or where there are several charges `max(6α + 3/2β, 4α + 2β)`.
+std::string to_string(const Cost& cost);
+/// `α = 0`, `α:β = 1:3` and so on.
+std::string to_string(const Cost::Ratio& ratio);
+
+}  // namespace p2
