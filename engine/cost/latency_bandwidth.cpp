@@ -19,7 +19,8 @@ std::optional<Cost::Ratio> crossing(const Charge& a, const Charge& b) {
   const bool cross = (a.rounds < b.rounds && a.bytes > b.bytes) ||
                      (a.rounds > b.rounds && a.bytes < b.bytes);
   if (!cross) return std::nullopt;
-  return Cost::Ratio{abs(a.bytes - b.bytes), abs(Rational(a.rounds - b.rounds))};
+  const Rational part = (a.bytes - b.bytes) / Rational(b.rounds - a.rounds);
+  return Cost::Ratio{part, 1};
 }
 
 bool some_inside(const Group& group, const Uplink& uplink, std::uint32_t run) {
@@ -33,14 +34,6 @@ bool leaves(const Group& group, const Uplink& uplink, std::uint32_t run) {
     return device / uplink.span == run;
   });
   return !all_inside && some_inside(group, uplink, run);
-}
-
-std::string to_string(const Charge& charge) {
-  const std::string bytes =
-      charge.bytes.denominator() == 1
-          ? fmt::format("{}", charge.bytes.numerator())
-          : fmt::format("{}/{}", charge.bytes.numerator(), charge.bytes.denominator());
-  return fmt::format("{}α + {}β", charge.rounds, bytes);
 }
 
 }  // namespace
@@ -162,9 +155,9 @@ Cost LatencyBandwidth::of_step(Collective collective, const std::vector<Group>& 
     for (std::uint32_t run = 0; run * uplink.span < chunks; ++run) {
       Rational load = 0;
       for (std::size_t i = 0; i < groups.size(); ++i) {
-        if (leaves(groups[i], uplink, run)) load += charges[i].bytes;
+        if (leaves(groups[i], uplink, run)) load = load + charges[i].bytes;
       }
-      load *= uplink.slowdown;
+      load = load * uplink.slowdown;
       for (std::size_t i = 0; i < groups.size(); ++i) {
         if (leaves(groups[i], uplink, run)) slowest[i].bytes = std::max(slowest[i].bytes, load);
       }
@@ -173,13 +166,19 @@ Cost LatencyBandwidth::of_step(Collective collective, const std::vector<Group>& 
   return Cost(std::move(slowest));
 }
 
+std::string to_string(const Rational& number) {
+  return number.denominator() == 1
+             ? fmt::format("{}", number.numerator())
+             : fmt::format("{}/{}", number.numerator(), number.denominator());
+}
+
 std::string to_string(const Cost& cost) {
-  if (cost.charges().size() == 1) return to_string(cost.charges()[0]);
   std::string text;
   for (const Charge& charge : cost.charges()) {
-    text += (text.empty() ? "max(" : ", ") + to_string(charge);
+    text += fmt::format("{}{}α + {}β", text.empty() ? "" : ", ", charge.rounds,
+                        to_string(charge.bytes));
   }
-  return text + ")";
+  return cost.charges().size() == 1 ? text : "max(" + text + ")";
 }
 
 std::string to_string(const Cost::Ratio& ratio) {

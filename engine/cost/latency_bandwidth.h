@@ -7,14 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include <boost/rational.hpp>
-
 #include "engine/collective/collective.h"
+#include "engine/cost/rational.h"
 #include "engine/placement/device_grid.h"
 
 namespace p2 {
-
-using Rational = boost::rational<std::int64_t>;
 
 /// A time linear in the latency α of a message and the time β that one device's whole buffer takes
 /// over the fastest link: rounds·α + bytes·β. Bytes are counted in buffers.
@@ -99,9 +96,11 @@ class LatencyBandwidth {
  public:
   explicit LatencyBandwidth(std::vector<Uplink> uplinks = {}) : uplinks_(std::move(uplinks)) {}
 
+  const std::vector<Uplink>& uplinks() const { return uplinks_; }
+
   /// A step takes as long as the slowest of its groups: of each, its rounds and the bytes of the
   /// slowest link that it uses. `held[i]` is how many of `chunks` the first device of groups[i]
-  /// holds before the step.
+  /// holds before the step; there are as many devices as chunks.
   Cost of_step(Collective collective, const std::vector<Group>& groups,
                std::span<const std::uint32_t> held, std::uint32_t chunks) const;
 
@@ -112,6 +111,8 @@ class LatencyBandwidth {
 /// What a group of n devices, each holding `held` of `chunks`, is charged on a homogeneous network.
 Charge charge_of(Collective collective, std::size_t n, std::uint32_t held, std::uint32_t chunks);
 
+/// `3`, `3/2`.
+std::string to_string(const Rational& number);
 /// `4α + 3/2β`, or where there are several charges `max(6α + 3/2β, 4α + 2β)`.
 std::string to_string(const Cost& cost);
 /// `α = 0`, `α:β = 1:3` and so on.

@@ -7,7 +7,7 @@ namespace p2::claims {
 /// The shortest valid program over any disjoint groups in which a group has devices of several
 /// classes, the first of them: `Refuted` by it; `Holds` where there is none of at most `bounds.size`
 /// steps. A group in which nobody holds anything is not legal: it would mix for nothing. Classes
-/// partition the devices, of which there are at most 32, and ascend.
+/// partition the devices, of which there are at most 64, and ascend.
 Answer smallest_mixing_program(std::uint32_t devices, const std::vector<Group>& classes,
                                const Bounds& bounds);
 

@@ -80,7 +80,9 @@ class Run {
     std::unique_ptr<ProgramList> programs;
     bool whole = true;
     for (const std::size_t question : plan_.searches[search]) {
-      answers.push_back(answer(plan_.results[question].question, bounds_, programs));
+      const bool alike = !answers.empty() && plan_.results[question].question.claim->settles;
+      answers.push_back(alike ? answers.front()
+                              : answer(plan_.results[question].question, bounds_, programs));
       whole = whole && !cut_short(question, answers.back());
     }
     if (journal_ != nullptr && whole) journal_->append(search, answers);

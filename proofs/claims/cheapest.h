@@ -11,7 +11,7 @@ namespace p2::claims {
 
 /// What programs are made of and what for: moves on a system whose devices reduce by classes.
 struct CostProblem {
-  std::uint32_t devices = 0;  ///< at most 32
+  std::uint32_t devices = 0;  ///< at most 64
   std::vector<Group> classes;
   std::vector<BareMove> moves;
   LatencyBandwidth network;

@@ -9,10 +9,10 @@ namespace p2::claims {
 namespace {
 
 /// Whether some of `sets` are disjoint and unite to `wanted`.
-bool exactly_covered(std::uint32_t wanted, std::span<const std::uint32_t> sets) {
+bool exactly_covered(std::uint64_t wanted, std::span<const std::uint64_t> sets) {
   if (wanted == 0) return true;
-  const std::uint32_t first = wanted & (~wanted + 1);
-  return std::any_of(sets.begin(), sets.end(), [&](std::uint32_t set) {
+  const std::uint64_t first = wanted & (~wanted + 1);
+  return std::any_of(sets.begin(), sets.end(), [&](std::uint64_t set) {
     return (set & first) != 0 && (set & ~wanted) == 0 && exactly_covered(wanted & ~set, sets);
   });
 }
@@ -21,7 +21,7 @@ bool exactly_covered(std::uint32_t wanted, std::span<const std::uint32_t> sets) 
 
 Recoverable::Recoverable(const StateTable& states, const std::vector<Group>& classes)
     : states_(states), class_of_(states.chunks()) {
-  invariant(states.chunks() <= 32, "contributors are kept in 32 bits");
+  invariant(states.chunks() <= 64, "contributors are kept in 64 bits");
   for (const Group& members : classes) {
     Contributors all = 0;
     for (const std::uint32_t device : members) all |= Contributors{1} << device;

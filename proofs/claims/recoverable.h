@@ -15,7 +15,7 @@ namespace p2::claims {
 /// class, the goal cannot be reached, whatever the steps.
 class Recoverable {
  public:
-  /// The table must outlive it. At most 32 devices, as many as chunks.
+  /// The table must outlive it. At most 64 devices, as many as chunks.
   Recoverable(const StateTable& states, const std::vector<Group>& classes);
 
   /// False only where no steps lead from `state` to the goal.
@@ -24,7 +24,7 @@ class Recoverable {
   std::uint32_t unfinished(std::uint32_t device, StateId held);
 
  private:
-  using Contributors = std::uint32_t;  ///< bit d: device d's contribution
+  using Contributors = std::uint64_t;  ///< bit d: device d's contribution
 
   const std::vector<Contributors>& rows_of(StateId state);
 

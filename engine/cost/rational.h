@@ -1,0 +1,72 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <stdexcept>
+
+namespace p2 {
+
+/// An exact fraction in lowest terms. Throws std::overflow_error where a numerator or denominator
+/// does not fit 64 bits, so that no comparison is ever made with a wrong number.
+class Rational {
+ public:
+  // Whole numbers are fractions.
+  constexpr Rational(std::int64_t whole = 0) : numerator_(whole) {}  // NOLINT
+  /// `denominator` must not be 0.
+  constexpr Rational(std::int64_t numerator, std::int64_t denominator)
+      : Rational(lowest(numerator, denominator)) {}
+
+  constexpr std::int64_t numerator() const { return numerator_; }
+  /// At least 1.
+  constexpr std::int64_t denominator() const { return denominator_; }
+
+  friend constexpr Rational operator+(const Rational& a, const Rational& b) {
+    return lowest(Wide{a.numerator_} * b.denominator_ + Wide{b.numerator_} * a.denominator_,
+                  Wide{a.denominator_} * b.denominator_);
+  }
+  friend constexpr Rational operator-(const Rational& a, const Rational& b) {
+    return lowest(Wide{a.numerator_} * b.denominator_ - Wide{b.numerator_} * a.denominator_,
+                  Wide{a.denominator_} * b.denominator_);
+  }
+  friend constexpr Rational operator*(const Rational& a, const Rational& b) {
+    return lowest(Wide{a.numerator_} * b.numerator_, Wide{a.denominator_} * b.denominator_);
+  }
+  /// `b` must not be 0.
+  friend constexpr Rational operator/(const Rational& a, const Rational& b) {
+    return lowest(Wide{a.numerator_} * b.denominator_, Wide{a.denominator_} * b.numerator_);
+  }
+  friend constexpr bool operator==(const Rational&, const Rational&) = default;
+  friend constexpr std::strong_ordering operator<=>(const Rational& a, const Rational& b) {
+    return Wide{a.numerator_} * b.denominator_ <=> Wide{b.numerator_} * a.denominator_;
+  }
+
+ private:
+  __extension__ using Wide = __int128;
+
+  static constexpr Rational lowest(Wide numerator, Wide denominator) {
+    Wide a = numerator < 0 ? -numerator : numerator;
+    Wide b = denominator < 0 ? -denominator : denominator;
+    while (b != 0) {
+      const Wide rest = a % b;
+      a = b;
+      b = rest;
+    }
+    if (denominator < 0) a = -a;
+    Rational fraction;
+    fraction.numerator_ = fitting(numerator / a);
+    fraction.denominator_ = fitting(denominator / a);
+    return fraction;
+  }
+
+  static constexpr std::int64_t fitting(Wide number) {
+    if (number > INT64_MAX || number < -INT64_MAX) {
+      throw std::overflow_error("a fraction is out of 64 bits, expected smaller numbers");
+    }
+    return static_cast<std::int64_t>(number);
+  }
+
+  std::int64_t numerator_ = 0;
+  std::int64_t denominator_ = 1;
+};
+
+}  // namespace p2
