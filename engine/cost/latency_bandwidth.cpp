@@ -14,10 +14,11 @@ bool below_line(const Charge& left, const Charge& middle, const Charge& right) {
          (right.bytes - middle.bytes) * (left.rounds - middle.rounds);
 }
 
-/// The α : β at which two charges are equal; nothing where one is never above the other.
+/// The α : β at which two charges are equal, with β = 1; nothing where one is never above the
+/// other.
 std::optional<Cost::Ratio> crossing(const Charge& a, const Charge& b) {
-  const bool cross = (a.rounds < b.rounds && a.bytes > b.bytes) ||
-                     (a.rounds > b.rounds && a.bytes < b.bytes);
+  const bool cross =
+      (a.rounds < b.rounds && a.bytes > b.bytes) || (a.rounds > b.rounds && a.bytes < b.bytes);
   if (!cross) return std::nullopt;
   const Rational part = (a.bytes - b.bytes) / Rational(b.rounds - a.rounds);
   return Cost::Ratio{part, 1};
@@ -89,16 +90,20 @@ std::vector<Cost::Ratio> Cost::bends() const {
 
 void CostFront::add(const Cost& cost) {
   if (!undercut_by(cost)) return;
-  std::vector<Charge> charges = cost.charges();
-  for (const Cost& other : costs_) {
-    charges.insert(charges.end(), other.charges().begin(), other.charges().end());
+  costs_.push_back(cost);
+  std::vector<Charge> charges;
+  for (const Cost& each : costs_) {
+    charges.insert(charges.end(), each.charges().begin(), each.charges().end());
   }
-  for (const Charge& mine : cost.charges()) {
-    for (const Charge& other : charges) {
-      if (const auto ratio = crossing(mine, other)) ratios_.push_back(*ratio);
+  ratios_.resize(2);
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const std::optional<Cost::Ratio> ratio = crossing(charges[i], charges[j]);
+      if (!ratio || Cost({charges[i]}).at(*ratio) != *at(*ratio)) continue;
+      const bool known = std::find(ratios_.begin(), ratios_.end(), *ratio) != ratios_.end();
+      if (!known) ratios_.push_back(*ratio);
     }
   }
-  costs_.push_back(cost);
 }
 
 std::optional<Rational> CostFront::at(const Cost::Ratio& ratio) const {
@@ -167,9 +172,8 @@ Cost LatencyBandwidth::of_step(Collective collective, const std::vector<Group>& 
 }
 
 std::string to_string(const Rational& number) {
-  return number.denominator() == 1
-             ? fmt::format("{}", number.numerator())
-             : fmt::format("{}/{}", number.numerator(), number.denominator());
+  return number.denominator() == 1 ? fmt::format("{}", number.numerator())
+                                   : fmt::format("{}/{}", number.numerator(), number.denominator());
 }
 
 std::string to_string(const Cost& cost) {

@@ -30,6 +30,8 @@ class Cost {
   struct Ratio {
     Rational alpha = 0;
     Rational beta = 0;
+
+    bool operator==(const Ratio&) const = default;
   };
 
   Cost() = default;
@@ -58,17 +60,19 @@ class CostFront {
   void add(const Cost& cost);
   /// Those of which each is somewhere below all that were added before it.
   const std::vector<Cost>& costs() const { return costs_; }
+  /// α = 0, β = 0 and every α : β at which the least bends: between them it is linear.
+  const std::vector<Cost::Ratio>& ratios() const { return ratios_; }
   /// Nothing where there are no costs.
   std::optional<Rational> at(const Cost::Ratio& ratio) const;
 
-  /// The α : β at which `cost` is the smallest part of the least here, if it is below it anywhere:
-  /// then it is so at α = 0, at β = 0 or where two charges are equal, since between such α : β all
-  /// times are linear. At α = 0 where there are no costs.
+  /// The α : β at which `cost` is the smallest part of the least here, of ratios() and its own
+  /// bends, if it is below it anywhere: it is so anywhere only if there. α = 0 where there are no
+  /// costs.
   std::optional<Cost::Ratio> undercut_by(const Cost& cost) const;
 
  private:
   std::vector<Cost> costs_;
-  std::vector<Cost::Ratio> ratios_ = {{0, 1}, {1, 0}};  ///< where the least may bend, and the ends
+  std::vector<Cost::Ratio> ratios_ = {{0, 1}, {1, 0}};
 };
 
 /// Links of one kind: every run of `span` consecutive devices leaves through one link, on which a

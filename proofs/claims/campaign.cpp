@@ -52,9 +52,9 @@ std::string title(const Request& request, std::size_t searches) {
   if (request.from) text += fmt::format(" from {}", to_string(*request.from));
   if (request.to) text += fmt::format(" to {}", to_string(*request.to));
   for (const Dialect dialect : request.dialects) text += fmt::format(" {}", to_string(dialect));
-  text +=
-      fmt::format("; size {}, {} systems, {} searches{}; ", request.size, request.systems.size(),
-                  searches, request.every_system ? ", every system" : "");
+  text += fmt::format("; size {}, {} systems, {} searches{}{}; ", request.size,
+                      request.systems.size(), searches,
+                      request.every_system ? ", every system" : "", request.deep ? ", deep" : "");
   if (!request.systems.empty()) {
     text += to_string(request.systems.front()) + " … " + to_string(request.systems.back());
   }
@@ -65,7 +65,10 @@ std::string title(const Request& request, std::size_t searches) {
 class Run {
  public:
   Run(Plan& plan, const Request& request, const CampaignOptions& options, Journal* journal)
-      : plan_(plan), options_(options), journal_(journal), bounds_{request.size, options.limits} {}
+      : plan_(plan),
+        options_(options),
+        journal_(journal),
+        bounds_{request.size, options.limits, request.deep} {}
 
   void take_over_known() {
     for (std::size_t search = 0; search < plan_.searches.size(); ++search) {

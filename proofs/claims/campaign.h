@@ -20,6 +20,7 @@ struct Request {
   std::uint32_t size = 5;  ///< most steps of a program
   /// Also asks every question that an earlier one has answered already.
   bool every_system = false;
+  bool deep = false;  ///< see Bounds
 };
 
 /// One claim on one placed system.

@@ -11,7 +11,6 @@ namespace p2::claims {
 namespace {
 
 constexpr std::uint32_t kMostDevices = 6;
-constexpr std::uint32_t kMostStepsOnSix = 4;
 
 constexpr HierarchyKind kKinds[] = {HierarchyKind::Hardware,  HierarchyKind::Columns,
                                     HierarchyKind::Rows,      HierarchyKind::Reduction,
@@ -45,15 +44,18 @@ std::string gain_in_words(const Gain& gain, const CostFront& known, CostModel mo
                           const char* others) {
   std::vector<std::string> costs;
   for (const Cost& cost : known.costs()) costs.push_back(p2::to_string(cost));
-  return fmt::format("{}: costs {}; over {} the least are {}; at {} it is {} against {}",
-                     to_string(model), p2::to_string(gain.program->cost), others, fmt::join(costs, ", "),
-                     p2::to_string(gain.ratio),
-                     p2::to_string(gain.program->cost.at(gain.ratio)), p2::to_string(*known.at(gain.ratio)));
+  return fmt::format(
+      "{}: costs {}; over {} the least are {}; at {} it is {} against {}", to_string(model),
+      p2::to_string(gain.program->cost), others, fmt::join(costs, ", "), p2::to_string(gain.ratio),
+      p2::to_string(gain.program->cost.at(gain.ratio)), p2::to_string(*known.at(gain.ratio)));
 }
 
 Answer answer_of(const CheaperPrograms& programs, const Bounds& bounds) {
   const bool whole = programs.settled == bounds.size;
-  return {whole ? Outcome::Holds : Outcome::Undecided, programs.settled, {}, 0,
+  return {whole ? Outcome::Holds : Outcome::Undecided,
+          programs.settled,
+          {},
+          0,
           programs.any_length ? "no program of any length" : ""};
 }
 
@@ -86,16 +88,17 @@ CostFront best_over_hierarchies(std::uint32_t devices, const std::vector<Group>&
 Answer no_groups_are_cheaper(const Subject& subject, const Bounds& bounds, CostModel model) {
   const std::uint32_t devices = subject.from.grid.devices();
   if (devices > kMostDevices) {
-    return {Outcome::Undecided, 0, {}, 0,
+    return {Outcome::Undecided,
+            0,
+            {},
+            0,
             fmt::format("arbitrary groups are tried on at most {} devices", kMostDevices)};
   }
-  Bounds shorter = bounds;
-  if (devices == kMostDevices) shorter.size = std::min(bounds.size, kMostStepsOnSix);
   const CostProblem problem{devices, subject.from.classes(), all_bare_moves(devices),
                             network_of(subject.from.grid.hierarchy(), model)};
   const CostFront known =
-      best_over_hierarchies(devices, problem.classes, subject.dialect, problem.network, shorter);
-  const CheaperPrograms programs = cheaper_programs(problem, known, shorter);
+      best_over_hierarchies(devices, problem.classes, subject.dialect, problem.network, bounds);
+  const CheaperPrograms programs = cheaper_programs(problem, known, bounds);
   if (programs.found.empty()) return answer_of(programs, bounds);
   const Gain gain = greatest_gain(programs, known);
   const std::vector<std::uint32_t>& way = gain.program->way;
@@ -105,7 +108,9 @@ Answer no_groups_are_cheaper(const Subject& subject, const Bounds& bounds, CostM
 
 Answer lattice_gains_nothing(const Subject& subject, const Bounds& bounds, CostModel model) {
   const PlacedSystem system{subject.from.grid, subject.from.reduction};
-  CostProblem problem{subject.from.grid.devices(), subject.from.classes(), {},
+  CostProblem problem{subject.from.grid.devices(),
+                      subject.from.classes(),
+                      {},
                       network_of(subject.from.grid.hierarchy(), model)};
   CostFront known;
   for (const HierarchyKind kind : {HierarchyKind::Reduction, HierarchyKind::Collapsed}) {

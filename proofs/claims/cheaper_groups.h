@@ -16,7 +16,7 @@ CostFront best_over_hierarchies(std::uint32_t devices, const std::vector<Group>&
                                 const Bounds& bounds);
 
 /// No valid program over any disjoint groups is cheaper, for any α : β, than all programs over
-/// hierarchies. Undecided on more than 6 devices, and beyond 4 steps on 6.
+/// hierarchies. Undecided on more than 6 devices.
 Answer no_groups_are_cheaper(const Subject& subject, const Bounds& bounds, CostModel model);
 
 /// No program over the lattice is cheaper, for any α : β, than all over (d) and over collapsed.

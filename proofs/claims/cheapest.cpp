@@ -9,6 +9,9 @@
 namespace p2::claims {
 namespace {
 
+/// What a search that is not deep may look at: seconds.
+constexpr std::size_t kFewWays = 50'000;
+
 class Search {
  public:
   Search(const CostProblem& problem, CostFront known)
@@ -20,7 +23,7 @@ class Search {
   CheaperPrograms operator()(const Bounds& bounds) {
     reach(machine_.initial(), {});
     for (std::size_t label = 0; label < labels_.size(); ++label) {
-      const bool limit = bounds.limits.exceeded(bytes());
+      const bool limit = bounds.limits.exceeded(bytes()) || (!bounds.deep && label >= kFewWays);
       if (limit || labels_[label].depth == bounds.size) {
         answer_.settled = limit ? labels_[label].depth : bounds.size;
         return std::move(answer_);

@@ -32,6 +32,8 @@ struct Answer {
 struct Bounds {
   std::uint32_t size = 5;
   Limits limits;
+  /// Searches over arbitrary groups and for cheaper programs go on where they take minutes.
+  bool deep = false;
 };
 
 /// A statement about every placed system, settled here one system at a time.

@@ -1,8 +1,11 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "proofs/claims/arbitrary_groups.h"
 #include "proofs/claims/cheaper_groups.h"
 #include "proofs/claims/claim.h"
+#include "proofs/claims/free_groups.h"
 
 namespace p2::claims {
 namespace {
@@ -43,7 +46,8 @@ void append(std::vector<Claim>& claims) {
       {.name = named("beyond-dsl", model),
        .statement = "No valid program over any disjoint groups is cheaper, for any latency and "
                     "bandwidth, than all programs over hierarchies of any system with these "
-                    "devices and classes." + network,
+                    "devices and classes." +
+                    network,
        .formula = "for all valid L over any disjoint groups, |L| <= size, for all alpha, beta: "
                   "cost(L) >= min cost(L') over hierarchies, |L'| <= size",
        .engine = "branch and bound over all disjoint groups, at most 6 devices (explicit)",
@@ -53,7 +57,8 @@ void append(std::vector<Claim>& claims) {
   claims.push_back(
       {.name = named("lattice-gain", model),
        .statement = "No program over the lattice is cheaper, for any latency and bandwidth, than "
-                    "all programs over (d) and over collapsed." + network,
+                    "all programs over (d) and over collapsed." +
+                    network,
        .formula = "for all valid L over the lattice, |L| <= size, for all alpha, beta: "
                   "cost(L) >= min cost(L') over (d) and collapsed, |L'| <= size",
        .engine = "branch and bound (explicit)",
@@ -67,6 +72,14 @@ void append_claims_about_cost(std::vector<Claim>& claims) {
   append<CostModel::Homogeneous>(claims);
   append<CostModel::TwoLevel>(claims);
   append<CostModel::Tiered>(claims);
+  Claim by_z3 = *std::find_if(claims.begin(), claims.end(), [](const Claim& claim) {
+    return claim.name == named("beyond-dsl", CostModel::Homogeneous);
+  });
+  by_z3.name += "-by-z3";
+  by_z3.statement += " Asked at every ratio of the two at which the best over hierarchies changes.";
+  by_z3.engine = "Z3, every set of devices a symbol, at most 4 devices (6 with --deep)";
+  by_z3.settles = no_groups_are_cheaper_by_z3;
+  claims.push_back(by_z3);
 }
 
 }  // namespace p2::claims
