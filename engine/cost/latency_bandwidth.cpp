@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -104,6 +105,13 @@ void CostFront::add(const Cost& cost) {
       if (!known) ratios_.push_back(*ratio);
     }
   }
+  // What is the least between two bends is so at both.
+  std::vector<Cost> least;
+  std::copy_if(costs_.begin(), costs_.end(), std::back_inserter(least), [&](const Cost& each) {
+    return std::any_of(ratios_.begin(), ratios_.end(),
+                       [&](const Cost::Ratio& ratio) { return each.at(ratio) == *at(ratio); });
+  });
+  costs_ = std::move(least);
 }
 
 std::optional<Rational> CostFront::at(const Cost::Ratio& ratio) const {

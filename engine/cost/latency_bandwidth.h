@@ -58,7 +58,7 @@ class CostFront {
  public:
   /// No effect where `cost` is nowhere the least.
   void add(const Cost& cost);
-  /// Those of which each is somewhere below all that were added before it.
+  /// Those that are the least somewhere.
   const std::vector<Cost>& costs() const { return costs_; }
   /// α = 0, β = 0 and every α : β at which the least bends: between them it is linear.
   const std::vector<Cost::Ratio>& ratios() const { return ratios_; }

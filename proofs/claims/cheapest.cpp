@@ -9,8 +9,8 @@
 namespace p2::claims {
 namespace {
 
-/// What a search that is not deep may look at: seconds.
-constexpr std::size_t kFewWays = 50'000;
+/// So many times a search that is not deep tries a move: about a second.
+constexpr std::size_t kFewTries = 5'000'000;
 
 class Search {
  public:
@@ -23,7 +23,8 @@ class Search {
   CheaperPrograms operator()(const Bounds& bounds) {
     reach(machine_.initial(), {});
     for (std::size_t label = 0; label < labels_.size(); ++label) {
-      const bool limit = bounds.limits.exceeded(bytes()) || (!bounds.deep && label >= kFewWays);
+      const bool enough = !bounds.deep && label * problem_.moves.size() >= kFewTries;
+      const bool limit = enough || bounds.limits.exceeded(bytes());
       if (limit || labels_[label].depth == bounds.size) {
         answer_.settled = limit ? labels_[label].depth : bounds.size;
         return std::move(answer_);

@@ -20,6 +20,8 @@ Group all_devices(std::uint32_t devices) {
   return all;
 }
 
+Cost cost(std::int64_t rounds, Rational bytes) { return Cost({Charge{rounds, bytes}}); }
+
 Bounds steps(std::uint32_t size) {
   Bounds bounds;
   bounds.size = size;
@@ -113,9 +115,9 @@ TEST_CASE("what a found program is said to cost is what its steps cost") {
 TEST_CASE("over hierarchies four devices reduce in 4α + 3/2β, five in 8α + 8/5β or 6α + 6β") {
   const CostFront four =
       best_over_hierarchies(4, {all_devices(4)}, Dialect::Published, LatencyBandwidth(), steps(5));
-  CHECK(four.undercut_by(Cost({{4, {3, 2}}})) == std::nullopt);
-  CHECK(four.undercut_by(Cost({{4, {149, 100}}})).has_value());
-  CHECK(four.undercut_by(Cost({{3, {3, 2}}})).has_value());
+  CHECK(four.undercut_by(cost(4, {3, 2})) == std::nullopt);
+  CHECK(four.undercut_by(cost(4, {149, 100})).has_value());
+  CHECK(four.undercut_by(cost(3, {3, 2})).has_value());
   const CostFront five =
       best_over_hierarchies(5, {all_devices(5)}, Dialect::Published, LatencyBandwidth(), steps(5));
   REQUIRE(five.ratios().size() == 3);
@@ -129,7 +131,7 @@ TEST_CASE("on five devices groups that no hierarchy forms are cheaper, on four n
   CHECK(five.exit == 1);
   CHECK(five.out.find("costs 6α + 10/3β") != std::string::npos);
   CHECK(price("Reduce{0,1},{2,3}; AllReduce{0,2,4}; Broadcast{0,1},{2,3}", 5, LatencyBandwidth()) ==
-        Cost({{6, {10, 3}}}));
+        cost(6, {10, 3}));
   const Ran four = run({"prove", "beyond-dsl", "beyond-dsl-two-level", "beyond-dsl-tiered",
                         "--max-devices", "4", "--size", "32"});
   CHECK(four.exit == 0);

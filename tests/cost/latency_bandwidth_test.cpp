@@ -12,7 +12,7 @@ constexpr auto kAllGather = Collective::AllGather;
 constexpr auto kReduce = Collective::Reduce;
 constexpr auto kBroadcast = Collective::Broadcast;
 
-Cost cost(std::int64_t rounds, Rational bytes) { return Cost({{rounds, bytes}}); }
+Cost cost(std::int64_t rounds, Rational bytes) { return Cost({Charge{rounds, bytes}}); }
 
 }  // namespace
 
