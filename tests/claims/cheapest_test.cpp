@@ -132,9 +132,26 @@ TEST_CASE("on five devices groups that no hierarchy forms are cheaper, on four n
   CHECK(five.out.find("costs 6α + 10/3β") != std::string::npos);
   CHECK(price("Reduce{0,1},{2,3}; AllReduce{0,2,4}; Broadcast{0,1},{2,3}", 5, LatencyBandwidth()) ==
         cost(6, {10, 3}));
-  const Ran four = run({"prove", "beyond-dsl", "beyond-dsl-two-level", "beyond-dsl-tiered",
-                        "--max-devices", "4", "--size", "32"});
+  const Ran four =
+      run({"prove", "beyond-dsl", "beyond-dsl-two-level", "--max-devices", "4", "--size", "32"});
   CHECK(four.exit == 0);
+}
+
+TEST_CASE("with four steps the lattice gains on 8 devices with two levels, with five nothing") {
+  const auto gain = [](const char* size) {
+    return run({"prove", "lattice-gain-two-level", "--hierarchy", "2,4", "--axes", "2,4",
+                "--reduce", "0,1", "--placement", "[[1,2],[2,2]]", "--size", size});
+  };
+  const Ran four = gain("4");
+  CHECK(four.exit == 1);
+  CHECK(four.out.find("ReduceScatter({l1.a0}, Parallel); ReduceScatter({l1.a1}, Parallel); "
+                      "AllReduce({l0.a1}, Parallel); AllGather({l1.a0, l1.a1}, Parallel)") !=
+        std::string::npos);
+  CHECK(four.out.find("two-level: costs 7α + 23/2β") != std::string::npos);
+  CHECK(gain("5").exit == 0);
+  CHECK(price("ReduceScatter{0,1},{2,3},{4,5},{6,7}; ReduceScatter{0,2},{1,3},{4,6},{5,7}; "
+              "AllReduce{0,4},{1,5},{2,6},{3,7}; AllGather{0,1,2,3},{4,5,6,7}",
+              8, LatencyBandwidth({{4, 10}})) == cost(7, {23, 2}));
 }
 
 TEST_CASE("Z3 finds cheaper groups exactly where the search does") {
