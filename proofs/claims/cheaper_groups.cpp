@@ -1,7 +1,6 @@
 #include "proofs/claims/cheaper_groups.h"
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -16,8 +15,11 @@ constexpr HierarchyKind kKinds[] = {HierarchyKind::Hardware,  HierarchyKind::Col
                                     HierarchyKind::Rows,      HierarchyKind::Reduction,
                                     HierarchyKind::Collapsed, HierarchyKind::Lattice};
 
-void add_all(const CheaperPrograms& programs, CostFront& front) {
-  for (const PricedProgram& program : programs.found) front.add(program.cost);
+/// Adds the best programs that are made of these moves.
+void add_best(const CostProblem& problem, const Bounds& bounds, BestOverHierarchies& best) {
+  const CheaperPrograms programs = cheaper_programs(problem, best.front, bounds);
+  for (const PricedProgram& program : programs.found) best.front.add(program.cost);
+  best.settled = std::min(best.settled, programs.settled);
 }
 
 /// The program that is the smallest part of what is known, the first of them; and where it is so.
@@ -39,7 +41,7 @@ Gain greatest_gain(const CheaperPrograms& programs, const CostFront& known) {
   return best;
 }
 
-/// `two-level: costs 2α + 11β, at α = 0 all over hierarchies at least 12β`.
+/// `two-level: costs 8α + 13β; over (d) and collapsed the least are 8α + 16β; at α = 0 it is …`.
 std::string gain_in_words(const Gain& gain, const CostFront& known, CostModel model,
                           const char* others) {
   std::vector<std::string> costs;
@@ -50,13 +52,27 @@ std::string gain_in_words(const Gain& gain, const CostFront& known, CostModel mo
       p2::to_string(gain.program->cost.at(gain.ratio)), p2::to_string(*known.at(gain.ratio)));
 }
 
-Answer answer_of(const CheaperPrograms& programs, const Bounds& bounds) {
-  const bool whole = programs.settled == bounds.size;
-  return {whole ? Outcome::Holds : Outcome::Undecided,
-          programs.settled,
-          {},
-          0,
-          programs.any_length ? "no program of any length" : ""};
+/// What the programs over the moves of `problem` say, given the best of the others; `notation`
+/// writes one of them.
+template <typename Notation>
+Answer compare(const CostProblem& problem, const BestOverHierarchies& known, const Bounds& bounds,
+               CostModel model, const char* others, Notation notation) {
+  if (known.settled < bounds.size) {
+    return {Outcome::Undecided, 0, {}, 0, fmt::format("the best over {} is not settled", others)};
+  }
+  const CheaperPrograms programs = cheaper_programs(problem, known.front, bounds);
+  if (programs.found.empty()) {
+    const bool whole = programs.settled == bounds.size;
+    return {whole ? Outcome::Holds : Outcome::Undecided,
+            programs.settled,
+            {},
+            0,
+            programs.any_length ? "no program of any length" : ""};
+  }
+  const Gain gain = greatest_gain(programs, known.front);
+  const std::vector<std::uint32_t>& way = gain.program->way;
+  return {Outcome::Refuted, programs.settled, notation(way), way.size(),
+          gain_in_words(gain, known.front, model, others)};
 }
 
 }  // namespace
@@ -69,20 +85,20 @@ std::vector<BareMove> bare_moves(const DeviceGrid& grid, const std::vector<Move>
   return bare;
 }
 
-CostFront best_over_hierarchies(std::uint32_t devices, const std::vector<Group>& classes,
-                                Dialect dialect, const LatencyBandwidth& network,
-                                const Bounds& bounds) {
-  CostFront front;
+BestOverHierarchies best_over_hierarchies(std::uint32_t devices, const std::vector<Group>& classes,
+                                          Dialect dialect, const LatencyBandwidth& network,
+                                          const Bounds& bounds) {
+  BestOverHierarchies best{{}, bounds.size};
   for (const PlacedSystem& system : placed_systems(devices)) {
     if (system.grid.devices() != devices) continue;
     if (system.over(HierarchyKind::Hardware).classes() != classes) continue;
     for (const HierarchyKind kind : kKinds) {
       const std::vector<Move> moves = instructions(system.over(kind), dialect);
       const CostProblem problem{devices, classes, bare_moves(system.grid, moves), network};
-      add_all(cheaper_programs(problem, front, bounds), front);
+      add_best(problem, bounds, best);
     }
   }
-  return front;
+  return best;
 }
 
 Answer no_groups_are_cheaper(const Subject& subject, const Bounds& bounds, CostModel model) {
@@ -96,14 +112,10 @@ Answer no_groups_are_cheaper(const Subject& subject, const Bounds& bounds, CostM
   }
   const CostProblem problem{devices, subject.from.classes(), all_bare_moves(devices),
                             network_of(subject.from.grid.hierarchy(), model)};
-  const CostFront known =
+  const BestOverHierarchies known =
       best_over_hierarchies(devices, problem.classes, subject.dialect, problem.network, bounds);
-  const CheaperPrograms programs = cheaper_programs(problem, known, bounds);
-  if (programs.found.empty()) return answer_of(programs, bounds);
-  const Gain gain = greatest_gain(programs, known);
-  const std::vector<std::uint32_t>& way = gain.program->way;
-  return {Outcome::Refuted, programs.settled, to_string(problem.moves, way), way.size(),
-          gain_in_words(gain, known, model, "hierarchies")};
+  return compare(problem, known, bounds, model, "hierarchies",
+                 [&](const auto& way) { return to_string(problem.moves, way); });
 }
 
 Answer lattice_gains_nothing(const Subject& subject, const Bounds& bounds, CostModel model) {
@@ -112,18 +124,14 @@ Answer lattice_gains_nothing(const Subject& subject, const Bounds& bounds, CostM
                       subject.from.classes(),
                       {},
                       network_of(subject.from.grid.hierarchy(), model)};
-  CostFront known;
+  BestOverHierarchies known{{}, bounds.size};
   for (const HierarchyKind kind : {HierarchyKind::Reduction, HierarchyKind::Collapsed}) {
     problem.moves = bare_moves(system.grid, instructions(system.over(kind), subject.dialect));
-    add_all(cheaper_programs(problem, known, bounds), known);
+    add_best(problem, bounds, known);
   }
   problem.moves = bare_moves(system.grid, subject.moves);
-  const CheaperPrograms programs = cheaper_programs(problem, known, bounds);
-  if (programs.found.empty()) return answer_of(programs, bounds);
-  const Gain gain = greatest_gain(programs, known);
-  const std::vector<std::uint32_t>& way = gain.program->way;
-  return {Outcome::Refuted, programs.settled, p2::to_string(subject.steps(way), &subject.from),
-          way.size(), gain_in_words(gain, known, model, "(d) and collapsed")};
+  return compare(problem, known, bounds, model, "(d) and collapsed",
+                 [&](const auto& way) { return p2::to_string(subject.steps(way), &subject.from); });
 }
 
 }  // namespace p2::claims

@@ -114,12 +114,14 @@ TEST_CASE("what a found program is said to cost is what its steps cost") {
 
 TEST_CASE("over hierarchies four devices reduce in 4α + 3/2β, five in 8α + 8/5β or 6α + 6β") {
   const CostFront four =
-      best_over_hierarchies(4, {all_devices(4)}, Dialect::Published, LatencyBandwidth(), steps(5));
+      best_over_hierarchies(4, {all_devices(4)}, Dialect::Published, LatencyBandwidth(), steps(5))
+          .front;
   CHECK(four.undercut_by(cost(4, {3, 2})) == std::nullopt);
   CHECK(four.undercut_by(cost(4, {149, 100})).has_value());
   CHECK(four.undercut_by(cost(3, {3, 2})).has_value());
   const CostFront five =
-      best_over_hierarchies(5, {all_devices(5)}, Dialect::Published, LatencyBandwidth(), steps(5));
+      best_over_hierarchies(5, {all_devices(5)}, Dialect::Published, LatencyBandwidth(), steps(5))
+          .front;
   REQUIRE(five.ratios().size() == 3);
   CHECK(*five.at({0, 1}) == Rational(8, 5));
   CHECK(*five.at({1, 0}) == Rational(6));
@@ -152,6 +154,27 @@ TEST_CASE("with four steps the lattice gains on 8 devices with two levels, with 
   CHECK(price("ReduceScatter{0,1},{2,3},{4,5},{6,7}; ReduceScatter{0,2},{1,3},{4,6},{5,7}; "
               "AllReduce{0,4},{1,5},{2,6},{3,7}; AllGather{0,1,2,3},{4,5,6,7}",
               8, LatencyBandwidth({{4, 10}})) == cost(7, {23, 2}));
+}
+
+TEST_CASE(
+    "on 16 devices the lattice gains whatever the number of steps, on three levels over one axis") {
+  const auto gain = [](const char* claim, const char* levels, const char* axes,
+                       const char* reduced) {
+    return run({"prove", claim, "--hierarchy", levels, "--axes", axes, "--reduce", reduced,
+                "--size", "32"});
+  };
+  const Ran two = gain("lattice-gain-two-level", "2,8", "4,4", "0,1");
+  CHECK(two.exit == 1);
+  CHECK(two.out.find("ReduceScatter({l1.a0}, Parallel); Reduce({l1.a1}, Parallel); "
+                     "AllReduce({l0.a0}, Master({l1.a1})); Broadcast({l1.a1}, Parallel); "
+                     "AllGather({l1.a0}, Parallel)") != std::string::npos);
+  CHECK(two.out.find("two-level: costs 8α + 13β") != std::string::npos);
+  const Ran three = gain("lattice-gain-tiered", "2,2,4", "16", "0");
+  CHECK(three.exit == 1);
+  CHECK(three.out.find("tiered: costs 8α + 142β; over (d) and collapsed the least are "
+                       "8α + 800β, 8α + 160β, 10α + 223/2β; at α:β = 97:4 it is 336 against 354") !=
+        std::string::npos);
+  CHECK(gain("lattice-gain", "2,2,4", "16", "0").exit == 0);
 }
 
 TEST_CASE("Z3 finds cheaper groups exactly where the search does") {
