@@ -124,6 +124,9 @@ po::options_description prove_flags() {
        "explicit (default), or cnf: claims about programs by a SAT solver instead of "
        "enumeration")                                                               //
       ("every-system", "a result for every system, also for those that are alike")  //
+      ("deep",
+       "search over arbitrary groups, and for cheaper programs, without the bounds that keep "
+       "such a search to seconds")  //
       ("resume", po::value<std::string>()->value_name("FILE"),
        "keep in FILE what is settled, and go on from what FILE holds")  //
       ("report", po::value<std::string>()->value_name("FILE.md|html"),
@@ -147,6 +150,7 @@ claims::Request prove_request(const CommandLine& line) {
   request.engine = engine_of(line);
   request.systems = systems_of(line);
   request.size = static_cast<std::uint32_t>(line.integer("size", 1, kLargestSize, 5));
+  request.deep = line.has("deep");
   // Who names a system wants every placement of it answered.
   request.every_system =
       line.has("every-system") || line.has("report") || line.has("hierarchy") || line.has("system");

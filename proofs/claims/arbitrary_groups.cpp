@@ -2,107 +2,111 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "engine/program/notation.h"
+#include "proofs/claims/disjoint_groups.h"
 #include "proofs/claims/frontier.h"
 #include "proofs/claims/machine.h"
+#include "proofs/claims/recoverable.h"
 
 namespace p2::claims {
 namespace {
 
-constexpr std::uint32_t kMostDevices = 4;
+constexpr std::uint32_t kMostDevices = 6;
+constexpr std::uint32_t kFewestSteps = 4;
 
-/// All non-empty sets of disjoint groups of at least two devices, each ascending.
-void append_groups(std::uint32_t device, std::uint32_t devices, std::vector<Group>& blocks,
-                   std::vector<std::vector<Group>>& all) {
-  if (device == devices) {
-    std::vector<Group> groups;
-    for (const Group& block : blocks) {
-      if (block.size() > 1) groups.push_back(block);
+/// Breadth-first; a node is a state and, last, whether a step was mixed.
+class MixingSearch {
+ public:
+  MixingSearch(std::uint32_t devices, const std::vector<Group>& classes)
+      : machine_(devices, classes),
+        recoverable_(machine_.states(), classes),
+        moves_(all_bare_moves(devices)),
+        frontier_(key(machine_.initial(), false)) {
+    for (const BareMove& move : moves_) mixes_.push_back(mixes(move.groups, classes));
+  }
+
+  Answer operator()(const Bounds& bounds) {
+    for (std::size_t node = 0; node < frontier_.nodes(); ++node) {
+      if (frontier_.depth(node) == bounds.size) return {Outcome::Holds, bounds.size, {}, 0, {}};
+      if (bounds.limits.exceeded(frontier_.bytes())) {
+        return {Outcome::Undecided, frontier_.depth(node), {}, 0, {}};
+      }
+      if (const auto program = expand(node)) {
+        const auto steps = static_cast<std::uint32_t>(program->size());
+        return {Outcome::Refuted, steps, to_string(moves_, *program), steps,
+                "a group has devices of several reduction classes"};
+      }
     }
-    if (!groups.empty()) all.push_back(std::move(groups));
-    return;
+    return {Outcome::Holds, bounds.size, {}, 0, "no program of any length"};
   }
-  for (std::size_t block = 0; block < blocks.size(); ++block) {
-    blocks[block].push_back(device);
-    append_groups(device + 1, devices, blocks, all);
-    blocks[block].pop_back();
-  }
-  blocks.push_back({device});
-  append_groups(device + 1, devices, blocks, all);
-  blocks.pop_back();
-}
 
-struct BareMove {
-  Step step;
-  bool mixes = false;  ///< has a group with devices of several classes
+ private:
+  static Frontier::Key key(const SystemState& state, bool mixed) {
+    Frontier::Key key = state;
+    key.push_back(mixed ? 1 : 0);
+    return key;
+  }
+
+  /// Tries all moves; the program if one of them reaches the goal and a step has mixed. No program
+  /// goes on from the goal.
+  std::optional<std::vector<std::uint32_t>> expand(std::size_t node) {
+    const SystemState state(frontier_.key(node).begin(), frontier_.key(node).end() - 1);
+    const bool mixed = frontier_.key(node).back() != 0;
+    for (std::uint32_t move = 0; move < moves_.size(); ++move) {
+      SystemState after = state;
+      if (!machine_.run(moves_[move].collective, moves_[move].groups, after)) continue;
+      if (after == machine_.goal()) {
+        if (!mixed && !mixes_[move]) continue;
+        std::vector<std::uint32_t> program = frontier_.way(node);
+        program.push_back(move);
+        return program;
+      }
+      if (recoverable_(after)) frontier_.reach(node, move, key(after, mixed || mixes_[move]));
+    }
+    return std::nullopt;
+  }
+
+  Machine machine_;
+  Recoverable recoverable_;
+  std::vector<BareMove> moves_;
+  std::vector<bool> mixes_;  ///< by move
+  Frontier frontier_;
 };
 
-std::vector<BareMove> bare_moves(std::uint32_t devices, const std::vector<Group>& classes) {
-  std::vector<std::vector<Group>> all;
-  std::vector<Group> blocks;
-  append_groups(0, devices, blocks, all);
-  std::sort(all.begin(), all.end());
-  const auto mixed = [&](const Group& group) {
-    return std::none_of(classes.begin(), classes.end(), [&](const Group& members) {
-      return std::includes(members.begin(), members.end(), group.begin(), group.end());
-    });
-  };
-  std::vector<BareMove> moves;
-  for (const std::vector<Group>& groups : all) {
-    const bool mixes = std::any_of(groups.begin(), groups.end(), mixed);
-    for (const Collective collective : kCollectives) {
-      moves.push_back({{collective, groups, std::nullopt}, mixes});
-    }
-  }
-  return moves;
-}
-
-Answer refuted_by(const std::vector<BareMove>& moves, const std::vector<std::uint32_t>& way) {
-  std::vector<Step> steps;
-  for (const std::uint32_t move : way) steps.push_back(moves[move].step);
-  return {Outcome::Refuted, static_cast<std::uint32_t>(way.size()), to_string(steps, nullptr),
-          way.size(), "a group has devices of several reduction classes"};
-}
-
-/// Looks for the goal with a mixed step behind it. A node is a state and, last, whether a step was
-/// mixed; both kinds of goal end a program.
-Answer search(const std::vector<Group>& classes, const std::vector<BareMove>& moves,
-              std::uint32_t devices, const Bounds& bounds) {
-  Machine machine(devices, classes);
-  Frontier::Key initial = machine.initial();
-  initial.push_back(0);
-  Frontier frontier(initial);
-  for (std::size_t node = 0; node < frontier.nodes(); ++node) {
-    const SystemState state(frontier.key(node).begin(), frontier.key(node).end() - 1);
-    const bool mixed = frontier.key(node).back() != 0;
-    if (state == machine.goal()) {
-      if (mixed) return refuted_by(moves, frontier.way(node));
-      continue;
-    }
-    if (frontier.depth(node) == bounds.size) continue;
-    if (bounds.limits.exceeded(frontier.bytes())) {
-      return {Outcome::Undecided, frontier.depth(node), {}, 0, {}};
-    }
-    for (std::uint32_t move = 0; move < moves.size(); ++move) {
-      SystemState after = state;
-      if (!machine.run(moves[move].step.collective, moves[move].step.groups, after)) continue;
-      after.push_back(mixed || moves[move].mixes ? 1 : 0);
-      frontier.reach(node, move, after);
-    }
-  }
-  return {Outcome::Holds, bounds.size, {}, 0, {}};
-}
-
-}  // namespace
-
-Answer groups_stay_in_classes(const Subject& subject, const Bounds& bounds) {
+Answer up_to_six_devices(const Subject& subject, const Bounds& bounds) {
   const std::vector<Group> classes = subject.from.classes();
   const std::uint32_t devices = subject.from.grid.devices();
   if (classes.size() == 1) return {Outcome::Holds, bounds.size, {}, 0, {}};
   if (devices > kMostDevices) {
-    return {Outcome::Undecided, 0, {}, 0, "arbitrary groups are tried on at most 4 devices"};
+    return {Outcome::Undecided, 0, {}, 0,
+            fmt::format("arbitrary groups are tried on at most {} devices", kMostDevices)};
   }
-  return search(classes, bare_moves(devices, classes), devices, bounds);
+  return smallest_mixing_program(devices, classes, bounds);
+}
+
+}  // namespace
+
+Answer smallest_mixing_program(std::uint32_t devices, const std::vector<Group>& classes,
+                               const Bounds& bounds) {
+  return MixingSearch(devices, classes)(bounds);
+}
+
+Answer groups_stay_in_classes(const Subject& subject, const Bounds& bounds) {
+  return up_to_six_devices(subject, bounds);
+}
+
+Answer mixing_takes_four_steps(const Subject& subject, const Bounds& bounds) {
+  Bounds shorter = bounds;
+  shorter.size = std::min(bounds.size, kFewestSteps - 1);
+  Answer answer = up_to_six_devices(subject, shorter);
+  if (answer.verdict == Outcome::Holds) answer.settled = bounds.size;
+  return answer;
+}
+
+std::string devices_and_classes(const Subject& subject) {
+  return fmt::format("{} {}", subject.from.grid.devices(), p2::to_string(subject.from.classes()));
 }
 
 }  // namespace p2::claims

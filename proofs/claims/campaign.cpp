@@ -31,9 +31,9 @@ std::string title(const Request& request, std::size_t searches) {
   if (request.from) text += fmt::format(" from {}", to_string(*request.from));
   if (request.to) text += fmt::format(" to {}", to_string(*request.to));
   for (const Dialect dialect : request.dialects) text += fmt::format(" {}", to_string(dialect));
-  text +=
-      fmt::format("; size {}, {} systems, {} searches{}; ", request.size, request.systems.size(),
-                  searches, request.every_system ? ", every system" : "");
+  text += fmt::format("; size {}, {} systems, {} searches{}{}; ", request.size,
+                      request.systems.size(), searches,
+                      request.every_system ? ", every system" : "", request.deep ? ", deep" : "");
   if (request.engine == Engine::Clauses) text += "by clauses; ";
   if (!request.systems.empty()) {
     text += to_string(request.systems.front()) + " … " + to_string(request.systems.back());
@@ -49,7 +49,7 @@ class Run {
         options_(options),
         journal_(journal),
         engine_(request.engine),
-        bounds_{request.size, options.limits} {}
+        bounds_{request.size, options.limits, request.deep} {}
 
   void take_over_known() {
     for (std::size_t search = 0; search < plan_.searches.size(); ++search) {
@@ -64,7 +64,9 @@ class Run {
     std::unique_ptr<ProgramList> programs;
     bool whole = true;
     for (const std::size_t question : plan_.searches[search]) {
-      answers.push_back(answer(plan_.results[question].question, engine_, bounds_, programs));
+      const bool alike = !answers.empty() && plan_.results[question].question.claim->settles;
+      answers.push_back(alike ? answers.front()
+                              : answer(plan_.results[question].question, engine_, bounds_, programs));
       whole = whole && !cut_short(question, answers.back());
     }
     if (journal_ != nullptr && whole) journal_->append(search, answers);

@@ -24,6 +24,7 @@ struct Request {
   Engine engine = Engine::Explicit;
   /// Also asks every question that an earlier one has answered already.
   bool every_system = false;
+  bool deep = false;  ///< see Bounds
 };
 
 /// One claim on one placed system.

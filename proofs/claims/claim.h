@@ -32,6 +32,8 @@ struct Answer {
 struct Bounds {
   std::uint32_t size = 5;
   Limits limits;
+  /// Searches over arbitrary groups and for cheaper programs go on where they take minutes.
+  bool deep = false;
 };
 
 /// A statement about every placed system, settled here one system at a time.
@@ -41,6 +43,8 @@ struct Claim {
   using Forbids = std::vector<bool> (*)(const Subject& subject);
   /// Settles the claim on its own.
   using Settles = Answer (*)(const Subject& subject, const Bounds& bounds);
+  /// All that the answer of `settles` depends on, as a text: subjects with equal ones are alike.
+  using Content = std::string (*)(const Subject& subject);
 
   std::string name = {};
   std::string statement = {};  ///< in words
@@ -52,7 +56,7 @@ struct Claim {
   std::vector<HierarchyKind> to = {};    ///< with which each is compared; empty where none is
   Forbids forbids = nullptr;             ///< one of the two is set
   Settles settles = nullptr;
-  bool of_rules_alone = false;  ///< the same on all systems, so that it is asked once
+  Content content = nullptr;  ///< of `settles`; not set where every subject is different
 };
 
 /// The claims of the paper's section 3 and appendix B, with its proofs' witnesses and their
@@ -60,6 +64,10 @@ struct Claim {
 void append_claims_of_paper(std::vector<Claim>& claims);
 void append_claims_about_rules(std::vector<Claim>& claims);
 void append_claims_about_definitions(std::vector<Claim>& claims);
+/// What programs over any disjoint groups can do that those over hierarchies cannot.
+void append_claims_beyond_groups(std::vector<Claim>& claims);
+/// Which programs are cheaper than which, in the latency-bandwidth model.
+void append_claims_about_cost(std::vector<Claim>& claims);
 
 /// All claims, in the order in which --list prints them.
 const std::vector<Claim>& registry();

@@ -16,7 +16,7 @@ const std::vector<Kind> kWhole = {Kind::Hardware, Kind::Columns, Kind::Rows};
 constexpr const char* kSearch = "enumeration of all valid programs up to --size (explicit)";
 constexpr const char* kEveryInstruction = "enumeration of all instructions (explicit)";
 constexpr const char* kAnyGroups =
-    "breadth-first search over all disjoint groups, at most 4 devices (explicit)";
+    "breadth-first search over all disjoint groups, at most 6 devices (explicit)";
 constexpr const char* kExpressible =
     "for all valid L over from, |L| <= size, for all steps s of L: s in instructions(to)";
 

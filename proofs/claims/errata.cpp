@@ -105,9 +105,11 @@ void write_repair(const Statement& statement, const std::vector<Statement>& all,
 }
 
 void write_false(const Statement& statement, const std::vector<Statement>& all, std::ostream& out) {
-  fmt::print(out, "## {}, dialect {}\n\nSection {}: {}\n\n    {}\n\n", name_of(statement.question),
-             to_string(statement.question.dialect), statement.question.claim->section,
-             statement.question.claim->statement, statement.question.claim->formula);
+  const Claim& claim = *statement.question.claim;
+  fmt::print(out, "## {}, dialect {}\n\n{}{}\n\n    {}\n\n", name_of(statement.question),
+             to_string(statement.question.dialect),
+             claim.section.empty() ? "" : fmt::format("Section {}: ", claim.section),
+             claim.statement, claim.formula);
   for (const Summary& row : statement.rows) {
     if (row.smallest == nullptr) continue;
     fmt::print(out, "### {}\n\nRefuted on {} of {} systems. The smallest: ",
@@ -131,12 +133,17 @@ void write_errata(const std::vector<Result>& results, const Request& request, st
       request.systems.empty() ? "none" : "the last of them " + to_string(request.systems.back()),
       request.size);
   write_table(statements, out);
-  out << "\n# The false ones\n\n";
-  for (const Statement& statement : statements) {
-    const bool refuted = std::any_of(statement.rows.begin(), statement.rows.end(),
-                                     [](const Summary& row) { return row.refuted > 0; });
-    if (refuted && in_paper(statement.question)) write_false(statement, statements, out);
-  }
+  const auto write_refuted = [&](const char* heading, auto wanted) {
+    out << heading;
+    for (const Statement& statement : statements) {
+      const bool refuted = std::any_of(statement.rows.begin(), statement.rows.end(),
+                                       [](const Summary& row) { return row.refuted > 0; });
+      if (refuted && wanted(statement.question)) write_false(statement, statements, out);
+    }
+  };
+  write_refuted("\n# The false ones\n\n", in_paper);
+  write_refuted("# Refuted, and not in the paper\n\n",
+                [](const Question& question) { return question.claim->section.empty(); });
 }
 
 }  // namespace p2::claims

@@ -36,7 +36,7 @@ std::uint64_t Machine::contributions(const SystemState& state) const {
 
 std::uint64_t Machine::chunks(const SystemState& state) const {
   std::uint64_t total = 0;
-  for (const StateId device : state) total += states_->sets().size(states_->held(device));
+  for (const StateId device : state) total += chunks_held(device);
   return total;
 }
 

@@ -18,6 +18,10 @@ class Machine {
 
   const SystemState& initial() const { return initial_; }
   const SystemState& goal() const { return goal_; }
+  const StateTable& states() const { return *states_; }
+  std::uint32_t chunks_held(StateId device) const {
+    return states_->sets().size(states_->held(device));
+  }
   /// False, with `state` unspecified, when a group refuses.
   bool run(Collective collective, const std::vector<Group>& groups, SystemState& state);
   /// Contributions held, over all chunks of all devices.

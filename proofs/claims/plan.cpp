@@ -22,6 +22,7 @@ void Plan::ask(const Claim& claim) {
 void Plan::ask(const Claim& claim, HierarchyKind from, std::optional<HierarchyKind> to) {
   for (const Dialect dialect : request_.dialects) {
     alike_.clear();
+    search_of_content_.clear();
     for (const PlacedSystem& system : request_.systems) {
       enter({&claim, &system, dialect, from, to});
     }
@@ -29,26 +30,38 @@ void Plan::ask(const Claim& claim, HierarchyKind from, std::optional<HierarchyKi
 }
 
 void Plan::enter(const Question& question) {
+  if (question.claim->settles != nullptr) return enter_settled(question);
   const std::size_t number = results.size();
-  if (question.claim->of_rules_alone && question.system != &request_.systems[0]) {
-    ++results.back().systems;
+  const Subject subject(*question.system, question.from, question.to, question.dialect);
+  if (!request_.every_system) {
+    const auto [first, is_new] = alike_.emplace(content(question, subject), number);
+    if (!is_new) {
+      ++results[first->second].systems;
+      return;
+    }
+  }
+  const auto [search, is_new] = search_of_.emplace(subject.named.problem, searches.size());
+  if (is_new) searches.emplace_back();
+  searches[search->second].push_back(number);
+  results.push_back({question, 1, {}});
+}
+
+void Plan::enter_settled(const Question& question) {
+  std::size_t search = searches.size();
+  if (question.claim->content != nullptr) {
+    const Subject subject(*question.system, question.from, question.to, question.dialect);
+    // Summaries tell one axis from several.
+    const std::string content = (question.system->several_axes() ? "several " : "one ") +
+                                question.claim->content(subject);
+    search = search_of_content_.emplace(content, search).first->second;
+  }
+  if (search == searches.size()) searches.emplace_back();
+  std::vector<std::size_t>& alike = searches[search];
+  if (!alike.empty() && !request_.every_system) {
+    ++results[alike.front()].systems;
     return;
   }
-  if (question.claim->settles != nullptr) {
-    searches.push_back({number});
-  } else {
-    const Subject subject(*question.system, question.from, question.to, question.dialect);
-    if (!request_.every_system) {
-      const auto [first, is_new] = alike_.emplace(content(question, subject), number);
-      if (!is_new) {
-        ++results[first->second].systems;
-        return;
-      }
-    }
-    const auto [search, is_new] = search_of_.emplace(subject.named.problem, searches.size());
-    if (is_new) searches.emplace_back();
-    searches[search->second].push_back(number);
-  }
+  alike.push_back(results.size());
   results.push_back({question, 1, {}});
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -26,11 +27,14 @@ class Plan {
   void ask(const Claim& claim);
   void ask(const Claim& claim, HierarchyKind from, std::optional<HierarchyKind> to);
   void enter(const Question& question);
+  /// For a claim that settles itself.
+  void enter_settled(const Question& question);
   static Content content(const Question& question, const Subject& subject);
 
   const Request& request_;
   std::map<Content, std::size_t> alike_;  // → the first such question
   std::map<Problem, std::size_t> search_of_;
+  std::map<std::string, std::size_t> search_of_content_;  // of one claim, dialect and pair
 };
 
 }  // namespace p2::claims

@@ -16,6 +16,8 @@ const std::vector<Claim>& registry() {
     append_claims_of_paper(all);
     append_claims_about_rules(all);
     append_claims_about_definitions(all);
+    append_claims_beyond_groups(all);
+    append_claims_about_cost(all);
     return all;
   }();
   return claims;

@@ -52,6 +52,18 @@ TEST_CASE("what is true, or not of the paper, is no erratum") {
   }
 }
 
+TEST_CASE("what is refuted and not in the paper stands apart, drawn with its costs") {
+  Request request = a_request("beyond-dsl", Dialect::Published, 5);
+  request.size = 3;
+  std::ostringstream out;
+  write_errata(settle(request, {}), request, out);
+  const std::string text = out.str();
+  const std::size_t heading = text.find("# Refuted, and not in the paper");
+  REQUIRE(heading != std::string::npos);
+  CHECK(text.find("AllReduce{0,2,4}", heading) != std::string::npos);
+  CHECK(text.find("refuted by: homogeneous: costs 6α + 10/3β", heading) != std::string::npos);
+}
+
 TEST_CASE("a hypothesis is one under which every system tried holds") {
   const Request request = a_request("lemma-b7-case1", Dialect::Published, 8);
   std::vector<Result> results = settle(request, {});

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/program/program.h"
+
+namespace p2::claims {
+
+/// A step as bare groups: what may be done in one step when any disjoint groups are allowed.
+struct BareMove {
+  Collective collective = Collective::AllReduce;
+  std::vector<Group> groups;
+};
+
+/// Every collective on every non-empty set of disjoint groups of at least two devices, each
+/// ascending; by groups, then by collective.
+std::vector<BareMove> all_bare_moves(std::uint32_t devices);
+
+/// Whether some group has devices of several classes. Classes partition the devices and ascend.
+bool mixes(const std::vector<Group>& groups, const std::vector<Group>& classes);
+
+/// The program that is these moves, in the notation of bare groups.
+std::string to_string(const std::vector<BareMove>& moves, const std::vector<std::uint32_t>& way);
+
+}  // namespace p2::claims
