@@ -65,9 +65,10 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
       return command.run({arguments.begin() + 1, arguments.end()}, out, err);
     }
   }
-  throw InputError({"command line"},
-                   "unknown command '" + arguments[0] +
-                       "', expected place, synth, check, define, prove, run or oracle (see --help)");
+  throw InputError(
+      {"command line"},
+      "unknown command '" + arguments[0] +
+          "', expected place, synth, check, define, prove, run or oracle (see --help)");
 }
 
 }  // namespace
