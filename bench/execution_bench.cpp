@@ -1,5 +1,6 @@
+#include <algorithm>
+#include <chrono>
 #include <cstring>
-#include <memory>
 #include <thread>
 #include <vector>
 
@@ -15,22 +16,17 @@ using namespace p2::execution;
 
 /// Seconds that so many threads take to copy `bytes` each: the same traffic as an AllReduce, whose
 /// every buffer has to be read and written once.
-double copy_seconds(std::uint32_t ranks, std::size_t bytes, unsigned times) {
-  std::vector<std::vector<std::byte>> from(ranks, std::vector<std::byte>(bytes, std::byte{1}));
+double copy_seconds(std::uint32_t ranks, std::size_t bytes) {
+  const std::vector<std::vector<std::byte>> from(ranks, std::vector<std::byte>(bytes));
   std::vector<std::vector<std::byte>> to(ranks, std::vector<std::byte>(bytes));
-  double best = 1e9;
-  for (unsigned i = 0; i < times; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    {
-      std::vector<std::jthread> threads;
-      for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        threads.emplace_back([&, rank] { std::memcpy(to[rank].data(), from[rank].data(), bytes); });
-      }
+  const auto start = std::chrono::steady_clock::now();
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      threads.emplace_back([&, rank] { std::memcpy(to[rank].data(), from[rank].data(), bytes); });
     }
-    best = std::min(
-        best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
-  return best;
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 /// The single AllReduce of all ranks. `of_copy` is its bandwidth by that of plain copies, best
@@ -54,7 +50,7 @@ void allreduce_in_process(benchmark::State& state) {
   for (auto _ : state) {
     const std::vector<RankResult> results = backend.run(job);
     best = std::min(best, measure_program(job, results).seconds);
-    copy = std::min(copy, copy_seconds(ranks, bytes, 1));
+    copy = std::min(copy, copy_seconds(ranks, bytes));
   }
   state.counters["algbw_GBps"] = static_cast<double>(bytes) / best * 1e-9;
   state.counters["of_copy"] = copy / best;

@@ -30,6 +30,16 @@ constexpr std::array<Command, 8> kCommands = {{
     {"oracle", "test vectors of a program or a collective, for other implementations", run_oracle},
 }};
 
+/// `place, synth or check`.
+std::string all_names() {
+  std::string names;
+  for (const Command& command : kCommands) {
+    const bool last = &command == &kCommands.back();
+    names += (names.empty() ? "" : last ? " or " : ", ") + std::string(command.name);
+  }
+  return names;
+}
+
 std::string overview() {
   std::string text =
       "p2-verify: verification and synthesis of communication strategies for distributed deep "
@@ -66,9 +76,8 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
       return command.run({arguments.begin() + 1, arguments.end()}, out, err);
     }
   }
-  throw InputError({"command line"},
-                   "unknown command '" + arguments[0] +
-                       "', expected place, synth, check, cost, define, prove, run or oracle (see --help)");
+  throw InputError({"command line"}, fmt::format("unknown command '{}', expected {} (see --help)",
+                                                 arguments[0], all_names()));
 }
 
 }  // namespace

