@@ -13,6 +13,7 @@
 #include "cli/instance_options.h"
 #include "cli/output.h"
 #include "cli/reproducer.h"
+#include "cli/terms_options.h"
 #include "encodings/z3/validity.h"
 #include "engine/program/explanation.h"
 #include "proofs/certificate/program_certificate.h"
@@ -46,27 +47,41 @@ po::options_description check_flags() {
   return flags;
 }
 
-CheckRequest request_of(const CommandLine& line) {
-  CheckRequest request{line.texts("files"),  given_instance(line), line.common(),    {},
+CheckRequest request_of(const CommandLine& line, const CommonOptions& common,
+                        z3_encoding::Definitions z3_definitions) {
+  CheckRequest request{line.texts("files"),  given_instance(line), common,           {},
                        line.text("certify"), line.has("explain"),  line.text("smt2")};
   if (const auto engine = line.text("engine")) request.engines = engines_called(*engine);
+  request.engines.z3_definitions.assign(z3_definitions.begin(), z3_definitions.end());
   if (request.explain && request.common.format == Format::Json) {
     throw InputError({"--explain"}, "draws for people, expected --format text");
   }
+  return request;
+}
+
+/// Reads --collectives and --goal, and takes the words that stand after them for programs.
+ExitCode add_terms(const CommandLine& line, CheckRequest& request, std::ostream& err) {
+  GivenTerms given = given_terms(line, request.common, err, &request.files);
+  request.given.terms.collectives = std::move(given.collectives);
+  if (given.goal) request.given.terms.goal = *given.goal;
+  request.given.goal_goes_first = given.goal.has_value();
   if (request.files.empty()) {
     throw InputError({"command line"}, "no file, expected at least one");
   }
   if (request.smt2 && request.files.size() > 1) {
     throw InputError({"--smt2"}, "writes one query, expected one program");
   }
-  return request;
+  return given.code;
 }
 
 CheckResult check_file(const std::string& file, const CheckRequest& request) {
   const Limits& limits = request.common.limits;
   CheckResult result{file, read_program(file, read_file(file), request.given), {}, {}, {}, {}};
   const Program& program = result.read.program;
-  StateTable states(program.devices);
+  const Engines engines = on_terms(request.engines, program.terms);
+  result.cnf_left_out = engines.cnf_left_out;
+  if (request.certificates) require_paper("--certify", program.terms);
+  StateTable states(program.chunks());
   result.verdict = check(program, result.read.dialect, states, limits);
   if (result.verdict.refutation) {
     result.reason = explain(*result.verdict.refutation, program, result.instance());
@@ -74,7 +89,7 @@ CheckResult check_file(const std::string& file, const CheckRequest& request) {
     result.reason = fmt::format("A limit was met after {} of {} steps, all of them legal.",
                                 result.verdict.legal_steps, program.steps.size());
   }
-  result.findings = ask(request.engines, result.read, result.verdict, limits);
+  result.findings = ask(engines, result.read, result.verdict, limits);
   return result;
 }
 
@@ -126,7 +141,8 @@ void write_smt2(const CheckResult& result, const CheckRequest& request, std::ost
   query.program = &result.read.program;
   query.instance = result.instance();
   query.dialect = result.read.dialect;
-  query.definitions = request.engines.z3_definitions;
+  const Engines engines = on_terms(request.engines, query.program->terms);
+  query.definitions = engines.z3_definitions;
   Output file(request.smt2, out);
   file.stream() << smt_lib(query);
   file.finish();
@@ -189,7 +205,7 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err) 
 int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err,
               z3_encoding::Definitions z3_definitions) {
   po::options_description own = instance_flags();
-  own.add(check_flags());
+  own.add(terms_flags()).add(check_flags());
   const CommandLine line(
       "usage: p2-verify check FILE… [OPTION…]\n"
       "Judges programs given as JSON or in .p2 notation. A file that names no instance is read\n"
@@ -199,8 +215,9 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err,
     out << line.help();
     return kEstablished;
   }
-  CheckRequest request = request_of(line);
-  request.engines.z3_definitions = z3_definitions;
+  CheckRequest request = request_of(line, line.common(), z3_definitions);
+  const ExitCode examined = add_terms(line, request, err);
+  if (examined != kEstablished) return examined;
   bool bad_input = false;
   const std::vector<CheckResult> results = judge(request, err, bad_input);
   if (request.smt2 && !results.empty()) write_smt2(results[0], request, out);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "engine/collective/language/built_in.h"
 #include "engine/collective/language/interpreter.h"
@@ -18,7 +19,10 @@ std::uint64_t work(const Program& program) {
   for (const Step& step : program.steps) {
     for (const Group& group : step.groups) squares += group.size() * group.size();
   }
-  const std::uint64_t cells = std::uint64_t{program.devices} * program.devices;
+  if (!program.terms.goal.is_allreduce()) {
+    for (const Group& members : program.classes) squares += members.size() * members.size();
+  }
+  const std::uint64_t cells = std::uint64_t{program.devices} * program.chunks();
   return cells > ReferenceRun::kMostWork ? cells : cells * (squares + program.devices);
 }
 
@@ -37,16 +41,23 @@ bool holds_nothing(const GroupState& state) {
 
 ReferenceRun::ReferenceRun(const Program& program, Dialect dialect,
                            std::span<const Definition> definitions, const Limits& limits)
-    : program_(program), class_of_(program.devices), states_(1, 0, 0) {
-  for (std::size_t i = 0; i < program.classes.size(); ++i) {
-    for (const std::uint32_t d : program.classes[i]) class_of_[d] = i;
-  }
+    : program_(program), goal_(1, 0, 0), states_(1, 0, 0) {
   if (work(program) > kMostWork) return;
   const std::uint32_t devices = program.devices;
-  states_ = GroupState(devices, devices, devices);
+  states_ = GroupState(devices, program.chunks(), devices);
   for (std::uint32_t d = 0; d < devices; ++d) {
-    for (std::uint32_t r = 0; r < devices; ++r) states_.set(d, r, d, true);
+    for (std::uint32_t r = 0; r < program.chunks(); ++r) states_.set(d, r, d, true);
   }
+  if (const auto prepared = preparation(program.beginning.start)) {
+    run_on_classes(language::built_in(to_string(*prepared)));
+  }
+  const GroupState begin = states_;
+  if (program.terms.goal.is_allreduce()) {
+    put_sums();
+  } else {
+    run_on_classes(program.terms.goal.definition());
+  }
+  goal_ = std::exchange(states_, begin);
   for (const Step& step : program.steps) {
     ++finding_.step;
     if (!take(step, dialect, definitions, limits)) return;
@@ -54,10 +65,27 @@ ReferenceRun::ReferenceRun(const Program& program, Dialect dialect,
   judge_end();
 }
 
+void ReferenceRun::put_sums() {
+  for (const Group& members : program_.classes) {
+    for (const std::uint32_t d : members) {
+      for (std::uint32_t r = 0; r < states_.chunks(); ++r) {
+        for (const std::uint32_t c : members) states_.set(d, r, c, true);
+      }
+    }
+  }
+}
+
+void ReferenceRun::run_on_classes(const Definition& definition) {
+  for (const Group& members : program_.classes) {
+    if (members.size() > 1) put(members, post_state(definition, states_of(members)));
+  }
+}
+
 bool ReferenceRun::take(const Step& step, Dialect dialect, std::span<const Definition> definitions,
                         const Limits& limits) {
   if (step.shape && !allows(dialect, step.shape->pattern, step.collective)) return refuse("master");
-  const Definition& definition = called(to_string(step.collective), definitions);
+  const Definition& definition =
+      called(program_.terms.collectives.name_of(step.collective), definitions);
   for (const Group& group : step.groups) {
     if (limits.exceeded(0)) return false;
     const GroupState before = states_of(group);
@@ -65,27 +93,19 @@ bool ReferenceRun::take(const Step& step, Dialect dialect, std::span<const Defin
     if (const auto failed = first_failed_premise(definition, before)) {
       return refuse(definition.premises[failed->premise].name.c_str(), group);
     }
-    const GroupState after = post_state(definition, before);
-    for (std::uint32_t i = 0; i < group.size(); ++i) {
-      for (std::uint32_t r = 0; r < states_.chunks(); ++r) {
-        for (std::uint32_t c = 0; c < states_.contributors(); ++c) {
-          states_.set(group[i], r, c, after.holds(i, r, c));
-        }
-      }
-    }
+    put(group, post_state(definition, before));
   }
   return true;
 }
 
 void ReferenceRun::judge_end() {
   for (std::uint32_t d = 0; d < program_.devices; ++d) {
-    for (std::uint32_t r = 0; r < program_.devices; ++r) {
+    for (std::uint32_t r = 0; r < states_.chunks(); ++r) {
       bool lacks = false;
       bool excess = false;
       for (std::uint32_t c = 0; c < program_.devices; ++c) {
-        const bool wanted = class_of_[c] == class_of_[d];
-        lacks = lacks || (wanted && !states_.holds(d, r, c));
-        excess = excess || (!wanted && states_.holds(d, r, c));
+        lacks = lacks || (goal_.holds(d, r, c) && !states_.holds(d, r, c));
+        excess = excess || (!goal_.holds(d, r, c) && states_.holds(d, r, c));
       }
       if (lacks || excess) {
         refuse(excess ? "goal-excess" : "goal-lacks");
@@ -114,6 +134,16 @@ GroupState ReferenceRun::states_of(const Group& group) const {
     }
   }
   return state;
+}
+
+void ReferenceRun::put(const Group& group, const GroupState& state) {
+  for (std::uint32_t i = 0; i < group.size(); ++i) {
+    for (std::uint32_t r = 0; r < states_.chunks(); ++r) {
+      for (std::uint32_t c = 0; c < states_.contributors(); ++c) {
+        states_.set(group[i], r, c, state.holds(i, r, c));
+      }
+    }
+  }
 }
 
 bool ReferenceRun::holds_chunk(std::uint32_t device, std::uint32_t chunk) const {
@@ -168,11 +198,12 @@ bool ReferenceRun::shows(const Refutation& refutation) const {
     case Refutation::Rule::Premise:
       return shows(refutation.refusal);
     case Refutation::Rule::Lacks:
-      return class_of_[device] == class_of_[contributor] &&
-             !states_.holds(device, chunk, contributor);
-    case Refutation::Rule::Excess:
-      return class_of_[device] != class_of_[contributor] &&
-             states_.holds(device, chunk, contributor);
+    case Refutation::Rule::Excess: {
+      const bool excess = refutation.rule == Refutation::Rule::Excess;
+      return goal_.holds(device, chunk, contributor) != excess &&
+             states_.holds(device, chunk, contributor) == excess;
+    }
+    case Refutation::Rule::Defined:
     case Refutation::Rule::Master:
     case Refutation::Rule::Empty:
       return true;
@@ -182,7 +213,7 @@ bool ReferenceRun::shows(const Refutation& refutation) const {
 
 Finding reference_finding(const Program& program, Dialect dialect, const Verdict& verdict,
                           const Limits& limits) {
-  const ReferenceRun run(program, dialect, language::built_in_definitions(), limits);
+  const ReferenceRun run(program, dialect, program.terms.collectives.definitions(), limits);
   Finding finding = run.finding();
   const bool same = finding == finding_of(verdict);
   if (same && verdict.refutation && !run.shows(*verdict.refutation)) {

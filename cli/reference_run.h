@@ -11,8 +11,8 @@
 namespace p2 {
 
 /// A program run by the reference interpreter of the definitions (language/interpreter.h), from the
-/// initial state and with memory of its own: what another engine says is believed if this run comes
-/// to the same end. Groups are those of the steps, whatever their shapes say.
+/// where its goal begins and with memory of its own: what another engine says is believed if this
+/// run comes to the same end. Groups are those of the steps, whatever their shapes say.
 class ReferenceRun {
  public:
   /// A program is not run, and its finding is unknown, if the squares of its groups' sizes, times
@@ -32,6 +32,11 @@ class ReferenceRun {
   bool take(const Step& step, Dialect dialect, std::span<const language::Definition> definitions,
             const Limits& limits);
   void judge_end();
+  /// Gives every device the sum over its class.
+  void put_sums();
+  /// Runs a definition once on every class of more than one device.
+  void run_on_classes(const language::Definition& definition);
+  void put(const Group& group, const language::GroupState& state);
   bool refuse(const char* rule, const Group& group = {});
   bool shows(const Refusal& refusal) const;
   language::GroupState states_of(const Group& group) const;
@@ -39,7 +44,7 @@ class ReferenceRun {
   bool holds_chunk(std::uint32_t device, std::uint32_t chunk) const;
 
   const Program& program_;
-  std::vector<std::size_t> class_of_;
+  language::GroupState goal_;
   language::GroupState states_;  ///< of all devices, where the run ended
   Group group_;                  ///< that was refused
   Finding finding_;

@@ -29,6 +29,8 @@ struct SynthesisQuery {
   Dialect dialect = Dialect::Published;
   std::uint32_t size = 5;  ///< most steps of a program
   Definitions definitions = language::built_in_definitions();
+  Goal goal = {};
+  Beginning beginning = {};
   std::optional<Property> property = {};
   Budget budget = {};
 

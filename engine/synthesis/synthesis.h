@@ -31,6 +31,7 @@ class PlacementPrograms {
         list_(std::move(list)) {}
 
   const Instance& instance() const { return instance_; }
+  const Beginning& beginning() const { return beginning_; }
   /// A program of the whole system with these steps.
   Program program(std::vector<Step> steps) const {
     return {instance_.grid.devices(), instance_.classes(), std::move(steps), terms_, beginning_};
