@@ -60,7 +60,7 @@ std::string premise_story(const Refutation& refutation) {
 std::string defined_story(const Refutation& refutation) {
   std::string where;
   for (const language::Binding& binding : refutation.defined.witness) {
-    where += where.empty() ? ", but not for " : ", ";
+    where += where.empty() ? ", which is not so for " : ", ";
     switch (binding.sort) {
       case language::Sort::Position:
         where += fmt::format("{} = device {}", binding.name, refutation.group[binding.value]);
