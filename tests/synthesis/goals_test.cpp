@@ -100,12 +100,12 @@ void exchange(brute_force::Program program, std::size_t from, Collective origina
 
 }  // namespace
 
-TEST_CASE("every goal has exactly the programs of brute force: all systems of 2 to 4 devices") {
+TEST_CASE("every goal has exactly the programs of brute force: all systems of 2 to 6 devices") {
   const CollectiveSet with_all_to_all({language::all_to_all()});
   const std::vector<Collective> all = with_all_to_all.all();
   REQUIRE(all.back() == brute_force::kAllToAll);
   std::map<std::string, std::size_t> found;
-  for (std::uint32_t devices = 2; devices <= 4; ++devices) {
+  for (std::uint32_t devices = 2; devices <= 6; ++devices) {
     for_each_question(devices, [&](const Instance& instance, Dialect dialect) {
       const auto choices = brute_force::instructions(instance, dialect, all);
       for (const std::string goal : kGoalNames) {
