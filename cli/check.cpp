@@ -7,10 +7,9 @@
 
 #include "build_facts.h"
 #include "cli/check_report.h"
+#include "cli/check_request.h"
 #include "cli/commands.h"
-#include "cli/engines.h"
 #include "cli/exit_code.h"
-#include "cli/instance_options.h"
 #include "cli/output.h"
 #include "cli/reproducer.h"
 #include "cli/terms_options.h"
@@ -20,59 +19,6 @@
 
 namespace p2 {
 namespace {
-
-namespace po = boost::program_options;
-
-/// What `check` was asked for.
-struct CheckRequest {
-  std::vector<std::string> files;
-  GivenInstance given;
-  CommonOptions common;
-  Engines engines;
-  std::optional<std::string> certificates;  ///< the folder to write them to
-  bool explain = false;
-  std::optional<std::string> smt2;  ///< the file for the query
-};
-
-po::options_description check_flags() {
-  po::options_description flags("Check");
-  flags.add_options()  //
-      ("engine", po::value<std::string>()->value_name("NAME"),
-       "explicit (default), z3, cnf or all: who judges")  //
-      ("certify", po::value<std::string>()->value_name("DIR"),
-       "write a certificate that p2-check accepts; of several files one each, inside DIR")  //
-      ("smt2", po::value<std::string>()->value_name("OUT"),
-       "write as SMT-LIB 2 whether the one program given is invalid")  //
-      ("explain", "draw the device states after every step");
-  return flags;
-}
-
-CheckRequest request_of(const CommandLine& line, const CommonOptions& common,
-                        z3_encoding::Definitions z3_definitions) {
-  CheckRequest request{line.texts("files"),  given_instance(line), common,           {},
-                       line.text("certify"), line.has("explain"),  line.text("smt2")};
-  if (const auto engine = line.text("engine")) request.engines = engines_called(*engine);
-  request.engines.z3_definitions.assign(z3_definitions.begin(), z3_definitions.end());
-  if (request.explain && request.common.format == Format::Json) {
-    throw InputError({"--explain"}, "draws for people, expected --format text");
-  }
-  return request;
-}
-
-/// Reads --collectives and --goal, and takes the words that stand after them for programs.
-ExitCode add_terms(const CommandLine& line, CheckRequest& request, std::ostream& err) {
-  GivenTerms given = given_terms(line, request.common, err, &request.files);
-  request.given.terms.collectives = std::move(given.collectives);
-  if (given.goal) request.given.terms.goal = *given.goal;
-  request.given.goal_goes_first = given.goal.has_value();
-  if (request.files.empty()) {
-    throw InputError({"command line"}, "no file, expected at least one");
-  }
-  if (request.smt2 && request.files.size() > 1) {
-    throw InputError({"--smt2"}, "writes one query, expected one program");
-  }
-  return given.code;
-}
 
 CheckResult check_file(const std::string& file, const CheckRequest& request) {
   const Limits& limits = request.common.limits;
@@ -204,20 +150,24 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err) 
 
 int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err,
               z3_encoding::Definitions z3_definitions) {
-  po::options_description own = instance_flags();
-  own.add(terms_flags()).add(check_flags());
   const CommandLine line(
       "usage: p2-verify check FILE… [OPTION…]\n"
       "Judges programs given as JSON or in .p2 notation. A file that names no instance is read\n"
       "against the one given here; --dialect goes before the dialect that a file names.",
-      own, arguments, "files");
+      check_flags(), arguments, "files");
   if (line.help_wanted()) {
     out << line.help();
     return kEstablished;
   }
-  CheckRequest request = request_of(line, line.common(), z3_definitions);
-  const ExitCode examined = add_terms(line, request, err);
+  CheckRequest request = check_request(line, z3_definitions);
+  const ExitCode examined = read_terms(line, request.common, err, request.given, &request.files);
   if (examined != kEstablished) return examined;
+  if (request.files.empty()) {
+    throw InputError({"command line"}, "no file, expected at least one");
+  }
+  if (request.smt2 && request.files.size() > 1) {
+    throw InputError({"--smt2"}, "writes one query, expected one program");
+  }
   bool bad_input = false;
   const std::vector<CheckResult> results = judge(request, err, bad_input);
   if (request.smt2 && !results.empty()) write_smt2(results[0], request, out);

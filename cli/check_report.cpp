@@ -87,11 +87,12 @@ std::string to_json(const CheckResult& result) {
     findings += fmt::format("{}\"{}\":{}", separator, engine, to_json(finding));
   }
   std::string json = fmt::format(
-      "{{\"file\":{},\"dialect\":\"{}\",\"goal\":\"{}\",\"begins\":\"{}\",\"verdict\":\"{}\","
+      "{{\"file\":{},\"dialect\":\"{}\",\"goal\":\"{}\",\"begins\":\"{}\",\"chunks\":{},"
+      "\"verdict\":\"{}\","
       "\"engines\":{{{}}},\"findings\":{{{}}},"
       "\"certificate\":{}",
       json_string(result.file), to_string(result.read.dialect), program.terms.goal.name,
-      to_string(program.beginning.start), verdict, engines, findings,
+      to_string(program.beginning.start), program.chunks(), verdict, engines, findings,
       result.certificate.empty() ? "null" : json_string(result.certificate));
   if (result.cnf_left_out) json += ",\"not_asked\":[\"cnf\"]";
   if (const auto& refutation = result.verdict.refutation) {

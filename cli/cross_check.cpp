@@ -97,8 +97,7 @@ Comparison by_cnf(const Question& question) {
 }
 
 Comparison by_z3(const Question& question, const Engines& engines) {
-  const z3_encoding::SynthesisAnswer answer =
-      z3_encoding::enumerate(query_of(question.placement, question.options, engines));
+  const auto answer = enumerate(query_of(question.placement, question.options, engines));
   Lowered programs;
   for (const z3_encoding::Choices& choices : answer.programs) {
     std::vector<Step> steps;

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
-#include <utility>
 
-#include "engine/collective/language/built_in.h"
 #include "engine/collective/language/interpreter.h"
 #include "engine/program/explanation.h"
 
@@ -41,44 +39,15 @@ bool holds_nothing(const GroupState& state) {
 
 ReferenceRun::ReferenceRun(const Program& program, Dialect dialect,
                            std::span<const Definition> definitions, const Limits& limits)
-    : program_(program), goal_(1, 0, 0), states_(1, 0, 0) {
+    : program_(program) {
   if (work(program) > kMostWork) return;
-  const std::uint32_t devices = program.devices;
-  states_ = GroupState(devices, program.chunks(), devices);
-  for (std::uint32_t d = 0; d < devices; ++d) {
-    for (std::uint32_t r = 0; r < program.chunks(); ++r) states_.set(d, r, d, true);
-  }
-  if (const auto prepared = preparation(program.beginning.start)) {
-    run_on_classes(language::built_in(to_string(*prepared)));
-  }
-  const GroupState begin = states_;
-  if (program.terms.goal.is_allreduce()) {
-    put_sums();
-  } else {
-    run_on_classes(program.terms.goal.definition());
-  }
-  goal_ = std::exchange(states_, begin);
+  states_ = ReferenceStates::begin(program);
+  goal_ = states_.goal(program);
   for (const Step& step : program.steps) {
     ++finding_.step;
     if (!take(step, dialect, definitions, limits)) return;
   }
   judge_end();
-}
-
-void ReferenceRun::put_sums() {
-  for (const Group& members : program_.classes) {
-    for (const std::uint32_t d : members) {
-      for (std::uint32_t r = 0; r < states_.chunks(); ++r) {
-        for (const std::uint32_t c : members) states_.set(d, r, c, true);
-      }
-    }
-  }
-}
-
-void ReferenceRun::run_on_classes(const Definition& definition) {
-  for (const Group& members : program_.classes) {
-    if (members.size() > 1) put(members, post_state(definition, states_of(members)));
-  }
 }
 
 bool ReferenceRun::take(const Step& step, Dialect dialect, std::span<const Definition> definitions,
@@ -88,12 +57,12 @@ bool ReferenceRun::take(const Step& step, Dialect dialect, std::span<const Defin
       called(program_.terms.collectives.name_of(step.collective), definitions);
   for (const Group& group : step.groups) {
     if (limits.exceeded(0)) return false;
-    const GroupState before = states_of(group);
+    const GroupState before = states_.of(group);
     if (step.shape && holds_nothing(before)) return refuse("empty-group", group);
     if (const auto failed = first_failed_premise(definition, before)) {
       return refuse(definition.premises[failed->premise].name.c_str(), group);
     }
-    put(group, post_state(definition, before));
+    states_.put(group, post_state(definition, before));
   }
   return true;
 }
@@ -123,42 +92,6 @@ bool ReferenceRun::refuse(const char* rule, const Group& group) {
   return false;
 }
 
-GroupState ReferenceRun::states_of(const Group& group) const {
-  GroupState state(static_cast<std::uint32_t>(group.size()), states_.chunks(),
-                   states_.contributors());
-  for (std::uint32_t i = 0; i < group.size(); ++i) {
-    for (std::uint32_t r = 0; r < states_.chunks(); ++r) {
-      for (std::uint32_t c = 0; c < states_.contributors(); ++c) {
-        state.set(i, r, c, states_.holds(group[i], r, c));
-      }
-    }
-  }
-  return state;
-}
-
-void ReferenceRun::put(const Group& group, const GroupState& state) {
-  for (std::uint32_t i = 0; i < group.size(); ++i) {
-    for (std::uint32_t r = 0; r < states_.chunks(); ++r) {
-      for (std::uint32_t c = 0; c < states_.contributors(); ++c) {
-        states_.set(group[i], r, c, state.holds(i, r, c));
-      }
-    }
-  }
-}
-
-bool ReferenceRun::holds_chunk(std::uint32_t device, std::uint32_t chunk) const {
-  for (std::uint32_t c = 0; c < states_.contributors(); ++c) {
-    if (states_.holds(device, chunk, c)) return true;
-  }
-  return false;
-}
-
-std::uint32_t ReferenceRun::chunks_held(std::uint32_t device) const {
-  std::uint32_t held = 0;
-  for (std::uint32_t r = 0; r < states_.chunks(); ++r) held += holds_chunk(device, r) ? 1 : 0;
-  return held;
-}
-
 bool ReferenceRun::shows(const Refusal& refusal) const {
   const std::uint32_t first = group_[refusal.first];
   const std::uint32_t second = group_[refusal.second];
@@ -167,17 +100,19 @@ bool ReferenceRun::shows(const Refusal& refusal) const {
   };
   switch (refusal.premise) {
     case Premise::SameChunks:
-      return holds_chunk(first, refusal.chunk) && !holds_chunk(second, refusal.chunk);
+      return states_.holds_chunk(first, refusal.chunk) &&
+             !states_.holds_chunk(second, refusal.chunk);
     case Premise::Disjoint:
       return first != second && holds(first) && holds(second);
     case Premise::Divisible:
-      return refusal.first_count == chunks_held(first) && refusal.first_count % group_.size() != 0;
+      return refusal.first_count == states_.chunks_held(first) &&
+             refusal.first_count % group_.size() != 0;
     case Premise::DisjointChunks:
-      return first != second && holds_chunk(first, refusal.chunk) &&
-             holds_chunk(second, refusal.chunk);
+      return first != second && states_.holds_chunk(first, refusal.chunk) &&
+             states_.holds_chunk(second, refusal.chunk);
     case Premise::EqualCount:
-      return refusal.first_count == chunks_held(first) &&
-             refusal.second_count == chunks_held(second) &&
+      return refusal.first_count == states_.chunks_held(first) &&
+             refusal.second_count == states_.chunks_held(second) &&
              refusal.first_count != refusal.second_count;
     case Premise::Contained:
       return refusal.first == 0 && !holds(first) && holds(second);

@@ -44,8 +44,7 @@ po::options_description synth_flags() {
   return flags;
 }
 
-SynthRequest request_of(const CommandLine& line, const CommonOptions& common, Terms terms,
-                        z3_encoding::Definitions z3_definitions) {
+SynthRequest request_of(const CommandLine& line, const CommonOptions& common) {
   SynthRequest request{required_instance(line, true),
                        {},
                        line.has("count"),
@@ -59,10 +58,6 @@ SynthRequest request_of(const CommandLine& line, const CommonOptions& common, Te
   }
   if (const auto engine = line.text("engine")) request.engines = engines_called(*engine);
   if (line.has("verify")) request.engines = engines_called("all");
-  request.engines.z3_definitions.assign(z3_definitions.begin(), z3_definitions.end());
-  request.engines = on_terms(std::move(request.engines), terms);
-  if (request.certificates) require_paper("--certify", terms);
-  request.options.terms = std::move(terms);
   request.options.dialect = request.given.dialect;
   request.options.size = static_cast<std::uint32_t>(line.integer("size", 0, kLargestSize, 5));
   if (request.smt2 && request.options.size == 0) {
@@ -180,10 +175,13 @@ int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err,
     out << line.help();
     return kEstablished;
   }
-  GivenTerms given = given_terms(line, common, err);
-  if (given.code != kEstablished) return given.code;
-  const SynthRequest request = request_of(
-      line, common, {std::move(given.collectives), given.goal.value_or(Goal())}, z3_definitions);
+  SynthRequest request = request_of(line, common);
+  const ExitCode examined = read_terms(line, common, err, request.given);
+  if (examined != kEstablished) return examined;
+  request.options.terms = request.given.terms;
+  request.engines.z3_definitions.assign(z3_definitions.begin(), z3_definitions.end());
+  request.engines = on_terms(std::move(request.engines), request.options.terms);
+  if (request.certificates) require_paper("--certify", request.options.terms);
   const SynthAnswer answer =
       answer_of(search(request, common.progress, err), request, common.progress, err);
   const bool written = !request.smt2 || write_smt2(answer.placements[0], request, err);

@@ -76,9 +76,10 @@ void print_placement_json(const PlacementAnswer& answer, const SynthRequest& req
                           std::ostream& out) {
   const Instance& instance = answer.found.instance();
   const ProgramList& list = answer.found.list();
-  fmt::print(out, "{{\"placement\":{},\"begins\":\"{}\",\"programs\":{},\"settled_size\":{}",
-             json_lists(instance.grid.placement().factors),
-             to_string(answer.found.beginning().start), list.count(), list.settled());
+  fmt::print(
+      out, "{{\"placement\":{},\"begins\":\"{}\",\"chunks\":{},\"programs\":{},\"settled_size\":{}",
+      json_lists(instance.grid.placement().factors), to_string(answer.found.beginning().start),
+      answer.found.program({}).chunks(), list.count(), list.settled());
   if (!answer.comparisons.empty()) {
     std::string engines;
     for (const Comparison& comparison : answer.comparisons) {

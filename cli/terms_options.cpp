@@ -111,8 +111,8 @@ po::options_description terms_flags() {
   return flags;
 }
 
-GivenTerms given_terms(const CommandLine& line, const CommonOptions& common, std::ostream& err,
-                       std::vector<std::string>* other_words) {
+ExitCode read_terms(const CommandLine& line, const CommonOptions& common, std::ostream& err,
+                    GivenInstance& given, std::vector<std::string>* other_words) {
   Examiner examiner(common, err);
   std::vector<std::string> files = line.texts("collectives");
   const auto others = std::stable_partition(
@@ -122,18 +122,22 @@ GivenTerms given_terms(const CommandLine& line, const CommonOptions& common, std
   }
   if (other_words != nullptr) other_words->insert(other_words->end(), others, files.end());
   files.erase(others, files.end());
-  GivenTerms given;
-  given.collectives = read_collectives(files, examiner);
-  if (const auto goal = line.text("goal")) given.goal = read_goal(*goal, examiner);
-  given.code = examiner.worst();
-  return given;
+  given.terms.collectives = read_collectives(files, examiner);
+  given.goal_goes_first = line.has("goal");
+  if (const auto goal = line.text("goal")) given.terms.goal = read_goal(*goal, examiner);
+  return examiner.worst();
 }
 
 std::string goal_text(const Goal& goal, const Beginning& beginning) {
   if (goal.is_allreduce()) return {};
-  const bool plain = beginning.start == Start::Contributions;
-  return fmt::format(", goal {}{}", goal.name,
-                     plain ? "" : fmt::format(" from {}", to_string(beginning.start)));
+  std::string text = ", goal " + goal.name;
+  if (beginning.start != Start::Contributions) {
+    text += fmt::format(" from {}", to_string(beginning.start));
+  }
+  if (beginning.chunks_per_device > 1) {
+    text += fmt::format(", {} chunks per device", beginning.chunks_per_device);
+  }
+  return text;
 }
 
 void require_paper(const std::string& flag, const Terms& terms) {

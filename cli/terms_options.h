@@ -1,7 +1,6 @@
 #pragma once
 
 #include <iosfwd>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,30 +8,24 @@
 
 #include "cli/command_line.h"
 #include "cli/exit_code.h"
-#include "engine/program/goal.h"
+#include "engine/program/beginning.h"
+#include "engine/program/instance.h"
 
 namespace p2 {
 
 /// The flags --collectives and --goal.
 boost::program_options::options_description terms_flags();
 
-/// What the flags say.
-struct GivenTerms {
-  CollectiveSet collectives = {};
-  std::optional<Goal> goal = {};
-  /// Not kEstablished where a definition could not be examined to the end, or the engines that
-  /// examine it disagree; `err` then says so.
-  ExitCode code = kEstablished;
-};
-
-/// The files of --collectives end in `.p2c`; other words that stand after the flag go to
-/// `other_words`, or are refused where there is none.
+/// Puts what the flags say into `given.terms`. The files of --collectives end in `.p2c`; other
+/// words that stand after the flag go to `other_words`, or are refused where there is none.
 ///
 /// Every definition is examined as `define` does for groups of up to 3 devices, without the
 /// relations. Throws InputError for one that is not sound, a name that is taken, a file that cannot
-/// be read and a goal that is neither one of kGoals nor a `.p2c` file.
-GivenTerms given_terms(const CommandLine& line, const CommonOptions& common, std::ostream& err,
-                       std::vector<std::string>* other_words = nullptr);
+/// be read and a goal that is neither one of kGoals nor a `.p2c` file. Returns another code than
+/// kEstablished where a definition could not be examined to the end, or the engines that examine it
+/// disagree; `err` then says so.
+ExitCode read_terms(const CommandLine& line, const CommonOptions& common, std::ostream& err,
+                    GivenInstance& given, std::vector<std::string>* other_words = nullptr);
 
 /// `, goal allgather from shards`; nothing for the paper's goal.
 std::string goal_text(const Goal& goal, const Beginning& beginning);

@@ -6,7 +6,7 @@
 #include <z3++.h>
 
 #include "encodings/z3/system_rows.h"
-#include "engine/program/goal.h"
+#include "engine/program/beginning.h"
 
 namespace p2::z3_encoding {
 

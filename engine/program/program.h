@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/collective/collective.h"
-#include "engine/program/goal.h"
+#include "engine/program/beginning.h"
 #include "engine/program/instance.h"
 
 namespace p2 {

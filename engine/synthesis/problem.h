@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/program/goal.h"
+#include "engine/program/beginning.h"
 #include "engine/program/instance.h"
 
 namespace p2 {
@@ -25,9 +25,9 @@ struct Move {
 /// Where no move touches a factor outside the reduction axes ((d), collapsed, lattice), one
 /// reduction class is simulated with the chunks of the whole system. This loses nothing: device ids
 /// are mixed radix, so that fixing the other digits keeps the order inside a class; all classes
-/// start alike; every group lies inside one class, and since
-/// nothing outside the reduction factors is reduced or pinned, every pattern forms the same groups
-/// in each of them. Hence the classes' states stay equal up to the renaming of contributors.
+/// begin alike, and collectives treat contributors alike; every group lies inside one class, and
+/// since nothing outside the reduction factors is reduced or pinned, every pattern forms the same
+/// groups in each of them. Hence the classes' states stay equal up to the renaming of contributors.
 struct Problem {
   std::vector<Factor> factors;     ///< simulated digits, outermost first; axis and level are left 0
   std::uint32_t devices = 1;       ///< simulated
