@@ -7,12 +7,12 @@
 
 #include "build_facts.h"
 #include "cli/check_report.h"
+#include "cli/check_request.h"
 #include "cli/commands.h"
-#include "cli/engines.h"
 #include "cli/exit_code.h"
-#include "cli/instance_options.h"
 #include "cli/output.h"
 #include "cli/reproducer.h"
+#include "cli/terms_options.h"
 #include "encodings/z3/validity.h"
 #include "engine/program/explanation.h"
 #include "proofs/certificate/program_certificate.h"
@@ -20,53 +20,14 @@
 namespace p2 {
 namespace {
 
-namespace po = boost::program_options;
-
-/// What `check` was asked for.
-struct CheckRequest {
-  std::vector<std::string> files;
-  GivenInstance given;
-  CommonOptions common;
-  Engines engines;
-  std::optional<std::string> certificates;  ///< the folder to write them to
-  bool explain = false;
-  std::optional<std::string> smt2;  ///< the file for the query
-};
-
-po::options_description check_flags() {
-  po::options_description flags("Check");
-  flags.add_options()  //
-      ("engine", po::value<std::string>()->value_name("NAME"),
-       "explicit (default), z3, cnf or all: who judges")  //
-      ("certify", po::value<std::string>()->value_name("DIR"),
-       "write a certificate that p2-check accepts; of several files one each, inside DIR")  //
-      ("smt2", po::value<std::string>()->value_name("OUT"),
-       "write as SMT-LIB 2 whether the one program given is invalid")  //
-      ("explain", "draw the device states after every step");
-  return flags;
-}
-
-CheckRequest request_of(const CommandLine& line) {
-  CheckRequest request{line.texts("files"),  given_instance(line), line.common(),    {},
-                       line.text("certify"), line.has("explain"),  line.text("smt2")};
-  if (const auto engine = line.text("engine")) request.engines = engines_called(*engine);
-  if (request.explain && request.common.format == Format::Json) {
-    throw InputError({"--explain"}, "draws for people, expected --format text");
-  }
-  if (request.files.empty()) {
-    throw InputError({"command line"}, "no file, expected at least one");
-  }
-  if (request.smt2 && request.files.size() > 1) {
-    throw InputError({"--smt2"}, "writes one query, expected one program");
-  }
-  return request;
-}
-
 CheckResult check_file(const std::string& file, const CheckRequest& request) {
   const Limits& limits = request.common.limits;
   CheckResult result{file, read_program(file, read_file(file), request.given), {}, {}, {}, {}};
   const Program& program = result.read.program;
-  StateTable states(program.devices);
+  const Engines engines = on_terms(request.engines, program.terms);
+  result.cnf_left_out = engines.cnf_left_out;
+  if (request.certificates) require_paper("--certify", program.terms);
+  StateTable states(program.chunks());
   result.verdict = check(program, result.read.dialect, states, limits);
   if (result.verdict.refutation) {
     result.reason = explain(*result.verdict.refutation, program, result.instance());
@@ -74,7 +35,7 @@ CheckResult check_file(const std::string& file, const CheckRequest& request) {
     result.reason = fmt::format("A limit was met after {} of {} steps, all of them legal.",
                                 result.verdict.legal_steps, program.steps.size());
   }
-  result.findings = ask(request.engines, result.read, result.verdict, limits);
+  result.findings = ask(engines, result.read, result.verdict, limits);
   return result;
 }
 
@@ -126,7 +87,8 @@ void write_smt2(const CheckResult& result, const CheckRequest& request, std::ost
   query.program = &result.read.program;
   query.instance = result.instance();
   query.dialect = result.read.dialect;
-  query.definitions = request.engines.z3_definitions;
+  const Engines engines = on_terms(request.engines, query.program->terms);
+  query.definitions = engines.z3_definitions;
   Output file(request.smt2, out);
   file.stream() << smt_lib(query);
   file.finish();
@@ -188,19 +150,24 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err) 
 
 int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err,
               z3_encoding::Definitions z3_definitions) {
-  po::options_description own = instance_flags();
-  own.add(check_flags());
   const CommandLine line(
       "usage: p2-verify check FILE… [OPTION…]\n"
       "Judges programs given as JSON or in .p2 notation. A file that names no instance is read\n"
       "against the one given here; --dialect goes before the dialect that a file names.",
-      own, arguments, "files");
+      check_flags(), arguments, "files");
   if (line.help_wanted()) {
     out << line.help();
     return kEstablished;
   }
-  CheckRequest request = request_of(line);
-  request.engines.z3_definitions = z3_definitions;
+  CheckRequest request = check_request(line, z3_definitions);
+  const ExitCode examined = read_terms(line, request.common, err, request.given, &request.files);
+  if (examined != kEstablished) return examined;
+  if (request.files.empty()) {
+    throw InputError({"command line"}, "no file, expected at least one");
+  }
+  if (request.smt2 && request.files.size() > 1) {
+    throw InputError({"--smt2"}, "writes one query, expected one program");
+  }
   bool bad_input = false;
   const std::vector<CheckResult> results = judge(request, err, bad_input);
   if (request.smt2 && !results.empty()) write_smt2(results[0], request, out);

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/engines.h"
 #include "cli/output.h"
+#include "cli/terms_options.h"
 #include "engine/program/drawing.h"
 #include "engine/program/explanation.h"
 
@@ -34,6 +36,17 @@ std::string premise_json(const Refutation& refutation) {
   return {};
 }
 
+/// The variables of a user's premise for whose values it does not hold.
+std::string defined_json(const Refutation& refutation) {
+  std::string values;
+  for (const language::Binding& binding : refutation.defined.witness) {
+    const bool position = binding.sort == language::Sort::Position;
+    values += fmt::format("{}\"{}\":{}", values.empty() ? "" : ",", binding.name,
+                          position ? refutation.group[binding.value] : binding.value);
+  }
+  return fmt::format(",\"witness\":{{{}}}", values);
+}
+
 /// The counterexample for machines: where it breaks and the devices, chunk and contributor to look
 /// at.
 std::string counterexample_json(const Refutation& refutation) {
@@ -51,6 +64,9 @@ std::string counterexample_json(const Refutation& refutation) {
       json += fmt::format(",\"devices\":[{}],\"chunk\":{},\"contributor\":{}", refutation.device,
                           refutation.chunk, refutation.contributor);
       break;
+    case Refutation::Rule::Defined:
+      json += defined_json(refutation);
+      break;
     case Refutation::Rule::Master:
     case Refutation::Rule::Empty:
       break;
@@ -61,6 +77,7 @@ std::string counterexample_json(const Refutation& refutation) {
 }  // namespace
 
 std::string to_json(const CheckResult& result) {
+  const Program& program = result.read.program;
   const std::string_view verdict = to_string(result.verdict.kind);
   std::string engines;
   std::string findings;
@@ -70,10 +87,14 @@ std::string to_json(const CheckResult& result) {
     findings += fmt::format("{}\"{}\":{}", separator, engine, to_json(finding));
   }
   std::string json = fmt::format(
-      "{{\"file\":{},\"dialect\":\"{}\",\"verdict\":\"{}\",\"engines\":{{{}}},\"findings\":{{{}}},"
+      "{{\"file\":{},\"dialect\":\"{}\",\"goal\":\"{}\",\"begins\":\"{}\",\"chunks\":{},"
+      "\"verdict\":\"{}\","
+      "\"engines\":{{{}}},\"findings\":{{{}}},"
       "\"certificate\":{}",
-      json_string(result.file), to_string(result.read.dialect), verdict, engines, findings,
+      json_string(result.file), to_string(result.read.dialect), program.terms.goal.name,
+      to_string(program.beginning.start), program.chunks(), verdict, engines, findings,
       result.certificate.empty() ? "null" : json_string(result.certificate));
+  if (result.cnf_left_out) json += ",\"not_asked\":[\"cnf\"]";
   if (const auto& refutation = result.verdict.refutation) {
     return json + fmt::format(",\"step\":{},\"reason\":{},\"counterexample\":{}}}",
                               refutation->step, json_string(result.reason),
@@ -85,10 +106,10 @@ std::string to_json(const CheckResult& result) {
 
 std::string to_text(const CheckResult& result, bool explain, const Limits& limits) {
   const Program& program = result.read.program;
-  std::string text =
-      fmt::format("{}: {} ({} devices, {} step{}, dialect {})\n", result.file,
-                  to_string(result.verdict.kind), program.devices, program.steps.size(),
-                  program.steps.size() == 1 ? "" : "s", to_string(result.read.dialect));
+  std::string text = fmt::format(
+      "{}: {} ({} devices, {} step{}, dialect {}{})\n", result.file, to_string(result.verdict.kind),
+      program.devices, program.steps.size(), program.steps.size() == 1 ? "" : "s",
+      to_string(result.read.dialect), goal_text(program.terms.goal, program.beginning));
   if (explain) {
     text += draw_derivation(program, result.read.dialect, result.instance(), limits);
   } else if (!result.reason.empty()) {
@@ -97,6 +118,7 @@ std::string to_text(const CheckResult& result, bool explain, const Limits& limit
   for (const auto& [engine, finding] : result.findings) {
     if (result.findings.size() > 1) text += fmt::format("{}: {}\n", engine, to_string(finding));
   }
+  if (result.cnf_left_out) text += not_asked_text() + "\n";
   if (!result.certificate.empty()) text += "certificate: " + result.certificate + "\n";
   return text;
 }

@@ -12,10 +12,11 @@ namespace p2 {
 struct CheckResult {
   std::string file;
   ProgramFile read;
-  Verdict verdict;          ///< of the explicit engine
-  std::string reason;       ///< one paragraph; empty when valid
-  Findings findings;        ///< what every engine that was asked says
-  std::string certificate;  ///< the folder written; empty when none was
+  Verdict verdict;            ///< of the explicit engine
+  std::string reason;         ///< one paragraph; empty when valid
+  Findings findings;          ///< what every engine that was asked says
+  std::string certificate;    ///< the folder written; empty when none was
+  bool cnf_left_out = false;  ///< asked for, and unable to answer (Engines)
 
   const Instance* instance() const { return read.instance ? &*read.instance : nullptr; }
 };

@@ -6,8 +6,6 @@
 
 #include "cli/reference_run.h"
 #include "encodings/cnf/synthesis.h"
-#include "encodings/z3/synthesis.h"
-#include "engine/collective/language/built_in.h"
 #include "engine/program/notation.h"
 
 namespace p2 {
@@ -19,20 +17,21 @@ using Lowered = std::map<std::string, std::vector<Step>>;
 /// So many programs of each side are run again.
 constexpr std::size_t kMostReruns = 16;
 
-void add(std::vector<Step> steps, Lowered& programs) {
-  std::string text = to_string(steps, nullptr);
+void add(std::vector<Step> steps, const CollectiveSet& collectives, Lowered& programs) {
+  std::string text = to_string(steps, nullptr, collectives);
   programs.emplace(std::move(text), std::move(steps));
 }
 
 Lowered listed(const PlacementPrograms& found) {
   Lowered programs;
-  found.for_each_lowered([&](const Program& program) { add(program.steps, programs); });
+  found.for_each_lowered(
+      [&](const Program& program) { add(program.steps, program.terms.collectives, programs); });
   return programs;
 }
 
 /// One placement, its list, and how long the solvers may take.
 struct Question {
-  const Instance& instance;
+  const PlacementPrograms& placement;
   const SynthesisOptions& options;
   Lowered list;
 
@@ -44,10 +43,9 @@ struct Question {
       if (others.contains(text)) continue;
       alone.push_back(text);
       if (alone.size() > kMostReruns) continue;
-      const Program program{instance.grid.devices(), instance.classes(), steps};
-      reference[text] =
-          ReferenceRun(program, options.dialect, language::built_in_definitions(), options.limits)
-              .finding();
+      reference[text] = ReferenceRun(placement.program(steps), options.dialect,
+                                     options.terms.collectives.definitions(), options.limits)
+                            .finding();
     }
     return alone;
   }
@@ -79,32 +77,27 @@ std::vector<Step> lowered(const Instance& instance, std::vector<Step> steps) {
 
 Comparison by_cnf(const Question& question) {
   const SynthesisOptions& options = question.options;
+  const Instance& instance = question.placement.instance();
   cnf::Enumerated answer =
-      cnf::enumerate_programs(question.instance, options.dialect, options.size, options.limits);
+      cnf::enumerate_programs(instance, options.dialect, options.size, options.limits);
   Lowered programs;
   for (std::vector<Step>& steps : answer.programs) {
-    add(lowered(question.instance, std::move(steps)), programs);
+    add(lowered(instance, std::move(steps)), {}, programs);
   }
   return question.compare("cnf", answer.settled, programs);
 }
 
 Comparison by_z3(const Question& question, const Engines& engines) {
-  z3_encoding::SynthesisQuery query;
-  query.instance = &question.instance;
-  query.dialect = question.options.dialect;
-  query.size = question.options.size;
-  query.definitions = engines.z3_definitions;
-  query.budget = budget_of(question.options.limits);
-  const z3_encoding::SynthesisAnswer answer = z3_encoding::enumerate(query);
+  const auto answer = enumerate(query_of(question.placement, question.options, engines));
   Lowered programs;
   for (const z3_encoding::Choices& choices : answer.programs) {
     std::vector<Step> steps;
     for (const std::uint32_t choice : choices) {
       const z3_encoding::Instruction& instruction = answer.instructions[choice];
-      steps.push_back({kCollectives[instruction.rule], instruction.groups,
-                       with_pattern(question.instance.hierarchy, instruction.shape)});
+      steps.push_back({static_cast<Collective>(instruction.rule), instruction.groups,
+                       with_pattern(question.placement.instance().hierarchy, instruction.shape)});
     }
-    add(std::move(steps), programs);
+    add(std::move(steps), question.options.terms.collectives, programs);
   }
   return question.compare("z3", answer.settled, programs);
 }
@@ -121,11 +114,24 @@ std::string so_far(const Comparison& comparison) {
 
 }  // namespace
 
+z3_encoding::SynthesisQuery query_of(const PlacementPrograms& found,
+                                     const SynthesisOptions& options, const Engines& engines) {
+  z3_encoding::SynthesisQuery query;
+  query.instance = &found.instance();
+  query.dialect = options.dialect;
+  query.size = options.size;
+  query.definitions = engines.z3_definitions;
+  query.goal = options.terms.goal;
+  query.beginning = found.beginning();
+  query.budget = budget_of(options.limits);
+  return query;
+}
+
 Comparison contradiction(const PlacementPrograms& found, const SynthesisOptions& options,
                          std::vector<Step> missing) {
   Lowered programs;
-  add(lowered(found.instance(), std::move(missing)), programs);
-  return Question{found.instance(), options, listed(found)}.compare("cnf", {}, programs);
+  add(lowered(found.instance(), std::move(missing)), {}, programs);
+  return Question{found, options, listed(found)}.compare("cnf", {}, programs);
 }
 
 std::string to_text(const Comparison& comparison, std::uint64_t count) {
@@ -175,7 +181,7 @@ std::string to_json(const Comparison& comparison) {
 std::vector<Comparison> compare_with_solvers(const PlacementPrograms& found,
                                              const SynthesisOptions& options,
                                              const Engines& engines) {
-  const Question question{found.instance(), options, listed(found)};
+  const Question question{found, options, listed(found)};
   std::vector<Comparison> comparisons;
   if (engines.z3) comparisons.push_back(by_z3(question, engines));
   if (engines.cnf) comparisons.push_back(by_cnf(question));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/engines.h"
+#include "encodings/z3/synthesis.h"
 #include "engine/synthesis/synthesis.h"
 
 namespace p2 {
@@ -36,6 +37,10 @@ std::string to_json(const Comparison& comparison);
 std::vector<Comparison> compare_with_solvers(const PlacementPrograms& found,
                                              const SynthesisOptions& options,
                                              const Engines& engines);
+
+/// The question of a placement to Z3; `found` and `engines` must outlive it.
+z3_encoding::SynthesisQuery query_of(const PlacementPrograms& found,
+                                     const SynthesisOptions& options, const Engines& engines);
 
 /// How the list stands up to one program, its steps with shapes and without groups, that the
 /// clauses say is valid and not in it.

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "engine/input/input_error.h"

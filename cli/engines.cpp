@@ -54,6 +54,24 @@ Engines engines_called(const std::string& name) {
   return engines;
 }
 
+std::string not_asked_text() {
+  return "cnf: not asked, it knows the five collectives and the goal allreduce only";
+}
+
+Engines on_terms(Engines engines, const Terms& terms) {
+  const auto defined = terms.collectives.definitions().subspan(kCollectives.size());
+  engines.z3_definitions.insert(engines.z3_definitions.end(), defined.begin(), defined.end());
+  if (!engines.cnf || terms.of_paper()) return engines;
+  if (!engines.z3) {
+    throw InputError({"--engine"},
+                     "cnf knows the five collectives and the goal allreduce only, expected z3, all "
+                     "or explicit");
+  }
+  engines.cnf = false;
+  engines.cnf_left_out = true;
+  return engines;
+}
+
 z3_encoding::Budget budget_of(const Limits& limits) {
   z3_encoding::Budget budget;
   if (limits.deadline) {

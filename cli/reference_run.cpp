@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "engine/collective/language/built_in.h"
 #include "engine/collective/language/interpreter.h"
 #include "engine/program/explanation.h"
 
@@ -18,7 +17,10 @@ std::uint64_t work(const Program& program) {
   for (const Step& step : program.steps) {
     for (const Group& group : step.groups) squares += group.size() * group.size();
   }
-  const std::uint64_t cells = std::uint64_t{program.devices} * program.devices;
+  if (!program.terms.goal.is_allreduce()) {
+    for (const Group& members : program.classes) squares += members.size() * members.size();
+  }
+  const std::uint64_t cells = std::uint64_t{program.devices} * program.chunks();
   return cells > ReferenceRun::kMostWork ? cells : cells * (squares + program.devices);
 }
 
@@ -37,16 +39,10 @@ bool holds_nothing(const GroupState& state) {
 
 ReferenceRun::ReferenceRun(const Program& program, Dialect dialect,
                            std::span<const Definition> definitions, const Limits& limits)
-    : program_(program), class_of_(program.devices), states_(1, 0, 0) {
-  for (std::size_t i = 0; i < program.classes.size(); ++i) {
-    for (const std::uint32_t d : program.classes[i]) class_of_[d] = i;
-  }
+    : program_(program) {
   if (work(program) > kMostWork) return;
-  const std::uint32_t devices = program.devices;
-  states_ = GroupState(devices, devices, devices);
-  for (std::uint32_t d = 0; d < devices; ++d) {
-    for (std::uint32_t r = 0; r < devices; ++r) states_.set(d, r, d, true);
-  }
+  states_ = ReferenceStates::begin(program);
+  goal_ = states_.goal(program);
   for (const Step& step : program.steps) {
     ++finding_.step;
     if (!take(step, dialect, definitions, limits)) return;
@@ -57,35 +53,28 @@ ReferenceRun::ReferenceRun(const Program& program, Dialect dialect,
 bool ReferenceRun::take(const Step& step, Dialect dialect, std::span<const Definition> definitions,
                         const Limits& limits) {
   if (step.shape && !allows(dialect, step.shape->pattern, step.collective)) return refuse("master");
-  const Definition& definition = called(to_string(step.collective), definitions);
+  const Definition& definition =
+      called(program_.terms.collectives.name_of(step.collective), definitions);
   for (const Group& group : step.groups) {
     if (limits.exceeded(0)) return false;
-    const GroupState before = states_of(group);
+    const GroupState before = states_.of(group);
     if (step.shape && holds_nothing(before)) return refuse("empty-group", group);
     if (const auto failed = first_failed_premise(definition, before)) {
       return refuse(definition.premises[failed->premise].name.c_str(), group);
     }
-    const GroupState after = post_state(definition, before);
-    for (std::uint32_t i = 0; i < group.size(); ++i) {
-      for (std::uint32_t r = 0; r < states_.chunks(); ++r) {
-        for (std::uint32_t c = 0; c < states_.contributors(); ++c) {
-          states_.set(group[i], r, c, after.holds(i, r, c));
-        }
-      }
-    }
+    states_.put(group, post_state(definition, before));
   }
   return true;
 }
 
 void ReferenceRun::judge_end() {
   for (std::uint32_t d = 0; d < program_.devices; ++d) {
-    for (std::uint32_t r = 0; r < program_.devices; ++r) {
+    for (std::uint32_t r = 0; r < states_.chunks(); ++r) {
       bool lacks = false;
       bool excess = false;
       for (std::uint32_t c = 0; c < program_.devices; ++c) {
-        const bool wanted = class_of_[c] == class_of_[d];
-        lacks = lacks || (wanted && !states_.holds(d, r, c));
-        excess = excess || (!wanted && states_.holds(d, r, c));
+        lacks = lacks || (goal_.holds(d, r, c) && !states_.holds(d, r, c));
+        excess = excess || (!goal_.holds(d, r, c) && states_.holds(d, r, c));
       }
       if (lacks || excess) {
         refuse(excess ? "goal-excess" : "goal-lacks");
@@ -103,32 +92,6 @@ bool ReferenceRun::refuse(const char* rule, const Group& group) {
   return false;
 }
 
-GroupState ReferenceRun::states_of(const Group& group) const {
-  GroupState state(static_cast<std::uint32_t>(group.size()), states_.chunks(),
-                   states_.contributors());
-  for (std::uint32_t i = 0; i < group.size(); ++i) {
-    for (std::uint32_t r = 0; r < states_.chunks(); ++r) {
-      for (std::uint32_t c = 0; c < states_.contributors(); ++c) {
-        state.set(i, r, c, states_.holds(group[i], r, c));
-      }
-    }
-  }
-  return state;
-}
-
-bool ReferenceRun::holds_chunk(std::uint32_t device, std::uint32_t chunk) const {
-  for (std::uint32_t c = 0; c < states_.contributors(); ++c) {
-    if (states_.holds(device, chunk, c)) return true;
-  }
-  return false;
-}
-
-std::uint32_t ReferenceRun::chunks_held(std::uint32_t device) const {
-  std::uint32_t held = 0;
-  for (std::uint32_t r = 0; r < states_.chunks(); ++r) held += holds_chunk(device, r) ? 1 : 0;
-  return held;
-}
-
 bool ReferenceRun::shows(const Refusal& refusal) const {
   const std::uint32_t first = group_[refusal.first];
   const std::uint32_t second = group_[refusal.second];
@@ -137,17 +100,19 @@ bool ReferenceRun::shows(const Refusal& refusal) const {
   };
   switch (refusal.premise) {
     case Premise::SameChunks:
-      return holds_chunk(first, refusal.chunk) && !holds_chunk(second, refusal.chunk);
+      return states_.holds_chunk(first, refusal.chunk) &&
+             !states_.holds_chunk(second, refusal.chunk);
     case Premise::Disjoint:
       return first != second && holds(first) && holds(second);
     case Premise::Divisible:
-      return refusal.first_count == chunks_held(first) && refusal.first_count % group_.size() != 0;
+      return refusal.first_count == states_.chunks_held(first) &&
+             refusal.first_count % group_.size() != 0;
     case Premise::DisjointChunks:
-      return first != second && holds_chunk(first, refusal.chunk) &&
-             holds_chunk(second, refusal.chunk);
+      return first != second && states_.holds_chunk(first, refusal.chunk) &&
+             states_.holds_chunk(second, refusal.chunk);
     case Premise::EqualCount:
-      return refusal.first_count == chunks_held(first) &&
-             refusal.second_count == chunks_held(second) &&
+      return refusal.first_count == states_.chunks_held(first) &&
+             refusal.second_count == states_.chunks_held(second) &&
              refusal.first_count != refusal.second_count;
     case Premise::Contained:
       return refusal.first == 0 && !holds(first) && holds(second);
@@ -168,11 +133,12 @@ bool ReferenceRun::shows(const Refutation& refutation) const {
     case Refutation::Rule::Premise:
       return shows(refutation.refusal);
     case Refutation::Rule::Lacks:
-      return class_of_[device] == class_of_[contributor] &&
-             !states_.holds(device, chunk, contributor);
-    case Refutation::Rule::Excess:
-      return class_of_[device] != class_of_[contributor] &&
-             states_.holds(device, chunk, contributor);
+    case Refutation::Rule::Excess: {
+      const bool excess = refutation.rule == Refutation::Rule::Excess;
+      return goal_.holds(device, chunk, contributor) != excess &&
+             states_.holds(device, chunk, contributor) == excess;
+    }
+    case Refutation::Rule::Defined:
     case Refutation::Rule::Master:
     case Refutation::Rule::Empty:
       return true;
@@ -182,7 +148,7 @@ bool ReferenceRun::shows(const Refutation& refutation) const {
 
 Finding reference_finding(const Program& program, Dialect dialect, const Verdict& verdict,
                           const Limits& limits) {
-  const ReferenceRun run(program, dialect, language::built_in_definitions(), limits);
+  const ReferenceRun run(program, dialect, program.terms.collectives.definitions(), limits);
   Finding finding = run.finding();
   const bool same = finding == finding_of(verdict);
   if (same && verdict.refutation && !run.shows(*verdict.refutation)) {

@@ -5,18 +5,18 @@
 #include <vector>
 
 #include "cli/finding.h"
-#include "engine/collective/language/definition.h"
-#include "engine/collective/language/group_state.h"
+#include "cli/reference_states.h"
 
 namespace p2 {
 
-/// A program run by the reference interpreter of the definitions (language/interpreter.h), from the
-/// initial state and with memory of its own: what another engine says is believed if this run comes
-/// to the same end. Groups are those of the steps, whatever their shapes say.
+/// A program run by the reference interpreter of the definitions (language/interpreter.h), from
+/// where its goal begins and with memory of its own: what another engine says is believed if this
+/// run comes to the same end. Groups are those of the steps, whatever their shapes say.
 class ReferenceRun {
  public:
-  /// A program is not run, and its finding is unknown, if the squares of its groups' sizes, times
-  /// the square of the number of devices, add up to more: about ten seconds.
+  /// A program is not run, and its finding is unknown, if the squares of its groups' sizes (and,
+  /// for another goal than AllReduce, of its classes'), times devices and chunks, add up to more:
+  /// about ten seconds.
   static constexpr std::uint64_t kMostWork = std::uint64_t{1} << 27U;
 
   /// `definitions` must hold all collectives of the program.
@@ -34,14 +34,11 @@ class ReferenceRun {
   void judge_end();
   bool refuse(const char* rule, const Group& group = {});
   bool shows(const Refusal& refusal) const;
-  language::GroupState states_of(const Group& group) const;
-  std::uint32_t chunks_held(std::uint32_t device) const;
-  bool holds_chunk(std::uint32_t device, std::uint32_t chunk) const;
 
   const Program& program_;
-  std::vector<std::size_t> class_of_;
-  language::GroupState states_;  ///< of all devices, where the run ended
-  Group group_;                  ///< that was refused
+  ReferenceStates goal_;
+  ReferenceStates states_;  ///< where the run ended
+  Group group_;             ///< that was refused
   Finding finding_;
 };
 

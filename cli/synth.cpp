@@ -13,7 +13,7 @@
 #include "cli/progress_line.h"
 #include "cli/reproducer.h"
 #include "cli/synth_report.h"
-#include "encodings/z3/synthesis.h"
+#include "cli/terms_options.h"
 
 namespace p2 {
 namespace {
@@ -140,12 +140,8 @@ SynthAnswer answer_of(std::vector<PlacementPrograms> all, const SynthRequest& re
 
 /// False, and nothing written, where a limit is met first.
 bool write_smt2(const PlacementAnswer& placement, const SynthRequest& request, std::ostream& err) {
-  z3_encoding::SynthesisQuery query;
-  query.instance = &placement.found.instance();
-  query.dialect = request.options.dialect;
-  query.size = request.options.size;
-  query.definitions = request.engines.z3_definitions;
-  query.budget = budget_of(request.options.limits);
+  const z3_encoding::SynthesisQuery query =
+      query_of(placement.found, request.options, request.engines);
   std::vector<std::vector<Step>> known;
   placement.found.for_each_lowered([&](const Program& program) { known.push_back(program.steps); });
   try {
@@ -169,7 +165,7 @@ int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err) 
 int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err,
               z3_encoding::Definitions z3_definitions) {
   po::options_description own = instance_flags();
-  own.add(synth_flags());
+  own.add(terms_flags()).add(synth_flags());
   const CommandLine line(
       "usage: p2-verify synth --hierarchy SIZES --axes SIZES --reduce AXES [OPTION…]\n"
       "Lists every valid reduction program of every placement, shortest first.",
@@ -180,7 +176,12 @@ int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err,
     return kEstablished;
   }
   SynthRequest request = request_of(line, common);
-  request.engines.z3_definitions = z3_definitions;
+  const ExitCode examined = read_terms(line, common, err, request.given);
+  if (examined != kEstablished) return examined;
+  request.options.terms = request.given.terms;
+  request.engines.z3_definitions.assign(z3_definitions.begin(), z3_definitions.end());
+  request.engines = on_terms(std::move(request.engines), request.options.terms);
+  if (request.certificates) require_paper("--certify", request.options.terms);
   const SynthAnswer answer =
       answer_of(search(request, common.progress, err), request, common.progress, err);
   const bool written = !request.smt2 || write_smt2(answer.placements[0], request, err);

@@ -4,6 +4,7 @@
 #include <fmt/ostream.h>
 
 #include "cli/output.h"
+#include "cli/terms_options.h"
 #include "engine/placement/drawing.h"
 #include "engine/program/drawing.h"
 #include "engine/program/json_text.h"
@@ -21,6 +22,15 @@ std::string reduced_names(const GivenInstance& given) {
   return names;
 }
 
+/// The names of the collectives that are not built in.
+std::vector<std::string> defined_names(const CollectiveSet& collectives) {
+  std::vector<std::string> names;
+  for (const Collective collective : collectives.all()) {
+    if (!is_built_in(collective)) names.emplace_back(collectives.name_of(collective));
+  }
+  return names;
+}
+
 std::string how_many(std::uint64_t programs) {
   return programs == 1 ? "1 program" : fmt::format("{} programs", programs);
 }
@@ -30,7 +40,8 @@ void print_programs(const PlacementPrograms& found, const SynthRequest& request,
   const Instance& instance = found.instance();
   std::uint64_t number = 0;
   const auto title = [&](const std::vector<Step>& steps) {
-    fmt::print(out, "{:>5}  {}\n", ++number, to_string(steps, &instance));
+    fmt::print(out, "{:>5}  {}\n", ++number,
+               to_string(steps, &instance, request.options.terms.collectives));
   };
   if (!request.explain) return found.for_each(title);
   found.for_each_lowered([&](const Program& program) {
@@ -65,8 +76,10 @@ void print_placement_json(const PlacementAnswer& answer, const SynthRequest& req
                           std::ostream& out) {
   const Instance& instance = answer.found.instance();
   const ProgramList& list = answer.found.list();
-  fmt::print(out, "{{\"placement\":{},\"programs\":{},\"settled_size\":{}",
-             json_lists(instance.grid.placement().factors), list.count(), list.settled());
+  fmt::print(
+      out, "{{\"placement\":{},\"begins\":\"{}\",\"chunks\":{},\"programs\":{},\"settled_size\":{}",
+      json_lists(instance.grid.placement().factors), to_string(answer.found.beginning().start),
+      answer.found.program({}).chunks(), list.count(), list.settled());
   if (!answer.comparisons.empty()) {
     std::string engines;
     for (const Comparison& comparison : answer.comparisons) {
@@ -94,11 +107,17 @@ void print_placement_json(const PlacementAnswer& answer, const SynthRequest& req
 }  // namespace
 
 void print_text(const SynthAnswer& answer, const SynthRequest& request, std::ostream& out) {
+  const Terms& terms = request.options.terms;
   fmt::print(out,
-             "{} devices: {}   axes {}   reduce {}\ndialect {}, programs of at most {} steps\n",
+             "{} devices: {}   axes {}   reduce {}\ndialect {}, programs of at most {} steps{}{}\n",
              request.given.hierarchy->devices(), to_string(*request.given.hierarchy),
              to_string(*request.given.axes), reduced_names(request.given),
-             to_string(request.options.dialect), request.options.size);
+             to_string(request.options.dialect), request.options.size,
+             terms.collectives.extended()
+                 ? fmt::format(", with {}", fmt::join(defined_names(terms.collectives), ", "))
+                 : "",
+             goal_text(terms.goal, answer.placements.front().found.beginning()));
+  if (request.engines.cnf_left_out) fmt::print(out, "{}\n", not_asked_text());
   const std::size_t count = answer.placements.size();
   for (std::size_t i = 0; i < count; ++i) {
     const PlacementAnswer& placement = answer.placements[i];
@@ -111,12 +130,20 @@ void print_text(const SynthAnswer& answer, const SynthRequest& request, std::ost
 }
 
 void print_json(const SynthAnswer& answer, const SynthRequest& request, std::ostream& out) {
+  const Terms& terms = request.options.terms;
+  std::string defined;
+  for (const std::string& name : defined_names(terms.collectives)) {
+    defined += fmt::format("{}\"{}\"", defined.empty() ? "" : ",", name);
+  }
   fmt::print(out,
-             "{{\"dialect\":\"{}\",\"synthesis_hierarchy\":\"{}\",\"hierarchy\":{},\"axes\":{},"
+             "{{\"dialect\":\"{}\",\"goal\":\"{}\",\"collectives\":[{}],{}\"synthesis_hierarchy\":"
+             "\"{}\",\"hierarchy\":{},\"axes\":{},"
              "\"reduce\":[{}],\"size\":{},\"placements\":[",
-             to_string(request.options.dialect), to_string(request.given.kind),
-             json_parts(request.given.hierarchy->levels()), json_parts(*request.given.axes),
-             fmt::join(*request.given.reduction, ","), request.options.size);
+             to_string(request.options.dialect), terms.goal.name, defined,
+             request.engines.cnf_left_out ? "\"not_asked\":[\"cnf\"]," : "",
+             to_string(request.given.kind), json_parts(request.given.hierarchy->levels()),
+             json_parts(*request.given.axes), fmt::join(*request.given.reduction, ","),
+             request.options.size);
   for (const PlacementAnswer& placement : answer.placements) {
     fmt::print(out, "{}", &placement == &answer.placements.front() ? "\n" : ",\n");
     print_placement_json(placement, request, out);

@@ -1,6 +1,7 @@
 #include "encodings/z3/arena.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "engine/invariant.h"
 
@@ -28,10 +29,9 @@ std::vector<Group> among(const std::vector<Group>& groups, const Group& members)
 Arena arena_of(const Instance& instance, const Lowering& lowering,
                const std::vector<Instruction>& instructions) {
   Arena arena;
-  arena.chunks = instance.grid.devices();
   const std::vector<Group> classes = lowering.classes();
-  Group members(arena.chunks);
-  for (std::uint32_t d = 0; d < arena.chunks; ++d) members[d] = d;
+  Group members(instance.grid.devices());
+  std::iota(members.begin(), members.end(), 0U);
   if (instance.hierarchy.confined_to_reduction()) members = classes[0];
   arena.devices = static_cast<std::uint32_t>(members.size());
   arena.classes = instance.hierarchy.confined_to_reduction() ? among({members}, members) : classes;

@@ -12,7 +12,6 @@ namespace p2::z3_encoding {
 /// is that of engine/synthesis/problem.h.
 struct Arena {
   std::uint32_t devices = 0;
-  std::uint32_t chunks = 0;
   std::vector<Group> classes;
   /// The groups of every instruction among these devices, numbered anew.
   std::vector<std::vector<Group>> groups;

@@ -7,15 +7,22 @@ namespace p2::z3_encoding {
 
 Execution::Execution(z3::context& context, const Program& program, const Lowering* lowering,
                      Dialect dialect, const Rulebook& rulebook)
+    : Execution(context, program, lowering, dialect, rulebook,
+                end_rows(context, program.terms.goal, program.beginning.start, program.classes,
+                         program.chunks(), program.devices)) {}
+
+Execution::Execution(z3::context& context, const Program& program, const Lowering* lowering,
+                     Dialect dialect, const Rulebook& rulebook, EndRows ends)
     : context_(&context),
       program_(program),
       lowering_(lowering),
       dialect_(dialect),
       rulebook_(rulebook),
-      rows_(SystemRows::initial(context, program.devices, program.devices)) {}
+      rows_(std::move(ends.begin)),
+      goal_(std::move(ends.goal)) {}
 
 bool Execution::take(const Step& step, const Condition& condition) {
-  const Rule& rule = rulebook_.called(to_string(step.collective));
+  const Rule& rule = rulebook_.called(program_.terms.collectives.name_of(step.collective));
   std::vector<Group> groups = step.groups;
   if (step.shape) {
     if (lowering_ == nullptr) throw std::invalid_argument("a step has a shape but no instance");
@@ -38,24 +45,18 @@ bool Execution::take(const Rule& rule, const Group& group, bool of_instruction,
   for (std::size_t i = 0; i < rule.definition.premises.size(); ++i) {
     if (!condition(rule.definition.premises[i].name, reading.premise(i))) return false;
   }
-  for (std::uint32_t i = 0; i < group.size(); ++i) {
-    for (std::uint32_t r = 0; r < rows_.chunks(); ++r) {
-      rows_.set(group[i], r, reading.row_after(i, r));
-    }
-  }
+  rows_.take(group, reading);
   return true;
 }
 
 bool Execution::finish(const Condition& condition) const {
-  const SystemRows goal =
-      SystemRows::goal(*context_, program_.devices, program_.classes, rows_.chunks());
   const z3::expr none = context_->bv_val(0, program_.devices);
   // The first difference names the rule, and the same rows have no other one later.
   std::set<std::pair<unsigned, unsigned>> seen;
   for (std::uint32_t d = 0; d < program_.devices; ++d) {
     for (std::uint32_t r = 0; r < rows_.chunks(); ++r) {
       const z3::expr& held = rows_.row(d, r);
-      const z3::expr& wanted = goal.row(d, r);
+      const z3::expr& wanted = goal_.row(d, r);
       if (!seen.emplace(held.id(), wanted.id()).second) continue;
       if (!condition("goal-excess", (held & ~wanted) == none)) return false;
       if (!condition("goal-lacks", (wanted & ~held) == none)) return false;

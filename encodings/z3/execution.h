@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "encodings/z3/ends.h"
 #include "encodings/z3/lowering.h"
 #include "encodings/z3/rulebook.h"
-#include "encodings/z3/system_rows.h"
 
 namespace p2::z3_encoding {
 
@@ -30,6 +30,8 @@ class Execution {
   SystemRows& rows() { return rows_; }
 
  private:
+  Execution(z3::context& context, const Program& program, const Lowering* lowering, Dialect dialect,
+            const Rulebook& rulebook, EndRows ends);
   bool take(const Rule& rule, const Group& group, bool of_instruction, const Condition& condition);
 
   z3::context* context_;
@@ -38,6 +40,7 @@ class Execution {
   Dialect dialect_;
   const Rulebook& rulebook_;
   SystemRows rows_;
+  SystemRows goal_;
 };
 
 }  // namespace p2::z3_encoding

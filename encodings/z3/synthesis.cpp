@@ -20,7 +20,7 @@ class Search {
         instructions_(
             all_instructions(lowering_, *query.instance, query.dialect, rulebook_, meter_)),
         arena_(arena_of(*query.instance, lowering_, instructions_)),
-        unrolling_(context_, arena_, instructions_, names(), rulebook_, meter_) {}
+        unrolling_(context_, arena_, instructions_, names(), rulebook_, ends(), meter_) {}
 
   z3::context& context() { return context_; }
   const std::vector<Instruction>& instructions() const { return instructions_; }
@@ -40,6 +40,7 @@ class Search {
 
  private:
   std::vector<std::string> names() const;
+  EndRows ends();
   z3::expr has_property();
 
   const SynthesisQuery& query_;
@@ -59,6 +60,16 @@ std::vector<std::string> Search::names() const {
                               to_string(instruction.shape, query_.instance->hierarchy)));
   }
   return all;
+}
+
+/// The rules of the paper cannot tell whether there are contributors outside the class that stands
+/// for all (Arena), and narrow rows are faster.
+EndRows Search::ends() {
+  const std::uint32_t devices = query_.instance->grid.devices();
+  const bool paper =
+      rulebook_.rules().size() == kCollectives.size() && is_built_in(query_.goal.collective);
+  return end_rows(context_, query_.goal, query_.beginning.start, arena_.classes,
+                  devices * query_.beginning.chunks_per_device, paper ? arena_.devices : devices);
 }
 
 z3::expr Search::extend(z3::solver& solver) {
@@ -106,7 +117,7 @@ std::optional<Choices> Search::choices_of(const std::vector<Step>& steps) const 
   for (const Step& step : steps) {
     const auto same = [&](const Instruction& instruction) {
       return instruction.groups == step.groups &&
-             rulebook_.rules()[instruction.rule].definition.name == to_string(step.collective);
+             static_cast<Collective>(instruction.rule) == step.collective;
     };
     const auto found = std::find_if(instructions_.begin(), instructions_.end(), same);
     if (found == instructions_.end()) return std::nullopt;

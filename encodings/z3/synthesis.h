@@ -27,8 +27,10 @@ struct Property {
 struct SynthesisQuery {
   const Instance* instance = nullptr;
   Dialect dialect = Dialect::Published;
-  std::uint32_t size = 5;  ///< most steps of a program
-  Definitions definitions = language::built_in_definitions();
+  std::uint32_t size = 5;                                      ///< most steps of a program
+  Definitions definitions = language::built_in_definitions();  ///< in the order of Collective
+  Goal goal = {};
+  Beginning beginning = {};  ///< the goal's on the classes of the instance
   std::optional<Property> property = {};
   Budget budget = {};
 

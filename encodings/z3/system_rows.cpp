@@ -15,24 +15,31 @@ z3::expr row_of(z3::context& context, const Group& contributors, std::uint32_t w
 
 }  // namespace
 
-SystemRows SystemRows::initial(z3::context& context, std::uint32_t devices, std::uint32_t chunks) {
+SystemRows SystemRows::initial(z3::context& context, std::uint32_t devices, std::uint32_t chunks,
+                               std::uint32_t contributors) {
   std::vector<z3::expr> rows;
   for (std::uint32_t d = 0; d < devices; ++d) {
-    rows.insert(rows.end(), chunks, row_of(context, {d}, devices));
+    rows.insert(rows.end(), chunks, row_of(context, {d}, contributors));
   }
   return {devices, std::move(rows)};
 }
 
-SystemRows SystemRows::goal(z3::context& context, std::uint32_t devices,
-                            const std::vector<Group>& classes, std::uint32_t chunks) {
-  SystemRows goal = initial(context, devices, chunks);
+SystemRows SystemRows::with_sums(const std::vector<Group>& classes) const {
+  SystemRows goal = *this;
   for (const Group& members : classes) {
-    const z3::expr sum = row_of(context, members, devices);
+    const z3::expr& like = row(0, 0);
+    const z3::expr sum = row_of(like.ctx(), members, like.get_sort().bv_size());
     for (const std::uint32_t d : members) {
-      for (std::uint32_t r = 0; r < chunks; ++r) goal.set(d, r, sum);
+      for (std::uint32_t r = 0; r < chunks(); ++r) goal.set(d, r, sum);
     }
   }
   return goal;
+}
+
+void SystemRows::take(const Group& group, Reading& reading) {
+  for (std::uint32_t i = 0; i < group.size(); ++i) {
+    for (std::uint32_t r = 0; r < chunks(); ++r) set(group[i], r, reading.row_after(i, r));
+  }
 }
 
 GroupRows SystemRows::of(const Group& group) const {

@@ -5,7 +5,7 @@
 
 #include <z3++.h>
 
-#include "encodings/z3/group_rows.h"
+#include "encodings/z3/reading.h"
 #include "engine/program/program.h"
 
 namespace p2::z3_encoding {
@@ -13,11 +13,12 @@ namespace p2::z3_encoding {
 /// The symbolic states of all devices: for every device and chunk one row over the contributors.
 class SystemRows {
  public:
-  /// Every device holds its own contribution in every chunk.
-  static SystemRows initial(z3::context& context, std::uint32_t devices, std::uint32_t chunks);
+  /// Every device holds its own contribution in every chunk; `contributors`, at least `devices`, is
+  /// the width of a row.
+  static SystemRows initial(z3::context& context, std::uint32_t devices, std::uint32_t chunks,
+                            std::uint32_t contributors);
   /// Every device holds the sum over its class in every chunk; the classes partition the devices.
-  static SystemRows goal(z3::context& context, std::uint32_t devices,
-                         const std::vector<Group>& classes, std::uint32_t chunks);
+  SystemRows with_sums(const std::vector<Group>& classes) const;
 
   std::uint32_t devices() const { return devices_; }
   std::uint32_t chunks() const { return static_cast<std::uint32_t>(rows_.size() / devices_); }
@@ -28,6 +29,9 @@ class SystemRows {
     rows_[place(device, chunk)] = row;
   }
   GroupRows of(const Group& group) const;
+  /// Gives the devices of the group the rows that `reading`, of their rows, says they have after
+  /// the step.
+  void take(const Group& group, Reading& reading);
 
  private:
   SystemRows(std::uint32_t devices, std::vector<z3::expr> rows)

@@ -43,15 +43,15 @@ class Witnesses {
 
 Unrolling::Unrolling(z3::context& context, const Arena& arena,
                      const std::vector<Instruction>& instructions, std::vector<std::string> names,
-                     const Rulebook& rulebook, const Meter& meter)
+                     const Rulebook& rulebook, EndRows ends, const Meter& meter)
     : context_(&context),
       arena_(arena),
       instructions_(instructions),
       names_(std::move(names)),
       rulebook_(rulebook),
       meter_(meter),
-      rows_(SystemRows::initial(context, arena.devices, arena.chunks)),
-      goal_(SystemRows::goal(context, arena.devices, arena.classes, arena.chunks)),
+      rows_(std::move(ends.begin)),
+      goal_(std::move(ends.goal)),
       clauses_(meter) {}
 
 Unrolling::Outcome Unrolling::outcome(std::uint32_t rule, const Group& group) const {
@@ -63,7 +63,7 @@ Unrolling::Outcome Unrolling::outcome(std::uint32_t rule, const Group& group) co
     outcome.conditions.push_back(reading.premise(i));
   }
   for (std::uint32_t i = 0; i < group.size(); ++i) {
-    for (std::uint32_t r = 0; r < arena_.chunks; ++r) {
+    for (std::uint32_t r = 0; r < rows_.chunks(); ++r) {
       outcome.rows.push_back(reading.row_after(i, r));
     }
   }
@@ -136,8 +136,8 @@ SystemRows Unrolling::rows_after(std::size_t instruction) const {
   for (const Group& group : arena_.groups[instruction]) {
     const Outcome& outcome = outcomes_.at({instructions_[instruction].rule, group});
     for (std::size_t place = 0; place < outcome.rows.size(); ++place) {
-      const auto chunk = static_cast<std::uint32_t>(place % arena_.chunks);
-      after.set(group[place / arena_.chunks], chunk, outcome.rows[place]);
+      const auto chunk = static_cast<std::uint32_t>(place % rows_.chunks());
+      after.set(group[place / rows_.chunks()], chunk, outcome.rows[place]);
     }
   }
   return after;
@@ -166,7 +166,7 @@ z3::expr Unrolling::end() {
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
     const SystemRows after = rows_after(i);
     for (std::uint32_t d = 0; d < arena_.devices; ++d) {
-      for (std::uint32_t r = 0; r < arena_.chunks; ++r) {
+      for (std::uint32_t r = 0; r < rows_.chunks(); ++r) {
         const std::pair key(after.row(d, r).id(), goal_.row(d, r).id());
         rows.emplace(key, std::pair(after.row(d, r), goal_.row(d, r)));
         std::vector<std::size_t>& users = alike[key];
@@ -183,12 +183,13 @@ z3::expr Unrolling::end() {
 
 void Unrolling::go_on() {
   SystemRows symbols = rows_;
+  const unsigned width = rows_.row(0, 0).get_sort().bv_size();
   std::vector<SystemRows> after;
   for (std::size_t i = 0; i < instructions_.size(); ++i) after.push_back(rows_after(i));
   for (std::uint32_t d = 0; d < arena_.devices; ++d) {
-    for (std::uint32_t r = 0; r < arena_.chunks; ++r) {
+    for (std::uint32_t r = 0; r < rows_.chunks(); ++r) {
       const std::string name = fmt::format("step{}.device{}.chunk{}", steps(), d, r);
-      symbols.set(d, r, context_->bv_const(name.c_str(), arena_.devices));
+      symbols.set(d, r, context_->bv_const(name.c_str(), width));
       std::map<unsigned, std::vector<std::size_t>> alike;
       for (std::size_t i = 0; i < after.size(); ++i) alike[after[i].row(d, r).id()].push_back(i);
       for (const auto& [id, users] : alike) {

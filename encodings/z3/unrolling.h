@@ -8,7 +8,7 @@
 
 #include "encodings/z3/arena.h"
 #include "encodings/z3/clauses.h"
-#include "encodings/z3/system_rows.h"
+#include "encodings/z3/ends.h"
 
 namespace p2::z3_encoding {
 
@@ -18,9 +18,11 @@ namespace p2::z3_encoding {
 /// every function throws OutOfBudget where `meter` says so.
 class Unrolling {
  public:
-  /// `names` are the instructions', for the names of the symbols.
+  /// `names` are the instructions', for the names of the symbols; `ends` are on the arena's
+  /// devices.
   Unrolling(z3::context& context, const Arena& arena, const std::vector<Instruction>& instructions,
-            std::vector<std::string> names, const Rulebook& rulebook, const Meter& meter);
+            std::vector<std::string> names, const Rulebook& rulebook, EndRows ends,
+            const Meter& meter);
 
   /// Whether no step is needed.
   bool starts_at_goal() const { return equal(rows_, goal_).simplify().is_true(); }

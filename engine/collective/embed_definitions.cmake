@@ -1,12 +1,18 @@
-# Writes OUTPUT, the C++ source of engine/collective/language/built_in_texts.h, from DEFINITIONS,
-# the names of *.p2c files in the current directory, separated by commas.
+# Writes OUTPUT, the C++ source of engine/collective/language/built_in_texts.h, from DEFINITIONS and
+# ALL_TO_ALL: paths of *.p2c files from the current directory, the former separated by commas.
+function(entry result path)
+  file(READ ${path} text)
+  set(${result} "{\"${path}\", R\"p2c(${text})p2c\"}" PARENT_SCOPE)
+endfunction()
+
 string(REPLACE "," ";" definitions "${DEFINITIONS}")
 set(entries "")
 foreach(definition IN LISTS definitions)
-  file(READ ${definition} text)
-  string(APPEND entries "    {\"engine/collective/${definition}\", R\"p2c(${text})p2c\"},\n")
+  entry(text ${definition})
+  string(APPEND entries "    ${text},\n")
 endforeach()
-file(WRITE ${OUTPUT} "// Generated from engine/collective/*.p2c by embed_definitions.cmake.
+entry(all_to_all ${ALL_TO_ALL})
+file(WRITE ${OUTPUT} "// Generated from *.p2c by embed_definitions.cmake.
 #include \"engine/collective/language/built_in_texts.h\"
 
 namespace p2::language {
@@ -18,6 +24,10 @@ ${entries}};
 }  // namespace
 
 std::span<const BuiltInText> built_in_texts() { return kTexts; }
+
+BuiltInText all_to_all_text() {
+  return ${all_to_all};
+}
 
 }  // namespace p2::language
 ")

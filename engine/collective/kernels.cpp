@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "engine/invariant.h"
-
 namespace p2 {
 namespace {
 
@@ -37,8 +35,7 @@ bool Kernels::apply(Collective collective, std::span<const StateId> before,
     case Collective::Broadcast:
       return broadcast(before, after);
   }
-  invariant(false, "an unknown collective");
-  return false;
+  return defined_.apply(collective, before, after);
 }
 
 StateId Kernels::sum(std::span<const StateId> group) {
@@ -153,7 +150,7 @@ bool Kernels::compute_contained(StateId a, StateId b) {
 
 std::size_t Kernels::bytes() const {
   return sums_.bytes() + gathers_.bytes() + scatters_.bytes() + contained_.bytes() +
-         shards_.capacity() * sizeof(StateId);
+         defined_.bytes() + shards_.capacity() * sizeof(StateId);
 }
 
 }  // namespace p2

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/collective/collective.h"
+#include "engine/collective/defined_kernels.h"
 #include "engine/collective/device_state.h"
 #include "engine/collective/tuple_memory.h"
 
@@ -12,16 +13,23 @@ namespace p2 {
 
 /// The five rules of figure 8 on compressed states: the fast twin of the definitions in
 /// engine/collective/*.p2c, against which tests/collective compares it. Results are remembered per
-/// tuple of device states, because synthesis meets the same groups again and again.
+/// tuple of device states, because synthesis meets the same groups again and again. Collectives
+/// that users define are run by the interpreter.
 class Kernels {
  public:
-  /// The table must outlive the kernels.
-  explicit Kernels(StateTable& states) : states_(states) {}
+  /// The five. The table must outlive the kernels.
+  explicit Kernels(StateTable& states) : Kernels(states, {}, 0) {}
+  /// All of `collectives`, in a system of `contributors` devices.
+  Kernels(StateTable& states, CollectiveSet collectives, std::uint32_t contributors)
+      : states_(states), defined_(states, std::move(collectives), contributors) {}
 
   /// Runs `collective` on one group, given by its devices' states in device order. Returns false,
   /// and leaves `after` unspecified, when the precondition fails. `after` has the size of `before`
   /// and may not overlap it.
   bool apply(Collective collective, std::span<const StateId> before, std::span<StateId> after);
+
+  /// Those that users define.
+  const DefinedKernels& defined() const { return defined_; }
 
   std::size_t bytes() const;
 
@@ -39,6 +47,7 @@ class Kernels {
   bool compute_contained(StateId a, StateId b);
 
   StateTable& states_;
+  DefinedKernels defined_;
   TupleMemory sums_;
   TupleMemory gathers_;
   TupleMemory scatters_;   // (state, n) → offset in shards_, or kRefused

@@ -30,25 +30,24 @@ Refutation end_difference(std::uint32_t device, StateId held, StateId wanted, St
   return {};
 }
 
+/// The premise for which the kernels refuse a group, without the group.
+Refutation refused_premise(Collective collective, std::span<const StateId> before,
+                           StateTable& states, const Kernels& kernels) {
+  Refutation refutation;
+  if (!is_built_in(collective)) {
+    refutation.rule = Refutation::Rule::Defined;
+    refutation.defined = kernels.defined().refusal(collective, before);
+    return refutation;
+  }
+  const std::optional<Refusal> refusal = find_refusal(collective, before, states);
+  invariant(refusal.has_value(), "a kernel refuses where no premise fails");
+  refutation.refusal = *refusal;
+  refutation.chunk = refusal->chunk;
+  refutation.contributor = refusal->contributor;
+  return refutation;
+}
+
 }  // namespace
-
-SystemState initial_state(std::uint32_t devices, StateTable& states) {
-  SystemState state(devices);
-  for (std::uint32_t d = 0; d < devices; ++d) {
-    state[d] = states.whole(states.sets().range(d, d + 1));
-  }
-  return state;
-}
-
-SystemState goal_state(std::uint32_t devices, const std::vector<Group>& classes,
-                       StateTable& states) {
-  SystemState state(devices, kHoldsNothing);
-  for (const Group& members : classes) {
-    const StateId sum = states.whole(states.sets().of(members));
-    for (const std::uint32_t device : members) state[device] = sum;
-  }
-  return state;
-}
 
 std::optional<Refutation> run_step(const Step& step, Dialect dialect, SystemState& state,
                                    StateTable& states, Kernels& kernels) {
@@ -69,12 +68,8 @@ std::optional<Refutation> run_step(const Step& step, Dialect dialect, SystemStat
       return refutation;
     }
     if (!kernels.apply(step.collective, before, after)) {
-      const std::optional<Refusal> refusal = find_refusal(step.collective, before, states);
-      invariant(refusal.has_value(), "a kernel refuses where no premise fails");
+      refutation = refused_premise(step.collective, before, states, kernels);
       refutation.group = group;
-      refutation.refusal = *refusal;
-      refutation.chunk = refusal->chunk;
-      refutation.contributor = refusal->contributor;
       return refutation;
     }
     for (std::size_t i = 0; i < group.size(); ++i) state[group[i]] = after[i];
@@ -84,14 +79,14 @@ std::optional<Refutation> run_step(const Step& step, Dialect dialect, SystemStat
 
 Verdict check(const Program& program, Dialect dialect, StateTable& states, const Limits& limits,
               const Observer& observe) {
-  Kernels kernels(states);
+  Kernels kernels(states, program.terms.collectives, program.devices);
   return check(program, dialect, states, kernels, limits, observe);
 }
 
 Verdict check(const Program& program, Dialect dialect, StateTable& states, Kernels& kernels,
               const Limits& limits, const Observer& observe) {
-  SystemState state = initial_state(program.devices, states);
-  const SystemState goal = goal_state(program.devices, program.classes, states);
+  auto [state, goal] =
+      ends_of(program.terms.goal, program.beginning, program.classes, program.devices, states);
   Verdict verdict;
   const auto refuted = [&](Refutation refutation, std::size_t step) {
     refutation.step = step;

@@ -18,29 +18,22 @@ namespace p2 {
 struct Refutation {
   enum class Rule : std::uint8_t {
     Premise,  ///< a premise of the collective fails: see `refusal`
+    Defined,  ///< a premise of a collective that a user defines fails: see `defined`
     Master,   ///< the dialect does not allow this collective with Master
     Empty,    ///< an instruction forms a group in which every device holds nothing
     Lacks,    ///< at the end `device` lacks `contributor` in `chunk`
-    Excess,   ///< at the end `device` has `contributor`, from outside its class, in `chunk`
+    Excess,   ///< at the end `device` has `contributor` in `chunk` and should not
   };
 
   Rule rule = Rule::Premise;
-  std::size_t step = 0;  ///< from 1; for Lacks and Excess the number of steps
-  Group group;           ///< the group that breaks the rule; empty for Lacks, Excess and Master
-  Refusal refusal;       ///< for Premise; its positions index `group`
+  std::size_t step = 0;    ///< from 1; for Lacks and Excess the number of steps
+  Group group;             ///< the group that breaks the rule; empty for Lacks, Excess and Master
+  Refusal refusal;         ///< for Premise; its positions index `group`
+  DefinedRefusal defined;  ///< for Defined, likewise
   std::uint32_t device = 0;
   std::uint32_t chunk = 0;
   std::uint32_t contributor = 0;
 };
-
-/// Device states during a program: one StateId per device.
-using SystemState = std::vector<StateId>;
-
-/// Every device holds its own contribution in every chunk.
-SystemState initial_state(std::uint32_t devices, StateTable& states);
-/// Every device holds the sum over its class in every chunk.
-SystemState goal_state(std::uint32_t devices, const std::vector<Group>& classes,
-                       StateTable& states);
 
 /// Runs one step on `state`. Returns the refutation (with `step` left 0) and leaves `state`
 /// unspecified when a group refuses; steps with a shape are held to `dialect`.
@@ -60,10 +53,10 @@ struct Verdict {
   std::optional<Refutation> refutation;
 };
 
-/// Judges a program by running it from the initial state. Steps after the goal was reached are
-/// judged like any other; a bare group of one device is judged by the rules, which leave it as it
-/// is or, for Broadcast, refuse it. `observe` sees the state before the first step (0) and after
-/// every legal one: the Hoare derivation.
+/// Judges a program by running it from where its goal begins, in a table of its chunks. Steps after
+/// the goal was reached are judged like any other; a bare group of one device is judged by the
+/// rules, which leave it as it is or, for Broadcast, refuse it. `observe` sees the state before the
+/// first step (0) and after every legal one: the Hoare derivation.
 using Observer = std::function<void(std::size_t step, const SystemState& state)>;
 Verdict check(const Program& program, Dialect dialect, StateTable& states,
               const Limits& limits = {}, const Observer& observe = {});

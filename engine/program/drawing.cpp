@@ -80,13 +80,15 @@ std::string draw_state(const SystemState& state, const StateTable& states,
 
 std::string draw_derivation(const Program& program, Dialect dialect, const Instance* instance,
                             const Limits& limits) {
-  StateTable states(program.devices);
+  StateTable states(program.chunks());
   std::string drawing;
   SystemState last;
   const auto draw = [&](std::size_t step, const SystemState& state) {
-    drawing += step == 0 ? std::string("start\n")
-                         : fmt::format("after step {}: {}\n", step,
-                                       to_string(program.steps[step - 1], instance));
+    drawing +=
+        step == 0
+            ? std::string("start\n")
+            : fmt::format("after step {}: {}\n", step,
+                          to_string(program.steps[step - 1], instance, program.terms.collectives));
     drawing += draw_state(state, states, program.classes);
     last = state;
   };

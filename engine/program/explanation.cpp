@@ -55,21 +55,41 @@ std::string premise_story(const Refutation& refutation) {
   return {};
 }
 
+/// What the failed premise of a user's collective demands, and for which devices, chunks and
+/// contributors it does not hold.
+std::string defined_story(const Refutation& refutation) {
+  std::string where;
+  for (const language::Binding& binding : refutation.defined.witness) {
+    where += where.empty() ? ", which is not so for " : ", ";
+    switch (binding.sort) {
+      case language::Sort::Position:
+        where += fmt::format("{} = device {}", binding.name, refutation.group[binding.value]);
+        break;
+      case language::Sort::Chunk:
+        where += fmt::format("{} = chunk {}", binding.name, binding.value);
+        break;
+      case language::Sort::Contributor:
+        where += fmt::format("{} = the contribution of device {}", binding.name, binding.value);
+        break;
+    }
+  }
+  return refutation.defined.description + (where.empty() ? ", which is not so" : where);
+}
+
 std::string end_story(const Refutation& refutation, const Program& program) {
   std::string steps = fmt::format("All {} steps are legal", program.steps.size());
   if (program.steps.size() == 1) steps = "The step is legal";
   if (program.steps.empty()) steps = "The program has no steps";
-  const std::string what = refutation.rule == Refutation::Rule::Lacks
-                               ? fmt::format(
-                                     "lacks the contribution of device {}, which is in its "
-                                     "reduction class,",
-                                     refutation.contributor)
-                               : fmt::format(
-                                     "has the contribution of device {}, which is not in "
-                                     "its reduction class,",
-                                     refutation.contributor);
-  return fmt::format("{}, but the program does not end in the goal: device {} {} in chunk {}.",
-                     steps, refutation.device, what, refutation.chunk);
+  const bool lacks = refutation.rule == Refutation::Rule::Lacks;
+  const bool allreduce = program.terms.goal.is_allreduce();
+  const std::string_view where =
+      lacks ? (allreduce ? "is in its reduction class" : "belongs there")
+            : (allreduce ? "is not in its reduction class" : "does not belong there");
+  return fmt::format(
+      "{}, but the program does not end in the goal{}: device {} {} the contribution of device {}, "
+      "which {}, in chunk {}.",
+      steps, allreduce ? "" : " " + program.terms.goal.name, refutation.device,
+      lacks ? "lacks" : "has", refutation.contributor, where, refutation.chunk);
 }
 
 }  // namespace
@@ -78,6 +98,8 @@ std::string_view rule_name(const Refutation& refutation) {
   switch (refutation.rule) {
     case Refutation::Rule::Premise:
       return name_of(refutation.refusal.premise);
+    case Refutation::Rule::Defined:
+      return refutation.defined.premise;
     case Refutation::Rule::Master:
       return "master";
     case Refutation::Rule::Empty:
@@ -97,9 +119,10 @@ std::string explain(const Refutation& refutation, const Program& program,
     return end_story(refutation, program);
   }
   const Step& step = program.steps[refutation.step - 1];
-  const std::string name(to_string(step.collective));
+  const CollectiveSet& collectives = program.terms.collectives;
+  const std::string name(collectives.name_of(step.collective));
   const std::string written =
-      step.shape && instance != nullptr ? " (" + to_string(step, instance) + ")" : "";
+      step.shape && instance != nullptr ? " (" + to_string(step, instance, collectives) + ")" : "";
   if (refutation.rule == Rule::Master) {
     return fmt::format(
         "Step {}{} is refused: dialect published allows only AllReduce with Master, "
@@ -114,8 +137,9 @@ std::string explain(const Refutation& refutation, const Program& program,
         "may not form such a group.",
         where);
   }
-  return fmt::format("{}, is refused by premise {}: {}.", where, rule_name(refutation),
-                     premise_story(refutation));
+  return fmt::format(
+      "{}, is refused by premise {}: {}.", where, rule_name(refutation),
+      refutation.rule == Rule::Defined ? defined_story(refutation) : premise_story(refutation));
 }
 
 }  // namespace p2

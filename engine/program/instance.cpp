@@ -25,6 +25,8 @@ GivenInstance GivenInstance::without_system() const {
   rest.kind = kind;
   rest.dialect = dialect;
   rest.dialect_goes_first = dialect_goes_first;
+  rest.terms = terms;
+  rest.goal_goes_first = goal_goes_first;
   return rest;
 }
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "engine/program/goal.h"
 #include "engine/program/instruction.h"
 #include "engine/program/synthesis_hierarchy.h"
 
@@ -30,6 +31,8 @@ struct GivenInstance {
   HierarchyKind kind = HierarchyKind::Collapsed;
   Dialect dialect = Dialect::Published;
   bool dialect_goes_first = false;  ///< asked for by the user: goes before what a file names
+  Terms terms = {};
+  bool goal_goes_first = false;  ///< likewise
 
   /// The instance, when hierarchy, axes and reduction are all known and the placement is known or
   /// the only one there is. Throws InputError at `where` when several placements are possible or

@@ -128,16 +128,20 @@ std::string to_string(const std::vector<Group>& groups) {
   return text;
 }
 
-std::string to_string(const Step& step, const Instance* instance) {
-  const std::string name(to_string(step.collective));
+std::string to_string(const Step& step, const Instance* instance,
+                      const CollectiveSet& collectives) {
+  const std::string name(collectives.name_of(step.collective));
   if (!step.shape || instance == nullptr) return name + to_string(step.groups);
   return fmt::format("{}({})", name, to_string(*step.shape, instance->hierarchy));
 }
 
-std::string to_string(const std::vector<Step>& steps, const Instance* instance) {
+std::string to_string(const std::vector<Step>& steps, const Instance* instance,
+                      const CollectiveSet& collectives) {
   if (steps.empty()) return "skip";
   std::string text;
-  for (const Step& step : steps) text += (text.empty() ? "" : "; ") + to_string(step, instance);
+  for (const Step& step : steps) {
+    text += (text.empty() ? "" : "; ") + to_string(step, instance, collectives);
+  }
   return text;
 }
 
@@ -156,7 +160,8 @@ std::vector<Group> parse_groups(TextCursor& cursor) {
   return groups;
 }
 
-std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const Instance* instance) {
+std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const Instance* instance,
+                              const CollectiveSet& collectives) {
   std::vector<Step> steps;
   if (cursor.peek_name() == "skip") {
     cursor.name("skip");
@@ -167,11 +172,10 @@ std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const I
   do {
     const SourcePosition where = cursor.position();
     const std::string name = cursor.name("a collective");
-    const std::optional<Collective> collective = collective_called(name);
+    const std::optional<Collective> collective = collectives.called(name);
     if (!collective) {
-      throw InputError(where, fmt::format("no collective is called '{}', expected AllReduce, "
-                                          "ReduceScatter, AllGather, Reduce or Broadcast",
-                                          name));
+      throw InputError(where, fmt::format("no collective is called '{}', expected {}", name,
+                                          collectives.names()));
     }
     if (cursor.peek() == '{') {
       Step step{*collective, parse_groups(cursor), std::nullopt};

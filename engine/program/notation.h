@@ -19,8 +19,10 @@ namespace p2 {
 ///
 /// parse_steps reads back what to_string printed.
 // clang-format on
-std::string to_string(const Step& step, const Instance* instance);
-std::string to_string(const std::vector<Step>& steps, const Instance* instance);
+std::string to_string(const Step& step, const Instance* instance,
+                      const CollectiveSet& collectives = {});
+std::string to_string(const std::vector<Step>& steps, const Instance* instance,
+                      const CollectiveSet& collectives = {});
 
 /// `{0,2},{1,3}`.
 std::string to_string(const std::vector<Group>& groups);
@@ -29,7 +31,8 @@ std::string to_string(const Group& group, std::size_t most = 0);
 
 /// Reads steps up to the end of the text. Instructions need an instance; without one they are
 /// errors. Throws InputError at the first mistake.
-std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const Instance* instance);
+std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const Instance* instance,
+                              const CollectiveSet& collectives = {});
 
 /// Reads `{0,2},{1,3}`.
 std::vector<Group> parse_groups(TextCursor& cursor);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/collective/collective.h"
+#include "engine/program/beginning.h"
 #include "engine/program/instance.h"
 
 namespace p2 {
@@ -18,8 +19,8 @@ struct Step {
   std::optional<GroupShape> shape;
 };
 
-/// A lowered program (section 3.4) and what it is for: every device of a class is to end with the
-/// sum over its class. Classes partition the devices 0 … devices−1.
+/// A lowered program (section 3.4) and what it is for: its goal on every class. Classes partition
+/// the devices 0 … devices−1.
 struct Program {
   /// The longest program that is read from a file or from the command line.
   static constexpr std::size_t kMostSteps = 4096;
@@ -29,6 +30,10 @@ struct Program {
   std::uint32_t devices = 0;
   std::vector<Group> classes;
   std::vector<Step> steps;
+  Terms terms = {};
+  Beginning beginning = {};
+
+  std::uint32_t chunks() const { return devices * beginning.chunks_per_device; }
 };
 
 /// The step that `collective` with `shape` stands for on this system.

@@ -12,9 +12,9 @@
 namespace p2 {
 namespace {
 
-constexpr std::array<std::string_view, 8> kHeaderKeys = {
-    "hierarchy",           "axes",    "reduce",  "placement",
-    "synthesis-hierarchy", "dialect", "devices", "classes"};
+constexpr std::array<std::string_view, 9> kHeaderKeys = {
+    "hierarchy", "axes", "reduce",  "placement", "synthesis-hierarchy",
+    "dialect",   "goal", "devices", "classes"};
 
 /// Cuts a file into header values and the program. Every part keeps its line and column: before it
 /// stand as many line breaks and blanks as there were, so that positions in messages stay right.
@@ -106,6 +106,11 @@ GivenInstance read_instance(const std::string& source, const Headers& headers,
     given.dialect =
         word_value<Dialect>(source, *dialect_text, "printed or published", dialect_called);
   }
+  const auto* goal_text = headers.find("goal");
+  if (goal_text != nullptr && !given.goal_goes_first) {
+    given.terms.goal =
+        word_value<Goal>(source, *goal_text, fmt::format("{}, or --goal", kGoals), goal_called);
+  }
   return given;
 }
 
@@ -166,6 +171,7 @@ ProgramFile read_program_notation(const std::string& source, const std::string& 
   }
   ProgramFile file;
   file.dialect = said.dialect;
+  file.program.terms = said.terms;
   file.instance = said.resolve({source, 1, 1});
   if (file.instance) {
     take_devices(source, headers, *file.instance, file.program);
@@ -174,7 +180,8 @@ ProgramFile read_program_notation(const std::string& source, const std::string& 
   }
   TextCursor cursor(source, headers.program());
   file.program.steps =
-      parse_steps(cursor, file.program.devices, file.instance ? &*file.instance : nullptr);
+      parse_steps(cursor, file.program.devices, file.instance ? &*file.instance : nullptr,
+                  file.program.terms.collectives);
   return file;
 }
 
@@ -183,10 +190,12 @@ ProgramFile read_program(const std::string& source, const std::string& text,
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   const std::size_t skipped = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   const std::size_t start = text.find_first_not_of(" \t\r\n", skipped);
-  if (start != std::string::npos && (text[start] == '{' || text[start] == '[')) {
-    return read_program_json(source, text, given);
-  }
-  return read_program_notation(source, text, given);
+  const bool json = start != std::string::npos && (text[start] == '{' || text[start] == '[');
+  ProgramFile file =
+      json ? read_program_json(source, text, given) : read_program_notation(source, text, given);
+  Program& program = file.program;
+  program.beginning = beginning_of(program.terms.goal, program.devices, program.classes, {source});
+  return file;
 }
 
 }  // namespace p2

@@ -15,8 +15,8 @@ struct ProgramFile {
 };
 
 /// Reads program JSON (the text starts with `{`) or `.p2` notation; what the file does not say of
-/// its instance is taken from `given`, what it says goes first. Throws InputError with line and
-/// column.
+/// its instance is taken from `given`, what it says goes first. Steps may use the collectives of
+/// `given`. Throws InputError with line and column.
 ///
 /// A `.p2` file is header lines and then the program (see notation.h), `#` comments anywhere:
 ///
@@ -26,6 +26,7 @@ struct ProgramFile {
 ///   placement [[1,8],[4,2]]
 ///   synthesis-hierarchy collapsed
 ///   dialect published
+///   goal allreduce
 ///   ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root));
 ///   AllGather(node, InsideGroup)
 ///
@@ -33,7 +34,7 @@ struct ProgramFile {
 ProgramFile read_program(const std::string& source, const std::string& text,
                          const GivenInstance& given);
 
-/// The two readers behind read_program.
+/// The two readers behind read_program, which sees to where the goal begins.
 ProgramFile read_program_notation(const std::string& source, const std::string& text,
                                   const GivenInstance& given);
 ProgramFile read_program_json(const std::string& source, const std::string& text,

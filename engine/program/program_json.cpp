@@ -91,6 +91,11 @@ GivenInstance read_instance(const JsonValue& root, GivenInstance given) {
     if (!dialect) name->fail("unknown dialect, expected printed or published");
     if (!given.dialect_goes_first) given.dialect = *dialect;
   }
+  if (const auto name = root.find("goal"); name && !given.goal_goes_first) {
+    const auto goal = goal_called(name->string("a goal"));
+    if (!goal) name->fail(fmt::format("unknown goal, expected {}, or --goal", kGoals));
+    given.terms.goal = *goal;
+  }
   return given;
 }
 
@@ -131,12 +136,9 @@ Step read_instruction(const JsonValue& value, Collective collective, const Insta
 Step read_step(const JsonValue& value, const Program& program, const Instance* instance) {
   value.only_keys({"collective", "groups", "slice", "form"}, "a step");
   const JsonValue name = value.member("collective", "a step");
-  const auto collective = collective_called(name.string("a collective"));
-  if (!collective) {
-    name.fail(
-        "unknown collective, expected AllReduce, ReduceScatter, AllGather, Reduce or "
-        "Broadcast");
-  }
+  const CollectiveSet& collectives = program.terms.collectives;
+  const auto collective = collectives.called(name.string("a collective"));
+  if (!collective) name.fail("unknown collective, expected " + collectives.names());
   std::optional<Step> instruction;
   if (value.find("slice") || value.find("form")) {
     instruction = read_instruction(value, *collective, instance);
@@ -150,9 +152,9 @@ Step read_step(const JsonValue& value, const Program& program, const Instance* i
   std::vector<Group> sorted = step.groups;
   std::sort(sorted.begin(), sorted.end());
   if (sorted != instruction->groups) {
-    throw InputError(
-        where, fmt::format("the groups are not those of {}, expected {}",
-                           to_string(*instruction, instance), to_string(instruction->groups)));
+    throw InputError(where, fmt::format("the groups are not those of {}, expected {}",
+                                        to_string(*instruction, instance, collectives),
+                                        to_string(instruction->groups)));
   }
   return *instruction;
 }
@@ -190,7 +192,7 @@ ProgramFile read_program_json(const std::string& source, const std::string& text
   const JsonDocument document(source, text);
   const JsonValue root = document.root();
   root.only_keys({"devices", "classes", "steps", "hierarchy", "axes", "reduce", "placement",
-                  "synthesis_hierarchy", "dialect", "text"},
+                  "synthesis_hierarchy", "dialect", "goal", "text"},
                  "a program");
   // A file with devices of its own stands for itself; the command line's instance is for the
   // others.
@@ -198,6 +200,7 @@ ProgramFile read_program_json(const std::string& source, const std::string& text
   const GivenInstance said = read_instance(root, bare ? given.without_system() : given);
   ProgramFile file;
   file.dialect = said.dialect;
+  file.program.terms = said.terms;
   file.instance = said.resolve(root.position());
   if (!file.instance && said.speaks_of_system()) {
     root.fail("an incomplete instance, expected hierarchy, axes and reduce, or none of them");

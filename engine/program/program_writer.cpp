@@ -6,7 +6,9 @@
 #include "engine/program/program_file.h"
 
 namespace p2 {
+
 std::string to_json(const Program& program, const Instance* instance, Dialect dialect) {
+  const CollectiveSet& collectives = program.terms.collectives;
   std::string json =
       fmt::format("{{\"devices\":{},\"classes\":{}", program.devices, json_lists(program.classes));
   if (instance != nullptr) {
@@ -17,10 +19,11 @@ std::string to_json(const Program& program, const Instance* instance, Dialect di
         fmt::join(instance->reduction, ","), json_lists(instance->grid.placement().factors),
         to_string(instance->hierarchy.kind()));
   }
-  json += fmt::format(",\"dialect\":\"{}\",\"steps\":[", to_string(dialect));
+  json += fmt::format(",\"dialect\":\"{}\",\"goal\":\"{}\",\"steps\":[", to_string(dialect),
+                      program.terms.goal.name);
   for (const Step& step : program.steps) {
     if (&step != &program.steps.front()) json += ",";
-    json += fmt::format("{{\"collective\":\"{}\"", to_string(step.collective));
+    json += fmt::format("{{\"collective\":\"{}\"", collectives.name_of(step.collective));
     if (step.shape && instance != nullptr) {
       json += fmt::format(",\"slice\":\"{}\",\"form\":\"{}\"",
                           slice_to_string(*step.shape, instance->hierarchy),
@@ -28,7 +31,7 @@ std::string to_json(const Program& program, const Instance* instance, Dialect di
     }
     json += fmt::format(",\"groups\":{}}}", json_lists(step.groups));
   }
-  json += fmt::format("],\"text\":\"{}\"}}", to_string(program.steps, instance));
+  json += fmt::format("],\"text\":\"{}\"}}", to_string(program.steps, instance, collectives));
   return json;
 }
 

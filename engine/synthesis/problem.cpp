@@ -27,21 +27,24 @@ void simulate(const DeviceGrid& grid, FactorSet kept, Problem& problem) {
 
 }  // namespace
 
-NamedProblem state_problem(const Instance& instance, Dialect dialect) {
+NamedProblem state_problem(const Instance& instance, Dialect dialect,
+                           const CollectiveSet& collectives, const Beginning& beginning) {
   const DeviceGrid& grid = instance.grid;
   const FactorSet reduction = grid.factors_of(instance.reduction);
   const FactorSet kept =
       instance.hierarchy.confined_to_reduction() ? reduction : grid.all_factors();
   NamedProblem named;
   simulate(grid, kept, named.problem);
-  named.problem.chunks = grid.devices();
+  named.problem.contributors = grid.devices();
+  named.problem.beginning = beginning;
   named.problem.reduction = among(reduction, kept);
   named.shapes = all_shapes(instance.hierarchy);
+  const std::vector<Collective> all = collectives.all();
   for (std::uint32_t i = 0; i < named.shapes.size(); ++i) {
     const Pattern& whole = named.shapes[i].pattern;
     invariant(((whole.reduced | whole.pinned) & ~kept) == 0, "a shape reaches outside its class");
     const Pattern pattern{among(whole.reduced, kept), among(whole.pinned, kept)};
-    for (const Collective collective : kCollectives) {
+    for (const Collective collective : all) {
       if (!allows(dialect, pattern, collective)) continue;
       named.problem.moves.push_back({pattern, collective});
       named.shape_of.push_back(i);

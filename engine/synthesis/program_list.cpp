@@ -35,8 +35,8 @@ std::vector<std::uint32_t> distances_to_goal(const StateGraph& graph) {
 }  // namespace
 
 ProgramList::ProgramList(const Problem& problem, std::uint32_t size, const Limits& limits,
-                         SearchProgress* progress) {
-  const StateGraph graph(problem, size, limits, progress);
+                         SearchProgress* progress, const Terms& terms) {
+  const StateGraph graph(problem, terms, size, limits, progress);
   settled_ = graph.settled();
   states_ = graph.nodes();
   reached_ = graph.reached_goal();

@@ -16,7 +16,7 @@ namespace p2 {
 class ProgramList {
  public:
   ProgramList(const Problem& problem, std::uint32_t size, const Limits& limits,
-              SearchProgress* progress = nullptr);
+              SearchProgress* progress = nullptr, const Terms& terms = {});
 
   /// Programs up to this size are all here.
   std::uint32_t settled() const { return settled_; }

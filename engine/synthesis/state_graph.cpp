@@ -15,10 +15,13 @@ std::uint64_t hash_of(std::span<const StateId> state) {
 
 }  // namespace
 
-StateGraph::StateGraph(const Problem& problem, std::uint32_t size, const Limits& limits,
-                       SearchProgress* progress)
-    : problem_(problem), limits_(limits), states_(problem.chunks), kernels_(states_) {
-  set_up();
+StateGraph::StateGraph(const Problem& problem, const Terms& terms, std::uint32_t size,
+                       const Limits& limits, SearchProgress* progress)
+    : problem_(problem),
+      limits_(limits),
+      states_(problem.chunks()),
+      kernels_(states_, terms.collectives, problem.contributors) {
+  set_up(terms.goal);
   intern_work();
   NodeId begin = 0;
   for (std::uint32_t depth = 0; depth < size; ++depth) {
@@ -32,7 +35,7 @@ StateGraph::StateGraph(const Problem& problem, std::uint32_t size, const Limits&
   }
 }
 
-void StateGraph::set_up() {
+void StateGraph::set_up(const Goal& goal) {
   const FactorSet all = (FactorSet{1} << problem_.factors.size()) - 1;
   for (std::size_t move = 0; move < problem_.moves.size(); ++move) {
     const Pattern& pattern = problem_.moves[move].pattern;
@@ -43,17 +46,14 @@ void StateGraph::set_up() {
     groups_of_move_.push_back(static_cast<std::uint32_t>(groups_.size() - 1));
   }
   const std::vector<std::uint32_t> members = digit_sums(problem_.factors, problem_.reduction);
-  goal_state_.resize(problem_.devices);
+  std::vector<Group> classes;
   for (const std::uint32_t base : digit_sums(problem_.factors, all & ~problem_.reduction)) {
-    std::vector<std::uint32_t> contributors = members;
-    for (std::uint32_t& device : contributors) device += base;
-    const StateId sum = states_.whole(states_.sets().of(contributors));
-    for (const std::uint32_t device : contributors) goal_state_[device] = sum;
+    classes.push_back(members);
+    for (std::uint32_t& device : classes.back()) device += base;
   }
-  work_.resize(problem_.devices);
-  for (std::uint32_t d = 0; d < problem_.devices; ++d) {
-    work_[d] = states_.whole(states_.sets().range(d, d + 1));
-  }
+  Ends ends = ends_of(goal, problem_.beginning, classes, problem_.contributors, states_);
+  work_ = std::move(ends.begin);
+  goal_state_ = std::move(ends.goal);
 }
 
 std::span<const Transition> StateGraph::transitions(NodeId node) const {

@@ -26,7 +26,7 @@ struct Transition {
 class StateGraph {
  public:
   /// Counts the states it expands in `progress`, if there is one.
-  StateGraph(const Problem& problem, std::uint32_t size, const Limits& limits,
+  StateGraph(const Problem& problem, const Terms& terms, std::uint32_t size, const Limits& limits,
              SearchProgress* progress = nullptr);
 
   std::size_t nodes() const { return offsets_.size(); }
@@ -47,7 +47,7 @@ class StateGraph {
     std::vector<std::uint32_t> offsets;
   };
 
-  void set_up();
+  void set_up(const Goal& goal);
   std::span<const StateId> state(NodeId node) const {
     return {states_of_nodes_.data() + std::size_t{node} * problem_.devices, problem_.devices};
   }

@@ -11,8 +11,9 @@ namespace p2 {
 namespace {
 
 /// What a move of the instance's problem says as a step, without groups.
-std::vector<Step> steps_of_moves(const Instance& instance, Dialect dialect) {
-  const NamedProblem named = state_problem(instance, dialect);
+std::vector<Step> steps_of_moves(const Instance& instance, Dialect dialect,
+                                 const CollectiveSet& collectives) {
+  const NamedProblem named = state_problem(instance, dialect, collectives);
   std::vector<Step> steps;
   steps.reserve(named.problem.moves.size());
   for (std::size_t move = 0; move < named.problem.moves.size(); ++move) {
@@ -20,6 +21,25 @@ std::vector<Step> steps_of_moves(const Instance& instance, Dialect dialect) {
   }
   return steps;
 }
+
+/// Where a goal begins, found once for all placements of the same numbers of devices.
+class Beginnings {
+ public:
+  explicit Beginnings(const Goal& goal) : goal_(goal) {}
+
+  Beginning of(const Instance& instance) {
+    const std::uint32_t devices = instance.grid.devices();
+    const std::vector<Group> classes = instance.classes();
+    const std::pair key(devices, classes[0].size());
+    const auto found = known_.find(key);
+    if (found != known_.end()) return found->second;
+    return known_.emplace(key, beginning_of(goal_, devices, classes, {"--goal"})).first->second;
+  }
+
+ private:
+  const Goal& goal_;
+  std::map<std::pair<std::uint32_t, std::size_t>, Beginning> known_;
+};
 
 std::size_t thread_count(const SynthesisOptions& options, std::size_t searches) {
   const std::size_t wanted = options.jobs == 0 ? std::thread::hardware_concurrency() : options.jobs;
@@ -34,7 +54,8 @@ std::vector<std::shared_ptr<const ProgramList>> search_all(
   if (options.progress != nullptr) options.progress->searches = problems.size();
   std::vector<std::shared_ptr<const ProgramList>> lists(problems.size());
   const auto search = [&](std::size_t i) {
-    lists[i] = std::make_shared<ProgramList>(*problems[i], options.size, limits, options.progress);
+    lists[i] = std::make_shared<ProgramList>(*problems[i], options.size, limits, options.progress,
+                                             options.terms);
     if (options.progress != nullptr) ++options.progress->searches_done;
   };
   if (threads == 1) {
@@ -50,7 +71,7 @@ std::vector<std::shared_ptr<const ProgramList>> search_all(
 
 void PlacementPrograms::for_each(
     const std::function<void(const std::vector<Step>& steps)>& visit) const {
-  const std::vector<Step> choices = steps_of_moves(instance_, dialect_);
+  const std::vector<Step> choices = steps_of_moves(instance_, dialect_, terms_.collectives);
   std::vector<Step> steps;
   list_->for_each([&](std::span<const std::uint32_t> moves) {
     steps.clear();
@@ -67,9 +88,9 @@ std::vector<std::vector<Step>> PlacementPrograms::programs() const {
 
 void PlacementPrograms::for_each_lowered(
     const std::function<void(const Program& program)>& visit) const {
-  std::vector<Step> choices = steps_of_moves(instance_, dialect_);
+  std::vector<Step> choices = steps_of_moves(instance_, dialect_, terms_.collectives);
   for (Step& choice : choices) choice = lower(instance_.grid, *choice.shape, choice.collective);
-  Program program{instance_.grid.devices(), instance_.classes(), {}};
+  Program program = this->program({});
   list_->for_each([&](std::span<const std::uint32_t> moves) {
     program.steps.clear();
     for (const std::uint32_t move : moves) program.steps.push_back(choices[move]);
@@ -82,9 +103,11 @@ std::vector<PlacementPrograms> synthesise(std::vector<Instance> instances,
   std::map<Problem, std::size_t> known;  // problem → its search
   std::vector<const Problem*> problems;  // by search
   std::vector<std::size_t> search_of;    // by instance
+  Beginnings beginnings(options.terms.goal);
   for (const Instance& instance : instances) {
-    const auto [place, is_new] =
-        known.emplace(state_problem(instance, options.dialect).problem, problems.size());
+    const NamedProblem named = state_problem(instance, options.dialect, options.terms.collectives,
+                                             beginnings.of(instance));
+    const auto [place, is_new] = known.emplace(named.problem, problems.size());
     if (is_new) problems.push_back(&place->first);
     search_of.push_back(place->second);
   }
@@ -92,7 +115,8 @@ std::vector<PlacementPrograms> synthesise(std::vector<Instance> instances,
   std::vector<PlacementPrograms> results;
   results.reserve(instances.size());
   for (std::size_t i = 0; i < instances.size(); ++i) {
-    results.emplace_back(std::move(instances[i]), options.dialect, lists[search_of[i]]);
+    results.emplace_back(std::move(instances[i]), options.dialect, options.terms,
+                         problems[search_of[i]]->beginning, lists[search_of[i]]);
   }
   return results;
 }

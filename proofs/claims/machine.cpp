@@ -8,7 +8,7 @@ Machine::Machine(std::uint32_t devices, const std::vector<Group>& classes)
     : states_(std::make_unique<StateTable>(devices)),
       kernels_(*states_),
       initial_(initial_state(devices, *states_)),
-      goal_(goal_state(devices, classes, *states_)) {}
+      goal_(ends_of({}, {}, classes, devices, *states_).goal) {}
 
 bool Machine::run(Collective collective, const std::vector<Group>& groups, SystemState& state) {
   for (const Group& group : groups) {

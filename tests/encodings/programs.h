@@ -13,7 +13,7 @@ namespace p2 {
 
 /// A verdict in one line: `valid`, or `step 2 disjoint`.
 inline std::string explicit_verdict(const Program& program, Dialect dialect) {
-  StateTable states(program.devices);
+  StateTable states(program.chunks());
   const Verdict verdict = check(program, dialect, states);
   if (!verdict.refutation) return std::string(to_string(verdict.kind));
   return "step " + std::to_string(verdict.refutation->step) + " " +

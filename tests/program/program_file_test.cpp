@@ -58,6 +58,33 @@ TEST_CASE("what a file does not say of its instance is taken from the command li
   CHECK(read(R"({"devices":3,"classes":[[0,1,2]],"steps":[]})", given).program.devices == 3);
 }
 
+TEST_CASE("a file may name its goal, and the command line's goes first where it names one") {
+  const std::string text = "devices 4\nclasses {0,1},{2,3}\ngoal allgather\nskip";
+  const ProgramFile file = read(text);
+  CHECK(file.program.terms.goal.name == "allgather");
+  CHECK(file.program.beginning == Beginning{Start::Shards, 1});
+  const std::string json = to_json(file.program, nullptr, file.dialect);
+  CHECK(read(json).program.terms.goal.name == "allgather");
+  CHECK(read(json).program.beginning == file.program.beginning);
+  GivenInstance given;
+  given.terms.goal = *goal_called("reduce");
+  CHECK(read(text, given).program.terms.goal.name == "allgather");
+  given.goal_goes_first = true;
+  CHECK(read(text, given).program.terms.goal.name == "reduce");
+  CHECK(read(json, given).program.beginning == Beginning{});
+  CHECK(refused("devices 4\ngoal gather\nskip") ==
+        "f:2:6: unknown 'gather', expected allreduce, reducescatter, allgather, reduce, broadcast "
+        "or alltoall, or --goal");
+  CHECK(refused("devices 5\nclasses {0,1},{2,3,4}\ngoal reducescatter\nskip")
+            .starts_with("f: goal reducescatter: premise divisible refuses the class of device 0"));
+}
+
+TEST_CASE("AllToAll of all devices begins with enough chunks to move some") {
+  CHECK(read("devices 4\nclasses {0,1},{2,3}\ngoal alltoall\nskip").program.chunks() == 4);
+  CHECK(read("devices 4\ngoal alltoall\nskip").program.chunks() == 16);
+  CHECK(read("devices 1\ngoal alltoall\nskip").program.beginning == Beginning{});
+}
+
 TEST_CASE("a program is read back from its JSON, with and without an instance") {
   for (const HierarchyKind kind : kAllKinds) {
     const Instance instance =

@@ -11,12 +11,15 @@ namespace p2 {
 /// Programs made up at random, always the same for the same seed.
 class RandomPrograms {
  public:
-  explicit RandomPrograms(unsigned seed) : random_(seed) {}
+  explicit RandomPrograms(unsigned seed, const CollectiveSet& collectives = {})
+      : random_(seed), collectives_(collectives.all()) {}
 
   std::uint32_t below(std::uint32_t bound) {
     return std::uniform_int_distribution<std::uint32_t>(0, bound - 1)(random_);
   }
-  Collective collective() { return kCollectives[below(kCollectives.size())]; }
+  Collective collective() {
+    return collectives_[below(static_cast<std::uint32_t>(collectives_.size()))];
+  }
 
   /// Devices 0 … devices−1 dealt out to disjoint sets of at least `least` devices each.
   std::vector<Group> deal(std::uint32_t devices, std::size_t least, bool all) {
@@ -93,6 +96,7 @@ class RandomPrograms {
   }
 
   std::mt19937 random_;
+  std::vector<Collective> collectives_;
 };
 
 }  // namespace p2

@@ -113,7 +113,7 @@ bool scatter(const Group& group, const std::vector<Word>& total, Matrices& state
 }
 
 bool gather(const Group& group, Matrices& state) {
-  std::vector<Word> all(state.size(), 0);
+  std::vector<Word> all(state[0].size(), 0);
   std::set<std::size_t> counts;
   for (const std::uint32_t device : group) {
     std::size_t count = 0;
@@ -141,6 +141,25 @@ bool broadcast(const Group& group, Matrices& state) {
   }
   for (const std::uint32_t device : group) state[device] = root;
   return strict;
+}
+
+/// Position i has chunks of the i-th of n blocks and gets those whose number is i modulo n.
+bool all_to_all(const Group& group, Matrices& state) {
+  const std::size_t chunks = state[0].size();
+  const std::size_t n = group.size();
+  if (chunks % n != 0) return false;
+  std::vector<std::vector<Word>> after(n, std::vector<Word>(chunks, 0));
+  bool moves = false;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t row = 0; row < chunks; ++row) {
+      if (state[group[i]][row] == 0) continue;
+      if (row / (chunks / n) != i) return false;
+      moves = moves || row % n != i;
+      after[row % n][row] = state[group[i]][row];
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) state[group[i]] = after[i];
+  return moves;
 }
 
 bool run(const Instruction& instruction, Matrices& state) {
@@ -171,7 +190,8 @@ void extend(const std::vector<Instruction>& choices, const Matrices& state, cons
 
 }  // namespace
 
-std::vector<Instruction> instructions(const Instance& instance, Dialect dialect) {
+std::vector<Instruction> instructions(const Instance& instance, Dialect dialect,
+                                      std::span<const Collective> collectives) {
   const auto all = all_groups(instance);
   std::set<std::vector<Group>> not_master;
   for (const auto& [groups, master] : all) {
@@ -180,7 +200,7 @@ std::vector<Instruction> instructions(const Instance& instance, Dialect dialect)
   std::set<Instruction> distinct;
   for (const auto& [groups, master] : all) {
     if (groups.empty()) continue;
-    for (const Collective collective : kCollectives) {
+    for (const Collective collective : collectives) {
       const bool restricted = dialect == Dialect::Published && !not_master.contains(groups);
       if (!restricted || collective == Collective::AllReduce) distinct.insert({groups, collective});
     }
@@ -191,12 +211,13 @@ std::vector<Instruction> instructions(const Instance& instance, Dialect dialect)
 bool apply(Collective collective, const Group& group, Matrices& state) {
   if (collective == Collective::AllGather) return gather(group, state);
   if (collective == Collective::Broadcast) return broadcast(group, state);
-  std::vector<Word> total(state.size(), 0);
+  if (collective == kAllToAll) return all_to_all(group, state);
+  std::vector<Word> total(state[0].size(), 0);
   if (!add_up(group, state, total)) return false;
   if (collective == Collective::ReduceScatter) return scatter(group, total, state);
   for (const std::uint32_t device : group) {
     const bool receives = collective == Collective::AllReduce || device == group[0];
-    state[device] = receives ? total : std::vector<Word>(state.size(), 0);
+    state[device] = receives ? total : std::vector<Word>(total.size(), 0);
   }
   return true;
 }
@@ -211,9 +232,14 @@ std::vector<Program> programs(const Instance& instance, Dialect dialect, std::ui
     for (const std::uint32_t device : members) sum |= Word{1} << device;
     for (const std::uint32_t device : members) goal[device].assign(devices, sum);
   }
+  return programs(instructions(instance, dialect), size, {initial, goal});
+}
+
+std::vector<Program> programs(const std::vector<Instruction>& choices, std::uint32_t size,
+                              const Ends& ends) {
   Program prefix;
   std::vector<Program> found;
-  extend(instructions(instance, dialect), initial, goal, size, prefix, found);
+  extend(choices, ends.begin, ends.goal, size, prefix, found);
   return found;
 }
 

@@ -19,6 +19,12 @@ const std::vector<Definition>& built_in_definitions() {
   return definitions;
 }
 
+const Definition& all_to_all() {
+  static const Definition definition =
+      parse_definition(all_to_all_text().source, all_to_all_text().text);
+  return definition;
+}
+
 const Definition& built_in(std::string_view name) {
   const std::vector<Definition>& all = built_in_definitions();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Definition& definition) {

@@ -14,5 +14,7 @@ struct BuiltInText {
 /// engine/collective/*.p2c, in the order of figure 8. The build generates the source file of this
 /// header (embed_definitions.cmake).
 std::span<const BuiltInText> built_in_texts();
+/// examples/collectives/sound/alltoall.p2c.
+BuiltInText all_to_all_text();
 
 }  // namespace p2::language

@@ -1,0 +1,161 @@
+#include <algorithm>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run.h"
+#include "tests/cli/temporary_file.h"
+
+using namespace p2;
+using nlohmann::json;
+
+namespace {
+
+const std::string kExamples = std::string(P2_SOURCE_DIR) + "/examples/collectives/";
+const std::string kScatter = kExamples + "sound/scatter.p2c";
+const std::string kAllToAll = kExamples + "sound/alltoall.p2c";
+
+const std::string kReduceThenScatter =
+    std::string(P2_SOURCE_DIR) + "/examples/programs/defined/reduce-then-scatter.p2";
+
+std::vector<std::string> synth(std::vector<std::string> more) {
+  std::vector<std::string> words = {"synth",    "--hierarchy", "2,2",    "--axes", "4",
+                                    "--reduce", "0",           "--size", "2"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// Exit 2, nothing on stdout, and one line on stderr that says this.
+void refuses(const std::vector<std::string>& arguments, const std::string& message) {
+  const Ran ran = run(arguments);
+  CHECK(ran.exit == 2);
+  CHECK(ran.out.find("valid") == std::string::npos);
+  CHECK(std::count(ran.err.begin(), ran.err.end(), '\n') == 1);
+  CHECK_MESSAGE(ran.err.find(message) != std::string::npos, ran.err);
+}
+
+}  // namespace
+
+TEST_CASE("synth uses the collectives of --collectives and leads to the goal of --goal") {
+  const Ran ran = run(synth({"--collectives", kScatter, "--goal", "reducescatter", "--verify"}));
+  CHECK(ran.exit == 0);
+  CHECK(ran.out.find("dialect published, programs of at most 2 steps, with Scatter, goal "
+                     "reducescatter\n") != std::string::npos);
+  CHECK(ran.out.find("cnf: not asked, ") != std::string::npos);
+  CHECK(ran.out.find("z3: the same 3 programs, and refuted that there is another\n"
+                     "    1  ReduceScatter(root, InsideGroup)\n"
+                     "    2  Reduce(root, InsideGroup); Scatter(root, InsideGroup)\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("the JSON of synth names goal and collectives, and check takes its programs") {
+  const std::vector<std::string> terms = {"--collectives", kScatter, kAllToAll, "--goal",
+                                          "reducescatter"};
+  std::vector<std::string> words = synth({"--engine", "z3", "--format", "json"});
+  words.insert(words.end(), terms.begin(), terms.end());
+  const json answer = json::parse(run(words).out);
+  CHECK(answer["goal"] == "reducescatter");
+  CHECK(answer["collectives"] == json::parse(R"(["Scatter","AllToAll"])"));
+  CHECK(!answer.contains("not_asked"));
+  CHECK(answer["placements"][0]["begins"] == "contributions");
+  REQUIRE(answer["placements"][0]["list"].size() == 3);
+  for (const json& program : answer["placements"][0]["list"]) {
+    CHECK(program["goal"] == "reducescatter");
+    const TemporaryFile file(program.dump());
+    const Ran ran = run(
+        {"check", file.path(), "--collectives", kScatter, "--engine", "all", "--format", "json"});
+    CHECK(ran.exit == 0);
+    const json result = json::parse(ran.out)["results"][0];
+    CHECK(result["goal"] == "reducescatter");
+    CHECK(result["not_asked"] == json::parse(R"(["cnf"])"));
+    CHECK(result["engines"] ==
+          json::parse(R"({"explicit":"valid","z3":"valid","reference":"valid"})"));
+    // Towards the paper's goal the same program leads nowhere.
+    CHECK(run({"check", file.path(), "--collectives", kScatter, "--goal", "allreduce"}).exit == 1);
+  }
+}
+
+TEST_CASE("the example of a program with a user's collective is valid") {
+  const Ran ran = run({"check", kReduceThenScatter, "--collectives", kScatter, "--engine", "all"});
+  CHECK(ran.exit == 0);
+  CHECK(ran.out ==
+        kReduceThenScatter +
+            ": valid (8 devices, 2 steps, dialect published, goal reducescatter)\n"
+            "explicit: valid\nreference: valid\nz3: valid\n"
+            "cnf: not asked, it knows the five collectives and the goal allreduce only\n");
+}
+
+TEST_CASE("check says which premise of a user's collective refuses, and shows it") {
+  const TemporaryFile file("devices 4\nclasses {0,1},{2,3}\nScatter{2,3}", ".p2");
+  const Ran text = run({"check", "--collectives", kScatter, file.path(), "--engine", "all"});
+  CHECK(text.exit == 1);
+  CHECK(text.out.find("Step 1, Scatter on group {2,3}, is refused by premise root-alone: nobody "
+                      "but the root holds anything, which is not so for i = device 3, r = chunk "
+                      "0.\n") != std::string::npos);
+  CHECK(text.out.find("z3: invalid at step 1 by root-alone\n") != std::string::npos);
+  const json result =
+      json::parse(run({"check", file.path(), "--collectives", kScatter, "--format", "json"}).out);
+  CHECK(result["results"][0]["counterexample"] ==
+        json::parse(R"({"rule":"root-alone","step":1,"group":[2,3],"witness":{"i":3,"r":0}})"));
+}
+
+TEST_CASE("goals begin where their collective may run") {
+  for (const auto& [goal, begins, programs] :
+       {std::tuple("allreduce", "contributions", 5),
+        std::tuple("reducescatter", "contributions", 2), std::tuple("reduce", "contributions", 1),
+        std::tuple("allgather", "shards", 3), std::tuple("alltoall", "shards", 0),
+        std::tuple("broadcast", "root-sum", 1)}) {
+    const json answer = json::parse(run(synth({"--goal", goal, "--format", "json"})).out);
+    CHECK(answer["placements"][0]["begins"] == begins);
+    CHECK_MESSAGE(answer["total_programs"] == programs, goal);
+  }
+  const Ran drawn = run(synth({"--goal", "alltoall", "--collectives", kAllToAll, "--explain"}));
+  CHECK(drawn.out.find("start\n   d0    d1    d2    d3\n   ████  ····  ····  ····\n") !=
+        std::string::npos);
+  // A class of one device ends as it begins.
+  const Ran alone =
+      run({"synth", "--hierarchy", "4", "--axes", "4,1", "--reduce", "1", "--goal", "broadcast"});
+  CHECK(alone.exit == 0);
+  CHECK(alone.out.find("    1  skip\n") != std::string::npos);
+}
+
+TEST_CASE("definitions and goals that cannot be used end in exit 2 and one line") {
+  const TemporaryFile five("devices 5\nclasses {0,1},{2,3,4}\nskip", ".p2");
+  const std::string unsound = kExamples + "wrong/reduce-subtracts.p2c";
+  refuses({"check", kReduceThenScatter}, "no collective is called 'Scatter', expected AllReduce");
+  refuses(synth({"--collectives", unsound}),
+          "SubtractingReduce is not sound, sums-whole, no-double-count, realisable refuted, "
+          "expected a sound definition (see p2-verify define " +
+              unsound + ")");
+  refuses(synth({"--goal", unsound}), "SubtractingReduce is not sound");
+  refuses(synth({"--collectives", std::string(P2_SOURCE_DIR) + "/engine/collective/reduce.p2c"}),
+          "there is a collective Reduce already");
+  refuses(synth({"--collectives", kScatter, "--collectives", kScatter}),
+          "there is a collective Scatter already");
+  refuses(synth({"--collectives", "/no/such.p2c"}), "/no/such.p2c: cannot be read");
+  refuses(synth({"--goal", "/no/such.p2c"}), "/no/such.p2c: cannot be read");
+  refuses(synth({"--collectives", kScatter, "scatter"}),
+          "--collectives: found 'scatter', expected files *.p2c");
+  refuses(synth({"--goal", "scatter"}), "--goal: unknown 'scatter', expected allreduce, ");
+  refuses({"check", five.path(), "--goal", "reducescatter"},
+          "goal reducescatter: premise divisible refuses the class of device 0");
+}
+
+TEST_CASE("what knows the paper's terms alone refuses others in exit 2") {
+  const std::string cnf = "--engine: cnf knows the five collectives and the goal allreduce only";
+  const std::string certify = "--certify: certificates cover the five collectives and the goal";
+  refuses(synth({"--goal", "reduce", "--engine", "cnf"}), cnf);
+  refuses(synth({"--collectives", kScatter, "--engine", "cnf"}), cnf);
+  refuses(synth({"--goal", "reduce", "--certify", "/nowhere"}), certify);
+  refuses({"check", kReduceThenScatter, "--collectives", kScatter, "--engine", "cnf"}, cnf);
+  refuses({"check", kReduceThenScatter, "--collectives", kScatter, "--certify", "/nowhere"},
+          certify);
+}
+
+TEST_CASE("a definition that is not examined to the end leaves everything undecided") {
+  const Ran ran = run(synth({"--collectives", kScatter, "--rlimit", "1"}));
+  CHECK(ran.exit == 3);
+  CHECK(ran.out.empty());
+  CHECK(ran.err.find("a limit was met before it was clear that Scatter is sound") !=
+        std::string::npos);
+}
