@@ -8,6 +8,7 @@
 #include "cli/exit_code.h"
 #include "cli/instance_options.h"
 #include "cli/output.h"
+#include "cli/terms_options.h"
 #include "cli/run_request.h"
 #include "engine/collective/language/parser.h"
 #include "engine/execution/expectation.h"
@@ -71,6 +72,7 @@ FolderFiles vectors_of(const std::string& file, const GivenInstance& given,
     return oracle::definition_vectors(language::parse_definition(file, text), amount);
   }
   const ProgramFile read = read_program(file, text, given);
+  require_allreduce(file, read.program.terms);
   if (read.program.devices > kMostDevices) {
     throw InputError(
         {file}, fmt::format("{} devices, expected at most {}", read.program.devices, kMostDevices));

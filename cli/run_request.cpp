@@ -7,6 +7,7 @@
 #include "cli/byte_size.h"
 #include "cli/instance_options.h"
 #include "cli/output.h"
+#include "cli/terms_options.h"
 #include "engine/input/text_cursor.h"
 #include "engine/synthesis/synthesis.h"
 
@@ -159,6 +160,7 @@ RunRequest run_request(const CommandLine& line) {
   }
   for (const std::string& file : files) {
     request.programs.push_back({file, read_program(file, read_file(file), given_instance(line))});
+    require_allreduce(file, request.programs.back().read.program.terms);
   }
   return request;
 }

@@ -147,4 +147,11 @@ void require_paper(const std::string& flag, const Terms& terms) {
                    "neither other collectives nor another goal");
 }
 
+void require_allreduce(const std::string& file, const Terms& terms) {
+  if (terms.of_paper()) return;
+  throw InputError({file},
+                   "has another goal, expected a program for the goal allreduce, which is what "
+                   "runs on real data");
+}
+
 }  // namespace p2

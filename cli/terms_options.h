@@ -33,5 +33,7 @@ std::string goal_text(const Goal& goal, const Beginning& beginning);
 /// Throws InputError at `flag` unless the terms are the paper's, which certificates are confined
 /// to.
 void require_paper(const std::string& flag, const Terms& terms);
+/// The same at `file`, for what is done with real data.
+void require_allreduce(const std::string& file, const Terms& terms);
 
 }  // namespace p2

@@ -31,7 +31,7 @@ class Prices {
     unrolling.clauses().add(z3::ult(steps_.back(), number(limit_.below)));
     const FreeUnrolling::Chosen& step = unrolling.steps().back();
     for (std::size_t rule = 0; rule < step.rules.size(); ++rule) {
-      const auto collective = collective_called(rulebook.rules()[rule].definition.name);
+      const auto collective = CollectiveSet().called(rulebook.rules()[rule].definition.name);
       invariant(collective.has_value(), "a definition without a price");
       for (std::size_t group = 0; group < unrolling.groups().size(); ++group) {
         const Group& devices = unrolling.groups()[group];
@@ -101,7 +101,7 @@ std::vector<Step> program_of(const z3::model& model, const FreeUnrolling& unroll
     Step step;
     const auto rule = std::find_if(chosen.rules.begin(), chosen.rules.end(), holds);
     const auto number = static_cast<std::size_t>(rule - chosen.rules.begin());
-    step.collective = *collective_called(rulebook.rules()[number].definition.name);
+    step.collective = *CollectiveSet().called(rulebook.rules()[number].definition.name);
     for (std::size_t group = 0; group < chosen.groups.size(); ++group) {
       if (holds(chosen.groups[group])) step.groups.push_back(unrolling.groups()[group]);
     }

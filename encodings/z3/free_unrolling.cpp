@@ -39,8 +39,8 @@ FreeUnrolling::FreeUnrolling(z3::context& context, std::uint32_t devices,
       meter_(meter),
       groups_(all_groups(devices)),
       clauses_(meter),
-      rows_(SystemRows::initial(context, devices, devices)),
-      goal_(SystemRows::goal(context, devices, classes, devices)) {}
+      rows_(SystemRows::initial(context, devices, devices, devices)),
+      goal_(rows_.with_sums(classes)) {}
 
 z3::expr FreeUnrolling::symbol(const std::string& name) {
   return context_->bool_const(fmt::format("step{} {}", steps_.size() + 1, name).c_str());

@@ -8,9 +8,12 @@
 namespace p2::claims {
 
 ListedAll list_and_refute_others(const Subject& subject, const Bounds& bounds) {
-  const PlacementPrograms found(
-      subject.from, subject.dialect,
-      std::make_shared<const ProgramList>(subject.named.problem, bounds.size, bounds.limits));
+  SynthesisOptions options;
+  options.dialect = subject.dialect;
+  options.size = bounds.size;
+  options.jobs = 1;
+  options.limits = bounds.limits;
+  const PlacementPrograms found = std::move(synthesise({subject.from}, options)[0]);
   const std::uint32_t settled = found.list().settled();
   if (settled < bounds.size) return {{Outcome::Undecided, settled, {}, 0, {}}, {}};
   cnf::Absence others = cnf::refute(subject.from, subject.dialect, bounds.size,
