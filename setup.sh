@@ -26,10 +26,15 @@ case "${1:-}" in
   demo)
     cmake --preset release -DP2_BUILD_TESTS=OFF
     cmake --build --preset release
-    for axis in data shard; do
-      build/release/bin/p2-verify synth --system examples/systems/a100-4nodes.json \
-        --axes data=8,shard=8 --reduce "$axis"
-    done
+    cd build/release/bin
+    system="--system ../../../examples/systems/a100-4nodes.json --axes data=8,shard=8 --reduce data"
+    # shellcheck disable=SC2086
+    {
+      ./p2-verify synth $system --certify demo-certificates                   # placed, synthesised, proved
+      ./p2-check demo-certificates/*                                           # believed by a checker of its own
+      ./p2-verify cost $system --top 10                                        # ranked
+      ./p2-verify run $system --placement '[[2,4],[2,4]]' --bytes 1M --top 3   # on real data
+    }
     ;;
   test)
     cmake --preset release -DP2_BUILD_TESTS=ON

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/output.h"
+#include "cli/run_ranking.h"
 #include "engine/program/json_text.h"
 #include "engine/program/notation.h"
 
@@ -148,16 +149,20 @@ void print_text(const RunReport& report, const RunRequest& request, std::ostream
   std::size_t run = 0;
   for (const RunAnswer& answer : report.programs) {
     const auto number = static_cast<std::size_t>(&answer - report.programs.data()) + 1;
-    fmt::print(out, "#\n{}", title(answer, number, request.programs.size()));
+    if (!request.top || !answer.refused.empty()) {
+      fmt::print(out, "#\n{}", title(answer, number, request.programs.size()));
+    }
     if (!answer.refused.empty()) fmt::print(out, "# refused: {}\n", answer.refused);
     if (answer.sizes.empty()) continue;
     ++run;
+    if (request.top) continue;
     fmt::print(out, "# {:>11} {:>13} {:>9} {:>6} {:>5} {:>10} {:>8} {:>8} {:>7}\n", "size", "count",
                "type", "redop", "root", "time", "algbw", "busbw", "#wrong");
     fmt::print(out, "# {:>11} {:>13} {:>9} {:>6} {:>5} {:>10} {:>8} {:>8}\n", "(B)", "(elements)",
                "", "", "", "(us)", "(GB/s)", "(GB/s)");
     for (const RunMeasurement& size : answer.sizes) print_size(size, answer, request, out);
   }
+  if (request.top) print_ranking(report, request, out);
   fmt::print(out, "#\n# {} of {} programs run, {} wrong elements\n", run, request.programs.size(),
              request.check == execution::Check::Nothing ? "N/A" : std::to_string(report.wrong()));
 }

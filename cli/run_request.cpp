@@ -21,7 +21,7 @@ using execution::ElementType;
 using execution::Fault;
 using execution::Inputs;
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40U;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 39U;
 constexpr std::size_t kMostPrograms = 100'000;
 constexpr std::size_t kMostPlacements = 1000;
 
@@ -114,8 +114,9 @@ po::options_description run_flags() {
       ("warmup", value("N"), "runs before them (default 1)")                                     //
       ("check", value("WHAT"),
        "one more run: every element after all steps (steps, default), at the end (result), or "
-       "none")                                              //
-      ("force", "run programs that the rules refuse, too")  //
+       "none")                                                                               //
+      ("top", value("N"), "one table of the N fastest programs instead of all their steps")  //
+      ("force", "run programs that the rules refuse, too")                                   //
       ("record", value("DIR"),
        "write for every rank the calls that it issued in the checked run")  //
       ("fault", value("F"), "die:RANK:STEP or hang:RANK:STEP, to see that the run ends");
@@ -152,6 +153,7 @@ RunRequest run_request(const CommandLine& line) {
   request.iterations = static_cast<unsigned>(line.integer("iterations", 1, 1'000'000, 5));
   request.warmup = static_cast<unsigned>(line.integer("warmup", 0, 1'000'000, 1));
   request.force = line.has("force");
+  if (line.has("top")) request.top = line.integer("top", 1, kMostPrograms, 10);
   request.record = line.text("record");
   request.fault = fault_of(line);
   const std::vector<std::string> files = line.texts("files");

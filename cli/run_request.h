@@ -33,6 +33,7 @@ struct RunRequest {
   unsigned warmup = 1;
   unsigned iterations = 5;
   bool force = false;
+  std::optional<std::size_t> top;  ///< as text, a table of so many programs instead of their steps
   CommonOptions common;
 };
 

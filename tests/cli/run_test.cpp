@@ -1,6 +1,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include <sstream>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -142,4 +144,25 @@ TEST_CASE("--record writes the calls of every rank") {
   CHECK(calls[2]["group"] == json(calls[0]["group"]));
   CHECK(calls[0]["group"][calls[0]["position"].get<std::size_t>()] == 17);
   std::filesystem::remove_all(place.path());
+}
+
+TEST_CASE("run --top ranks the programs, fastest first, and shows so many") {
+  const Ran ran = run({"run", "--hierarchy", "2,2", "--axes", "4", "--reduce", "0", "--bytes", "1K",
+                       "--iterations", "1", "--top", "3"});
+  CHECK(ran.exit == 0);
+  CHECK(ran.out.find("step 1") == std::string::npos);
+  CHECK(ran.out.find("# … and 44 more") != std::string::npos);
+  CHECK(ran.out.find("47 of 47 programs run, 0 wrong elements") != std::string::npos);
+  std::istringstream lines(ran.out);
+  double last = 0;
+  std::size_t ranked = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::size_t rank = 0;
+    double time = 0;
+    if (line[0] == '#' || !(std::istringstream(line) >> rank >> time)) continue;
+    CHECK(rank == ++ranked);
+    CHECK(time >= last);
+    last = time;
+  }
+  CHECK(ranked == 3);
 }
