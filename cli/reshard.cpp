@@ -40,6 +40,7 @@ ReshardAnswer answer_to(const ReshardRequest& request, const SchedulingProblem& 
 int run_reshard(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const CommandLine line(
       "usage: p2-verify reshard --tasks FILE [OPTION…]\n"
+      "       p2-verify reshard --shape SIZES --from MESH:SPEC --to MESH:SPEC [OPTION…]\n"
       "Schedules what the hosts of one mesh send to those of another: which sender each slice\n"
       "takes, and when. The shortest schedule there is, unless told otherwise.",
       reshard_flags(), arguments);

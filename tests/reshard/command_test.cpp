@@ -69,6 +69,24 @@ TEST_CASE("what only the search has shown is called solver-only") {
   CHECK(answer["evidence"].get<std::string>().rfind("solver-only: ", 0) == 0);
 }
 
+TEST_CASE("reshard of a tensor, with and without padding") {
+  const std::vector<std::string> flags{"--shape", "1024,1024,512", "--from",   "2x4:S0,R,R",
+                                       "--to",    "3x4:S0,R,R",    "--format", "json"};
+  std::vector<std::string> pad = flags;
+  pad.push_back("--pad");
+  const json padded = json::parse(reshard(pad).out);
+  CHECK(padded["tasks"].size() == 4);
+  CHECK(padded["makespan"] == 268959744);
+  CHECK(padded["optimal"] == true);
+  // 342, 342 and 340 rows; sender 0 has 512 of them.
+  const json uneven = json::parse(reshard(flags).out);
+  CHECK(uneven["tasks"].size() == 4);
+  CHECK(uneven["makespan"] == 512 * 1024 * 512);
+  std::vector<std::string> source = flags;
+  source.insert(source.end(), {"--decompose", "source"});
+  CHECK(json::parse(reshard(source).out)["tasks"].size() == 2);
+}
+
 TEST_CASE("reshard draws hosts as lanes") {
   const TemporaryFile file(kTwo);
   const auto plot = std::filesystem::temp_directory_path() / "p2-reshard-test.svg";
@@ -84,6 +102,18 @@ TEST_CASE("reshard says what is wrong with its flags") {
       {{}, "nothing to schedule"},
       {{"--tasks", "/nowhere.json"}, "/nowhere.json"},
       {{"--tasks", broken.path()}, broken.path() + ":1:11: "},
+      {{"--tasks", file.path(), "--pad"}, "--pad: given with --tasks"},
+      {{"--from", "2x4:R"}, "--from: given without a tensor"},
+      {{"--shape", "8,8", "--from", "2x4:S0,R"}, "--to"},
+      {{"--shape", "8,0", "--from", "2x4:S0,R", "--to", "2x4:R,R"}, "--shape:1:3: "},
+      {{"--shape", "8,8", "--from", "2x4:S0,S0", "--to", "2x4:R,R"}, "--from:1:8: mesh axis 0"},
+      {{"--shape", "8,8", "--from", "2x4:S0,R", "--to", "2x4:S2,R"}, "--to:1:5: unknown 'S2'"},
+      {{"--shape", "8,8", "--from", "2x4:S0,R", "--to", "2x4:R"}, "--to: 1 dimensions"},
+      {{"--shape", "8,8", "--from", "2:S0,R", "--to", "2x4:R,R"}, "--from:1:2: "},
+      {{"--shape", "8,8", "--from", "1024x8:S0,R", "--to", "2x4:R,R"}, "--from:1:1: too large"},
+      {{"--shape", "1000000,10000000", "--from", "2x4:S0,R", "--to", "2x4:R,R"}, "too large"},
+      {{"--shape", "1024,1024", "--from", "64x16:S01,R", "--to", "64x16:R,S01"}, "unit tasks"},
+      {{"--shape", "8,8", "--from", "2x4:S0,R", "--to", "2x4:R,R", "--decompose", "x"}, "source"},
       {{"--tasks", file.path(), "--strategy", "magic"}, "load-balance"},
   };
   for (const auto& [flags, part] : bad) {
