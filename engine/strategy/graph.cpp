@@ -17,7 +17,8 @@ Cost cost_of(const Graph& graph, const Strategy& strategy) {
 Kept all_configurations(const Graph& graph) {
   Kept kept;
   for (const auto& costs : graph.costs) {
-    std::iota(kept.emplace_back(costs.size()).begin(), kept.back().end(), 0U);
+    auto& numbers = kept.emplace_back(costs.size());
+    std::iota(numbers.begin(), numbers.end(), 0U);
   }
   return kept;
 }
