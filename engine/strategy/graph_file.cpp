@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::int64_t kMostNumber = 1 << 30;
 
+using Numbers = std::vector<std::int64_t>;
+
 struct Table {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -35,6 +37,13 @@ class Reader {
     if (format.string("the format") != "pairwise-strategy-graph/1") {
       format.fail("unknown format, expected \"pairwise-strategy-graph/1\"");
     }
+    const auto devices = root.find("p");
+    const auto batch = root.find("batch");
+    if (devices && batch) {
+      devices_ = devices->integer("p", 1, kMostNumber);
+      batch_ = batch->integer("batch", 1, kMostNumber);
+      file_.data_parallel.emplace();
+    }
     const auto vertices = root.member("vertices", "the file").array("the vertices");
     if (vertices.empty()) root.fail("the graph has no vertices, expected at least one");
     for (const JsonValue& vertex : vertices) read_vertex(vertex);
@@ -51,7 +60,6 @@ class Reader {
       file_.graph.edges.push_back({ends.first, ends.second, std::move(table)});
     }
     check_sum();
-    if (const auto given = root_.find("data_parallel")) read_data_parallel(*given);
     return std::move(file_);
   }
 
@@ -71,21 +79,49 @@ class Reader {
     VertexLabel& label = file_.labels.emplace_back();
     if (const auto operation = vertex.find("op")) label.name = operation->string("op") + " ";
     label.name += std::to_string(number);
-    if (const auto given = vertex.find("configs")) {
-      for (const JsonValue& item : given->array("the configurations")) {
-        std::vector<std::int64_t> parts;
-        for (const JsonValue& part : item.array("a configuration")) {
-          parts.push_back(part.integer("a part of a configuration", 0, kMostNumber));
-        }
-        label.configurations.push_back(fmt::format("[{}]", fmt::join(parts, ",")));
-      }
-      if (label.configurations.size() != count) {
-        given->fail(fmt::format("vertex {} has {} configurations and {} costs, expected one each",
-                                number, label.configurations.size(), count));
-      }
-    } else {
-      for (std::size_t c = 0; c < count; ++c) label.configurations.push_back(std::to_string(c));
+    const auto given = vertex.find("configs");
+    const auto splits = given ? read_splits(*given, count) : std::vector<Numbers>();
+    for (const Numbers& split : splits) {
+      label.configurations.push_back(fmt::format("[{}]", fmt::join(split, ",")));
     }
+    for (std::size_t c = splits.size(); c < count; ++c) {
+      label.configurations.push_back(std::to_string(c));
+    }
+    find_data_parallel(vertex, splits);
+  }
+
+  static Numbers read_numbers(const JsonValue& list, std::string_view what) {
+    Numbers numbers;
+    for (const JsonValue& item : list.array(what)) {
+      numbers.push_back(item.integer(what, 0, kMostNumber));
+    }
+    return numbers;
+  }
+
+  static std::vector<Numbers> read_splits(const JsonValue& value, std::size_t count) {
+    std::vector<Numbers> splits;
+    for (const JsonValue& item : value.array("the configurations")) {
+      splits.push_back(read_numbers(item, "a configuration"));
+    }
+    if (splits.size() != count) {
+      value.fail(fmt::format("there are {} configurations and {} costs, expected one each",
+                             splits.size(), count));
+    }
+    return splits;
+  }
+
+  /// Data parallelism splits the first dimension that is as long as the batch p ways, at every
+  /// vertex, and no other one.
+  void find_data_parallel(const JsonValue& vertex, const std::vector<Numbers>& splits) {
+    const auto dimensions = vertex.find("dom");
+    if (!file_.data_parallel || !dimensions) return file_.data_parallel.reset();
+    const Numbers lengths = read_numbers(*dimensions, "the dimensions of a vertex");
+    Numbers split(lengths.size(), 1);
+    const auto batch = std::ranges::find(lengths, batch_);
+    if (batch != lengths.end()) split[static_cast<std::size_t>(batch - lengths.begin())] = devices_;
+    const auto found = std::ranges::find(splits, split);
+    if (batch == lengths.end() || found == splits.end()) return file_.data_parallel.reset();
+    file_.data_parallel->push_back(static_cast<std::uint32_t>(found - splits.begin()));
   }
 
   void read_table(const JsonValue& value) {
@@ -151,21 +187,10 @@ class Reader {
     for (const Edge& edge : file_.graph.edges) add(edge.table);
   }
 
-  void read_data_parallel(const JsonValue& value) {
-    const auto items = value.array("data_parallel");
-    if (items.size() != file_.graph.vertices()) {
-      value.fail(fmt::format("data_parallel has {} entries, expected one per vertex, {}",
-                             items.size(), file_.graph.vertices()));
-    }
-    Strategy& strategy = file_.data_parallel.emplace();
-    for (std::size_t v = 0; v < items.size(); ++v) {
-      const auto most = std::ssize(file_.graph.costs[v]) - 1;
-      strategy.push_back(static_cast<std::uint32_t>(items[v].integer("a configuration", 0, most)));
-    }
-  }
-
   JsonValue root_;
   GraphFile file_;
+  std::int64_t devices_ = 0;
+  std::int64_t batch_ = 0;
   std::map<std::int64_t, std::uint32_t> numbers_;  // of vertices, by id
   std::map<std::int64_t, Table> tables_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Cost>> edges_;

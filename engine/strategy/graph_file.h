@@ -18,7 +18,9 @@ struct VertexLabel {
 struct GraphFile {
   Graph graph;  ///< vertices in the order of the file, costs rounded, parallel edges summed
   std::vector<VertexLabel> labels;
-  std::optional<Strategy> data_parallel;  ///< where the file says which strategy that is
+  /// Where the file says which strategy that is: by `p`, `batch` and the dimensions of all
+  /// vertices.
+  std::optional<Strategy> data_parallel;
 };
 
 /// Throws InputError at the first thing that is not as the format says: a missing or misshapen
