@@ -1,4 +1,5 @@
 #include <chrono>
+#include <filesystem>
 #include <ostream>
 #include <stdexcept>
 
@@ -11,7 +12,6 @@
 #include "cli/progress_line.h"
 #include "cli/strategy_report.h"
 #include "proofs/certificate/strategy_certificate.h"
-#include "proofs/check/certificate.h"
 
 namespace p2 {
 namespace {
@@ -69,13 +69,13 @@ int run_parallelize(const Arguments& arguments, std::ostream& out, std::ostream&
   const CommonOptions common = line.common();
   const std::vector<std::string> files = line.texts("files");
   if (files.size() != 1) throw InputError({"command line"}, "expected exactly one file");
-  const std::string text = read_file(files[0]);
-  const strategy::GraphFile file = strategy::read_graph(files[0], text);
+  const strategy::GraphFile file = strategy::read_graph(files[0], read_file(files[0]));
   StrategyAnswer answer = answer_of(file, common, err);
   bool certified = true;
   if (const auto folder = line.text("certify"); folder && answer.answer.optimal()) {
-    const Provenance provenance{
-        {{"p2-verify", P2_VERSION}}, {{"input sha256", sha256(text)}}, common.seed};
+    const Provenance provenance{{{"p2-verify", P2_VERSION}},
+                                {{"file", std::filesystem::path(files[0]).filename().string()}},
+                                common.seed};
     certified = certify(file.graph, *folder, provenance, answer, err);
   }
   if (const auto target = line.text("dot")) {

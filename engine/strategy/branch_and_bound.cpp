@@ -143,10 +143,7 @@ class Search {
       ++degree[edge.first];
       ++degree[edge.second];
     }
-    const auto choice = [&](std::uint32_t v) {
-      return graph.configurations(v) > 1 ? degree[v] + 1 : 0;
-    };
-    return *std::ranges::max_element(order.largest, {}, choice);
+    return *std::ranges::max_element(order.largest, {}, [&](std::uint32_t v) { return degree[v]; });
   }
 
   std::uint64_t most_bytes_;

@@ -74,16 +74,8 @@ class Rehearsal {
 
   void eliminate(std::uint32_t vertex) {
     const std::set<std::uint32_t> around = neighbours_[vertex];
-    const std::uint64_t made = cells(vertex);
-    if (order_.largest.empty() || made > largest_) {
-      largest_ = made;
-      order_.largest.assign(around.begin(), around.end());
-      order_.largest.push_back(vertex);
-    }
     order_.vertices.push_back(vertex);
-    order_.cells = plus(order_.cells, made);
-    order_.additions =
-        plus(order_.additions, times(made, times(graph_.configurations(vertex), tables_[vertex])));
+    if (graph_.configurations(vertex) > 1) count(vertex);
     done_[vertex] = true;
     std::set<std::uint32_t> affected = around;
     for (const std::uint32_t n : around) {
@@ -95,6 +87,18 @@ class Rehearsal {
       affected.insert(neighbours_[n].begin(), neighbours_[n].end());
     }
     for (const std::uint32_t n : affected) scores_[n] = score(n);
+  }
+
+  void count(std::uint32_t vertex) {
+    const std::uint64_t made = cells(vertex);
+    if (made > largest_) {
+      largest_ = made;
+      order_.largest.assign(neighbours_[vertex].begin(), neighbours_[vertex].end());
+      order_.largest.push_back(vertex);
+    }
+    order_.cells = plus(order_.cells, made);
+    order_.additions =
+        plus(order_.additions, times(made, times(graph_.configurations(vertex), tables_[vertex])));
   }
 
   const Graph& graph_;

@@ -10,7 +10,7 @@ struct EliminationOrder {
   std::vector<std::uint32_t> vertices;
   std::uint64_t cells = 0;             ///< of all tables that are made
   std::uint64_t additions = 0;         ///< over all tables and configurations
-  std::vector<std::uint32_t> largest;  ///< the vertices that meet in the largest table
+  std::vector<std::uint32_t> largest;  ///< the vertices that meet in the largest table, if any
 };
 
 /// Greedy: the vertex whose elimination makes the smallest table, or joins the fewest pairs of
