@@ -20,6 +20,7 @@ int run_cost(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_define(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_prove(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_run(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_parallelize(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_oracle(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_pipeline(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_reshard(const Arguments& arguments, std::ostream& out, std::ostream& err);

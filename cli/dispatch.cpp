@@ -21,7 +21,7 @@ struct Command {
   int (*run)(const Arguments&, std::ostream&, std::ostream&);
 };
 
-constexpr std::array<Command, 10> kCommands = {{
+constexpr auto kCommands = std::to_array<Command>({
     {"place", "all placements of parallelism axes on a system", run_place},
     {"synth", "all valid reduction programs of every placement", run_synth},
     {"check", "whether given programs compute the reduction they are for", run_check},
@@ -29,10 +29,11 @@ constexpr std::array<Command, 10> kCommands = {{
     {"define", "whether definitions of collectives are sound", run_define},
     {"prove", "whether the statements of the paper hold, system by system", run_prove},
     {"run", "programs on real data, every element checked, every step measured", run_run},
+    {"parallelize", "the cheapest configurations of an operation graph, proved", run_parallelize},
     {"oracle", "test vectors of a program or a collective, for other implementations", run_oracle},
     {"pipeline", "how long a pipeline schedule takes, and what each stage must hold", run_pipeline},
     {"reshard", "the shortest schedule of what one mesh sends to another", run_reshard},
-}};
+});
 
 /// `place, synth or check`.
 std::string all_names() {
@@ -50,7 +51,7 @@ std::string overview() {
       "learning\n\nusage: p2-verify COMMAND [OPTION…]\n\n";
   for (const Command& command : kCommands) {
     const std::string name(command.name);
-    text += "  " + name + std::string(9 - name.size(), ' ') + std::string(command.summary) + "\n";
+    text += "  " + name + std::string(13 - name.size(), ' ') + std::string(command.summary) + "\n";
   }
   return text +
          "\n  p2-verify COMMAND --help   the options of a command\n"

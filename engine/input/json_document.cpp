@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "engine/input/json_nodes.h"
@@ -62,6 +64,19 @@ std::int64_t JsonValue::integer(std::string_view what, std::int64_t low, std::in
       "{} is {}, expected a whole number from {} to {}", what,
       number ? number_as_written(*nodes_, node.offset) : std::string(kind_in_words(node.kind)), low,
       high));
+}
+
+std::int64_t JsonValue::rounded(std::string_view what, std::int64_t low, std::int64_t high) const {
+  const JsonNode& node = nodes_->nodes[node_];
+  if (node.kind != JsonKind::Number) return integer(what, low, high);
+  double value = 0;
+  const char* const begin = nodes_->text.data();
+  std::from_chars(begin + node.offset, begin + nodes_->text.size(), value);
+  const double whole = value - std::remainder(value, 1.0);
+  const bool fits = value >= static_cast<double>(low) && whole < 0x1p63;
+  if (fits && static_cast<std::int64_t>(whole) <= high) return static_cast<std::int64_t>(whole);
+  fail(fmt::format("{} is {}, expected a number from {} to {}", what,
+                   number_as_written(*nodes_, node.offset), low, high));
 }
 
 std::vector<JsonValue> JsonValue::array(std::string_view what) const {

@@ -27,6 +27,9 @@ class JsonValue {
   const std::string& string(std::string_view what) const;
   /// A whole number from `low` to `high`; 4.0, 1e3 and strings are refused.
   std::int64_t integer(std::string_view what, std::int64_t low, std::int64_t high) const;
+  /// A number from `low` to `high`, rounded to a whole one, halves to the even one. A number with a
+  /// fraction or an exponent is read as the nearest double first.
+  std::int64_t rounded(std::string_view what, std::int64_t low, std::int64_t high) const;
   std::vector<JsonValue> array(std::string_view what) const;
   /// The member, or an error at the object's position that names the missing key. Here and below
   /// `what` names the object.

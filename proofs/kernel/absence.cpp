@@ -106,12 +106,14 @@ std::vector<std::string> files_of(const std::string& claim) {
   if (claim == "program-invalid") return {"problem.json", "derivation.json", "refutation.json"};
   if (claim == "program-valid" || claim == "not-expressible")
     return {"problem.json", "derivation.json"};
+  if (claim == "strategy-optimal") return {"problem.json", "strategy.json", "bound.json"};
   const bool absence = claim == "synthesis-complete" || claim == "expressible";
   if (!absence) malformed("claim is unknown");
   return {"problem.json", "problem.cnf", "varmap", "proof.lrat"};
 }
 
 std::string check_claim(const std::string& claim, const Files& files) {
+  if (claim == "strategy-optimal") return judge_strategy(files);
   return files_of(claim).back() == "proof.lrat" ? judge_absence(claim, files)
                                                 : judge_program(claim, files);
 }

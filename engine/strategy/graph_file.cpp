@@ -1,0 +1,206 @@
+#include "engine/strategy/graph_file.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/input/json_document.h"
+
+namespace p2::strategy {
+namespace {
+
+constexpr std::int64_t kMostNumber = 1 << 30;
+
+using Numbers = std::vector<std::int64_t>;
+
+struct Table {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::vector<Cost> cells;
+};
+
+std::vector<Cost> read_costs(const JsonValue& list, std::string_view what) {
+  std::vector<Cost> costs;
+  for (const JsonValue& item : list.array(what)) {
+    costs.push_back(item.rounded("a cost", 0, kCostEnd - 1));
+  }
+  return costs;
+}
+
+class Reader {
+ public:
+  explicit Reader(const JsonValue& root) : root_(root) {
+    const JsonValue format = root.member("format", "the file");
+    if (format.string("the format") != "pairwise-strategy-graph/1") {
+      format.fail("unknown format, expected \"pairwise-strategy-graph/1\"");
+    }
+    const auto devices = root.find("p");
+    const auto batch = root.find("batch");
+    if (devices && batch) {
+      devices_ = devices->integer("p", 1, kMostNumber);
+      batch_ = batch->integer("batch", 1, kMostNumber);
+      file_.data_parallel.emplace();
+    }
+    const auto vertices = root.member("vertices", "the file").array("the vertices");
+    if (vertices.empty()) root.fail("the graph has no vertices, expected at least one");
+    for (const JsonValue& vertex : vertices) read_vertex(vertex);
+    for (const JsonValue& table : root.member("edge_tables", "the file").array("the tables")) {
+      read_table(table);
+    }
+    for (const JsonValue& edge : root.member("edges", "the file").array("the edges")) {
+      read_edge(edge);
+    }
+  }
+
+  GraphFile finish() {
+    for (auto& [ends, table] : edges_) {
+      file_.graph.edges.push_back({ends.first, ends.second, std::move(table)});
+    }
+    check_sum();
+    return std::move(file_);
+  }
+
+ private:
+  void read_vertex(const JsonValue& vertex) {
+    const JsonValue id = vertex.member("id", "a vertex");
+    const std::int64_t number = id.integer("the id of a vertex", 0, kMostNumber);
+    const auto position = static_cast<std::uint32_t>(numbers_.size());
+    if (!numbers_.emplace(number, position).second) {
+      id.fail(fmt::format("vertex {} stands twice, expected ids that differ", number));
+    }
+    const JsonValue costs = vertex.member("cost", "a vertex");
+    file_.graph.costs.push_back(read_costs(costs, "the costs of a vertex"));
+    const std::size_t count = file_.graph.costs.back().size();
+    if (count == 0) costs.fail(fmt::format("vertex {} has no configuration", number));
+
+    VertexLabel& label = file_.labels.emplace_back();
+    if (const auto operation = vertex.find("op")) label.name = operation->string("op") + " ";
+    label.name += std::to_string(number);
+    const auto given = vertex.find("configs");
+    const auto splits = given ? read_splits(*given, count) : std::vector<Numbers>();
+    for (const Numbers& split : splits) {
+      label.configurations.push_back(fmt::format("[{}]", fmt::join(split, ",")));
+    }
+    for (std::size_t c = splits.size(); c < count; ++c) {
+      label.configurations.push_back(std::to_string(c));
+    }
+    find_data_parallel(vertex, splits);
+  }
+
+  static Numbers read_numbers(const JsonValue& list, std::string_view what) {
+    Numbers numbers;
+    for (const JsonValue& item : list.array(what)) {
+      numbers.push_back(item.integer(what, 0, kMostNumber));
+    }
+    return numbers;
+  }
+
+  static std::vector<Numbers> read_splits(const JsonValue& value, std::size_t count) {
+    std::vector<Numbers> splits;
+    for (const JsonValue& item : value.array("the configurations")) {
+      splits.push_back(read_numbers(item, "a configuration"));
+    }
+    if (splits.size() != count) {
+      value.fail(fmt::format("there are {} configurations and {} costs, expected one each",
+                             splits.size(), count));
+    }
+    return splits;
+  }
+
+  /// Data parallelism splits the first dimension that is as long as the batch p ways, at every
+  /// vertex, and no other one.
+  void find_data_parallel(const JsonValue& vertex, const std::vector<Numbers>& splits) {
+    const auto dimensions = vertex.find("dom");
+    if (!file_.data_parallel || !dimensions) return file_.data_parallel.reset();
+    const Numbers lengths = read_numbers(*dimensions, "the dimensions of a vertex");
+    Numbers split(lengths.size(), 1);
+    const auto batch = std::ranges::find(lengths, batch_);
+    if (batch != lengths.end()) split[static_cast<std::size_t>(batch - lengths.begin())] = devices_;
+    const auto found = std::ranges::find(splits, split);
+    if (batch == lengths.end() || found == splits.end()) return file_.data_parallel.reset();
+    file_.data_parallel->push_back(static_cast<std::uint32_t>(found - splits.begin()));
+  }
+
+  void read_table(const JsonValue& value) {
+    const JsonValue id = value.member("id", "a table");
+    const std::int64_t number = id.integer("the id of a table", 0, kMostNumber);
+    Table table;
+    table.rows = value.member("rows", "a table").integer("rows", 1, kMostNumber);
+    table.columns = value.member("cols", "a table").integer("cols", 1, kMostNumber);
+    const JsonValue cells = value.member("cells", "a table");
+    table.cells = read_costs(cells, "the cells of a table");
+    if (std::ssize(table.cells) != table.rows * table.columns) {
+      cells.fail(fmt::format("table {} has {} cells, expected {} rows of {}", number,
+                             table.cells.size(), table.rows, table.columns));
+    }
+    if (!tables_.emplace(number, std::move(table)).second) {
+      id.fail(fmt::format("table {} stands twice, expected ids that differ", number));
+    }
+  }
+
+  std::uint32_t end_of(const JsonValue& edge, std::string_view key) const {
+    const JsonValue value = edge.member(key, "an edge");
+    const auto found = numbers_.find(value.integer(key, 0, kMostNumber));
+    if (found == numbers_.end()) value.fail("there is no such vertex");
+    return found->second;
+  }
+
+  void read_edge(const JsonValue& edge) {
+    std::uint32_t first = end_of(edge, "src");
+    std::uint32_t second = end_of(edge, "dst");
+    if (first == second) edge.fail("an edge joins a vertex to itself, expected two vertices");
+    const JsonValue id = edge.member("table", "an edge");
+    const auto found = tables_.find(id.integer("the table of an edge", 0, kMostNumber));
+    if (found == tables_.end()) id.fail("there is no such table");
+    const Table& table = found->second;
+    const std::size_t rows = file_.graph.configurations(first);
+    const std::size_t columns = file_.graph.configurations(second);
+    if (table.rows != static_cast<std::int64_t>(rows) ||
+        table.columns != static_cast<std::int64_t>(columns)) {
+      id.fail(
+          fmt::format("the table has {} rows and {} columns, expected {} and {}, the "
+                      "configurations of src and dst",
+                      table.rows, table.columns, rows, columns));
+    }
+    const bool turned = first > second;
+    auto& sum = edges_[std::minmax(first, second)];
+    sum.resize(table.cells.size());
+    for (std::size_t row = 0; row < rows; ++row) {
+      for (std::size_t column = 0; column < columns; ++column) {
+        Cost& cell = sum[turned ? column * rows + row : row * columns + column];
+        cell += table.cells[row * columns + column];
+        if (cell >= kCostEnd) edge.fail("the tables of parallel edges add up to 2^62 or more");
+      }
+    }
+  }
+
+  void check_sum() const {
+    Cost sum = 0;
+    const auto add = [&](const std::vector<Cost>& costs) {
+      sum += std::ranges::max(costs);
+      if (sum >= kCostEnd) root_.fail("the largest costs add up to 2^62 or more, expected less");
+    };
+    for (const auto& costs : file_.graph.costs) add(costs);
+    for (const Edge& edge : file_.graph.edges) add(edge.table);
+  }
+
+  JsonValue root_;
+  GraphFile file_;
+  std::int64_t devices_ = 0;
+  std::int64_t batch_ = 0;
+  std::map<std::int64_t, std::uint32_t> numbers_;  // of vertices, by id
+  std::map<std::int64_t, Table> tables_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Cost>> edges_;
+};
+
+}  // namespace
+
+GraphFile read_graph(const std::string& source, std::string text) {
+  const JsonDocument document(source, std::move(text));
+  return Reader(document.root()).finish();
+}
+
+}  // namespace p2::strategy

@@ -1,0 +1,187 @@
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "proofs/certificate/strategy_certificate.h"
+#include "proofs/check/certificate.h"
+#include "tests/strategy/graphs.h"
+
+using namespace p2;
+using namespace p2::strategy;
+using Json = nlohmann::json;
+using kernel::Verdict;
+
+namespace {
+
+/// The answer holds for a triangle of three configurations each and a fourth vertex aside.
+const Graph kGraph{{{4, 0, 9}, {1, 3, 2}, {0, 5, 5}, {7, 7}},
+                   {{0, 1, {0, 6, 2, 5, 0, 4, 1, 1, 1}},
+                    {0, 2, {3, 0, 8, 6, 1, 0, 2, 2, 2}},
+                    {1, 2, {0, 4, 4, 2, 0, 5, 9, 1, 0}}}};
+
+CertificateFiles certificate(const Graph& graph) {
+  return strategy_certificate(graph, find_strategy(graph, {}), {});
+}
+
+/// The verdict after `change` was done to one file and the manifest made to fit.
+template <typename Change>
+Verdict after(CertificateFiles files, const std::string& name, Change change) {
+  Json json = Json::parse(files[name]);
+  change(json);
+  files[name] = json.dump();
+  add_manifest("strategy-optimal", {}, files);
+  return check_certificate(files).verdict;
+}
+
+/// A strategy of the graph that costs this, if there is one.
+std::optional<Strategy> costing(const Graph& graph, Cost cost) {
+  Strategy strategy(graph.vertices(), 0);
+  for (;;) {
+    if (cost_of(graph, strategy) == cost) return strategy;
+    std::uint32_t v = 0;
+    while (v < graph.vertices() && ++strategy[v] == graph.configurations(v)) strategy[v++] = 0;
+    if (v == graph.vertices()) return std::nullopt;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("p2-check accepts the certificates of random graphs") {
+  std::mt19937 random(5);
+  for (int i = 0; i < 1500; ++i) {
+    const Graph graph = random_graph(random, 6, i % 2 == 0 ? 2 : 1000);
+    INFO(shown(graph));
+    const kernel::Result result = check_certificate(certificate(graph));
+    CHECK_MESSAGE(result.verdict == Verdict::Accepted, result.reason);
+  }
+}
+
+TEST_CASE("a strategy that costs one unit more is rejected, with or without its true cost") {
+  std::mt19937 random(6);
+  std::size_t forged = 0;
+  for (int i = 0; i < 500; ++i) {
+    const Graph graph = random_graph(random, 5, 3);
+    const CertificateFiles files = certificate(graph);
+    const Cost least = Json::parse(files.at("strategy.json"))["cost"];
+    const auto worse = costing(graph, least + 1);
+    if (!worse) continue;
+    ++forged;
+    const auto forge = [&](Cost said) {
+      return after(files, "strategy.json", [&](Json& json) {
+        json["configurations"] = *worse;
+        json["cost"] = said;
+      });
+    };
+    CHECK(forge(least + 1) == Verdict::Rejected);
+    CHECK(forge(least) == Verdict::Rejected);
+  }
+  CHECK(forged > 100);
+}
+
+TEST_CASE("no cell of the problem can be changed without the answer staying true") {
+  const CertificateFiles files = certificate(kGraph);
+  std::size_t refused = 0;
+  const auto changed = [&](const Graph& graph, const std::function<void(Json&)>& change) {
+    const Verdict verdict = after(files, "problem.json", change);
+    const Json said = Json::parse(files.at("strategy.json"));
+    const Strategy strategy = said["configurations"];
+    const bool still = cost_of(graph, strategy) == said["cost"].get<Cost>() &&
+                       least_by_enumeration(graph) == said["cost"].get<Cost>();
+    if (!still) CHECK(verdict == Verdict::Rejected);
+    refused += verdict == Verdict::Rejected;
+  };
+  for (const int change : {-1, 1}) {
+    for (std::size_t e = 0; e < kGraph.edges.size(); ++e) {
+      for (std::size_t i = 0; i < 9; ++i) {
+        Graph graph = kGraph;
+        graph.edges[e].table[i] += change;
+        if (graph.edges[e].table[i] < 0) continue;
+        changed(graph,
+                [&](Json& json) { json["tables"][e][i / 3][i % 3] = graph.edges[e].table[i]; });
+      }
+    }
+    for (std::size_t v = 0; v < kGraph.vertices(); ++v) {
+      for (std::size_t c = 0; c < kGraph.costs[v].size(); ++c) {
+        Graph graph = kGraph;
+        graph.costs[v][c] += change;
+        if (graph.costs[v][c] < 0) continue;
+        changed(graph, [&](Json& json) { json["vertices"][v][c] = graph.costs[v][c]; });
+      }
+    }
+  }
+  CHECK(refused >= 12);
+}
+
+TEST_CASE("forged evidence is rejected, and what is no certificate is called so") {
+  const CertificateFiles files = certificate(kGraph);
+  REQUIRE(check_certificate(files).verdict == Verdict::Accepted);
+  const Json strategy = Json::parse(files.at("strategy.json"))["configurations"];
+  const auto bound = [&](auto change) { return after(files, "bound.json", change); };
+  const auto problem = [&](auto change) { return after(files, "problem.json", change); };
+  const std::uint32_t chosen = strategy[0];
+  SUBCASE("a removal whose justification is false") {
+    CHECK(bound([&](Json& json) {
+            json["removals"] = {{0, chosen, (chosen + 1) % 3}};
+          }) == Verdict::Rejected);
+  }
+  SUBCASE("removals of what is not there") {
+    CHECK(bound([](Json& json) { json["removals"] = {{3, 1, 1}}; }) == Verdict::Rejected);
+    CHECK(bound([](Json& json) {
+            json["removals"] = {{3, 1, 0}, {3, 0, 1}};
+          }) == Verdict::Rejected);
+    CHECK(bound([](Json& json) { json["removals"] = {{3, 2, 0}}; }) == Verdict::Rejected);
+    CHECK(bound([](Json& json) { json["removals"] = {{4, 1, 0}}; }) == Verdict::NotACertificate);
+    CHECK(bound([](Json& json) { json["removals"] = {{3, 1}}; }) == Verdict::NotACertificate);
+  }
+  SUBCASE("an order that is none") {
+    CHECK(bound([](Json& json) { json["order"] = {0, 1, 2, 2}; }) == Verdict::NotACertificate);
+    CHECK(bound([](Json& json) { json["order"] = {0, 1, 2}; }) == Verdict::NotACertificate);
+    CHECK(bound([](Json& json) { json["order"] = {0, 1, 2, 4}; }) == Verdict::NotACertificate);
+  }
+  SUBCASE("any order and no removal will do") {
+    CHECK(bound([](Json& json) {
+            json["removals"] = Json::array();
+            json["order"] = {2, 3, 0, 1};
+          }) == Verdict::Accepted);
+  }
+  SUBCASE("a strategy that is none") {
+    for (const Json& wrong : {Json{1, 0, 0}, Json{1, 0, 0, 2}, Json{3, 0, 0, 0}}) {
+      CHECK(after(files, "strategy.json", [&](Json& json) { json["configurations"] = wrong; }) ==
+            Verdict::Rejected);
+    }
+  }
+  SUBCASE("a problem without form") {
+    CHECK(problem([](Json& json) { json["vertices"][0] = Json::array(); }) ==
+          Verdict::NotACertificate);
+    CHECK(problem([](Json& json) { json["vertices"][0][0] = -1; }) == Verdict::NotACertificate);
+    CHECK(problem([](Json& json) { json["vertices"][0][0] = 4.5; }) == Verdict::NotACertificate);
+    CHECK(problem([](Json& json) { json["vertices"][0][0] = (Cost{1} << 62U) - 1; }) ==
+          Verdict::NotACertificate);
+    CHECK(problem([](Json& json) { json["edges"][1] = {0, 1, 0}; }) == Verdict::NotACertificate);
+    CHECK(problem([](Json& json) { json["edges"][0] = {1, 0, 0}; }) == Verdict::NotACertificate);
+    CHECK(problem([](Json& json) { json["edges"][0] = {0, 1, 3}; }) == Verdict::NotACertificate);
+    CHECK(problem([](Json& json) { json["edges"][2] = {1, 3, 2}; }) == Verdict::NotACertificate);
+    CHECK(problem([](Json& json) { json["tables"][0][1].erase(0); }) == Verdict::NotACertificate);
+    CHECK(problem([](Json& json) { json["vertices"] = Json::array(); }) ==
+          Verdict::NotACertificate);
+    CHECK(problem([](Json& json) { json["more"] = 1; }) == Verdict::NotACertificate);
+  }
+}
+
+TEST_CASE("a check that takes too much work is incomplete, and no such certificate is written") {
+  Graph graph;
+  graph.costs.assign(12, {0, 1, 2, 3, 4, 5, 6, 7});
+  for (std::uint32_t a = 0; a < 12; ++a) {
+    for (std::uint32_t b = a + 1; b < 12; ++b) {
+      Edge& edge = graph.edges.emplace_back(Edge{a, b, std::vector<Cost>(64, 0)});
+      for (std::uint32_t i = 0; i < 64; ++i) edge.table[i] = (i * (a + 7) * (b + 3)) % 61;
+    }
+  }
+  Answer answer;
+  answer.order = elimination_order(graph);
+  answer.found.strategy.assign(12, 0);
+  answer.found.cost = cost_of(graph, answer.found.strategy);
+  CHECK_THROWS_AS(strategy_certificate(graph, answer, {}), std::length_error);
+  answer.order.additions = 0;
+  const auto files = strategy_certificate(graph, answer, {});
+  CHECK(check_certificate(files).verdict == Verdict::Incomplete);
+}
