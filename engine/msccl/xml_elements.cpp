@@ -3,7 +3,6 @@
 #include <charconv>
 #include <limits>
 #include <memory>
-#include <optional>
 
 #include <expat.h>
 #include <fmt/format.h>
@@ -17,7 +16,7 @@ struct Reading {
   const std::string& source;
   std::vector<XmlElement> elements;
   std::size_t depth = 0;
-  std::optional<SourcePosition> document_type;
+  bool document_type = false;
 
   SourcePosition position() const {
     return {source, XML_GetCurrentLineNumber(parser), XML_GetCurrentColumnNumber(parser) + 1};
@@ -35,7 +34,7 @@ void close_element(void* data, const char*) { --static_cast<Reading*>(data)->dep
 
 void refuse_document_type(void* data, const char*, const char*, const char*, int) {
   Reading& reading = *static_cast<Reading*>(data);
-  reading.document_type = reading.position();
+  reading.document_type = true;
   XML_StopParser(reading.parser, XML_FALSE);
 }
 
@@ -82,7 +81,8 @@ std::vector<XmlElement> read_xml(const std::string& source, const std::string& t
   const bool whole = XML_Parse(parser.get(), text.data(), static_cast<int>(text.size()),
                                XML_TRUE) == XML_STATUS_OK;
   if (reading.document_type) {
-    throw InputError(*reading.document_type, "a document type declaration, expected <algo …>");
+    throw InputError(position_at(source, text, text.find("<!DOCTYPE")),
+                     "a document type declaration, expected <algo …>");
   }
   if (!whole) {
     throw InputError(reading.position(),
