@@ -58,7 +58,7 @@ Claim among_any_groups(const Json& root, Budget& budget) {
   }
   claim.search.stage = whole_system(problem, std::move(choices));
   claim.search.size = as_number(root["size"], kMostSize + 1);
-  claim.words = "whatever the groups, none crosses classes in valid programs";
+  claim.words = "no group across classes holds anything in valid programs";
   return claim;
 }
 
