@@ -30,8 +30,8 @@ std::string reason(const LowerBound& bound, const SchedulingProblem& problem) {
   }
   if (bound.reason == LowerBound::Reason::Senders) {
     const auto& senders = problem.pools[bound.index].senders;
-    return fmt::format("{} must send for {}{}", hosts_of(senders, problem.sender_hosts),
-                       bound.value, senders.size() == 1 ? "" : " each, on average");
+    return fmt::format("{}{} must send for {}", senders.size() == 1 ? "" : "one of ",
+                       hosts_of(senders, problem.sender_hosts), bound.value);
   }
   std::vector<std::size_t> tasks;
   for (const std::size_t i : problem.cliques[bound.index]) {

@@ -41,7 +41,7 @@ class Search {
     progress_.best = best_.makespan;
   }
 
-  void run() { explore(PartialSchedule(problem_)); }
+  void run() { explore(PartialSchedule(problem_), enough_); }
   TaskSchedule& best() { return best_; }
   /// No schedule is shorter than this.
   std::int64_t proven() const { return std::min(best_.makespan, open_); }
@@ -54,10 +54,11 @@ class Search {
     std::size_t sender;
   };
 
-  void explore(const PartialSchedule& state) {
+  /// `bound` is a lower bound of all that follows from the state.
+  void explore(const PartialSchedule& state, std::int64_t bound) {
     ++progress_.states;
     if (state.tasks_left == 0) return found(state);
-    std::vector<Child> next = children(state);
+    std::vector<Child> next = children(state, bound);
     for (const Child& child : next) {
       if (child.bound >= best_.makespan) continue;
       stopped_ = stopped_ || limits_.exceeded(0);
@@ -67,7 +68,7 @@ class Search {
       }
       if (explored_.covers_or_add(child.state)) continue;
       sequence_.emplace_back(child.number, child.sender);
-      explore(child.state);
+      explore(child.state, child.bound);
       sequence_.pop_back();
       if (best_.makespan == enough_) return;
     }
@@ -81,7 +82,7 @@ class Search {
 
   /// What can start next, the most promising first. Some shortest schedule starts a task before the
   /// earliest possible end of any: otherwise that one could go first and delay nothing.
-  std::vector<Child> children(const PartialSchedule& state) const {
+  std::vector<Child> children(const PartialSchedule& state, std::int64_t bound) const {
     std::int64_t horizon = std::numeric_limits<std::int64_t>::max();
     for_each_start(state, [&](std::size_t number, std::size_t, std::int64_t start) {
       horizon = std::min(horizon, start + problem_.classes[number].size);
@@ -91,7 +92,8 @@ class Search {
       if (start >= horizon) return;
       Child child{state, 0, number, sender};
       child.state.start(problem_, number, sender);
-      child.bound = lower_bound(child.state, problem_).value;
+      // With many tasks the bounds of one state's children can take seconds.
+      child.bound = limits_.exceeded(0) ? bound : lower_bound(child.state, problem_).value;
       if (child.bound < best_.makespan) next.push_back(std::move(child));
     });
     std::stable_sort(next.begin(), next.end(), [](const Child& a, const Child& b) {

@@ -29,15 +29,38 @@ std::int64_t end_of_clique(const PartialSchedule& state, const SchedulingProblem
   return work == 0 ? 0 : start + work;
 }
 
+/// Of the n·q + 1 longest tasks that n senders share, one of them sends q + 1: no less than the
+/// shortest q + 1 of these. The largest such sum, over all q.
+std::int64_t largest_share(const PartialSchedule& state, const SchedulingProblem& problem,
+                           const SenderPool& pool) {
+  std::vector<std::int64_t> sums{0};  // of the longest tasks
+  for (const std::size_t i : pool.classes) {
+    for (std::size_t count = state.left[i]; count > 0; --count) {
+      sums.push_back(sums.back() + problem.classes[i].size);
+    }
+  }
+  std::int64_t largest = 0;
+  const std::size_t n = pool.senders.size();
+  for (std::size_t q = 0; n * q + 1 < sums.size(); ++q) {
+    largest = std::max(largest, sums[n * q + 1] - sums[n * q - q]);
+  }
+  return largest;
+}
+
+/// One sender of the pool ends no earlier: not before the average, nor before its largest share.
 std::int64_t end_of_pool(const PartialSchedule& state, const SchedulingProblem& problem,
                          const SenderPool& pool) {
   std::int64_t total = work_of(state, problem, pool.classes);
   if (total == 0) return 0;
+  std::int64_t first_free = std::numeric_limits<std::int64_t>::max();
   for (const std::size_t sender : pool.senders) {
-    total += std::max(state.now, state.send_free[sender]);
+    const std::int64_t free = std::max(state.now, state.send_free[sender]);
+    first_free = std::min(first_free, free);
+    total += free;
   }
   const auto senders = static_cast<std::int64_t>(pool.senders.size());
-  return (total + senders - 1) / senders;
+  return std::max((total + senders - 1) / senders,
+                  first_free + largest_share(state, problem, pool));
 }
 
 std::vector<std::int64_t> ends_of_receivers(const PartialSchedule& state,

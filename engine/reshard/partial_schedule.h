@@ -33,8 +33,8 @@ struct LowerBound {
   std::size_t index = 0;  ///< of the receiver, pool or clique in the problem
 };
 
-/// The largest of: the work left for each receiver; that for each pool of senders, divided evenly;
-/// that of each clique.
+/// The largest of: the work left for each receiver; what one sender of each pool is left with
+/// however its work is shared; the work left in each clique.
 LowerBound lower_bound(const PartialSchedule& state, const SchedulingProblem& problem);
 
 }  // namespace p2

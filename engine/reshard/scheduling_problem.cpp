@@ -74,6 +74,9 @@ std::vector<SenderPool> pools_of(const std::vector<TaskClass>& classes, std::siz
     for (std::size_t i = 0; i < classes.size(); ++i) {
       if (contains(set, classes[i].senders)) pool.classes.push_back(i);
     }
+    std::stable_sort(pool.classes.begin(), pool.classes.end(), [&](std::size_t a, std::size_t b) {
+      return classes[a].size > classes[b].size;
+    });
     pools.push_back(std::move(pool));
   }
   return pools;

@@ -12,10 +12,10 @@ struct TaskClass {
   std::vector<std::size_t> tasks;      ///< indices in the UnitTasks, ascending
 };
 
-/// Classes that must share the senders of `senders`, which are all that any of them has.
+/// Classes that have no other senders than these.
 struct SenderPool {
   std::vector<std::size_t> senders;
-  std::vector<std::size_t> classes;
+  std::vector<std::size_t> classes;  ///< the longest tasks first
 };
 
 /// The tasks as a search needs them: equal ones together, and what holds of them whatever the

@@ -58,15 +58,33 @@ TEST_CASE("a baseline says by how much it may miss the optimum") {
 }
 
 TEST_CASE("what only the search has shown is called solver-only") {
-  // Three equal tasks on two senders: in halves they would take 6.
+  // No host and no clique is busy for more than 3.
   const TemporaryFile file(
-      R"({"tasks":[{"size":4,"sender_hosts":[0,1],"receiver_hosts":[0]},
-                   {"size":4,"sender_hosts":[0,1],"receiver_hosts":[1]},
-                   {"size":4,"sender_hosts":[0,1],"receiver_hosts":[2]}]})");
+      R"({"tasks":[{"size":1,"sender_hosts":[1],"receiver_hosts":[0,1,2]},
+                   {"size":1,"sender_hosts":[0,1],"receiver_hosts":[1]},
+                   {"size":2,"sender_hosts":[0,2],"receiver_hosts":[0]},
+                   {"size":2,"sender_hosts":[0],"receiver_hosts":[2]},
+                   {"size":1,"sender_hosts":[0,2],"receiver_hosts":[1]}]})");
   const json answer = json::parse(reshard({"--tasks", file.path(), "--format", "json"}).out);
-  CHECK(answer["makespan"] == 8);
+  CHECK(answer["makespan"] == 4);
+  CHECK(answer["lower_bound"] == 4);
   CHECK(answer["optimal"] == true);
   CHECK(answer["evidence"].get<std::string>().rfind("solver-only: ", 0) == 0);
+}
+
+TEST_CASE("a search that meets its deadline is undecided, with a gap") {
+  json tasks = json::array();
+  for (int i = 0; i < 19; ++i) {
+    tasks.push_back(
+        {{"size", 100 + 7 * i % 23}, {"sender_hosts", {0, 1, 2, 3}}, {"receiver_hosts", {i}}});
+  }
+  const TemporaryFile file(json{{"tasks", tasks}}.dump());
+  const Ran ran = reshard({"--tasks", file.path(), "--timeout", "1", "--format", "json"});
+  CHECK(ran.exit == 3);
+  const json answer = json::parse(ran.out);
+  CHECK(answer["optimal"] == false);
+  CHECK(answer["lower_bound"] < answer["makespan"]);
+  CHECK(answer["schedule"].size() == 19);
 }
 
 TEST_CASE("reshard of a tensor, with and without padding") {

@@ -82,6 +82,8 @@ TEST_CASE("the shortest schedules, worked out by hand") {
       {{{2, {0}, {0, 1}}, {2, {1}, {1, 2}}, {2, {2}, {0, 2}}}, 6},
       // Two senders for three equal tasks.
       {{{3, {0, 1}, {0}}, {3, {0, 1}, {1}}, {3, {0, 1}, {2}}}, 6},
+      // Of the three longest, 5, 4 and 3, one sender has two.
+      {{{5, {0, 1}, {0}}, {4, {0, 1}, {1}}, {3, {0, 1}, {2}}, {1, {0, 1}, {3}}}, 7},
   };
   for (const Row& row : rows) {
     const ExactSchedule answer = solve(row.tasks);

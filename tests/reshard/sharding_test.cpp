@@ -24,7 +24,7 @@ void check_slices(const char* spec, const TensorShape& shape, const std::vector<
   for (std::size_t i = 0; i < slices.size(); ++i) CHECK(slices[i] == expected[i]);
 }
 
-/// Which hosts hold each element of a tensor of one or two dimensions, by device.
+/// Which hosts hold each element of a tensor of two dimensions.
 std::vector<std::set<std::uint32_t>> holders(const TensorShape& shape, const Sharding& sharding) {
   std::vector<std::set<std::uint32_t>> held(static_cast<std::size_t>(shape[0] * shape[1]));
   for (const Slice& each : slices_of(shape, sharding)) {
@@ -73,7 +73,7 @@ TEST_CASE("tasks of two decompositions, worked out by hand") {
         UnitTasks{{12, {0}, {0, 1}}, {12, {1}, {0, 1}}});
 }
 
-TEST_CASE("every element is sent once to every host that needs it, by hosts that hold it") {
+TEST_CASE("tasks move what the slices of the destination need; slices leave nothing out") {
   const char* const specs[] = {"2x2:R,R",   "2x2:S0,R", "2x3:S1,S0", "3x2:R,S01",
                                "2x2:S10,R", "3x1:R,S0", "1x4:S1,R",  "4x2:S0,S1"};
   for (const TensorShape& shape : {TensorShape{4, 6}, TensorShape{5, 7}, TensorShape{1, 3}}) {
@@ -82,8 +82,6 @@ TEST_CASE("every element is sent once to every host that needs it, by hosts that
         const Sharding from = parse_sharding("from", source, 2);
         const Sharding to = parse_sharding("to", destination, 2);
         const auto tasks = decompose(shape, from, to, Decomposition::Intersection, "shape");
-        // Elements by the hosts that hold and need them, with how often: one task per slice of the
-        // destination that contains the element.
         std::int64_t moved = 0;
         for (const UnitTask& task : tasks) {
           moved += task.size * static_cast<std::int64_t>(task.receiver_hosts.size());
