@@ -1,12 +1,10 @@
 #include <algorithm>
-#include <filesystem>
 #include <ostream>
-#include <stdexcept>
 #include <variant>
 
 #include <fmt/format.h>
 
-#include "build_facts.h"
+#include "cli/check_certificate.h"
 #include "cli/check_msccl.h"
 #include "cli/check_report.h"
 #include "cli/check_request.h"
@@ -18,7 +16,6 @@
 #include "encodings/z3/validity.h"
 #include "engine/msccl/algorithm_file.h"
 #include "engine/program/explanation.h"
-#include "proofs/certificate/program_certificate.h"
 
 namespace p2 {
 namespace {
@@ -47,33 +44,6 @@ CheckResult check_program(const std::string& file, const std::string& text,
   }
   result.findings = ask(engines, result.read, result.verdict, limits);
   return result;
-}
-
-/// The folder for the certificate of file number `index`: the one asked for, or one inside.
-std::string certificate_folder(const CheckRequest& request, std::size_t index) {
-  const std::string stem = std::filesystem::path(request.files[index]).stem().string();
-  return request.files.size() == 1
-             ? *request.certificates
-             : fmt::format("{}/{}-{}", *request.certificates, index + 1, stem);
-}
-
-/// A certificate that cannot be written is a complaint and takes nothing from the verdict.
-void certify(CheckResult& result, const CheckRequest& request, std::size_t index, std::ostream& err,
-             bool& bad_input) {
-  if (result.verdict.kind == Verdict::Kind::Unknown || disagree(result.findings)) return;
-  const std::string folder = certificate_folder(request, index);
-  try {
-    write_program_certificate(
-        folder, result.read, result.verdict,
-        {{{"p2-verify", P2_VERSION}}, {{"engine", "explicit"}}, request.common.seed});
-    result.certificate = folder;
-  } catch (const std::runtime_error& error) {
-    err << "p2-verify: " << error.what() << "\n";
-    bad_input = true;
-  } catch (const std::length_error& error) {
-    err << "p2-verify: " << folder << ": " << error.what() << "\n";
-    bad_input = true;
-  }
 }
 
 /// Judges all files, whatever is wrong with one of them; that goes to `err`.

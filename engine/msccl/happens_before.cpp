@@ -99,12 +99,10 @@ void HappensBefore::sort() {
   }
 }
 
-std::vector<Wait> HappensBefore::cycle() const {
-  std::vector<bool> sorted(events_.size());
-  for (const std::uint32_t event : order_) sorted[event] = true;
-  // Every unsorted event has an unsorted one before it: going back ends in a cycle.
+std::uint32_t HappensBefore::on_a_cycle(const std::vector<bool>& sorted) const {
   auto event =
       static_cast<std::uint32_t>(std::find(sorted.begin(), sorted.end(), false) - sorted.begin());
+  // Every unsorted event has an unsorted one before it: going back comes round.
   std::vector<bool> visited(events_.size());
   while (!visited[event]) {
     visited[event] = true;
@@ -113,24 +111,30 @@ std::vector<Wait> HappensBefore::cycle() const {
               return !sorted[arrow.from];
             })->from;
   }
-  // The shortest way back to `event`, against the arrows.
+  return event;
+}
+
+std::vector<Wait> HappensBefore::cycle() const {
+  std::vector<bool> sorted(events_.size());
+  for (const std::uint32_t event : order_) sorted[event] = true;
+  const std::uint32_t start = on_a_cycle(sorted);
+  // Breadth first against the arrows, until the start is met again.
   std::vector<std::optional<Arrow>> taken(events_.size());
-  std::deque<std::uint32_t> queue = {event};
-  while (!taken[event]) {
-    const std::uint32_t at = queue.front();
-    queue.pop_front();
-    for (const Arrow& arrow : into(at)) {
+  std::deque<std::uint32_t> queue = {start};
+  while (!taken[start]) {
+    for (const Arrow& arrow : into(queue.front())) {
       if (sorted[arrow.from] || taken[arrow.from]) continue;
       taken[arrow.from] = arrow;
       queue.push_back(arrow.from);
     }
+    queue.pop_front();
   }
   std::vector<Wait> waits;
-  std::uint32_t at = event;
+  std::uint32_t at = start;
   do {
     waits.push_back({events_[at].step, taken[at]->why});
     at = taken[at]->to;
-  } while (at != event);
+  } while (at != start);
   return waits;
 }
 

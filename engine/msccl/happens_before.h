@@ -40,7 +40,7 @@ class HappensBefore {
   /// All events, each after those that come before it; fewer where there is a cycle.
   const std::vector<std::uint32_t>& order() const { return order_; }
   bool has_cycle() const { return order_.size() < events_.size(); }
-  /// A shortest cycle through one of the events of some cycle. Precondition: has_cycle().
+  /// A shortest cycle through some event. Precondition: has_cycle().
   std::vector<Wait> cycle() const;
   /// What has to be over before all of `events` can start, as steps in an order that can be run.
   /// Precondition: no cycle.
@@ -56,6 +56,7 @@ class HappensBefore {
   void add_messages(std::vector<Arrow>& arrows, const Connection& connection, bool bounded) const;
   void index(const std::vector<Arrow>& arrows);
   void sort();
+  std::uint32_t on_a_cycle(const std::vector<bool>& sorted) const;
 
   const Algorithm& algorithm_;
   std::uint32_t chunks_per_transmission_;

@@ -120,6 +120,16 @@ TEST_CASE("flags that do not apply are refused in one sentence") {
   CHECK(run({"check", broken.path()}).exit == kBadInput);
 }
 
+TEST_CASE("the examples are what their folders say") {
+  const std::filesystem::path folder = P2_SOURCE_DIR "/examples/msccl";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    CAPTURE(entry.path().string());
+    const bool refused = entry.path().parent_path().filename() == "refused";
+    CHECK(run({"check", entry.path().string()}).exit == (refused ? kRefuted : kEstablished));
+  }
+}
+
 TEST_CASE("files of other tools have the verdicts of their manifest") {
   const char* given = std::getenv("P2_SHARED_DATA");
   const std::filesystem::path folder =

@@ -10,8 +10,7 @@
 
 namespace p2::msccl {
 
-/// What running an allreduce of a few steps in every possible interleaving shows. Knows the meaning
-/// of steps, connections and dependencies on its own, and nothing of happens-before.
+/// What running an allreduce of a few steps in every possible interleaving shows (Machine).
 struct AllInterleavings {
   bool some_get_stuck = false;
   bool some_finish = false;

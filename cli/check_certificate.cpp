@@ -1,0 +1,43 @@
+#include "cli/check_certificate.h"
+
+#include <filesystem>
+#include <ostream>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "build_facts.h"
+#include "proofs/certificate/program_certificate.h"
+
+namespace p2 {
+namespace {
+
+/// The folder for the certificate of file number `index`: the one asked for, or one inside.
+std::string certificate_folder(const CheckRequest& request, std::size_t index) {
+  const std::string stem = std::filesystem::path(request.files[index]).stem().string();
+  return request.files.size() == 1
+             ? *request.certificates
+             : fmt::format("{}/{}-{}", *request.certificates, index + 1, stem);
+}
+
+}  // namespace
+
+void certify(CheckResult& result, const CheckRequest& request, std::size_t index, std::ostream& err,
+             bool& bad_input) {
+  if (result.verdict.kind == Verdict::Kind::Unknown || disagree(result.findings)) return;
+  const std::string folder = certificate_folder(request, index);
+  try {
+    write_program_certificate(
+        folder, result.read, result.verdict,
+        {{{"p2-verify", P2_VERSION}}, {{"engine", "explicit"}}, request.common.seed});
+    result.certificate = folder;
+  } catch (const std::runtime_error& error) {
+    err << "p2-verify: " << error.what() << "\n";
+    bad_input = true;
+  } catch (const std::length_error& error) {
+    err << "p2-verify: " << folder << ": " << error.what() << "\n";
+    bad_input = true;
+  }
+}
+
+}  // namespace p2

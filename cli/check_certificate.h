@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+
+#include "cli/check_report.h"
+#include "cli/check_request.h"
+
+namespace p2 {
+
+/// Writes the certificate of file number `index`, if its verdict is one that can be certified. One
+/// that cannot be written is a complaint to `err` and takes nothing from the verdict.
+void certify(CheckResult& result, const CheckRequest& request, std::size_t index, std::ostream& err,
+             bool& bad_input);
+
+}  // namespace p2
