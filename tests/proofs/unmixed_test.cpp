@@ -94,6 +94,10 @@ TEST_CASE(
   CHECK(found == 3);
 }
 
+TEST_CASE("no program of three steps mixes classes on five devices") {
+  CHECK(check_certificate(certify_unmixed({{0, 1, 2}, {3, 4}}, 3)).verdict == Judged::Accepted);
+}
+
 TEST_CASE("an unmixed certificate is accepted for its own claim and no other") {
   const CertificateFiles files = certify_unmixed(kPairs, 3);
   CHECK(claim_of(files) == "unmixed");
