@@ -51,6 +51,7 @@ ByClauses no_mixing_program_by_clauses(const Subject& subject, const Bounds& bou
   Bounds none = bounds;
   if (classes.size() > 1) {
     const Answer smallest = smallest_mixing_program(devices, classes, bounds);
+    if (smallest.verdict == Outcome::Undecided) return {};
     none.size = smallest.settled - (smallest.verdict == Outcome::Refuted ? 1 : 0);
   }
   // With one class nothing mixes, and with one device in each the goal is there from the start.

@@ -192,8 +192,9 @@ TEST_CASE("prove certifies that fewer than four steps mix no classes") {
   const Ran ran = run({"prove", "mixing", "lemma-b3", "--max-devices", "4", "--format", "json",
                        "--certify", place.path()});
   CHECK(ran.exit == 1);
+  const auto answer = nlohmann::json::parse(ran.out);
   std::size_t unmixed = 0;
-  for (const auto& result : nlohmann::json::parse(ran.out).at("results")) {
+  for (const auto& result : answer.at("results")) {
     CAPTURE(result.dump());
     if (result.at("verdict") == "refuted") continue;
     REQUIRE(result.at("evidence") == "unmixed");
