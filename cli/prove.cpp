@@ -94,8 +94,8 @@ int run_prove(const Arguments& arguments, std::ostream& out, std::ostream& err) 
     const ProgressLine shown(common.progress, err, [&] {
       return fmt::format("prove: {} of {} results certified", done.load(), results.size());
     });
-    certified =
-        certify_results(results, {request.size, common.limits}, *folder, common.seed, err, done);
+    certified = certify_results(results, {request.size, common.limits, request.deep}, *folder,
+                                common.seed, err, done);
   }
   Output output(common.output, out);
   if (common.format == Format::Json) {

@@ -26,6 +26,8 @@ struct ResultCertification {
 /// Writes into `folder`
 ///  - for every result that holds of `expressiveness`, of the lemmas that say it of one pair, and
 ///    of `synthesis-complete`, the refutation of a counterexample;
+///  - for every result that holds of `mixing` and of lemma B.3 over any groups the refutation of a
+///    program that mixes classes, of as many steps as there is none of;
 ///  - for the smallest and the shortest counterexample of every row of the summary that it is a
 ///    valid program and, where two hierarchies are compared, which step is no instruction of the
 ///    other. Counterexamples that are single instructions get none.

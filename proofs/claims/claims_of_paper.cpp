@@ -105,7 +105,8 @@ void append_groups(std::vector<Claim>& claims) {
        .repair = "lemma-b3-hierarchical",
        .engine = kAnyGroups,
        .from = {Kind::Hardware},
-       .settles = groups_stay_in_classes});
+       .settles = groups_stay_in_classes,
+       .content = devices_and_classes});
   claims.push_back(
       {.name = "lemma-b3-hierarchical",
        .statement = "A group that a hierarchy forms and a valid program uses is partitioned over "

@@ -9,6 +9,9 @@
 namespace p2::claims {
 namespace {
 
+constexpr std::uint32_t kFewDevices = 5;
+constexpr std::uint32_t kFewSteps = 2;
+
 cnf::Stage any_groups(std::uint32_t devices, const std::vector<Group>& classes) {
   cnf::Stage stage{devices, std::vector<std::uint32_t>(devices), {}};
   for (std::uint32_t number = 0; number < classes.size(); ++number) {
@@ -48,8 +51,12 @@ ByClauses no_mixing_program_by_clauses(const Subject& subject, const Bounds& bou
   Bounds none = bounds;
   if (classes.size() > 1) {
     const Answer smallest = smallest_mixing_program(devices, classes, bounds);
+    if (smallest.verdict == Outcome::Undecided) return {};
     none.size = smallest.settled - (smallest.verdict == Outcome::Refuted ? 1 : 0);
   }
+  // With one class nothing mixes, and with one device in each the goal is there from the start.
+  const bool trivial = classes.size() == 1 || classes.size() == devices;
+  if (!trivial && !bounds.deep && devices > kFewDevices && none.size > kFewSteps) return {};
   return mixing_program_by_clauses(devices, classes, none);
 }
 

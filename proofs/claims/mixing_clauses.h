@@ -11,7 +11,9 @@ ByClauses mixing_program_by_clauses(std::uint32_t devices, const std::vector<Gro
                                     const Bounds& bounds);
 
 /// That there is none, for as many steps, at most `bounds.size`, as a search finds none of;
-/// answer.settled says how many. Undecided on more devices than are searched.
+/// answer.settled says how many. Undecided on more devices than are searched, where a limit is
+/// met, and, unless bounds.deep, where the refutation takes minutes: of more than 2 steps of 6
+/// devices.
 ByClauses no_mixing_program_by_clauses(const Subject& subject, const Bounds& bounds);
 
 }  // namespace p2::claims

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <fstream>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -182,5 +183,29 @@ TEST_CASE("p2-check accepts the certificate of a mixing program on six devices")
   CHECK(result.at("counterexample").at("steps").size() == 4);
   CHECK(check_folder(result.at("certificate").get<std::string>()).verdict ==
         kernel::Verdict::Accepted);
+  std::filesystem::remove_all(place.path());
+}
+
+TEST_CASE("prove certifies that fewer than four steps mix no classes") {
+  const TemporaryFile place("", ".certificates");
+  std::filesystem::remove(place.path());
+  const Ran ran = run({"prove", "mixing", "lemma-b3", "--max-devices", "4", "--format", "json",
+                       "--certify", place.path()});
+  CHECK(ran.exit == 1);
+  const auto answer = nlohmann::json::parse(ran.out);
+  std::size_t unmixed = 0;
+  for (const auto& result : answer.at("results")) {
+    CAPTURE(result.dump());
+    if (result.at("verdict") == "refuted") continue;
+    REQUIRE(result.at("evidence") == "unmixed");
+    const std::string folder = result.at("certificate");
+    CHECK(check_folder(folder).verdict == kernel::Verdict::Accepted);
+    std::ifstream file(folder + "/problem.json");
+    const auto problem = nlohmann::json::parse(file);
+    const bool pairs = problem.at("devices") == 4 && problem.at("classes").size() == 2;
+    CHECK(problem.at("size") == (pairs ? 3 : 5));
+    ++unmixed;
+  }
+  CHECK(unmixed == 10);
   std::filesystem::remove_all(place.path());
 }

