@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,27 @@ using Json = nlohmann::json;
 namespace {
 
 const std::string kExample = std::string(P2_SOURCE_DIR) + "/examples/strategy/mlp.json";
+
+/// A file of vertices that are all joined by different tables.
+std::string clique(std::size_t vertices, std::size_t configurations) {
+  std::mt19937 random(8);
+  Json file = {{"format", "pairwise-strategy-graph/1"},
+               {"vertices", Json::array()},
+               {"edges", Json::array()},
+               {"edge_tables", Json::array()}};
+  for (std::size_t v = 0; v < vertices; ++v) {
+    file["vertices"].push_back({{"id", v}, {"cost", std::vector<int>(configurations, 0)}});
+    for (std::size_t u = 0; u < v; ++u) {
+      std::vector<std::uint64_t> cells(configurations * configurations);
+      for (std::uint64_t& cell : cells) cell = random() % 1000;
+      const std::size_t table = file["edges"].size();
+      file["edges"].push_back({{"src", u}, {"dst", v}, {"table", table}});
+      file["edge_tables"].push_back(
+          {{"id", table}, {"rows", configurations}, {"cols", configurations}, {"cells", cells}});
+    }
+  }
+  return file.dump();
+}
 
 fs::path shared_data() {
   const char* const given = std::getenv("P2_SHARED_DATA");
@@ -50,6 +72,26 @@ TEST_CASE("parallelize prints the strategy, certifies it and draws it") {
   CHECK(text.exit == 0);
   CHECK(text.out.find("total: " + answer["cost"].dump() + ", optimal") != std::string::npos);
   CHECK(text.out.find("data parallelism: ") != std::string::npos);
+}
+
+TEST_CASE("parallelize exits with 3 at a limit, and where p2-check would not finish") {
+  const TemporaryFile large(clique(4, 160));
+  const TemporaryFile folder("", "");
+  fs::remove(folder.path());
+  const Ran unproved = run({"parallelize", large.path(), "--certify", folder.path()});
+  CHECK(unproved.exit == 3);
+  CHECK(unproved.err.find("more work than p2-check allows") != std::string::npos);
+  CHECK(unproved.out.find(", optimal") != std::string::npos);
+  CHECK_FALSE(fs::exists(folder.path()));
+
+  const TemporaryFile hard(clique(12, 12));
+  const Ran stopped =
+      run({"parallelize", hard.path(), "--memory", "1", "--timeout", "1", "--format", "json"});
+  CHECK(stopped.exit == 3);
+  const Json answer = Json::parse(stopped.out);
+  CHECK(answer["optimal"] == false);
+  CHECK(answer["bound"] < answer["cost"]);
+  CHECK(answer["certificate"] == nullptr);
 }
 
 TEST_CASE("parallelize refuses what is no graph") {
