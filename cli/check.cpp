@@ -2,10 +2,12 @@
 #include <filesystem>
 #include <ostream>
 #include <stdexcept>
+#include <variant>
 
 #include <fmt/format.h>
 
 #include "build_facts.h"
+#include "cli/check_msccl.h"
 #include "cli/check_report.h"
 #include "cli/check_request.h"
 #include "cli/commands.h"
@@ -14,15 +16,23 @@
 #include "cli/reproducer.h"
 #include "cli/terms_options.h"
 #include "encodings/z3/validity.h"
+#include "engine/msccl/algorithm_file.h"
 #include "engine/program/explanation.h"
 #include "proofs/certificate/program_certificate.h"
 
 namespace p2 {
 namespace {
 
-CheckResult check_file(const std::string& file, const CheckRequest& request) {
+using Judged = std::variant<CheckResult, MscclResult>;
+
+const Findings& findings_of(const Judged& judged) {
+  return std::visit([](const auto& result) -> const Findings& { return result.findings; }, judged);
+}
+
+CheckResult check_program(const std::string& file, const std::string& text,
+                          const CheckRequest& request) {
   const Limits& limits = request.common.limits;
-  CheckResult result{file, read_program(file, read_file(file), request.given), {}, {}, {}, {}};
+  CheckResult result{file, read_program(file, text, request.given), {}, {}, {}, {}};
   const Program& program = result.read.program;
   const Engines engines = on_terms(request.engines, program.terms);
   result.cnf_left_out = engines.cnf_left_out;
@@ -67,11 +77,16 @@ void certify(CheckResult& result, const CheckRequest& request, std::size_t index
 }
 
 /// Judges all files, whatever is wrong with one of them; that goes to `err`.
-std::vector<CheckResult> judge(const CheckRequest& request, std::ostream& err, bool& bad_input) {
-  std::vector<CheckResult> results;
+std::vector<Judged> judge(const CheckRequest& request, std::ostream& err, bool& bad_input) {
+  std::vector<Judged> results;
   for (std::size_t i = 0; i < request.files.size(); ++i) {
     try {
-      CheckResult result = check_file(request.files[i], request);
+      const std::string text = read_file(request.files[i]);
+      if (msccl::is_xml(text)) {
+        results.push_back(check_msccl(request.files[i], text, request));
+        continue;
+      }
+      CheckResult result = check_program(request.files[i], text, request);
       if (request.certificates) certify(result, request, i, err, bad_input);
       results.push_back(std::move(result));
     } catch (const InputError& error) {
@@ -95,14 +110,14 @@ void write_smt2(const CheckResult& result, const CheckRequest& request, std::ost
 }
 
 /// The programs on which engines disagree, and what each says of them.
-void print_disagreements(const std::vector<CheckResult>& results, std::ostream& out) {
+void print_disagreements(const std::vector<Judged>& results, std::ostream& out) {
   out << "{\"disagreements\":[";
   const char* separator = "\n";
-  for (const CheckResult& result : results) {
-    if (!disagree(result.findings)) continue;
-    out << separator << "{\"result\":" << to_json(result)
-        << ",\n\"program\":" << to_json(result.read.program, result.instance(), result.read.dialect)
-        << "}";
+  for (const Judged& judged : results) {
+    const auto* result = std::get_if<CheckResult>(&judged);
+    if (result == nullptr || !disagree(result->findings)) continue;
+    out << separator << "{\"result\":" << to_json(*result) << ",\n\"program\":"
+        << to_json(result->read.program, result->instance(), result->read.dialect) << "}";
     separator = ",\n";
   }
   out << "\n]}\n";
@@ -110,15 +125,16 @@ void print_disagreements(const std::vector<CheckResult>& results, std::ostream& 
 
 /// A disagreement goes before everything else: whatever the verdicts are, they are not to be
 /// trusted.
-int exit_code(const std::vector<CheckResult>& results, bool bad_input, std::ostream& err) {
+int exit_code(const std::vector<Judged>& results, bool bad_input, std::ostream& err) {
   const auto any = [&](auto holds) { return std::any_of(results.begin(), results.end(), holds); };
   const auto says = [&](const char* verdict) {
-    return any([&](const CheckResult& result) {
-      return std::any_of(result.findings.begin(), result.findings.end(),
+    return any([&](const Judged& judged) {
+      const Findings& findings = findings_of(judged);
+      return std::any_of(findings.begin(), findings.end(),
                          [&](const auto& each) { return each.second.verdict == verdict; });
     });
   };
-  if (any([](const CheckResult& result) { return disagree(result.findings); })) {
+  if (any([](const Judged& judged) { return disagree(findings_of(judged)); })) {
     write_reproducer([&](std::ostream& out) { print_disagreements(results, out); }, err);
     return kDisagreement;
   }
@@ -127,17 +143,21 @@ int exit_code(const std::vector<CheckResult>& results, bool bad_input, std::ostr
   return says("unknown") ? kUndecided : kEstablished;
 }
 
-void print(const std::vector<CheckResult>& results, const CheckRequest& request,
-           std::ostream& out) {
+std::string text_of(const Judged& judged, const CheckRequest& request) {
+  const auto* program = std::get_if<CheckResult>(&judged);
+  return program != nullptr ? to_text(*program, request.explain, request.common.limits)
+                            : to_text(std::get<MscclResult>(judged));
+}
+
+void print(const std::vector<Judged>& results, const CheckRequest& request, std::ostream& out) {
   if (request.common.format == Format::Text) {
-    for (const CheckResult& result : results) {
-      out << to_text(result, request.explain, request.common.limits);
-    }
+    for (const Judged& judged : results) out << text_of(judged, request);
     return;
   }
   out << "{\"results\":[";
-  for (const CheckResult& result : results) {
-    out << (&result == &results.front() ? "\n" : ",\n") << to_json(result);
+  for (const Judged& judged : results) {
+    out << (&judged == &results.front() ? "\n" : ",\n")
+        << std::visit([](const auto& result) { return to_json(result); }, judged);
   }
   out << "\n]}\n";
 }
@@ -152,8 +172,11 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err,
               z3_encoding::Definitions z3_definitions) {
   const CommandLine line(
       "usage: p2-verify check FILE… [OPTION…]\n"
-      "Judges programs given as JSON or in .p2 notation. A file that names no instance is read\n"
-      "against the one given here; --dialect goes before the dialect that a file names.",
+      "Judges programs given as JSON or in .p2 notation, and algorithms given as MSCCL XML. A "
+      "file\n"
+      "that names no instance is read against the one given here; --dialect goes before the "
+      "dialect\n"
+      "that a file names.",
       check_flags(), arguments, "files");
   if (line.help_wanted()) {
     out << line.help();
@@ -169,8 +192,8 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err,
     throw InputError({"--smt2"}, "writes one query, expected one program");
   }
   bool bad_input = false;
-  const std::vector<CheckResult> results = judge(request, err, bad_input);
-  if (request.smt2 && !results.empty()) write_smt2(results[0], request, out);
+  const std::vector<Judged> results = judge(request, err, bad_input);
+  if (request.smt2 && !results.empty()) write_smt2(std::get<CheckResult>(results[0]), request, out);
   Output output(request.common.output, out);
   print(results, request, output.stream());
   output.finish();

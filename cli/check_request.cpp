@@ -23,8 +23,11 @@ po::options_description check_flags() {
 }
 
 CheckRequest check_request(const CommandLine& line, z3_encoding::Definitions z3_definitions) {
-  CheckRequest request{line.texts("files"),  given_instance(line), line.common(),    {},
-                       line.text("certify"), line.has("explain"),  line.text("smt2")};
+  CheckRequest request{line.texts("files"),  given_instance(line), line.common(),     {},
+                       line.text("certify"), line.has("explain"),  line.text("smt2"), {}};
+  for (const char* flag : {"certify", "explain", "smt2", "goal", "collectives"}) {
+    if (line.has(flag)) request.flags_for_programs.push_back(flag);
+  }
   if (const auto engine = line.text("engine")) request.engines = engines_called(*engine);
   request.engines.z3_definitions.assign(z3_definitions.begin(), z3_definitions.end());
   if (request.explain && request.common.format == Format::Json) {

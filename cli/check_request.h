@@ -21,6 +21,8 @@ struct CheckRequest {
   std::optional<std::string> certificates;  ///< the folder to write them to
   bool explain = false;
   std::optional<std::string> smt2;  ///< the file for the query
+  /// The flags given that say nothing to schedules of single transfers (MSCCL XML).
+  std::vector<std::string> flags_for_programs;
 };
 
 /// The flags of `check`, which takes its files as the words `files`.

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "cli/byte_size.h"
+#include "cli/table.h"
 
 namespace p2 {
 namespace {
@@ -17,34 +18,10 @@ std::string source_heading(const CostRequest& request) {
   return request.files.empty() ? "placement" : "file";
 }
 
-/// The cells of a table; columns are as wide as their widest cell.
-using Rows = std::vector<std::vector<std::string>>;
-
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char ch) { return (ch & 0xc0) != 0x80; }));
-}
-
-void print_table(const Rows& rows, std::size_t right_aligned, std::ostream& out) {
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
-  }
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string padding(widths[i] - width_of(row[i]), ' ');
-      if (i < right_aligned) out << padding;
-      out << row[i];
-      if (i >= right_aligned && i + 1 < row.size()) out << padding;
-      out << (i + 1 < row.size() ? "  " : "\n");
-    }
-  }
-}
-
 void print_ranking(const CostAnswer& answer, const CostRequest& request, std::ostream& out) {
   const std::size_t shown =
       std::min<std::size_t>(request.top.value_or(kShown), answer.ranked.size());
-  Rows rows{
+  TableRows rows{
       {"rank", "time", "speedup", source_heading(request), "slowest step waits for", "program"}};
   for (std::size_t i = 0; i < shown; ++i) {
     const CostCandidate& each = answer.ranked[i];
@@ -62,7 +39,7 @@ void print_ranking(const CostAnswer& answer, const CostRequest& request, std::os
 
 void print_reigns(const CostAnswer& answer, const CostRequest& request, std::ostream& out) {
   fmt::print(out, "\nthe fastest program by size, in bytes per device\n");
-  Rows rows{{"from", "to", "time", "to", "speedup", "to", source_heading(request), "program"}};
+  TableRows rows{{"from", "to", "time", "to", "speedup", "to", source_heading(request), "program"}};
   for (const Reign& reign : reigns_of(answer, request)) {
     const CostCandidate& best = answer.ranked[reign.program];
     const auto time = [&](const Integer& bytes) {

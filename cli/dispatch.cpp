@@ -21,7 +21,7 @@ struct Command {
   int (*run)(const Arguments&, std::ostream&, std::ostream&);
 };
 
-constexpr std::array<Command, 9> kCommands = {{
+constexpr auto kCommands = std::to_array<Command>({
     {"place", "all placements of parallelism axes on a system", run_place},
     {"synth", "all valid reduction programs of every placement", run_synth},
     {"check", "whether given programs compute the reduction they are for", run_check},
@@ -31,7 +31,9 @@ constexpr std::array<Command, 9> kCommands = {{
     {"run", "programs on real data, every element checked, every step measured", run_run},
     {"parallelize", "the cheapest configurations of an operation graph, proved", run_parallelize},
     {"oracle", "test vectors of a program or a collective, for other implementations", run_oracle},
-}};
+    {"pipeline", "how long a pipeline schedule takes, and what each stage must hold", run_pipeline},
+    {"reshard", "the shortest schedule of what one mesh sends to another", run_reshard},
+});
 
 /// `place, synth or check`.
 std::string all_names() {

@@ -8,12 +8,10 @@
 #include <fmt/ostream.h>
 
 #include "build_facts.h"
+#include "cli/prove_evidence.h"
 #include "encodings/cnf/synthesis.h"
-#include "proofs/certificate/absence_certificate.h"
 #include "proofs/certificate/program_certificate.h"
-#include "proofs/claims/completeness.h"
 #include "proofs/claims/expressiveness.h"
-#include "proofs/claims/forbidden_moves.h"
 #include "proofs/claims/summary.h"
 
 namespace p2 {
@@ -83,36 +81,18 @@ class Certifier {
 
   void holds(const Result& result, std::size_t number) {
     const Question& question = result.question;
-    const bool lists = question.claim->settles == claims::synthesis_complete;
-    if (!lists && !compares_hierarchies(question)) return;
-    const claims::Subject subject(*question.system, question.from, question.to, question.dialect);
-    claims::Answer answer;
-    cnf::AbsenceProof proof;
-    if (lists) {
-      claims::ListedAll listed = claims::list_and_refute_others(subject, bounds_);
-      answer = std::move(listed.answer);
-      proof = std::move(listed.proof);
-    } else {
-      claims::ByClauses found =
-          claims::settle_by_clauses(subject, question.claim->forbids(subject), bounds_);
-      answer = std::move(found.answer);
-      proof = std::move(found.proof);
-    }
-    if (answer.verdict == Outcome::Refuted) {
-      fmt::print(err_,
-                 "p2-verify: {} on {} holds by enumeration, and the clauses refute it by {}\n",
-                 name_of(question), to_string(*question.system), answer.program);
+    const std::optional<Evidence> evidence = evidence_for(question, bounds_);
+    if (!evidence) return;
+    if (evidence->answer.verdict == Outcome::Refuted) {
+      fmt::print(err_, "p2-verify: {} on {} holds by {}, and the clauses refute it by {}\n",
+                 name_of(question), to_string(*question.system), question.claim->engine,
+                 evidence->answer.program);
       done_.difference = true;
     }
-    if (answer.verdict != Outcome::Holds) return;
+    if (evidence->answer.verdict != Outcome::Holds) return;
     enter(result, fmt::format("{}-{}", number, name_of(question)), [&](const std::string& place) {
-      const Provenance origin = provenance("CaDiCaL", cnf::solver_version());
-      write_folder(place,
-                   lists ? synthesis_certificate(subject.from, question.dialect, bounds_.size,
-                                                 std::move(proof), origin)
-                         : expressible_certificate(subject.from, *question.to, question.dialect,
-                                                   bounds_.size, std::move(proof), origin));
-      return lists ? "synthesis-complete" : "expressible";
+      write_folder(place, evidence->certificate(provenance("CaDiCaL", cnf::solver_version())));
+      return evidence->claim;
     });
   }
 

@@ -26,8 +26,10 @@ using namespace execution;
 
 constexpr std::uint32_t kMostThreads = 256;
 
+// The two below are for backends that a build may lack.
+
 /// The devices of all programs, which must have equally many where each is a process.
-std::uint32_t ranks_of(const RunRequest& request) {
+[[maybe_unused]] std::uint32_t ranks_of(const RunRequest& request) {
   std::uint32_t ranks = 1;
   for (const RunProgram& program : request.programs) {
     const std::uint32_t devices = program.read.program.devices;
@@ -44,6 +46,15 @@ std::uint32_t ranks_of(const RunRequest& request) {
                                                 RankBoard::kMostRanks));
   }
   return ranks;
+}
+
+/// The most bytes that a rank has to tell the others after a job of the request.
+[[maybe_unused]] std::size_t most_gathered(const RunRequest& request) {
+  std::size_t steps = 1;
+  for (const RunProgram& program : request.programs) {
+    steps = std::max(steps, program.read.program.steps.size());
+  }
+  return most_packed(steps, request.iterations);
 }
 
 /// Throws where the machine cannot hold the buffers of all ranks, before it is driven out of
@@ -73,15 +84,6 @@ std::unique_ptr<Backend> in_process(const RunRequest& request) {
   }
   require_room(request);
   return std::make_unique<InProcess>();
-}
-
-/// The most bytes that a rank has to tell the others after a job of the request.
-std::size_t most_gathered(const RunRequest& request) {
-  std::size_t steps = 1;
-  for (const RunProgram& program : request.programs) {
-    steps = std::max(steps, program.read.program.steps.size());
-  }
-  return most_packed(steps, request.iterations);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "encodings/cnf/coordinates.h"
 #include "encodings/cnf/proof/rup_pass.h"
 #include "encodings/cnf/synthesis_clauses.h"
 #include "engine/invariant.h"
@@ -15,24 +16,25 @@ namespace {
 /// Finds the choice that a step of the engine is.
 class ChoiceNumbers {
  public:
-  explicit ChoiceNumbers(const SynthesisClauses& problem) : problem_(problem) {
+  ChoiceNumbers(const Coordinates& coordinates, const SynthesisClauses& problem)
+      : coordinates_(coordinates) {
     for (std::uint32_t m = 0; m < problem.choices().size(); ++m) {
       const Choice& choice = problem.choices()[m];
-      numbers_[{problem.shapes()[choice.shape].groups, choice.collective}] = m;
+      numbers_[{problem.stage().shapes[choice.shape].groups, choice.collective}] = m;
     }
   }
 
   std::uint32_t of(const Step& step) {
     const GroupShape& shape = *step.shape;
     auto& groups = groups_[{shape.slice, shape.form, shape.ancestor}];
-    if (groups.empty()) groups = problem_.coordinates().groups(shape);
+    if (groups.empty()) groups = coordinates_.groups(shape);
     const auto found = numbers_.find({groups, step.collective});
     invariant(found != numbers_.end(), "a listed program makes a choice that there is not");
     return found->second;
   }
 
  private:
-  const SynthesisClauses& problem_;
+  const Coordinates& coordinates_;
   std::map<std::pair<std::vector<Group>, Collective>, std::uint32_t> numbers_;
   std::map<std::tuple<std::vector<std::uint32_t>, Form, std::vector<std::uint32_t>>,
            std::vector<Group>>
@@ -41,10 +43,8 @@ class ChoiceNumbers {
 
 using Numbered = std::vector<std::vector<std::uint32_t>>;
 
-Numbered in_numbers(const SynthesisClauses& problem,
-                    const std::vector<std::vector<Step>>& programs) {
+Numbered in_numbers(const std::vector<std::vector<Step>>& programs, ChoiceNumbers numbers) {
   Numbered numbered;
-  ChoiceNumbers numbers(problem);
   for (const std::vector<Step>& program : programs) {
     auto& choices = numbered.emplace_back();
     for (const Step& step : program) choices.push_back(numbers.of(step));
@@ -54,13 +54,14 @@ Numbered in_numbers(const SynthesisClauses& problem,
 }
 
 /// Adds that the goal is reached by a program that is searched for.
-void require(SynthesisClauses& problem, const Search& search, const Numbered& known) {
+void require(SynthesisClauses& problem, const std::function<bool(const Step&)>& uses,
+             const Numbered& known) {
   problem.clauses().add({problem.done().back()});
-  if (search.uses) {
+  if (uses) {
     std::vector<Literal> used;
     for (const std::vector<Literal>& picks : problem.picked()) {
       for (std::size_t m = 0; m < picks.size(); ++m) {
-        if (search.uses(problem.step(m))) used.push_back(picks[m]);
+        if (uses(problem.step(m))) used.push_back(picks[m]);
       }
     }
     problem.clauses().add(used);
@@ -134,39 +135,54 @@ std::string varmap(const SynthesisClauses& problem) {
   return text;
 }
 
+/// Throws LimitMet.
+Absence settle(const SynthesisClauses& problem, Numbered known, const Limits& limits) {
+  Absence answer;
+  const std::vector<Literal>& literals = problem.clauses().literals();
+  const DratTrace trace;
+  Solver solver(limits);
+  solver.write_proof(trace);
+  solver.add(literals);
+  if (solver.possible()) {
+    answer.found = problem.program(problem.picks(solver));
+    answer.kind = Absence::Kind::Found;
+    return answer;
+  }
+  solver.finish_proof();
+  const std::int32_t variables = problem.clauses().variables();
+  Refutation refuted = refutation(variables, literals, trace, limits);
+  AbsenceProof& proof = answer.proof;
+  for (std::size_t m = 0; m < problem.choices().size(); ++m) {
+    proof.choices.push_back(problem.step(m));
+  }
+  proof.programs = std::move(known);
+  proof.cnf = dimacs(variables, literals, refuted.core);
+  proof.varmap = varmap(problem);
+  proof.lrat = std::move(refuted.lrat);
+  answer.kind = Absence::Kind::Absent;
+  return answer;
+}
+
 }  // namespace
 
 Absence refute(const Instance& instance, Dialect dialect, std::uint32_t size, const Search& search,
-               const Limits& limits) {
-  Absence answer;
-  try {
-    SynthesisClauses problem(instance, dialect, size, limits);
-    AbsenceProof& proof = answer.proof;
-    proof.programs = in_numbers(problem, search.known);
-    require(problem, search, proof.programs);
-    const std::vector<Literal>& literals = problem.clauses().literals();
-    const DratTrace trace;
-    Solver solver(limits);
-    solver.write_proof(trace);
-    solver.add(literals);
-    if (solver.possible()) {
-      answer.found = problem.program(problem.picks(solver));
-      answer.kind = Absence::Kind::Found;
-      return answer;
-    }
-    solver.finish_proof();
-    const std::int32_t variables = problem.clauses().variables();
-    Refutation refuted = refutation(variables, literals, trace, limits);
-    for (std::size_t m = 0; m < problem.choices().size(); ++m) {
-      proof.choices.push_back(problem.step(m));
-    }
-    proof.cnf = dimacs(variables, literals, refuted.core);
-    proof.varmap = varmap(problem);
-    proof.lrat = std::move(refuted.lrat);
-    answer.kind = Absence::Kind::Absent;
-  } catch (const LimitMet&) {
-  }
-  return answer;
+               const Limits& limits) try {
+  const Coordinates coordinates(instance);
+  SynthesisClauses problem(coordinates.stage(), dialect, size, limits);
+  Numbered known = in_numbers(search.known, ChoiceNumbers(coordinates, problem));
+  require(problem, search.uses, known);
+  return settle(problem, std::move(known), limits);
+} catch (const LimitMet&) {
+  return {};
+}
+
+Absence refute(Stage stage, std::uint32_t size, const std::function<bool(const Step& step)>& uses,
+               const Limits& limits) try {
+  SynthesisClauses problem(std::move(stage), Dialect::Published, size, limits);
+  require(problem, uses, {});
+  return settle(problem, {}, limits);
+} catch (const LimitMet&) {
+  return {};
 }
 
 }  // namespace p2::cnf

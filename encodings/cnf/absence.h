@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "encodings/cnf/stage.h"
 #include "engine/limits.h"
 #include "engine/program/program.h"
 
@@ -14,13 +15,14 @@ namespace p2::cnf {
 struct Search {
   /// Not these, whose steps have shapes. That they are valid is not asked.
   std::vector<std::vector<Step>> known = {};
-  /// With such a step, given without groups; all programs if empty.
+  /// With such a step, given as found ones are; all programs if empty.
   std::function<bool(const Step& step)> uses = {};
 };
 
-/// That there is no program of a kind, in the words of docs/certificates.md.
+/// That there is no program of a kind, in the words of docs/certificates.md. Steps have a shape and
+/// no groups, or, where shapes have no name, groups.
 struct AbsenceProof {
-  std::vector<Step> choices;  ///< what a step may do, without groups
+  std::vector<Step> choices;  ///< what a step may do
   std::vector<std::vector<std::uint32_t>>
       programs;        ///< those known, as numbers of choices, in order
   std::string cnf;     ///< DIMACS: the clauses that the refutation needs
@@ -35,13 +37,17 @@ struct Absence {
     Unknown,  ///< a limit was met
   };
   Kind kind = Kind::Unknown;
-  std::vector<Step> found;  ///< without groups
+  std::vector<Step> found;
   AbsenceProof proof;
 };
 
 /// Asks a SAT solver for a valid program of at most `size` steps and turns its refutation into
 /// LRAT. Throws std::runtime_error when the solver's refutation is none.
 Absence refute(const Instance& instance, Dialect dialect, std::uint32_t size, const Search& search,
+               const Limits& limits = {});
+/// The same over a stage whose shapes have no names: no dialect tells them apart. No programs are
+/// known.
+Absence refute(Stage stage, std::uint32_t size, const std::function<bool(const Step& step)>& uses,
                const Limits& limits = {});
 
 }  // namespace p2::cnf

@@ -39,7 +39,7 @@ class Forming {
 
  private:
   Coordinates coordinates_;
-  std::vector<Coordinates::DistinctShape> shapes_;
+  std::vector<Stage::Shape> shapes_;
   const std::vector<Group>& classes_;
 };
 

@@ -121,11 +121,11 @@ std::vector<GroupShape> Coordinates::lattice_shapes() const {
   return shapes;
 }
 
-std::vector<Coordinates::DistinctShape> Coordinates::distinct_shapes() const {
-  std::vector<DistinctShape> distinct;
+std::vector<Stage::Shape> Coordinates::distinct_shapes() const {
+  std::vector<Stage::Shape> distinct;
   for (GroupShape& shape : lattice_ ? lattice_shapes() : linear_shapes()) {
     std::vector<Group> formed = groups(shape);
-    const auto same = [&](const DistinctShape& other) { return other.groups == formed; };
+    const auto same = [&](const Stage::Shape& other) { return other.groups == formed; };
     if (formed.empty() || std::any_of(distinct.begin(), distinct.end(), same)) continue;
     const bool master = shape.form == Form::Master;
     distinct.push_back({std::move(shape), std::move(formed), master});

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "encodings/cnf/stage.h"
 #include "engine/program/instance.h"
 
 namespace p2::cnf {
@@ -19,21 +20,14 @@ class Coordinates {
 
   std::uint32_t devices() const { return static_cast<std::uint32_t>(points_.size()); }
   std::uint32_t chunks() const { return chunks_; }
-  /// Whether simulated devices a and b are in one reduction class.
-  bool same_class(std::uint32_t a, std::uint32_t b) const { return class_[a] == class_[b]; }
 
   /// The groups of at least two devices that a shape forms, by simulated device numbers; each
   /// ascending, ordered by first device. `shape.pattern` is not looked at.
   std::vector<Group> groups(const GroupShape& shape) const;
 
-  /// One shape for every distinct, non-empty set of groups, and whether it is a proper Master: one
-  /// whose groups no InsideGroup or Parallel forms.
-  struct DistinctShape {
-    GroupShape shape;
-    std::vector<Group> groups;
-    bool master = false;
-  };
-  std::vector<DistinctShape> distinct_shapes() const;
+  /// One shape for every distinct, non-empty set of groups.
+  std::vector<Stage::Shape> distinct_shapes() const;
+  Stage stage() const { return {chunks_, class_, distinct_shapes()}; }
 
  private:
   std::vector<GroupShape> linear_shapes() const;

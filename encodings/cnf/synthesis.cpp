@@ -1,5 +1,6 @@
 #include "encodings/cnf/synthesis.h"
 
+#include "encodings/cnf/coordinates.h"
 #include "encodings/cnf/solver.h"
 #include "encodings/cnf/synthesis_clauses.h"
 
@@ -8,7 +9,7 @@ Enumerated enumerate_programs(const Instance& instance, Dialect dialect, std::ui
                               const Limits& limits) {
   Enumerated found;
   try {
-    const SynthesisClauses problem(instance, dialect, size, limits);
+    const SynthesisClauses problem(Coordinates(instance).stage(), dialect, size, limits);
     Solver solver(limits);
     solver.add(problem.clauses().literals());
     for (std::uint32_t steps = 0; steps <= size; ++steps) {

@@ -1,6 +1,6 @@
 #include "encodings/cnf/synthesis_clauses.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "encodings/cnf/group_rules.h"
 
@@ -22,13 +22,13 @@ Group bystanders(const std::vector<Group>& groups, std::uint32_t devices) {
 
 }  // namespace
 
-SynthesisClauses::SynthesisClauses(const Instance& instance, Dialect dialect, std::uint32_t size,
+SynthesisClauses::SynthesisClauses(Stage stage, Dialect dialect, std::uint32_t size,
                                    const Limits& limits)
-    : coordinates_(instance), shapes_(coordinates_.distinct_shapes()) {
-  for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+    : stage_(std::move(stage)) {
+  for (std::size_t shape = 0; shape < stage_.shapes.size(); ++shape) {
     first_choice_.push_back(choices_.size());
     for (const Collective collective : kCollectives) {
-      const bool only_all_reduce = dialect == Dialect::Published && shapes_[shape].master;
+      const bool only_all_reduce = dialect == Dialect::Published && stage_.shapes[shape].master;
       if (only_all_reduce && collective != Collective::AllReduce) continue;
       choices_.push_back({shape, collective});
     }
@@ -36,14 +36,14 @@ SynthesisClauses::SynthesisClauses(const Instance& instance, Dialect dialect, st
   first_choice_.push_back(choices_.size());
   for (std::uint32_t t = 0; t < size; ++t) picked_.push_back(clauses_.fresh(choices_.size()));
   for (std::uint32_t t = 0; t <= size; ++t) {
-    moments_.emplace_back(clauses_, coordinates_.devices(), coordinates_.chunks());
+    moments_.emplace_back(clauses_, stage_.devices(), stage_.chunks);
     done_.push_back(at_goal(moments_.back()));
   }
   start(moments_.front());
   for (std::uint32_t t = 0; t < size; ++t) {
     moments_[t].count_chunks(clauses_);
     pick(t);
-    for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+    for (std::size_t shape = 0; shape < stage_.shapes.size(); ++shape) {
       const std::size_t bytes = clauses_.bytes() * kBytesInAll;
       if (limits.exceeded(bytes) || bytes > kMostBytes) throw LimitMet{};
       apply(t, shape);
@@ -52,7 +52,8 @@ SynthesisClauses::SynthesisClauses(const Instance& instance, Dialect dialect, st
 }
 
 Step SynthesisClauses::step(std::size_t m) const {
-  return {choices_[m].collective, {}, shapes_[choices_[m].shape].shape};
+  const auto& [name, groups, master] = stage_.shapes[choices_[m].shape];
+  return {choices_[m].collective, name ? std::vector<Group>() : groups, name};
 }
 
 std::vector<Literal> SynthesisClauses::picks(const Solver& solver) const {
@@ -89,7 +90,7 @@ Literal SynthesisClauses::at_goal(const States& moment) {
     for (std::uint32_t r = 0; r < moment.chunks(); ++r) {
       for (std::uint32_t c = 0; c < moment.devices(); ++c) {
         const Literal cell = moment.cell(d, r, c);
-        wanted.push_back(coordinates_.same_class(d, c) ? cell : -cell);
+        wanted.push_back(stage_.class_of[d] == stage_.class_of[c] ? cell : -cell);
       }
     }
   }
@@ -124,7 +125,7 @@ void SynthesisClauses::apply(std::size_t t, std::size_t shape) {
   }
   const States& before = moments_[t];
   const States& after = moments_[t + 1];
-  for (const Group& group : shapes_[shape].groups) {
+  for (const Group& group : stage_.shapes[shape].groups) {
     GroupRules rules(clauses_, before, after, group);
     rules.not_empty(used);
     rules.addable(adds);
@@ -136,7 +137,7 @@ void SynthesisClauses::apply(std::size_t t, std::size_t shape) {
     rules.contained(picked(Broadcast));
     rules.all_get_root(picked(Broadcast));
   }
-  const Group rest = bystanders(shapes_[shape].groups, before.devices());
+  const Group rest = bystanders(stage_.shapes[shape].groups, before.devices());
   GroupRules(clauses_, before, after, rest).keep(used);
 }
 

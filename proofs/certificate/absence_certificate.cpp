@@ -6,6 +6,17 @@
 namespace p2 {
 namespace {
 
+CertificateFiles folder_of(const std::string& claim, std::string problem, cnf::AbsenceProof proof,
+                           const Provenance& provenance) {
+  CertificateFiles files;
+  files["problem.json"] = std::move(problem);
+  files["problem.cnf"] = std::move(proof.cnf);
+  files["varmap"] = std::move(proof.varmap);
+  files["proof.lrat"] = std::move(proof.lrat);
+  add_manifest(claim, provenance, files);
+  return files;
+}
+
 /// `key`: what problem.json says last, and its value.
 CertificateFiles absence_certificate(const std::string& claim, const Instance& instance,
                                      Dialect dialect, std::uint32_t size, cnf::AbsenceProof proof,
@@ -19,13 +30,7 @@ CertificateFiles absence_certificate(const std::string& claim, const Instance& i
         &choice == &proof.choices[0] ? "" : ",", slice_to_string(*choice.shape, instance.hierarchy),
         form_to_string(*choice.shape, instance.hierarchy), to_string(choice.collective));
   }
-  CertificateFiles files;
-  files["problem.json"] = text + "],\n" + key + "}\n";
-  files["problem.cnf"] = std::move(proof.cnf);
-  files["varmap"] = std::move(proof.varmap);
-  files["proof.lrat"] = std::move(proof.lrat);
-  add_manifest(claim, provenance, files);
-  return files;
+  return folder_of(claim, text + "],\n" + key + "}\n", std::move(proof), provenance);
 }
 
 }  // namespace
@@ -43,6 +48,14 @@ CertificateFiles expressible_certificate(const Instance& instance, HierarchyKind
                                          cnf::AbsenceProof proof, const Provenance& provenance) {
   return absence_certificate("expressible", instance, dialect, size, std::move(proof),
                              fmt::format("\"to\":\"{}\"", to_string(to)), provenance);
+}
+
+CertificateFiles unmixed_certificate(std::uint32_t devices, const std::vector<Group>& classes,
+                                     Dialect dialect, std::uint32_t size, cnf::AbsenceProof proof,
+                                     const Provenance& provenance) {
+  const std::string system = system_text(devices, classes, dialect, nullptr);
+  return folder_of("unmixed", "{" + system + fmt::format("\"size\":{}}}\n", size), std::move(proof),
+                   provenance);
 }
 
 }  // namespace p2

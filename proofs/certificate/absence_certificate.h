@@ -5,7 +5,7 @@
 
 namespace p2 {
 
-/// Both throw std::length_error when a file would be larger than p2-check reads.
+/// All throw std::length_error when a file would be larger than p2-check reads.
 
 /// The certificate of the claim `synthesis-complete`: that the programs of `proof` are all the
 /// valid programs of at most `size` steps of the instance.
@@ -18,5 +18,12 @@ CertificateFiles synthesis_certificate(const Instance& instance, Dialect dialect
 CertificateFiles expressible_certificate(const Instance& instance, HierarchyKind to,
                                          Dialect dialect, std::uint32_t size,
                                          cnf::AbsenceProof proof, const Provenance& provenance);
+
+/// The certificate of the claim `unmixed`: that no valid program of at most `size` steps over any
+/// disjoint groups, in every one of which somebody holds something, has a group with devices of
+/// several classes. Classes ascend, each and by first device.
+CertificateFiles unmixed_certificate(std::uint32_t devices, const std::vector<Group>& classes,
+                                     Dialect dialect, std::uint32_t size, cnf::AbsenceProof proof,
+                                     const Provenance& provenance);
 
 }  // namespace p2

@@ -17,9 +17,8 @@ constexpr const char* kHelp =
     "exit codes: 0 accepted, 1 rejected, 2 not a certificate or wrong usage, 3 incomplete;\n"
     "of several certificates the worst counts: 2, then 1, then 3\n";
 
-// By verdict: its word, its exit code, and how bad it is.
+// By verdict, whose number is the exit code: its word, and how bad it is.
 constexpr const char* kWords[] = {"accepted", "rejected", "not-a-certificate", "incomplete"};
-constexpr int kExitCodes[] = {0, 1, 2, 3};
 constexpr int kBadness[] = {0, 2, 3, 1};
 
 int check_all(const Words& folders, bool json) {
@@ -34,7 +33,7 @@ int check_all(const Words& folders, bool json) {
   }
   constexpr auto kReplace = Json::error_handler_t::replace;
   if (json) std::cout << Json{{"results", results}}.dump(-1, ' ', false, kReplace) << std::endl;
-  return std::cout ? kExitCodes[worst] : 2;
+  return std::cout ? static_cast<int>(worst) : 2;
 }
 
 int run(Words words) {

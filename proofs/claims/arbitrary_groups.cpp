@@ -13,7 +13,6 @@
 namespace p2::claims {
 namespace {
 
-constexpr std::uint32_t kMostDevices = 6;
 constexpr std::uint32_t kFewestSteps = 4;
 
 /// Breadth-first; a node is a state and, last, whether a step was mixed.
@@ -79,9 +78,13 @@ Answer up_to_six_devices(const Subject& subject, const Bounds& bounds) {
   const std::vector<Group> classes = subject.from.classes();
   const std::uint32_t devices = subject.from.grid.devices();
   if (classes.size() == 1) return {Outcome::Holds, bounds.size, {}, 0, {}};
-  if (devices > kMostDevices) {
-    return {Outcome::Undecided, 0, {}, 0,
-            fmt::format("arbitrary groups are tried on at most {} devices", kMostDevices)};
+  if (devices > kMostDevicesOfAnyGroups) {
+    return {
+        Outcome::Undecided,
+        0,
+        {},
+        0,
+        fmt::format("arbitrary groups are tried on at most {} devices", kMostDevicesOfAnyGroups)};
   }
   return smallest_mixing_program(devices, classes, bounds);
 }

@@ -30,13 +30,17 @@ void append_groups(std::uint32_t device, std::uint32_t devices, std::vector<Grou
 
 }  // namespace
 
-std::vector<BareMove> all_bare_moves(std::uint32_t devices) {
+std::vector<std::vector<Group>> all_disjoint_groups(std::uint32_t devices) {
   std::vector<std::vector<Group>> all;
   std::vector<Group> blocks;
   append_groups(0, devices, blocks, all);
   std::sort(all.begin(), all.end());
+  return all;
+}
+
+std::vector<BareMove> all_bare_moves(std::uint32_t devices) {
   std::vector<BareMove> moves;
-  for (const std::vector<Group>& groups : all) {
+  for (const std::vector<Group>& groups : all_disjoint_groups(devices)) {
     for (const Collective collective : kCollectives) moves.push_back({collective, groups});
   }
   return moves;

@@ -14,8 +14,10 @@ struct BareMove {
   std::vector<Group> groups;
 };
 
-/// Every collective on every non-empty set of disjoint groups of at least two devices, each
-/// ascending; by groups, then by collective.
+/// All non-empty sets of disjoint groups of at least two devices, each ascending, in lexicographic
+/// order.
+std::vector<std::vector<Group>> all_disjoint_groups(std::uint32_t devices);
+/// Every collective on each of them; by groups, then by collective.
 std::vector<BareMove> all_bare_moves(std::uint32_t devices);
 
 /// Whether some group has devices of several classes. Classes partition the devices and ascend.

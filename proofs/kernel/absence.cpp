@@ -1,6 +1,7 @@
 #include "proofs/kernel/claims.h"
 
 #include <algorithm>
+#include <set>
 
 #include "proofs/kernel/system.h"
 
@@ -27,29 +28,59 @@ std::vector<Numbers> read_programs(const Json& value, const Search& search, Budg
   return programs;
 }
 
-Claim read_claim(bool lists, const Files& files, Budget& budget) {
-  const Json root = parse_json(files, "problem.json");
+/// Every collective on every set of disjoint groups of at least two devices, in order; searched for
+/// are programs that use one with a group across classes.
+Claim among_any_groups(const Json& root, Budget& budget) {
+  Claim claim = {read_problem(root, {"size"}, budget), {}, {}};
+  const Problem& problem = claim.problem;
+  if (problem.instance) malformed("problem.json has a hierarchy");
+  if (problem.devices > 6) throw Objection(Verdict::Incomplete, "the sets of groups are too many");
+  std::set<std::vector<Numbers>> sets;
+  for (std::uint32_t code = 0; code < 46656; ++code) {  // a digit to base 6: a device's group
+    std::vector<Numbers> groups(6);
+    std::uint32_t rest = code;
+    for (std::uint32_t d = 0; d < problem.devices; ++d, rest /= 6) groups[rest % 6].push_back(d);
+    std::erase_if(groups, [](const Numbers& group) { return group.size() < 2; });
+    std::ranges::sort(groups);
+    if (!groups.empty()) sets.insert(groups);
+  }
+  Numbers& uses = claim.search.uses.emplace();
+  std::vector<Step> choices;
+  for (const std::vector<Numbers>& groups : sets) {
+    const bool mixes = std::ranges::any_of(groups, [&](const Numbers& group) {
+      const auto inside = [&](const Numbers& all) { return std::ranges::includes(all, group); };
+      return std::ranges::none_of(problem.classes, inside);
+    });
+    for (const char* collective : kCollectives) {
+      if (mixes) uses.push_back(static_cast<std::uint32_t>(choices.size()));
+      choices.push_back({collective, {}, {}, groups});
+    }
+  }
+  claim.search.stage = whole_system(problem, std::move(choices));
+  claim.search.size = as_number(root["size"], kMostSize + 1);
+  claim.words = "no group across classes holds anything in valid programs";
+  return claim;
+}
+
+Claim among_instructions(bool lists, const Json& root, Budget& budget) {
   Claim claim;
   claim.problem = read_problem(root, {"size", "choices", lists ? "programs" : "to"}, budget);
   if (!claim.problem.instance) malformed("problem.json has no hierarchy");
   const Instance& instance = *claim.problem.instance;
   const std::vector<Step> choices = instance.choices(claim.problem.published, budget);
-  if (as_list(root["choices"]).size() != choices.size()) {
-    reject("choices are more or fewer than there are");
-  }
+  const List& named = as_list(root["choices"]);
+  if (named.size() != choices.size()) reject("choices are more or fewer than there are");
   for (std::size_t m = 0; m < choices.size(); ++m) {
-    const Json names = {{"slice", choices[m].slice},
-                        {"form", choices[m].form},
-                        {"collective", choices[m].collective}};
-    if (root["choices"][m] != names) reject("choice " + std::to_string(m) + " is another");
+    const auto& [collective, slice, form, groups, instruction, master] = choices[m];
+    const Json names = {{"slice", slice}, {"form", form}, {"collective", collective}};
+    if (named[m] != names) reject("choice " + std::to_string(m) + " is another");
   }
   claim.search.stage = (instance.confined ? first_class : whole_system)(claim.problem, choices);
   claim.search.size = as_number(root["size"], kMostSize + 1);
   if (lists) {
     claim.search.programs = read_programs(root["programs"], claim.search, budget);
-    const std::string count = std::to_string(claim.search.programs.size());
-    claim.words =
-        "there " + (count == "1" ? "is 1 valid program" : "are " + count + " valid programs");
+    const std::string n = std::to_string(claim.search.programs.size());
+    claim.words = n == "1" ? "there is 1 valid program" : "there are " + n + " valid programs";
   } else {
     claim.search.uses = claim.problem.lacking(choices, root, budget);
     claim.words = "instructions over " + as_text(root["to"]) + " express all valid programs";
@@ -92,7 +123,10 @@ void compare_clauses(const Search& search, const Files& files, const Cnf& cnf, B
 
 std::string judge_absence(const std::string& name, const Files& files) {
   Budget budget;
-  const Claim claim = read_claim(name == "synthesis-complete", files, budget);
+  const Json root = parse_json(files, "problem.json");
+  const Claim claim = name == "unmixed"
+                          ? among_any_groups(root, budget)
+                          : among_instructions(name == "synthesis-complete", root, budget);
   replay(claim.search, budget);
   Cnf cnf = read_cnf(files.at("problem.cnf"), budget);
   compare_clauses(claim.search, files, cnf, budget);
@@ -107,8 +141,8 @@ std::vector<std::string> files_of(const std::string& claim) {
   if (claim == "program-valid" || claim == "not-expressible")
     return {"problem.json", "derivation.json"};
   if (claim == "strategy-optimal") return {"problem.json", "strategy.json", "bound.json"};
-  const bool absence = claim == "synthesis-complete" || claim == "expressible";
-  if (!absence) malformed("claim is unknown");
+  if (claim != "synthesis-complete" && claim != "expressible" && claim != "unmixed")
+    malformed("claim is unknown");
   return {"problem.json", "problem.cnf", "varmap", "proof.lrat"};
 }
 

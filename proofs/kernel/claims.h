@@ -52,7 +52,8 @@ std::string judge_program(const std::string& claim, const Files& files);
 
 /// The claims that there is no program of a kind, by proof.lrat on clauses that this checker makes
 /// itself: none that problem.json does not list, `synthesis-complete`, and those listed are
-/// replayed; or none with a step that is no instruction over `to`, `expressible`.
+/// replayed; none with a step that is no instruction over `to`, `expressible`; or none with a group
+/// across classes, over any disjoint groups, `unmixed`.
 std::string judge_absence(const std::string& claim, const Files& files);
 
 /// The claim `strategy-optimal`: no strategy of the graph in problem.json costs less than the one

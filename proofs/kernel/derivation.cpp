@@ -94,8 +94,7 @@ struct Derivation {
 
 /// The rule that the group breaks in the step after the stage's last. Positions do not tell devices
 /// of different classes apart: a group across classes is run on the whole system instead.
-const char* broken_rule(const Problem& problem, Derivation& derivation, Numbers group,
-                        Budget& budget) {
+const char* broken_rule(const Problem& problem, Derivation& derivation, Numbers group) {
   const Stage& stage = derivation.stage;
   const std::size_t legal = stage.steps.size();
   const auto inside = [&](std::uint32_t d) { return stage.part[d] == stage.part[group[0]]; };
@@ -103,14 +102,13 @@ const char* broken_rule(const Problem& problem, Derivation& derivation, Numbers 
     for (std::uint32_t& device : group) device = stage.position[device];
     return derivation.system->run(problem.steps[legal], group);
   }
-  System whole(whole_system(problem, {}), budget);
+  System whole(whole_system(problem, {}), derivation.budget);
   for (std::size_t n = 1; n <= legal; ++n) whole.take(problem.steps[n - 1], problem.name(n));
   return whole.run(problem.steps[legal], group);
 }
 
 /// Objects unless refutation.json is right. Returns the refutation in words.
-std::string check_refutation(const Files& files, const Problem& problem, Derivation& derivation,
-                             Budget& budget) {
+std::string check_refutation(const Files& files, const Problem& problem, Derivation& derivation) {
   const Json root = parse_json(files, "refutation.json");
   const bool whole = root.contains("rule") && (root["rule"] == "goal" || root["rule"] == "master");
   if (whole) expect_keys(root, {"step", "rule"});
@@ -132,7 +130,7 @@ std::string check_refutation(const Files& files, const Problem& problem, Derivat
   }
   const Numbers group = as_ascending(root["group"], problem.devices);
   if (std::ranges::count(refused.groups, group) == 0) reject(name + " has no such group");
-  const char* broken = broken_rule(problem, derivation, group, budget);
+  const char* broken = broken_rule(problem, derivation, group);
   if (broken == nullptr || rule != broken) reject(name + " does not break rule " + rule + " there");
   return rule + " at " + name;
 }
@@ -143,14 +141,13 @@ std::string judge_program(const std::string& claim, const Files& files) {
   Budget budget;
   const Json root = parse_json(files, "problem.json");
   const bool beyond = claim == "not-expressible";
-  std::vector<std::string> keys = {"steps"};
-  if (beyond) keys.push_back("to");
-  const Problem problem = read_problem(root, keys, budget);
+  using Keys = std::vector<std::string>;
+  const Problem problem = read_problem(root, beyond ? Keys{"steps", "to"} : Keys{"steps"}, budget);
   Derivation derivation(files, problem, budget);
   const std::size_t steps = problem.steps.size();
   std::string verdict = "valid";
   if (claim == "program-invalid") {
-    verdict = "invalid: " + check_refutation(files, problem, derivation, budget);
+    verdict = "invalid: " + check_refutation(files, problem, derivation);
   } else if (derivation.stage.steps.size() != steps) {
     reject("the derivation ends before the program");
   } else if (!derivation.system->at_goal(derivation.stage.classes)) {

@@ -146,9 +146,8 @@ Instance::Instance(const Json& problem, std::uint32_t k) : devices(k) {
   }
   digits = read_placement(problem["placement"], devices, level_sizes, axis_sizes);
   const std::string& kind = as_text(problem["synthesis_hierarchy"]);
-  if (!std::set<std::string>{"a", "b", "c", "d", "collapsed", "lattice"}.contains(kind)) {
-    malformed("synthesis_hierarchy is unknown");
-  }
+  const std::set<std::string> kinds = {"a", "b", "c", "d", "collapsed", "lattice"};
+  if (!kinds.contains(kind)) malformed("synthesis_hierarchy is unknown");
   const bool lattice = kind == "lattice";
   confined = kind == "d" || kind == "collapsed" || lattice;
   const bool whole = kind == "a" || kind == "collapsed";

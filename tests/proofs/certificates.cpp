@@ -89,6 +89,14 @@ std::string claim_of(const CertificateFiles& files) {
   return Json::parse(files.at("manifest.json"))["claim"];
 }
 
+kernel::Result check_changed(CertificateFiles files, const std::string& key, const Json& value) {
+  Json problem = Json::parse(files["problem.json"]);
+  problem[key] = value;
+  files["problem.json"] = problem.dump();
+  reseal(claim_of(files), files);
+  return check_certificate(files);
+}
+
 bool is_true(const std::string& claim, const std::string& problem) {
   try {
     const ProgramFile file = read_program("problem.json", problem, {});

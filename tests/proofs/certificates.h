@@ -20,6 +20,8 @@ CertificateFiles certify(const ProgramFile& file);
 /// `claim`.
 void reseal(const std::string& claim, CertificateFiles& files);
 std::string claim_of(const CertificateFiles& files);
+/// Judges the same folder after one key of problem.json was changed, with right hashes.
+kernel::Result check_changed(CertificateFiles files, const std::string& key, const Json& value);
 
 /// Whether problem.json says what `claim` claims of it, by the brute-force evaluation of
 /// tests/synthesis on the program as the engine reads it: no part of the kernel has a say.

@@ -8,7 +8,7 @@
 // stripped, everything that the rules look at is kept. usage: completeness_campaign RESULTS [PART
 // OF]; lines already in RESULTS are not done again, so that it can be killed and resumed; with PART
 // and OF only every OF-th question is done, so that processes with results of their own share the
-// work.
+// work. completeness_results.tsv beside this file holds what was found so far.
 #include <chrono>
 #include <fstream>
 #include <iostream>
@@ -134,6 +134,7 @@ int main(int argc, char** argv) {
   bool right = true;
   std::ifstream before(argv[1]);
   for (std::string line; std::getline(before, line);) {
+    if (line.starts_with("#")) continue;
     done.insert(line.substr(0, line.find('\t')));
     right = right && line.ends_with("\tok");
   }

@@ -30,15 +30,6 @@ CertificateFiles certify_expressible(const claims::Subject& subject, std::uint32
                                  std::move(settled.proof), {});
 }
 
-/// The same folder after problem.json was changed, with right hashes.
-kernel::Result after(CertificateFiles files, const std::string& key, const Json& value) {
-  Json problem = Json::parse(files["problem.json"]);
-  problem[key] = value;
-  files["problem.json"] = problem.dump();
-  reseal(claim_of(files), files);
-  return check_certificate(files);
-}
-
 }  // namespace
 
 TEST_CASE(
@@ -63,7 +54,7 @@ TEST_CASE(
         for (const Kind other : kAllKinds) {
           const claims::Subject forged(system, from, other, Dialect::Published);
           const bool same = claims::not_expressible(forged) == lacking;
-          const kernel::Result answer = after(files, "to", std::string(to_string(other)));
+          const kernel::Result answer = check_changed(files, "to", std::string(to_string(other)));
           if (answer.verdict == kernel::Verdict::Accepted) {
             // The clause may be left out of the proof or be a part of one that holds as well.
             std::unique_ptr<ProgramList> again;
@@ -75,9 +66,10 @@ TEST_CASE(
             ++refused;
           }
         }
-        CHECK(after(files, "size", 4).verdict == kernel::Verdict::Rejected);
-        CHECK(after(files, "programs", Json::array()).verdict == kernel::Verdict::NotACertificate);
-        CHECK(after(files, "to", "e").verdict == kernel::Verdict::NotACertificate);
+        CHECK(check_changed(files, "size", 4).verdict == kernel::Verdict::Rejected);
+        CHECK(check_changed(files, "programs", Json::array()).verdict ==
+              kernel::Verdict::NotACertificate);
+        CHECK(check_changed(files, "to", "e").verdict == kernel::Verdict::NotACertificate);
       }
     }
   }
@@ -107,6 +99,6 @@ TEST_CASE(
   const kernel::Result result = check_certificate(files);
   CHECK(result.verdict == kernel::Verdict::Accepted);
   CHECK(result.reason.find("step 2 (AllReduce) is none over c") != std::string::npos);
-  CHECK(after(files, "to", "b").reason == "all steps are instructions over b");
-  CHECK(after(files, "dialect", "printed").verdict == kernel::Verdict::Accepted);
+  CHECK(check_changed(files, "to", "b").reason == "all steps are instructions over b");
+  CHECK(check_changed(files, "dialect", "printed").verdict == kernel::Verdict::Accepted);
 }

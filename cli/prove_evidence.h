@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "proofs/certificate/certificate_folder.h"
+#include "proofs/claims/campaign.h"
+
+namespace p2 {
+
+/// What clauses say of a result that holds by another engine.
+struct Evidence {
+  std::string claim;      ///< of the certificate
+  claims::Answer answer;  ///< refuted where the engines disagree
+  /// Where it holds, the certificate for programs of at most answer.settled steps. Throws
+  /// std::length_error like those of proofs/certificate/absence_certificate.h.
+  std::function<CertificateFiles(const Provenance& provenance)> certificate;
+};
+
+/// Nothing where no certificate speaks of the claim.
+std::optional<Evidence> evidence_for(const claims::Question& question,
+                                     const claims::Bounds& bounds);
+
+}  // namespace p2

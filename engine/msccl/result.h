@@ -1,0 +1,17 @@
+#pragma once
+
+#include <optional>
+
+#include "engine/msccl/happens_before.h"
+
+namespace p2::msccl {
+
+/// The first output chunk, by rank and place, that is not what the collective promises. Chunks are
+/// multisets of contributions, so a contribution that is added twice is seen. Preconditions: the
+/// collective is known, no step is a residual add, and there is no race and no cycle: then every
+/// interleaving has this result.
+std::optional<Fault> wrong_result(const Algorithm& algorithm, const MemoryLayout& layout,
+                                  const std::vector<Connection>& connections,
+                                  const HappensBefore& happens_before);
+
+}  // namespace p2::msccl

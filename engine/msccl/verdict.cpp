@@ -1,0 +1,100 @@
+#include "engine/msccl/verdict.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/msccl/deadlock.h"
+#include "engine/msccl/races.h"
+#include "engine/msccl/result.h"
+
+namespace p2::msccl {
+namespace {
+
+std::optional<Fault> out_of_bounds(const Algorithm& algorithm, const MemoryLayout& layout) {
+  for (const StepPlace place : algorithm.steps()) {
+    if (const auto beyond = layout.beyond(place)) {
+      return Fault{Fault::Kind::OutOfBounds,
+                   fmt::format("{} {}.", describe(algorithm, place), *beyond),
+                   {place}};
+    }
+  }
+  return std::nullopt;
+}
+
+/// Why the result cannot be said; empty where it can.
+std::string open_question(const Algorithm& algorithm) {
+  for (const StepPlace place : algorithm.steps()) {
+    if (algorithm.step(place).type == StepType::ResidualAdd) {
+      return describe(algorithm, place) + " is a residual add, whose effect is not interpreted.";
+    }
+  }
+  if (Collective::of(algorithm)) return {};
+  return fmt::format("The result of coll=\"{}\" with {} chunks on {} GPUs is not known.",
+                     algorithm.collective, algorithm.chunks, algorithm.gpus.size());
+}
+
+Verdict invalid(Fault fault, bool in_place) {
+  fault.in_place = in_place;
+  return {Verdict::Kind::Invalid, std::move(fault), {}, {}};
+}
+
+Verdict judge_called(const Algorithm& algorithm, bool in_place, const Limits& limits) {
+  const MemoryLayout layout(algorithm, in_place);
+  if (auto fault = out_of_bounds(algorithm, layout)) return invalid(*fault, in_place);
+  const std::vector<Connection> all = connections(algorithm);
+  if (auto fault = mismatch(algorithm, all)) return invalid(*fault, in_place);
+  if (auto fault = endless_wait(algorithm)) return invalid(*fault, in_place);
+  // A cycle that closes without full connections is the plainer reason.
+  for (const bool bounded : {false, true}) {
+    const HappensBefore happens_before(algorithm, all, bounded);
+    if (auto fault = deadlock(algorithm, happens_before)) return invalid(*fault, in_place);
+  }
+  const HappensBefore happens_before(algorithm, all, true);
+  const auto out_of_time = [&] {
+    return Verdict{Verdict::Kind::Unknown, {}, "A limit was met.", {}};
+  };
+  if (limits.exceeded(0)) return out_of_time();
+  if (auto fault = race(algorithm, layout, happens_before)) return invalid(*fault, in_place);
+  if (std::string question = open_question(algorithm); !question.empty()) {
+    return {Verdict::Kind::Unknown, {}, std::move(question), {}};
+  }
+  if (limits.exceeded(0)) return out_of_time();
+  if (auto fault = wrong_result(algorithm, layout, all, happens_before)) {
+    return invalid(*fault, in_place);
+  }
+  if (limits.exceeded(0)) return out_of_time();
+  return {Verdict::Kind::Valid, {}, {}, safe_sizes(algorithm, all, layout)};
+}
+
+}  // namespace
+
+std::string_view to_string(Verdict::Kind kind) {
+  switch (kind) {
+    case Verdict::Kind::Valid:
+      return "valid";
+    case Verdict::Kind::Invalid:
+      return "invalid";
+    case Verdict::Kind::Unknown:
+      return "unknown";
+  }
+  return {};
+}
+
+Verdict judge(const Algorithm& algorithm, const Limits& limits) {
+  if (!algorithm.in_place) return judge_called(algorithm, false, limits);
+  if (!algorithm.out_of_place) return judge_called(algorithm, true, limits);
+  const Verdict apart = judge_called(algorithm, false, limits);
+  if (apart.kind == Verdict::Kind::Invalid) return apart;
+  const Verdict in_place = judge_called(algorithm, true, limits);
+  if (in_place.kind == Verdict::Kind::Invalid || apart.kind == Verdict::Kind::Valid) {
+    const bool apart_is_stricter =
+        in_place.safe_sizes && apart.safe_sizes->most_bytes &&
+        (!in_place.safe_sizes->most_bytes ||
+         *apart.safe_sizes->most_bytes < *in_place.safe_sizes->most_bytes);
+    return apart_is_stricter ? apart : in_place;
+  }
+  return apart;
+}
+
+}  // namespace p2::msccl

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/limits.h"
+#include "engine/msccl/safe_sizes.h"
+
+namespace p2::msccl {
+
+/// What is known of an algorithm, over all interleavings of its steps, with one transmission per
+/// step and connections that hold what the protocol lets them.
+struct Verdict {
+  enum class Kind : std::uint8_t { Valid, Invalid, Unknown };
+  Kind kind = Kind::Valid;
+  std::optional<Fault> fault;           ///< when invalid
+  std::string reason;                   ///< when unknown
+  std::optional<SafeSizes> safe_sizes;  ///< when valid
+};
+std::string_view to_string(Verdict::Kind kind);
+
+/// Judges an algorithm in every way it may be called, out of place first. The faults are looked
+/// for in the order of Fault::Kind. Residual adds and collectives that are not known leave the
+/// result open: unknown, unless there is another fault.
+Verdict judge(const Algorithm& algorithm, const Limits& limits);
+
+}  // namespace p2::msccl

@@ -1,0 +1,155 @@
+#include "engine/reshard/sharding.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "engine/input/text_cursor.h"
+
+namespace p2 {
+namespace {
+
+void check_elements(const TensorShape& shape, const SourcePosition& where) {
+  std::int64_t elements = 1;
+  for (const std::int64_t length : shape) {
+    if (length > kMostElements / elements) {
+      throw InputError(
+          where, fmt::format("too large a tensor, expected at most {} elements", kMostElements));
+    }
+    elements *= length;
+  }
+}
+
+/// R, S0, S1, S01 or S10, of axes that are not in `used` yet.
+std::vector<std::size_t> parse_dimension(TextCursor& cursor, std::array<bool, 2>& used) {
+  const SourcePosition where = cursor.position();
+  const std::string word = cursor.name("R, S0, S1, S01 or S10");
+  if (word == "R") return {};
+  if (word != "S0" && word != "S1" && word != "S01" && word != "S10") {
+    throw InputError(where, fmt::format("unknown '{}', expected R, S0, S1, S01 or S10", word));
+  }
+  std::vector<std::size_t> axes;
+  for (const char digit : word.substr(1)) {
+    axes.push_back(digit == '0' ? 0 : 1);
+    if (used[axes.back()]) {
+      throw InputError(where, fmt::format("mesh axis {} cuts two dimensions, expected one", digit));
+    }
+    used[axes.back()] = true;
+  }
+  return axes;
+}
+
+std::array<std::uint32_t, 2> parse_mesh(TextCursor& cursor) {
+  const SourcePosition where = cursor.position();
+  const auto hosts = cursor.integer("the hosts of the mesh", 1, kMostHosts);
+  cursor.expect("x", "between the hosts and the devices of a host");
+  const auto devices = cursor.integer("the devices of a host", 1, kMostDevices);
+  if (hosts * devices > kMostDevices) {
+    throw InputError(where,
+                     fmt::format("too large a mesh, expected at most {} devices", kMostDevices));
+  }
+  return {static_cast<std::uint32_t>(hosts), static_cast<std::uint32_t>(devices)};
+}
+
+/// The number of the shard of every dimension that a device holds.
+std::vector<std::uint32_t> shards_of(const Sharding& sharding,
+                                     const std::array<std::uint32_t, 2>& device) {
+  std::vector<std::uint32_t> numbers;
+  for (const auto& axes : sharding.axes) {
+    std::uint32_t number = 0;
+    for (const std::size_t axis : axes) number = number * sharding.mesh[axis] + device[axis];
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+Slice slice_of(const TensorShape& shape, const Sharding& sharding,
+               const std::vector<std::uint32_t>& numbers) {
+  Slice slice;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::int64_t shards = sharding.shards(i);
+    const std::int64_t length = (shape[i] + shards - 1) / shards;
+    slice.low.push_back(std::min(shape[i], numbers[i] * length));
+    slice.high.push_back(std::min(shape[i], (numbers[i] + 1) * length));
+  }
+  return slice;
+}
+
+}  // namespace
+
+std::uint32_t Sharding::shards(std::size_t dimension) const {
+  std::uint32_t count = 1;
+  for (const std::size_t axis : axes[dimension]) count *= mesh[axis];
+  return count;
+}
+
+TensorShape parse_shape(std::string_view source, const std::string& text) {
+  TextCursor cursor(source, text);
+  const SourcePosition where = cursor.position();
+  TensorShape shape;
+  do {
+    if (shape.size() == kMostDimensions) {
+      cursor.fail(fmt::format("expected at most {} dimensions", kMostDimensions));
+    }
+    shape.push_back(static_cast<std::int64_t>(
+        cursor.integer("the length of a dimension", 1, std::uint64_t{kMostElements})));
+  } while (cursor.accept(","));
+  expect_end(cursor, "the shape");
+  check_elements(shape, where);
+  return shape;
+}
+
+Sharding parse_sharding(std::string_view source, const std::string& text, std::size_t dimensions) {
+  TextCursor cursor(source, text);
+  Sharding sharding{parse_mesh(cursor), {}};
+  cursor.expect(":", "between the mesh and the dimensions");
+  std::array<bool, 2> used{};
+  do {
+    sharding.axes.push_back(parse_dimension(cursor, used));
+  } while (cursor.accept(","));
+  expect_end(cursor, "the dimensions");
+  if (sharding.axes.size() != dimensions) {
+    throw InputError({std::string(source)},
+                     fmt::format("{} dimensions, expected {} as in the shape", sharding.axes.size(),
+                                 dimensions));
+  }
+  return sharding;
+}
+
+TensorShape padded(const TensorShape& shape, const Sharding& from, const Sharding& to,
+                   std::string_view source) {
+  TensorShape result;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const auto multiple = std::lcm<std::int64_t>(from.shards(i), to.shards(i));
+    result.push_back((shape[i] + multiple - 1) / multiple * multiple);
+  }
+  check_elements(result, {std::string(source)});
+  return result;
+}
+
+std::int64_t Slice::elements() const {
+  std::int64_t product = 1;
+  for (std::size_t i = 0; i < low.size(); ++i)
+    product *= std::max<std::int64_t>(0, high[i] - low[i]);
+  return product;
+}
+
+std::vector<Slice> slices_of(const TensorShape& shape, const Sharding& sharding) {
+  std::map<std::vector<std::uint32_t>, Slice> slices;
+  for (std::uint32_t host = 0; host < sharding.mesh[0]; ++host) {
+    for (std::uint32_t device = 0; device < sharding.mesh[1]; ++device) {
+      const auto numbers = shards_of(sharding, {host, device});
+      Slice& slice = slices.try_emplace(numbers, slice_of(shape, sharding, numbers)).first->second;
+      if (slice.hosts.empty() || slice.hosts.back() != host) slice.hosts.push_back(host);
+    }
+  }
+  std::vector<Slice> held;
+  for (auto& [numbers, slice] : slices) {
+    if (slice.elements() > 0) held.push_back(std::move(slice));
+  }
+  return held;
+}
+
+}  // namespace p2

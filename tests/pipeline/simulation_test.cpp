@@ -1,0 +1,108 @@
+#include <doctest/doctest.h>
+
+#include "engine/pipeline/simulation.h"
+
+using namespace p2;
+
+namespace {
+
+constexpr auto kEager = PipelineSchedule::Eager;
+constexpr auto k1F1B = PipelineSchedule::OneForwardOneBackward;
+constexpr auto kGPipe = PipelineSchedule::GPipe;
+
+}  // namespace
+
+TEST_CASE("makespans worked out by hand") {
+  struct Row {
+    PipelineSchedule schedule;
+    PipelineSize size;
+    PipelineTimes times;
+    PipelineLink link;
+    std::int64_t makespan;
+  };
+  const Row rows[] = {
+      // One stage sends nothing.
+      {k1F1B, {1, 3}, {2, 5, 9}, PipelineLink::Blocking, 21},
+      // One microbatch goes there and back.
+      {kGPipe, {3, 1}, {2, 3, 4}, PipelineLink::Delay, 3 * 2 + 3 * 3 + 4 * 4},
+      // Forwards end at 1 and 2, arrive at 4 and 5; stage 1 works from 4 to 8, 8 - 1 + 3 + 1 = 11.
+      {kGPipe, {2, 2}, {1, 1, 3}, PipelineLink::Delay, 12},
+      // The second transfer each way waits for the first: F arrive at 4 and 7; B0 8-9, B1 9-10 are
+      // sent until 12 and 15.
+      {kGPipe, {2, 2}, {1, 1, 3}, PipelineLink::Link, 16},
+      // F0 0-1, sent until 4, F1 4-5, sent until 8; F 4-5, 8-9, B0 9-10, sent until 13, B1 13-14,
+      // sent until 17.
+      {kGPipe, {2, 2}, {1, 1, 3}, PipelineLink::Blocking, 18},
+      // Stage 1: F0 3-4, B0 4-5, F1 5-6 (here at 4), B1 6-7, here at 9.
+      {k1F1B, {2, 2}, {1, 1, 2}, PipelineLink::Delay, 10},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(to_string(row.schedule));
+    CAPTURE(to_string(row.link));
+    CAPTURE(row.makespan);
+    CHECK(simulate(row.schedule, row.size, row.times, row.link).makespan == row.makespan);
+  }
+}
+
+TEST_CASE("work starts once the stage is free and its input has arrived, and no later") {
+  const PipelineTimes times{2, 3, 4};
+  const PipelineRun run = simulate(kEager, {3, 5}, times, PipelineLink::Delay);
+  const auto end_of = [&](std::size_t stage, Work work) {
+    for (const TimedWork& each : run.stages[stage]) {
+      if (each.work == work) return each.end;
+    }
+    return std::int64_t{-1};
+  };
+  for (std::size_t stage = 0; stage < 3; ++stage) {
+    std::int64_t free = 0;
+    for (const TimedWork& each : run.stages[stage]) {
+      const bool backward = each.work.backward;
+      const bool from_outside = stage == (backward ? 2 : 0);
+      const std::int64_t arrival =
+          from_outside ? 0 : end_of(backward ? stage + 1 : stage - 1, each.work) + times.latency;
+      CHECK(each.start == std::max(free, arrival));
+      CHECK(each.end == each.start + (backward ? times.backward : times.forward));
+      free = each.end;
+    }
+  }
+}
+
+TEST_CASE("eager-1F1B hides the latency exactly as long as it is at most half a round") {
+  for (std::uint32_t s = 2; s <= 6; ++s) {
+    for (std::uint32_t m = 4; m <= 8; ++m) {
+      for (std::int64_t f = 1; f <= 4; ++f) {
+        for (std::int64_t b = 1; b <= 4; ++b) {
+          const auto makespan = [&](std::int64_t c) {
+            return simulate(kEager, {s, m}, {f, b, c}, PipelineLink::Delay).makespan;
+          };
+          for (std::int64_t c = 0; c <= f + b; ++c) {
+            CAPTURE(s);
+            CAPTURE(m);
+            CAPTURE(f);
+            CAPTURE(b);
+            CAPTURE(c);
+            const bool hidden = makespan(c) == makespan(0) + 2 * (s - 1) * c;
+            CHECK(hidden == (2 * c <= f + b));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a stricter model of communication is never faster, and all agree without latency") {
+  for (const PipelineSchedule schedule : {kGPipe, k1F1B, kEager}) {
+    for (std::uint32_t s = 1; s <= 5; ++s) {
+      for (std::uint32_t m = 1; m <= 6; ++m) {
+        for (std::int64_t c = 0; c <= 5; ++c) {
+          const auto makespan = [&](PipelineLink link) {
+            return simulate(schedule, {s, m}, {2, 3, c}, link).makespan;
+          };
+          CHECK(makespan(PipelineLink::Delay) <= makespan(PipelineLink::Link));
+          CHECK(makespan(PipelineLink::Link) <= makespan(PipelineLink::Blocking));
+          if (c == 0) CHECK(makespan(PipelineLink::Blocking) == (s + m - 1) * 5);
+        }
+      }
+    }
+  }
+}

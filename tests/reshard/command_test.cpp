@@ -1,0 +1,126 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/output.h"
+#include "tests/cli/run.h"
+#include "tests/cli/temporary_file.h"
+
+using namespace p2;
+using nlohmann::json;
+
+namespace {
+
+Ran reshard(std::vector<std::string> flags) {
+  flags.insert(flags.begin(), "reshard");
+  return run(flags);
+}
+
+/// Both senders hold both slices; each is for one receiver.
+const char* const kTwo =
+    R"({"tasks":[{"size":4,"sender_hosts":[0,1],"receiver_hosts":[0]},
+                 {"size":4,"sender_hosts":[1,0],"receiver_hosts":[1]}]})";
+
+}  // namespace
+
+TEST_CASE("reshard answers in JSON with the keys of the contract") {
+  const TemporaryFile file(kTwo);
+  const Ran ran = reshard({"--tasks", file.path(), "--format", "json"});
+  CHECK(ran.exit == 0);
+  const json answer = json::parse(ran.out);
+  CHECK(answer["tasks"][1] ==
+        json{{"size", 4}, {"sender_hosts", {0, 1}}, {"receiver_hosts", json::array({1})}});
+  CHECK(answer["strategy"] == "exact");
+  CHECK(answer["makespan"] == 4);
+  CHECK(answer["lower_bound"] == 4);
+  CHECK(answer["optimal"] == true);
+  CHECK(answer["certificate"].is_null());
+  CHECK(answer["evidence"] == "host 0 receives for 4");
+  REQUIRE(answer["schedule"].size() == 2);
+  CHECK(answer["schedule"][0]["sender"] != answer["schedule"][1]["sender"]);
+  CHECK(answer["schedule"][1]["end"] == 4);
+}
+
+TEST_CASE("a baseline says by how much it may miss the optimum") {
+  const TemporaryFile file(kTwo);
+  const Ran ran = reshard({"--tasks", file.path(), "--strategy", "naive"});
+  CHECK(ran.exit == 0);
+  CHECK(ran.out ==
+        "2 tasks   strategy naive\n\n"
+        "makespan 8, not shown to be optimal: at least 4, a gap of 100.0 %\n"
+        "lower bound: host 0 receives for 4\n\n"
+        "start  end  task  sender  receivers\n"
+        "    0    4     0       0  0\n"
+        "    4    8     1       0  1\n");
+  const Ran greedy = reshard({"--tasks", file.path(), "--strategy", "greedy", "--format", "json"});
+  CHECK(json::parse(greedy.out)["optimal"] == true);
+}
+
+TEST_CASE("what only the search has shown is called solver-only") {
+  // Three equal tasks on two senders: in halves they would take 6.
+  const TemporaryFile file(
+      R"({"tasks":[{"size":4,"sender_hosts":[0,1],"receiver_hosts":[0]},
+                   {"size":4,"sender_hosts":[0,1],"receiver_hosts":[1]},
+                   {"size":4,"sender_hosts":[0,1],"receiver_hosts":[2]}]})");
+  const json answer = json::parse(reshard({"--tasks", file.path(), "--format", "json"}).out);
+  CHECK(answer["makespan"] == 8);
+  CHECK(answer["optimal"] == true);
+  CHECK(answer["evidence"].get<std::string>().rfind("solver-only: ", 0) == 0);
+}
+
+TEST_CASE("reshard of a tensor, with and without padding") {
+  const std::vector<std::string> flags{"--shape", "1024,1024,512", "--from",   "2x4:S0,R,R",
+                                       "--to",    "3x4:S0,R,R",    "--format", "json"};
+  std::vector<std::string> pad = flags;
+  pad.push_back("--pad");
+  const json padded = json::parse(reshard(pad).out);
+  CHECK(padded["tasks"].size() == 4);
+  CHECK(padded["makespan"] == 268959744);
+  CHECK(padded["optimal"] == true);
+  // 342, 342 and 340 rows; sender 0 has 512 of them.
+  const json uneven = json::parse(reshard(flags).out);
+  CHECK(uneven["tasks"].size() == 4);
+  CHECK(uneven["makespan"] == 512 * 1024 * 512);
+  std::vector<std::string> source = flags;
+  source.insert(source.end(), {"--decompose", "source"});
+  CHECK(json::parse(reshard(source).out)["tasks"].size() == 2);
+}
+
+TEST_CASE("reshard draws hosts as lanes") {
+  const TemporaryFile file(kTwo);
+  const auto plot = std::filesystem::temp_directory_path() / "p2-reshard-test.svg";
+  CHECK(reshard({"--tasks", file.path(), "--plot", plot.string()}).exit == 0);
+  CHECK(read_file(plot.string()).find("host 1 receives") != std::string::npos);
+  std::filesystem::remove(plot);
+}
+
+TEST_CASE("reshard says what is wrong with its flags") {
+  const TemporaryFile file(kTwo);
+  const TemporaryFile broken("{\"tasks\":[{}]}");
+  const std::vector<std::pair<std::vector<std::string>, std::string>> bad{
+      {{}, "nothing to schedule"},
+      {{"--tasks", "/nowhere.json"}, "/nowhere.json"},
+      {{"--tasks", broken.path()}, broken.path() + ":1:11: "},
+      {{"--tasks", file.path(), "--pad"}, "--pad: given with --tasks"},
+      {{"--from", "2x4:R"}, "--from: given without a tensor"},
+      {{"--shape", "8,8", "--from", "2x4:S0,R"}, "--to"},
+      {{"--shape", "8,0", "--from", "2x4:S0,R", "--to", "2x4:R,R"}, "--shape:1:3: "},
+      {{"--shape", "8,8", "--from", "2x4:S0,S0", "--to", "2x4:R,R"}, "--from:1:8: mesh axis 0"},
+      {{"--shape", "8,8", "--from", "2x4:S0,R", "--to", "2x4:S2,R"}, "--to:1:5: unknown 'S2'"},
+      {{"--shape", "8,8", "--from", "2x4:S0,R", "--to", "2x4:R"}, "--to: 1 dimensions"},
+      {{"--shape", "8,8", "--from", "2:S0,R", "--to", "2x4:R,R"}, "--from:1:2: "},
+      {{"--shape", "8,8", "--from", "1024x8:S0,R", "--to", "2x4:R,R"}, "--from:1:1: too large"},
+      {{"--shape", "1000000,10000000", "--from", "2x4:S0,R", "--to", "2x4:R,R"}, "too large"},
+      {{"--shape", "1024,1024", "--from", "64x16:S01,R", "--to", "64x16:R,S01"}, "unit tasks"},
+      {{"--shape", "8,8", "--from", "2x4:S0,R", "--to", "2x4:R,R", "--decompose", "x"}, "source"},
+      {{"--tasks", file.path(), "--strategy", "magic"}, "load-balance"},
+  };
+  for (const auto& [flags, part] : bad) {
+    const Ran ran = reshard(flags);
+    CHECK(ran.exit == 2);
+    CAPTURE(ran.err);
+    CHECK(ran.err.find(part) != std::string::npos);
+    CHECK(ran.out.empty());
+  }
+}

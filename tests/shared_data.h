@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+namespace p2 {
+
+/// A JSON file of figures that stand beside the repository, in the folder that P2_SHARED_DATA names
+/// or in ../shared/data. Says `skipped` and returns nothing where there is none.
+inline std::optional<nlohmann::json> shared_data(const std::string& name) {
+  const char* const given = std::getenv("P2_SHARED_DATA");
+  const std::filesystem::path folder =
+      given != nullptr ? std::filesystem::path(given)
+                       : std::filesystem::path(P2_SOURCE_DIR) / "../shared/data";
+  std::ifstream file(folder / name);
+  if (!file) {
+    MESSAGE("skipped: there is no " << name << " beside the repository");
+    return std::nullopt;
+  }
+  return nlohmann::json::parse(file);
+}
+
+}  // namespace p2
