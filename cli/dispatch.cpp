@@ -29,8 +29,8 @@ constexpr auto kCommands = std::to_array<Command>({
     {"define", "whether definitions of collectives are sound", run_define},
     {"prove", "whether the statements of the paper hold, system by system", run_prove},
     {"run", "programs on real data, every element checked, every step measured", run_run},
-    {"parallelize", "the cheapest configurations of an operation graph, proved", run_parallelize},
     {"oracle", "test vectors of a program or a collective, for other implementations", run_oracle},
+    {"parallelize", "the cheapest configurations of an operation graph, proved", run_parallelize},
     {"pipeline", "how long a pipeline schedule takes, and what each stage must hold", run_pipeline},
     {"reshard", "the shortest schedule of what one mesh sends to another", run_reshard},
 });

@@ -27,37 +27,46 @@ Cost bound_of(const Graph& graph) {
   return sum;
 }
 
-/// A strategy to begin with: the best configurations of that bound, then vertex by vertex the
-/// first best one for its neighbours until nothing improves.
+/// What every configuration costs while the other vertices keep theirs.
+std::vector<std::vector<Cost>> costs_beside(const Graph& graph, const Strategy& strategy) {
+  std::vector<std::vector<Cost>> costs = graph.costs;
+  for (const Edge& edge : graph.edges) {
+    const std::size_t columns = graph.configurations(edge.second);
+    for (std::size_t row = 0; row < costs[edge.first].size(); ++row) {
+      costs[edge.first][row] += edge.table[row * columns + strategy[edge.second]];
+    }
+    for (std::size_t column = 0; column < columns; ++column) {
+      costs[edge.second][column] += edge.table[strategy[edge.first] * columns + column];
+    }
+  }
+  return costs;
+}
+
+/// Gives vertices, in order and no two of them neighbours, the first configuration that is best
+/// beside the others; false where all have it.
+bool improve(const Graph& graph, Strategy& strategy) {
+  const auto costs = costs_beside(graph, strategy);
+  std::vector<bool> stale(graph.vertices(), false);
+  bool improved = false;
+  for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
+    const auto best = std::ranges::min_element(costs[v]);
+    if (stale[v] || *best == costs[v][strategy[v]]) continue;
+    strategy[v] = static_cast<std::uint32_t>(best - costs[v].begin());
+    improved = true;
+    for (const Edge& edge : graph.edges) {
+      if (edge.first == v || edge.second == v) stale[edge.first + edge.second - v] = true;
+    }
+  }
+  return improved;
+}
+
+/// A strategy to begin with: the best configurations of the bound, improved as long as that goes.
 Strategy descent(const Graph& graph) {
   Strategy strategy;
   for (const auto& costs : with_least_edges(graph)) {
     strategy.push_back(static_cast<std::uint32_t>(std::ranges::min_element(costs) - costs.begin()));
   }
-  for (bool improved = true; improved;) {
-    improved = false;
-    std::vector<std::vector<Cost>> costs = graph.costs;
-    const auto see = [&](const Edge& edge, std::uint32_t vertex) {
-      const std::size_t columns = graph.configurations(edge.second);
-      for (std::size_t c = 0; c < costs[vertex].size(); ++c) {
-        costs[vertex][c] += vertex == edge.first ? edge.table[c * columns + strategy[edge.second]]
-                                                 : edge.table[strategy[edge.first] * columns + c];
-      }
-    };
-    std::vector<bool> stale(graph.vertices(), false);
-    for (const Edge& edge : graph.edges) {
-      see(edge, edge.first);
-      see(edge, edge.second);
-    }
-    for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
-      const auto best = std::ranges::min_element(costs[v]);
-      if (stale[v] || *best == costs[v][strategy[v]]) continue;
-      strategy[v] = static_cast<std::uint32_t>(best - costs[v].begin());
-      improved = true;
-      for (const Edge& edge : graph.edges) {
-        if (edge.first == v || edge.second == v) stale[edge.first + edge.second - v] = true;
-      }
-    }
+  while (improve(graph, strategy)) {
   }
   return strategy;
 }

@@ -1,6 +1,7 @@
 #include "engine/strategy/elimination.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "engine/invariant.h"
@@ -14,6 +15,17 @@ namespace {
 struct Table {
   std::vector<std::uint32_t> scope;
   std::vector<Cost> cells;
+};
+
+/// A table that is added up with others, and where its cell of the current run is.
+struct Operand {
+  const Cost* cells = nullptr;
+  std::size_t slow = 0;            ///< stride of the vertex that is eliminated
+  std::vector<std::size_t> steps;  ///< strides of the vertices of the new table
+  std::size_t at = 0;
+
+  bool varies() const { return !steps.empty() && steps.back() != 0; }
+  const Cost* row(std::size_t choice) const { return cells + at + choice * slow; }
 };
 
 class Elimination {
@@ -69,19 +81,17 @@ class Elimination {
     }
   }
 
-  /// Of every table, how far its cell moves when the configuration of `vertex` grows by one.
-  std::vector<std::size_t> strides(const std::vector<Table>& tables, std::uint32_t vertex) const {
-    std::vector<std::size_t> found;
-    for (const Table& table : tables) {
-      std::size_t stride = 1;
-      auto at = table.scope.rbegin();
-      for (; at != table.scope.rend() && *at != vertex; ++at) stride *= graph_.configurations(*at);
-      found.push_back(at == table.scope.rend() ? 0 : stride);
+  /// How far the cell of the table moves when the configuration of `vertex` grows by one.
+  std::size_t stride(const Table& table, std::uint32_t vertex) const {
+    std::size_t product = 1;
+    for (auto at = table.scope.rbegin(); at != table.scope.rend(); ++at) {
+      if (*at == vertex) return product;
+      product *= graph_.configurations(*at);
     }
-    return found;
+    return 0;
   }
 
-  std::optional<Table> minimised(std::uint32_t vertex) {
+  std::optional<Table> minimised(std::uint32_t vertex) const {
     const auto& tables = buckets_[position_[vertex]];
     Table made;
     for (const Table& table : tables) {
@@ -89,57 +99,65 @@ class Elimination {
     }
     std::ranges::sort(made.scope, {}, [&](std::uint32_t v) { return position_[v]; });
     made.scope.erase(std::unique(made.scope.begin(), made.scope.end()), made.scope.end());
+    std::vector<Operand> operands;
+    for (const Table& table : tables) {
+      Operand& operand =
+          operands.emplace_back(Operand{table.cells.data(), stride(table, vertex), {}});
+      for (const std::uint32_t v : made.scope) operand.steps.push_back(stride(table, v));
+    }
     std::size_t cells = 1;
     for (const std::uint32_t v : made.scope) cells *= graph_.configurations(v);
     made.cells.resize(cells);
-    return fill(made, tables, strides(tables, vertex), graph_.configurations(vertex))
-               ? std::optional(std::move(made))
-               : std::nullopt;
+    if (!fill(made, operands, graph_.configurations(vertex))) return std::nullopt;
+    return made;
   }
 
-  /// Run by run of the last vertex of the scope. `slow`: the strides of the eliminated vertex.
-  bool fill(Table& made, const std::vector<Table>& tables, const std::vector<std::size_t>& slow,
-            std::size_t choices) {
+  /// Run by run of the last vertex of the scope; `false`: the deadline came first.
+  bool fill(Table& made, std::vector<Operand>& operands, std::size_t choices) const {
     const std::size_t run = made.scope.empty() ? 1 : graph_.configurations(made.scope.back());
-    std::vector<bool> varies(tables.size(), false);
-    std::vector<std::vector<std::size_t>> steps;
-    for (const std::uint32_t v : made.scope) steps.push_back(strides(tables, v));
-    for (std::size_t t = 0; t < tables.size() && !steps.empty(); ++t) {
-      varies[t] = steps.back()[t] != 0;
-    }
-    std::vector<std::size_t> at(tables.size(), 0);
     std::vector<std::size_t> digits(made.scope.size(), 0);
     std::vector<Cost> sum(run);
     for (std::size_t begin = 0; begin < made.cells.size(); begin += run) {
       if (begin / run % 4096 == 0 && limits_.exceeded(0)) return false;
-      Cost* const best = made.cells.data() + begin;
+      const std::span<Cost> best(made.cells.data() + begin, run);
+      std::ranges::fill(best, kCostEnd);
       for (std::size_t choice = 0; choice < choices; ++choice) {
-        Cost constant = 0;
-        for (std::size_t t = 0; t < tables.size(); ++t) {
-          if (!varies[t]) constant += tables[t].cells[at[t] + choice * slow[t]];
-        }
-        std::ranges::fill(sum, constant);
-        for (std::size_t t = 0; t < tables.size(); ++t) {
-          if (!varies[t]) continue;
-          const Cost* const row = tables[t].cells.data() + at[t] + choice * slow[t];
-          for (std::size_t i = 0; i < run; ++i) sum[i] += row[i];
-        }
-        for (std::size_t i = 0; i < run; ++i) {
-          best[i] = choice == 0 ? sum[i] : std::min(best[i], sum[i]);
-        }
+        add_up(operands, choice, sum);
+        for (std::size_t i = 0; i < run; ++i) best[i] = std::min(best[i], sum[i]);
       }
       for (std::size_t d = digits.size(); d-- > 1;) {  // the last digit is the run
         const std::size_t size = graph_.configurations(made.scope[d - 1]);
         const bool carry = ++digits[d - 1] == size;
-        for (std::size_t t = 0; t < tables.size(); ++t) {
-          at[t] += steps[d - 1][t];
-          if (carry) at[t] -= size * steps[d - 1][t];
+        if (carry) digits[d - 1] = 0;
+        for (Operand& operand : operands) {
+          operand.at += operand.steps[d - 1];
+          if (carry) operand.at -= size * operand.steps[d - 1];
         }
         if (!carry) break;
-        digits[d - 1] = 0;
       }
     }
     return true;
+  }
+
+  /// What the tables add up to along a run, for one configuration of the eliminated vertex.
+  static void add_up(const std::vector<Operand>& operands, std::size_t choice,
+                     std::vector<Cost>& sum) {
+    Cost constant = 0;
+    for (const Operand& operand : operands) {
+      if (!operand.varies()) constant += operand.row(choice)[0];
+    }
+    bool first = true;
+    for (const Operand& operand : operands) {
+      if (!operand.varies()) continue;
+      const Cost* const row = operand.row(choice);
+      if (first) {
+        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = constant + row[i];
+      } else {
+        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += row[i];
+      }
+      first = false;
+    }
+    if (first) std::ranges::fill(sum, constant);
   }
 
   /// The first of the best configurations of `vertex`, given those of the vertices after it.

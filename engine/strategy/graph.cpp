@@ -1,8 +1,16 @@
 #include "engine/strategy/graph.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace p2::strategy {
+
+bool sums_fit(const Graph& graph) {
+  Cost left = kCostEnd - 1;
+  for (const auto& costs : graph.costs) left -= std::min(left + 1, std::ranges::max(costs));
+  for (const Edge& edge : graph.edges) left -= std::min(left + 1, std::ranges::max(edge.table));
+  return left >= 0;
+}
 
 Cost cost_of(const Graph& graph, const Strategy& strategy) {
   Cost sum = 0;

@@ -31,6 +31,9 @@ struct Graph {
 /// The configuration of every vertex, by number.
 using Strategy = std::vector<std::uint32_t>;
 
+/// Whether the largest costs add up to less than kCostEnd.
+bool sums_fit(const Graph& graph);
+
 Cost cost_of(const Graph& graph, const Strategy& strategy);
 
 /// For every vertex some of its configurations, ascending.

@@ -90,11 +90,10 @@ Claim among_instructions(bool lists, const Json& root, Budget& budget) {
 
 /// Every program is legal, and reaches the goal after its last step and not before.
 void replay(const Search& search, Budget& budget) {
-  std::size_t number = 0;
-  for (const Numbers& program : search.programs) {
-    const std::string which = "program " + std::to_string(number++) + ": ";
+  for (std::size_t number = 0; number < search.programs.size(); ++number) {
+    const std::string which = "program " + std::to_string(number) + ": ";
     System system(search.stage, budget);
-    for (const std::uint32_t choice : program) {
+    for (const std::uint32_t choice : search.programs[number]) {
       if (system.at_goal(search.stage.classes)) reject(which + "it goes on at the goal");
       system.take(search.stage.steps[choice], which + "choice " + std::to_string(choice));
     }
@@ -104,8 +103,8 @@ void replay(const Search& search, Budget& budget) {
 
 /// Objects unless every clause of the certificate is one of the claim's, in their order.
 void compare_clauses(const Search& search, const Files& files, const Cnf& cnf, Budget& budget) {
-  const std::uint64_t devices = search.stage.devices;
-  budget.spend(devices * devices * search.stage.chunks);  // bounds the memory of one moment
+  // Bounds the memory of one moment.
+  budget.spend(std::uint64_t{search.stage.devices} * search.stage.devices * search.stage.chunks);
   std::size_t matched = 0;
   const auto compare = [&](const Clause& clause) {
     budget.spend(clause.size());
@@ -148,8 +147,7 @@ std::vector<std::string> files_of(const std::string& claim) {
 
 std::string check_claim(const std::string& claim, const Files& files) {
   if (claim == "strategy-optimal") return judge_strategy(files);
-  return files_of(claim).back() == "proof.lrat" ? judge_absence(claim, files)
-                                                : judge_program(claim, files);
+  return (files_of(claim).back() == "proof.lrat" ? judge_absence : judge_program)(claim, files);
 }
 
 }  // namespace p2::kernel

@@ -55,6 +55,15 @@ TEST_CASE("p2-check accepts the certificates of random graphs") {
   }
 }
 
+TEST_CASE("the example of docs/certificates.md is accepted") {
+  CertificateFiles files = {
+      {"problem.json", R"({"vertices":[[1,2],[3,0]],"tables":[[[2,0],[0,2]]],"edges":[[0,1,0]]})"},
+      {"strategy.json", R"({"configurations":[0,1],"cost":1})"},
+      {"bound.json", R"({"removals":[[1,0,1]],"order":[0,1]})"}};
+  add_manifest("strategy-optimal", {}, files);
+  CHECK(check_certificate(files).reason == "no strategy costs less than 1 (2 vertices, 1 edges)");
+}
+
 TEST_CASE("a strategy that costs one unit more is rejected, with or without its true cost") {
   std::mt19937 random(6);
   std::size_t forged = 0;
