@@ -101,10 +101,10 @@ TEST_CASE("a rank that dies or hangs ends the run in time, is named, and leaves 
             "p2-verify: rank 2 did not enter step 2 of program 1, where others wait for it\n")}) {
     const auto start = std::chrono::steady_clock::now();
     const Process process =
-        shell(kRun + "--force --timeout 2 --fault " + fault + ":2:2 " + program.path());
+        shell(kRun + "--force --timeout 6 --fault " + fault + ":2:2 " + program.path());
     CHECK(process.exit == 3);
     CHECK(process.printed == message);
-    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(8));
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
     CHECK(running(program.path()) == 0);
   }
 }

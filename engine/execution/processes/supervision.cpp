@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,6 +22,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kGlanceMilliseconds = 20;
+constexpr int kNotYet = -1;  // there is no process to watch; poll overlooks what is negative
+constexpr int kNoMore = -2;
 constexpr std::chrono::milliseconds kGrace{3000};  // between asking to end and killing
 
 class Supervisor {
@@ -30,7 +34,7 @@ class Supervisor {
         ranks_(ranks),
         board_(board),
         deadline_(deadline),
-        watches_(ranks, pollfd{-1, POLLIN, 0}) {}
+        watches_(ranks, pollfd{kNotYet, POLLIN, 0}) {}
   ~Supervisor() {
     for (const pollfd& watch : watches_) {
       if (watch.fd >= 0) ::close(watch.fd);
@@ -60,20 +64,24 @@ class Supervisor {
   void watch_new_ranks() {
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
       const pid_t process = board_.lives[rank].process;
-      if (process == 0 || watches_[rank].fd >= 0) continue;
+      if (process == 0 || watches_[rank].fd != kNotYet) continue;
       watches_[rank].fd = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));
+      if (watches_[rank].fd >= 0 || errno != ESRCH) continue;
+      watches_[rank].fd = kNoMore;  // it came and ended between two glances
+      ended_.push_back(rank);
     }
   }
 
   /// The ranks whose processes ended without having signed out.
   std::string death() {
-    std::vector<std::uint32_t> dead;
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
       if ((watches_[rank].revents & POLLIN) == 0) continue;
-      if (!board_.lives[rank].done) dead.push_back(rank);
+      ended_.push_back(rank);
       ::close(watches_[rank].fd);
-      watches_[rank].fd = -2;  // poll overlooks it
+      watches_[rank].fd = kNoMore;
     }
+    std::vector<std::uint32_t> dead = std::exchange(ended_, {});
+    std::erase_if(dead, [&](std::uint32_t rank) -> bool { return board_.lives[rank].done; });
     if (dead.empty() || board_.exit_code >= 0) return {};
     // Of several, the first to die is one that did not get as far as the others.
     std::uint64_t least = UINT64_MAX;
@@ -132,7 +140,8 @@ class Supervisor {
   std::uint32_t ranks_;
   RankBoard& board_;
   std::optional<Clock::time_point> deadline_;
-  std::vector<pollfd> watches_;  // by rank: a descriptor of its process
+  std::vector<pollfd> watches_;       // by rank: a descriptor of its process, kNotYet or kNoMore
+  std::vector<std::uint32_t> ended_;  // ranks, not looked into yet
   std::uint64_t steps_ = 0;
   Clock::time_point last_step_ = Clock::now();
 };
