@@ -59,7 +59,7 @@ void price_instance(const CostRequest& request, std::ostream& err, CostAnswer& a
                        progress.searches_done.load(), progress.searches.load(),
                        progress.states.load());
   });
-  SynthesisOptions options{request.given.dialect, {}, request.size, request.common.jobs,
+  SynthesisOptions options{request.given.dialect, {},       request.size, request.common.jobs,
                            request.common.limits, &progress};
   const std::vector<PlacementPrograms> all = synthesise(std::move(instances), options);
   std::uint64_t programs = 0;

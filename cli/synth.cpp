@@ -18,55 +18,7 @@
 namespace p2 {
 namespace {
 
-namespace po = boost::program_options;
-
-constexpr std::uint64_t kLargestSize = 32;
 constexpr std::size_t kMostPlacements = 100'000;
-
-po::options_description synth_flags() {
-  po::options_description flags("Synthesis");
-  flags.add_options()  //
-      ("size", po::value<std::string>()->value_name("N"),
-       "most steps of a program (default 5)")          //
-      ("count", "print the numbers of programs only")  //
-      ("engine", po::value<std::string>()->value_name("NAME"),
-       "explicit (default), z3, cnf or all: who has to find the programs")  //
-      ("verify",
-       "like --engine all: prove that every list is exactly the set of valid programs")  //
-      ("certify", po::value<std::string>()->value_name("DIR"),
-       "prove that every list is complete and write a certificate that p2-check accepts; of "
-       "several "
-       "placements one each, inside DIR")  //
-      ("smt2", po::value<std::string>()->value_name("FILE"),
-       "write as SMT-LIB 2 whether one placement has programs of exactly --size steps other than "
-       "those listed")  //
-      ("explain", "draw the device states after every step of every program");
-  return flags;
-}
-
-SynthRequest request_of(const CommandLine& line, const CommonOptions& common) {
-  SynthRequest request{required_instance(line, true),
-                       {},
-                       line.has("count"),
-                       line.has("explain"),
-                       line.text("smt2"),
-                       line.text("certify"),
-                       common.seed,
-                       {}};
-  if (request.explain && common.format == Format::Json) {
-    throw InputError({"--explain"}, "draws for people, expected --format text");
-  }
-  if (const auto engine = line.text("engine")) request.engines = engines_called(*engine);
-  if (line.has("verify")) request.engines = engines_called("all");
-  request.options.dialect = request.given.dialect;
-  request.options.size = static_cast<std::uint32_t>(line.integer("size", 0, kLargestSize, 5));
-  if (request.smt2 && request.options.size == 0) {
-    throw InputError({"--smt2"}, "asks for programs of --size steps, expected at least 1");
-  }
-  request.options.jobs = common.jobs;
-  request.options.limits = common.limits;
-  return request;
-}
 
 std::vector<PlacementPrograms> search(const SynthRequest& request, ShowProgress show,
                                       std::ostream& err) {
@@ -98,13 +50,25 @@ std::string certificate_folder(const SynthRequest& request, std::size_t index, s
   return (count == 1 ? folder : folder / std::to_string(index + 1)).string();
 }
 
+void add(const std::vector<ExistenceFinding>& findings, SynthAnswer& answer) {
+  for (const ExistenceFinding& finding : findings) {
+    answer.complete = answer.complete && finding.existence != z3_encoding::Existence::Unknown;
+  }
+  answer.disagreed = answer.disagreed || disagree(findings);
+  answer.refuted = answer.refuted || agreed(findings) == z3_encoding::Existence::None;
+}
+
 /// Adds the programs of a placement, and what became of them, to the answer.
 void add(PlacementAnswer placement, const SynthRequest& request, SynthAnswer& answer) {
   const ProgramList& list = placement.found.list();
   if (__builtin_add_overflow(answer.total, list.count(), &answer.total)) {
     throw std::length_error("more than 2^64 programs in all, expected a smaller --size");
   }
-  answer.complete = answer.complete && list.settled() == request.options.size;
+  if (request.wanted) {
+    add(placement.existence, answer);
+  } else {
+    answer.complete = answer.complete && list.settled() == request.options.size;
+  }
   for (const Comparison& comparison : placement.comparisons) {
     answer.verified = answer.verified && comparison.complete;
     answer.disagreed = answer.disagreed || comparison.differs();
@@ -125,7 +89,10 @@ SynthAnswer answer_of(std::vector<PlacementPrograms> all, const SynthRequest& re
   });
   for (PlacementPrograms& found : all) {
     PlacementAnswer placement{std::move(found), {}};
-    if (placement.found.list().settled() == request.options.size) {
+    if (request.wanted) {
+      placement.existence =
+          find_property(placement.found, *request.wanted, request.options, request.engines);
+    } else if (placement.found.list().settled() == request.options.size) {
       placement.comparisons =
           compare_with_solvers(placement.found, request.options, request.engines);
       if (request.certificates) {
@@ -164,7 +131,7 @@ int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err) 
 
 int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err,
               z3_encoding::Definitions z3_definitions) {
-  po::options_description own = instance_flags();
+  boost::program_options::options_description own = instance_flags();
   own.add(terms_flags()).add(synth_flags());
   const CommandLine line(
       "usage: p2-verify synth --hierarchy SIZES --axes SIZES --reduce AXES [OPTION…]\n"
@@ -175,13 +142,11 @@ int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err,
     out << line.help();
     return kEstablished;
   }
-  SynthRequest request = request_of(line, common);
+  SynthRequest request = synth_request(line, common);
   const ExitCode examined = read_terms(line, common, err, request.given);
   if (examined != kEstablished) return examined;
-  request.options.terms = request.given.terms;
   request.engines.z3_definitions.assign(z3_definitions.begin(), z3_definitions.end());
-  request.engines = on_terms(std::move(request.engines), request.options.terms);
-  if (request.certificates) require_paper("--certify", request.options.terms);
+  settle_terms(line, request);
   const SynthAnswer answer =
       answer_of(search(request, common.progress, err), request, common.progress, err);
   const bool written = !request.smt2 || write_smt2(answer.placements[0], request, err);
@@ -197,8 +162,8 @@ int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err,
     return kDisagreement;
   }
   if (answer.complaint) return kBadInput;
-  return answer.complete && answer.verified && answer.certified && written ? kEstablished
-                                                                           : kUndecided;
+  if (!answer.complete || !answer.verified || !answer.certified || !written) return kUndecided;
+  return answer.refuted ? kRefuted : kEstablished;
 }
 
 }  // namespace p2

@@ -57,6 +57,9 @@ void print_placement_text(const PlacementAnswer& answer, const SynthRequest& req
   const ProgramList& list = answer.found.list();
   fmt::print(out, "{}synthesis hierarchy {}: {}\n", draw_matrix(answer.found.instance().grid),
              to_string(answer.found.instance().hierarchy), how_many(list.count()));
+  for (const ExistenceFinding& finding : answer.existence) {
+    fmt::print(out, "{}\n", to_text(finding, *request.wanted, request.options.size));
+  }
   if (list.settled() < request.options.size) {
     fmt::print(out, "stopped at a limit: only programs of at most {} steps are settled\n",
                list.settled());
@@ -69,7 +72,7 @@ void print_placement_text(const PlacementAnswer& answer, const SynthRequest& req
   } else if (request.certificates && !answer.complaint) {
     fmt::print(out, "not certified: a limit was met before it was proved that there is no other\n");
   }
-  if (!request.count_only) print_programs(answer.found, request, out);
+  if (!request.count_only && !request.wanted) print_programs(answer.found, request, out);
 }
 
 void print_placement_json(const PlacementAnswer& answer, const SynthRequest& request,
@@ -87,11 +90,18 @@ void print_placement_json(const PlacementAnswer& answer, const SynthRequest& req
     }
     fmt::print(out, ",\"verified\":[{}]", engines);
   }
+  if (request.wanted) {
+    std::string findings;
+    for (const ExistenceFinding& finding : answer.existence) {
+      findings += (findings.empty() ? "" : ",") + to_json(finding);
+    }
+    fmt::print(out, ",\"exists\":[{}]", findings);
+  }
   if (request.certificates) {
     fmt::print(out, ",\"certificate\":{}",
                answer.certificate.empty() ? "null" : json_string(answer.certificate));
   }
-  if (!request.count_only) {
+  if (!request.count_only && !request.wanted) {
     fmt::print(out, ",\"list\":[");
     bool first = true;
     answer.found.for_each_lowered([&](const Program& program) {

@@ -7,28 +7,17 @@
 #include <vector>
 
 #include "cli/cross_check.h"
-#include "engine/synthesis/synthesis.h"
+#include "cli/synth_request.h"
 
 namespace p2 {
-
-/// What `synth` was asked for.
-struct SynthRequest {
-  GivenInstance given;
-  SynthesisOptions options;
-  bool count_only = false;
-  bool explain = false;
-  std::optional<std::string> smt2;          ///< the file for the query
-  std::optional<std::string> certificates;  ///< the folder to write them to
-  std::uint64_t seed = 1;
-  Engines engines;  ///< the solvers that check every list
-};
 
 /// The programs of one placement, and what the solvers say of them where they were asked.
 struct PlacementAnswer {
   PlacementPrograms found;
   std::vector<Comparison> comparisons;
-  std::string certificate = {};  ///< the folder written; empty when none was
-  bool complaint = false;        ///< it could not be written
+  std::string certificate = {};                  ///< the folder written; empty when none was
+  bool complaint = false;                        ///< it could not be written
+  std::vector<ExistenceFinding> existence = {};  ///< where that was asked
 };
 
 struct SynthAnswer {
@@ -37,6 +26,7 @@ struct SynthAnswer {
   bool complete = true;  ///< every list holds all programs up to the size asked for
   bool verified = true;  ///< every solver asked settled every placement
   bool disagreed = false;
+  bool refuted = false;    ///< a placement has no program with the property wanted
   bool certified = true;   ///< every certificate asked for was found
   bool complaint = false;  ///< one was found and could not be written
 };
