@@ -44,21 +44,59 @@ Chart times(const CostAnswer& answer, const CostRequest& request) {
   return chart;
 }
 
+/// How long a link is busy in every step, per byte of a device's buffer.
+using Business = std::vector<Rational>;
+
+/// A lane of the timeline: links that are equally busy in every step.
+struct Lane {
+  Business business;
+  LinkId first = 0;
+  std::size_t links = 1;
+};
+
+/// In the order of their first links. Links of different interconnects never share a lane.
+std::vector<Lane> lanes_of(const std::vector<std::vector<LinkLoad>>& loads,
+                           const Network& network) {
+  std::map<LinkId, Business> links;
+  for (std::size_t step = 0; step < loads.size(); ++step) {
+    for (const LinkLoad& load : loads[step]) {
+      Business& business = links.try_emplace(load.link, loads.size()).first->second;
+      business[step] = load.seconds_per_byte;
+    }
+  }
+  std::map<std::pair<std::uint32_t, Business>, std::size_t> lane_of;
+  std::vector<Lane> lanes;
+  for (const auto& [link, business] : links) {
+    const auto [lane, is_new] =
+        lane_of.try_emplace({network.interconnect_of(link), business}, lanes.size());
+    if (is_new) {
+      lanes.push_back({business, link});
+    } else {
+      ++lanes[lane->second].links;
+    }
+  }
+  return lanes;
+}
+
+std::string label(const Lane& lane, const Network& network) {
+  const std::string name = network.name(lane.first);
+  return lane.links == 1 ? name : fmt::format("{} +{}", name, lane.links - 1);
+}
+
 Timeline timeline(const CostCandidate& candidate, const CostAnswer& answer,
                   const CostRequest& request) {
   Timeline line{fmt::format("the fastest: {}", candidate.source->name), "seconds"};
-  std::map<std::uint32_t, std::size_t> lane_of;
+  const std::vector<Lane> lanes =
+      lanes_of(ProgramPricer(*answer.pricer).loads(candidate.program(), candidate.source->dialect),
+               *answer.network);
+  for (const Lane& lane : lanes) line.lanes.push_back(label(lane, *answer.network));
   double start = 0;
   for (std::size_t i = 0; i < candidate.steps.size(); ++i) {
     const StepCost& step = *candidate.cost.steps[i];
     const double sending = start + to_double(step.latency);
-    for (const BusiestLink& each : step.busiest) {
-      const std::uint32_t interconnect = answer.network->interconnect_of(each.link);
-      const auto [lane, is_new] = lane_of.emplace(interconnect, line.lanes.size());
-      if (is_new) line.lanes.push_back(answer.network->name(each.link));
-      line.bars.push_back(
-          {lane->second, sending,
-           sending + to_double(each.seconds_per_byte) * static_cast<double>(request.bytes), i});
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+      const double busy = to_double(lanes[lane].business[i]) * static_cast<double>(request.bytes);
+      if (busy > 0) line.bars.push_back({lane, sending, sending + busy, i});
     }
     start += to_double(step.seconds(request.bytes));
     line.borders.push_back(start);

@@ -81,7 +81,7 @@ double predicted_seconds(const Measurement& measurement, const Network& network,
   double seconds = 0;
   for (const StepCost* step : measurement.cost.steps) {
     double longest = 0;
-    for (const BusiestLink& each : step->busiest) {
+    for (const LinkLoad& each : step->busiest) {
       longest = std::max(
           longest, to_double(each.seconds_per_byte) / factors[network.interconnect_of(each.link)]);
     }

@@ -6,9 +6,10 @@
 
 namespace p2 {
 
-/// An exact fraction in lowest terms, for costs counted in parts of a buffer, of which searches compare
-/// millions; those of a system, in seconds, are Rational. Throws std::overflow_error where a numerator or denominator
-/// does not fit 64 bits, so that no comparison is ever made with a wrong number.
+/// An exact fraction in lowest terms, for costs counted in parts of a buffer, of which searches
+/// compare millions; those of a system, in seconds, are Rational. Throws std::overflow_error where
+/// a numerator or denominator does not fit 64 bits, so that no comparison is ever made with a wrong
+/// number.
 class Fraction {
  public:
   // Whole numbers are fractions.

@@ -27,8 +27,8 @@ Integer overtakes(const ProgramCost& best, const ProgramCost& other, bool other_
 
 }  // namespace
 
-PricedProgram ProgramPricer::price(const Program& program, Dialect dialect, const Limits& limits) {
-  std::vector<const StepCost*> steps;
+Verdict ProgramPricer::derive(const Program& program, Dialect dialect, const Limits& limits,
+                              const SeeStep& see) {
   const auto observe = [&](std::size_t done, const SystemState& state) {
     if (done == program.steps.size()) return;
     const Step& next = program.steps[done];
@@ -37,10 +37,25 @@ PricedProgram ProgramPricer::price(const Program& program, Dialect dialect, cons
     for (const Group& group : next.groups) {
       rows.push_back(states_.sets().size(states_.held(state[group.front()])));
     }
-    steps.push_back(&steps_.price(next, rows, program.devices));
+    see(next, rows);
   };
-  Verdict verdict = check(program, dialect, states_, kernels_, limits, observe);
+  return check(program, dialect, states_, kernels_, limits, observe);
+}
+
+PricedProgram ProgramPricer::price(const Program& program, Dialect dialect, const Limits& limits) {
+  std::vector<const StepCost*> steps;
+  Verdict verdict = derive(program, dialect, limits, [&](const Step& step, const auto& rows) {
+    steps.push_back(&steps_.price(step, rows, program.devices));
+  });
   return {std::move(verdict), sum(std::move(steps))};
+}
+
+std::vector<std::vector<LinkLoad>> ProgramPricer::loads(const Program& program, Dialect dialect) {
+  std::vector<std::vector<LinkLoad>> all;
+  derive(program, dialect, {}, [&](const Step& step, const auto& rows) {
+    all.push_back(steps_.loads(step, rows, program.devices));
+  });
+  return all;
 }
 
 ProgramCost price_allreduce(const std::vector<Group>& classes, std::uint32_t devices,

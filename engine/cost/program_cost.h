@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "engine/cost/step_cost.h"
@@ -36,8 +37,15 @@ class ProgramPricer {
 
   /// The program must have the devices of the pricer's system.
   PricedProgram price(const Program& program, Dialect dialect, const Limits& limits = {});
+  /// The loads of all links in every step of a valid program.
+  std::vector<std::vector<LinkLoad>> loads(const Program& program, Dialect dialect);
 
  private:
+  /// What is to be known of a step before it is priced: how many chunks the first device of every
+  /// group holds.
+  using SeeStep = std::function<void(const Step& step, const std::vector<std::uint32_t>& rows)>;
+  Verdict derive(const Program& program, Dialect dialect, const Limits& limits, const SeeStep& see);
+
   StepPricer& steps_;
   StateTable states_;
   Kernels kernels_;

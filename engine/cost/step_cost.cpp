@@ -47,7 +47,7 @@ void StepPricer::take_all(std::uint64_t unit, Loads& loads) {
 }
 
 StepPricer::Loads StepPricer::loads_of(const Step& step, std::span<const std::uint32_t> rows,
-                                       Integer& latency) {
+                                       bool all, Integer& latency) {
   std::set<std::size_t> sizes;
   for (const Group& group : step.groups) sizes.insert(group.size());
   sizes.erase(1);
@@ -57,7 +57,7 @@ StepPricer::Loads StepPricer::loads_of(const Step& step, std::span<const std::ui
       if (step.groups[i].size() == size) add_group(step, step.groups[i], rows[i], latency);
     }
     // Whole numbers can be compared as they are; sums over several sizes need fractions.
-    if (sizes.size() == 1) return take_busiest(2 * size);
+    if (sizes.size() == 1 && !all) return take_busiest(2 * size);
     take_all(2 * size, loads);
   }
   return loads;
@@ -67,9 +67,9 @@ StepCost StepPricer::compute(const Step& step, std::span<const std::uint32_t> ro
                              std::uint32_t chunks) {
   constexpr std::int64_t kPicoseconds = 1'000'000'000'000;
   Integer latency = 0;
-  std::map<std::uint32_t, BusiestLink> busiest;  // by interconnect, the first of equal ones
-  for (const auto& [link, load] : loads_of(step, rows, latency)) {
-    BusiestLink& most = busiest[network_.interconnect_of(link)];
+  std::map<std::uint32_t, LinkLoad> busiest;  // by interconnect, the first of equal ones
+  for (const auto& [link, load] : loads_of(step, rows, false, latency)) {
+    LinkLoad& most = busiest[network_.interconnect_of(link)];
     if (load > most.seconds_per_byte) most = {link, load};
   }
   StepCost cost{ratio(latency, kPicoseconds), 0, 0, {}};
@@ -82,6 +82,17 @@ StepCost StepPricer::compute(const Step& step, std::span<const std::uint32_t> ro
     cost.busiest.push_back(most);
   }
   return cost;
+}
+
+std::vector<LinkLoad> StepPricer::loads(const Step& step, std::span<const std::uint32_t> rows,
+                                        std::uint32_t chunks) {
+  Integer latency = 0;
+  std::vector<LinkLoad> all;
+  for (const auto& [link, load] : loads_of(step, rows, true, latency)) {
+    const std::uint32_t interconnect = network_.interconnect_of(link);
+    all.push_back({link, load * network_.seconds_per_byte(interconnect) / chunks});
+  }
+  return all;
 }
 
 const StepCost& StepPricer::price(const Step& step, const std::vector<std::uint32_t>& rows,

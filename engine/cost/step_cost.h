@@ -11,8 +11,8 @@
 
 namespace p2 {
 
-/// The link of one interconnect that a step loads most.
-struct BusiestLink {
+/// What a step does to a link.
+struct LinkLoad {
   LinkId link = 0;
   Rational seconds_per_byte;  ///< how long it is busy, per byte of a device's buffer
 };
@@ -21,10 +21,10 @@ struct BusiestLink {
 /// slowest link decides; every byte waits for the messages' latencies besides. So a step's time is
 /// `latency + seconds_per_byte · bytes` whatever the size of the buffers.
 struct StepCost {
-  Rational latency;           ///< seconds
-  Rational seconds_per_byte;  ///< per byte of a device's buffer
-  LinkId bottleneck = 0;      ///< the first of the busiest links, if seconds_per_byte is not 0
-  std::vector<BusiestLink> busiest;  ///< one per interconnect that the step uses
+  Rational latency;               ///< seconds
+  Rational seconds_per_byte;      ///< per byte of a device's buffer
+  LinkId bottleneck = 0;          ///< the first of the busiest links, if seconds_per_byte is not 0
+  std::vector<LinkLoad> busiest;  ///< the first of the busiest of each interconnect used
 
   Rational seconds(const Rational& bytes) const { return latency + seconds_per_byte * bytes; }
 };
@@ -41,6 +41,10 @@ class StepPricer {
   const StepCost& price(const Step& step, const std::vector<std::uint32_t>& rows,
                         std::uint32_t chunks);
 
+  /// The loads of all links that the step uses, by link; the arguments are those of price.
+  std::vector<LinkLoad> loads(const Step& step, std::span<const std::uint32_t> rows,
+                              std::uint32_t chunks);
+
   const Network& network() const { return network_; }
 
  private:
@@ -55,8 +59,8 @@ class StepPricer {
   Loads take_busiest(std::uint64_t unit);
   /// All loads of the amounts counted so far are added to `loads`; the amounts are forgotten.
   void take_all(std::uint64_t unit, Loads& loads);
-  /// The loads that decide what a step takes.
-  Loads loads_of(const Step& step, std::span<const std::uint32_t> rows, Integer& latency);
+  /// The loads that decide what a step takes, or all of them.
+  Loads loads_of(const Step& step, std::span<const std::uint32_t> rows, bool all, Integer& latency);
   StepCost compute(const Step& step, std::span<const std::uint32_t> rows, std::uint32_t chunks);
 
   const Network& network_;

@@ -10,7 +10,7 @@ namespace {
 constexpr double kTop = 34;
 constexpr double kBottom = 46;
 constexpr double kRight = 30;
-constexpr double kNames = 270;
+constexpr double kNames = 310;
 constexpr double kLine = 18;
 constexpr std::string_view kGrid = "#dddddd";
 constexpr std::string_view kInk = "#333333";

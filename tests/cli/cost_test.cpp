@@ -168,7 +168,7 @@ TEST_CASE("--plot draws the times and the timeline of the fastest program") {
   CHECK(text.starts_with("<svg"));
   CHECK(text.ends_with("</svg>\n"));
   CHECK(text.find("[[4 1] [1 16]]") != std::string::npos);
-  CHECK(text.find("NVSwitch of node 0 gpu 0, out") != std::string::npos);
+  CHECK(text.find("NVSwitch of node 0 gpu 0, out +127") != std::string::npos);
   CHECK(text.find("step 1: AllReduce(root, InsideGroup)") != std::string::npos);
 }
 
