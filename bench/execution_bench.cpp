@@ -6,6 +6,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "bench/single_allreduce.h"
 #include "engine/execution/in_process.h"
 #include "engine/execution/measurement.h"
 
@@ -34,9 +35,7 @@ double copy_seconds(std::uint32_t ranks, std::size_t bytes) {
 void allreduce_in_process(benchmark::State& state) {
   const auto ranks = static_cast<std::uint32_t>(state.range(0));
   const auto bytes = static_cast<std::size_t>(state.range(1));
-  Group everybody(ranks);
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) everybody[rank] = rank;
-  const Program program{ranks, {everybody}, {{Collective::AllReduce, {everybody}, {}}}};
+  const Program program = single_allreduce(ranks);
   const Plan plan = plan_of(program);
   const Expectation expectation(program, Dialect::Published);
   Job job{plan, expectation, {}};

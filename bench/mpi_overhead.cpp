@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "bench/single_allreduce.h"
 #include "engine/execution/measurement.h"
 #include "engine/execution/mpi/mpi_backend.h"
 #include "engine/execution/mpi/mpi_world.h"
@@ -45,9 +46,7 @@ int main(int argc, char** argv) {
   auto world = mpi_world(nullptr);
   const std::uint32_t ranks = world->ranks();
   const bool prints = world->rank() == 0;
-  Group everybody(ranks);
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) everybody[rank] = rank;
-  const Program program{ranks, {everybody}, {{Collective::AllReduce, {everybody}, {}}}};
+  const Program program = single_allreduce(ranks);
   const Plan plan = plan_of(program);
   const Expectation expectation(program, Dialect::Published);
   Job job{plan, expectation, {}};

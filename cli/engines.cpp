@@ -12,7 +12,6 @@
 namespace p2 {
 namespace {
 
-template <typename Judgement>
 Finding finding_of(const Judgement& judgement) {
   switch (judgement.kind) {
     case Judgement::Kind::Valid:

@@ -1,9 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <string>
 
+#include "encodings/judgement.h"
 #include "engine/limits.h"
 #include "engine/program/program.h"
 
@@ -19,18 +18,6 @@ struct ValidityQuery {
   const Instance* instance = nullptr;  ///< needed where a step has a shape
   Dialect dialect = Dialect::Published;
   Limits limits = {};
-};
-
-/// What the SAT solver says of a program.
-struct Judgement {
-  enum class Kind : std::uint8_t { Valid, Invalid, Unknown };
-
-  Kind kind = Kind::Unknown;
-  std::size_t legal_steps = 0;
-  /// Of an invalid program: the step that is refused, from 1, or the number of steps if all are
-  /// legal and the goal is missed; and the rule that refuses, named as rule_name names it.
-  std::size_t step = 0;
-  std::string rule;
 };
 
 /// Judges the program step by step. The state before a step is known cell by cell; the clauses of

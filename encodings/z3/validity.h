@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <string>
-
+#include "encodings/judgement.h"
 #include "encodings/z3/budget.h"
 #include "encodings/z3/rulebook.h"
 #include "engine/program/program.h"
@@ -18,18 +16,6 @@ struct ValidityQuery {
   Dialect dialect = Dialect::Published;
   Definitions definitions = language::built_in_definitions();
   Budget budget = {};
-};
-
-/// What Z3 says of a program.
-struct Judgement {
-  enum class Kind : std::uint8_t { Valid, Invalid, Unknown };
-
-  Kind kind = Kind::Unknown;
-  std::size_t legal_steps = 0;
-  /// Of an invalid program: the step that is refused, from 1, or the number of steps if all are
-  /// legal and the goal is missed; and the rule that refuses, named as rule_name names it.
-  std::size_t step = 0;
-  std::string rule;
 };
 
 /// Judges the program step by step. All rows of all states are constants, so that each condition is

@@ -6,6 +6,7 @@
 #include "proofs/claims/hypothesis.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
+#include "tests/file_bytes.h"
 
 using namespace p2;
 using namespace p2::claims;
@@ -80,9 +81,7 @@ TEST_CASE("prove --report writes the errata beside the results, as Markdown or H
     const Ran ran = run({"prove", "lemma-b1-witness", "lemma-b1-corrected-witness", "--max-devices",
                          "4", "--report", file.path()});
     CHECK(ran.exit == 1);
-    std::ostringstream text;
-    text << std::ifstream(file.path()).rdbuf();
-    return text.str();
+    return bytes_of(file.path());
   };
   CHECK(report(".md").find("Repaired by lemma-b1-corrected-witness") != std::string::npos);
   const std::string page = report(".html");

@@ -10,6 +10,7 @@
 #include "proofs/claims/journal.h"
 #include "proofs/claims/summary.h"
 #include "tests/cli/temporary_file.h"
+#include "tests/file_bytes.h"
 
 using namespace p2;
 using namespace p2::claims;
@@ -23,15 +24,9 @@ Request a_request(std::uint32_t devices) {
   return request;
 }
 
-std::string text_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 std::vector<std::string> lines_of(const std::string& path) {
   std::vector<std::string> lines;
-  std::istringstream text(text_of(path));
+  std::istringstream text(bytes_of(path));
   for (std::string line; std::getline(text, line);) lines.push_back(line);
   return lines;
 }
@@ -84,7 +79,7 @@ TEST_CASE("a journal cut at any byte is gone on from, and nothing in it is done 
   options.jobs = 1;
   options.journal = whole.path();
   const auto expected = answers(settle(request, options));
-  const std::string text = text_of(whole.path());
+  const std::string text = bytes_of(whole.path());
   for (std::size_t cut = 0; cut < text.size(); cut += 17) {
     const TemporaryFile torn(text.substr(0, cut), ".jsonl");
     CampaignProgress progress;
@@ -94,7 +89,7 @@ TEST_CASE("a journal cut at any byte is gone on from, and nothing in it is done 
     again.progress = &progress;
     CHECK(answers(settle(request, again)) == expected);
     CHECK(progress.searches_known + progress.searches_done == progress.searches);
-    CHECK(text_of(torn.path()) == text);
+    CHECK(bytes_of(torn.path()) == text);
   }
 }
 
@@ -110,7 +105,7 @@ TEST_CASE("a journal of something else is refused") {
   const TemporaryFile text("no journal\n", ".jsonl");
   options.journal = text.path();
   CHECK_THROWS_AS(settle(a_request(4), options), InputError);
-  CHECK(text_of(text.path()) == "no journal\n");
+  CHECK(bytes_of(text.path()) == "no journal\n");
 }
 
 TEST_CASE("a journal is used by one campaign at a time") {

@@ -1,6 +1,4 @@
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -8,6 +6,7 @@
 #include "proofs/check/certificate.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
+#include "tests/file_bytes.h"
 
 using namespace p2;
 using Json = nlohmann::json;
@@ -80,10 +79,7 @@ TEST_CASE("the same command writes the same bytes") {
   }
   for (const char* name :
        {"manifest.json", "problem.json", "problem.cnf", "varmap", "proof.lrat"}) {
-    const auto bytes = [&](const Folder& folder) {
-      std::ifstream file(folder.path() + "/" + name, std::ios::binary);
-      return std::string{std::istreambuf_iterator<char>(file), {}};
-    };
+    const auto bytes = [&](const Folder& folder) { return bytes_of(folder.path() + "/" + name); };
     CHECK(!bytes(one).empty());
     CHECK(bytes(one) == bytes(two));
   }

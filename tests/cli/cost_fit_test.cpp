@@ -1,12 +1,11 @@
 #include <doctest/doctest.h>
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "engine/topology/system.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
+#include "tests/file_bytes.h"
 
 using namespace p2;
 using nlohmann::json;
@@ -18,11 +17,6 @@ const std::string kSystems = std::string(P2_SOURCE_DIR) + "/examples/systems/";
 Ran cost(std::vector<std::string> flags) {
   flags.insert(flags.begin(), "cost");
   return run(flags);
-}
-
-std::string read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 }  // namespace
@@ -51,9 +45,9 @@ TEST_CASE("--fit finds the bandwidth behind measured times and says how well row
   CHECK(report["held_out"]["rows"] == 1);
   CHECK(report["held_out"]["median_error"][0].get<double>() == doctest::Approx(0.25));
   CHECK(report["held_out"]["median_error"][1].get<double>() < 1e-6);
-  System expected = parse_system(a100, read(a100));
+  System expected = parse_system(a100, bytes_of(a100));
   expected.interconnects[1].bytes_per_second = 10'000'000'000;
-  CHECK(parse_system("fitted", read(fitted.path())) == expected);
+  CHECK(parse_system("fitted", bytes_of(fitted.path())) == expected);
   CHECK(
       cost({"--system", a100, "--fit", csv.path(), "--fit-links", "NIC", "--output", fitted.path()})
           .out.starts_with("NIC: 8 GB/s -> 10 GB/s\nfitted to     2 rows   median error 25.0 %"));

@@ -1,12 +1,11 @@
 #include <doctest/doctest.h>
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "cli/byte_size.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
+#include "tests/file_bytes.h"
 #include "tests/input/complaint.h"
 
 using namespace p2;
@@ -21,11 +20,6 @@ const std::string kRack = kSystems + "figure2a-rack.json";
 Ran cost(std::vector<std::string> flags) {
   flags.insert(flags.begin(), "cost");
   return run(flags);
-}
-
-std::string read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 }  // namespace
@@ -164,7 +158,7 @@ TEST_CASE("--plot draws the times and the timeline of the fastest program") {
   const Ran ran = cost({"--system", kSystems + "a100-4nodes.json", "--axes", "4,16", "--reduce",
                         "1", "--plot", svg.path()});
   CHECK(ran.exit == 0);
-  const std::string text = read(svg.path());
+  const std::string text = bytes_of(svg.path());
   CHECK(text.starts_with("<svg"));
   CHECK(text.ends_with("</svg>\n"));
   CHECK(text.find("[[4 1] [1 16]]") != std::string::npos);

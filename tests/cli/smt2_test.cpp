@@ -1,24 +1,17 @@
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include <doctest/doctest.h>
 #include <z3++.h>
 
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
+#include "tests/file_bytes.h"
 
 using namespace p2;
 
 namespace {
 
 const std::string kPrograms = std::string(P2_SOURCE_DIR) + "/examples/programs/";
-
-std::string text_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 z3::check_result answer_to(const std::string& text) {
   z3::context context;
@@ -40,7 +33,7 @@ TEST_CASE("synth --smt2 asks whether the list is complete, and any solver may an
   const TemporaryFile file("", ".smt2");
   for (const char* size : {"1", "2", "3"}) {
     CHECK(synth(size, {"--placement", "[[2 2]]", "--smt2", file.path()}).exit == 0);
-    const std::string text = text_of(file.path());
+    const std::string text = bytes_of(file.path());
     CHECK(text.rfind("; query synthesis, dialect published, " + std::string(size) + " step", 0) ==
           0);
     CHECK(answer_to(text) == z3::unsat);
@@ -55,7 +48,7 @@ TEST_CASE("check --smt2 asks whether the program is invalid") {
       const bool valid = std::string(folder) == "valid";
       const Ran ran = run({"check", program.path().string(), "--smt2", file.path()});
       CHECK(ran.exit == (valid ? 0 : 1));
-      const std::string text = text_of(file.path());
+      const std::string text = bytes_of(file.path());
       CHECK(text.rfind("; query validity: ", 0) == 0);
       CHECK(answer_to(text) == (valid ? z3::unsat : z3::sat));
     }
@@ -75,5 +68,5 @@ TEST_CASE("--smt2 writes one query, whole or not at all") {
   CHECK(ran.exit == 3);
   CHECK(ran.err ==
         "p2-verify: " + file.path() + ": a limit was met before the query was written\n");
-  CHECK(text_of(file.path()) == "as it was");
+  CHECK(bytes_of(file.path()) == "as it was");
 }

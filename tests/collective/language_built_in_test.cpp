@@ -1,5 +1,3 @@
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -9,6 +7,7 @@
 #include "engine/collective/language/built_in_texts.h"
 #include "engine/collective/language/interpreter.h"
 #include "tests/collective/language_states.h"
+#include "tests/file_bytes.h"
 
 namespace p2::language {
 namespace {
@@ -40,10 +39,7 @@ TEST_CASE("the built-in definitions are the five of the paper, in the order of f
 
 TEST_CASE("the program holds the definition files as they are in the repository") {
   for (const BuiltInText& built_in : built_in_texts()) {
-    std::ifstream file(P2_SOURCE_DIR "/" + std::string(built_in.source));
-    std::ostringstream text;
-    text << file.rdbuf();
-    CHECK(text.str() == built_in.text);
+    CHECK(bytes_of(P2_SOURCE_DIR "/" + std::string(built_in.source)) == built_in.text);
   }
 }
 

@@ -1,20 +1,18 @@
 #pragma once
 
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "engine/cost/program_cost.h"
 #include "engine/program/instance.h"
 #include "engine/topology/system.h"
+#include "tests/file_bytes.h"
 
 namespace p2 {
 
 /// One of examples/systems.
 inline System shipped_system(const std::string& name) {
   const std::string path = std::string(P2_SOURCE_DIR) + "/examples/systems/" + name + ".json";
-  std::ifstream file(path, std::ios::binary);
-  return parse_system(path, std::string(std::istreambuf_iterator<char>(file), {}));
+  return parse_system(path, bytes_of(path));
 }
 
 inline System system_from(const std::string& hierarchy, std::vector<Interconnect> interconnects) {

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,17 +10,16 @@
 #include "engine/collective/language/built_in.h"
 #include "engine/collective/language/parser.h"
 #include "proofs/definition/examination.h"
+#include "tests/file_bytes.h"
 
 namespace p2::definition {
 
 using language::Definition;
 
 inline std::string text_of(const std::string& path) {
-  std::ifstream file(std::string(P2_SOURCE_DIR) + "/" + path);
-  REQUIRE(file);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  std::string text = bytes_of(std::string(P2_SOURCE_DIR) + "/" + path);
+  REQUIRE_FALSE(text.empty());
+  return text;
 }
 
 inline Definition definition_in(const std::string& path) {

@@ -10,7 +10,6 @@
 #include "tests/program/instances.h"
 
 using namespace p2;
-using cnf::Judgement;
 
 namespace {
 

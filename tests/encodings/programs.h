@@ -21,8 +21,7 @@ inline std::string explicit_verdict(const Program& program, Dialect dialect) {
 }
 
 /// The same of a solver's judgement.
-template <typename Judgement>
-std::string verdict_of(const Judgement& judgement) {
+inline std::string verdict_of(const Judgement& judgement) {
   if (judgement.kind == Judgement::Kind::Valid) return "valid";
   if (judgement.kind == Judgement::Kind::Unknown) return "unknown";
   return "step " + std::to_string(judgement.step) + " " + judgement.rule;

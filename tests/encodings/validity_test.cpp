@@ -10,7 +10,6 @@
 #include "tests/program/instances.h"
 
 using namespace p2;
-using z3_encoding::Judgement;
 using z3_encoding::ValidityQuery;
 
 namespace {

@@ -1,10 +1,9 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 
+#include "tests/file_bytes.h"
 #include "tests/fuzz/definition_property.h"
 #include "tests/fuzz/program_property.h"
 #include "tests/fuzz/system_property.h"
@@ -23,8 +22,7 @@ void replay(const std::string& folder, const std::string& extension, Check check
   for (const auto& entry : fs::directory_iterator(fs::path(P2_SOURCE_DIR) / folder)) {
     const fs::path& path = entry.path();
     if (!extension.empty() && path.extension() != extension) continue;
-    std::ifstream file(path, std::ios::binary);
-    const std::string text(std::istreambuf_iterator<char>(file), {});
+    const std::string text = bytes_of(path.string());
     CAPTURE(path.string());
     const bool refused = path.filename().string().rfind("refused", 0) == 0;
     CHECK(check(text) != refused);

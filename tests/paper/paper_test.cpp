@@ -1,9 +1,7 @@
 #include <doctest/doctest.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "bench/paper/report.h"
+#include "tests/file_bytes.h"
 
 using namespace p2;
 using namespace p2::paper;
@@ -23,8 +21,7 @@ Accuracy of(Prediction Compared::*prediction, const std::string& system, Algorit
 }
 
 std::string read(const std::string& path) {
-  std::ifstream file(std::string(P2_SOURCE_DIR) + "/" + path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  return bytes_of(std::string(P2_SOURCE_DIR) + "/" + path);
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <random>
 
 #include <doctest/doctest.h>
 
 #include "engine/synthesis/synthesis.h"
+#include "tests/file_bytes.h"
 #include "tests/program/instances.h"
 #include "tests/proofs/certificates.h"
 
@@ -90,9 +89,7 @@ TEST_CASE("the example programs are certified and accepted, with the verdict of 
   for (const char* folder : {"valid", "refused"}) {
     const std::filesystem::path path = root + "/examples/programs/" + folder;
     for (const auto& entry : std::filesystem::directory_iterator(path)) {
-      std::ifstream stream(entry.path());
-      const CertificateFiles files =
-          certify(std::string(std::istreambuf_iterator<char>(stream), {}));
+      const CertificateFiles files = certify(bytes_of(entry.path().string()));
       const kernel::Result result = check_certificate(files);
       CHECK_MESSAGE(result.verdict == kernel::Verdict::Accepted, result.reason);
       CHECK((claim_of(files) == "program-valid") == (std::string(folder) == "valid"));

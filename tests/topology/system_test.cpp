@@ -1,10 +1,9 @@
 #include "engine/topology/system.h"
 
 #include <doctest/doctest.h>
-#include <fstream>
-#include <iterator>
 #include <string>
 
+#include "tests/file_bytes.h"
 #include "tests/input/complaint.h"
 
 namespace p2 {
@@ -15,9 +14,7 @@ const std::string kShipped[] = {"a100-2nodes", "a100-4nodes",       "v100-2nodes
 
 System shipped(const std::string& name) {
   const std::string path = std::string(P2_SOURCE_DIR) + "/examples/systems/" + name + ".json";
-  std::ifstream file(path, std::ios::binary);
-  REQUIRE_MESSAGE(file.is_open(), path);
-  return parse_system(path, std::string(std::istreambuf_iterator<char>(file), {}));
+  return parse_system(path, bytes_of(path));
 }
 
 std::string text_complaint(const std::string& text) {

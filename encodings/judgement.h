@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace p2 {
+
+/// What a solver says of a program.
+struct Judgement {
+  enum class Kind : std::uint8_t { Valid, Invalid, Unknown };
+
+  Kind kind = Kind::Unknown;
+  std::size_t legal_steps = 0;
+  /// Of an invalid program: the step that is refused, from 1, or the number of steps if all are
+  /// legal and the goal is missed; and the rule that refuses, named as rule_name names it.
+  std::size_t step = 0;
+  std::string rule;
+};
+
+}  // namespace p2
