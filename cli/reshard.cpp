@@ -4,6 +4,7 @@
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
+#include "cli/reshard_certificate.h"
 #include "cli/reshard_report.h"
 #include "engine/reshard/strategies.h"
 
@@ -16,8 +17,8 @@ ReshardAnswer search(const ReshardRequest& request, const SchedulingProblem& pro
   const ProgressLine line(request.common.progress, err, [&] {
     return fmt::format("{} states, best makespan {}", progress.states.load(), progress.best.load());
   });
-  return exact_schedule(request.tasks, problem, request.common.seed, request.common.limits,
-                        progress);
+  return {
+      exact_schedule(request.tasks, problem, request.common.seed, request.common.limits, progress)};
 }
 
 TaskSchedule baseline(const ReshardRequest& request) {
@@ -32,7 +33,7 @@ ReshardAnswer answer_to(const ReshardRequest& request, const SchedulingProblem& 
                         std::ostream& err) {
   if (request.strategy == ReshardStrategy::Exact) return search(request, problem, err);
   const LowerBound bound = lower_bound(PartialSchedule(problem), problem);
-  return {baseline(request), bound, bound.value, 0};
+  return {{baseline(request), bound, bound.value, 0}};
 }
 
 }  // namespace
@@ -50,7 +51,8 @@ int run_reshard(const Arguments& arguments, std::ostream& out, std::ostream& err
   }
   const ReshardRequest request = reshard_request(line);
   const SchedulingProblem problem(request.tasks);
-  const ReshardAnswer answer = answer_to(request, problem, err);
+  ReshardAnswer answer = answer_to(request, problem, err);
+  const bool certified = certify_schedule(request, problem, answer, err);
   if (request.plot) {
     Output plot(request.plot, out);
     plot.stream() << reshard_plot(request, answer);
@@ -61,7 +63,7 @@ int run_reshard(const Arguments& arguments, std::ostream& out, std::ostream& err
       request, problem, answer, output.stream());
   output.finish();
   const bool undecided = request.strategy == ReshardStrategy::Exact && !answer.optimal();
-  return undecided ? kUndecided : kEstablished;
+  return undecided || !certified ? kUndecided : kEstablished;
 }
 
 }  // namespace p2

@@ -45,7 +45,10 @@ std::string reason(const LowerBound& bound, const SchedulingProblem& problem) {
 /// What the makespan and the lower bound rest on.
 std::string evidence(const ReshardAnswer& answer, const SchedulingProblem& problem) {
   if (answer.lower_bound == answer.bound.value) return reason(answer.bound, problem);
-  return fmt::format("solver-only: a search of {} states found nothing shorter", answer.states);
+  return fmt::format(
+      "{}a search of {} states found nothing shorter{}",
+      answer.certificate ? "" : "solver-only: ", answer.states,
+      answer.certificate ? ", and clauses that say there is contradict themselves" : "");
 }
 
 std::string verdict(const ReshardAnswer& answer) {
@@ -68,6 +71,7 @@ void print_reshard_text(const ReshardRequest& request, const SchedulingProblem& 
   fmt::print(out, "{} tasks   strategy {}\n\nmakespan {}, {}\nlower bound: {}\n\n",
              request.tasks.size(), to_string(request.strategy), answer.schedule.makespan,
              verdict(answer), evidence(answer, problem));
+  if (answer.certificate) fmt::print(out, "certificate: {}\n\n", *answer.certificate);
   TableRows rows{{"start", "end", "task", "sender", "receivers"}};
   for (const TaskRun& run : answer.schedule.runs) {
     const UnitTask& task = request.tasks[run.task];
@@ -93,9 +97,10 @@ void print_reshard_json(const ReshardRequest& request, const SchedulingProblem& 
   }
   fmt::print(out,
              "\n],\"makespan\":{},\"lower_bound\":{},\"optimal\":{},\"evidence\":{},"
-             "\"certificate\":null}}\n",
+             "\"certificate\":{}}}\n",
              answer.schedule.makespan, answer.lower_bound, answer.optimal(),
-             json_string(evidence(answer, problem)));
+             json_string(evidence(answer, problem)),
+             answer.certificate ? json_string(*answer.certificate) : "null");
 }
 
 std::string reshard_plot(const ReshardRequest& request, const ReshardAnswer& answer) {

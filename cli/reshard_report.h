@@ -9,7 +9,9 @@
 namespace p2 {
 
 /// Baselines have a lower bound too, and are optimal where they meet it.
-using ReshardAnswer = ExactSchedule;
+struct ReshardAnswer : ExactSchedule {
+  std::optional<std::string> certificate = {};  ///< the folder that says that none is shorter
+};
 
 void print_reshard_text(const ReshardRequest& request, const SchedulingProblem& problem,
                         const ReshardAnswer& answer, std::ostream& out);

@@ -76,6 +76,8 @@ po::options_description reshard_flags() {
       ("pad", "round dimensions up to what both meshes divide evenly")          //
       ("strategy", po::value<std::string>()->value_name("NAME"),
        "exact (default), or what the paper compares with: naive, load-balance, greedy")  //
+      ("certify", po::value<std::string>()->value_name("DIR"),
+       "write a certificate that no schedule is shorter, which p2-check accepts")  //
       ("plot", po::value<std::string>()->value_name("FILE"), "draw the timeline as SVG");
   return flags;
 }
@@ -89,6 +91,7 @@ ReshardRequest reshard_request(const CommandLine& line) {
                                                 {"load-balance", ReshardStrategy::LoadBalance},
                                                 {"greedy", ReshardStrategy::Greedy}});
   request.plot = line.text("plot");
+  request.certify = line.text("certify");
   request.tasks = given_tasks(line);
   return request;
 }

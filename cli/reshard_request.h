@@ -19,6 +19,7 @@ struct ReshardRequest {
   UnitTasks tasks;
   ReshardStrategy strategy = ReshardStrategy::Exact;
   std::optional<std::string> plot;
+  std::optional<std::string> certify;  ///< a folder
 };
 
 boost::program_options::options_description reshard_flags();

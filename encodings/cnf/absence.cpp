@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "encodings/cnf/clause_proof.h"
 #include "encodings/cnf/coordinates.h"
-#include "encodings/cnf/proof/rup_pass.h"
 #include "encodings/cnf/synthesis_clauses.h"
 #include "engine/invariant.h"
 
@@ -75,54 +75,6 @@ void require(SynthesisClauses& problem, const std::function<bool(const Step&)>& 
   }
 }
 
-template <typename Visit>
-void for_each_clause(const std::vector<Literal>& literals, Visit visit) {
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < literals.size(); ++i) {
-    if (literals[i] != 0) continue;
-    visit(std::span(literals).subspan(begin, i - begin));
-    begin = i + 1;
-  }
-}
-
-Refutation refutation(std::int32_t variables, const std::vector<Literal>& literals,
-                      const DratTrace& trace, const Limits& limits) {
-  const auto tick = [&] {
-    if (limits.exceeded(0)) throw LimitMet{};
-  };
-  std::size_t lemmas = 0;
-  const auto axioms = std::count(literals.begin(), literals.end(), 0);
-  RupPass pass(variables, static_cast<ClauseId>(axioms));
-  for_each_clause(literals, [&](std::span<const Literal> clause) { pass.axiom(clause); });
-  trace.for_each([&](bool learnt, std::span<const Literal> clause) {
-    if (++lemmas % 4096 == 0) tick();
-    if (learnt) {
-      pass.lemma(clause);
-    } else {
-      pass.forget(clause);
-    }
-    return !pass.refuted();
-  });
-  invariant(pass.refuted(), "the solver's proof does not end in a contradiction");
-  return pass.refutation(tick);
-}
-
-std::string dimacs(std::int32_t variables, const std::vector<Literal>& literals,
-                   const std::vector<ClauseId>& core) {
-  std::string text = fmt::format("p cnf {} {}\n", variables, core.size());
-  ClauseId id = 0;
-  auto next = core.begin();
-  for_each_clause(literals, [&](std::span<const Literal> clause) {
-    if (next == core.end() || ++id != *next) return;
-    for (const Literal literal : clause) {
-      fmt::format_to(std::back_inserter(text), FMT_STRING("{} "), literal);
-    }
-    text += "0\n";
-    ++next;
-  });
-  return text;
-}
-
 std::string varmap(const SynthesisClauses& problem) {
   std::string text = "true 1\n";
   for (std::size_t t = 0; t < problem.moments().size(); ++t) {
@@ -138,25 +90,23 @@ std::string varmap(const SynthesisClauses& problem) {
 /// Throws LimitMet.
 Absence settle(const SynthesisClauses& problem, Numbered known, const Limits& limits) {
   Absence answer;
-  const std::vector<Literal>& literals = problem.clauses().literals();
   const DratTrace trace;
   Solver solver(limits);
   solver.write_proof(trace);
-  solver.add(literals);
+  solver.add(problem.clauses().literals());
   if (solver.possible()) {
     answer.found = problem.program(problem.picks(solver));
     answer.kind = Absence::Kind::Found;
     return answer;
   }
   solver.finish_proof();
-  const std::int32_t variables = problem.clauses().variables();
-  Refutation refuted = refutation(variables, literals, trace, limits);
+  ClauseProof refuted = clause_proof(problem.clauses(), trace, limits);
   AbsenceProof& proof = answer.proof;
   for (std::size_t m = 0; m < problem.choices().size(); ++m) {
     proof.choices.push_back(problem.step(m));
   }
   proof.programs = std::move(known);
-  proof.cnf = dimacs(variables, literals, refuted.core);
+  proof.cnf = std::move(refuted.cnf);
   proof.varmap = varmap(problem);
   proof.lrat = std::move(refuted.lrat);
   answer.kind = Absence::Kind::Absent;

@@ -5,7 +5,9 @@
 #include <tuple>
 
 #include "engine/invariant.h"
+#include "engine/reshard/beam_search.h"
 #include "engine/reshard/explored_states.h"
+#include "engine/reshard/insertion_search.h"
 #include "engine/reshard/list_scheduling.h"
 #include "engine/reshard/strategies.h"
 
@@ -15,7 +17,7 @@ namespace {
 constexpr std::size_t kMostRemembered = std::size_t{1} << 30;  // bytes
 
 TaskSchedule first_schedule(const UnitTasks& tasks, const SchedulingProblem& problem,
-                            std::int64_t enough, std::uint64_t seed) {
+                            std::int64_t enough, std::uint64_t seed, const Limits& limits) {
   TaskSchedule best = naive_schedule(tasks);
   const auto improve = [&](TaskSchedule other) {
     if (other.makespan < best.makespan) best = std::move(other);
@@ -23,6 +25,11 @@ TaskSchedule first_schedule(const UnitTasks& tasks, const SchedulingProblem& pro
   improve(load_balanced_schedule(tasks));
   if (best.makespan > enough) improve(list_schedule(tasks, problem, enough, seed));
   if (best.makespan > enough) improve(greedy_schedule(tasks, seed));
+  if (best.makespan > enough) {
+    const StartSequence shorter = beam_search(problem, best.makespan, enough, limits);
+    if (!shorter.empty()) improve(to_schedule(tasks, problem, shorter));
+  }
+  if (best.makespan > enough) improve(insertion_search(tasks, best, enough, seed, limits));
   return best;
 }
 
@@ -130,7 +137,8 @@ ExactSchedule exact_schedule(const UnitTasks& tasks, const SchedulingProblem& pr
                              std::uint64_t seed, const Limits& limits,
                              ScheduleSearchProgress& progress) {
   const LowerBound bound = lower_bound(PartialSchedule(problem), problem);
-  ExactSchedule answer{first_schedule(tasks, problem, bound.value, seed), bound, bound.value, 0};
+  ExactSchedule answer{first_schedule(tasks, problem, bound.value, seed, limits), bound,
+                       bound.value, 0};
   if (!answer.optimal()) {
     Search search(tasks, problem, std::move(answer.schedule), bound.value, limits, progress);
     search.run();

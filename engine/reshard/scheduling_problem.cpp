@@ -6,22 +6,18 @@
 #include <numeric>
 #include <set>
 
+#include "engine/reshard/serial_classes.h"
+
 namespace p2 {
 namespace {
 
 constexpr std::size_t kMostPools = 64;
-constexpr std::size_t kMostCliques = 64;
 
 using Indices = std::vector<std::size_t>;
 using Hosts = std::vector<std::uint32_t>;
 
 bool contains(const Indices& all, const Indices& some) {
   return std::includes(all.begin(), all.end(), some.begin(), some.end());
-}
-
-bool meet(const Indices& a, const Indices& b) {
-  return std::any_of(a.begin(), a.end(),
-                     [&](std::size_t i) { return std::binary_search(b.begin(), b.end(), i); });
 }
 
 std::size_t index_in(const Hosts& hosts, std::uint32_t host) {
@@ -82,34 +78,6 @@ std::vector<SenderPool> pools_of(const std::vector<TaskClass>& classes, std::siz
   return pools;
 }
 
-bool never_at_once(const TaskClass& a, const TaskClass& b) {
-  return meet(a.receivers, b.receivers) || (a.senders.size() == 1 && a.senders == b.senders);
-}
-
-/// From every class, the clique that grows by the longest class that fits.
-std::vector<Indices> cliques_of(const std::vector<TaskClass>& classes) {
-  const auto length = [&](std::size_t i) {
-    return classes[i].size * static_cast<std::int64_t>(classes[i].tasks.size());
-  };
-  Indices longest_first(classes.size());
-  std::iota(longest_first.begin(), longest_first.end(), std::size_t{0});
-  std::stable_sort(longest_first.begin(), longest_first.end(),
-                   [&](std::size_t a, std::size_t b) { return length(a) > length(b); });
-  std::set<Indices> cliques;
-  for (const std::size_t seed : longest_first) {
-    Indices clique{seed};
-    for (const std::size_t next : longest_first) {
-      const bool fits = std::all_of(clique.begin(), clique.end(), [&](std::size_t member) {
-        return member != next && never_at_once(classes[member], classes[next]);
-      });
-      if (fits) clique.push_back(next);
-    }
-    std::sort(clique.begin(), clique.end());
-    if (cliques.size() < kMostCliques) cliques.insert(clique);
-  }
-  return {cliques.begin(), cliques.end()};
-}
-
 std::vector<TaskClass> classes_of(const UnitTasks& tasks, const Hosts& senders,
                                   const std::vector<Indices>& equal, const Hosts& receivers) {
   std::vector<TaskClass> classes;
@@ -159,7 +127,7 @@ SchedulingProblem::SchedulingProblem(const UnitTasks& tasks) {
   receiver_hosts = limiting(receives);
   classes = classes_of(tasks, sender_hosts, equal, receiver_hosts);
   pools = pools_of(classes, sender_hosts.size());
-  cliques = cliques_of(classes);
+  cliques = serial_classes(classes);
 }
 
 }  // namespace p2

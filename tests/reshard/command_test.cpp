@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output.h"
+#include "proofs/check/certificate.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
 
@@ -70,6 +71,29 @@ TEST_CASE("what only the search has shown is called solver-only") {
   CHECK(answer["lower_bound"] == 4);
   CHECK(answer["optimal"] == true);
   CHECK(answer["evidence"].get<std::string>().rfind("solver-only: ", 0) == 0);
+
+  const TemporaryFile folder("", "");
+  std::filesystem::remove(folder.path());
+  const json certified = json::parse(
+      reshard({"--tasks", file.path(), "--format", "json", "--certify", folder.path()}).out);
+  CHECK(certified["certificate"] == folder.path());
+  CHECK(certified["evidence"].get<std::string>().rfind("solver-only", 0) != 0);
+  CHECK(check_folder(folder.path()).reason == "no schedule of the 5 tasks is shorter than 4");
+  std::filesystem::remove_all(folder.path());
+}
+
+TEST_CASE("a baseline that meets the bound is certified too, one that does not is not") {
+  const TemporaryFile file(kTwo);
+  const TemporaryFile folder("", "");
+  std::filesystem::remove(folder.path());
+  const auto certify = [&](const char* strategy) {
+    return reshard({"--tasks", file.path(), "--strategy", strategy, "--certify", folder.path()});
+  };
+  CHECK(certify("naive").exit == 0);
+  CHECK(!std::filesystem::exists(folder.path()));
+  CHECK(certify("greedy").out.find("certificate: " + folder.path()) != std::string::npos);
+  CHECK(check_folder(folder.path()).verdict == kernel::Verdict::Accepted);
+  std::filesystem::remove_all(folder.path());
 }
 
 TEST_CASE("a search that meets its deadline is undecided, with a gap") {

@@ -1,0 +1,124 @@
+#include "encodings/cnf/shorter_schedule.h"
+
+#include <algorithm>
+#include <set>
+
+#include "encodings/cnf/solver.h"
+
+namespace p2::cnf {
+namespace {
+
+constexpr std::size_t kMostPoints = std::size_t{1} << 16;
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+
+struct TooLarge {};
+
+/// When a task can start that starts as early as it can: at the end of others, one after the other
+/// from 0, hence at a sum of sizes.
+std::vector<std::int64_t> starts_before(std::int64_t end, const UnitTasks& tasks) {
+  std::set<std::int64_t> sums = {0};
+  for (const UnitTask& task : tasks) {
+    for (const std::int64_t sum : std::set(sums)) {
+      if (sum + task.size < end) sums.insert(sum + task.size);
+    }
+    if (sums.size() > kMostPoints) throw TooLarge{};
+  }
+  return {sums.begin(), sums.end()};
+}
+
+bool share_a_receiver(const UnitTask& a, const UnitTask& b) {
+  return std::any_of(a.receiver_hosts.begin(), a.receiver_hosts.end(), [&](std::uint32_t host) {
+    return std::binary_search(b.receiver_hosts.begin(), b.receiver_hosts.end(), host);
+  });
+}
+
+/// Every task has a start, as literals "then or later", and a sender; of two tasks that share a
+/// host one ends before the other starts.
+class Encoding {
+ public:
+  Encoding(const UnitTasks& tasks, std::int64_t makespan)
+      : tasks_(tasks), points_(starts_before(makespan, tasks)), never_(clauses_.fresh()) {
+    clauses_.add({-never_});
+    for (const UnitTask& task : tasks) add_task(task, makespan);
+    for (std::size_t j = 0; j < tasks.size(); ++j) {
+      for (std::size_t i = 0; i < j; ++i) keep_apart(i, j);
+      if (clauses_.bytes() > kMostBytes) throw TooLarge{};
+    }
+  }
+
+  const Clauses& clauses() const { return clauses_; }
+
+ private:
+  void add_task(const UnitTask& task, std::int64_t makespan) {
+    auto& starts = later_.emplace_back(1, clauses_.truth());
+    if (task.size >= makespan) clauses_.add({never_});
+    for (std::size_t k = 1; k < points_.size() && points_[k] + task.size < makespan; ++k) {
+      starts.push_back(clauses_.fresh());
+      clauses_.add({-starts[k], starts[k - 1]});
+    }
+    sent_.push_back(clauses_.fresh(task.sender_hosts.size()));
+    clauses_.add(sent_.back());
+  }
+
+  void keep_apart(std::size_t i, std::size_t j) {
+    const UnitTask& a = tasks_[i];
+    const UnitTask& b = tasks_[j];
+    if (share_a_receiver(a, b)) {
+      const Literal first = order(i, j, {});
+      if (a == b) clauses_.add({first});  // equal tasks can change places
+      return;
+    }
+    for (std::size_t s = 0; s < a.sender_hosts.size(); ++s) {
+      for (std::size_t t = 0; t < b.sender_hosts.size(); ++t) {
+        if (a.sender_hosts[s] == b.sender_hosts[t]) order(i, j, {-sent_[i][s], -sent_[j][t]});
+      }
+    }
+  }
+
+  /// Unless one of the literals holds; returns the literal that i comes first.
+  Literal order(std::size_t i, std::size_t j, const std::vector<Literal>& unless) {
+    const Literal first = clauses_.fresh();
+    follow(i, j, -first, unless);
+    follow(j, i, first, unless);
+    return first;
+  }
+
+  void follow(std::size_t a, std::size_t b, Literal other, const std::vector<Literal>& unless) {
+    for (std::size_t k = 0; k < later_[a].size(); ++k) {
+      const std::int64_t end = points_[k] + tasks_[a].size;
+      const auto next = static_cast<std::size_t>(
+          std::lower_bound(points_.begin(), points_.end(), end) - points_.begin());
+      std::vector<Literal> clause{other, -later_[a][k],
+                                  next < later_[b].size() ? later_[b][next] : never_};
+      clause.insert(clause.end(), unless.begin(), unless.end());
+      clauses_.add(clause);
+    }
+  }
+
+  const UnitTasks& tasks_;
+  const std::vector<std::int64_t> points_;
+  Clauses clauses_;
+  const Literal never_;
+  std::vector<std::vector<Literal>> later_;  // by task and point
+  std::vector<std::vector<Literal>> sent_;   // by task and sender
+};
+
+}  // namespace
+
+ShorterSchedule shorter_schedule(const UnitTasks& tasks, std::int64_t makespan,
+                                 const Limits& limits) try {
+  const Encoding encoding(tasks, makespan);
+  const DratTrace trace;
+  Solver solver(limits);
+  solver.write_proof(trace);
+  solver.add(encoding.clauses().literals());
+  if (solver.possible()) return {ShorterSchedule::Kind::Exists, {}};
+  solver.finish_proof();
+  return {ShorterSchedule::Kind::None, clause_proof(encoding.clauses(), trace, limits)};
+} catch (const LimitMet&) {
+  return {};
+} catch (const TooLarge&) {
+  return {};
+}
+
+}  // namespace p2::cnf

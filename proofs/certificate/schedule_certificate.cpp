@@ -1,0 +1,105 @@
+#include "proofs/certificate/schedule_certificate.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/invariant.h"
+
+namespace p2 {
+namespace {
+
+constexpr std::int64_t kTimeEnd = std::int64_t{1} << 42;  // of times that p2-check reads
+
+using Indices = std::vector<std::size_t>;
+
+std::string schedule_text(const UnitTasks& tasks, const TaskSchedule& schedule) {
+  if (schedule.makespan >= kTimeEnd) {
+    throw std::length_error(
+        fmt::format("a makespan of {} is beyond the times that p2-check reads", schedule.makespan));
+  }
+  std::vector<const TaskRun*> runs(tasks.size());
+  for (const TaskRun& run : schedule.runs) runs[run.task] = &run;
+  std::string text;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    text += fmt::format(
+        "{}\n{{\"size\":{},\"sender_hosts\":[{}],\"receiver_hosts\":[{}],\"sender\":{},"
+        "\"start\":{}}}",
+        i == 0 ? "" : ",", tasks[i].size, fmt::join(tasks[i].sender_hosts, ","),
+        fmt::join(tasks[i].receiver_hosts, ","), runs[i]->sender, runs[i]->start);
+  }
+  return fmt::format("{{\"tasks\":[{}],\n\"makespan\":{}}}\n", text, schedule.makespan);
+}
+
+Indices tasks_of(const SchedulingProblem& problem, const Indices& classes) {
+  Indices tasks;
+  for (const std::size_t i : classes) {
+    tasks.insert(tasks.end(), problem.classes[i].tasks.begin(), problem.classes[i].tasks.end());
+  }
+  return tasks;
+}
+
+Indices received_by(const SchedulingProblem& problem, std::size_t receiver) {
+  Indices classes;
+  for (std::size_t i = 0; i < problem.classes.size(); ++i) {
+    const auto& receivers = problem.classes[i].receivers;
+    if (std::count(receivers.begin(), receivers.end(), receiver) > 0) classes.push_back(i);
+  }
+  return tasks_of(problem, classes);
+}
+
+/// Those tasks of a pool, the longest first, that say `value`: all on average, or the shortest of
+/// the n·q + 1 longest.
+Indices tasks_that_say(std::int64_t value, const UnitTasks& tasks, Indices all, std::size_t n) {
+  std::int64_t total = 0;
+  for (const std::size_t i : all) total += tasks[i].size;
+  const auto senders = static_cast<std::int64_t>(n);
+  if ((total + senders - 1) / senders >= value) return all;
+  for (std::size_t q = 0;; ++q) {
+    invariant(n * q < all.size(), "a bound of senders that no set of their tasks has");
+    std::int64_t share = 0;
+    for (std::size_t i = n * q - q; i <= n * q; ++i) share += tasks[all[i]].size;
+    if (share < value) continue;
+    all.resize(n * q + 1);
+    return all;
+  }
+}
+
+}  // namespace
+
+CertificateFiles schedule_certificate(const UnitTasks& tasks, const SchedulingProblem& problem,
+                                      const TaskSchedule& schedule, const LowerBound& bound,
+                                      const Provenance& provenance) {
+  Indices some;
+  std::vector<std::uint32_t> senders;
+  if (bound.reason == LowerBound::Reason::Senders) {
+    const SenderPool& pool = problem.pools[bound.index];
+    for (const std::size_t i : pool.senders) senders.push_back(problem.sender_hosts[i]);
+    some = tasks_that_say(bound.value, tasks, tasks_of(problem, pool.classes), senders.size());
+  } else if (bound.reason == LowerBound::Reason::Clique) {
+    some = tasks_of(problem, problem.cliques[bound.index]);
+  } else {
+    some = received_by(problem, bound.index);
+  }
+  std::sort(some.begin(), some.end());
+  CertificateFiles files;
+  files["schedule.json"] = schedule_text(tasks, schedule);
+  files["bound.json"] = fmt::format("{{\"tasks\":[{}],\n\"senders\":[{}]}}\n", fmt::join(some, ","),
+                                    fmt::join(senders, ","));
+  add_manifest("reshard-schedule", provenance, files);
+  return files;
+}
+
+CertificateFiles schedule_certificate(const UnitTasks& tasks, const TaskSchedule& schedule,
+                                      cnf::ClauseProof proof, const Provenance& provenance) {
+  CertificateFiles files;
+  files["schedule.json"] = schedule_text(tasks, schedule);
+  files["problem.cnf"] = std::move(proof.cnf);
+  files["proof.lrat"] = std::move(proof.lrat);
+  add_manifest("reshard-schedule-clauses", provenance, files);
+  return files;
+}
+
+}  // namespace p2
