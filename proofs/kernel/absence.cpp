@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "proofs/kernel/other_seeds.h"
 #include "proofs/kernel/system.h"
 
 namespace p2::kernel {
@@ -139,14 +140,14 @@ std::vector<std::string> files_of(const std::string& claim) {
   if (claim == "program-invalid") return {"problem.json", "derivation.json", "refutation.json"};
   if (claim == "program-valid" || claim == "not-expressible")
     return {"problem.json", "derivation.json"};
-  if (claim == "strategy-optimal") return {"problem.json", "strategy.json", "bound.json"};
+  if (const OtherClaim* other = other_claim(claim)) return other->files;
   if (claim != "synthesis-complete" && claim != "expressible" && claim != "unmixed")
     malformed("claim is unknown");
   return {"problem.json", "problem.cnf", "varmap", "proof.lrat"};
 }
 
 std::string check_claim(const std::string& claim, const Files& files) {
-  if (claim == "strategy-optimal") return judge_strategy(files);
+  if (const OtherClaim* other = other_claim(claim)) return other->judge(files);
   return (files_of(claim).back() == "proof.lrat" ? judge_absence : judge_program)(claim, files);
 }
 

@@ -56,9 +56,4 @@ std::string judge_program(const std::string& claim, const Files& files);
 /// across classes, over any disjoint groups, `unmixed`.
 std::string judge_absence(const std::string& claim, const Files& files);
 
-/// The claim `strategy-optimal`: no strategy of the graph in problem.json costs less than the one
-/// in strategy.json. bound.json leaves out dominated configurations, each checked, and names the
-/// order in which the vertices of the rest are minimised out here once more.
-std::string judge_strategy(const Files& files);
-
 }  // namespace p2::kernel
