@@ -140,7 +140,7 @@ std::string operation_json(const Operation& each) {
 bool is_plan(const std::string& text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || text[first] != '{') return false;
-  return text.substr(0, first + 200).find(kFormat) != std::string::npos;
+  return text.find("\"reshard-plan/", first) != std::string::npos;
 }
 
 Plan read_plan(const std::string& source, const std::string& text) {
