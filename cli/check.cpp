@@ -6,6 +6,7 @@
 
 #include "cli/check_certificate.h"
 #include "cli/check_msccl.h"
+#include "cli/check_plan.h"
 #include "cli/check_report.h"
 #include "cli/check_request.h"
 #include "cli/commands.h"
@@ -16,11 +17,12 @@
 #include "encodings/z3/validity.h"
 #include "engine/msccl/algorithm_file.h"
 #include "engine/program/explanation.h"
+#include "engine/reshard/plan_file.h"
 
 namespace p2 {
 namespace {
 
-using Judged = std::variant<CheckResult, MscclResult>;
+using Judged = std::variant<CheckResult, MscclResult, PlanResult>;
 
 const Findings& findings_of(const Judged& judged) {
   return std::visit([](const auto& result) -> const Findings& { return result.findings; }, judged);
@@ -56,6 +58,10 @@ std::vector<Judged> judge(const CheckRequest& request, std::ostream& err, bool& 
         results.push_back(check_msccl(request.files[i], text, request));
         continue;
       }
+      if (reshard::is_plan(text)) {
+        results.push_back(check_plan(request.files[i], text, request, i, err, bad_input));
+        continue;
+      }
       CheckResult result = check_program(request.files[i], text, request);
       if (request.certificates) certify(result, request, i, err, bad_input);
       results.push_back(std::move(result));
@@ -84,6 +90,11 @@ void print_disagreements(const std::vector<Judged>& results, std::ostream& out) 
   out << "{\"disagreements\":[";
   const char* separator = "\n";
   for (const Judged& judged : results) {
+    if (const auto* plan = std::get_if<PlanResult>(&judged); plan && disagree(plan->findings)) {
+      out << separator << "{\"result\":" << to_json(*plan)
+          << ",\n\"plan\":" << reshard::to_json(plan->plan) << "}";
+      separator = ",\n";
+    }
     const auto* result = std::get_if<CheckResult>(&judged);
     if (result == nullptr || !disagree(result->findings)) continue;
     out << separator << "{\"result\":" << to_json(*result) << ",\n\"program\":"
@@ -114,6 +125,7 @@ int exit_code(const std::vector<Judged>& results, bool bad_input, std::ostream& 
 }
 
 std::string text_of(const Judged& judged, const CheckRequest& request) {
+  if (const auto* plan = std::get_if<PlanResult>(&judged)) return to_text(*plan, request.explain);
   const auto* program = std::get_if<CheckResult>(&judged);
   return program != nullptr ? to_text(*program, request.explain, request.common.limits)
                             : to_text(std::get<MscclResult>(judged));
@@ -142,11 +154,9 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err,
               z3_encoding::Definitions z3_definitions) {
   const CommandLine line(
       "usage: p2-verify check FILE… [OPTION…]\n"
-      "Judges programs given as JSON or in .p2 notation, and algorithms given as MSCCL XML. A "
-      "file\n"
-      "that names no instance is read against the one given here; --dialect goes before the "
-      "dialect\n"
-      "that a file names.",
+      "Judges programs given as JSON or in .p2 notation, algorithms given as MSCCL XML, and plans\n"
+      "of reshardings (reshard --plan-out). A file that names no instance is read against the one\n"
+      "given here; --dialect goes before the dialect that a file names.",
       check_flags(), arguments, "files");
   if (line.help_wanted()) {
     out << line.help();

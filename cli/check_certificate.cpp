@@ -10,17 +10,13 @@
 #include "proofs/certificate/program_certificate.h"
 
 namespace p2 {
-namespace {
 
-/// The folder for the certificate of file number `index`: the one asked for, or one inside.
 std::string certificate_folder(const CheckRequest& request, std::size_t index) {
   const std::string stem = std::filesystem::path(request.files[index]).stem().string();
   return request.files.size() == 1
              ? *request.certificates
              : fmt::format("{}/{}-{}", *request.certificates, index + 1, stem);
 }
-
-}  // namespace
 
 void certify(CheckResult& result, const CheckRequest& request, std::size_t index, std::ostream& err,
              bool& bad_input) {

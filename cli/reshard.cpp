@@ -1,3 +1,6 @@
+#include <ostream>
+#include <sstream>
+
 #include <fmt/format.h>
 
 #include "cli/commands.h"
@@ -5,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/progress_line.h"
 #include "cli/reshard_certificate.h"
+#include "cli/reshard_plan.h"
 #include "cli/reshard_report.h"
 #include "engine/reshard/strategies.h"
 
@@ -36,6 +40,19 @@ ReshardAnswer answer_to(const ReshardRequest& request, const SchedulingProblem& 
   return {{baseline(request), bound, bound.value, 0}};
 }
 
+/// The answer, with the plan as its first key or last paragraph.
+void print_with_plan(const ReshardRequest& request, const SchedulingProblem& problem,
+                     const ReshardAnswer& answer, const PlanAnswer& plan, std::ostream& out) {
+  if (request.common.format == Format::Text) {
+    print_reshard_text(request, problem, answer, out);
+    out << to_text(plan, request);
+    return;
+  }
+  std::ostringstream document;
+  print_reshard_json(request, problem, answer, document);
+  out << "{\"plan\":" << to_json(plan, request) << ",\n" << document.str().substr(1);
+}
+
 }  // namespace
 
 int run_reshard(const Arguments& arguments, std::ostream& out, std::ostream& err) {
@@ -57,6 +74,18 @@ int run_reshard(const Arguments& arguments, std::ostream& out, std::ostream& err
     Output plot(request.plot, out);
     plot.stream() << reshard_plot(request, answer);
     plot.finish();
+  }
+  if (request.plan) {
+    const PlanAnswer plan = plan_answer(request, answer.schedule, out);
+    if (request.plan->run) {
+      Arguments words = {"reshard"};
+      words.insert(words.end(), arguments.begin(), arguments.end());
+      return run_plans({{"", plan.plan}}, *request.plan->run, request.common, words, out, err);
+    }
+    Output output(request.common.output, out);
+    print_with_plan(request, problem, answer, plan, output.stream());
+    output.finish();
+    return plan.verdict.fault ? kRefuted : kEstablished;
   }
   Output output(request.common.output, out);
   (request.common.format == Format::Json ? print_reshard_json : print_reshard_text)(

@@ -13,22 +13,73 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr const char* kShapeFlags[] = {"shape", "from", "to", "decompose", "pad"};
+constexpr const char* kPlanFlags[] = {"chunks",  "to-host",    "plan-out", "run",
+                                      "backend", "iterations", "warmup"};
 
-UnitTasks decomposed(const CommandLine& line) {
+/// The tensor of the command line, and how it is cut on both meshes.
+struct Tensor {
+  TensorShape shape;
+  Sharding from;
+  Sharding to;
+};
+
+Tensor tensor_of(const CommandLine& line) {
   for (const char* flag : {"from", "to"}) {
     if (!line.has(flag)) {
       throw InputError({"--shape"},
                        fmt::format("no mesh to bring the tensor {0}, expected --{0}", flag));
     }
   }
-  TensorShape shape = parse_shape("--shape", *line.text("shape"));
-  const Sharding from = parse_sharding("--from", *line.text("from"), shape.size());
-  const Sharding to = parse_sharding("--to", *line.text("to"), shape.size());
-  if (line.has("pad")) shape = padded(shape, from, to, "--shape");
-  const auto decomposition = line.choice<Decomposition>(
-      "decompose",
-      {{"intersection", Decomposition::Intersection}, {"source", Decomposition::Source}});
-  return decompose(shape, from, to, decomposition, "--shape");
+  Tensor tensor{parse_shape("--shape", *line.text("shape")), {}, {}};
+  tensor.from = parse_sharding("--from", *line.text("from"), tensor.shape.size());
+  tensor.to = parse_sharding("--to", *line.text("to"), tensor.shape.size());
+  if (line.has("pad")) tensor.shape = padded(tensor.shape, tensor.from, tensor.to, "--shape");
+  return tensor;
+}
+
+Decomposition decomposition_of(const CommandLine& line) {
+  return line.choice<Decomposition>("decompose", {{"intersection", Decomposition::Intersection},
+                                                  {"source", Decomposition::Source}});
+}
+
+UnitTasks decomposed(const CommandLine& line) {
+  const Tensor tensor = tensor_of(line);
+  return decompose(tensor.shape, tensor.from, tensor.to, decomposition_of(line), "--shape");
+}
+
+std::optional<PlanRequest> plan_request(const CommandLine& line) {
+  if (!line.has("plan")) {
+    for (const char* flag : kPlanFlags) {
+      if (!line.has(flag)) continue;
+      throw InputError({std::string("--") + flag}, "given without a plan, expected --plan as well");
+    }
+    return std::nullopt;
+  }
+  if (!line.has("shape")) {
+    throw InputError({"--plan"}, "tasks do not say where elements are, expected --shape");
+  }
+  using reshard::PlanStrategy;
+  const Tensor tensor = tensor_of(line);
+  PlanRequest request;
+  const auto first = static_cast<std::uint32_t>(
+      line.integer("to-host", 0, tensor.from.mesh[0], tensor.from.mesh[0]));
+  request.problem = reshard::reshard_between(tensor.shape, tensor.from, tensor.to, first);
+  request.choice = {
+      line.choice<PlanStrategy>("plan", {{"broadcast", PlanStrategy::Broadcast},
+                                         {"sendrecv", PlanStrategy::SendRecv},
+                                         {"local-allgather", PlanStrategy::LocalAllGather},
+                                         {"global-allgather", PlanStrategy::GlobalAllGather}}),
+      decomposition_of(line), static_cast<std::int64_t>(line.integer("chunks", 1, 1'000'000, 16))};
+  if (line.has("chunks") && request.choice.strategy != PlanStrategy::Broadcast) {
+    throw InputError({"--chunks"}, "only a broadcast goes in chunks, expected --plan broadcast");
+  }
+  request.file = line.text("plan-out");
+  if (line.has("run")) {
+    request.run = plan_run_options(line);
+  } else if (line.has("backend") || line.has("iterations") || line.has("warmup")) {
+    throw InputError({"command line"}, "says how to run the plan, expected --run as well");
+  }
+  return request;
 }
 
 UnitTasks given_tasks(const CommandLine& line) {
@@ -79,6 +130,23 @@ po::options_description reshard_flags() {
       ("certify", po::value<std::string>()->value_name("DIR"),
        "write a certificate that no schedule is shorter, which p2-check accepts")  //
       ("plot", po::value<std::string>()->value_name("FILE"), "draw the timeline as SVG");
+  po::options_description plan("Plan");
+  plan.add_options()  //
+      ("plan", po::value<std::string>()->value_name("NAME"),
+       "what every device sends and receives: broadcast, sendrecv, local-allgather or "
+       "global-allgather")  //
+      ("chunks", po::value<std::string>()->value_name("K"),
+       "parts that a broadcast sends a slice in (default 16)")  //
+      ("to-host", po::value<std::string>()->value_name("H"),
+       "the first host of the mesh --to; default: the one after the last of --from")  //
+      ("plan-out", po::value<std::string>()->value_name("FILE"),
+       "write the plan, for check and run")      //
+      ("run", "run the plan on real data, too")  //
+      ("backend", po::value<std::string>()->value_name("NAME"),
+       "in-process (default), mpi or nccl")                                                //
+      ("iterations", po::value<std::string>()->value_name("N"), "timed runs (default 5)")  //
+      ("warmup", po::value<std::string>()->value_name("N"), "runs before them (default 1)");
+  flags.add(plan);
   return flags;
 }
 
@@ -93,6 +161,7 @@ ReshardRequest reshard_request(const CommandLine& line) {
   request.plot = line.text("plot");
   request.certify = line.text("certify");
   request.tasks = given_tasks(line);
+  request.plan = plan_request(line);
   return request;
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "cli/command_line.h"
+#include "cli/run_plan.h"
+#include "engine/reshard/plan_maker.h"
 #include "engine/reshard/unit_task.h"
 
 namespace p2 {
@@ -13,11 +15,20 @@ enum class ReshardStrategy : std::uint8_t { Exact, Naive, LoadBalance, Greedy };
 /// `exact`, `naive`, `load-balance`, `greedy`.
 std::string_view to_string(ReshardStrategy strategy);
 
+/// The programs of single transfers that are wanted besides.
+struct PlanRequest {
+  reshard::Reshard problem;
+  reshard::PlanChoice choice;
+  std::optional<std::string> file;    ///< to be written to
+  std::optional<PlanRunOptions> run;  ///< to be run as well
+};
+
 /// What `reshard` was asked.
 struct ReshardRequest {
   CommonOptions common;
   UnitTasks tasks;
   ReshardStrategy strategy = ReshardStrategy::Exact;
+  std::optional<PlanRequest> plan;
   std::optional<std::string> plot;
   std::optional<std::string> certify;  ///< a folder
 };

@@ -10,6 +10,7 @@
 #include "cli/program_runner.h"
 #include "cli/progress_line.h"
 #include "cli/run_backend.h"
+#include "cli/run_plan.h"
 
 namespace p2 {
 namespace {
@@ -79,12 +80,14 @@ int run_run(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const CommandLine line(
       "usage: p2-verify run FILE… [OPTION…]\n"
       "       p2-verify run --hierarchy SIZES --axes SIZES --reduce AXES [OPTION…]\n"
-      "Runs programs on real data, checks every element and measures every step.",
+      "Runs programs, or plans of reshardings, on real data, checks every element and measures\n"
+      "every step.",
       own, arguments, "files");
   if (line.help_wanted()) {
     out << line.help();
     return kEstablished;
   }
+  if (const auto code = run_plan_files(line, arguments, out, err)) return *code;
   const RunRequest request = run_request(line);
   if (request.record) {
     std::error_code failure;

@@ -136,6 +136,13 @@ std::int64_t Slice::elements() const {
   return product;
 }
 
+Slice slice_on(const TensorShape& shape, const Sharding& sharding, std::uint32_t host,
+               std::uint32_t device) {
+  Slice slice = slice_of(shape, sharding, shards_of(sharding, {host, device}));
+  slice.hosts = {host};
+  return slice;
+}
+
 std::vector<Slice> slices_of(const TensorShape& shape, const Sharding& sharding) {
   std::map<std::vector<std::uint32_t>, Slice> slices;
   for (std::uint32_t host = 0; host < sharding.mesh[0]; ++host) {

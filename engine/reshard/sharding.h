@@ -50,6 +50,10 @@ struct Slice {
   std::int64_t elements() const;
 };
 
+/// What one device of the mesh holds, maybe nothing; `hosts` is its host alone.
+Slice slice_on(const TensorShape& shape, const Sharding& sharding, std::uint32_t host,
+               std::uint32_t device);
+
 /// All different slices that are not empty. Shards of a dimension of n elements are ⌈n/k⌉ long; the
 /// last ones are shorter or empty where k does not divide n.
 std::vector<Slice> slices_of(const TensorShape& shape, const Sharding& sharding);

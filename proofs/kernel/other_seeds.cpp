@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "proofs/kernel/reshard_plan.h"
 #include "proofs/kernel/reshard_schedule.h"
 #include "proofs/kernel/strategy_graph.h"
 
@@ -13,6 +14,8 @@ const OtherClaim* other_claim(const std::string& name) {
       {"reshard-schedule", {{"schedule.json", "bound.json"}, judge_schedule}},
       {"reshard-schedule-clauses",
        {{"schedule.json", "problem.cnf", "proof.lrat"}, judge_schedule}},
+      {"reshard-plan", {{"plan.json"}, judge_plan}},
+      {"reshard-plan-wrong", {{"plan.json"}, judge_wrong_plan}},
   };
   const auto found = claims.find(name);
   return found == claims.end() ? nullptr : &found->second;

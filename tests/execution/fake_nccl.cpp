@@ -5,6 +5,7 @@
 #include <nccl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -30,6 +31,23 @@ struct Call {
   int root = 0;
 };
 
+/// Halves of transfers that wait for the others, by sender and receiver.
+struct Mail {
+  static constexpr int kMostRanks = 24;
+  static constexpr int kMostHalves = 64;
+  struct Queue {
+    int begin = 0;
+    int end = 0;
+    struct Half {
+      void* memory;
+      std::size_t bytes;
+      std::atomic<int>* open;  // operations of its rank's group that are not done
+    } halves[kMostHalves];
+  };
+  Queue sends[kMostRanks][kMostRanks];
+  Queue receives[kMostRanks][kMostRanks];
+};
+
 /// A communicator, in memory that all ranks share.
 struct Room {
   int ranks = 0;
@@ -44,7 +62,19 @@ struct Room {
   int key[kMost];
   Room* given[kMost];
   int position[kMost];
+  Mail* mail = nullptr;  // made for the first transfer
 };
+
+/// An operation of the group that is open in this process.
+struct Posted {
+  Room* room;
+  int from;
+  int to;
+  bool is_send;
+  void* memory;
+  std::size_t bytes;
+};
+std::vector<Posted> posted;
 
 }  // namespace
 
@@ -188,9 +218,62 @@ void split(Room& room) {
   }
 }
 
+/// Pairs an operation with the first that waits for it, or has it wait. Holds the lock.
+bool pair_up(const Posted& each, std::atomic<int>* open) {
+  if (each.room->mail == nullptr) each.room->mail = new (take_shared(sizeof(Mail))) Mail;
+  Mail& mail = *each.room->mail;
+  Mail::Queue& others = (each.is_send ? mail.receives : mail.sends)[each.from][each.to];
+  Mail::Queue& own = (each.is_send ? mail.sends : mail.receives)[each.from][each.to];
+  if (others.begin == others.end) {
+    own.halves[own.end++ % Mail::kMostHalves] = {each.memory, each.bytes, open};
+    return own.end - own.begin <= Mail::kMostHalves;
+  }
+  const Mail::Queue::Half& other = others.halves[others.begin++ % Mail::kMostHalves];
+  if (other.bytes != each.bytes) return false;
+  void* to = each.is_send ? other.memory : each.memory;
+  const void* from = each.is_send ? each.memory : other.memory;
+  std::memcpy(to, from, each.bytes);
+  --*other.open;
+  --*open;
+  return true;
+}
+
+ncclResult_t post(ncclComm* comm, int peer, bool is_send, void* memory, std::size_t bytes) {
+  const int from = is_send ? comm->position : peer;
+  const int to = is_send ? peer : comm->position;
+  if (std::max(from, to) >= Mail::kMostRanks) return ncclInvalidArgument;
+  posted.push_back({comm->room, from, to, is_send, memory, bytes});
+  return ncclSuccess;
+}
+
 }  // namespace
 
 extern "C" {
+
+ncclResult_t ncclGroupStart() { return posted.empty() ? ncclSuccess : ncclInvalidUsage; }
+
+ncclResult_t ncclGroupEnd() {
+  static auto* open = new (take_shared(sizeof(std::atomic<int>))) std::atomic<int>(0);
+  SharedArena& shared = shared_arena();
+  ::pthread_mutex_lock(&shared.mutex);
+  *open = static_cast<int>(posted.size());
+  bool fits = true;
+  for (const Posted& each : posted) fits = pair_up(each, open) && fits;
+  posted.clear();
+  ::pthread_cond_broadcast(&shared.changed);
+  while (*open > 0 && fits) ::pthread_cond_wait(&shared.changed, &shared.mutex);
+  ::pthread_mutex_unlock(&shared.mutex);
+  return fits ? ncclSuccess : ncclInvalidUsage;
+}
+
+ncclResult_t ncclSend(const void* memory, size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t comm, cudaStream_t) {
+  return post(comm, peer, true, const_cast<void*>(memory), count * bytes_of(type));
+}
+ncclResult_t ncclRecv(void* memory, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t) {
+  return post(comm, peer, false, memory, count * bytes_of(type));
+}
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   auto* room = new (take_shared(sizeof(Room))) Room;

@@ -1,0 +1,193 @@
+#include "encodings/cnf/reshard_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "encodings/cnf/reshard_element.h"
+#include "encodings/cnf/solver.h"
+
+namespace p2::cnf {
+namespace {
+
+using reshard::Box;
+using reshard::Buffer;
+using reshard::Operation;
+
+class PlanClauses {
+ public:
+  explicit PlanClauses(const reshard::Plan& plan) : plan_(plan), element_(clauses_, plan) {}
+
+  const Clauses& clauses() const { return clauses_; }
+
+  Literal out_of_bounds() {
+    const auto held = plan_.problem.regions(plan_.problem.from);
+    const auto needed = plan_.problem.regions(plan_.problem.to);
+    std::vector<Literal> some;
+    for_each([&](std::uint32_t device, std::size_t, const Operation& each) {
+      const Box& region = (each.buffer == Buffer::Source ? held : needed)[device];
+      const Literal stray[] = {element_.in(each.box), -element_.in(region)};
+      some.push_back(clauses_.all_of(stray));
+      // Coordinates below 0 are none that bits could have.
+      for (std::size_t i = 0; i < each.box.low.size(); ++i) {
+        const bool none = each.box.high[i] <= each.box.low[i] || each.box.low[i] < 0;
+        if (none) some.push_back(clauses_.truth());
+      }
+    });
+    return clauses_.any_of(some);
+  }
+
+  Literal unmatched() {
+    std::vector<Literal> some;
+    for (const auto& [ends, sends] : halves(true)) {
+      const auto receives = halves(false)[ends];
+      for (std::size_t k = 0; k < std::min(sends.size(), receives.size()); ++k) {
+        const Literal a = element_.in(sends[k].operation->box);
+        const Literal b = element_.in(receives[k].operation->box);
+        const Literal first_only[] = {a, -b};
+        const Literal second_only[] = {b, -a};
+        some.push_back(clauses_.all_of(first_only));
+        some.push_back(clauses_.all_of(second_only));
+      }
+      if (sends.size() != receives.size()) some.push_back(clauses_.truth());
+    }
+    for (const auto& [ends, receives] : halves(false)) {
+      if (!halves(true).contains(ends)) some.push_back(clauses_.truth());
+    }
+    return clauses_.any_of(some);
+  }
+
+  /// The transfers must have both halves.
+  Literal deadlock() {
+    std::vector<std::vector<Literal>> begins;  // does not: by device and step
+    std::vector<std::vector<std::vector<Literal>>> inside;
+    for (const auto& program : plan_.programs) {
+      begins.push_back(clauses_.fresh(program.size()));
+      inside.emplace_back(program.size());
+    }
+    std::vector<Literal> some;
+    auto receives = halves(false);
+    for (const auto& [ends, sends] : halves(true)) {
+      for (std::size_t k = 0; k < sends.size(); ++k) {
+        const Half& a = sends[k];
+        const Half& b = receives[ends][k];
+        const Literal stuck = clauses_.fresh();
+        clauses_.add({-stuck, begins[a.device][a.step], begins[b.device][b.step]});
+        inside[a.device][a.step].push_back(stuck);
+        inside[b.device][b.step].push_back(stuck);
+        some.push_back(stuck);
+      }
+    }
+    for (std::size_t device = 0; device < begins.size(); ++device) {
+      for (std::size_t step = 0; step < begins[device].size(); ++step) {
+        std::vector<Literal> clause{-begins[device][step]};
+        if (step > 0) {
+          const auto& before = inside[device][step - 1];
+          clause.insert(clause.end(), before.begin(), before.end());
+          clause.push_back(begins[device][step - 1]);
+        }
+        clauses_.add(clause);
+      }
+    }
+    return clauses_.any_of(some);
+  }
+
+  Literal overwritten() {
+    std::vector<Literal> some;
+    for_each([&](std::uint32_t device, std::size_t step, const Operation& each) {
+      if (each.sends) return;
+      for (const Operation& other : plan_.programs[device][step]) {
+        if (&other == &each || other.buffer == Buffer::Source) continue;
+        const Literal both[] = {element_.in(each.box), element_.in(other.box)};
+        some.push_back(clauses_.all_of(both));
+      }
+    });
+    return clauses_.any_of(some);
+  }
+
+  Literal not_held() {
+    std::vector<Literal> some;
+    for_each([&](std::uint32_t device, std::size_t step, const Operation& each) {
+      if (!each.sends || each.buffer == Buffer::Source) return;
+      some.push_back(lacking(each.box, device, step));
+    });
+    return clauses_.any_of(some);
+  }
+
+  Literal missing() {
+    const auto needed = plan_.problem.regions(plan_.problem.to);
+    std::vector<Literal> some;
+    for (std::uint32_t device = 0; device < plan_.programs.size(); ++device) {
+      some.push_back(lacking(needed[device], device, plan_.programs[device].size()));
+    }
+    return clauses_.any_of(some);
+  }
+
+ private:
+  struct Half {
+    std::uint32_t device = 0;
+    std::size_t step = 0;
+    const Operation* operation = nullptr;
+  };
+  using Ends = std::pair<std::uint32_t, std::uint32_t>;
+
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (std::uint32_t device = 0; device < plan_.programs.size(); ++device) {
+      for (std::size_t step = 0; step < plan_.programs[device].size(); ++step) {
+        for (const Operation& each : plan_.programs[device][step]) visit(device, step, each);
+      }
+    }
+  }
+
+  /// Sends or receives, by sender and receiver.
+  std::map<Ends, std::vector<Half>> halves(bool sends) const {
+    std::map<Ends, std::vector<Half>> all;
+    for_each([&](std::uint32_t device, std::size_t step, const Operation& each) {
+      if (each.sends != sends) return;
+      all[sends ? Ends(device, each.peer) : Ends(each.peer, device)].push_back(
+          {device, step, &each});
+    });
+    return all;
+  }
+
+  /// The element is in the box, and in nothing that the device receives in its first steps.
+  Literal lacking(const Box& box, std::uint32_t device, std::size_t steps) {
+    std::vector<Literal> all{element_.in(box)};
+    for (std::size_t step = 0; step < steps; ++step) {
+      for (const Operation& each : plan_.programs[device][step]) {
+        if (!each.sends) all.push_back(-element_.in(each.box));
+      }
+    }
+    return clauses_.all_of(all);
+  }
+
+  const reshard::Plan& plan_;
+  Clauses clauses_;
+  SymbolicElement element_;
+};
+
+}  // namespace
+
+PlanJudgement judge(const PlanQuery& query) {
+  if (2 * query.plan->transfers() > PlanQuery::kMostOperations) return {};
+  using Ask = Literal (PlanClauses::*)();
+  const std::pair<const char*, Ask> rules[] = {
+      {"out-of-bounds", &PlanClauses::out_of_bounds}, {"unmatched", &PlanClauses::unmatched},
+      {"deadlock", &PlanClauses::deadlock},           {"overwritten", &PlanClauses::overwritten},
+      {"not-held", &PlanClauses::not_held},           {"missing", &PlanClauses::missing}};
+  try {
+    for (const auto& [rule, ask] : rules) {
+      PlanClauses plan(*query.plan);
+      const Literal broken = (plan.*ask)();
+      Solver solver(query.limits);
+      solver.add(plan.clauses().literals());
+      if (solver.possible(broken)) return {true, rule};
+    }
+  } catch (const LimitMet&) {
+    return {};
+  }
+  return {true, {}};
+}
+
+}  // namespace p2::cnf
