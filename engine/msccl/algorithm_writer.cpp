@@ -1,17 +1,30 @@
+#include "engine/msccl/algorithm_writer.h"
+
 #include <fmt/format.h>
 
-#include "schedules.h"
-
 namespace p2::msccl {
+namespace {
+
+/// As the value of an attribute.
+std::string escaped(const std::string& text) {
+  std::string value;
+  for (const char ch : text) {
+    const bool markup = ch == '&' || ch == '<' || ch == '>' || ch == '"';
+    value += markup ? fmt::format("&#{};", static_cast<int>(ch)) : std::string(1, ch);
+  }
+  return value;
+}
+
+}  // namespace
 
 std::string to_xml(const Algorithm& algorithm) {
   std::string xml = fmt::format(
       "<?xml version=\"1.0\"?>\n<algo name=\"{}\" coll=\"{}\" proto=\"{}\" nchannels=\"{}\" "
       "nchunksperloop=\"{}\" ngpus=\"{}\" inplace=\"{}\" outofplace=\"{}\" minBytes=\"{}\" "
       "maxBytes=\"{}\">\n",
-      algorithm.name, algorithm.collective, to_string(algorithm.protocol), algorithm.channels,
-      algorithm.chunks, algorithm.gpus.size(), int{algorithm.in_place}, int{algorithm.out_of_place},
-      algorithm.min_bytes, algorithm.max_bytes.value_or(0));
+      escaped(algorithm.name), escaped(algorithm.collective), to_string(algorithm.protocol),
+      algorithm.channels, algorithm.chunks, algorithm.gpus.size(), int{algorithm.in_place},
+      int{algorithm.out_of_place}, algorithm.min_bytes, algorithm.max_bytes.value_or(0));
   const auto peer = [](const auto& each) { return each ? static_cast<int>(*each) : -1; };
   for (std::size_t id = 0; id < algorithm.gpus.size(); ++id) {
     const Gpu& gpu = algorithm.gpus[id];
