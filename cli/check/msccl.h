@@ -2,7 +2,8 @@
 
 #include <string>
 
-#include "cli/check_request.h"
+#include "cli/check/request.h"
+#include "cli/check/verdict_cache.h"
 #include "cli/finding.h"
 #include "engine/msccl/verdict.h"
 
@@ -20,7 +21,7 @@ struct MscclResult {
 /// Throws InputError for a mistake in the file, and where what was asked is for programs of
 /// collectives only.
 MscclResult check_msccl(const std::string& file, const std::string& text,
-                        const CheckRequest& request);
+                        const CheckRequest& request, VerdictCache& cache);
 
 /// One object of `results` (cli contract: check), with `limits` and `safe_bytes` beside the
 /// verdict.

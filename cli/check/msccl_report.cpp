@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "cli/check_msccl.h"
+#include "cli/check/msccl.h"
 #include "cli/output.h"
 #include "engine/msccl/loader_limits.h"
 

@@ -1,4 +1,6 @@
-#include "cli/check_msccl.h"
+#include "cli/check/msccl.h"
+
+#include "cli/check/remembered.h"
 
 #include <fmt/format.h>
 
@@ -22,10 +24,10 @@ void require_applicable(const std::string& file, const CheckRequest& request) {
 }  // namespace
 
 MscclResult check_msccl(const std::string& file, const std::string& text,
-                        const CheckRequest& request) {
+                        const CheckRequest& request, VerdictCache& cache) {
   require_applicable(file, request);
   MscclResult result{file, msccl::read_algorithm(file, text), {}, {}, request.engines.reference};
-  result.verdict = msccl::judge(result.algorithm, request.common.limits);
+  result.verdict = judge_or_remember(result.algorithm, text, request.common.limits, cache);
   Finding finding{std::string(to_string(result.verdict.kind)), 0, {}};
   if (const auto& fault = result.verdict.fault) {
     finding.rule = to_string(fault->kind);

@@ -20,7 +20,12 @@ struct CheckRequest {
   Engines engines;
   std::optional<std::string> certificates;  ///< the folder to write them to
   bool explain = false;
-  std::optional<std::string> smt2;  ///< the file for the query
+  std::optional<std::string> smt2;      ///< the file for the query
+  std::optional<std::string> baseline;  ///< the file of known failures
+  bool update_baseline = false;
+  std::optional<std::string> cache;  ///< the folder
+  /// What was asked, for the key of a cache entry: files apart, whatever changes an answer.
+  std::string cache_options;
   /// The flags given that say nothing to schedules of single transfers (MSCCL XML).
   std::vector<std::string> flags_for_programs;
 };

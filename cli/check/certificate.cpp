@@ -1,7 +1,6 @@
-#include "cli/check_certificate.h"
+#include "cli/check/certificate.h"
 
 #include <filesystem>
-#include <ostream>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -22,21 +21,20 @@ std::string certificate_folder(const CheckRequest& request, std::size_t index) {
 
 }  // namespace
 
-void certify(CheckResult& result, const CheckRequest& request, std::size_t index, std::ostream& err,
-             bool& bad_input) {
-  if (result.verdict.kind == Verdict::Kind::Unknown || disagree(result.findings)) return;
+std::optional<std::string> certify(CheckResult& result, const CheckRequest& request,
+                                   std::size_t index) {
+  if (result.verdict.kind == Verdict::Kind::Unknown || disagree(result.findings)) return {};
   const std::string folder = certificate_folder(request, index);
   try {
     write_program_certificate(
         folder, result.read, result.verdict,
         {{{"p2-verify", P2_VERSION}}, {{"engine", "explicit"}}, request.common.seed});
     result.certificate = folder;
-  } catch (const std::runtime_error& error) {
-    err << "p2-verify: " << error.what() << "\n";
-    bad_input = true;
+    return {};
   } catch (const std::length_error& error) {
-    err << "p2-verify: " << folder << ": " << error.what() << "\n";
-    bad_input = true;
+    return fmt::format("{}: {}", folder, error.what());
+  } catch (const std::runtime_error& error) {
+    return error.what();
   }
 }
 

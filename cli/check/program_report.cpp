@@ -1,4 +1,4 @@
-#include "cli/check_report.h"
+#include "cli/check/program_report.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

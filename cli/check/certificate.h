@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "cli/check/program_report.h"
+#include "cli/check/request.h"
+
+namespace p2 {
+
+/// Writes the certificate of file number `index`, if its verdict is one that can be certified.
+/// Returns a complaint where it cannot be written, which takes nothing from the verdict.
+std::optional<std::string> certify(CheckResult& result, const CheckRequest& request,
+                                   std::size_t index);
+
+}  // namespace p2
