@@ -2,6 +2,7 @@
 # p2-verify from a fresh Debian 12 or Ubuntu 24.04:
 #   ./setup.sh demo   installs what is missing, builds, and runs the main job
 #   ./setup.sh test   installs what is missing, builds, and runs all tests
+#   ./setup.sh install PREFIX   installs what is missing, builds, and puts the programs there
 # Installing needs root, or sudo. Nothing is installed when everything is there.
 set -eu
 cd "$(dirname "$0")"
@@ -41,8 +42,13 @@ case "${1:-}" in
     cmake --build --preset release
     ctest --preset release
     ;;
+  install)
+    cmake --preset release -DP2_BUILD_TESTS=OFF
+    cmake --build --preset release
+    cmake --install build/release --prefix "${2:?expected a folder: ./setup.sh install PREFIX}"
+    ;;
   *)
-    echo "usage: ./setup.sh demo|test" >&2
+    echo "usage: ./setup.sh demo|test|install PREFIX" >&2
     exit 2
     ;;
 esac

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "engine/input/text_cursor.h"
 
@@ -16,11 +17,15 @@ constexpr std::uint64_t kMostJobs = 1024;
 constexpr std::uint64_t kMostSeconds = 10'000'000;
 constexpr std::uint64_t kMostMebibytes = 1 << 24;
 
-po::options_description common_flags() {
+po::options_description common_flags(Formats formats) {
   po::options_description flags("Common options");
   flags.add_options()  //
-      ("format", po::value<std::string>()->value_name("text|json"),
-       "text for people, JSON for machines")  //
+      ("format",
+       po::value<std::string>()->value_name(formats == Formats::Plain ? "text|json"
+                                                                      : "text|json|junit|sarif"),
+       formats == Formats::Plain ? "text for people, JSON for machines"
+                                 : "text for people, JSON for machines, JUnit XML and SARIF 2.1.0 "
+                                   "for CI systems")  //
       ("output", po::value<std::string>()->value_name("FILE"),
        "write the result there, whole or not at all")                                         //
       ("jobs", po::value<std::string>()->value_name("N"), "threads (default: one per core)")  //
@@ -37,18 +42,32 @@ po::options_description common_flags() {
   return flags;
 }
 
+/// What --help says, for other programs: see CommandLine::help().
+std::string described(const std::string& usage, const po::options_description& options,
+                      const std::string& positional) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const auto& option : options.options()) {
+    list.push_back(
+        {{"name", option->long_name()},
+         {"value", option->semantic()->max_tokens() == 0 ? "" : option->semantic()->name()},
+         {"help", option->description()}});
+  }
+  const nlohmann::ordered_json all = {{"usage", usage}, {"words", positional}, {"options", list}};
+  return all.dump() + "\n";
+}
+
 }  // namespace
 
 CommandLine::CommandLine(const std::string& usage, const po::options_description& own,
-                         const std::vector<std::string>& arguments, const std::string& positional) {
+                         const std::vector<std::string>& arguments, const std::string& positional,
+                         Formats formats)
+    : formats_(formats) {
   po::options_description visible;
-  visible.add(own).add(common_flags());
-  std::ostringstream text;
-  text << usage << "\n\n" << visible;
-  help_ = text.str();
+  visible.add(own).add(common_flags(formats));
 
   po::options_description all;
   all.add(visible);
+  all.add_options()("describe-options", "");
   po::positional_options_description words;
   if (!positional.empty()) {
     all.add_options()(positional.c_str(), po::value<std::vector<std::string>>());
@@ -63,6 +82,13 @@ CommandLine::CommandLine(const std::string& usage, const po::options_description
   } catch (const po::error& error) {
     throw InputError({"command line"},
                      fmt::format("{}, expected the options that --help lists", error.what()));
+  }
+  if (has("describe-options")) {
+    help_ = described(usage, visible, positional);
+  } else if (has("help")) {
+    std::ostringstream text;
+    text << usage << "\n\n" << visible;
+    help_ = text.str();
   }
 }
 
@@ -94,7 +120,12 @@ std::uint64_t CommandLine::integer(const std::string& flag, std::uint64_t low, s
 
 CommonOptions CommandLine::common() const {
   CommonOptions options;
-  options.format = choice<Format>("format", {{"text", Format::Text}, {"json", Format::Json}});
+  std::vector<std::pair<std::string, Format>> formats = {{"text", Format::Text},
+                                                         {"json", Format::Json}};
+  if (formats_ == Formats::Reports) {
+    formats.insert(formats.end(), {{"junit", Format::Junit}, {"sarif", Format::Sarif}});
+  }
+  options.format = choice<Format>("format", formats);
   options.output = text("output");
   options.jobs = static_cast<unsigned>(integer("jobs", 1, kMostJobs, 0));
   options.seed = integer("seed", 0, UINT64_MAX / 16, 1);

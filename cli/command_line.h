@@ -11,7 +11,9 @@
 
 namespace p2 {
 
-enum class Format : std::uint8_t { Text, Json };
+enum class Format : std::uint8_t { Text, Json, Junit, Sarif };
+/// What --format takes: with Reports also what CI systems read.
+enum class Formats : std::uint8_t { Plain, Reports };
 enum class ShowProgress : std::uint8_t { Auto, Always, Never };
 
 /// The flags that every command takes.
@@ -30,10 +32,14 @@ struct CommonOptions {
 class CommandLine {
  public:
   CommandLine(const std::string& usage, const boost::program_options::options_description& own,
-              const std::vector<std::string>& arguments, const std::string& positional = "");
+              const std::vector<std::string>& arguments, const std::string& positional = "",
+              Formats formats = Formats::Plain);
 
   bool has(const std::string& flag) const { return values_.count(flag) != 0; }
-  bool help_wanted() const { return has("help"); }
+  /// Whether the command is to print help() and do nothing else.
+  bool help_wanted() const { return has("help") || has("describe-options"); }
+  /// The text of --help or, for --describe-options, the same as JSON: `usage`, `words` (the name of
+  /// the list of words without a flag, or empty) and `options`: list of `{name, value, help}`.
   const std::string& help() const { return help_; }
   std::optional<std::string> text(const std::string& flag) const;
   std::vector<std::string> texts(const std::string& flag) const;
@@ -57,6 +63,7 @@ class CommandLine {
  private:
   [[noreturn]] void refuse_choice(const std::string& flag, const std::string& known) const;
 
+  Formats formats_;
   boost::program_options::variables_map values_;
   std::string help_;
 };

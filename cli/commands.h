@@ -24,6 +24,9 @@ int run_parallelize(const Arguments& arguments, std::ostream& out, std::ostream&
 int run_oracle(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_pipeline(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_reshard(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_export(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_completion(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_man(const Arguments& arguments, std::ostream& out, std::ostream& err);
 
 /// The same, with Z3 going by other definitions than the built-in ones: so that it can be seen that
 /// a difference between the engines comes to light.

@@ -8,18 +8,12 @@
 
 #include <fmt/format.h>
 
-#include "cli/commands.h"
+#include "cli/command_list.h"
 #include "cli/exit_code.h"
 #include "engine/input/input_error.h"
 
 namespace p2 {
 namespace {
-
-struct Command {
-  std::string_view name;
-  std::string_view summary;
-  int (*run)(const Arguments&, std::ostream&, std::ostream&);
-};
 
 constexpr auto kCommands = std::to_array<Command>({
     {"place", "all placements of parallelism axes on a system", run_place},
@@ -33,6 +27,9 @@ constexpr auto kCommands = std::to_array<Command>({
     {"parallelize", "the cheapest configurations of an operation graph, proved", run_parallelize},
     {"pipeline", "how long a pipeline schedule takes, and what each stage must hold", run_pipeline},
     {"reshard", "the shortest schedule of what one mesh sends to another", run_reshard},
+    {"export", "valid programs as MSCCL XML or JSON, verified once more", run_export},
+    {"completion", "the completion script of bash, zsh or fish", run_completion},
+    {"man", "this program's manual page", run_man},
 });
 
 /// `place, synth or check`.
@@ -86,6 +83,8 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
 }
 
 }  // namespace
+
+std::span<const Command> command_list() { return kCommands; }
 
 int dispatch(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
   try {

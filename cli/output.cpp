@@ -14,8 +14,6 @@
 namespace p2 {
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{128} << 20;
-
 // The file to remove when the user interrupts; fixed storage, since a signal handler may not
 // allocate.
 char interrupted_file[4096] = "";
@@ -80,7 +78,7 @@ void Output::finish() {
   partial_.clear();
 }
 
-std::string read_file(const std::string& path) {
+std::string read_file(const std::string& path, std::size_t most_mebibytes) {
   std::error_code failure;
   if (std::filesystem::is_directory(path, failure)) {
     throw InputError({path}, "is a folder, expected a file");
@@ -91,8 +89,9 @@ std::string read_file(const std::string& path) {
   std::string block(1 << 16, '\0');
   while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
     text.append(block, 0, static_cast<std::size_t>(file.gcount()));
-    if (text.size() > kLargestFile) {
-      throw InputError({path}, "is larger than 128 MiB, expected a smaller file");
+    if (text.size() > most_mebibytes << 20) {
+      throw InputError(
+          {path}, fmt::format("is larger than {} MiB, expected a smaller file", most_mebibytes));
     }
   }
   return text;

@@ -31,8 +31,8 @@ class Output {
   std::ofstream file_;
 };
 
-/// The text of a file. Throws InputError when it cannot be read or is larger than 128 MiB.
-std::string read_file(const std::string& path);
+/// The text of a file. Throws InputError when it cannot be read or is larger than `most_mebibytes`.
+std::string read_file(const std::string& path, std::size_t most_mebibytes = 128);
 
 /// `"…"`: a string as a JSON literal; bytes that are not UTF-8 are replaced.
 std::string json_string(const std::string& text);

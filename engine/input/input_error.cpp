@@ -39,6 +39,8 @@ SourcePosition position_at(std::string_view source, std::string_view text, std::
 }
 
 InputError::InputError(const SourcePosition& where, std::string_view message)
-    : std::runtime_error(located(where, message)) {}
+    : std::runtime_error(located(where, message)),
+      where_(std::make_shared<const SourcePosition>(where)),
+      message_(std::make_shared<const std::string>(on_one_line(message))) {}
 
 }  // namespace p2

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -27,6 +28,14 @@ SourcePosition position_at(std::string_view source, std::string_view text, std::
 class InputError : public std::runtime_error {
  public:
   InputError(const SourcePosition& where, std::string_view message);
+
+  const SourcePosition& where() const { return *where_; }
+  /// `what()` without the position.
+  const std::string& message() const { return *message_; }
+
+ private:
+  std::shared_ptr<const SourcePosition> where_;  // exceptions have to be copied without throwing
+  std::shared_ptr<const std::string> message_;
 };
 
 }  // namespace p2

@@ -63,6 +63,7 @@ struct Step {
   std::optional<Dependency> waits_for = {};
   bool publishes = false;  ///< others may wait for it
   std::size_t line = 0;
+  std::size_t column = 0;
 };
 
 /// Steps that run one after the other.

@@ -31,7 +31,7 @@ Protocol protocol_of(const XmlElement& element) {
 
 Algorithm algo_of(const XmlElement& element) {
   Algorithm algorithm;
-  if (element.attributes.contains("name")) algorithm.name = element.text("name");
+  if (element.has("name")) algorithm.name = element.text("name");
   algorithm.collective = element.text("coll");
   algorithm.protocol = protocol_of(element);
   algorithm.channels = static_cast<std::uint32_t>(element.integer("nchannels", 1, kMaxNumber, 1));
@@ -75,7 +75,8 @@ ThreadBlock block_of(const XmlElement& element, std::size_t ranks) {
 
 Region region_of(const XmlElement& element, const char* buffer, const char* offset) {
   for (const Buffer each : {Buffer::Input, Buffer::Output, Buffer::Scratch}) {
-    if (element.text(buffer) == std::string(1, letter(each))) {
+    const char name = letter(each);
+    if (element.text(buffer) == std::string_view(&name, 1)) {
       return {each, element.integer(offset, -kMaxNumber, kMaxNumber)};
     }
   }
@@ -99,14 +100,28 @@ Step step_of(const XmlElement& element) {
                       number(element, "deps", 0, kMaxNumber)};
   }
   step.publishes = element.integer("hasdep", 0, 1) == 1 && *type != StepType::Nop;
-  step.line = element.position.line;
+  step.line = element.line;
+  step.column = element.column;
   return step;
+}
+
+void require_expected(const XmlElement& element) {
+  const char* expected = element.depth < kElements.size() ? kElements[element.depth] : nullptr;
+  if (expected == nullptr) {
+    element.fail(fmt::format("<{}> inside <step>, expected nothing", element.name));
+  }
+  if (element.name != expected) {
+    element.fail(fmt::format("<{}>, expected <{}>", element.name, expected));
+  }
 }
 
 /// Puts the elements together, in the order of the file.
 class Assembly {
  public:
-  explicit Assembly(const XmlElement& root) : algorithm_(algo_of(root)), seen_(ranks()) {}
+  explicit Assembly(const XmlElement& root)
+      : algorithm_(algo_of(root)),
+        root_{std::string(root.source), root.line, root.column},
+        seen_(ranks()) {}
 
   void add(const XmlElement& element) {
     if (element.depth == 1) add_gpu(element);
@@ -114,11 +129,11 @@ class Assembly {
     if (element.depth == 3) add_step(element);
   }
 
-  Algorithm finished(const XmlElement& root) {
+  Algorithm finished() {
     const auto missing = std::find(seen_.begin(), seen_.end(), false);
     if (missing != seen_.end()) {
-      root.fail(fmt::format("no <gpu id=\"{}\">, expected one for each of {} GPUs",
-                            missing - seen_.begin(), ranks()));
+      throw InputError(root_, fmt::format("no <gpu id=\"{}\">, expected one for each of {} GPUs",
+                                          missing - seen_.begin(), ranks()));
     }
     return std::move(algorithm_);
   }
@@ -154,6 +169,7 @@ class Assembly {
   }
 
   Algorithm algorithm_;
+  SourcePosition root_;
   std::vector<bool> seen_;
   Gpu* gpu_ = nullptr;
   std::set<std::uint32_t> block_ids_;
@@ -168,19 +184,16 @@ bool is_xml(std::string_view text) {
 }
 
 Algorithm read_algorithm(const std::string& source, const std::string& text) {
-  const std::vector<XmlElement> elements = read_xml(source, text);
-  for (const XmlElement& element : elements) {
-    const char* expected = element.depth < kElements.size() ? kElements[element.depth] : nullptr;
-    if (expected == nullptr) {
-      element.fail(fmt::format("<{}> inside <step>, expected nothing", element.name));
+  std::optional<Assembly> assembly;
+  read_xml(source, text, [&](const XmlElement& element) {
+    require_expected(element);
+    if (element.depth == 0) {
+      assembly.emplace(element);
+    } else {
+      assembly->add(element);
     }
-    if (element.name != expected) {
-      element.fail(fmt::format("<{}>, expected <{}>", element.name, expected));
-    }
-  }
-  Assembly assembly(elements.front());
-  for (const XmlElement& element : elements) assembly.add(element);
-  return assembly.finished(elements.front());
+  });
+  return assembly->finished();
 }
 
 }  // namespace p2::msccl

@@ -22,25 +22,25 @@ std::optional<Collective> Collective::of(const Algorithm& algorithm) {
   return Collective(kind, ranks, algorithm.chunks, algorithm.root);
 }
 
-std::vector<Contribution> Collective::expected(std::uint32_t rank, std::uint32_t chunk) const {
+bool Collective::sums() const {
+  return kind_ == Kind::AllReduce || kind_ == Kind::ReduceScatter || kind_ == Kind::Reduce;
+}
+
+Contribution Collective::expected(std::uint32_t rank, std::uint32_t chunk) const {
   switch (kind_) {
     case Kind::AllGather:
-      return {{chunk / part_, chunk % part_}};
+      return {chunk / part_, chunk % part_};
     case Kind::AllToAll:
-      return {{chunk / part_, rank * part_ + chunk % part_}};
+      return {chunk / part_, rank * part_ + chunk % part_};
     case Kind::Broadcast:
-      return {{root_, chunk}};
-    case Kind::Reduce:
-      if (rank != root_) return {};
-      break;
-    case Kind::AllReduce:
+      return {root_, chunk};
     case Kind::ReduceScatter:
+      return {0, rank * part_ + chunk};
+    case Kind::AllReduce:
+    case Kind::Reduce:
       break;
   }
-  const std::uint32_t summed = kind_ == Kind::ReduceScatter ? rank * part_ + chunk : chunk;
-  std::vector<Contribution> all;
-  for (std::uint32_t each = 0; each < ranks_; ++each) all.push_back({each, summed});
-  return all;
+  return {0, chunk};
 }
 
 std::uint32_t Collective::part_start(std::uint32_t rank) const {

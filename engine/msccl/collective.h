@@ -29,9 +29,13 @@ class Collective {
   std::uint32_t input_chunks() const { return kind_ == Kind::AllGather ? part_ : chunks_; }
   std::uint32_t output_chunks() const { return kind_ == Kind::ReduceScatter ? part_ : chunks_; }
 
-  /// What chunk `chunk` of the output of `rank` is the sum of, in order; nothing where the
-  /// collective leaves it open.
-  std::vector<Contribution> expected(std::uint32_t rank, std::uint32_t chunk) const;
+  /// Whether the output of `rank` is said at all: of a reduce only the root's is.
+  bool has_output(std::uint32_t rank) const { return kind_ != Kind::Reduce || rank == root_; }
+  /// Whether every output chunk is the sum of one chunk of every rank; else it is a chunk of one
+  /// rank.
+  bool sums() const;
+  /// That chunk, of rank 0 where it is one of every rank. Precondition: has_output(rank).
+  Contribution expected(std::uint32_t rank, std::uint32_t chunk) const;
 
   /// Whether an input chunk starts with data: of a broadcast only the root's do.
   bool has_input(std::uint32_t rank) const { return kind_ != Kind::Broadcast || rank == root_; }

@@ -106,11 +106,13 @@ std::optional<StepPlace> awaited(const Algorithm& algorithm, StepPlace waiting) 
   const std::vector<ThreadBlock>& blocks = algorithm.gpus[waiting.gpu].blocks;
   for (std::uint32_t block = 0; block < blocks.size(); ++block) {
     if (blocks[block].id != dependency.block) continue;
-    for (std::uint32_t step = 0; step < blocks[block].steps.size(); ++step) {
-      const Step& candidate = blocks[block].steps[step];
-      if (candidate.publishes && candidate.number >= dependency.number) {
-        return StepPlace{waiting.gpu, block, step};
-      }
+    const std::vector<Step>& steps = blocks[block].steps;
+    const auto named = std::lower_bound(
+        steps.begin(), steps.end(), dependency.number,
+        [](const Step& step, std::uint32_t number) { return step.number < number; });
+    const auto ends = std::find_if(named, steps.end(), [](const Step& s) { return s.publishes; });
+    if (ends != steps.end()) {
+      return StepPlace{waiting.gpu, block, static_cast<std::uint32_t>(ends - steps.begin())};
     }
   }
   return std::nullopt;

@@ -1,85 +1,90 @@
 #include "engine/msccl/contents.h"
 
-#include <algorithm>
-#include <limits>
-
 #include "engine/invariant.h"
 
 namespace p2::msccl {
 namespace {
 
-std::shared_ptr<const Sum> sum_of(const std::vector<const Content*>& parts) {
-  const bool written = std::all_of(parts.begin(), parts.end(),
-                                   [](const Content* part) { return part->sum != nullptr; });
-  if (!written) return nullptr;
-  if (parts.size() == 1) return parts.front()->sum;
-  Sum sum;
+std::uint64_t key_of(const Cell& cell) {
+  return std::uint64_t{static_cast<std::uint8_t>(cell.buffer)} << 32 | cell.index;
+}
+
+constexpr std::size_t kBytesOfSum = 128;  // of a short one, with what manages it
+
+std::shared_ptr<const Sum> sum_of(const std::array<const Content*, 3>& parts) {
   for (const Content* part : parts) {
-    for (const auto& [contribution, count] : *part->sum) {
-      std::uint32_t& total = sum[contribution];
-      total += std::min(count, std::numeric_limits<std::uint32_t>::max() - total);
-    }
+    if (part != nullptr && !part->sum) return nullptr;
   }
-  return std::make_shared<const Sum>(std::move(sum));
+  if (parts[1] == nullptr) return parts[0]->sum;
+  auto sum = std::make_shared<Sum>(*parts[0]->sum);
+  for (std::size_t i = 1; i < parts.size() && parts[i] != nullptr; ++i) sum->add(*parts[i]->sum);
+  return sum;
 }
 
 }  // namespace
 
 Contents::Contents(const Algorithm& algorithm, const MemoryLayout& layout,
-                   const std::vector<Connection>& connections)
-    : algorithm_(algorithm), layout_(layout) {
-  for (const Connection& connection : connections) {
-    for (std::size_t k = 0; k < connection.receives.size(); ++k) {
-      sender_[connection.receives[k]] = connection.sends[k];
+                   const std::vector<Connection>& connections, LimitWatch& watch)
+    : algorithm_(algorithm),
+      layout_(layout),
+      watch_(watch),
+      in_flight_(connections.size()),
+      cells_(algorithm.gpus.size()) {
+  for (const Gpu& gpu : algorithm.gpus) ends_.emplace_back(gpu.blocks.size());
+  for (std::uint32_t i = 0; i < connections.size(); ++i) {
+    for (const StepPlace place : connections[i].sends) ends_[place.gpu][place.block].sends_on = i;
+    for (const StepPlace place : connections[i].receives) {
+      ends_[place.gpu][place.block].receives_on = i;
     }
   }
 }
 
 const Content* Contents::at(const Cell& cell) {
-  const auto [found, unknown] = cells_.try_emplace(cell);
+  const auto [found, unknown] = cells_[cell.gpu].try_emplace(key_of(cell));
   if (unknown) {
+    watch_.count(sizeof(Content) + kBytesOfSum);
+    watch_.step();
     const auto contribution = layout_.initially(cell);
-    auto sum = contribution ? std::make_shared<const Sum>(Sum{{*contribution, 1}}) : nullptr;
-    found->second = &all_.emplace_back(Content{std::move(sum), std::nullopt, {}});
+    Content& content = all_.emplace_back();
+    if (contribution) content.sum = std::make_shared<const Sum>(*contribution);
+    found->second = &content;
   }
   return found->second;
 }
 
-Contents::Chunks Contents::local(StepPlace place, const Region& region) {
-  Chunks chunks;
-  for (std::uint32_t k = 0; k < algorithm_.step(place).count; ++k) {
-    chunks.push_back(at(layout_.cell(place.gpu, region, k)));
-  }
-  return chunks;
-}
-
-const Content* Contents::made(StepPlace maker, std::vector<const Content*> parts) {
-  auto sum = sum_of(parts);
-  return &all_.emplace_back(Content{std::move(sum), maker, std::move(parts)});
+const Content* Contents::made(StepPlace maker, const std::array<const Content*, 3>& parts) {
+  watch_.step();
+  watch_.count(sizeof(Content) + (parts[1] == nullptr ? 0 : kBytesOfSum));
+  return &all_.emplace_back(Content{sum_of(parts), maker, parts});
 }
 
 void Contents::run(StepPlace place) {
   const Step& step = algorithm_.step(place);
   if (step.type == StepType::Nop) return;
-  std::vector<Chunks> operands;
+  const Ends& ends = ends_[place.gpu][place.block];
+  Chunks message;
   if (receives(step.type)) {
-    const auto message = in_flight_.find(sender_.at(place));
-    invariant(message != in_flight_.end(), "a receive runs after its send");
-    operands.push_back(std::move(message->second));
-    in_flight_.erase(message);
+    std::deque<Chunks>& fifo = in_flight_[ends.receives_on];
+    invariant(!fifo.empty(), "a receive runs after its send");
+    message = std::move(fifo.front());
+    fifo.pop_front();
   }
-  if (reads_source(step.type)) operands.push_back(local(place, step.source));
-  if (reads_destination(step.type)) operands.push_back(local(place, step.destination));
   Chunks result;
   for (std::uint32_t k = 0; k < step.count; ++k) {
-    std::vector<const Content*> parts;
-    for (const Chunks& operand : operands) parts.push_back(operand[k]);
-    result.push_back(made(place, std::move(parts)));
+    std::array<const Content*, 3> parts = {};
+    std::size_t count = 0;
+    if (receives(step.type)) parts[count++] = message[k];
+    if (reads_source(step.type)) parts[count++] = at(layout_.cell(place.gpu, step.source, k));
+    if (reads_destination(step.type)) {
+      parts[count++] = at(layout_.cell(place.gpu, step.destination, k));
+    }
+    result.push_back(made(place, parts));
   }
   for (std::uint32_t k = 0; writes_destination(step.type) && k < step.count; ++k) {
-    cells_[layout_.cell(place.gpu, step.destination, k)] = result[k];
+    const Cell cell = layout_.cell(place.gpu, step.destination, k);
+    cells_[cell.gpu][key_of(cell)] = result[k];
   }
-  if (sends(step.type)) in_flight_[place] = std::move(result);
+  if (sends(step.type)) in_flight_[ends.sends_on].push_back(std::move(result));
 }
 
 }  // namespace p2::msccl

@@ -70,12 +70,12 @@ void HappensBefore::add_messages(std::vector<Arrow>& arrows, const Connection& c
 }
 
 void HappensBefore::index(const std::vector<Arrow>& arrows) {
-  arrows_ = arrows;
-  std::stable_sort(arrows_.begin(), arrows_.end(),
-                   [](const Arrow& a, const Arrow& b) { return a.to < b.to; });
   starts_.assign(events_.size() + 1, 0);
-  for (const Arrow& arrow : arrows_) ++starts_[arrow.to + 1];
+  for (const Arrow& arrow : arrows) ++starts_[arrow.to + 1];
   for (std::size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
+  std::vector<std::size_t> next(starts_.begin(), starts_.end() - 1);
+  arrows_.resize(arrows.size());
+  for (const Arrow& arrow : arrows) arrows_[next[arrow.to]++] = arrow;
 }
 
 std::span<const HappensBefore::Arrow> HappensBefore::into(std::uint32_t event) const {
@@ -83,18 +83,23 @@ std::span<const HappensBefore::Arrow> HappensBefore::into(std::uint32_t event) c
 }
 
 void HappensBefore::sort() {
-  std::vector<std::vector<std::uint32_t>> after(events_.size());
-  std::vector<std::size_t> open(events_.size());
-  for (const Arrow& arrow : arrows_) {
-    after[arrow.from].push_back(arrow.to);
-    ++open[arrow.to];
-  }
+  // The events after each, one list behind the other.
+  std::vector<std::size_t> start(events_.size() + 1);
+  for (const Arrow& arrow : arrows_) ++start[arrow.from + 1];
+  for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
+  std::vector<std::uint32_t> after(arrows_.size());
+  std::vector<std::size_t> filled(start.begin(), start.end() - 1);
+  for (const Arrow& arrow : arrows_) after[filled[arrow.from]++] = arrow.to;
+  std::vector<std::uint32_t> open(events_.size());
+  for (const Arrow& arrow : arrows_) ++open[arrow.to];
+  order_.reserve(events_.size());
   for (std::uint32_t event = 0; event < events_.size(); ++event) {
     if (open[event] == 0) order_.push_back(event);
   }
   for (std::size_t next = 0; next < order_.size(); ++next) {
-    for (const std::uint32_t event : after[order_[next]]) {
-      if (--open[event] == 0) order_.push_back(event);
+    const std::uint32_t before = order_[next];
+    for (std::size_t i = start[before]; i < start[before + 1]; ++i) {
+      if (--open[after[i]] == 0) order_.push_back(after[i]);
     }
   }
 }

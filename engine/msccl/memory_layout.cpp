@@ -17,16 +17,16 @@ std::optional<std::string> MemoryLayout::beyond(std::uint32_t gpu, const Region&
   const std::int64_t declared =
       algorithm_.gpus[gpu].chunks[static_cast<std::size_t>(region.buffer)];
   const char name = letter(region.buffer);
-  const std::string touched = fmt::format("{}[{}..{})", name, region.offset, end);
+  const auto touched = [&] { return fmt::format("{}[{}..{})", name, region.offset, end); };
   if (region.offset < 0 || end > declared) {
-    return fmt::format("touches {}, but {} of gpu {} is declared with {} chunk{}", touched, name,
+    return fmt::format("touches {}, but {} of gpu {} is declared with {} chunk{}", touched(), name,
                        gpu, declared, declared == 1 ? "" : "s");
   }
   if (!collective_ || region.buffer == Buffer::Scratch) return std::nullopt;
   const std::uint32_t provided =
       region.buffer == Buffer::Input ? collective_->input_chunks() : collective_->output_chunks();
   if (end <= provided) return std::nullopt;
-  return fmt::format("touches {}, but a caller of {} provides {} chunk{} of {}", touched,
+  return fmt::format("touches {}, but a caller of {} provides {} chunk{} of {}", touched(),
                      algorithm_.collective, provided, provided == 1 ? "" : "s", name);
 }
 

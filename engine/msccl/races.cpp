@@ -13,16 +13,24 @@ namespace {
 class GpuRaces {
  public:
   GpuRaces(const Algorithm& algorithm, const MemoryLayout& layout,
-           const HappensBefore& happens_before, std::uint32_t gpu)
+           const HappensBefore& happens_before, std::uint32_t gpu, LimitWatch& watch)
       : algorithm_(algorithm),
         layout_(layout),
         happens_before_(happens_before),
         gpu_(gpu),
+        watch_(watch),
         blocks_(algorithm.gpus[gpu].blocks.size()),
-        clocks_(happens_before.events().size() * blocks_) {}
+        bytes_(happens_before.events().size() * blocks_ * sizeof(std::uint32_t)) {
+    watch_.take(bytes_);
+    clocks_.resize(happens_before.events().size() * blocks_);
+  }
+  ~GpuRaces() { watch_.give_back(bytes_); }
+  GpuRaces(const GpuRaces&) = delete;
+  GpuRaces& operator=(const GpuRaces&) = delete;
 
   std::optional<Fault> first() {
     for (const std::uint32_t event : happens_before_.order()) {
+      watch_.step();
       advance(event);
       const Event& at = happens_before_.events()[event];
       if (at.step.gpu != gpu_) continue;
@@ -91,7 +99,9 @@ class GpuRaces {
   const MemoryLayout& layout_;
   const HappensBefore& happens_before_;
   std::uint32_t gpu_;
+  LimitWatch& watch_;
   std::size_t blocks_;
+  std::size_t bytes_;
   std::vector<std::uint32_t> clocks_;
   std::map<Cell, Last> cells_;
 };
@@ -99,6 +109,7 @@ class GpuRaces {
 /// Threads copy the chunks of a step at the same time.
 std::optional<Fault> race_inside(const Algorithm& algorithm, const MemoryLayout& layout,
                                  StepPlace place) {
+  if (algorithm.step(place).count < 2) return std::nullopt;
   std::map<Cell, std::uint32_t> written;
   const std::vector<Access> accesses = layout.accesses(place);
   for (const Access& access : accesses) {
@@ -120,15 +131,18 @@ std::optional<Fault> race_inside(const Algorithm& algorithm, const MemoryLayout&
 }  // namespace
 
 std::optional<Fault> race(const Algorithm& algorithm, const MemoryLayout& layout,
-                          const HappensBefore& happens_before) {
+                          const HappensBefore& happens_before, LimitWatch& watch) {
   for (const StepPlace place : algorithm.steps()) {
+    watch.step();
     if (auto fault = race_inside(algorithm, layout, place)) {
       fault->schedule = happens_before.before_step(place);
       return fault;
     }
   }
   for (std::uint32_t gpu = 0; gpu < algorithm.gpus.size(); ++gpu) {
-    if (auto fault = GpuRaces(algorithm, layout, happens_before, gpu).first()) return fault;
+    // The steps of one thread block are in order.
+    if (algorithm.gpus[gpu].blocks.size() < 2) continue;
+    if (auto fault = GpuRaces(algorithm, layout, happens_before, gpu, watch).first()) return fault;
   }
   return std::nullopt;
 }

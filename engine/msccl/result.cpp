@@ -1,5 +1,6 @@
 #include "engine/msccl/result.h"
 
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -13,31 +14,32 @@ std::string describe(const Contribution& contribution) {
   return fmt::format("chunk {} of rank {}", contribution.chunk, contribution.rank);
 }
 
-/// `expected` is in order.
-std::optional<Fault> difference(const Content& content, const std::vector<Contribution>& expected,
-                                const Cell& cell) {
+/// What the sum of a cell lacks or has too much of.
+std::optional<Fault> difference(const Content& content, const Sum& expected, const Cell& cell) {
   const auto fault = [&](Fault::Kind kind, const std::string& has) {
     return Fault{kind, fmt::format("At the end {} {}.", describe(cell), has), {}, cell};
   };
   if (!content.sum) {
     return fault(Fault::Kind::MissingData,
-                 content.maker ? "is made of memory that nobody wrote" : "was never written");
+                 content.was_made() ? "is made of memory that nobody wrote" : "was never written");
   }
-  const std::set<Contribution> wanted(expected.begin(), expected.end());
-  for (const auto& [contribution, count] : *content.sum) {
+  if (*content.sum == expected) return std::nullopt;
+  const std::map<Contribution, std::uint32_t> wanted = expected.counts();
+  const std::map<Contribution, std::uint32_t> found = content.sum->counts();
+  for (const auto& [contribution, count] : found) {
     if (!wanted.contains(contribution)) {
       return fault(Fault::Kind::WrongChunk,
                    fmt::format("holds {}, which does not belong there", describe(contribution)));
     }
   }
-  for (const auto& [contribution, count] : *content.sum) {
+  for (const auto& [contribution, count] : found) {
     if (count > 1) {
       return fault(Fault::Kind::DoubleCount,
                    fmt::format("holds {} {} times, expected once", describe(contribution), count));
     }
   }
-  for (const Contribution& contribution : expected) {
-    if (!content.sum->contains(contribution)) {
+  for (const auto& [contribution, count] : wanted) {
+    if (!found.contains(contribution)) {
       return fault(Fault::Kind::LostContribution, fmt::format("lacks {}", describe(contribution)));
     }
   }
@@ -52,9 +54,9 @@ std::vector<StepPlace> makers(const Content& content, const HappensBefore& happe
   while (!open.empty()) {
     const Content* next = open.back();
     open.pop_back();
-    if (next->maker) found.insert(*next->maker);
+    if (next->was_made()) found.insert(next->maker);
     for (const Content* part : next->parts) {
-      if (seen.insert(part).second) open.push_back(part);
+      if (part != nullptr && seen.insert(part).second) open.push_back(part);
     }
   }
   std::vector<StepPlace> steps;
@@ -69,16 +71,19 @@ std::vector<StepPlace> makers(const Content& content, const HappensBefore& happe
 
 std::optional<Fault> wrong_result(const Algorithm& algorithm, const MemoryLayout& layout,
                                   const std::vector<Connection>& connections,
-                                  const HappensBefore& happens_before) {
-  Contents contents(algorithm, layout, connections);
+                                  const HappensBefore& happens_before, LimitWatch& watch) {
+  Contents contents(algorithm, layout, connections, watch);
   for (const std::uint32_t event : happens_before.order()) {
+    watch.step();
     contents.run(happens_before.events()[event].step);
   }
   const Collective& collective = *layout.collective();
-  for (std::uint32_t rank = 0; rank < algorithm.gpus.size(); ++rank) {
+  const auto ranks = static_cast<std::uint32_t>(algorithm.gpus.size());
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    if (!collective.has_output(rank)) continue;
     for (std::uint32_t chunk = 0; chunk < collective.output_chunks(); ++chunk) {
-      const std::vector<Contribution> expected = collective.expected(rank, chunk);
-      if (expected.empty()) continue;
+      const Contribution one = collective.expected(rank, chunk);
+      const Sum expected = collective.sums() ? Sum::of_all(ranks, one.chunk) : Sum(one);
       const Cell cell = layout.cell(rank, Buffer::Output, chunk);
       const Content& content = *contents.at(cell);
       auto fault = difference(content, expected, cell);

@@ -21,16 +21,18 @@ std::set<std::uint32_t> counts_of(const Algorithm& algorithm) {
 
 std::optional<Fault> fault_with(const Algorithm& algorithm,
                                 const std::vector<Connection>& connections,
-                                const MemoryLayout& layout, std::uint32_t chunks) {
+                                const MemoryLayout& layout, std::uint32_t chunks,
+                                LimitWatch& watch) {
+  watch.check();
   const HappensBefore happens_before(algorithm, connections, true, chunks);
   if (auto fault = deadlock(algorithm, happens_before)) return fault;
-  return race(algorithm, layout, happens_before);
+  return race(algorithm, layout, happens_before, watch);
 }
 
 }  // namespace
 
 SafeSizes safe_sizes(const Algorithm& algorithm, const std::vector<Connection>& connections,
-                     const MemoryLayout& layout) {
+                     const MemoryLayout& layout, LimitWatch& watch) {
   const std::set<std::uint32_t> counts = counts_of(algorithm);
   if (counts.empty()) return {};
   // With fewer chunks in a transmission the steps are cut finer, each at its own sizes.
@@ -41,7 +43,7 @@ SafeSizes safe_sizes(const Algorithm& algorithm, const std::vector<Connection>& 
   };
   for (std::uint32_t chunks = std::min(*counts.rbegin(), kMostChunksOfStep); chunks > 0; --chunks) {
     if (parts(chunks) == parts(chunks + 1)) continue;
-    if (auto fault = fault_with(algorithm, connections, layout, chunks)) {
+    if (auto fault = fault_with(algorithm, connections, layout, chunks, watch)) {
       const std::uint64_t chunk_bytes = transmission_bytes(algorithm.protocol) / (chunks + 1);
       return {algorithm.chunks * chunk_bytes, std::move(fault)};
     }

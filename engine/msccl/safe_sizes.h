@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "engine/msccl/happens_before.h"
+#include "engine/msccl/limit_met.h"
 
 namespace p2::msccl {
 
@@ -22,8 +23,8 @@ struct SafeSizes {
 
 /// Of an algorithm whose steps are in order as one transmission each. A message whose single
 /// chunks do not fit into a transmission goes in rounds, and a round can end before the next one
-/// starts: larger messages bring nothing new.
+/// starts: larger messages bring nothing new. Throws LimitMet.
 SafeSizes safe_sizes(const Algorithm& algorithm, const std::vector<Connection>& connections,
-                     const MemoryLayout& layout);
+                     const MemoryLayout& layout, LimitWatch& watch);
 
 }  // namespace p2::msccl

@@ -36,38 +36,63 @@ std::string open_question(const Algorithm& algorithm) {
 
 Verdict invalid(Fault fault, bool in_place) {
   fault.in_place = in_place;
-  return {Verdict::Kind::Invalid, std::move(fault), {}, {}};
+  return {Verdict::Kind::Invalid, std::move(fault), {}, {}, {}};
 }
 
-Verdict judge_called(const Algorithm& algorithm, bool in_place, const Limits& limits) {
+/// The plainest reason for a deadlock: a cycle that closes without full connections, if there is
+/// one.
+std::optional<Fault> any_deadlock(const Algorithm& algorithm, const std::vector<Connection>& all,
+                                  const HappensBefore& bounded) {
+  if (!bounded.has_cycle()) return std::nullopt;
+  const HappensBefore unbounded(algorithm, all, false);
+  return unbounded.has_cycle() ? deadlock(algorithm, unbounded) : deadlock(algorithm, bounded);
+}
+
+/// The questions one after the other; `open` is the one being looked at. Throws LimitMet.
+Verdict judge_called(const Algorithm& algorithm, bool in_place, LimitWatch& watch, Question& open) {
+  open = Question::Bounds;
   const MemoryLayout layout(algorithm, in_place);
   if (auto fault = out_of_bounds(algorithm, layout)) return invalid(*fault, in_place);
+  open = Question::Connections;
   const std::vector<Connection> all = connections(algorithm);
   if (auto fault = mismatch(algorithm, all)) return invalid(*fault, in_place);
   if (auto fault = endless_wait(algorithm)) return invalid(*fault, in_place);
-  // A cycle that closes without full connections is the plainer reason.
-  for (const bool bounded : {false, true}) {
-    const HappensBefore happens_before(algorithm, all, bounded);
-    if (auto fault = deadlock(algorithm, happens_before)) return invalid(*fault, in_place);
-  }
+  open = Question::Deadlocks;
+  watch.check();
   const HappensBefore happens_before(algorithm, all, true);
-  const auto out_of_time = [&] {
-    return Verdict{Verdict::Kind::Unknown, {}, "A limit was met.", {}};
-  };
-  if (limits.exceeded(0)) return out_of_time();
-  if (auto fault = race(algorithm, layout, happens_before)) return invalid(*fault, in_place);
+  if (auto fault = any_deadlock(algorithm, all, happens_before)) return invalid(*fault, in_place);
+  open = Question::Races;
+  watch.check();
+  if (auto fault = race(algorithm, layout, happens_before, watch)) return invalid(*fault, in_place);
+  open = Question::Result;
   if (std::string question = open_question(algorithm); !question.empty()) {
-    return {Verdict::Kind::Unknown, {}, std::move(question), {}};
+    return {Verdict::Kind::Unknown, {}, std::move(question), {}, open};
   }
-  if (limits.exceeded(0)) return out_of_time();
-  if (auto fault = wrong_result(algorithm, layout, all, happens_before)) {
+  if (auto fault = wrong_result(algorithm, layout, all, happens_before, watch)) {
     return invalid(*fault, in_place);
   }
-  if (limits.exceeded(0)) return out_of_time();
-  return {Verdict::Kind::Valid, {}, {}, safe_sizes(algorithm, all, layout)};
+  return {Verdict::Kind::Valid, {}, {}, safe_sizes(algorithm, all, layout, watch), {}};
+}
+
+Verdict judge_within(const Algorithm& algorithm, bool in_place, const Limits& limits) {
+  LimitWatch watch(limits);
+  Question open = Question::Bounds;
+  try {
+    return judge_called(algorithm, in_place, watch, open);
+  } catch (const LimitMet&) {
+    return {Verdict::Kind::Unknown, {}, "A limit was met.", {}, open};
+  }
 }
 
 }  // namespace
+
+Question question_of(Fault::Kind kind) {
+  using enum Fault::Kind;
+  if (kind == OutOfBounds) return Question::Bounds;
+  if (kind <= NeverPublished) return Question::Connections;
+  if (kind <= CapacityDeadlock) return Question::Deadlocks;
+  return kind == DataRace ? Question::Races : Question::Result;
+}
 
 std::string_view to_string(Verdict::Kind kind) {
   switch (kind) {
@@ -82,11 +107,11 @@ std::string_view to_string(Verdict::Kind kind) {
 }
 
 Verdict judge(const Algorithm& algorithm, const Limits& limits) {
-  if (!algorithm.in_place) return judge_called(algorithm, false, limits);
-  if (!algorithm.out_of_place) return judge_called(algorithm, true, limits);
-  const Verdict apart = judge_called(algorithm, false, limits);
+  if (!algorithm.in_place) return judge_within(algorithm, false, limits);
+  if (!algorithm.out_of_place) return judge_within(algorithm, true, limits);
+  const Verdict apart = judge_within(algorithm, false, limits);
   if (apart.kind == Verdict::Kind::Invalid) return apart;
-  const Verdict in_place = judge_called(algorithm, true, limits);
+  const Verdict in_place = judge_within(algorithm, true, limits);
   if (in_place.kind == Verdict::Kind::Invalid || apart.kind == Verdict::Kind::Valid) {
     const bool apart_is_stricter =
         in_place.safe_sizes && apart.safe_sizes->most_bytes &&

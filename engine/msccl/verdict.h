@@ -9,6 +9,11 @@
 
 namespace p2::msccl {
 
+/// What is asked of an algorithm, in the order in which it is looked at.
+enum class Question : std::uint8_t { Bounds, Connections, Deadlocks, Races, Result };
+/// Which of them a fault answers.
+Question question_of(Fault::Kind kind);
+
 /// What is known of an algorithm, over all interleavings of its steps, with one transmission per
 /// step and connections that hold what the protocol lets them.
 struct Verdict {
@@ -17,6 +22,7 @@ struct Verdict {
   std::optional<Fault> fault;           ///< when invalid
   std::string reason;                   ///< when unknown
   std::optional<SafeSizes> safe_sizes;  ///< when valid
+  Question open = Question::Bounds;     ///< when unknown: the first that is not settled
 };
 std::string_view to_string(Verdict::Kind kind);
 

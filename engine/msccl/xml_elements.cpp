@@ -1,6 +1,8 @@
 #include "engine/msccl/xml_elements.h"
 
+#include <algorithm>
 #include <charconv>
+#include <exception>
 #include <limits>
 #include <memory>
 
@@ -14,20 +16,31 @@ namespace {
 struct Reading {
   XML_Parser parser;
   const std::string& source;
-  std::vector<XmlElement> elements;
+  const std::function<void(const XmlElement&)>& visit;
+  XmlElement element = {};
   std::size_t depth = 0;
   bool document_type = false;
-
-  SourcePosition position() const {
-    return {source, XML_GetCurrentLineNumber(parser), XML_GetCurrentColumnNumber(parser) + 1};
-  }
+  std::exception_ptr thrown = {};
 };
 
 void open_element(void* data, const char* name, const char** attributes) {
   Reading& reading = *static_cast<Reading*>(data);
-  XmlElement element{name, {}, reading.position(), reading.depth++};
-  for (; *attributes != nullptr; attributes += 2) element.attributes[attributes[0]] = attributes[1];
-  reading.elements.push_back(std::move(element));
+  if (reading.thrown) return;
+  try {
+    XmlElement& element = reading.element;
+    element.name = name;
+    element.attributes.clear();
+    for (; *attributes != nullptr; attributes += 2) {
+      element.attributes.emplace_back(attributes[0], attributes[1]);
+    }
+    element.line = XML_GetCurrentLineNumber(reading.parser);
+    element.column = XML_GetCurrentColumnNumber(reading.parser) + 1;
+    element.depth = reading.depth++;
+    reading.visit(element);
+  } catch (...) {
+    reading.thrown = std::current_exception();
+    XML_StopParser(reading.parser, XML_FALSE);
+  }
 }
 
 void close_element(void* data, const char*) { --static_cast<Reading*>(data)->depth; }
@@ -40,17 +53,23 @@ void refuse_document_type(void* data, const char*, const char*, const char*, int
 
 }  // namespace
 
-const std::string& XmlElement::text(const std::string& attribute) const {
-  const auto found = attributes.find(attribute);
+bool XmlElement::has(std::string_view attribute) const {
+  return std::any_of(attributes.begin(), attributes.end(),
+                     [&](const auto& each) { return each.first == attribute; });
+}
+
+std::string_view XmlElement::text(std::string_view attribute) const {
+  const auto found = std::find_if(attributes.begin(), attributes.end(),
+                                  [&](const auto& each) { return each.first == attribute; });
   if (found == attributes.end()) {
     fail(fmt::format("<{}> without {}, expected {}=\"…\"", name, attribute, attribute));
   }
   return found->second;
 }
 
-std::int64_t XmlElement::integer(const std::string& attribute, std::int64_t low,
+std::int64_t XmlElement::integer(std::string_view attribute, std::int64_t low,
                                  std::int64_t high) const {
-  const std::string& digits = text(attribute);
+  const std::string_view digits = text(attribute);
   std::int64_t value = 0;
   const char* end = digits.data() + digits.size();
   const auto [stopped, error] = std::from_chars(digits.data(), end, value);
@@ -61,35 +80,40 @@ std::int64_t XmlElement::integer(const std::string& attribute, std::int64_t low,
   return value;
 }
 
-std::int64_t XmlElement::integer(const std::string& attribute, std::int64_t low, std::int64_t high,
+std::int64_t XmlElement::integer(std::string_view attribute, std::int64_t low, std::int64_t high,
                                  std::int64_t otherwise) const {
-  return attributes.contains(attribute) ? integer(attribute, low, high) : otherwise;
+  return has(attribute) ? integer(attribute, low, high) : otherwise;
 }
 
-void XmlElement::fail(const std::string& message) const { throw InputError(position, message); }
+void XmlElement::fail(std::string_view message) const {
+  throw InputError({std::string(source), line, column}, message);
+}
 
-std::vector<XmlElement> read_xml(const std::string& source, const std::string& text) {
+void read_xml(const std::string& source, const std::string& text,
+              const std::function<void(const XmlElement&)>& visit) {
   if (text.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw InputError({source}, "more than 2 GiB of XML, expected less");
   }
   const std::unique_ptr<XML_ParserStruct, decltype(&XML_ParserFree)> parser(
       XML_ParserCreate(nullptr), &XML_ParserFree);
-  Reading reading{parser.get(), source, {}, 0, {}};
+  Reading reading{parser.get(), source, visit};
+  reading.element.source = source;
   XML_SetUserData(parser.get(), &reading);
   XML_SetElementHandler(parser.get(), open_element, close_element);
   XML_SetStartDoctypeDeclHandler(parser.get(), refuse_document_type);
   const bool whole = XML_Parse(parser.get(), text.data(), static_cast<int>(text.size()),
                                XML_TRUE) == XML_STATUS_OK;
+  if (reading.thrown) std::rethrow_exception(reading.thrown);
   if (reading.document_type) {
     throw InputError(position_at(source, text, text.find("<!DOCTYPE")),
                      "a document type declaration, expected <algo …>");
   }
   if (!whole) {
-    throw InputError(reading.position(),
+    throw InputError({source, XML_GetCurrentLineNumber(parser.get()),
+                      XML_GetCurrentColumnNumber(parser.get()) + 1},
                      fmt::format("{}, expected well-formed XML",
                                  XML_ErrorString(XML_GetErrorCode(parser.get()))));
   }
-  return std::move(reading.elements);
 }
 
 }  // namespace p2::msccl

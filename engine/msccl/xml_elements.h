@@ -2,33 +2,40 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/input/input_error.h"
 
 namespace p2::msccl {
 
-/// One element of an XML text; text between elements is not kept.
+/// One element of an XML text, while it is read; text between elements is not kept.
 struct XmlElement {
-  std::string name;
-  std::map<std::string, std::string> attributes;
-  SourcePosition position;  ///< of its `<`
-  std::size_t depth = 0;    ///< the root has 0
+  std::string_view name;
+  std::vector<std::pair<std::string_view, std::string_view>> attributes;
+  std::string_view source;
+  std::size_t line = 0;  ///< of its `<`
+  std::size_t column = 0;
+  std::size_t depth = 0;  ///< the root has 0
 
-  /// Each throws InputError at `position`: for an attribute that is missing, and for a value that
+  bool has(std::string_view attribute) const;
+  /// Each throws InputError at the element: for an attribute that is missing, and for a value that
   /// is no whole number from `low` to `high`.
-  const std::string& text(const std::string& attribute) const;
-  std::int64_t integer(const std::string& attribute, std::int64_t low, std::int64_t high) const;
+  std::string_view text(std::string_view attribute) const;
+  std::int64_t integer(std::string_view attribute, std::int64_t low, std::int64_t high) const;
   /// The same, and `otherwise` where the attribute is missing.
-  std::int64_t integer(const std::string& attribute, std::int64_t low, std::int64_t high,
+  std::int64_t integer(std::string_view attribute, std::int64_t low, std::int64_t high,
                        std::int64_t otherwise) const;
-  [[noreturn]] void fail(const std::string& message) const;
+  [[noreturn]] void fail(std::string_view message) const;
 };
 
-/// All elements in the order of the text. Throws InputError where the text is not well-formed, and
-/// for a document type declaration: nothing here needs entities.
-std::vector<XmlElement> read_xml(const std::string& source, const std::string& text);
+/// Shows all elements to `visit`, in the order of the text, and keeps none. Throws what `visit`
+/// throws, and InputError where the text is not well-formed, and for a document type declaration:
+/// nothing here needs entities.
+void read_xml(const std::string& source, const std::string& text,
+              const std::function<void(const XmlElement&)>& visit);
 
 }  // namespace p2::msccl

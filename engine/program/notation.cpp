@@ -161,7 +161,8 @@ std::vector<Group> parse_groups(TextCursor& cursor) {
 }
 
 std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const Instance* instance,
-                              const CollectiveSet& collectives) {
+                              const CollectiveSet& collectives,
+                              std::vector<SourcePosition>* positions) {
   std::vector<Step> steps;
   if (cursor.peek_name() == "skip") {
     cursor.name("skip");
@@ -171,6 +172,7 @@ std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const I
   std::size_t members = 0;
   do {
     const SourcePosition where = cursor.position();
+    if (positions != nullptr) positions->push_back(where);
     const std::string name = cursor.name("a collective");
     const std::optional<Collective> collective = collectives.called(name);
     if (!collective) {

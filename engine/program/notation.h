@@ -30,9 +30,11 @@ std::string to_string(const std::vector<Group>& groups);
 std::string to_string(const Group& group, std::size_t most = 0);
 
 /// Reads steps up to the end of the text. Instructions need an instance; without one they are
-/// errors. Throws InputError at the first mistake.
+/// errors. `positions`, if given, gets where each step stands. Throws InputError at the first
+/// mistake.
 std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const Instance* instance,
-                              const CollectiveSet& collectives = {});
+                              const CollectiveSet& collectives = {},
+                              std::vector<SourcePosition>* positions = nullptr);
 
 /// Reads `{0,2},{1,3}`.
 std::vector<Group> parse_groups(TextCursor& cursor);

@@ -181,7 +181,7 @@ ProgramFile read_program_notation(const std::string& source, const std::string& 
   TextCursor cursor(source, headers.program());
   file.program.steps =
       parse_steps(cursor, file.program.devices, file.instance ? &*file.instance : nullptr,
-                  file.program.terms.collectives);
+                  file.program.terms.collectives, &file.step_positions);
   return file;
 }
 

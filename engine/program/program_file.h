@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/program/program.h"
 
@@ -12,6 +13,7 @@ struct ProgramFile {
   Program program;
   std::optional<Instance> instance;
   Dialect dialect = Dialect::Published;
+  std::vector<SourcePosition> step_positions = {};  ///< where each step stands in the file
 };
 
 /// Reads program JSON (the text starts with `{`) or `.p2` notation; what the file does not say of

@@ -211,6 +211,7 @@ ProgramFile read_program_json(const std::string& source, const std::string& text
     append_step(file.program.steps,
                 read_step(item, file.program, file.instance ? &*file.instance : nullptr), members,
                 item.position());
+    file.step_positions.push_back(item.position());
   }
   return file;
 }

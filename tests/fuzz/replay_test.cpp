@@ -5,6 +5,7 @@
 
 #include "tests/file_bytes.h"
 #include "tests/fuzz/definition_property.h"
+#include "tests/fuzz/msccl_property.h"
 #include "tests/fuzz/program_property.h"
 #include "tests/fuzz/system_property.h"
 
@@ -44,4 +45,8 @@ TEST_CASE("the program corpus keeps the promises of the program reader") {
 TEST_CASE("the definition corpus and the built-in definitions keep the promises of the parser") {
   replay("tests/fuzz/corpus/definition", "", p2::check_definition_text);
   replay("engine/collective", ".p2c", p2::check_definition_text);
+}
+
+TEST_CASE("the MSCCL corpus keeps the promises of the XML reader and the judge") {
+  replay("tests/fuzz/corpus/msccl", "", p2::check_msccl_text);
 }

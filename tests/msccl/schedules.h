@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/msccl/algorithm.h"
+#include "engine/msccl/algorithm_writer.h"
 
 namespace p2::msccl {
 
@@ -21,8 +21,5 @@ Algorithm exchange(std::uint32_t messages, std::uint32_t count, Protocol protoco
 
 /// The same with steps of at most `chunks` chunks, as loaders cut them for large messages.
 Algorithm cut(const Algorithm& algorithm, std::uint32_t chunks);
-
-/// As MSCCL XML, which read_algorithm reads back.
-std::string to_xml(const Algorithm& algorithm);
 
 }  // namespace p2::msccl

@@ -1,0 +1,37 @@
+#include "cli/check/certificate.h"
+
+#include <filesystem>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "build_facts.h"
+#include "proofs/certificate/program_certificate.h"
+
+namespace p2 {
+
+std::string certificate_folder(const CheckRequest& request, std::size_t index) {
+  const std::string stem = std::filesystem::path(request.files[index]).stem().string();
+  return request.files.size() == 1
+             ? *request.certificates
+             : fmt::format("{}/{}-{}", *request.certificates, index + 1, stem);
+}
+
+std::optional<std::string> certify(CheckResult& result, const CheckRequest& request,
+                                   std::size_t index) {
+  if (result.verdict.kind == Verdict::Kind::Unknown || disagree(result.findings)) return {};
+  const std::string folder = certificate_folder(request, index);
+  try {
+    write_program_certificate(
+        folder, result.read, result.verdict,
+        {{{"p2-verify", P2_VERSION}}, {{"engine", "explicit"}}, request.common.seed});
+    result.certificate = folder;
+    return {};
+  } catch (const std::length_error& error) {
+    return fmt::format("{}: {}", folder, error.what());
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace p2

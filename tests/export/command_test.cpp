@@ -1,0 +1,122 @@
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_code.h"
+#include "cli/export/exported_program.h"
+#include "tests/check/folder.h"
+#include "tests/cli/run.h"
+
+namespace p2 {
+namespace {
+
+using nlohmann::json;
+
+const std::string kSteps =
+    "hierarchy 2,2\naxes 4\nreduce 0\n"
+    "ReduceScatter(l0, InsideGroup); AllReduce(l0, Parallel(root)); AllGather(l0, InsideGroup)\n";
+
+Ran exported(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "export");
+  return run(arguments);
+}
+
+}  // namespace
+
+TEST_CASE("a program becomes MSCCL XML that check accepts") {
+  const TemporaryFolder folder;
+  const std::string program = folder.put("blue connect.p2", kSteps);
+  const std::string xml = folder.path("out.xml");
+  const Ran ran = exported({program, "--to", "msccl", "--output", xml, "--protocol", "LL"});
+  CHECK(ran.exit == kEstablished);
+  CHECK(ran.out == xml +
+                       ": allreduce of 4 chunks on 4 GPUs: 2 channels, at most 2 thread blocks "
+                       "on a GPU, 32 steps, verified\n");
+  CHECK(text_of(xml).find("name=\"blue connect\" coll=\"allreduce\" proto=\"LL\"") !=
+        std::string::npos);
+  CHECK(run({"check", xml}).exit == kEstablished);
+  // Without --output the text itself.
+  CHECK(exported({program, "--to", "msccl", "--protocol", "LL"}).out == text_of(xml));
+}
+
+TEST_CASE("a program becomes JSON that is the same program") {
+  const TemporaryFolder folder;
+  const std::string program = folder.put("program.p2", kSteps);
+  const Ran ran = exported({program, "--to", "json"});
+  CHECK(ran.exit == kEstablished);
+  const std::string file = folder.put("program.json", ran.out);
+  CHECK(run({"check", file}).exit == kEstablished);
+  CHECK(exported({file, "--to", "json"}).out == ran.out);
+  CHECK(json::parse(ran.out).at("steps").size() == 3);
+}
+
+TEST_CASE("several classes and programs become a folder with an index") {
+  const TemporaryFolder folder;
+  const std::string program =
+      folder.put("two.p2", "devices 4\nclasses {0,2},{1,3}\nAllReduce{0,2},{1,3}\n");
+  const Ran none = exported({program, "--to", "msccl"});
+  CHECK(none.exit == kBadInput);
+  CHECK(none.err.find("comes to 2 files") != std::string::npos);
+  for (int times = 0; times < 2; ++times) {  // what was exported before is replaced
+    const Ran ran =
+        exported({program, "--to", "msccl", "--output", folder.path("two"), "--format", "json"});
+    CHECK(ran.exit == kEstablished);
+    const json results = json::parse(ran.out).at("results");
+    REQUIRE(results.size() == 2);
+    CHECK(results.at(1).at("class") == 2);
+    for (const json& each : results) {
+      CHECK(run({"check", each.at("file").get<std::string>()}).exit == kEstablished);
+    }
+  }
+  CHECK(json::parse(text_of(folder.path("two/index.json"))).at("files").size() == 2);
+  folder.put("mine/file", "kept");
+  CHECK(exported({program, "--to", "msccl", "--output", folder.path("mine")}).exit == kBadInput);
+  CHECK(text_of(folder.path("mine/file")) == "kept");
+}
+
+TEST_CASE("what synth lists can be exported, all of it or one program") {
+  const TemporaryFolder folder;
+  const Ran synth = run({"synth", "--hierarchy", "2,2", "--axes", "4", "--reduce", "0", "--size",
+                         "3", "--format", "json"});
+  const std::string list = folder.put("list.json", synth.out);
+  const Ran all =
+      exported({list, "--to", "msccl", "--output", folder.path("all"), "--format", "json"});
+  CHECK(all.exit == kEstablished);
+  const std::size_t total = json::parse(synth.out).at("total_programs");
+  CHECK(json::parse(all.out).at("results").size() == total);
+  CHECK(run({"check", folder.path("all/program*.xml")}).exit == kEstablished);
+
+  const Ran third = exported({list, "--to", "json", "--program", "3"});
+  CHECK(third.exit == kEstablished);
+  CHECK(json::parse(third.out).at("steps") ==
+        json::parse(synth.out).at("placements").at(0).at("list").at(2).at("steps"));
+  CHECK(exported({list, "--to", "json", "--program", "9999"}).exit == kBadInput);
+  const Ran counted = run({"synth", "--hierarchy", "2,2", "--axes", "4", "--reduce", "0", "--count",
+                           "--format", "json"});
+  CHECK(exported({folder.put("count.json", counted.out), "--to", "json"}).exit == kBadInput);
+}
+
+TEST_CASE("only valid programs are exported, and nothing is written otherwise") {
+  const TemporaryFolder folder;
+  const std::string out = folder.path("out.xml");
+  const Ran refused = exported({kRefusedProgram, "--to", "msccl", "--output", out});
+  CHECK(refused.exit == kRefuted);
+  CHECK(refused.err.find("only valid programs are exported. Step 2") != std::string::npos);
+  const std::string large = folder.put("large.p2",
+                                       "hierarchy 16,16\naxes 256\nreduce 0\n"
+                                       "AllReduce(root, InsideGroup)\n");
+  const Ran unknown = exported({large, "--to", "msccl", "--memory", "1", "--output", out});
+  CHECK(unknown.exit == kUndecided);
+  CHECK(unknown.err.find("could not be verified") != std::string::npos);
+  CHECK(!std::filesystem::exists(out));
+}
+
+TEST_CASE("mistakes of the command line are named") {
+  const TemporaryFolder folder;
+  const std::string program = folder.put("program.p2", kSteps);
+  CHECK(exported({program}).err.find("--to: is missing") != std::string::npos);
+  CHECK(exported({program, "--to", "hlo"}).exit == kBadInput);
+  CHECK(exported({program, program, "--to", "json"}).exit == kBadInput);
+  CHECK(exported({"--to", "json"}).exit == kBadInput);
+}
+
+}  // namespace p2

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+
+#include "engine/msccl/algorithm_file.h"
+#include "engine/msccl/algorithm_writer.h"
+#include "engine/msccl/replay.h"
+#include "engine/msccl/verdict.h"
+#include "tests/fuzz/property.h"
+
+namespace p2 {
+
+/// An algorithm that is read is read back from its own XML; a small one is judged, always in the
+/// same way, and its refutation can be replayed. Returns whether `text` is one.
+inline bool check_msccl_text(const std::string& text) {
+  // What is beyond these is read only: judging it would take too long for fuzzing.
+  constexpr std::size_t kMostGpus = 64;
+  constexpr std::size_t kMostChunks = 1024;
+  constexpr std::size_t kMostSteps = 512;
+
+  if (!msccl::is_xml(text)) return false;
+  const auto algorithm = accepted([&] { return msccl::read_algorithm(kFuzzedSource, text); });
+  if (!algorithm) return false;
+  if (algorithm->gpus.size() > kMostGpus) return true;
+  const std::string xml = to_xml(*algorithm);
+  const msccl::Algorithm again =
+      read_back("an algorithm's XML", [&] { return msccl::read_algorithm("again", xml); });
+  promise(to_xml(again) == xml, "an algorithm changes on its way through XML: " + xml);
+
+  std::size_t chunks = algorithm->chunks;
+  for (const msccl::StepPlace place : algorithm->steps()) {
+    chunks += algorithm->step(place).count;
+  }
+  if (chunks > kMostChunks || algorithm->steps().size() > kMostSteps) return true;
+  const msccl::Verdict verdict = msccl::judge(*algorithm, {});
+  promise((verdict.kind == msccl::Verdict::Kind::Invalid) == verdict.fault.has_value(),
+          "a verdict does not go with its fault");
+  promise((verdict.kind == msccl::Verdict::Kind::Valid) == verdict.safe_sizes.has_value(),
+          "a verdict does not go with its sizes");
+  promise(msccl::judge(again, {}).kind == verdict.kind, "XML changes the verdict of " + xml);
+  if (!verdict.fault) return true;
+  promise(!verdict.fault->reason.empty(), "a fault without a reason");
+  promise(shows(*algorithm, *verdict.fault), "a refutation cannot be replayed: " + xml);
+  return true;
+}
+
+}  // namespace p2
