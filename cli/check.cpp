@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/check_certificate.h"
+#include "cli/check_hlo.h"
 #include "cli/check_msccl.h"
 #include "cli/check_report.h"
 #include "cli/check_request.h"
@@ -20,7 +21,7 @@
 namespace p2 {
 namespace {
 
-using Judged = std::variant<CheckResult, MscclResult>;
+using Judged = std::variant<CheckResult, MscclResult, HloResult>;
 
 const Findings& findings_of(const Judged& judged) {
   return std::visit([](const auto& result) -> const Findings& { return result.findings; }, judged);
@@ -46,19 +47,23 @@ CheckResult check_program(const std::string& file, const std::string& text,
   return result;
 }
 
+Judged judge_file(const std::string& file, const CheckRequest& request, std::size_t index,
+                  std::ostream& err, bool& bad_input) {
+  const std::string text = read_file(file);
+  if (msccl::is_xml(text)) return check_msccl(file, text, request);
+  if (is_module(text)) return check_hlo(file, text, request);
+  CheckResult result = check_program(file, text, request);
+  if (request.certificates) certify(result, request, index, err, bad_input);
+  return result;
+}
+
 /// Judges all files, whatever is wrong with one of them; that goes to `err`.
 std::vector<Judged> judge(const CheckRequest& request, std::ostream& err, bool& bad_input) {
   std::vector<Judged> results;
+  if (request.hlo.before) results.emplace_back(compare_hlo(request));
   for (std::size_t i = 0; i < request.files.size(); ++i) {
     try {
-      const std::string text = read_file(request.files[i]);
-      if (msccl::is_xml(text)) {
-        results.push_back(check_msccl(request.files[i], text, request));
-        continue;
-      }
-      CheckResult result = check_program(request.files[i], text, request);
-      if (request.certificates) certify(result, request, i, err, bad_input);
-      results.push_back(std::move(result));
+      results.push_back(judge_file(request.files[i], request, i, err, bad_input));
     } catch (const InputError& error) {
       err << "p2-verify: " << error.what() << "\n";
       bad_input = true;
@@ -115,8 +120,9 @@ int exit_code(const std::vector<Judged>& results, bool bad_input, std::ostream& 
 
 std::string text_of(const Judged& judged, const CheckRequest& request) {
   const auto* program = std::get_if<CheckResult>(&judged);
-  return program != nullptr ? to_text(*program, request.explain, request.common.limits)
-                            : to_text(std::get<MscclResult>(judged));
+  if (program != nullptr) return to_text(*program, request.explain, request.common.limits);
+  const auto* module = std::get_if<HloResult>(&judged);
+  return module != nullptr ? to_text(*module) : to_text(std::get<MscclResult>(judged));
 }
 
 void print(const std::vector<Judged>& results, const CheckRequest& request, std::ostream& out) {
@@ -142,11 +148,11 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err,
               z3_encoding::Definitions z3_definitions) {
   const CommandLine line(
       "usage: p2-verify check FILE… [OPTION…]\n"
-      "Judges programs given as JSON or in .p2 notation, and algorithms given as MSCCL XML. A "
-      "file\n"
-      "that names no instance is read against the one given here; --dialect goes before the "
-      "dialect\n"
-      "that a file names.",
+      "       p2-verify check --before FILE --after FILE [OPTION…]\n"
+      "Judges programs given as JSON or in .p2 notation, algorithms given as MSCCL XML, and "
+      "modules\n"
+      "of XLA and StableHLO. A file that names no instance is read against the one given here;\n"
+      "--dialect goes before the dialect that a file names.",
       check_flags(), arguments, "files");
   if (line.help_wanted()) {
     out << line.help();
@@ -155,10 +161,10 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err,
   CheckRequest request = check_request(line, z3_definitions);
   const ExitCode examined = read_terms(line, request.common, err, request.given, &request.files);
   if (examined != kEstablished) return examined;
-  if (request.files.empty()) {
+  if (request.files.empty() && !request.hlo.before) {
     throw InputError({"command line"}, "no file, expected at least one");
   }
-  if (request.smt2 && request.files.size() > 1) {
+  if (request.smt2 && (request.files.size() != 1 || request.hlo.before)) {
     throw InputError({"--smt2"}, "writes one query, expected one program");
   }
   bool bad_input = false;

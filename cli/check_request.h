@@ -8,9 +8,18 @@
 
 #include "cli/command_line.h"
 #include "cli/engines.h"
+#include "engine/hlo/verdict.h"
 #include "engine/program/instance.h"
 
 namespace p2 {
+
+/// What is asked of modules of XLA and StableHLO.
+struct HloRequest {
+  std::optional<std::string> before;  ///< both or neither
+  std::optional<std::string> after;
+  std::optional<std::string> reduces;  ///< axes
+  hlo::Question question;
+};
 
 /// What `check` was asked for.
 struct CheckRequest {
@@ -23,6 +32,7 @@ struct CheckRequest {
   std::optional<std::string> smt2;  ///< the file for the query
   /// The flags given that say nothing to schedules of single transfers (MSCCL XML).
   std::vector<std::string> flags_for_programs;
+  HloRequest hlo = {};
 };
 
 /// The flags of `check`, which takes its files as the words `files`.
