@@ -157,6 +157,7 @@ std::string described(const ComparisonContext& context, const Flow& flow, Value 
   if (kind == ValueKind::Position) return "a position";
   std::vector<Shared> terms;
   std::string between = " + ";
+  std::string prefix;
   if (kind == ValueKind::Sum) {
     const Linear linear = values.as_linear(value);
     for (const LinearTerm& term : linear.terms) {
@@ -166,11 +167,12 @@ std::string described(const ComparisonContext& context, const Flow& flow, Value 
     }
     if (!linear.constant.is_zero()) terms.push_back({to_string(linear.constant), {}});
   } else if (kind >= ValueKind::Product && kind <= ValueKind::Or) {
-    between = kind == ValueKind::Product   ? " · "
-              : kind == ValueKind::Maximum ? " max "
-              : kind == ValueKind::Minimum ? " min "
-              : kind == ValueKind::And     ? " and "
-                                           : " or ";
+    between = ", ";
+    prefix = kind == ValueKind::Product   ? "the product of "
+             : kind == ValueKind::Maximum ? "the largest of "
+             : kind == ValueKind::Minimum ? "the least of "
+             : kind == ValueKind::And     ? "all of "
+                                          : "any of ";
     for (const Value part : values.parts(value))
       describe_term(context, flow, part, "", depth, terms);
   } else {
@@ -187,7 +189,7 @@ std::string described(const ComparisonContext& context, const Flow& flow, Value 
   }
   if (terms.size() > kMostDescribed)
     text += fmt::format(" and {} more", terms.size() - kMostDescribed);
-  return text;
+  return prefix + text;
 }
 
 }  // namespace
