@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "engine/hlo/goal.h"
 #include "engine/hlo/hlo_text.h"
+#include "engine/hlo/parallel_run.h"
 
 namespace p2 {
 namespace {
@@ -23,11 +24,40 @@ void require_applicable(const std::string& file, const CheckRequest& request) {
   }
 }
 
-std::shared_ptr<const hlo::Module> read_module(const std::string& file, const std::string& text) {
-  if (!is_module(text)) {
+std::vector<hlo::StableHloModule> read_modules(const std::string& file, const std::string& text) {
+  if (hlo::is_stablehlo(text)) return hlo::read_stablehlo(file, text);
+  if (!hlo::is_hlo(text)) {
     throw InputError({file}, "is no module of XLA or StableHLO, expected one");
   }
-  return std::make_shared<const hlo::Module>(hlo::read_hlo(file, text));
+  return {{hlo::read_hlo(file, text), {}}};
+}
+
+std::shared_ptr<const hlo::Module> read_module(const std::string& file, const std::string& text) {
+  std::vector<hlo::StableHloModule> modules = read_modules(file, text);
+  if (modules.size() != 1 || modules[0].run) {
+    throw InputError({file}, "has several modules, or one that is a test, expected one module");
+  }
+  return std::make_shared<const hlo::Module>(std::move(modules[0].module));
+}
+
+/// The first verdict that is not valid, of all modules of a file; those with a test are run.
+hlo::Verdict examine_all(const std::string& file, const std::string& text,
+                         const CheckRequest& request) {
+  hlo::Verdict all;
+  for (hlo::StableHloModule& module : read_modules(file, text)) {
+    const auto copy = std::make_shared<const hlo::Module>(module.module);
+    hlo::Verdict verdict = hlo::examine(copy, request.hlo.question);
+    std::vector<hlo::CollectiveLine> collectives = std::move(all.collectives);
+    collectives.insert(collectives.end(), verdict.collectives.begin(), verdict.collectives.end());
+    if (module.run && verdict.kind == hlo::Verdict::Kind::Valid) {
+      const hlo::RunModules run = modules_of(module);
+      verdict = compare(run.expected, run.actual, request.hlo.question, request.common.limits);
+    }
+    all = std::move(verdict);
+    all.collectives = std::move(collectives);
+    if (all.kind != hlo::Verdict::Kind::Valid) break;
+  }
+  return all;
 }
 
 /// The classes to reduce over: without --axes all devices are one axis.
@@ -56,11 +86,10 @@ HloResult finished(HloResult result, const CheckRequest& request) {
 
 }  // namespace
 
-bool is_module(const std::string& text) { return hlo::is_hlo(text); }
+bool is_module(const std::string& text) { return hlo::is_hlo(text) || hlo::is_stablehlo(text); }
 
 HloResult check_hlo(const std::string& file, const std::string& text, const CheckRequest& request) {
   require_applicable(file, request);
-  const auto module = read_module(file, text);
   HloResult result{file, {}, {}, {}, {}};
   if (!request.hlo.reduces) {
     if (request.hlo.question.ordered) {
@@ -68,9 +97,10 @@ HloResult check_hlo(const std::string& file, const std::string& text, const Chec
                        "orders are compared of two modules, expected --before and "
                        "--after");
     }
-    result.verdict = hlo::examine(module, request.hlo.question);
+    result.verdict = examine_all(file, text, request);
     return finished(std::move(result), request);
   }
+  const auto module = read_module(file, text);
   result.goal = request.given.terms.goal.name;
   const auto goal = hlo::goal_called(result.goal);
   if (!goal) {

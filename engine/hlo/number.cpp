@@ -101,7 +101,7 @@ std::optional<Number> Number::read(std::string_view text) {
 
 std::optional<Number> sum(Number a, Number b) {
   const Wide numerator = static_cast<Wide>(a.numerator) * b.denominator +
-                             static_cast<Wide>(b.numerator) * a.denominator;
+                         static_cast<Wide>(b.numerator) * a.denominator;
   return Number::ratio(numerator, static_cast<Wide>(a.denominator) * b.denominator);
 }
 

@@ -13,8 +13,10 @@ bool in_word(char ch) {
          ch == '_' || ch == '-' || ch == '.';
 }
 
-char closing(char open) {
+char closing(char open, bool angles) {
   switch (open) {
+    case '<':
+      return angles ? '>' : '\0';
     case '(':
       return ')';
     case '[':
@@ -143,7 +145,7 @@ std::string_view TextReader::quoted() {
   return found;
 }
 
-std::string_view TextReader::raw(std::string_view stops, bool line) {
+std::string_view TextReader::raw(std::string_view stops, bool line, bool angles) {
   skip_blanks();
   const std::size_t start = offset_;
   std::string open;
@@ -154,8 +156,9 @@ std::string_view TextReader::raw(std::string_view stops, bool line) {
       quoted();
       continue;
     }
-    if (const char close = closing(ch); close != '\0') open.push_back(close);
-    if (ch == ')' || ch == ']' || ch == '}') {
+    const bool arrow = ch == '>' && offset_ > 0 && text_[offset_ - 1] == '-';
+    if (const char close = closing(ch, angles); close != '\0') open.push_back(close);
+    if (ch == ')' || ch == ']' || ch == '}' || (angles && ch == '>' && !arrow)) {
       if (open.empty() || open.back() != ch) unexpected("brackets that fit");
       open.pop_back();
     }

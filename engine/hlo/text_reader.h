@@ -37,8 +37,8 @@ class TextReader {
   /// `"…"` with its escapes as they stand.
   std::string_view quoted();
   /// Everything up to a byte of `stops` or, with `line`, the end of the line, outside brackets and
-  /// strings. Brackets have to close. Blanks at the end are left out.
-  std::string_view raw(std::string_view stops, bool line);
+  /// strings. Brackets have to close; with `angles` also `<>`. Blanks at the end are left out.
+  std::string_view raw(std::string_view stops, bool line, bool angles = false);
 
   SourcePosition position();
   /// Where the next token starts in the text, for looking back.
