@@ -111,6 +111,27 @@ FileReport report_of(const PlanResult& result) {
   return report;
 }
 
+FileReport report_of(const HloResult& result) {
+  FileReport report{result.file, "hlo", {}, 0};
+  const hlo::Verdict& verdict = result.verdict;
+  Property well_formed{"well-formed"};
+  Property equal{result.other.empty() ? "goal" : "equal"};
+  const bool compared = !result.other.empty() || !result.goal.empty();
+  Property& asked = verdict.position || !compared ? well_formed : equal;
+  if (verdict.kind == hlo::Verdict::Kind::Invalid) asked.outcome = Outcome::Refuted;
+  if (verdict.kind == hlo::Verdict::Kind::Unknown) asked.outcome = Outcome::Undecided;
+  asked.rule = verdict.rule;
+  asked.message = verdict.reason;
+  if (verdict.position) {
+    asked.line = verdict.position->line;
+    asked.column = verdict.position->column;
+    equal.outcome = Outcome::NotExamined;
+  }
+  report.properties.push_back(well_formed);
+  if (compared) report.properties.push_back(equal);
+  return report;
+}
+
 FileReport report_of(const FileOutcome& outcome) {
   FileReport report{outcome.file, "input", {}, 0};
   if (outcome.judged) {

@@ -71,10 +71,10 @@ CheckRequest read_request(const CommandLine& line, z3_encoding::Definitions z3_d
   CheckRequest request = check_request(line, z3_definitions);
   examined = read_terms(line, request.common, err, request.given, &request.files);
   request.files = files_named(request.files);
-  if (request.files.empty()) {
+  if (request.files.empty() && !request.hlo.before) {
     throw InputError({"command line"}, "no file, expected at least one");
   }
-  if (request.smt2 && request.files.size() > 1) {
+  if (request.smt2 && (request.files.size() != 1 || request.hlo.before)) {
     throw InputError({"--smt2"}, "writes one query, expected one program");
   }
   return request;
@@ -90,9 +90,11 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err,
               z3_encoding::Definitions z3_definitions) {
   const CommandLine line(
       "usage: p2-verify check FILE… [OPTION…]\n"
-      "Judges programs given as JSON or in .p2 notation, algorithms given as MSCCL XML, and plans\n"
-      "of reshardings (reshard --plan-out). A file that names no instance is read against the one\n"
-      "given here; --dialect goes before the dialect that a file names. In a FILE in quotes * ?\n"
+      "       p2-verify check --before FILE --after FILE [OPTION…]\n"
+      "Judges programs given as JSON or in .p2 notation, algorithms given as MSCCL XML, modules\n"
+      "of XLA and StableHLO, and plans of reshardings (reshard --plan-out). A program that names\n"
+      "no instance is read against the one given here; --dialect goes before the dialect that a "
+      "file names. In a FILE in quotes * ?\n"
       "and [ ] match inside a name, ** any folders. The worst file decides: 4 engines disagree,\n"
       "2 bad input, 1 refuted, 3 undecided, 0.",
       check_flags(), arguments, "files", Formats::Reports);

@@ -53,12 +53,14 @@ Judged judge_file(const std::string& file, const CheckRequest& request, VerdictC
     throw InputError({file}, fmt::format("is larger than {} MiB, expected a smaller file, or XML",
                                          kMostMebibytes));
   }
+  if (is_module(text)) return check_hlo(file, text, request);
   if (reshard::is_plan(text)) return check_plan(file, text, request);
   return check_program(file, text, request, cache);
 }
 
-/// What MSCCL XML has no certificate for was refused before.
+/// Files that have no certificates are refused before where one is asked for.
 std::optional<std::string> certify(MscclResult&, const CheckRequest&, std::size_t) { return {}; }
+std::optional<std::string> certify(HloResult&, const CheckRequest&, std::size_t) { return {}; }
 
 std::shared_ptr<const Trouble> trouble(bool bad_input, const SourcePosition& where,
                                        const std::string& message, const std::string& line) {
@@ -72,7 +74,11 @@ std::shared_ptr<const Trouble> limit_met(const std::string& file, const std::str
 void judge_into(FileOutcome& outcome, const CheckRequest& request, VerdictCache& cache) {
   const auto start = std::chrono::steady_clock::now();
   try {
-    outcome.judged = judge_file(outcome.file, request, cache);
+    if (outcome.comparison) {
+      outcome.judged = compare_hlo(request);
+    } else {
+      outcome.judged = judge_file(outcome.file, request, cache);
+    }
   } catch (const InputError& error) {
     outcome.trouble = trouble(true, error.where(), error.message(), error.what());
   } catch (const std::length_error& error) {
@@ -111,6 +117,7 @@ std::vector<FileOutcome> judge_files(const CheckRequest& request, std::ostream& 
                                      CacheUse& cache_use) {
   std::vector<FileOutcome> outcomes;
   for (const std::string& file : request.files) outcomes.push_back({file});
+  if (request.hlo.after) outcomes.push_back({*request.hlo.after, true});
   VerdictCache cache(request.cache, request.cache_options);
   {
     std::atomic<std::size_t> done = 0;

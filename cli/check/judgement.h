@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "cli/check/hlo.h"
 #include "cli/check/msccl.h"
 #include "cli/check/plan.h"
 #include "cli/check/program_report.h"
@@ -16,7 +17,7 @@
 
 namespace p2 {
 
-using Judged = std::variant<CheckResult, MscclResult, PlanResult>;
+using Judged = std::variant<CheckResult, MscclResult, PlanResult, HloResult>;
 
 const Findings& findings_of(const Judged& judged);
 
@@ -30,14 +31,16 @@ struct Trouble {
 
 /// What became of one file: a verdict or a trouble.
 struct FileOutcome {
-  std::string file;
+  std::string file;         ///< of a comparison the one after
+  bool comparison = false;  ///< of --before and --after
   std::optional<Judged> judged = {};
   std::shared_ptr<const Trouble> trouble = {};
   double seconds = 0;
 };
 
-/// All files, in their order, `--jobs` of them at a time: whatever is wrong with one of them, the
-/// others get their verdicts. Certificates are written here too; troubles and progress go to `err`.
+/// All files, in their order, and after them the comparison asked for, `--jobs` of them at a time:
+/// whatever is wrong with one of them, the others get their verdicts. Certificates are written here
+/// too; troubles and progress go to `err`.
 std::vector<FileOutcome> judge_files(const CheckRequest& request, std::ostream& err,
                                      CacheUse& cache);
 

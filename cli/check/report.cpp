@@ -16,6 +16,7 @@ std::string text_of(const CheckResult& result, const CheckRequest& request) {
   return to_text(result, request.explain, request.common.limits);
 }
 std::string text_of(const MscclResult& result, const CheckRequest&) { return to_text(result); }
+std::string text_of(const HloResult& result, const CheckRequest&) { return to_text(result); }
 std::string text_of(const PlanResult& result, const CheckRequest& request) {
   return to_text(result, request.explain);
 }
@@ -123,6 +124,7 @@ std::string subject_json(const PlanResult& result) {
   return "\"plan\":" + reshard::to_json(result.plan);
 }
 std::string subject_json(const MscclResult&) { return {}; }
+std::string subject_json(const HloResult&) { return {}; }
 
 }  // namespace
 

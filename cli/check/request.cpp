@@ -23,7 +23,7 @@ po::options_description check_flags() {
       ("cache", po::value<std::string>()->value_name("DIR"),
        "keep evidence there and take answers from it, each after checking its evidence again");
   po::options_description all = instance_flags();
-  all.add(terms_flags()).add(flags);
+  all.add(terms_flags()).add(flags).add(module_flags());
   return all;
 }
 
@@ -54,6 +54,7 @@ CheckRequest check_request(const CommandLine& line, z3_encoding::Definitions z3_
   request.files = line.texts("files");
   request.given = given_instance(line);
   request.common = line.common();
+  request.hlo = module_request(line);
   request.certificates = line.text("certify");
   request.explain = line.has("explain");
   request.smt2 = line.text("smt2");

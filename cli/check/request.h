@@ -6,6 +6,7 @@
 
 #include <boost/program_options.hpp>
 
+#include "cli/check/module_request.h"
 #include "cli/command_line.h"
 #include "cli/engines.h"
 #include "engine/program/instance.h"
@@ -28,6 +29,7 @@ struct CheckRequest {
   std::string cache_options;
   /// The flags given that say nothing to schedules of single transfers (MSCCL XML).
   std::vector<std::string> flags_for_programs;
+  HloRequest hlo = {};
 };
 
 /// The flags of `check`, which takes its files as the words `files`.

@@ -97,10 +97,29 @@ constexpr auto kPlanRules = std::to_array<RuleText>({
      "A transfer is missing or too small."},
 });
 
+constexpr auto kHloRules = std::to_array<RuleText>({
+    {"contributions", "An output holds other contributions than it should.",
+     "Compare the groups, their order, the dimensions and the offsets of the collectives."},
+    {"order", "A floating-point sum is added in another order.",
+     "The sums are equal as numbers, but not as they are rounded. Without --order that is no "
+     "fault."},
+    {"signature", "Two modules have different parameters or outputs.",
+     "Only modules of the same signature can be compared."},
+    {"shapes", "The shape of a result does not follow from its operands.",
+     "Look at the dimensions that the instruction names."},
+    {"groups", "The groups of a collective are none.",
+     "Every device stands in one group at most; groups have the size that the shapes say."},
+    {"pairs", "The pairs of a collective-permute are none.",
+     "No device is twice a source, or twice a target."},
+    {"operands", "An instruction has other operands than it needs.",
+     "Compare the number and the types of the operands."},
+});
+
 std::span<const RuleText> rules_of(std::string_view format) {
   if (format == "program") return kProgramRules;
   if (format == "msccl") return kMscclRules;
   if (format == "reshard-plan") return kPlanRules;
+  if (format == "hlo") return kHloRules;
   return {};
 }
 
@@ -120,6 +139,7 @@ std::optional<RuleText> rule_text(std::string_view format, std::string_view rule
 
 std::string rule_page(std::string_view format) {
   if (format == "msccl") return "docs/msccl.md";
+  if (format == "hlo") return "docs/hlo.md";
   return format == "reshard-plan" ? "docs/reshard.md" : "docs/definitions.md";
 }
 

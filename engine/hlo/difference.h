@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "engine/hlo/comparison_context.h"
+
+namespace p2::hlo {
+
+/// Whether two values of `type` differ for certain: there are inputs, found by trying a few, for
+/// which their numbers differ by more than rounding could do. False where an operation that is not
+/// understood decides, and where no such inputs were found. The variables of the values are fixed.
+bool certainly_different(ComparisonContext& context, Value before, Value after, ElementType type);
+
+/// Whether the same operations that are not understood, of the same values, are in both.
+bool same_unknowns(const ComparisonContext& context, Value a, Value b);
+
+/// `x[3] of devices 0–3`, `2·x[0] of device 1 + y[0] of device 1`, at most a few of many terms.
+/// Inputs have the names of `flow`.
+std::string describe(const ComparisonContext& context, const Flow& flow, Value value);
+
+}  // namespace p2::hlo

@@ -1,0 +1,215 @@
+#include "engine/hlo/replica_groups.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace p2::hlo {
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+std::int64_t product(const Sizes& sizes, const SourcePosition& where) {
+  std::int64_t all = 1;
+  for (const std::int64_t size : sizes) {
+    all *= size;
+    if (size < 1 || all > kMostDevices) {
+      throw InputError(where,
+                       fmt::format("groups of more than {} devices, expected fewer", kMostDevices));
+    }
+  }
+  return all;
+}
+
+Sizes read_sizes(TextReader& reader, std::string_view open, std::string_view close) {
+  Sizes sizes;
+  reader.expect(open, "before sizes");
+  do {
+    sizes.push_back(reader.integer("a size", 0, kMostDevices));
+  } while (reader.accept(","));
+  reader.expect(close, "after sizes");
+  return sizes;
+}
+
+IdGroups read_iota(TextReader& reader) {
+  const SourcePosition where = reader.position();
+  const Sizes shape = read_sizes(reader, "[", "]");
+  if (shape.size() != 2) {
+    throw InputError(where, fmt::format("a tile of {} sizes, expected two", shape.size()));
+  }
+  Sizes sizes = {product(shape, where)};
+  Sizes order;
+  if (reader.accept("<=")) sizes = read_sizes(reader, "[", "]");
+  if (reader.accept("T")) order = read_sizes(reader, "(", ")");
+  return iota_groups(shape[0], shape[1], sizes, order, where);
+}
+
+std::string axis_name(TextReader& reader) {
+  if (!reader.accept("'")) return std::string(reader.word("the name of an axis"));
+  const std::string name(reader.word("the name of an axis"));
+  reader.expect("'", "after the name of an axis");
+  return name;
+}
+
+IdGroups read_mesh(TextReader& reader) {
+  const SourcePosition where = reader.position();
+  reader.expect("[", "before the axes of a mesh");
+  std::vector<MeshAxis> mesh;
+  do {
+    MeshAxis axis{axis_name(reader)};
+    reader.expect("=", "before the size of an axis");
+    axis.size = reader.integer("the size of an axis", 1, kMostDevices);
+    mesh.push_back(axis);
+  } while (reader.accept(","));
+  reader.expect("]", "after the axes of a mesh");
+  if (reader.accept(",")) reader.fail("device ids of a mesh in another order, expected none");
+  std::vector<MeshAxis> axes;
+  reader.expect("{", "before the axes of the groups");
+  while (!reader.accept("}")) {
+    MeshAxis axis{axis_name(reader), 0};
+    if (reader.accept(":")) {
+      reader.expect("(", "before the size above a sub-axis");
+      axis.before = reader.integer("the size above a sub-axis", 1, kMostDevices);
+      reader.expect(")", "after the size above a sub-axis");
+      axis.size = reader.integer("the size of a sub-axis", 1, kMostDevices);
+    }
+    axes.push_back(axis);
+    if (!reader.accept(",") && !reader.next_is("}")) reader.unexpected("',' or '}'");
+  }
+  return mesh_groups(mesh, axes, where);
+}
+
+IdGroups read_lists(TextReader& reader) {
+  IdGroups lists;
+  reader.expect("{", "before groups");
+  while (!reader.accept("}")) {
+    std::vector<std::int64_t>& group = lists.emplace_back();
+    reader.expect("{", "before a group");
+    while (!reader.accept("}")) {
+      group.push_back(reader.integer("an id", 0, kMostDevices - 1));
+      if (!reader.accept(",") && !reader.next_is("}")) reader.unexpected("',' or '}'");
+    }
+    if (!reader.accept(",") && !reader.next_is("}")) reader.unexpected("',' or '}'");
+  }
+  return lists;
+}
+
+/// How far ids are apart along an axis of a mesh, and how many there are: its digit.
+struct Digit {
+  std::int64_t stride = 1;
+  std::int64_t size = 1;
+};
+
+Digit digit_of(const std::vector<MeshAxis>& mesh, const MeshAxis& axis,
+               const SourcePosition& where) {
+  std::int64_t stride = 1;
+  for (auto each = mesh.rbegin(); each != mesh.rend(); stride *= each->size, ++each) {
+    if (each->name != axis.name) continue;
+    if (!axis.before) return {stride, each->size};
+    const std::int64_t above = *axis.before * axis.size;
+    if (each->size % above == 0) return {stride * (each->size / above), axis.size};
+    throw InputError(where, fmt::format("sub-axis ({}){} of an axis of size {}, expected a divisor",
+                                        *axis.before, axis.size, each->size));
+  }
+  throw InputError(where,
+                   fmt::format("axis '{}' is not in the mesh, expected one that is", axis.name));
+}
+
+}  // namespace
+
+std::int64_t ReplicaGroups::end_of_ids() const {
+  std::int64_t end = 0;
+  for (const auto& group : lists) {
+    for (const std::int64_t id : group) end = std::max(end, id + 1);
+  }
+  return end;
+}
+
+std::string_view to_string(IdMode mode) {
+  switch (mode) {
+    case IdMode::Replicas:
+      return "replicas";
+    case IdMode::Partitions:
+      return "partitions";
+    case IdMode::FlattenedIds:
+      return "flattened ids";
+    case IdMode::ReplicasAllPartitions:
+      return "replicas with all their partitions";
+  }
+  return {};
+}
+
+IdGroups iota_groups(std::int64_t groups, std::int64_t members, const Sizes& sizes,
+                     const Sizes& order, const SourcePosition& where) {
+  const std::int64_t all = product(sizes, where);
+  if (product({groups, members}, where) != all) {
+    throw InputError(where, fmt::format("{} groups of {} out of {} ids, expected all of them",
+                                        groups, members, all));
+  }
+  Sizes turned(sizes.size());
+  std::iota(turned.begin(), turned.end(), 0);
+  if (!order.empty()) {
+    if (!std::is_permutation(order.begin(), order.end(), turned.begin(), turned.end())) {
+      throw InputError(where, "the transposition names not every dimension once, expected that");
+    }
+    turned = order;
+  }
+  Sizes strides(sizes.size(), 1);
+  for (std::size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
+  IdGroups lists(static_cast<std::size_t>(groups));
+  for (std::int64_t number = 0; number < all; ++number) {
+    std::int64_t rest = number;
+    std::int64_t id = 0;
+    for (std::size_t i = turned.size(); i-- > 0;) {
+      const auto dimension = static_cast<std::size_t>(turned[i]);
+      id += rest % sizes[dimension] * strides[dimension];
+      rest /= sizes[dimension];
+    }
+    lists[static_cast<std::size_t>(number / members)].push_back(id);
+  }
+  return lists;
+}
+
+IdGroups mesh_groups(const std::vector<MeshAxis>& mesh, const std::vector<MeshAxis>& axes,
+                     const SourcePosition& where) {
+  Sizes sizes;
+  for (const MeshAxis& axis : mesh) sizes.push_back(axis.size);
+  const std::int64_t all = product(sizes, where);
+  std::vector<std::int64_t> offsets = {0};
+  std::vector<Digit> digits;
+  for (const MeshAxis& axis : axes) {
+    const Digit digit = digits.emplace_back(digit_of(mesh, axis, where));
+    product({static_cast<std::int64_t>(offsets.size()), digit.size}, where);
+    std::vector<std::int64_t> longer;
+    for (const std::int64_t offset : offsets) {
+      for (std::int64_t i = 0; i < digit.size; ++i) longer.push_back(offset + i * digit.stride);
+    }
+    offsets = std::move(longer);
+  }
+  IdGroups lists;
+  for (std::int64_t id = 0; id < all; ++id) {
+    const bool first = std::all_of(digits.begin(), digits.end(), [&](const Digit& digit) {
+      return id / digit.stride % digit.size == 0;
+    });
+    if (!first) continue;
+    std::vector<std::int64_t>& group = lists.emplace_back();
+    for (const std::int64_t offset : offsets) group.push_back(id + offset);
+  }
+  return lists;
+}
+
+ReplicaGroups read_replica_groups(TextReader& reader) {
+  ReplicaGroups groups{false, {}};
+  if (reader.accept("mesh")) {
+    groups.lists = read_mesh(reader);
+  } else if (reader.next_is("[")) {
+    groups.lists = read_iota(reader);
+  } else {
+    groups.lists = read_lists(reader);
+    groups.all_in_one = groups.lists.empty();
+  }
+  return groups;
+}
+
+}  // namespace p2::hlo

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace p2::hlo {
+
+/// The type of a tensor's elements, by its name in XLA: `f32`, `bf16`, `s32`, `pred`, `token`, …
+class ElementType {
+ public:
+  enum class Kind : std::uint8_t { Boolean, Signed, Unsigned, Float, Complex, Other };
+
+  ElementType() = default;  ///< `token`: no numbers at all
+  static std::optional<ElementType> called(std::string_view name);
+  /// The same for the names of MLIR: `i32`, `ui8`, `f8E4M3FN`, `i1`, …
+  static std::optional<ElementType> called_in_mlir(std::string_view name);
+
+  std::string_view name() const;
+  Kind kind() const;
+  unsigned bits() const;
+  bool is_integer() const { return kind() == Kind::Signed || kind() == Kind::Unsigned; }
+  bool is_float() const { return kind() == Kind::Float; }
+  std::uint8_t index() const { return index_; }
+  bool operator==(const ElementType&) const = default;
+
+ private:
+  explicit ElementType(std::uint8_t index) : index_(index) {}
+  std::uint8_t index_ = 0;
+};
+
+/// The largest number of elements of a tensor: products of sizes and offsets then fit 64 bits.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 52;
+
+/// An array: `f32[8,16]{1,0}`. A layout that is not given is row-major.
+struct ArrayShape {
+  ElementType type = {};
+  std::vector<std::int64_t> sizes = {};
+  std::vector<std::int64_t> minor_to_major = {};  ///< empty: row-major
+
+  /// At most kMostElements, which the readers see to.
+  std::int64_t elements() const;
+  bool row_major() const;
+  bool same_sizes(const ArrayShape& other) const { return sizes == other.sizes; }
+};
+
+/// An array or a tuple of shapes.
+struct Shape {
+  bool is_tuple = false;
+  ArrayShape array = {};
+  std::vector<Shape> parts = {};
+
+  /// All arrays in it, from left to right.
+  std::vector<ArrayShape> arrays() const;
+};
+
+/// `f32[8,16]`, without the layout.
+std::string to_string(const ArrayShape& shape);
+std::string to_string(const Shape& shape);
+
+}  // namespace p2::hlo
