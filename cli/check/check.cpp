@@ -93,10 +93,9 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err,
       "       p2-verify check --before FILE --after FILE [OPTION…]\n"
       "Judges programs given as JSON or in .p2 notation, algorithms given as MSCCL XML, modules\n"
       "of XLA and StableHLO, and plans of reshardings (reshard --plan-out). A program that names\n"
-      "no instance is read against the one given here; --dialect goes before the dialect that a "
-      "file names. In a FILE in quotes * ?\n"
-      "and [ ] match inside a name, ** any folders. The worst file decides: 4 engines disagree,\n"
-      "2 bad input, 1 refuted, 3 undecided, 0.",
+      "no instance is read against the one given here; --dialect goes before the dialect that a\n"
+      "file names. In a FILE in quotes * ? and [ ] match inside a name, ** any folders. The worst\n"
+      "file decides: 4 engines disagree, 2 bad input, 1 refuted, 3 undecided, 0.",
       check_flags(), arguments, "files", Formats::Reports);
   if (line.help_wanted()) {
     out << line.help();
