@@ -10,6 +10,7 @@
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
+#include "cli/strategy_printed.h"
 #include "cli/strategy_report.h"
 #include "proofs/certificate/strategy_certificate.h"
 
@@ -25,6 +26,7 @@ po::options_description parallelize_flags() {
        "write a certificate that no strategy costs less, which p2-check accepts")  //
       ("dot", po::value<std::string>()->value_name("FILE"),
        "write the graph with the strategy for Graphviz");
+  flags.add(printed_flags());
   return flags;
 }
 
@@ -66,10 +68,12 @@ int run_parallelize(const Arguments& arguments, std::ostream& out, std::ostream&
     out << line.help();
     return kEstablished;
   }
+  if (line.has("printed-campaign")) return run_printed_campaign(line, out);
   const CommonOptions common = line.common();
   const std::vector<std::string> files = line.texts("files");
   if (files.size() != 1) throw InputError({"command line"}, "expected exactly one file");
   const strategy::GraphFile file = strategy::read_graph(files[0], read_file(files[0]));
+  if (line.has("printed")) return run_printed(line, file, out);
   StrategyAnswer answer = answer_of(file, common, err);
   bool certified = true;
   if (const auto folder = line.text("certify"); folder && answer.answer.optimal()) {
