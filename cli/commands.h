@@ -21,6 +21,7 @@ int run_define(const Arguments& arguments, std::ostream& out, std::ostream& err)
 int run_prove(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_run(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_parallelize(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_network(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_oracle(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_pipeline(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_reshard(const Arguments& arguments, std::ostream& out, std::ostream& err);

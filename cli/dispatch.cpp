@@ -25,6 +25,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"run", "programs on real data, every element checked, every step measured", run_run},
     {"oracle", "test vectors of a program or a collective, for other implementations", run_oracle},
     {"parallelize", "the cheapest configurations of an operation graph, proved", run_parallelize},
+    {"network", "the operation graph of a known network, for parallelize", run_network},
     {"pipeline", "how long a pipeline schedule takes, and what each stage must hold", run_pipeline},
     {"reshard", "the shortest schedule of what one mesh sends to another", run_reshard},
     {"export", "valid programs as MSCCL XML or JSON, verified once more", run_export},

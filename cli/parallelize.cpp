@@ -6,11 +6,15 @@
 #include <fmt/format.h>
 
 #include "build_facts.h"
+#include "cli/byte_size.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
+#include "cli/strategy_printed.h"
 #include "cli/strategy_report.h"
+#include "engine/operations/graph_file.h"
+#include "engine/operations/pairwise.h"
 #include "proofs/certificate/strategy_certificate.h"
 
 namespace p2 {
@@ -24,18 +28,60 @@ po::options_description parallelize_flags() {
       ("certify", po::value<std::string>()->value_name("DIR"),
        "write a certificate that no strategy costs less, which p2-check accepts")  //
       ("dot", po::value<std::string>()->value_name("FILE"),
-       "write the graph with the strategy for Graphviz");
+       "write the graph with the strategy for Graphviz")  //
+      ("memory-limit", po::value<std::string>()->value_name("BYTES"),
+       "only strategies that need at most so much on a device (K, M, G, T)")  //
+      ("use-all-devices",
+       "of an operation graph, only configurations that use as many devices as they can");
+  flags.add(printed_flags());
   return flags;
 }
 
-StrategyAnswer answer_of(const strategy::GraphFile& file, const CommonOptions& common,
-                         std::ostream& err) {
-  const ProgressLine line(common.progress, err, [&] {
+strategy::GraphFile read_file_of_either_format(const CommandLine& line, const std::string& path) {
+  std::string text = read_file(path);
+  if (!operations::claims_operations(text)) return strategy::read_graph(path, std::move(text));
+  const operations::OperationGraph graph = operations::read_operations(path, std::move(text));
+  try {
+    return pairwise(graph, line.has("use-all-devices") ? operations::DeviceUse::All
+                                                       : operations::DeviceUse::AtMost)
+        .file;
+  } catch (const std::invalid_argument& error) {
+    throw InputError({path}, error.what());
+  }
+}
+
+std::optional<strategy::Cost> memory_limit(const CommandLine& line,
+                                           const strategy::GraphFile& file) {
+  const auto limit = line.text("memory-limit");
+  if (!limit) return std::nullopt;
+  if (!file.memory) {
+    throw InputError({"--memory-limit"}, "the file does not say how much memory a vertex needs");
+  }
+  if (line.has("certify")) {
+    throw InputError({"--memory-limit"}, "there is no certificate for strategies under a limit");
+  }
+  return static_cast<strategy::Cost>(parse_bytes("--memory-limit", *limit));
+}
+
+/// Nothing where no strategy needs as little memory as asked for.
+std::optional<StrategyAnswer> answer_of(const strategy::GraphFile& file, const CommandLine& line,
+                                        std::ostream& err) {
+  const CommonOptions common = line.common();
+  const ProgressLine progress(common.progress, err, [&] {
     return fmt::format("parallelize: searching, {} vertices, {} edges", file.graph.vertices(),
                        file.graph.edges.size());
   });
+  const auto limit = memory_limit(line, file);
   const auto begin = std::chrono::steady_clock::now();
-  StrategyAnswer answer{strategy::find_strategy(file.graph, common.limits), 0, {}};
+  StrategyAnswer answer;
+  if (limit) {
+    auto found = find_fitting(file.graph, *file.memory, *limit, common.limits);
+    if (!found) return std::nullopt;
+    answer.answer.found = std::move(*found);
+    answer.memory_limit = limit;
+  } else {
+    answer.answer = strategy::find_strategy(file.graph, common.limits);
+  }
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   answer.search_seconds = taken.count();
   return answer;
@@ -54,6 +100,15 @@ bool certify(const strategy::Graph& graph, const std::string& folder, const Prov
   }
 }
 
+int print_nothing_fits(const CommonOptions& common, std::ostream& out) {
+  Output output(common.output, out);
+  output.stream() << (common.format == Format::Json
+                          ? "{\"cost\":null}\n"
+                          : "no strategy needs as little memory on a device\n");
+  output.finish();
+  return kRefuted;
+}
+
 }  // namespace
 
 int run_parallelize(const Arguments& arguments, std::ostream& out, std::ostream& err) {
@@ -66,11 +121,15 @@ int run_parallelize(const Arguments& arguments, std::ostream& out, std::ostream&
     out << line.help();
     return kEstablished;
   }
+  if (line.has("printed-campaign")) return run_printed_campaign(line, out);
   const CommonOptions common = line.common();
   const std::vector<std::string> files = line.texts("files");
   if (files.size() != 1) throw InputError({"command line"}, "expected exactly one file");
-  const strategy::GraphFile file = strategy::read_graph(files[0], read_file(files[0]));
-  StrategyAnswer answer = answer_of(file, common, err);
+  const strategy::GraphFile file = read_file_of_either_format(line, files[0]);
+  if (line.has("printed")) return run_printed(line, file, out);
+  std::optional<StrategyAnswer> found = answer_of(file, line, err);
+  if (!found) return print_nothing_fits(common, out);
+  StrategyAnswer& answer = *found;
   bool certified = true;
   if (const auto folder = line.text("certify"); folder && answer.answer.optimal()) {
     const Provenance provenance{{{"p2-verify", P2_VERSION}},

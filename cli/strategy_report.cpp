@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/output.h"
+#include "cli/table.h"
 
 namespace p2 {
 namespace {
@@ -26,42 +27,58 @@ Cost cost_of(const strategy::Graph& graph, const strategy::Edge& edge, const Str
       .table[strategy[edge.first] * graph.configurations(edge.second) + strategy[edge.second]];
 }
 
-/// A column of a table, as wide as its widest entry.
-class Column {
- public:
-  explicit Column(std::string title) : entries_{std::move(title)} {}
-
-  void add(std::string entry) { entries_.push_back(std::move(entry)); }
-  const std::string& entry(std::size_t row) const { return entries_[row]; }
-  std::size_t rows() const { return entries_.size(); }
-  std::size_t width() const { return std::ranges::max(entries_, {}, &std::string::size).size(); }
-
- private:
-  std::vector<std::string> entries_;
-};
-
-void print_table(const GraphFile& file, const Strategy& strategy, std::ostream& out) {
-  std::vector<Cost> edges(file.graph.vertices(), 0);
+/// Of the edges of every vertex, under the strategy.
+std::vector<Cost> edge_costs(const GraphFile& file, const Strategy& strategy) {
+  std::vector<Cost> costs(file.graph.vertices(), 0);
   for (const strategy::Edge& edge : file.graph.edges) {
     const Cost cost = cost_of(file.graph, edge, strategy);
-    edges[edge.first] += cost;
-    edges[edge.second] += cost;
+    costs[edge.first] += cost;
+    costs[edge.second] += cost;
   }
-  Column name("vertex");
-  Column chosen("configuration");
-  Column own("cost");
-  Column moved("its edges");
-  for (std::size_t v = 0; v < file.labels.size(); ++v) {
-    name.add(file.labels[v].name);
-    chosen.add(file.labels[v].configurations[strategy[v]]);
-    own.add(std::to_string(file.graph.costs[v][strategy[v]]));
-    moved.add(std::to_string(edges[v]));
+  return costs;
+}
+
+/// Numbers first: print_table sets them flush right.
+void print_vertices(const GraphFile& file, const Strategy& strategy, std::ostream& out) {
+  const std::vector<Cost> edges = edge_costs(file, strategy);
+  TableRows rows(1);
+  const auto add = [&](const std::string& title, const auto& entry) {
+    rows[0].push_back(title);
+    for (std::size_t v = 0; v < file.labels.size(); ++v) {
+      if (rows.size() <= v + 1) rows.emplace_back();
+      rows[v + 1].push_back(entry(v));
+    }
+  };
+  const auto number = [&](const auto& table) {
+    return [&](std::size_t v) { return std::to_string(table[v][strategy[v]]); };
+  };
+  add("cost", number(file.graph.costs));
+  if (!file.communication.empty()) add("of it sums", number(file.communication));
+  add("its edges", [&](std::size_t v) { return std::to_string(edges[v]); });
+  if (file.memory) add("bytes", number(*file.memory));
+  const std::size_t numbers = rows[0].size();
+  add("vertex", [&](std::size_t v) { return file.labels[v].name; });
+  add("configuration", [&](std::size_t v) { return file.labels[v].configurations[strategy[v]]; });
+  print_table(rows, numbers, out);
+}
+
+void print_known(const GraphFile& file, Cost cost, std::ostream& out) {
+  for (const strategy::KnownStrategy& known : file.known) {
+    fmt::print(out, "{}: {}", known.name, known.cost);
+    if (cost > 0) {
+      fmt::print(out, ", {:.2f} times as much",
+                 static_cast<double>(known.cost) / static_cast<double>(cost));
+    }
+    fmt::print(out, "\n");
   }
-  for (std::size_t row = 0; row < name.rows(); ++row) {
-    fmt::print(out, "{:<{}}  {:<{}}  {:>{}}  {:>{}}\n", name.entry(row), name.width(),
-               chosen.entry(row), chosen.width(), own.entry(row), own.width(), moved.entry(row),
-               moved.width());
+}
+
+std::string data_parallel_cost(const GraphFile& file) {
+  for (const strategy::KnownStrategy& known : file.known) {
+    if (known.name != "data parallelism") continue;
+    return std::to_string(known.cost);
   }
+  return "null";
 }
 
 }  // namespace
@@ -72,41 +89,45 @@ void print_text(const GraphFile& file, const StrategyAnswer& answer, std::ostrea
   fmt::print(out, "{} vertices, {} edges, {} configurations, {} of them not dominated\n\n",
              file.graph.vertices(), file.graph.edges.size(), all,
              all - answer.answer.removals.size());
-  print_table(file, found.strategy, out);
+  print_vertices(file, found.strategy, out);
   fmt::print(
       out, "\ntotal: {}, {}\n", found.cost,
       answer.answer.optimal()
           ? std::string("optimal")
           : fmt::format("the best found; a limit was met, and no strategy costs less than {}",
                         found.bound));
-  if (file.data_parallel) {
-    const Cost cost = strategy::cost_of(file.graph, *file.data_parallel);
-    fmt::print(out, "data parallelism: {}", cost);
-    if (found.cost > 0) {
-      fmt::print(out, ", {:.2f} times as much",
-                 static_cast<double>(cost) / static_cast<double>(found.cost));
-    }
-    fmt::print(out, "\n");
+  if (file.memory) {
+    fmt::print(out, "bytes on a device: {}{}\n", strategy::memory_of(*file.memory, found.strategy),
+               answer.memory_limit ? fmt::format(", at most {}", *answer.memory_limit) : "");
   }
+  print_known(file, found.cost, out);
   fmt::print(out, "search: {:.3f} s\n", answer.search_seconds);
   if (!answer.certificate.empty()) fmt::print(out, "certificate: {}\n", answer.certificate);
 }
 
 void print_json(const GraphFile& file, const StrategyAnswer& answer, std::ostream& out) {
   const strategy::Found& found = answer.answer.found;
+  const std::vector<Cost> edges = edge_costs(file, found.strategy);
   fmt::print(out, "{{\"cost\":{},\"optimal\":{},\"bound\":{},\"search_seconds\":{:.6f},\n",
              found.cost, answer.answer.optimal(), found.bound, answer.search_seconds);
-  fmt::print(out, "\"certificate\":{},\n\"data_parallel_cost\":{},\n\"strategy\":[{}],\n",
+  fmt::print(out, "\"certificate\":{},\n\"data_parallel_cost\":{},\n\"known\":[",
              answer.certificate.empty() ? "null" : json_string(answer.certificate),
-             file.data_parallel ? std::to_string(strategy::cost_of(file.graph, *file.data_parallel))
-                                : "null",
-             fmt::join(found.strategy, ","));
+             data_parallel_cost(file));
+  for (std::size_t k = 0; k < file.known.size(); ++k) {
+    fmt::print(out, "{}{{\"name\":{},\"cost\":{}}}", k == 0 ? "" : ",",
+               json_string(file.known[k].name),
+               file.known[k].cost);
+  }
+  fmt::print(
+      out, "],\n\"memory\":{},\n\"strategy\":[{}],\n",
+      file.memory ? std::to_string(strategy::memory_of(*file.memory, found.strategy)) : "null",
+      fmt::join(found.strategy, ","));
   fmt::print(out, "\"vertices\":[");
   for (std::size_t v = 0; v < file.labels.size(); ++v) {
-    fmt::print(out, "{}\n{{\"name\":{},\"configuration\":{},\"cost\":{}}}", v == 0 ? "" : ",",
-               json_string(file.labels[v].name),
+    fmt::print(out, "{}\n{{\"name\":{},\"configuration\":{},\"cost\":{},\"edges\":{}}}",
+               v == 0 ? "" : ",", json_string(file.labels[v].name),
                json_string(file.labels[v].configurations[found.strategy[v]]),
-               file.graph.costs[v][found.strategy[v]]);
+               file.graph.costs[v][found.strategy[v]], edges[v]);
   }
   fmt::print(out, "\n]}}\n");
 }

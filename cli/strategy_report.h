@@ -1,9 +1,11 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 #include "engine/strategy/graph_file.h"
+#include "engine/strategy/memory_limit.h"
 #include "engine/strategy/strategy.h"
 
 namespace p2 {
@@ -13,6 +15,7 @@ struct StrategyAnswer {
   strategy::Answer answer;
   double search_seconds = 0;
   std::string certificate;  ///< its folder; empty: none
+  std::optional<strategy::Cost> memory_limit = {};
 };
 
 void print_json(const strategy::GraphFile& file, const StrategyAnswer& answer, std::ostream& out);

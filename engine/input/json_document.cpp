@@ -89,6 +89,15 @@ std::vector<JsonValue> JsonValue::array(std::string_view what) const {
   return elements;
 }
 
+std::vector<std::pair<std::string, JsonValue>> JsonValue::members(std::string_view what) const {
+  expect_object(what);
+  std::vector<std::pair<std::string, JsonValue>> found;
+  for (std::uint32_t at = nodes_->nodes[node_].content; at != 0; at = nodes_->nodes[at].next) {
+    found.emplace_back(nodes_->strings[nodes_->nodes[at].content], JsonValue(nodes_, at + 1));
+  }
+  return found;
+}
+
 JsonValue JsonValue::member(std::string_view key, std::string_view what) const {
   expect_object(what);
   if (const auto value = find(key)) return *value;

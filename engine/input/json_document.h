@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/input/input_error.h"
@@ -31,6 +32,8 @@ class JsonValue {
   /// fraction or an exponent is read as the nearest double first.
   std::int64_t rounded(std::string_view what, std::int64_t low, std::int64_t high) const;
   std::vector<JsonValue> array(std::string_view what) const;
+  /// The keys of an object and their values, in the order of the text.
+  std::vector<std::pair<std::string, JsonValue>> members(std::string_view what) const;
   /// The member, or an error at the object's position that names the missing key. Here and below
   /// `what` names the object.
   JsonValue member(std::string_view key, std::string_view what) const;

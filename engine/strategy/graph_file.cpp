@@ -8,13 +8,10 @@
 #include <fmt/ranges.h>
 
 #include "engine/input/json_document.h"
+#include "engine/strategy/vertex_splits.h"
 
 namespace p2::strategy {
 namespace {
-
-constexpr std::int64_t kMostNumber = 1 << 30;
-
-using Numbers = std::vector<std::int64_t>;
 
 struct Table {
   std::int64_t rows = 0;
@@ -42,7 +39,7 @@ class Reader {
     if (devices && batch) {
       devices_ = devices->integer("p", 1, kMostNumber);
       batch_ = batch->integer("batch", 1, kMostNumber);
-      file_.data_parallel.emplace();
+      data_parallel_.emplace();
     }
     const auto vertices = root.member("vertices", "the file").array("the vertices");
     if (vertices.empty()) root.fail("the graph has no vertices, expected at least one");
@@ -60,6 +57,9 @@ class Reader {
       file_.graph.edges.push_back({ends.first, ends.second, std::move(table)});
     }
     if (!sums_fit(file_.graph)) root_.fail("the largest costs add up to 2^62 or more");
+    if (data_parallel_) {
+      file_.known.push_back({"data parallelism", cost_of(file_.graph, *data_parallel_)});
+    }
     return std::move(file_);
   }
 
@@ -76,52 +76,38 @@ class Reader {
     const std::size_t count = file_.graph.costs.back().size();
     if (count == 0) costs.fail(fmt::format("vertex {} has no configuration", number));
 
+    read_memory(vertex, count);
     VertexLabel& label = file_.labels.emplace_back();
     if (const auto operation = vertex.find("op")) label.name = operation->string("op") + " ";
     label.name += std::to_string(number);
     const auto given = vertex.find("configs");
-    const auto splits = given ? read_splits(*given, count) : std::vector<Numbers>();
-    for (const Numbers& split : splits) {
+    const auto splits = given ? read_splits(*given, count) : std::vector<Split>();
+    for (const Split& split : splits) {
       label.configurations.push_back(fmt::format("[{}]", fmt::join(split, ",")));
     }
     for (std::size_t c = splits.size(); c < count; ++c) {
       label.configurations.push_back(std::to_string(c));
     }
-    find_data_parallel(vertex, splits);
+    const auto dom = vertex.find("dom");
+    const auto parallel =
+        data_parallel_ && dom ? data_parallel_split(*dom, splits, devices_, batch_) : std::nullopt;
+    if (!parallel) return data_parallel_.reset();
+    data_parallel_->push_back(*parallel);
   }
 
-  static Numbers read_numbers(const JsonValue& list, std::string_view what) {
-    Numbers numbers;
-    for (const JsonValue& item : list.array(what)) {
-      numbers.push_back(item.integer(what, 0, kMostNumber));
+  /// Of all vertices or of none.
+  void read_memory(const JsonValue& vertex, std::size_t count) {
+    const auto given = vertex.find("memory");
+    if (given && file_.labels.empty()) file_.memory.emplace();
+    if (given.has_value() != file_.memory.has_value()) {
+      vertex.fail("some vertices have a memory and others none, expected all or none");
     }
-    return numbers;
-  }
-
-  static std::vector<Numbers> read_splits(const JsonValue& value, std::size_t count) {
-    std::vector<Numbers> splits;
-    for (const JsonValue& item : value.array("the configurations")) {
-      splits.push_back(read_numbers(item, "a configuration"));
+    if (!given) return;
+    file_.memory->push_back(read_costs(*given, "the memory of a vertex"));
+    if (file_.memory->back().size() != count) {
+      given->fail(fmt::format("there are {} configurations and {} memories, expected one each",
+                              count, file_.memory->back().size()));
     }
-    if (splits.size() != count) {
-      value.fail(fmt::format("there are {} configurations and {} costs, expected one each",
-                             splits.size(), count));
-    }
-    return splits;
-  }
-
-  /// Data parallelism splits the first dimension that is as long as the batch p ways, at every
-  /// vertex, and no other one.
-  void find_data_parallel(const JsonValue& vertex, const std::vector<Numbers>& splits) {
-    const auto dimensions = vertex.find("dom");
-    if (!file_.data_parallel || !dimensions) return file_.data_parallel.reset();
-    const Numbers lengths = read_numbers(*dimensions, "the dimensions of a vertex");
-    Numbers split(lengths.size(), 1);
-    const auto batch = std::ranges::find(lengths, batch_);
-    if (batch != lengths.end()) split[static_cast<std::size_t>(batch - lengths.begin())] = devices_;
-    const auto found = std::ranges::find(splits, split);
-    if (batch == lengths.end() || found == splits.end()) return file_.data_parallel.reset();
-    file_.data_parallel->push_back(static_cast<std::uint32_t>(found - splits.begin()));
   }
 
   void read_table(const JsonValue& value) {
@@ -179,6 +165,7 @@ class Reader {
 
   JsonValue root_;
   GraphFile file_;
+  std::optional<Strategy> data_parallel_;
   std::int64_t devices_ = 0;
   std::int64_t batch_ = 0;
   std::map<std::int64_t, std::uint32_t> numbers_;  // of vertices, by id

@@ -119,3 +119,21 @@ TEST_CASE("exported graphs of real models have the optima that another program f
     fs::remove_all(folder.path());
   }
 }
+
+TEST_CASE("parallelize runs the printed algorithms on a file and on random graphs") {
+  const Ran file = run({"parallelize", kExample, "--printed"});
+  CHECK(file.exit == 0);
+  CHECK(file.out.find("as printed: total 211206144, optimal") != std::string::npos);
+  const TemporaryFile large(clique(9, 9));
+  const Ran refused = run({"parallelize", large.path(), "--printed"});
+  CHECK(refused.exit == 3);
+  CHECK(refused.out.find("its tables would be too large") != std::string::npos);
+
+  const Ran any = run({"parallelize", "--printed-campaign", "2000", "--ties", "any"});
+  CHECK(any.exit == 1);
+  CHECK(any.out.find("optimal on all") != std::string::npos);
+  CHECK(any.out.find("least cost: 0; as printed: 1") != std::string::npos);
+  CHECK(run({"parallelize", "--printed-campaign", "500", "--ties", "last"}).exit == 0);
+  CHECK(run({"parallelize", "--printed-campaign", "500", "--ties", "best"}).exit == 2);
+  CHECK(run({"parallelize", "--printed-campaign", "0"}).exit == 2);
+}

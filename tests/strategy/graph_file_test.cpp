@@ -37,7 +37,8 @@ TEST_CASE("a graph is read, its costs rounded half to even, parallel edges summe
   CHECK(file.labels[0].name == "FC 7");
   CHECK(file.labels[1].name == "3");
   CHECK(file.labels[0].configurations == std::vector<std::string>{"[1,1]", "[2,1]"});
-  CHECK(file.data_parallel == Strategy{1, 1});
+  REQUIRE(file.known.size() == 1);
+  CHECK(file.known[0].cost == cost_of(file.graph, {1, 1}));
 }
 
 TEST_CASE("one vertex and vertices without edges are graphs") {
@@ -45,7 +46,7 @@ TEST_CASE("one vertex and vertices without edges are graphs") {
       read_graph("g", file_with(R"({"id":0,"cost":[3e0,1]},{"id":1,"cost":[0]})"));
   CHECK(file.graph.vertices() == 2);
   CHECK(file.labels[0].configurations == std::vector<std::string>{"0", "1"});
-  CHECK_FALSE(file.data_parallel);
+  CHECK(file.known.empty());
 }
 
 TEST_CASE("what is wrong with a graph is said with its place") {

@@ -1,0 +1,76 @@
+#include <filesystem>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "proofs/check/certificate.h"
+#include "tests/cli/run.h"
+#include "tests/cli/temporary_file.h"
+#include "tests/operations/graphs.h"
+
+using namespace p2;
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+TEST_CASE("a network is written, parallelized and certified") {
+  const TemporaryFile network("", ".json");
+  CHECK(run({"network", "transformer", "--batch", "32", "--levels", "2:300000000000,2:25000000000",
+             "--word-bytes", "2", "--output", network.path()})
+            .exit == 0);
+  const TemporaryFile folder("", "");
+  fs::remove(folder.path());
+  const Ran ran =
+      run({"parallelize", network.path(), "--format", "json", "--certify", folder.path()});
+  CHECK(ran.exit == 0);
+  const Json answer = Json::parse(ran.out);
+  CHECK(answer["optimal"] == true);
+  CHECK(answer["known"].size() == 2);
+  CHECK(answer["memory"].is_number());
+  CHECK(check_folder(folder.path()).verdict == kernel::Verdict::Accepted);
+  fs::remove_all(folder.path());
+  const Ran text = run({"parallelize", network.path(), "--use-all-devices"});
+  CHECK(text.exit == 0);
+  CHECK(text.out.find("of it sums") != std::string::npos);
+  CHECK(text.out.find("\nexpert, ") != std::string::npos);
+}
+
+TEST_CASE("a memory limit makes strategies dearer until none fits") {
+  const TemporaryFile file(operations::two_layers());
+  const Json free = Json::parse(run({"parallelize", file.path(), "--format", "json"}).out);
+  const std::string limit = std::to_string(free["memory"].get<std::int64_t>() - 1);
+  const Ran tight = run({"parallelize", file.path(), "--format", "json", "--memory-limit", limit});
+  CHECK(tight.exit == 0);
+  const Json answer = Json::parse(tight.out);
+  CHECK(answer["cost"] > free["cost"]);
+  CHECK(answer["memory"] < free["memory"]);
+  CHECK(answer["optimal"] == true);
+  const Ran none = run({"parallelize", file.path(), "--memory-limit", "1K"});
+  CHECK(none.exit == 1);
+  CHECK(none.out.find("no strategy needs as little memory") != std::string::npos);
+  CHECK(run({"parallelize", file.path(), "--memory-limit", "1G", "--certify", "/tmp/x"}).exit == 2);
+  const std::string pairwise = std::string(P2_SOURCE_DIR) + "/examples/strategy/mlp.json";
+  CHECK(run({"parallelize", pairwise, "--memory-limit", "1G"}).exit == 2);
+}
+
+TEST_CASE("a pairwise graph may say what its vertices need in memory") {
+  const TemporaryFile file(R"({"format":"pairwise-strategy-graph/1","vertices":[
+{"id":0,"cost":[1,5],"memory":[100,10]},{"id":1,"cost":[2,9],"memory":[100,20]}],
+"edge_tables":[],"edges":[]})");
+  const Ran ran = run({"parallelize", file.path(), "--format", "json", "--memory-limit", "115"});
+  CHECK(ran.exit == 0);
+  CHECK(Json::parse(ran.out)["cost"] == 7);
+  const TemporaryFile some(R"({"format":"pairwise-strategy-graph/1","vertices":[
+{"id":0,"cost":[1],"memory":[100]},{"id":1,"cost":[2]}],"edge_tables":[],"edges":[]})");
+  CHECK(run({"parallelize", some.path()}).exit == 2);
+}
+
+TEST_CASE("networks that are not known and machines that are none are refused") {
+  CHECK(run({"network"}).exit == 2);
+  CHECK(run({"network", "perceptron"}).exit == 2);
+  CHECK(run({"network", "gpt", "moe"}).exit == 2);
+  CHECK(run({"network", "gpt", "--levels", "4"}).exit == 2);
+  CHECK(run({"network", "gpt", "--levels", "4:x"}).exit == 2);
+  CHECK(run({"network", "gpt", "--levels", ""}).exit == 2);
+  CHECK(run({"network", "gpt", "--batch", "0"}).exit == 2);
+  CHECK(run({"network", "--help"}).out.find("inception3") != std::string::npos);
+}
