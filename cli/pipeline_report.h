@@ -3,17 +3,17 @@
 #include <iosfwd>
 #include <string>
 
-#include "engine/pipeline/simulation.h"
+#include "cli/pipeline_request.h"
 
 namespace p2 {
 
-/// What `pipeline` was asked.
-struct PipelineQuestion {
-  PipelineSchedule schedule = PipelineSchedule::GPipe;
-  PipelineSize size;
-  PipelineTimes times;
-  PipelineLink link = PipelineLink::Delay;
-};
+/// `F0 F1 B0 …`.
+std::string order_text(const std::vector<TimedWork>& stage);
+/// A list per stage, as JSON.
+std::string orders_json(const PipelineRun& run);
+std::string starts_json(const PipelineRun& run);
+/// What a stage holds with so many activations, in bytes; 0 where these have no size.
+std::uint64_t memory_of(const PipelineQuestion& question, std::uint32_t activations);
 
 void print_pipeline_text(const PipelineQuestion& question, const PipelineRun& run,
                          std::ostream& out);

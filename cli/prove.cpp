@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -11,6 +12,7 @@
 #include "cli/progress_line.h"
 #include "cli/prove_report.h"
 #include "cli/prove_request.h"
+#include "cli/prove_schedules.h"
 #include "proofs/claims/errata.h"
 #include "proofs/claims/summary.h"
 
@@ -33,8 +35,19 @@ std::vector<claims::Result> settle(const claims::Request& request, const Command
   return claims::settle(request, options);
 }
 
-ExitCode exit_code(const std::vector<claims::Result>& results) {
-  switch (claims::verdict_of(results)) {
+struct Results {
+  std::vector<claims::Result> systems;
+  std::vector<claims::ScheduleResult> schedules;
+};
+
+claims::Outcome verdict_of(const Results& results) {
+  return verdict_with(
+      results.systems.empty() ? claims::Outcome::Holds : claims::verdict_of(results.systems),
+      results.schedules);
+}
+
+ExitCode exit_code(const Results& results) {
+  switch (verdict_of(results)) {
     case claims::Outcome::Holds:
       return kEstablished;
     case claims::Outcome::Refuted:
@@ -45,15 +58,31 @@ ExitCode exit_code(const std::vector<claims::Result>& results) {
   return kUndecided;
 }
 
-void write_report(const std::vector<claims::Result>& results, const claims::Request& request,
-                  const std::string& path, std::ostream& out) {
+void print(const Results& results, const claims::Request& request,
+           const ResultCertificates& certificates, Format format, std::ostream& out) {
+  const bool systems = !request.claims.empty();
+  if (format == Format::Json) {
+    if (systems) return print_json(results.systems, request, certificates, results.schedules, out);
+    out << "{\"schedules\":";
+    print_schedules_json(results.schedules, out);
+    fmt::print(out, ",\"verdict\":\"{}\"}}\n", claims::to_string(verdict_of(results)));
+    return;
+  }
+  if (systems) print_text(results.systems, request, certificates, out);
+  if (systems && !results.schedules.empty()) out << "\n";
+  print_schedules_text(results.schedules, out);
+}
+
+void write_report(const Results& results, const claims::Request& request, const std::string& path,
+                  std::ostream& out) {
+  std::ostringstream markdown;
+  if (!request.claims.empty()) claims::write_errata(results.systems, request, markdown);
+  if (!results.schedules.empty()) claims::write_schedule_errata(results.schedules, markdown);
   Output file(path, out);
   if (path.ends_with(".html")) {
-    std::ostringstream markdown;
-    claims::write_errata(results, request, markdown);
     write_html_page("Errata", markdown.str(), file.stream());
   } else {
-    claims::write_errata(results, request, file.stream());
+    file.stream() << markdown.str();
   }
   file.finish();
 }
@@ -64,6 +93,7 @@ void print_registry(const CommonOptions& common, std::ostream& out) {
     print_registry_json(output.stream());
   } else {
     print_registry_text(output.stream());
+    print_schedule_registry_text(output.stream());
   }
   output.finish();
 }
@@ -86,23 +116,20 @@ int run_prove(const Arguments& arguments, std::ostream& out, std::ostream& err) 
     return kEstablished;
   }
   const claims::Request request = prove_request(line);
-  const std::vector<claims::Result> results = settle(request, line, common, err);
+  Results results{{}, settle(schedule_claims_of(line), common, err)};
+  if (!request.claims.empty()) results.systems = settle(request, line, common, err);
   if (const auto path = line.text("report")) write_report(results, request, *path, out);
   ResultCertification certified;
   if (const auto folder = line.text("certify")) {
     std::atomic<std::size_t> done = 0;
     const ProgressLine shown(common.progress, err, [&] {
-      return fmt::format("prove: {} of {} results certified", done.load(), results.size());
+      return fmt::format("prove: {} of {} results certified", done.load(), results.systems.size());
     });
-    certified = certify_results(results, {request.size, common.limits, request.deep}, *folder,
-                                common.seed, err, done);
+    certified = certify_results(results.systems, {request.size, common.limits, request.deep},
+                                *folder, common.seed, err, done);
   }
   Output output(common.output, out);
-  if (common.format == Format::Json) {
-    print_json(results, request, certified.written, output.stream());
-  } else {
-    print_text(results, request, certified.written, output.stream());
-  }
+  print(results, request, certified.written, common.format, output.stream());
   output.finish();
   if (certified.difference) return kDisagreement;
   return certified.complaint ? kBadInput : exit_code(results);

@@ -4,6 +4,7 @@
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
+#include "cli/json_list.h"
 #include "cli/output.h"
 #include "engine/program/json_text.h"
 #include "engine/program/program_file.h"
@@ -129,17 +130,6 @@ std::string to_json(const Summary& row) {
       to_string(row.verdict()), example_json(row.smallest), example_json(row.shortest));
 }
 
-template <typename Items, typename ToJson>
-void print_list(const Items& items, std::ostream& out, ToJson json_of) {
-  out << "[";
-  const char* separator = "\n";
-  for (const auto& item : items) {
-    out << separator << json_of(item);
-    separator = ",\n";
-  }
-  out << "\n]";
-}
-
 std::string kinds(const std::vector<HierarchyKind>& some) {
   std::string text;
   for (const HierarchyKind kind : some) {
@@ -162,14 +152,19 @@ void print_text(const std::vector<Result>& results, const claims::Request& reque
 }
 
 void print_json(const std::vector<Result>& results, const claims::Request& request,
-                const ResultCertificates& certificates, std::ostream& out) {
+                const ResultCertificates& certificates,
+                const std::vector<claims::ScheduleResult>& schedules, std::ostream& out) {
   out << "{\"results\":";
   print_list(results, out,
              [&](const Result& result) { return to_json(result, request.size, certificates); });
   out << ",\"summary\":";
   print_list(claims::summarise(results), out, [](const Summary& row) { return to_json(row); });
+  if (!schedules.empty()) {
+    out << ",\"schedules\":";
+    print_schedules_json(schedules, out);
+  }
   fmt::print(out, ",\"max_devices\":{},\"verdict\":\"{}\"}}\n", most_devices(request),
-             to_string(claims::verdict_of(results)));
+             to_string(verdict_with(claims::verdict_of(results), schedules)));
 }
 
 void print_registry_text(std::ostream& out) {
@@ -191,6 +186,8 @@ void print_registry_json(std::ostream& out) {
         json_string(claim.section), json_string(kinds(claim.from)), json_string(kinds(claim.to)),
         json_string(claim.engine));
   });
+  out << ",\"schedules\":";
+  print_schedule_registry_json(out);
   out << "}\n";
 }
 

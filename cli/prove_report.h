@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/prove_certificate.h"
+#include "cli/prove_schedules.h"
 #include "proofs/claims/campaign.h"
 
 namespace p2 {
@@ -11,8 +12,10 @@ namespace p2 {
 /// One line per result, then a table by claim, pair of hierarchies, dialect and number of axes.
 void print_text(const std::vector<claims::Result>& results, const claims::Request& request,
                 const ResultCertificates& certificates, std::ostream& out);
+/// `schedules` stand beside them, if there are any.
 void print_json(const std::vector<claims::Result>& results, const claims::Request& request,
-                const ResultCertificates& certificates, std::ostream& out);
+                const ResultCertificates& certificates,
+                const std::vector<claims::ScheduleResult>& schedules, std::ostream& out);
 
 /// The claims of the registry.
 void print_registry_text(std::ostream& out);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/instance_options.h"
+#include "proofs/claims/schedule_claim.h"
 
 namespace p2 {
 namespace {
@@ -17,7 +18,12 @@ constexpr std::size_t kMostPlacements = 10'000;
 
 std::vector<const claims::Claim*> claims_of(const CommandLine& line) {
   std::vector<const claims::Claim*> chosen;
+  bool only_systems = true;
   for (const std::string& name : line.texts("claims")) {
+    if (claims::schedule_claim_called(name) != nullptr) {
+      only_systems = false;
+      continue;
+    }
     const claims::Claim* claim = claims::claim_called(name);
     if (claim == nullptr) {
       throw InputError({"command line"},
@@ -26,12 +32,12 @@ std::vector<const claims::Claim*> claims_of(const CommandLine& line) {
     if (std::find(chosen.begin(), chosen.end(), claim) == chosen.end()) chosen.push_back(claim);
   }
   if (line.has("all")) {
-    if (!chosen.empty()) {
+    if (!chosen.empty() || !only_systems) {
       throw InputError({"--all"}, "given beside claims, expected one of the two");
     }
     for (const claims::Claim& claim : claims::registry()) chosen.push_back(&claim);
   }
-  if (chosen.empty()) {
+  if (chosen.empty() && only_systems) {
     throw InputError({"command line"}, "no claim, expected at least one, --all or --list");
   }
   return chosen;

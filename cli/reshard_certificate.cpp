@@ -14,6 +14,8 @@ namespace {
 
 using Kind = cnf::ShorterSchedule::Kind;
 
+constexpr std::uint64_t kMostConflicts = 2'000'000;  // unless told otherwise
+
 /// By the bound of all schedules where that says enough, else by clauses.
 CertificateFiles certificate_of(const ReshardRequest& request, const SchedulingProblem& problem,
                                 const ReshardAnswer& answer) {
@@ -25,7 +27,9 @@ CertificateFiles certificate_of(const ReshardRequest& request, const SchedulingP
   if (makespan == answer.bound.value) {
     return schedule_certificate(tasks, problem, answer.schedule, answer.bound, provenance);
   }
-  cnf::ShorterSchedule shorter = cnf::shorter_schedule(tasks, makespan, request.common.limits);
+  Limits limits = request.common.limits;
+  if (!limits.work) limits.work = kMostConflicts;
+  cnf::ShorterSchedule shorter = cnf::shorter_schedule(tasks, makespan, limits);
   invariant(shorter.kind != Kind::Exists, "a schedule is shorter than what the search proved");
   if (shorter.kind == Kind::Unknown) {
     throw std::length_error("no refutation of a shorter schedule within the limits");

@@ -19,7 +19,7 @@ std::string_view to_string(PipelineSchedule schedule) {
 }
 
 std::string to_string(Work work) {
-  return fmt::format("{}{}", work.backward ? 'B' : 'F', work.microbatch);
+  return fmt::format("{}{}", "FBW"[static_cast<std::size_t>(work.kind)], work.microbatch);
 }
 
 std::uint32_t warm_up(PipelineSchedule schedule, PipelineSize size, std::uint32_t stage) {
@@ -39,20 +39,38 @@ std::vector<Work> stage_order(PipelineSchedule schedule, PipelineSize size, std:
   std::vector<Work> order;
   order.reserve(std::size_t{2} * size.microbatches);
   std::uint32_t forwards = 0;
-  while (forwards < warm_up(schedule, size, stage)) order.push_back({false, forwards++});
+  while (forwards < warm_up(schedule, size, stage)) {
+    order.push_back({WorkKind::Forward, forwards++});
+  }
   for (std::uint32_t backwards = 0; backwards < size.microbatches; ++backwards) {
-    order.push_back({true, backwards});
-    if (forwards < size.microbatches) order.push_back({false, forwards++});
+    order.push_back({WorkKind::Backward, backwards});
+    if (forwards < size.microbatches) order.push_back({WorkKind::Forward, forwards++});
   }
   return order;
 }
 
+std::vector<Work> with_delayed_weights(const std::vector<Work>& order, std::uint32_t delay) {
+  std::vector<Work> split;
+  std::uint32_t backwards = 0;
+  std::uint32_t weights = 0;
+  for (const Work& work : order) {
+    split.push_back(work);
+    if (work.kind != WorkKind::Backward) continue;
+    if (++backwards > delay) split.push_back({WorkKind::Weight, weights++});
+  }
+  while (weights < backwards) split.push_back({WorkKind::Weight, weights++});
+  return split;
+}
+
 std::uint32_t peak_activations(const std::vector<Work>& order) {
+  const bool split = std::any_of(order.begin(), order.end(),
+                                 [](const Work& work) { return work.kind == WorkKind::Weight; });
+  const WorkKind last = split ? WorkKind::Weight : WorkKind::Backward;
   std::uint32_t held = 0;
   std::uint32_t peak = 0;
   for (const Work& work : order) {
-    held = work.backward ? held - 1 : held + 1;
-    peak = std::max(peak, held);
+    if (work.kind == WorkKind::Forward) peak = std::max(peak, ++held);
+    if (work.kind == last) --held;
   }
   return peak;
 }

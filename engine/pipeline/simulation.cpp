@@ -46,9 +46,10 @@ class Simulator {
   };
 
   std::optional<std::int64_t> arrival(std::size_t stage, Work work) const {
-    const std::size_t first = work.backward ? stages_.size() - 1 : 0;
-    if (stage == first) return 0;
-    return stages_[stage].arrivals[work.backward ? 1 : 0][work.microbatch];
+    const bool backward = work.kind == WorkKind::Backward;
+    const std::size_t first = backward ? stages_.size() - 1 : 0;
+    if (stage == first || work.kind == WorkKind::Weight) return 0;
+    return stages_[stage].arrivals[backward ? 1 : 0][work.microbatch];
   }
 
   /// Does the next work of the stage, if what it needs is known.
@@ -60,18 +61,18 @@ class Simulator {
     if (!needed) return false;
     Stage& here = stages_[stage];
     const std::int64_t start = std::max(here.free, *needed);
-    here.free = start + (work.backward ? times_.backward : times_.forward);
+    here.free = start + times_.of(work.kind);
     run_.stages[stage].push_back({work, start, here.free});
-    if (work.backward) run_.makespan = std::max(run_.makespan, here.free);
-    const std::size_t last = work.backward ? 0 : stages_.size() - 1;
-    if (stage != last) send(stage, work);
+    run_.makespan = std::max(run_.makespan, here.free);
+    const std::size_t last = work.kind == WorkKind::Backward ? 0 : stages_.size() - 1;
+    if (stage != last && work.kind != WorkKind::Weight) send(stage, work);
     return true;
   }
 
   void send(std::size_t stage, Work work) {
     Stage& here = stages_[stage];
-    const std::size_t direction = work.backward ? 1 : 0;
-    const std::size_t next = work.backward ? stage - 1 : stage + 1;
+    const std::size_t direction = work.kind == WorkKind::Backward ? 1 : 0;
+    const std::size_t next = work.kind == WorkKind::Backward ? stage - 1 : stage + 1;
     std::int64_t& link_free = here.link_free[direction];
     const std::int64_t start =
         link_ == PipelineLink::Link ? std::max(here.free, link_free) : here.free;
@@ -79,6 +80,7 @@ class Simulator {
     link_free = end;
     if (link_ == PipelineLink::Blocking) here.free = end;
     stages_[next].arrivals[direction][work.microbatch] = end;
+    run_.transfers.push_back({stage, {work, start, end}});
     ready_.push_back(next);
   }
 
@@ -109,6 +111,11 @@ PipelineRun simulate(const std::vector<std::vector<Work>>& orders, const Pipelin
   return Simulator(orders, times, link).run();
 }
 
+std::int64_t PipelineTimes::of(WorkKind kind) const {
+  if (kind == WorkKind::Forward) return forward;
+  return kind == WorkKind::Backward ? backward : weight;
+}
+
 PipelineRun simulate(PipelineSchedule schedule, PipelineSize size, const PipelineTimes& times,
                      PipelineLink link) {
   std::vector<std::vector<Work>> orders;
@@ -116,6 +123,28 @@ PipelineRun simulate(PipelineSchedule schedule, PipelineSize size, const Pipelin
     orders.push_back(stage_order(schedule, size, stage));
   }
   return simulate(orders, times, link);
+}
+
+PipelineRun simulate_split(PipelineSchedule schedule, PipelineSize size, const PipelineTimes& times,
+                           PipelineLink link, std::uint32_t delay) {
+  std::vector<std::vector<Work>> orders;
+  for (std::uint32_t stage = 0; stage < size.stages; ++stage) {
+    orders.push_back(with_delayed_weights(stage_order(schedule, size, stage), delay));
+  }
+  return simulate(orders, times, link);
+}
+
+std::uint32_t least_delay(PipelineSchedule schedule, PipelineSize size, const PipelineTimes& times,
+                          PipelineLink link) {
+  std::uint32_t best = 0;
+  std::int64_t least = INT64_MAX;
+  for (std::uint32_t delay = 0; delay <= size.microbatches; ++delay) {
+    const std::int64_t makespan = simulate_split(schedule, size, times, link, delay).makespan;
+    if (makespan >= least) continue;
+    least = makespan;
+    best = delay;
+  }
+  return best;
 }
 
 }  // namespace p2

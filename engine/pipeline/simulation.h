@@ -23,6 +23,9 @@ struct PipelineTimes {
   std::int64_t forward = 1;
   std::int64_t backward = 1;
   std::int64_t latency = 0;
+  std::int64_t weight = 0;  ///< of the gradient of weights, where backwards are split
+
+  std::int64_t of(WorkKind kind) const;
 };
 
 struct TimedWork {
@@ -31,19 +34,36 @@ struct TimedWork {
   std::int64_t end = 0;
 };
 
+/// What a stage sends to a neighbour.
+struct TimedTransfer {
+  std::size_t from = 0;  ///< stage
+  TimedWork sent;        ///< the work whose result it is, and when it is on its way
+};
+
 struct PipelineRun {
   std::vector<std::vector<TimedWork>> stages;  ///< what each stage did, in order
-  std::int64_t makespan = 0;                   ///< the end of the last backward
+  std::vector<TimedTransfer> transfers;        ///< in no particular order
+  std::int64_t makespan = 0;                   ///< the end of the last work
 };
 
 /// Runs a pipeline in which stage i does `orders[i]`. Each piece of work starts as soon as the
 /// stage is free and what it needs has arrived: a forward needs the forward of the stage before, a
-/// backward that of the stage after. Stops loudly where the orders wait for each other in a circle.
+/// backward that of the stage after, a gradient of weights nothing but its place in the order.
+/// Stops loudly where the orders wait for each other in a circle.
 PipelineRun simulate(const std::vector<std::vector<Work>>& orders, const PipelineTimes& times,
                      PipelineLink link);
 
 /// The same, with the orders of a schedule.
 PipelineRun simulate(PipelineSchedule schedule, PipelineSize size, const PipelineTimes& times,
                      PipelineLink link);
+
+/// The same with backwards split and gradients of weights delayed.
+PipelineRun simulate_split(PipelineSchedule schedule, PipelineSize size, const PipelineTimes& times,
+                           PipelineLink link, std::uint32_t delay);
+
+/// The least delay of gradients of weights with which the pipeline is as fast as with any up to the
+/// number of microbatches.
+std::uint32_t least_delay(PipelineSchedule schedule, PipelineSize size, const PipelineTimes& times,
+                          PipelineLink link);
 
 }  // namespace p2

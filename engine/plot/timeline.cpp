@@ -12,6 +12,7 @@ constexpr double kBottom = 46;
 constexpr double kRight = 30;
 constexpr double kNames = 310;
 constexpr double kLine = 18;
+constexpr double kDigit = 7;
 constexpr std::string_view kGrid = "#dddddd";
 constexpr std::string_view kInk = "#333333";
 
@@ -45,6 +46,10 @@ void draw(Svg& svg, const Timeline& timeline, double x, double y, double width) 
   for (const Timeline::Bar& bar : timeline.bars) {
     svg.rectangle(at(bar.start), top + lines(bar.lane) + 3,
                   std::max(at(bar.end) - at(bar.start), 0.5), kLine - 6, plot_colour(bar.colour));
+    if (at(bar.end) - at(bar.start) >= kDigit * static_cast<double>(bar.label.size() + 1)) {
+      svg.text((at(bar.start) + at(bar.end)) / 2, top + lines(bar.lane) + 13, bar.label,
+               Svg::Anchor::Middle);
+    }
   }
   for (const double border : timeline.borders) {
     svg.line(at(border), top, at(border), bottom, kInk, true);

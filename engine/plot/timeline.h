@@ -14,6 +14,7 @@ struct Timeline {
     double start = 0;
     double end = 0;
     std::size_t colour = 0;
+    std::string label = {};  ///< drawn where there is room
   };
 
   std::string title;

@@ -9,12 +9,12 @@
 namespace p2 {
 namespace {
 
-constexpr std::size_t kMostChanges = 40'000;
-constexpr std::size_t kChangesPerPair = 10;    // of tasks
-constexpr std::size_t kMemory = 100;           // changes that a cost is remembered for
-constexpr std::size_t kChangesPerGlance = 64;  // at the clock
-constexpr std::uint64_t kAnyTask = 8;          // one change in so many is of any task
-constexpr std::size_t kFarthest = 40;          // places that a task is moved
+constexpr std::size_t kMostPlaced = 8'000'000;  // tasks, by all changes
+constexpr std::size_t kChangesPerPair = 10;     // of tasks
+constexpr std::size_t kMemory = 100;            // changes that a cost is remembered for
+constexpr std::size_t kChangesPerGlance = 64;   // at the clock
+constexpr std::uint64_t kAnyTask = 8;           // one change in so many is of any task
+constexpr std::size_t kFarthest = 40;           // places that a task is moved
 
 std::size_t hosts_of(const UnitTasks& tasks) {
   std::size_t hosts = 0;
@@ -146,7 +146,8 @@ TaskSchedule insertion_search(const UnitTasks& tasks, const TaskSchedule& first,
   Insertion moved = now;
   Insertion::Cost cost = now.cost();
   std::vector<Insertion::Cost> before(kMemory, cost);
-  const std::size_t changes = std::min(kMostChanges, kChangesPerPair * tasks.size() * tasks.size());
+  const std::size_t changes =
+      std::min(kMostPlaced / tasks.size(), kChangesPerPair * tasks.size() * tasks.size());
   for (std::size_t i = 0; i < changes && best.makespan > enough; ++i) {
     if (i % kChangesPerGlance == 0 && limits.exceeded(0)) break;
     if (cost.first < best.makespan) best = now.schedule();

@@ -35,7 +35,7 @@ bool meet(const Numbers& a, const Numbers& b) {
 /// end by the makespan.
 Tasks read_schedule(const Json& list, Time makespan) {
   Tasks tasks;
-  std::vector<std::tuple<bool, std::uint32_t, Time, Time>> uses;
+  std::vector<std::tuple<std::uint32_t, Time, Time>> uses;  // senders, and receivers after them
   for (const Json& item : as_list(list)) {
     expect_keys(item, {"size", "sender_hosts", "receiver_hosts", "sender", "start"});
     tasks.push_back({as_time(item["size"]), as_ascending(item["sender_hosts"], kHostsEnd),
@@ -45,13 +45,12 @@ Tasks read_schedule(const Json& list, Time makespan) {
     const Time start = as_time(item["start"]);
     if (start + size > makespan) reject("a task ends after the makespan");
     if (!meet({sender}, senders)) reject("a task has no such sender");
-    uses.emplace_back(false, sender, start, start + size);
-    for (const std::uint32_t host : receivers) uses.emplace_back(true, host, start, start + size);
+    uses.emplace_back(sender, start, start + size);
+    for (const auto host : receivers) uses.emplace_back(kHostsEnd + host, start, start + size);
   }
   std::ranges::sort(uses);
   const auto overlap = [](const auto& a, const auto& b) {
-    return std::get<0>(a) == std::get<0>(b) && std::get<1>(a) == std::get<1>(b) &&
-           std::get<2>(b) < std::get<3>(a);
+    return std::get<0>(a) == std::get<0>(b) && std::get<1>(b) < std::get<2>(a);
   };
   if (std::ranges::adjacent_find(uses, overlap) != uses.end()) reject("a host does two at once");
   return tasks;
@@ -61,12 +60,11 @@ Tasks read_schedule(const Json& list, Time makespan) {
 Time serial_bound(const Tasks& tasks, const Numbers& some, Budget& budget) {
   Time total = 0;
   for (const std::uint32_t i : some) {
-    const auto& [size, senders, receivers] = tasks[i];
-    total += size;
+    total += tasks[i].size;
     for (const std::uint32_t j : some) {
-      budget.spend(receivers.size() + 1);
-      const bool one_sender = senders.size() == 1 && senders == tasks[j].senders;
-      if (!one_sender && !meet(receivers, tasks[j].receivers))
+      budget.spend(tasks[i].receivers.size() + 1);
+      const bool one_sender = tasks[i].senders.size() == 1 && tasks[i].senders == tasks[j].senders;
+      if (!one_sender && !meet(tasks[i].receivers, tasks[j].receivers))
         reject("tasks " + std::to_string(i) + " and " + std::to_string(j) + " can run at once");
     }
   }
@@ -77,8 +75,7 @@ Time serial_bound(const Tasks& tasks, const Numbers& some, Budget& budget) {
 Time pool_bound(const Tasks& tasks, const Numbers& some, const Numbers& senders) {
   std::vector<Time> sums = {0};
   for (const std::uint32_t i : some) {
-    if (!std::ranges::includes(senders, tasks[i].senders))
-      reject("task " + std::to_string(i) + " has another sender");
+    if (!std::ranges::includes(senders, tasks[i].senders)) reject("a task has another sender");
     sums.push_back(tasks[i].size);
   }
   std::ranges::sort(sums);
@@ -102,7 +99,7 @@ struct ShorterSchedule {
   void find_points(Budget& budget) {
     std::set<Time> sums = {0};
     for (const Task& task : tasks) {
-      budget.spend(16 * sums.size());
+      budget.spend(32 * sums.size());
       for (const Time sum : std::set(sums)) {
         if (sum + task.size < makespan) sums.insert(sum + task.size);
       }

@@ -38,7 +38,7 @@ TEST_CASE("every stage does every microbatch once each way, forward first, in tu
         for (std::uint32_t stage = 0; stage < stages; ++stage) {
           std::uint32_t done[2] = {0, 0};
           for (const Work& work : stage_order(schedule, {stages, microbatches}, stage)) {
-            CHECK(work.microbatch == done[work.backward ? 1 : 0]++);
+            CHECK(work.microbatch == done[static_cast<std::size_t>(work.kind)]++);
             CHECK(done[1] <= done[0]);
           }
           CHECK(done[0] == microbatches);
@@ -47,6 +47,22 @@ TEST_CASE("every stage does every microbatch once each way, forward first, in tu
       }
     }
   }
+}
+
+TEST_CASE("gradients of weights, worked out by hand") {
+  const auto order = stage_order(PipelineSchedule::OneForwardOneBackward, {3, 4}, 1);
+  const auto text = [&](std::uint32_t delay) {
+    std::string all;
+    for (const Work& work : with_delayed_weights(order, delay)) all += to_string(work) + " ";
+    return all;
+  };
+  CHECK(text(0) == "F0 F1 B0 W0 F2 B1 W1 F3 B2 W2 B3 W3 ");
+  CHECK(text(1) == "F0 F1 B0 F2 B1 W0 F3 B2 W1 B3 W2 W3 ");
+  CHECK(text(9) == "F0 F1 B0 F2 B1 F3 B2 B3 W0 W1 W2 W3 ");
+  // An activation is held until its gradient of weights is done.
+  CHECK(peak_activations(with_delayed_weights(order, 0)) == 2);
+  CHECK(peak_activations(with_delayed_weights(order, 1)) == 3);
+  CHECK(peak_activations(with_delayed_weights(order, 9)) == 4);
 }
 
 TEST_CASE("the peak of activations is the warm-up, as the formulas say") {

@@ -56,7 +56,7 @@ TEST_CASE("work starts once the stage is free and its input has arrived, and no 
   for (std::size_t stage = 0; stage < 3; ++stage) {
     std::int64_t free = 0;
     for (const TimedWork& each : run.stages[stage]) {
-      const bool backward = each.work.backward;
+      const bool backward = each.work.kind == WorkKind::Backward;
       const bool from_outside = stage == (backward ? 2 : 0);
       const std::int64_t arrival =
           from_outside ? 0 : end_of(backward ? stage + 1 : stage - 1, each.work) + times.latency;
@@ -101,6 +101,44 @@ TEST_CASE("a stricter model of communication is never faster, and all agree with
           CHECK(makespan(PipelineLink::Delay) <= makespan(PipelineLink::Link));
           CHECK(makespan(PipelineLink::Link) <= makespan(PipelineLink::Blocking));
           if (c == 0) CHECK(makespan(PipelineLink::Blocking) == (s + m - 1) * 5);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a split backward sends before the gradient of weights, worked out by hand") {
+  const PipelineTimes times{1, 1, 1, 2};
+  // Stage 1: F0 2-3, B0 3-4, W0 4-6, F1 6-7, B1 7-8, W1 8-10. Stage 0: B0 5-6, W0 6-8, B1 9-10,
+  // W1 10-12.
+  const PipelineRun run = simulate_split(PipelineSchedule::OneForwardOneBackward, {2, 2}, times,
+                                         PipelineLink::Delay, 0);
+  CHECK(run.makespan == 12);
+  CHECK(run.stages[0][2].start == 5);
+  CHECK(run.stages[0][5].end == 12);
+  // Weights last: F1 4-5 on stage 1, B1 5-6, here at 7; stage 0: B0 5-6, B1 7-8, W0 8-10, W1 10-12.
+  CHECK(
+      simulate_split(PipelineSchedule::OneForwardOneBackward, {2, 2}, times, PipelineLink::Delay, 2)
+          .stages[0][3]
+          .start == 7);
+  CHECK(least_delay(PipelineSchedule::OneForwardOneBackward, {2, 2}, times, PipelineLink::Delay) ==
+        0);
+}
+
+TEST_CASE(
+    "splitting a backward never makes a pipeline slower, nor changes it where nothing is sent") {
+  for (const PipelineSchedule schedule : {kGPipe, k1F1B, kEager}) {
+    for (const PipelineLink link :
+         {PipelineLink::Delay, PipelineLink::Link, PipelineLink::Blocking}) {
+      for (std::uint32_t s = 1; s <= 4; ++s) {
+        for (std::uint32_t m = 1; m <= 6; ++m) {
+          for (const std::int64_t c : {0, 1, 3}) {
+            const std::int64_t whole = simulate(schedule, {s, m}, {2, 5, c}, link).makespan;
+            const std::int64_t split =
+                simulate_split(schedule, {s, m}, {2, 3, c, 2}, link, 0).makespan;
+            CHECK(split <= whole);
+            if (s == 1) CHECK(split == whole);
+          }
         }
       }
     }
