@@ -4,6 +4,7 @@
 
 #include "cli/output.h"
 #include "cli/plan_report.h"
+#include "engine/execution/processes/mpirun.h"
 #include "engine/reshard/plan_file.h"
 #include "engine/topology/system.h"
 
@@ -22,7 +23,8 @@ PlanAnswer plan_answer(const ReshardRequest& request, const TaskSchedule& schedu
         answer.plan, network, devices_on(network, asked.problem, source), asked.bytes_per_element);
     answer.busiest = network.name(answer.simulated->busiest);
   }
-  if (asked.file) {
+  // Of processes that run it, the one that starts them writes.
+  if (asked.file && !(asked.run && execution::under_mpirun())) {
     Output file(asked.file, out);
     file.stream() << to_json(answer.plan);
     file.finish();
