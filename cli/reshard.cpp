@@ -75,22 +75,22 @@ int run_reshard(const Arguments& arguments, std::ostream& out, std::ostream& err
     plot.stream() << reshard_plot(request, answer);
     plot.finish();
   }
-  if (request.plan) {
-    const PlanAnswer plan = plan_answer(request, answer.schedule, out);
-    if (request.plan->run) {
-      Arguments words = {"reshard"};
-      words.insert(words.end(), arguments.begin(), arguments.end());
-      return run_plans({{"", plan.plan}}, *request.plan->run, request.common, words, out, err);
-    }
-    Output output(request.common.output, out);
-    print_with_plan(request, problem, answer, plan, output.stream());
-    output.finish();
-    return plan.verdict.fault ? kRefuted : kEstablished;
+  std::optional<PlanAnswer> plan;
+  if (request.plan) plan = plan_answer(request, answer.schedule, out);
+  if (plan && request.plan->run) {
+    Arguments words = {"reshard"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return run_plans({{"", plan->plan}}, *request.plan->run, request.common, words, out, err);
   }
   Output output(request.common.output, out);
-  (request.common.format == Format::Json ? print_reshard_json : print_reshard_text)(
-      request, problem, answer, output.stream());
+  if (plan) {
+    print_with_plan(request, problem, answer, *plan, output.stream());
+  } else {
+    (request.common.format == Format::Json ? print_reshard_json : print_reshard_text)(
+        request, problem, answer, output.stream());
+  }
   output.finish();
+  if (plan && plan->verdict.fault) return kRefuted;
   const bool undecided = request.strategy == ReshardStrategy::Exact && !answer.optimal();
   return undecided || !certified ? kUndecided : kEstablished;
 }

@@ -6,6 +6,8 @@
 
 #include "cli/reshard_request.h"
 #include "engine/reshard/plan_fault.h"
+#include "engine/reshard/plan_formula.h"
+#include "engine/reshard/price/plan_simulation.h"
 #include "engine/reshard/task_schedule.h"
 
 namespace p2 {
@@ -14,6 +16,9 @@ namespace p2 {
 struct PlanAnswer {
   reshard::Plan plan;
   reshard::PlanVerdict verdict;
+  reshard::FormulaTime formula;
+  std::optional<reshard::SimulatedTime> simulated;  ///< with --system
+  std::string busiest;                              ///< the name of its busiest link
 };
 
 /// Makes and judges the plan that sends the tasks as the schedule says, and writes it to the file

@@ -13,8 +13,9 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr const char* kShapeFlags[] = {"shape", "from", "to", "decompose", "pad"};
-constexpr const char* kPlanFlags[] = {"chunks",  "to-host",    "plan-out", "run",
-                                      "backend", "iterations", "warmup"};
+constexpr const char* kPlanFlags[] = {"chunks", "to-host", "plan-out",
+                                      "run",    "backend", "iterations",
+                                      "warmup", "system",  "element-bytes"};
 
 /// The tensor of the command line, and how it is cut on both meshes.
 struct Tensor {
@@ -74,6 +75,8 @@ std::optional<PlanRequest> plan_request(const CommandLine& line) {
     throw InputError({"--chunks"}, "only a broadcast goes in chunks, expected --plan broadcast");
   }
   request.file = line.text("plan-out");
+  request.system = line.text("system");
+  request.bytes_per_element = static_cast<std::int64_t>(line.integer("element-bytes", 1, 64, 4));
   if (line.has("run")) {
     request.run = plan_run_options(line);
   } else if (line.has("backend") || line.has("iterations") || line.has("warmup")) {
@@ -140,7 +143,11 @@ po::options_description reshard_flags() {
       ("to-host", po::value<std::string>()->value_name("H"),
        "the first host of the mesh --to; default: the one after the last of --from")  //
       ("plan-out", po::value<std::string>()->value_name("FILE"),
-       "write the plan, for check and run")      //
+       "write the plan, for check and run")  //
+      ("system", po::value<std::string>()->value_name("FILE"),
+       "say how long it takes on this system: host h is its node h")  //
+      ("element-bytes", po::value<std::string>()->value_name("N"),
+       "size of an element there (default 4)")   //
       ("run", "run the plan on real data, too")  //
       ("backend", po::value<std::string>()->value_name("NAME"),
        "in-process (default), mpi or nccl")                                                //

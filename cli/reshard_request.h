@@ -20,6 +20,8 @@ struct PlanRequest {
   reshard::Reshard problem;
   reshard::PlanChoice choice;
   std::optional<std::string> file;    ///< to be written to
+  std::optional<std::string> system;  ///< to be priced on
+  std::int64_t bytes_per_element = 4;
   std::optional<PlanRunOptions> run;  ///< to be run as well
 };
 

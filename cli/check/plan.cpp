@@ -85,12 +85,14 @@ std::string to_json(const PlanResult& result) {
   return fmt::format(
       "{{\"file\":{},\"format\":\"reshard-plan\",\"strategy\":{},\"devices\":{},\"transfers\":{},"
       "\"verdict\":\"{}\",\"engines\":{{{}}},\"findings\":{{{}}},\"certificate\":{},"
-      "\"completes\":{{\"rendezvous\":{},\"buffered\":{}}},\"step\":{},\"reason\":{},"
+      "\"completes\":{{\"rendezvous\":{},\"buffered\":{}}},\"received_twice\":{},\"step\":{},"
+      "\"reason\":{},"
       "\"counterexample\":{}}}",
       json_string(result.file), json_string(result.plan.strategy), result.plan.problem.devices(),
       result.plan.transfers(), fault ? "invalid" : "valid", engines, findings,
       result.certificate.empty() ? "null" : json_string(result.certificate),
       result.verdict.completes, result.verdict.completes_buffered,
+      fault ? "null" : std::to_string(result.verdict.received_twice),
       has_step ? std::to_string(fault->place.step + 1) : "null",
       fault ? json_string(fault->explanation) : "null", counterexample_json(result.verdict));
 }

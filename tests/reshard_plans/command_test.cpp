@@ -52,12 +52,32 @@ TEST_CASE("reshard --plan: a plan in JSON, in text, in a file; check and run rea
   CHECK(checked.exit == 0);
   CHECK(checked.out.find("cnf: valid\nexplicit: valid\nz3: valid\n") != std::string::npos);
   CHECK(p2::shell(std::string(P2_CHECK) + " " + certificate.path).exit == 0);
+  const json result = json::parse(run({"check", file.path, "--format", "json"}).out)["results"][0];
+  CHECK(result["received_twice"] == 0);
+  CHECK(result["completes"] == json{{"rendezvous", true}, {"buffered", true}});
   const Ran ran = run({"run", file.path, "--format", "json"});
   CHECK(ran.exit == 0);
   CHECK(json::parse(ran.out)["results"][0]["wrong"] == 0);
   const Ran at_once = run(with({"--plan", "broadcast", "--run"}));
   CHECK(at_once.exit == 0);
   CHECK(at_once.out.find("1 of 1 plans run, 0 wrong elements") != std::string::npos);
+}
+
+TEST_CASE("reshard --system says how long a plan takes there") {
+  const std::string system =
+      std::string(P2_SOURCE_DIR) + "/examples/systems/p3.8xlarge-5nodes.json";
+  const Ran ran =
+      run({"reshard", "--shape", "1000,1000", "--from", "1x4:S1,R", "--to", "2x4:R,R", "--plan",
+           "global-allgather", "--system", system, "--element-bytes", "10", "--format", "json"});
+  REQUIRE(ran.exit == 0);
+  const json plan = json::parse(ran.out)["plan"];
+  CHECK(plan["formula"] == json{{"elements", 2000000}, {"parts", 1}});
+  // 10 MB at 1.25 GB/s, and 7/8 of them once more round the ring.
+  CHECK(plan["seconds"].get<double>() == doctest::Approx(0.015).epsilon(0.02));
+  CHECK(plan["bottleneck"].get<std::string>().starts_with("NIC of node"));
+  const Ran small = run({"reshard", "--shape", "64", "--from", "1x8:S1", "--to", "1x8:R", "--plan",
+                         "sendrecv", "--system", system});
+  CHECK(small.exit == 2);
 }
 
 TEST_CASE("check says what is wrong with a plan, in words, for machines, and with evidence") {

@@ -9,8 +9,9 @@
 namespace p2 {
 namespace {
 
-const std::string kShipped[] = {"a100-2nodes", "a100-4nodes",       "v100-2nodes",
-                                "v100-4nodes", "dgx-h100-superpod", "figure2a-rack"};
+const std::string kShipped[] = {"a100-2nodes",      "a100-4nodes",       "v100-2nodes",
+                                "v100-4nodes",      "dgx-h100-superpod", "figure2a-rack",
+                                "p3.8xlarge-5nodes"};
 
 System shipped(const std::string& name) {
   const std::string path = std::string(P2_SOURCE_DIR) + "/examples/systems/" + name + ".json";
