@@ -12,9 +12,8 @@
 #include "cli/output.h"
 #include "cli/progress_line.h"
 #include "cli/strategy_printed.h"
+#include "cli/strategy_problem.h"
 #include "cli/strategy_report.h"
-#include "engine/operations/graph_file.h"
-#include "engine/operations/pairwise.h"
 #include "proofs/certificate/strategy_certificate.h"
 
 namespace p2 {
@@ -30,24 +29,9 @@ po::options_description parallelize_flags() {
       ("dot", po::value<std::string>()->value_name("FILE"),
        "write the graph with the strategy for Graphviz")  //
       ("memory-limit", po::value<std::string>()->value_name("BYTES"),
-       "only strategies that need at most so much on a device (K, M, G, T)")  //
-      ("use-all-devices",
-       "of an operation graph, only configurations that use as many devices as they can");
-  flags.add(printed_flags());
+       "only strategies that need at most so much on a device (K, M, G, T)");
+  flags.add(problem_flags()).add(printed_flags());
   return flags;
-}
-
-strategy::GraphFile read_file_of_either_format(const CommandLine& line, const std::string& path) {
-  std::string text = read_file(path);
-  if (!operations::claims_operations(text)) return strategy::read_graph(path, std::move(text));
-  const operations::OperationGraph graph = operations::read_operations(path, std::move(text));
-  try {
-    return pairwise(graph, line.has("use-all-devices") ? operations::DeviceUse::All
-                                                       : operations::DeviceUse::AtMost)
-        .file;
-  } catch (const std::invalid_argument& error) {
-    throw InputError({path}, error.what());
-  }
 }
 
 std::optional<strategy::Cost> memory_limit(const CommandLine& line,
@@ -125,7 +109,8 @@ int run_parallelize(const Arguments& arguments, std::ostream& out, std::ostream&
   const CommonOptions common = line.common();
   const std::vector<std::string> files = line.texts("files");
   if (files.size() != 1) throw InputError({"command line"}, "expected exactly one file");
-  const strategy::GraphFile file = read_file_of_either_format(line, files[0]);
+  const StrategyProblem problem = strategy_problem(line, files[0]);
+  const strategy::GraphFile& file = problem.file();
   if (line.has("printed")) return run_printed(line, file, out);
   std::optional<StrategyAnswer> found = answer_of(file, line, err);
   if (!found) return print_nothing_fits(common, out);
@@ -136,6 +121,9 @@ int run_parallelize(const Arguments& arguments, std::ostream& out, std::ostream&
                                 {{"file", std::filesystem::path(files[0]).filename().string()}},
                                 common.seed};
     certified = certify(file.graph, *folder, provenance, answer, err);
+  }
+  if (const auto target = line.text("collectives-out")) {
+    write_collectives(problem, answer.answer.found.strategy, *target, out);
   }
   if (const auto target = line.text("dot")) {
     Output dot(target, out);

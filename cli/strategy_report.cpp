@@ -115,8 +115,7 @@ void print_json(const GraphFile& file, const StrategyAnswer& answer, std::ostrea
              data_parallel_cost(file));
   for (std::size_t k = 0; k < file.known.size(); ++k) {
     fmt::print(out, "{}{{\"name\":{},\"cost\":{}}}", k == 0 ? "" : ",",
-               json_string(file.known[k].name),
-               file.known[k].cost);
+               json_string(file.known[k].name), file.known[k].cost);
   }
   fmt::print(
       out, "],\n\"memory\":{},\n\"strategy\":[{}],\n",
