@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
 #include "build_facts.h"
 #include "cli/byte_size.h"
@@ -29,7 +30,9 @@ po::options_description parallelize_flags() {
       ("dot", po::value<std::string>()->value_name("FILE"),
        "write the graph with the strategy for Graphviz")  //
       ("memory-limit", po::value<std::string>()->value_name("BYTES"),
-       "only strategies that need at most so much on a device (K, M, G, T)");
+       "only strategies that need at most so much on a device (K, M, G, T)")  //
+      ("engine", po::value<std::string>()->value_name("NAME"),
+       "explicit (default), z3 or all: whether Z3 has to say, too, that none costs less");
   flags.add(problem_flags()).add(printed_flags());
   return flags;
 }
@@ -84,13 +87,54 @@ bool certify(const strategy::Graph& graph, const std::string& folder, const Prov
   }
 }
 
-int print_nothing_fits(const CommonOptions& common, std::ostream& out) {
+int print_nothing_fits(const CommonOptions& common, const CrossCheck& check, std::ostream& out) {
   Output output(common.output, out);
-  output.stream() << (common.format == Format::Json
-                          ? "{\"cost\":null}\n"
-                          : "no strategy needs as little memory on a device\n");
+  if (common.format == Format::Json) {
+    fmt::print(output.stream(), "{{\"cost\":null,\"z3\":{}}}\n", z3_json(check));
+  } else {
+    fmt::print(output.stream(), "no strategy needs as little memory on a device\n{}{}", check.words,
+               check.words.empty() ? "" : "\n");
+  }
   output.finish();
-  return kRefuted;
+  if (check.agreement == Agreement::Differs) return kDisagreement;
+  return check.agreement == Agreement::Undecided ? kUndecided : kRefuted;
+}
+
+/// Z3 is asked about strategies that are said to be optimal, and where none is said to fit.
+CrossCheck cross_check(const strategy::GraphFile& file, const CommandLine& line,
+                       const std::optional<StrategyAnswer>& answer) {
+  const bool asked =
+      line.choice<bool>("engine", {{"explicit", false}, {"z3", true}, {"all", true}});
+  if (!asked || (answer && !answer->answer.optimal())) return {};
+  return ask_z3(file, memory_limit(line, file), answer ? &answer->answer.found : nullptr,
+                line.common().limits);
+}
+
+/// What the flags want beside the answer; false where a certificate was wanted and is none.
+bool write_files(const CommandLine& line, const std::string& path, const StrategyProblem& problem,
+                 StrategyAnswer& answer, std::ostream& out, std::ostream& err) {
+  const strategy::Strategy& strategy = answer.answer.found.strategy;
+  if (const auto target = line.text("collectives-out")) {
+    write_collectives(problem, strategy, *target, out);
+  }
+  if (const auto target = line.text("dot")) {
+    Output dot(target, out);
+    print_dot(problem.file(), strategy, dot.stream());
+    dot.finish();
+  }
+  const auto folder = line.text("certify");
+  if (!folder || !answer.answer.optimal()) return true;
+  const Provenance provenance{{{"p2-verify", P2_VERSION}},
+                              {{"file", std::filesystem::path(path).filename().string()}},
+                              line.common().seed};
+  return certify(problem.file().graph, *folder, provenance, answer, err);
+}
+
+int exit_code(const StrategyAnswer& answer, bool certified) {
+  if (answer.check.agreement == Agreement::Differs) return kDisagreement;
+  const bool settled =
+      answer.answer.optimal() && certified && answer.check.agreement != Agreement::Undecided;
+  return settled ? kEstablished : kUndecided;
 }
 
 }  // namespace
@@ -113,27 +157,14 @@ int run_parallelize(const Arguments& arguments, std::ostream& out, std::ostream&
   const strategy::GraphFile& file = problem.file();
   if (line.has("printed")) return run_printed(line, file, out);
   std::optional<StrategyAnswer> found = answer_of(file, line, err);
-  if (!found) return print_nothing_fits(common, out);
-  StrategyAnswer& answer = *found;
-  bool certified = true;
-  if (const auto folder = line.text("certify"); folder && answer.answer.optimal()) {
-    const Provenance provenance{{{"p2-verify", P2_VERSION}},
-                                {{"file", std::filesystem::path(files[0]).filename().string()}},
-                                common.seed};
-    certified = certify(file.graph, *folder, provenance, answer, err);
-  }
-  if (const auto target = line.text("collectives-out")) {
-    write_collectives(problem, answer.answer.found.strategy, *target, out);
-  }
-  if (const auto target = line.text("dot")) {
-    Output dot(target, out);
-    print_dot(file, answer.answer.found.strategy, dot.stream());
-    dot.finish();
-  }
+  const CrossCheck check = cross_check(file, line, found);
+  if (!found) return print_nothing_fits(common, check, out);
+  found->check = check;
+  const bool certified = write_files(line, files[0], problem, *found, out, err);
   Output output(common.output, out);
-  (common.format == Format::Json ? print_json : print_text)(file, answer, output.stream());
+  (common.format == Format::Json ? print_json : print_text)(file, *found, output.stream());
   output.finish();
-  return answer.answer.optimal() && certified ? kEstablished : kUndecided;
+  return exit_code(*found, certified);
 }
 
 }  // namespace p2

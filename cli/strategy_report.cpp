@@ -102,6 +102,7 @@ void print_text(const GraphFile& file, const StrategyAnswer& answer, std::ostrea
   }
   print_known(file, found.cost, out);
   fmt::print(out, "search: {:.3f} s\n", answer.search_seconds);
+  if (!answer.check.words.empty()) fmt::print(out, "{}\n", answer.check.words);
   if (!answer.certificate.empty()) fmt::print(out, "certificate: {}\n", answer.certificate);
 }
 
@@ -118,7 +119,7 @@ void print_json(const GraphFile& file, const StrategyAnswer& answer, std::ostrea
                json_string(file.known[k].name), file.known[k].cost);
   }
   fmt::print(
-      out, "],\n\"memory\":{},\n\"strategy\":[{}],\n",
+      out, "],\n\"z3\":{},\n\"memory\":{},\n\"strategy\":[{}],\n", z3_json(answer.check),
       file.memory ? std::to_string(strategy::memory_of(*file.memory, found.strategy)) : "null",
       fmt::join(found.strategy, ","));
   fmt::print(out, "\"vertices\":[");
