@@ -86,9 +86,11 @@ std::string data_parallel_cost(const GraphFile& file) {
 void print_text(const GraphFile& file, const StrategyAnswer& answer, std::ostream& out) {
   const strategy::Found& found = answer.answer.found;
   const std::size_t all = configurations(file);
-  fmt::print(out, "{} vertices, {} edges, {} configurations, {} of them not dominated\n\n",
-             file.graph.vertices(), file.graph.edges.size(), all,
-             all - answer.answer.removals.size());
+  fmt::print(out, "{} vertices, {} edges, {} configurations{}\n\n", file.graph.vertices(),
+             file.graph.edges.size(), all,
+             answer.memory_limit
+                 ? ""
+                 : fmt::format(", {} of them not dominated", all - answer.answer.removals.size()));
   print_vertices(file, found.strategy, out);
   fmt::print(
       out, "\ntotal: {}, {}\n", found.cost,

@@ -111,3 +111,15 @@ TEST_CASE("a placed strategy names the collectives it needs, and synth takes the
   const std::string pairwise = std::string(P2_SOURCE_DIR) + "/examples/strategy/mlp.json";
   CHECK(run({"parallelize", pairwise, "--price", "placed"}).exit == 2);
 }
+
+TEST_CASE("the example puts data parallelism between nodes, and all else inside them") {
+  const std::string example =
+      std::string(P2_SOURCE_DIR) + "/examples/strategy/attention_block.json";
+  const Json free = Json::parse(run({"parallelize", example, "--format", "json"}).out);
+  const Ran ran = run({"parallelize", example, "--price", "placed", "--format", "json"});
+  CHECK(ran.exit == 0);
+  const Json placed = Json::parse(ran.out);
+  CHECK(placed["cost"] > free["cost"]);
+  CHECK(placed["vertices"][4]["configuration"] == "b/2 h/4 [[2 1] [1 4]]");
+  for (const Json& known : placed["known"]) CHECK(known["cost"] >= placed["cost"]);
+}
