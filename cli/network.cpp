@@ -18,7 +18,8 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr std::uint64_t kMostRate = 10'000'000'000'000'000;
+constexpr std::uint64_t kMostFlops = 10'000'000'000'000'000;
+constexpr std::int64_t kMostBandwidth = 1'000'000'000'000'000;
 
 po::options_description network_flags() {
   po::options_description flags("Network");
@@ -53,7 +54,7 @@ std::vector<operations::Level> levels_of(const std::string& text) {
                        fmt::format("\"{}\" lacks a colon, expected SIZE:RATE", level));
     }
     levels.push_back({fmt::format("level{}", levels.size()), number(level.substr(0, colon), 4096),
-                      number(level.substr(colon + 1), kMostRate)});
+                      number(level.substr(colon + 1), kMostBandwidth)});
     at = end + 1;
   }
   return levels;
@@ -84,7 +85,7 @@ int run_network(const Arguments& arguments, std::ostream& out, std::ostream& /*e
   }
   operations::Machine machine;
   machine.flops =
-      static_cast<std::int64_t>(line.integer("flops", 1, kMostRate, 10'000'000'000'000));
+      static_cast<std::int64_t>(line.integer("flops", 1, kMostFlops, 10'000'000'000'000));
   machine.word_bytes = static_cast<std::int64_t>(line.integer("word-bytes", 1, 64, 8));
   machine.levels = levels_of(line.text("levels").value_or("4:16000000000"));
   const auto batch = line.integer("batch", 1, 1 << 20, static_cast<std::uint64_t>(found->batch));

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
 #include "build_facts.h"
 #include "cli/byte_size.h"
@@ -12,9 +13,8 @@
 #include "cli/output.h"
 #include "cli/progress_line.h"
 #include "cli/strategy_printed.h"
+#include "cli/strategy_problem.h"
 #include "cli/strategy_report.h"
-#include "engine/operations/graph_file.h"
-#include "engine/operations/pairwise.h"
 #include "proofs/certificate/strategy_certificate.h"
 
 namespace p2 {
@@ -31,23 +31,10 @@ po::options_description parallelize_flags() {
        "write the graph with the strategy for Graphviz")  //
       ("memory-limit", po::value<std::string>()->value_name("BYTES"),
        "only strategies that need at most so much on a device (K, M, G, T)")  //
-      ("use-all-devices",
-       "of an operation graph, only configurations that use as many devices as they can");
-  flags.add(printed_flags());
+      ("engine", po::value<std::string>()->value_name("NAME"),
+       "explicit (default), z3 or all: whether Z3 has to say, too, that none costs less");
+  flags.add(problem_flags()).add(printed_flags());
   return flags;
-}
-
-strategy::GraphFile read_file_of_either_format(const CommandLine& line, const std::string& path) {
-  std::string text = read_file(path);
-  if (!operations::claims_operations(text)) return strategy::read_graph(path, std::move(text));
-  const operations::OperationGraph graph = operations::read_operations(path, std::move(text));
-  try {
-    return pairwise(graph, line.has("use-all-devices") ? operations::DeviceUse::All
-                                                       : operations::DeviceUse::AtMost)
-        .file;
-  } catch (const std::invalid_argument& error) {
-    throw InputError({path}, error.what());
-  }
 }
 
 std::optional<strategy::Cost> memory_limit(const CommandLine& line,
@@ -100,13 +87,54 @@ bool certify(const strategy::Graph& graph, const std::string& folder, const Prov
   }
 }
 
-int print_nothing_fits(const CommonOptions& common, std::ostream& out) {
+int print_nothing_fits(const CommonOptions& common, const CrossCheck& check, std::ostream& out) {
   Output output(common.output, out);
-  output.stream() << (common.format == Format::Json
-                          ? "{\"cost\":null}\n"
-                          : "no strategy needs as little memory on a device\n");
+  if (common.format == Format::Json) {
+    fmt::print(output.stream(), "{{\"cost\":null,\"z3\":{}}}\n", z3_json(check));
+  } else {
+    fmt::print(output.stream(), "no strategy needs as little memory on a device\n{}{}", check.words,
+               check.words.empty() ? "" : "\n");
+  }
   output.finish();
-  return kRefuted;
+  if (check.agreement == Agreement::Differs) return kDisagreement;
+  return check.agreement == Agreement::Undecided ? kUndecided : kRefuted;
+}
+
+/// Z3 is asked about strategies that are said to be optimal, and where none is said to fit.
+CrossCheck cross_check(const strategy::GraphFile& file, const CommandLine& line,
+                       const std::optional<StrategyAnswer>& answer) {
+  const bool asked =
+      line.choice<bool>("engine", {{"explicit", false}, {"z3", true}, {"all", true}});
+  if (!asked || (answer && !answer->answer.optimal())) return {};
+  return ask_z3(file, memory_limit(line, file), answer ? &answer->answer.found : nullptr,
+                line.common().limits);
+}
+
+/// What the flags want beside the answer; false where a certificate was wanted and is none.
+bool write_files(const CommandLine& line, const std::string& path, const StrategyProblem& problem,
+                 StrategyAnswer& answer, std::ostream& out, std::ostream& err) {
+  const strategy::Strategy& strategy = answer.answer.found.strategy;
+  if (const auto target = line.text("collectives-out")) {
+    write_collectives(problem, strategy, *target, out);
+  }
+  if (const auto target = line.text("dot")) {
+    Output dot(target, out);
+    print_dot(problem.file(), strategy, dot.stream());
+    dot.finish();
+  }
+  const auto folder = line.text("certify");
+  if (!folder || !answer.answer.optimal()) return true;
+  const Provenance provenance{{{"p2-verify", P2_VERSION}},
+                              {{"file", std::filesystem::path(path).filename().string()}},
+                              line.common().seed};
+  return certify(problem.file().graph, *folder, provenance, answer, err);
+}
+
+int exit_code(const StrategyAnswer& answer, bool certified) {
+  if (answer.check.agreement == Agreement::Differs) return kDisagreement;
+  const bool settled =
+      answer.answer.optimal() && certified && answer.check.agreement != Agreement::Undecided;
+  return settled ? kEstablished : kUndecided;
 }
 
 }  // namespace
@@ -125,27 +153,18 @@ int run_parallelize(const Arguments& arguments, std::ostream& out, std::ostream&
   const CommonOptions common = line.common();
   const std::vector<std::string> files = line.texts("files");
   if (files.size() != 1) throw InputError({"command line"}, "expected exactly one file");
-  const strategy::GraphFile file = read_file_of_either_format(line, files[0]);
+  const StrategyProblem problem = strategy_problem(line, files[0]);
+  const strategy::GraphFile& file = problem.file();
   if (line.has("printed")) return run_printed(line, file, out);
   std::optional<StrategyAnswer> found = answer_of(file, line, err);
-  if (!found) return print_nothing_fits(common, out);
-  StrategyAnswer& answer = *found;
-  bool certified = true;
-  if (const auto folder = line.text("certify"); folder && answer.answer.optimal()) {
-    const Provenance provenance{{{"p2-verify", P2_VERSION}},
-                                {{"file", std::filesystem::path(files[0]).filename().string()}},
-                                common.seed};
-    certified = certify(file.graph, *folder, provenance, answer, err);
-  }
-  if (const auto target = line.text("dot")) {
-    Output dot(target, out);
-    print_dot(file, answer.answer.found.strategy, dot.stream());
-    dot.finish();
-  }
+  const CrossCheck check = cross_check(file, line, found);
+  if (!found) return print_nothing_fits(common, check, out);
+  found->check = check;
+  const bool certified = write_files(line, files[0], problem, *found, out, err);
   Output output(common.output, out);
-  (common.format == Format::Json ? print_json : print_text)(file, answer, output.stream());
+  (common.format == Format::Json ? print_json : print_text)(file, *found, output.stream());
   output.finish();
-  return answer.answer.optimal() && certified ? kEstablished : kUndecided;
+  return exit_code(*found, certified);
 }
 
 }  // namespace p2

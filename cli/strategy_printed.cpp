@@ -114,8 +114,9 @@ int run_printed(const CommandLine& line, const strategy::GraphFile& file, std::o
 int run_printed_campaign(const CommandLine& line, std::ostream& out) {
   const CommonOptions common = line.common();
   const std::uint64_t graphs = line.integer("printed-campaign", 1, 100'000'000, 1);
-  const strategy::PrintedCampaign campaign = printed_campaign(
-      graphs, reading_of(line, 100), rule_of(line), static_cast<std::uint32_t>(common.seed));
+  const strategy::PrintedCampaign campaign =
+      printed_campaign(graphs, reading_of(line, 100), rule_of(line),
+                       static_cast<std::uint32_t>(common.seed), common.limits);
   Output output(common.output, out);
   fmt::print(output.stream(),
              "{} random graphs with many equal costs, every optimum known by enumeration\n"
@@ -126,7 +127,8 @@ int run_printed_campaign(const CommandLine& line, std::ostream& out) {
   if (campaign.smallest) print_failure(*campaign.smallest, output.stream());
   output.finish();
   if (campaign.wrong_search) return kDisagreement;
-  return campaign.dearer + campaign.incomplete + campaign.none == 0 ? kEstablished : kRefuted;
+  if (campaign.dearer + campaign.incomplete + campaign.none > 0) return kRefuted;
+  return campaign.graphs == graphs ? kEstablished : kUndecided;
 }
 
 }  // namespace p2

@@ -86,9 +86,11 @@ std::string data_parallel_cost(const GraphFile& file) {
 void print_text(const GraphFile& file, const StrategyAnswer& answer, std::ostream& out) {
   const strategy::Found& found = answer.answer.found;
   const std::size_t all = configurations(file);
-  fmt::print(out, "{} vertices, {} edges, {} configurations, {} of them not dominated\n\n",
-             file.graph.vertices(), file.graph.edges.size(), all,
-             all - answer.answer.removals.size());
+  fmt::print(out, "{} vertices, {} edges, {} configurations{}\n\n", file.graph.vertices(),
+             file.graph.edges.size(), all,
+             answer.memory_limit
+                 ? ""
+                 : fmt::format(", {} of them not dominated", all - answer.answer.removals.size()));
   print_vertices(file, found.strategy, out);
   fmt::print(
       out, "\ntotal: {}, {}\n", found.cost,
@@ -102,6 +104,7 @@ void print_text(const GraphFile& file, const StrategyAnswer& answer, std::ostrea
   }
   print_known(file, found.cost, out);
   fmt::print(out, "search: {:.3f} s\n", answer.search_seconds);
+  if (!answer.check.words.empty()) fmt::print(out, "{}\n", answer.check.words);
   if (!answer.certificate.empty()) fmt::print(out, "certificate: {}\n", answer.certificate);
 }
 
@@ -115,11 +118,10 @@ void print_json(const GraphFile& file, const StrategyAnswer& answer, std::ostrea
              data_parallel_cost(file));
   for (std::size_t k = 0; k < file.known.size(); ++k) {
     fmt::print(out, "{}{{\"name\":{},\"cost\":{}}}", k == 0 ? "" : ",",
-               json_string(file.known[k].name),
-               file.known[k].cost);
+               json_string(file.known[k].name), file.known[k].cost);
   }
   fmt::print(
-      out, "],\n\"memory\":{},\n\"strategy\":[{}],\n",
+      out, "],\n\"z3\":{},\n\"memory\":{},\n\"strategy\":[{}],\n", z3_json(answer.check),
       file.memory ? std::to_string(strategy::memory_of(*file.memory, found.strategy)) : "null",
       fmt::join(found.strategy, ","));
   fmt::print(out, "\"vertices\":[");

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/strategy_cross_check.h"
 #include "engine/strategy/graph_file.h"
 #include "engine/strategy/memory_limit.h"
 #include "engine/strategy/strategy.h"
@@ -16,6 +17,7 @@ struct StrategyAnswer {
   double search_seconds = 0;
   std::string certificate;  ///< its folder; empty: none
   std::optional<strategy::Cost> memory_limit = {};
+  CrossCheck check = {};
 };
 
 void print_json(const strategy::GraphFile& file, const StrategyAnswer& answer, std::ostream& out);

@@ -14,12 +14,13 @@ namespace {
 
 constexpr std::int64_t kMostDevices = 4096;
 constexpr std::int64_t kMostLength = std::int64_t{1} << 40U;
-constexpr std::int64_t kMostRate = 10'000'000'000'000'000;
+constexpr std::int64_t kMostFlops = 10'000'000'000'000'000;
+constexpr std::int64_t kMostBandwidth = 1'000'000'000'000'000;
 
 Machine read_machine(const JsonValue& value) {
   value.only_keys({"flops", "word_bytes", "levels"}, "the machine");
   Machine machine;
-  machine.flops = value.member("flops", "the machine").integer("flops", 1, kMostRate);
+  machine.flops = value.member("flops", "the machine").integer("flops", 1, kMostFlops);
   machine.word_bytes = value.member("word_bytes", "the machine").integer("word_bytes", 1, 64);
   const JsonValue levels = value.member("levels", "the machine");
   for (const JsonValue& level : levels.array("the levels")) {
@@ -27,7 +28,7 @@ Machine read_machine(const JsonValue& value) {
     Level& made = machine.levels.emplace_back();
     made.name = level.member("name", "a level").string("the name of a level");
     made.size = level.member("size", "a level").integer("size", 1, kMostDevices);
-    made.bandwidth = level.member("bandwidth", "a level").integer("bandwidth", 1, kMostRate);
+    made.bandwidth = level.member("bandwidth", "a level").integer("bandwidth", 1, kMostBandwidth);
     if (machine.devices() > kMostDevices) {
       level.fail(fmt::format("the machine has more than {} devices", kMostDevices));
     }

@@ -7,11 +7,38 @@
 
 namespace p2::operations {
 
-/// Data parallelism, which splits the batch over all devices, and the expert strategy, which splits
+/// A strategy that people would choose: one configuration per operation.
+struct KnownShape {
+  std::string name;
+  std::vector<Configuration> configurations;
+};
+
+/// Data parallelism, which splits the batch over all devices, and expert strategies, which split
 /// the batch d ways and besides the dimension that makes the layers of a model meet least t ways
-/// (heads, the columns and then the rows of a pair of matrices, vocabulary, experts), d · t = p: the
-/// cheapest shape. Each only where every operation can be split so; an operation without that
-/// dimension is the same on t devices.
-std::vector<strategy::KnownStrategy> known_strategies(const OperationGraph& graph);
+/// (heads, the columns and then the rows of a pair of matrices, vocabulary, experts), d · t = p, by
+/// t. Each only where every operation can be split so; an operation without that dimension is the
+/// same on t devices.
+std::vector<KnownShape> known_shapes(const OperationGraph& graph);
+
+/// What data parallelism and the cheapest of the expert strategies cost.
+template <typename CostOf>
+std::vector<strategy::KnownStrategy> known_strategies(const OperationGraph& graph,
+                                                      const CostOf& cost_of) {
+  std::vector<strategy::KnownStrategy> known;
+  for (const KnownShape& shape : known_shapes(graph)) {
+    const strategy::Cost cost = cost_of(shape);
+    const bool both_experts = !known.empty() && shape.name.starts_with("expert") &&
+                              known.back().name.starts_with("expert");
+    if (!both_experts) {
+      known.push_back({shape.name, cost});
+    } else if (cost < known.back().cost) {
+      known.back() = {shape.name, cost};
+    }
+  }
+  return known;
+}
+
+/// In the model without places.
+strategy::Cost cost_of_shape(const OperationGraph& graph, const KnownShape& shape);
 
 }  // namespace p2::operations

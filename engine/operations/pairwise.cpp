@@ -57,7 +57,8 @@ class Builder {
       file.graph.edges.push_back({ends.first, ends.second, std::move(table)});
     }
     if (!sums_fit(file.graph)) throw std::invalid_argument("the costs add up to 2^62 or more");
-    file.known = known_strategies(graph);
+    file.known = known_strategies(
+        graph, [&](const KnownShape& shape) { return cost_of_shape(graph, shape); });
   }
 
   PairwiseGraph finish() { return std::move(made_); }
@@ -75,18 +76,8 @@ class Builder {
       communication.push_back(checked(cost.communication(configuration)));
       costs.push_back(checked(cost.computation(configuration) + communication.back()));
       memory.push_back(checked(cost.memory(configuration)));
-      label.configurations.push_back(text(graph_.operations[v], configuration));
+      label.configurations.push_back(configuration_text(graph_.operations[v], configuration));
     }
-  }
-
-  static std::string text(const Operation& operation, const Configuration& configuration) {
-    std::string splits;
-    for (std::size_t d = 0; d < configuration.size(); ++d) {
-      if (configuration[d] == 1) continue;
-      splits += fmt::format("{}{}/{}", splits.empty() ? "" : " ", operation.dimensions[d].name,
-                            configuration[d]);
-    }
-    return splits.empty() ? "whole" : splits;
   }
 
   void add_edge(const TensorEdge& edge) {
@@ -126,6 +117,16 @@ std::vector<Configuration> configurations(const Operation& operation, std::int64
     std::erase_if(found, [&](const Configuration& c) { return product(c) < most; });
   }
   return found;
+}
+
+std::string configuration_text(const Operation& operation, const Configuration& configuration) {
+  std::string splits;
+  for (std::size_t d = 0; d < configuration.size(); ++d) {
+    if (configuration[d] == 1) continue;
+    splits += fmt::format("{}{}/{}", splits.empty() ? "" : " ", operation.dimensions[d].name,
+                          configuration[d]);
+  }
+  return splits.empty() ? "whole" : splits;
 }
 
 PairwiseGraph pairwise(const OperationGraph& graph, DeviceUse use) {

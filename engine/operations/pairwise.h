@@ -16,6 +16,9 @@ enum class DeviceUse : std::uint8_t {
 std::vector<Configuration> configurations(const Operation& operation, std::int64_t devices,
                                           DeviceUse use);
 
+/// `b/4 n/2`, or `whole`.
+std::string configuration_text(const Operation& operation, const Configuration& configuration);
+
 /// An operation graph as the search takes it.
 struct PairwiseGraph {
   strategy::GraphFile file;

@@ -123,6 +123,7 @@ class Maker {
       if (!axis.dimension) axis.dimension = dimension;
       axis.length *= made_.dimensions[*dimension].length;
     }
+    if (!axis.dimension) throw std::invalid_argument("an axis has no dimension");
     return axis;
   }
 

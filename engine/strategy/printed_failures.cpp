@@ -77,13 +77,13 @@ Failure minimised(Failure failure, const Reading& reading, TieRule rule) {
 }
 
 PrintedCampaign printed_campaign(std::uint64_t graphs, const Reading& reading, TieRule rule,
-                                 std::uint32_t seed) {
+                                 std::uint32_t seed, const Limits& limits) {
   constexpr int kMostMinimised = 12;
   const TieRule shown_by = reading.unit ? rule : TieRule::Every;
   std::mt19937 random(seed);
   PrintedCampaign campaign;
   int minimised_ones = 0;
-  while (campaign.graphs < graphs && !campaign.wrong_search) {
+  while (campaign.graphs < graphs && !campaign.wrong_search && !limits.exceeded(0)) {
     Graph graph = tied_graph(random, 4, 5);
     if (reading.unit) graph = disguised(std::move(graph), random);
     Failure failure = judge(graph, reading, rule, static_cast<std::uint32_t>(random()));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "engine/limits.h"
 #include "engine/strategy/printed_algorithm.h"
 
 namespace p2::strategy {
@@ -49,8 +50,8 @@ struct PrintedCampaign {
 
 /// Random graphs of 4 or 5 vertices, one after the other from `seed`, each solved by enumeration,
 /// by find_strategy and by the printed algorithms. For a reading in doubles their costs are
-/// disguised (small_graphs.h).
+/// disguised (small_graphs.h). Ends early at the deadline of `limits`.
 PrintedCampaign printed_campaign(std::uint64_t graphs, const Reading& reading, TieRule rule,
-                                 std::uint32_t seed);
+                                 std::uint32_t seed, const Limits& limits = {});
 
 }  // namespace p2::strategy

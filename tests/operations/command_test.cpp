@@ -1,4 +1,6 @@
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -73,4 +75,51 @@ TEST_CASE("networks that are not known and machines that are none are refused") 
   CHECK(run({"network", "gpt", "--levels", ""}).exit == 2);
   CHECK(run({"network", "gpt", "--batch", "0"}).exit == 2);
   CHECK(run({"network", "--help"}).out.find("inception3") != std::string::npos);
+}
+
+TEST_CASE("a placed strategy names the collectives it needs, and synth takes them") {
+  const TemporaryFile file(operations::two_layers(
+      R"({"name":"gpu","size":2,"bandwidth":300000000000},
+{"name":"node","size":2,"bandwidth":25000000000})"));
+  const TemporaryFile out("", ".txt");
+  const Ran ran = run({"parallelize", file.path(), "--price", "placed", "--collectives-out",
+                       out.path(), "--format", "json"});
+  CHECK(ran.exit == 0);
+  CHECK(Json::parse(ran.out)["optimal"] == true);
+  std::ifstream lines(out.path());
+  std::size_t commands = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("#")) continue;
+    std::istringstream words(line);
+    std::string program;
+    words >> program;
+    CHECK(program == "p2-verify");
+    std::vector<std::string> arguments;
+    for (std::string word; words >> word;) {
+      std::erase(word, '\'');
+      arguments.push_back(word);
+    }
+    CHECK(run(arguments).exit == 0);
+    ++commands;
+  }
+  CHECK(commands > 0);
+  CHECK(run({"parallelize", file.path(), "--price", "guess"}).exit == 2);
+  CHECK(run({"parallelize", file.path(), "--collectives-out", "/tmp/x"}).exit == 2);
+  CHECK(run({"parallelize", file.path(), "--price", "placed", "--use-all-devices"}).exit == 2);
+  const std::string system = std::string(P2_SOURCE_DIR) + "/examples/systems/a100-2nodes.json";
+  CHECK(run({"parallelize", file.path(), "--price", "placed", "--system", system}).exit == 2);
+  const std::string pairwise = std::string(P2_SOURCE_DIR) + "/examples/strategy/mlp.json";
+  CHECK(run({"parallelize", pairwise, "--price", "placed"}).exit == 2);
+}
+
+TEST_CASE("the example puts data parallelism between nodes, and all else inside them") {
+  const std::string example =
+      std::string(P2_SOURCE_DIR) + "/examples/strategy/attention_block.json";
+  const Json free = Json::parse(run({"parallelize", example, "--format", "json"}).out);
+  const Ran ran = run({"parallelize", example, "--price", "placed", "--format", "json"});
+  CHECK(ran.exit == 0);
+  const Json placed = Json::parse(ran.out);
+  CHECK(placed["cost"] > free["cost"]);
+  CHECK(placed["vertices"][4]["configuration"] == "b/2 h/4 [[2 1] [1 4]]");
+  for (const Json& known : placed["known"]) CHECK(known["cost"] >= placed["cost"]);
 }

@@ -51,6 +51,20 @@ TEST_CASE("an einsum says itself what it reads and makes") {
   CHECK(elements(graph.operations[0].weights[0]) == 4096 * 9216);
 }
 
+TEST_CASE("an einsum that makes no sense is refused") {
+  const auto einsum = [](const std::string& rest) {
+    return refusal(changed(two_layers(),
+                           R"("kind":"gemm","dims":{"b":128,"n":4096,"k":9216},"pointwise":3)",
+                           R"("kind":"einsum","dims":{"b":128,"n":4096,"k":9216})" + rest));
+  };
+  CHECK(einsum("") == "4:1: an einsum needs an output");
+  CHECK(einsum(R"(,"output":"b z")") == "4:1: there is no dimension z");
+  CHECK(einsum(R"(,"output":"b b")") == "4:1: a tensor has the dimension b twice");
+  CHECK(einsum(R"(,"output":"b .")") == "4:1: an axis has no dimension");
+  CHECK(einsum(R"(,"output":"b n","weights":["99999 99999 99999 99999"])") ==
+        "4:1: a tensor has more than 2^54 elements");
+}
+
 TEST_CASE("what is no operation graph is refused where it stands") {
   refuses("operation-graph/1", "operation-graph/2",
           "1:11: unknown format, expected \"operation-graph/1\"");

@@ -136,4 +136,5 @@ TEST_CASE("parallelize runs the printed algorithms on a file and on random graph
   CHECK(run({"parallelize", "--printed-campaign", "500", "--ties", "last"}).exit == 0);
   CHECK(run({"parallelize", "--printed-campaign", "500", "--ties", "best"}).exit == 2);
   CHECK(run({"parallelize", "--printed-campaign", "0"}).exit == 2);
+  CHECK(run({"parallelize", "--printed-campaign", "100000000", "--timeout", "1"}).exit == 3);
 }
