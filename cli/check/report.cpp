@@ -1,6 +1,7 @@
 #include "cli/check/report.h"
 
 #include <ostream>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -12,9 +13,15 @@ namespace p2 {
 namespace {
 
 std::string text_of(const Judged& judged, const CheckRequest& request) {
-  const auto* program = std::get_if<CheckResult>(&judged);
-  return program != nullptr ? to_text(*program, request.explain, request.common.limits)
-                            : to_text(std::get<MscclResult>(judged));
+  return std::visit(
+      [&](const auto& result) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(result)>, CheckResult>) {
+          return to_text(result, request.explain, request.common.limits);
+        } else {
+          return to_text(result);
+        }
+      },
+      judged);
 }
 
 /// `visit` sees every failure that a baseline may know.
