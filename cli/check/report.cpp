@@ -1,6 +1,7 @@
 #include "cli/check/report.h"
 
 #include <ostream>
+#include <type_traits>
 
 #include <fmt/format.h>
 

@@ -31,6 +31,34 @@ std::string summary_of(const msccl::Algorithm& algorithm) {
   return text;
 }
 
+bool loaders_take(const msccl::Algorithm& algorithm) {
+  const std::vector<msccl::LoaderLimit> limits = loader_limits(algorithm);
+  return std::all_of(limits.begin(), limits.end(),
+                     [](const msccl::LoaderLimit& limit) { return limit.met(); });
+}
+
+/// In steps that are safe for messages of any size, unless loaders take only longer ones.
+msccl::Algorithm lowered(const Program& program, std::size_t class_index, msccl::Protocol protocol,
+                         const SourcePosition& where) {
+  using msccl::Travel;
+  msccl::Algorithm safe = lower_class(program, class_index, Travel::safe(protocol), where);
+  if (loaders_take(safe)) return safe;
+  msccl::Algorithm quick = lower_class(program, class_index, Travel::quick(protocol), where);
+  return loaders_take(quick) ? quick : safe;
+}
+
+/// Reads the text back and judges it.
+void judge_again(Exported& exported, const Limits& limits) {
+  const msccl::Algorithm again = msccl::read_algorithm(kReadBack, exported.text);
+  const msccl::Verdict verdict = msccl::judge(again, limits);
+  exported.verdict = to_string(verdict.kind);
+  exported.reason = verdict.fault ? verdict.fault->reason : verdict.reason;
+  if (verdict.safe_sizes && verdict.safe_sizes->most_bytes) {
+    exported.summary +=
+        fmt::format("; for messages of up to {} bytes", *verdict.safe_sizes->most_bytes);
+  }
+}
+
 }  // namespace
 
 std::vector<Exported> as_msccl(const ProgramFile& file, msccl::Protocol protocol,
@@ -38,16 +66,13 @@ std::vector<Exported> as_msccl(const ProgramFile& file, msccl::Protocol protocol
                                const Limits& limits) {
   std::vector<Exported> all;
   for (std::size_t i = 0; i < file.program.classes.size(); ++i) {
-    msccl::Algorithm algorithm = lower_class(file.program, i, protocol, where);
+    msccl::Algorithm algorithm = lowered(file.program, i, protocol, where);
     algorithm.name = name;
     Exported exported;
     exported.text = to_xml(algorithm);
     exported.summary = summary_of(algorithm);
     exported.of_class = file.program.classes.size() == 1 ? 0 : i + 1;
-    const msccl::Algorithm again = msccl::read_algorithm(kReadBack, exported.text);
-    const msccl::Verdict verdict = msccl::judge(again, limits);
-    exported.verdict = to_string(verdict.kind);
-    exported.reason = verdict.fault ? verdict.fault->reason : verdict.reason;
+    judge_again(exported, limits);
     all.push_back(std::move(exported));
   }
   return all;

@@ -55,10 +55,9 @@ class Collective {
     Reduce
   };
   Collective(Kind kind, std::uint32_t ranks, std::uint32_t chunks, std::uint32_t root)
-      : kind_(kind), ranks_(ranks), chunks_(chunks), part_(chunks / ranks), root_(root) {}
+      : kind_(kind), chunks_(chunks), part_(chunks / ranks), root_(root) {}
 
   Kind kind_;
-  std::uint32_t ranks_;
   std::uint32_t chunks_;
   std::uint32_t part_;
   std::uint32_t root_;

@@ -5,21 +5,7 @@
 namespace p2::msccl {
 namespace {
 
-std::uint64_t key_of(const Cell& cell) {
-  return std::uint64_t{static_cast<std::uint8_t>(cell.buffer)} << 32 | cell.index;
-}
-
 constexpr std::size_t kBytesOfSum = 128;  // of a short one, with what manages it
-
-std::shared_ptr<const Sum> sum_of(const std::array<const Content*, 3>& parts) {
-  for (const Content* part : parts) {
-    if (part != nullptr && !part->sum) return nullptr;
-  }
-  if (parts[1] == nullptr) return parts[0]->sum;
-  auto sum = std::make_shared<Sum>(*parts[0]->sum);
-  for (std::size_t i = 1; i < parts.size() && parts[i] != nullptr; ++i) sum->add(*parts[i]->sum);
-  return sum;
-}
 
 }  // namespace
 
@@ -39,17 +25,35 @@ Contents::Contents(const Algorithm& algorithm, const MemoryLayout& layout,
   }
 }
 
+const Content*& Contents::slot(const Cell& cell) {
+  const std::uint64_t page =
+      std::uint64_t{static_cast<std::uint8_t>(cell.buffer)} << 32 | cell.index / kPage;
+  const auto [found, fresh] = cells_[cell.gpu].try_emplace(page);
+  if (fresh) watch_.count(sizeof(Page));
+  return found->second[cell.index % kPage];
+}
+
 const Content* Contents::at(const Cell& cell) {
-  const auto [found, unknown] = cells_[cell.gpu].try_emplace(key_of(cell));
-  if (unknown) {
+  const Content*& there = slot(cell);
+  if (there == nullptr) {
     watch_.count(sizeof(Content) + kBytesOfSum);
     watch_.step();
     const auto contribution = layout_.initially(cell);
     Content& content = all_.emplace_back();
-    if (contribution) content.sum = std::make_shared<const Sum>(*contribution);
-    found->second = &content;
+    if (contribution) content.sum = &sums_.emplace_back(*contribution);
+    there = &content;
   }
-  return found->second;
+  return there;
+}
+
+const Sum* Contents::sum_of(const std::array<const Content*, 3>& parts) {
+  for (const Content* part : parts) {
+    if (part != nullptr && part->sum == nullptr) return nullptr;
+  }
+  if (parts[1] == nullptr) return parts[0]->sum;
+  Sum& sum = sums_.emplace_back(*parts[0]->sum);
+  for (std::size_t i = 1; i < parts.size() && parts[i] != nullptr; ++i) sum.add(*parts[i]->sum);
+  return &sum;
 }
 
 const Content* Contents::made(StepPlace maker, const std::array<const Content*, 3>& parts) {
@@ -82,7 +86,7 @@ void Contents::run(StepPlace place) {
   }
   for (std::uint32_t k = 0; writes_destination(step.type) && k < step.count; ++k) {
     const Cell cell = layout_.cell(place.gpu, step.destination, k);
-    cells_[cell.gpu][key_of(cell)] = result[k];
+    slot(cell) = result[k];
   }
   if (sends(step.type)) in_flight_[ends.sends_on].push_back(std::move(result));
 }

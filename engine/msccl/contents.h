@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -17,7 +16,7 @@ namespace p2::msccl {
 struct Content {
   static constexpr std::uint32_t kNobody = UINT32_MAX;
 
-  std::shared_ptr<const Sum> sum;            ///< null: made of memory that nobody wrote
+  const Sum* sum = nullptr;                  ///< null: made of memory that nobody wrote
   StepPlace maker = {kNobody, 0, 0};         ///< kNobody: it was there at the beginning
   std::array<const Content*, 3> parts = {};  ///< null where there are fewer
 
@@ -39,12 +38,17 @@ class Contents {
 
  private:
   using Chunks = std::vector<const Content*>;
+  /// Neighbouring cells; null where nobody has looked yet.
+  static constexpr std::uint32_t kPage = 32;
+  using Page = std::array<const Content*, kPage>;
   /// The connections that a thread block sends and receives on, by number.
   struct Ends {
     std::uint32_t sends_on = 0;
     std::uint32_t receives_on = 0;
   };
 
+  const Content*& slot(const Cell& cell);
+  const Sum* sum_of(const std::array<const Content*, 3>& parts);
   const Content* made(StepPlace maker, const std::array<const Content*, 3>& parts);
 
   const Algorithm& algorithm_;
@@ -52,9 +56,10 @@ class Contents {
   LimitWatch& watch_;
   std::vector<std::vector<Ends>> ends_;        ///< by gpu and thread block
   std::vector<std::deque<Chunks>> in_flight_;  ///< by connection
-  /// By gpu: the cells that were touched, by buffer and index.
-  std::vector<std::unordered_map<std::uint64_t, const Content*>> cells_;
+  /// By gpu: the cells near those that were touched.
+  std::vector<std::unordered_map<std::uint64_t, Page>> cells_;
   std::deque<Content> all_;
+  std::deque<Sum> sums_;
 };
 
 }  // namespace p2::msccl

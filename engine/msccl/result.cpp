@@ -19,7 +19,7 @@ std::optional<Fault> difference(const Content& content, const Sum& expected, con
   const auto fault = [&](Fault::Kind kind, const std::string& has) {
     return Fault{kind, fmt::format("At the end {} {}.", describe(cell), has), {}, cell};
   };
-  if (!content.sum) {
+  if (content.sum == nullptr) {
     return fault(Fault::Kind::MissingData,
                  content.was_made() ? "is made of memory that nobody wrote" : "was never written");
   }

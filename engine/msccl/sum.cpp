@@ -27,6 +27,7 @@ void Sum::append(std::vector<Run>& runs, const Run& run) {
 
 void Sum::add(const Sum& other) {
   std::vector<Run> merged;
+  merged.reserve(std::max(runs_.size(), other.runs_.size()));
   auto one = runs_.begin();
   auto two = other.runs_.begin();
   Run a = one == runs_.end() ? Run{} : *one;

@@ -56,8 +56,8 @@ TEST_CASE("a file named twice is judged once, in the order of the command line")
 }
 
 TEST_CASE("the output is the same for any number of jobs") {
-  const Words command = {"check", kExamples + "programs/**/*.p2", kExamples + "msccl/**/*.xml", "--format",
-                         "json"};
+  const Words command = {"check", kExamples + "programs/[rv]*/*.p2", kExamples + "msccl/**/*.xml",
+                         "--format", "json"};
   std::string first;
   for (const char* jobs : {"1", "2", "7"}) {
     Words arguments = command;

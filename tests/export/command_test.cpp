@@ -29,8 +29,8 @@ TEST_CASE("a program becomes MSCCL XML that check accepts") {
   const Ran ran = exported({program, "--to", "msccl", "--output", xml, "--protocol", "LL"});
   CHECK(ran.exit == kEstablished);
   CHECK(ran.out == xml +
-                       ": allreduce of 4 chunks on 4 GPUs: 2 channels, at most 2 thread blocks "
-                       "on a GPU, 32 steps, verified\n");
+                       ": allreduce of 4 chunks on 4 GPUs: 1 channel, at most 2 thread blocks "
+                       "on a GPU, 28 steps, verified\n");
   CHECK(text_of(xml).find("name=\"blue connect\" coll=\"allreduce\" proto=\"LL\"") !=
         std::string::npos);
   CHECK(run({"check", xml}).exit == kEstablished);

@@ -16,6 +16,7 @@ namespace p2 {
 namespace {
 
 using msccl::Protocol;
+using msccl::Travel;
 
 std::string verdict_of(const msccl::Algorithm& algorithm) {
   const auto again = msccl::read_algorithm("test.xml", to_xml(algorithm));
@@ -26,7 +27,8 @@ std::string verdict_of(const msccl::Algorithm& algorithm) {
 ProgramFile program_of(const std::string& text) { return read_program("test.p2", text, {}); }
 
 std::string verdict_of_class(const std::string& text, std::size_t index = 0) {
-  return verdict_of(lower_class(program_of(text).program, index, Protocol::Simple, {"test.p2"}));
+  return verdict_of(
+      lower_class(program_of(text).program, index, Travel::safe(Protocol::Simple), {"test.p2"}));
 }
 
 }  // namespace
@@ -36,15 +38,32 @@ TEST_CASE("all programs of [2,2,2] and [4,4] are right for all interleavings") {
     const std::vector<Program> programs = programs_of(hierarchy);
     CHECK(programs.size() == (std::string(hierarchy) == "4,4" ? 47 : 825));
     for (std::size_t i = 0; i < programs.size(); i += kOneOf) {
-      for (const Protocol protocol : {Protocol::Simple, Protocol::LL}) {
+      for (const Travel& travel : {Travel::safe(Protocol::Simple), Travel::safe(Protocol::LL),
+                                   Travel::quick(Protocol::LL128)}) {
         CAPTURE(i);
-        const msccl::Algorithm algorithm = lower_class(programs[i], 0, protocol, {"test"});
+        const msccl::Algorithm algorithm = lower_class(programs[i], 0, travel, {"test"});
         CHECK(verdict_of(algorithm) == "valid");
         CHECK(algorithm.collective == "allreduce");
         for (const msccl::LoaderLimit& limit : loader_limits(algorithm)) CHECK(limit.met());
       }
     }
   }
+}
+
+TEST_CASE("short runs are safe for messages of any size, long ones take fewer steps") {
+  bool some_unsafe = false;
+  const std::vector<Program> programs = programs_of("2,2,2");
+  for (std::size_t i = 0; i < programs.size(); i += 4 * kOneOf) {
+    CAPTURE(i);
+    for (const Protocol protocol : {Protocol::Simple, Protocol::LL}) {
+      const auto safe = lower_class(programs[i], 0, Travel::safe(protocol), {"test"});
+      const auto quick = lower_class(programs[i], 0, Travel::quick(protocol), {"test"});
+      CHECK(!msccl::judge(safe, {}).safe_sizes->most_bytes);
+      some_unsafe = some_unsafe || msccl::judge(quick, {}).safe_sizes->most_bytes;
+      CHECK(quick.steps().size() <= safe.steps().size());
+    }
+  }
+  CHECK(some_unsafe);
 }
 
 TEST_CASE("groups whose parts do not lie side by side, or do not come out even") {
@@ -68,7 +87,8 @@ TEST_CASE("every class is an algorithm of its own, with ranks in the order of it
   const Program program = program_of(text).program;
   REQUIRE(program.classes.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
-    const msccl::Algorithm algorithm = lower_class(program, i, Protocol::LL128, {"test"});
+    const msccl::Algorithm algorithm =
+        lower_class(program, i, Travel::quick(Protocol::LL128), {"test"});
     CHECK(algorithm.gpus.size() == 4);
     CHECK(algorithm.chunks == 8);
     CHECK(verdict_of(algorithm) == "valid");
@@ -95,7 +115,8 @@ TEST_CASE("other goals that MSCCL knows") {
     const bool valid = check(file.program, file.dialect, states).kind == Verdict::Kind::Valid;
     CHECK(valid == (each.collective != nullptr));
     if (!valid) continue;
-    const msccl::Algorithm algorithm = lower_class(file.program, 0, Protocol::Simple, {"test"});
+    const msccl::Algorithm algorithm =
+        lower_class(file.program, 0, Travel::safe(Protocol::Simple), {"test"});
     CHECK(algorithm.collective == each.collective);
     CHECK(verdict_of(algorithm) == "valid");
   }
@@ -107,7 +128,8 @@ TEST_CASE("a step with a dependency too few is caught") {
                               "devices 4\nReduceScatter{0,1},{2,3}; AllReduce{0,2},{1,3}; "
                               "AllGather{0,1},{2,3}")
                               .program;
-  const msccl::Algorithm algorithm = lower_class(program, 0, Protocol::Simple, {"test"});
+  const msccl::Algorithm algorithm =
+      lower_class(program, 0, Travel::safe(Protocol::Simple), {"test"});
   REQUIRE(verdict_of(algorithm) == "valid");
   std::size_t dependencies = 0;
   std::size_t caught = 0;

@@ -13,11 +13,11 @@ using Ranks = std::vector<std::uint32_t>;
 /// What goes round a ring together: one run, or none, for every place.
 using Units = std::vector<std::optional<ChunkRun>>;
 
-std::vector<ChunkRun> runs_of(const Held& chunks) {
+std::vector<ChunkRun> runs_of(const Held& chunks, std::uint32_t longest) {
   std::vector<ChunkRun> runs;
   for (const std::uint32_t chunk : chunks) {
     const bool goes_on = !runs.empty() && runs.back().first + runs.back().count == chunk &&
-                         runs.back().count < kMostChunksOfStep;
+                         runs.back().count < longest;
     if (goes_on) {
       ++runs.back().count;
     } else {
@@ -40,10 +40,10 @@ std::vector<Held> parts_of(const Held& chunks, std::size_t places) {
 }
 
 /// The runs of the parts, first with first, second with second.
-std::vector<Units> passes_of(const std::vector<Held>& parts) {
+std::vector<Units> passes_of(const std::vector<Held>& parts, std::uint32_t longest_run) {
   std::vector<Units> passes;
   for (std::size_t place = 0; place < parts.size(); ++place) {
-    const std::vector<ChunkRun> runs = runs_of(parts[place]);
+    const std::vector<ChunkRun> runs = runs_of(parts[place], longest_run);
     while (passes.size() < runs.size()) passes.emplace_back(parts.size());
     for (std::size_t i = 0; i < runs.size(); ++i) passes[i][place] = runs[i];
   }
@@ -56,6 +56,7 @@ struct Round {
   std::size_t behind = 0;   ///< places from a rank back to the part it starts with
   std::size_t adding = 0;   ///< hops that add
   std::size_t copying = 0;  ///< hops after these, that copy
+  std::uint32_t longest_run = 1;
 };
 
 StepType type_of(const Round& round, std::size_t hop) {
@@ -80,7 +81,8 @@ void go_round(const Ranks& group, const Units& units, const Round& round, Transf
 
 void go_round(const Ranks& group, const std::vector<Held>& parts, const Round& round,
               Transfers& transfers) {
-  for (const Units& units : passes_of(parts)) go_round(group, units, round, transfers);
+  for (const Units& units : passes_of(parts, round.longest_run))
+    go_round(group, units, round, transfers);
 }
 
 /// From the last rank to the first (adding), or from the first to the last.
@@ -101,7 +103,7 @@ void go_along(const Ranks& group, const Held& chunks, bool adding, Transfers& tr
     } else {
       transfer.type = adding ? ReceiveReduceCopy : Receive;
     }
-    for (const ChunkRun& run : runs_of(chunks)) {
+    for (const ChunkRun& run : runs_of(chunks, kMostChunksOfStep)) {
       transfer.chunks = run;
       transfers.push_back(transfer);
     }
@@ -110,17 +112,17 @@ void go_along(const Ranks& group, const Held& chunks, bool adding, Transfers& tr
 
 }  // namespace
 
-void append_transfers(p2::Collective collective, const Ranks& group, std::vector<Held>& held,
-                      Transfers& transfers) {
+void append_transfers(p2::Collective collective, const Ranks& group, std::uint32_t longest_run,
+                      std::vector<Held>& held, Transfers& transfers) {
   const std::size_t places = group.size();
   const Held first = held[group[0]];
   switch (collective) {
     case p2::Collective::AllReduce:
-      go_round(group, parts_of(first, places), {0, places - 1, places - 1}, transfers);
+      go_round(group, parts_of(first, places), {0, places - 1, places - 1, longest_run}, transfers);
       return;
     case p2::Collective::ReduceScatter: {
       const std::vector<Held> parts = parts_of(first, places);
-      go_round(group, parts, {1, places - 1, 0}, transfers);
+      go_round(group, parts, {1, places - 1, 0, longest_run}, transfers);
       for (std::size_t i = 0; i < places; ++i) held[group[i]] = parts[i];
       return;
     }
@@ -132,7 +134,7 @@ void append_transfers(p2::Collective collective, const Ranks& group, std::vector
         all.insert(all.end(), held[rank].begin(), held[rank].end());
       }
       std::sort(all.begin(), all.end());
-      go_round(group, parts, {0, 0, places - 1}, transfers);
+      go_round(group, parts, {0, 0, places - 1, longest_run}, transfers);
       for (const std::uint32_t rank : group) held[rank] = all;
       return;
     }

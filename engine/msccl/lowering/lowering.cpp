@@ -58,7 +58,7 @@ std::vector<Held> beginning_of(const Program& program, std::uint32_t ranks) {
 }
 
 std::vector<Transfers> transfers_of(const Program& program, const Group& members,
-                                    const SourcePosition& where) {
+                                    std::uint32_t longest_run, const SourcePosition& where) {
   std::vector<Held> held = beginning_of(program, static_cast<std::uint32_t>(members.size()));
   std::vector<Transfers> steps;
   std::size_t total = 0;
@@ -70,7 +70,7 @@ std::vector<Transfers> transfers_of(const Program& program, const Group& members
     Transfers& transfers = steps.emplace_back();
     for (const Group& group : step.groups) {
       const std::vector<std::uint32_t> ranks = ranks_of(group, members, where);
-      if (ranks.size() > 1) append_transfers(step.collective, ranks, held, transfers);
+      if (ranks.size() > 1) append_transfers(step.collective, ranks, longest_run, held, transfers);
       if (total + transfers.size() > kMostTransfers) {
         throw InputError(where, fmt::format("takes more than {} steps of thread blocks, expected "
                                             "a smaller program",
@@ -92,7 +92,7 @@ std::string collective_for(const Goal& goal) {
   return {};
 }
 
-Algorithm lower_class(const Program& program, std::size_t class_index, Protocol protocol,
+Algorithm lower_class(const Program& program, std::size_t class_index, const Travel& travel,
                       const SourcePosition& where) {
   const Group& members = program.classes[class_index];
   Algorithm algorithm;
@@ -103,13 +103,14 @@ Algorithm lower_class(const Program& program, std::size_t class_index, Protocol 
                                         program.terms.goal.name));
   }
   algorithm.name = algorithm.collective;
-  algorithm.protocol = protocol;
+  algorithm.protocol = travel.protocol;
   algorithm.chunks = program.chunks();
   algorithm.in_place = true;
   const auto ranks = static_cast<std::uint32_t>(members.size());
   const bool in_output = algorithm.collective == "allgather";
   BlockBuilder builder(ranks, algorithm.chunks, in_output ? Buffer::Output : Buffer::Input);
-  for (const Transfers& step : transfers_of(program, members, where)) builder.add(step);
+  for (const Transfers& step : transfers_of(program, members, travel.longest_run, where))
+    builder.add(step);
   algorithm.channels = std::max(1U, builder.channels());
   algorithm.gpus = std::move(builder).take();
   const bool parts = in_output || algorithm.collective == "reduce_scatter";
