@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/fuzz/definition_property.h"
+#include "tests/fuzz/hlo_property.h"
 #include "tests/fuzz/program_property.h"
 #include "tests/fuzz/system_property.h"
 
@@ -46,4 +47,8 @@ TEST_CASE("the program corpus keeps the promises of the program reader") {
 TEST_CASE("the definition corpus and the built-in definitions keep the promises of the parser") {
   replay("tests/fuzz/corpus/definition", "", p2::check_definition_text);
   replay("engine/collective", ".p2c", p2::check_definition_text);
+}
+
+TEST_CASE("the corpus of modules keeps the promises of their readers and judges") {
+  replay("tests/fuzz/corpus/hlo", "", p2::check_module_text);
 }
