@@ -93,7 +93,7 @@ Devices devices_of(const std::vector<const Module*>& modules, const GivenDevices
         {devices.partitions, needed.partitions, rounded_up(needed.flattened, devices.replicas)});
   }
   if (devices.replicas > kMostDevices || devices.replicas * devices.partitions > kMostDevices) {
-    throw InputError({modules.front()->file},
+    throw InputError({modules.front()->file, 1, 1},
                      fmt::format("{} replicas of {} partitions, expected at most {} devices",
                                  devices.replicas, devices.partitions, kMostDevices));
   }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "engine/hlo/comparison_context.h"
 
 namespace p2::hlo {
@@ -13,9 +11,5 @@ bool certainly_different(ComparisonContext& context, Value before, Value after, 
 
 /// Whether the same operations that are not understood, of the same values, are in both.
 bool same_unknowns(const ComparisonContext& context, Value a, Value b);
-
-/// `x[3] of devices 0–3`, `2·x[0] of device 1 + y[0] of device 1`, at most a few of many terms.
-/// Inputs have the names of `flow`.
-std::string describe(const ComparisonContext& context, const Flow& flow, Value value);
 
 }  // namespace p2::hlo

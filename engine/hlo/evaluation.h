@@ -65,6 +65,8 @@ class Evaluation {
   Value arithmetic(const Node& node, const std::vector<Value>& operands);
   Value uninterpreted(const Node& node, const std::vector<Value>& operands);
   Value combine(const Node& node, Reducer reducer, std::vector<Value> members, ElementType type);
+  Answer add(const std::vector<Value>& members, ElementType type);
+  Answer multiply(const std::vector<Value>& members, ElementType type);
   Value add_in_order(const std::vector<Value>& members);
   bool keeps_order(ElementType type) const { return context_.ordered && type.is_float(); }
   bool fits(Value value, ElementType type) const;
@@ -74,11 +76,13 @@ class Evaluation {
   Answer reduce_members(const Query& query, const Node& node, const IndexMap& map);
   Answer all_to_all(const Query& query, const Node& node, IndexMap map);
 
-  // evaluation_reduce.cpp
-  Answer reduce(const Query& query, const Node& node, const IndexMap& map);
+  // evaluation_binding.cpp
   std::optional<Value> bind(const Node& node, Value value, const Region& part);
   std::optional<Value> bind_atom(Reducer reducer, const Atom& atom, const Region& part,
                                  std::int64_t& times) const;
+
+  // evaluation_reduce.cpp
+  Answer reduce(const Query& query, const Node& node, const IndexMap& map);
   Answer reduce_one_by_one(const Query& query, Reduction& reduction);
   std::int64_t indices(const Region& part) const;
   bool is_neutral(const Node& node, Value initial) const;

@@ -60,55 +60,61 @@ Value Evaluation::add_in_order(const std::vector<Value>& members) {
   return values_.apply(context_.fingerprints.of("added in order"), some, some.size() == 2);
 }
 
+std::optional<Value> Evaluation::add(const std::vector<Value>& members, ElementType type) {
+  Linear all;
+  for (const Value member : members) {
+    Linear linear = values_.as_linear(member);
+    const auto constant = sum(all.constant, linear.constant);
+    if (!constant) return std::nullopt;
+    all.constant = *constant;
+    context_.spend(linear.terms.size());
+    all.terms.insert(all.terms.end(), linear.terms.begin(), linear.terms.end());
+  }
+  return values_.of(std::move(all), type);
+}
+
+/// A number times a sum is the sum of the products; other products stay as they are.
+std::optional<Value> Evaluation::multiply(const std::vector<Value>& members, ElementType type) {
+  const auto first = values_.as_number(members[0]);
+  const auto second = values_.as_number(members[1]);
+  if (members.size() != 2 || (!first && !second)) {
+    return values_.combine(Reducer::Multiply, members, type);
+  }
+  Linear linear = values_.as_linear(members[first ? 1 : 0]);
+  const Number factor = first ? *first : *second;
+  const auto constant = product(linear.constant, factor);
+  if (!constant) return std::nullopt;
+  linear.constant = *constant;
+  for (LinearTerm& term : linear.terms) {
+    const auto scaled = product(term.coefficient, factor);
+    if (!scaled) return std::nullopt;
+    term.coefficient = *scaled;
+  }
+  return values_.of(std::move(linear), type);
+}
+
 /// What a reducer makes of values; where it is not known, a function of them in their order.
 Value Evaluation::combine(const Node& node, Reducer reducer, std::vector<Value> members,
                           ElementType type) {
   context_.spend(members.size());
   if (members.size() == 1) return members[0];
-  std::optional<Value> result;
   if (reducer == Reducer::Add && keeps_order(type)) return add_in_order(members);
-  if (reducer == Reducer::Add && type.kind() != ElementType::Kind::Other) {
-    Linear all;
-    bool fits = true;
-    for (const Value member : members) {
-      Linear linear = values_.as_linear(member);
-      const auto constant = sum(all.constant, linear.constant);
-      fits = fits && constant.has_value();
-      if (constant) all.constant = *constant;
-      context_.spend(linear.terms.size());
-      all.terms.insert(all.terms.end(), linear.terms.begin(), linear.terms.end());
-    }
-    if (fits) result = values_.of(std::move(all), type);
+  std::optional<Value> result;
+  if (reducer == Reducer::Add) {
+    result = add(members, type);
   } else if (reducer == Reducer::Multiply) {
-    // A number times a sum is the sum of the products; other products stay as they are.
-    const auto scale = members.size() == 2 ? values_.as_number(members[0]) : std::nullopt;
-    const auto other = members.size() == 2 ? values_.as_number(members[1]) : std::nullopt;
-    if (scale || other) {
-      Linear linear = values_.as_linear(members[scale ? 1 : 0]);
-      const Number factor = scale ? *scale : *other;
-      auto constant = product(linear.constant, factor);
-      bool fits = constant.has_value();
-      if (fits) linear.constant = *constant;
-      for (LinearTerm& term : linear.terms) {
-        const auto scaled = product(term.coefficient, factor);
-        fits = fits && scaled.has_value();
-        if (scaled) term.coefficient = *scaled;
-      }
-      if (fits) result = values_.of(std::move(linear), type);
-    } else {
-      result = values_.combine(reducer, members, type);
-    }
-  } else if (reducer != Reducer::Unknown && reducer != Reducer::Add) {
+    result = multiply(members, type);
+  } else if (reducer != Reducer::Unknown) {
     result = values_.combine(reducer, members, type);
   }
   if (result) return *result;
-  context_.uninterpreted.insert(node.called != kNone
-                                    ? fmt::format("the reducer of {}", node.instruction->opcode)
-                                    : node.instruction->opcode);
+  const bool reduces = node.called != kNone;
+  context_.uninterpreted.insert(reduces ? "the reducer of " + node.instruction->opcode
+                                        : node.instruction->opcode);
   // Of a collective, what is put together counts, not how many devices there are.
   const std::uint32_t function =
-      node.called != kNone ? context_.fingerprints.of(fmt::format("reduced by #{}", node.called))
-                           : node.fingerprint;
+      reduces ? context_.fingerprints.of(fmt::format("reduced by #{}", node.called))
+              : node.fingerprint;
   return values_.apply(function, std::move(members), false);
 }
 

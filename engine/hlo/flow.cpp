@@ -7,26 +7,12 @@
 #include "engine/hlo/fault.h"
 #include "engine/hlo/operations.h"
 #include "engine/hlo/shape_rules.h"
+#include "engine/hlo/value_tree.h"
 
 namespace p2::hlo {
 namespace {
 
 constexpr int kDeepestCalls = 128;
-
-/// What an instruction stands for: an array, or a tuple of such.
-struct Tree {
-  bool is_tuple = false;
-  Ref ref = {};
-  std::vector<std::shared_ptr<const Tree>> parts = {};
-  /// Of the result of a start: element 1 of its tuple is this.
-  bool started = false;
-};
-using TreePointer = std::shared_ptr<const Tree>;
-
-void collect(const Tree& tree, std::vector<Ref>& refs) {
-  if (!tree.is_tuple) refs.push_back(tree.ref);
-  for (const TreePointer& part : tree.parts) collect(*part, refs);
-}
 
 [[noreturn]] void refuse(const Instruction& instruction, const char* rule, const std::string& why) {
   throw IllFormed({rule, fmt::format("{} {}: {}.", instruction.opcode, instruction.name, why),
@@ -125,7 +111,7 @@ class FlowBuilder {
 
   TreePointer same_shape(const Instruction& instruction, const TreePointer& tree) const {
     if (instruction.opcode == "copy-start" || instruction.opcode == "async-update") return tree;
-    if (!matches(*tree, instruction.shape)) {
+    if (!matches(flow_, *tree, instruction.shape)) {
       refuse(instruction, "shapes",
              "its shape " + to_string(instruction.shape) + " is not that of what it passes on");
     }
@@ -135,20 +121,11 @@ class FlowBuilder {
     return done;
   }
 
-  bool matches(const Tree& tree, const Shape& shape) const {
-    if (tree.is_tuple != shape.is_tuple || tree.parts.size() != shape.parts.size()) return false;
-    for (std::size_t i = 0; i < tree.parts.size(); ++i) {
-      if (!matches(*tree.parts[i], shape.parts[i])) return false;
-    }
-    return tree.is_tuple || (flow_.shape(tree.ref).same_sizes(shape.array) &&
-                             flow_.shape(tree.ref).type == shape.array.type);
-  }
-
   TreePointer tuple(const Instruction& instruction, std::vector<TreePointer>& operands) const {
     auto tree = std::make_shared<Tree>();
     tree->is_tuple = true;
     tree->parts = std::move(operands);
-    if (!matches(*tree, instruction.shape)) {
+    if (!matches(flow_, *tree, instruction.shape)) {
       refuse(instruction, "shapes", "its operands are not " + to_string(instruction.shape));
     }
     return tree;
@@ -184,19 +161,13 @@ class FlowBuilder {
           fmt::format("{} operands for {} parameters", operands.size(), callee.parameters.size()));
     }
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (!matches(*operands[i], callee.instructions[callee.parameters[i]].shape)) {
+      if (!matches(flow_, *operands[i], callee.instructions[callee.parameters[i]].shape)) {
         refuse(instruction, "shapes", fmt::format("operand {} does not fit the parameter", i));
       }
     }
     TreePointer result = put(instruction.called[0], operands, depth + 1);
     if (instruction.opcode == "async-start") return started(result);
     return same_shape(instruction, result);
-  }
-
-  static TreePointer started(const TreePointer& tree) {
-    auto result = std::make_shared<Tree>(*tree);
-    result->started = true;
-    return result;
   }
 
   /// The shape of what an instruction computes; of a start, that is one part of what is written.
@@ -223,7 +194,7 @@ class FlowBuilder {
     if (is_collective(base)) add_collective(node, instruction);
     note_effects(node, instruction);
     Ref ref = add(std::move(node));
-    const TreePointer result = outputs_tree(ref, shape);
+    const TreePointer result = tree_of_outputs(ref, shape);
     return base != instruction.opcode ? started(result) : result;
   }
 
@@ -267,17 +238,6 @@ class FlowBuilder {
       node.asks_devices = node.asks_devices || facts_.asks_devices(called);
       node.impure = node.impure || facts_.is_impure(called);
     }
-  }
-
-  static TreePointer outputs_tree(Ref& ref, const Shape& shape) {
-    auto tree = std::make_shared<Tree>();
-    tree->is_tuple = shape.is_tuple;
-    for (const Shape& part : shape.parts) tree->parts.push_back(outputs_tree(ref, part));
-    if (!shape.is_tuple) {
-      tree->ref = ref;
-      ++ref.output;
-    }
-    return tree;
   }
 
   Flow flow_;

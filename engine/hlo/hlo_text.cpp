@@ -92,27 +92,6 @@ class HloReader {
     if (!root) computation.root = static_cast<std::uint32_t>(computation.instructions.size() - 1);
   }
 
-  static void number_parameters(Computation& computation, const SourcePosition& where) {
-    const auto& all = computation.instructions;
-    for (std::uint32_t i = 0; i < all.size(); ++i) {
-      if (all[i].opcode != "parameter") continue;
-      const auto number = static_cast<std::size_t>(all[i].attributes.index);
-      if (number >= all.size())
-        throw InputError(all[i].position, "no such parameter, expected 0 …");
-      if (computation.parameters.size() <= number) {
-        computation.parameters.resize(number + 1, UINT32_MAX);
-      }
-      if (computation.parameters[number] != UINT32_MAX) {
-        throw InputError(all[i].position,
-                         fmt::format("parameter {} twice, expected each once", number));
-      }
-      computation.parameters[number] = i;
-    }
-    for (const std::uint32_t parameter : computation.parameters) {
-      if (parameter == UINT32_MAX) throw InputError(where, "a parameter is missing, expected 0 …");
-    }
-  }
-
   /// True for the root. Names may repeat, as they do in shortened files; the last one counts.
   bool read_instruction(Computation& computation) {
     const bool root = reader_.accept_word("ROOT");

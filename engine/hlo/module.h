@@ -88,4 +88,8 @@ struct Module {
   const Computation& entry_computation() const { return computations[entry]; }
 };
 
+/// Finds the parameters among the instructions of a computation that begins at `where`. Throws
+/// InputError unless they are numbered 0, 1, … each once.
+void number_parameters(Computation& computation, const SourcePosition& where);
+
 }  // namespace p2::hlo

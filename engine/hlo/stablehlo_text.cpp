@@ -154,7 +154,8 @@ std::vector<StableHloModule> read_stablehlo(const std::string& source, const std
   for (std::size_t start = 0; start <= all.size();) {
     const std::size_t end = std::min(all.find(kBetween, start), all.size());
     const std::string_view part = all.substr(start, end - start);
-    TextReader reader(part, {source, line, 1});
+    const SourcePosition where{source, line, 1};
+    TextReader reader(part, where);
     modules.push_back(read_one(reader, source));
     line += static_cast<std::size_t>(std::count(part.begin(), part.end(), '\n')) + 1;
     start = end + 1;

@@ -102,11 +102,7 @@ std::string_view TextReader::word(std::string_view what) {
   return found;
 }
 
-bool TextReader::accept_word(std::string_view word) {
-  if (peek_word() != word) return false;
-  offset_ += word.size();
-  return true;
-}
+bool TextReader::accept_word(std::string_view word) { return peek_word() == word && accept(word); }
 
 std::int64_t TextReader::integer(std::string_view what, std::int64_t low, std::int64_t high) {
   skip_blanks();

@@ -15,7 +15,8 @@ namespace p2::hlo {
 class TextReader {
  public:
   TextReader(std::string_view source, std::string_view text) : source_(source), text_(text) {}
-  /// The part of `text` from `offset` to `end`, which stands at `where`.
+  /// Part of another text, which stands at `where`; that must outlive it too.
+  TextReader(std::string_view text, const SourcePosition&& where) = delete;
   TextReader(std::string_view text, const SourcePosition& where)
       : source_(where.source), text_(text), line_(where.line), column_offset_(where.column - 1) {}
 

@@ -8,8 +8,6 @@
 namespace p2::hlo {
 namespace {
 
-constexpr std::int64_t kMostBound = 4096;
-constexpr int kDeepestOffsets = 16;
 constexpr double kOfFunctions = 1e-6;
 constexpr double kOfNarrowing = 0.3;
 
@@ -42,11 +40,6 @@ const Function* function_called(std::string_view name) {
     if (function.name == name) return &function;
   }
   return nullptr;
-}
-
-std::uint64_t mixed(std::uint64_t state, std::uint64_t more) {
-  state = (state ^ more) * 0x9E3779B97F4A7C15ULL;
-  return state ^ (state >> 29U);
 }
 
 bool is_float_conversion(std::string_view function) {
@@ -147,76 +140,6 @@ std::optional<double> Trial::apply(Value value) {
   }
   if (!std::isfinite(result)) return std::nullopt;
   return result;
-}
-
-double Trial::input(const Atom& atom, const std::vector<std::int64_t>& place) const {
-  if (kind_ == Kind::Ones) return 1;
-  if (kind_ == Kind::OneHot) {
-    return chosen_ == std::pair(atom.source, atom.device) ? 1 : 0;
-  }
-  std::uint64_t state = mixed(mixed(seed_, static_cast<std::uint64_t>(atom.source)), atom.device);
-  if (kind_ == Kind::PerElement) {
-    for (const std::int64_t at : place) state = mixed(state, static_cast<std::uint64_t>(at));
-  }
-  const std::uint64_t chosen = mixed(state, 1);
-  return static_cast<double>(truth_ ? (chosen >> 40U) % 2 : (chosen >> 40U) % 7 + 1);
-}
-
-/// Where a fixed index is, with what the trial makes of offsets that are not known.
-std::optional<std::vector<std::int64_t>> Trial::place(const IndexMap& map) {
-  std::vector<std::int64_t> place;
-  const Offsets& offsets = context_.values.offsets();
-  for (const Coordinate& coordinate : map) {
-    std::int64_t at = coordinate.base;
-    for (const Term& term : coordinate.terms) {
-      if (term.variable >= 0) return std::nullopt;
-      if (++offsets_inside_offsets_ > kDeepestOffsets) return std::nullopt;
-      const auto start = of(static_cast<Value>(offsets.key(term.variable)));
-      --offsets_inside_offsets_;
-      if (!start) return std::nullopt;
-      const auto most = static_cast<double>(offsets.most(term.variable));
-      at += term.stride * static_cast<std::int64_t>(std::clamp(std::floor(*start), 0.0, most));
-    }
-    place.push_back(at);
-  }
-  return place;
-}
-
-std::optional<double> Trial::bound(const Atom& atom) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : atom.binders) count *= extent;
-  const bool adds = atom.reducer == Reducer::Add;
-  if (kind_ != Kind::PerElement) {
-    return input(atom, {}) * (adds ? static_cast<double>(count) : 1);
-  }
-  if (count > kMostBound) return std::nullopt;
-  std::optional<double> result;
-  for (std::int64_t i = 0; i < count; ++i) {
-    IndexMap map = atom.map;
-    std::int64_t rest = i;
-    for (std::size_t k = 0; k < atom.binders.size(); ++k) {
-      map = substitute(map, kBinder + static_cast<Variable>(k), {rest % atom.binders[k], {}});
-      rest /= atom.binders[k];
-    }
-    const auto at = place(map);
-    if (!at) return std::nullopt;
-    const double number = input(atom, *at);
-    const bool least = atom.reducer == Reducer::Minimum || atom.reducer == Reducer::And;
-    result = !result ? number
-             : adds  ? *result + number
-             : least ? std::min(*result, number)
-                     : std::max(*result, number);
-  }
-  return result;
-}
-
-std::optional<double> Trial::atom(const Atom& atom) {
-  if (atom.kind != ValueKind::Input) return std::nullopt;
-  if (!atom.binders.empty()) return bound(atom);
-  if (kind_ != Kind::PerElement) return input(atom, {});
-  const auto at = place(atom.map);
-  if (!at) return std::nullopt;
-  return input(atom, *at);
 }
 
 }  // namespace p2::hlo

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/hlo/comparison.h"
-#include "engine/hlo/difference.h"
+#include "engine/hlo/description.h"
 
 namespace p2::hlo {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "tests/file_bytes.h"
 #include "tests/fuzz/definition_property.h"
+#include "tests/fuzz/hlo_property.h"
 #include "tests/fuzz/msccl_property.h"
 #include "tests/fuzz/program_property.h"
 #include "tests/fuzz/system_property.h"
@@ -49,4 +50,8 @@ TEST_CASE("the definition corpus and the built-in definitions keep the promises 
 
 TEST_CASE("the MSCCL corpus keeps the promises of the XML reader and the judge") {
   replay("tests/fuzz/corpus/msccl", "", p2::check_msccl_text);
+}
+
+TEST_CASE("the corpus of modules keeps the promises of their readers and judges") {
+  replay("tests/fuzz/corpus/hlo", "", p2::check_module_text);
 }

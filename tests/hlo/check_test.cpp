@@ -1,0 +1,179 @@
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "../cli/run.h"
+#include "../cli/temporary_file.h"
+#include "cli/exit_code.h"
+#include "modules.h"
+#include "rewrites.h"
+
+namespace p2::hlo {
+namespace {
+
+nlohmann::json result_of(std::vector<std::string> arguments, int exit) {
+  arguments.insert(arguments.end(), {"--format", "json"});
+  const Ran ran = run(arguments);
+  INFO(ran.err);
+  CHECK(ran.exit == exit);
+  return nlohmann::json::parse(ran.out).at("results").at(0);
+}
+
+const char* const kInterpreted =
+    "module {\n"
+    "  func.func @sum(%arg0 : tensor<2xi32>) -> tensor<2xi32> {\n"
+    "    %0 = \"stablehlo.all_reduce\"(%arg0) ({\n"
+    "      ^bb0(%a: tensor<i32>, %b: tensor<i32>):\n"
+    "        %1 = stablehlo.add %a, %b : tensor<i32>\n"
+    "        stablehlo.return %1 : tensor<i32>\n"
+    "    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}\n"
+    "        : (tensor<2xi32>) -> tensor<2xi32>\n"
+    "    return %0 : tensor<2xi32>\n"
+    "  }\n"
+    "  func.func @main() {\n"
+    "    %x = stablehlo.constant dense<[1, 2]> : tensor<2xi32>\n"
+    "    %y = stablehlo.constant dense<5> : tensor<2xi32>\n"
+    "    %r:2 = \"interpreter.run_parallel\"(%x, %y) {programs = [[@sum], [@sum]]}\n"
+    "        : (tensor<2xi32>, tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>)\n"
+    "    check.expect_eq_const %r#0, dense<[6, 7]> : tensor<2xi32>\n"
+    "    check.expect_eq_const %r#1, dense<[6, 7]> : tensor<2xi32>\n"
+    "    func.return\n"
+    "  }\n"
+    "}\n";
+
+}  // namespace
+
+TEST_CASE("check --before --after answers with the keys of the contract") {
+  const TemporaryFile before(by_host().before, ".hlo");
+  const TemporaryFile after(by_host().after, ".hlo");
+  const TemporaryFile wrong(
+      replaced(by_host().after, "[4,2]<=[2,4]T(1,0)", "{{0,5},{1,4},{2,6},{3,7}}"), ".hlo");
+  const auto compared = [&](const TemporaryFile& file, int exit) {
+    return result_of({"check", "--before", before.path(), "--after", file.path()}, exit);
+  };
+  const nlohmann::json valid = compared(after, kEstablished);
+  CHECK(valid.at("verdict") == "valid");
+  CHECK(valid.at("format") == "hlo");
+  CHECK(valid.at("before") == before.path());
+  CHECK(valid.at("engines") == nlohmann::json{{"explicit", "valid"}});
+  CHECK(valid.at("partitions") == 8);
+  CHECK(valid.at("counterexample").is_null());
+  const nlohmann::json invalid = compared(wrong, kRefuted);
+  CHECK(invalid.at("verdict") == "invalid");
+  CHECK(invalid.at("counterexample") ==
+        nlohmann::json{{"rule", "contributions"},
+                       {"device", 0},
+                       {"replica", 0},
+                       {"partition", 0},
+                       {"output", 0},
+                       {"index", {0, 0}},
+                       {"before", "x[0,0] of devices 0–7"},
+                       {"after", "x[0,0] of devices 0–3 + x[2,0] of devices 4–7"}});
+  const Ran order = run({"check", "--before", before.path(), "--after", after.path(), "--order"});
+  CHECK(order.exit == kRefuted);
+  CHECK(order.out.find("invalid, order") != std::string::npos);
+}
+
+TEST_CASE("a module on its own is listed, or compared with a goal") {
+  const TemporaryFile file(folded().before, ".hlo");
+  const nlohmann::json alone = result_of({"check", file.path()}, kEstablished);
+  CHECK(alone.at("collectives").size() == 2);
+  CHECK(alone.at("collectives").at(0).at("groups") == "{0,1} {2,3}");
+  CHECK(result_of({"check", file.path(), "--reduces", "0"}, kEstablished).at("goal") ==
+        "allreduce");
+  result_of({"check", file.path(), "--reduces", "0,1", "--axes", "2,2"}, kEstablished);
+  result_of({"check", file.path(), "--reduces", "0", "--axes", "2,2"}, kRefuted);
+  const TemporaryFile scattered(scatter_made().before, ".hlo");
+  result_of({"check", scattered.path(), "--reduces", "0", "--goal", "reducescatter"}, kRefuted);
+  const TemporaryFile bad(replaced(folded().before, "{{0,2},{1,3}}", "{{0,2},{1,2}}"), ".hlo");
+  const nlohmann::json ill = result_of({"check", bad.path()}, kRefuted);
+  CHECK(ill.at("counterexample").at("rule") == "groups");
+  CHECK(ill.at("counterexample").at("line") == 36);
+}
+
+TEST_CASE("StableHLO is read, compared with XLA and, where it is a test, run") {
+  const TemporaryFile test(kInterpreted, ".mlir");
+  CHECK(result_of({"check", test.path()}, kEstablished).at("replicas") == 2);
+  const TemporaryFile wrong(replaced(kInterpreted, "%r#1, dense<[6, 7]>", "%r#1, dense<[6, 8]>"),
+                            ".mlir");
+  const nlohmann::json refuted = result_of({"check", wrong.path()}, kRefuted);
+  CHECK(refuted.at("counterexample").at("device") == 1);
+  CHECK(refuted.at("counterexample").at("index") == nlohmann::json{1});
+  CHECK(refuted.at("counterexample").at("after") == "7");
+
+  const std::string pretty =
+      "module @m attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {\n"
+      "  func.func public @main(%x: tensor<8xf32> {mhlo.sharding = \"{replicated}\"}) -> "
+      "(tensor<8xf32> {jax.result_info = \"\"}) {\n"
+      "    %0 = stablehlo.reshape %x : (tensor<8xf32>) -> tensor<2x4xf32>\n"
+      "    %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<2x4xf32>) -> tensor<4x2xf32>\n"
+      "    %2 = \"stablehlo.all_reduce\"(%1) <{channel_handle = #stablehlo.channel_handle<handle = "
+      "1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, "
+      "use_global_device_ids}> ({\n"
+      "    ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+      "      %s = stablehlo.add %a, %b : tensor<f32>\n"
+      "      stablehlo.return %s : tensor<f32>\n"
+      "    }) : (tensor<4x2xf32>) -> tensor<4x2xf32>\n"
+      "    %3 = stablehlo.transpose %2, dims = [1, 0] : (tensor<4x2xf32>) -> tensor<2x4xf32>\n"
+      "    %4 = func.call @flat(%3) : (tensor<2x4xf32>) -> tensor<8xf32>\n"
+      "    return %4 : tensor<8xf32>\n"
+      "  }\n"
+      "  func.func private @flat(%x: tensor<2x4xf32>) -> tensor<8xf32> {\n"
+      "    %0 = stablehlo.reshape %x : (tensor<2x4xf32>) -> tensor<8xf32>\n"
+      "    return %0 : tensor<8xf32>\n"
+      "  }\n"
+      "}\n";
+  const TemporaryFile mlir(pretty, ".mlir");
+  const TemporaryFile hlo(folded().after, ".hlo");
+  result_of({"check", "--before", hlo.path(), "--after", mlir.path()}, kEstablished);
+  const TemporaryFile turned(replaced(pretty,
+                                      "%3 = stablehlo.transpose %2, dims = [1, 0] : "
+                                      "(tensor<4x2xf32>)",
+                                      "%3 = stablehlo.reshape %2 : (tensor<4x2xf32>)"),
+                             ".mlir");
+  result_of({"check", "--before", hlo.path(), "--after", turned.path()}, kRefuted);
+}
+
+TEST_CASE("the examples have the verdicts that the documents show") {
+  const std::string folder = P2_SOURCE_DIR "/examples/hlo/";
+  const auto compared = [&](const char* after) {
+    return run({"check", "--before", folder + "all-reduce.hlo", "--after", folder + after});
+  };
+  CHECK(compared("by-host.hlo").exit == kEstablished);
+  const Ran refused = compared("refused/crossed-hosts.hlo");
+  CHECK(refused.exit == kRefuted);
+  CHECK(refused.out.find("element [0,0] of output 0 is x[0,0] of devices 0–7 before, and x[0,0] of "
+                         "devices 0–3 + x[2,0] of devices 4–7 after.") != std::string::npos);
+}
+
+TEST_CASE("questions that cannot be asked are refused in one sentence") {
+  const TemporaryFile file(folded().before, ".hlo");
+  const TemporaryFile all(
+      "HloModule m\nadd {\n  a = f32[] parameter(0)\n  b = f32[] "
+      "parameter(1)\n  ROOT c = f32[] add(a, b)\n}\nENTRY e {\n  x = f32[8] "
+      "parameter(0)\n  ROOT y = f32[8] all-reduce(x), replica_groups={}, "
+      "to_apply=add\n}\n",
+      ".hlo");
+  const auto refused = [](const std::vector<std::string>& arguments, const char* why) {
+    const Ran ran = run(arguments);
+    INFO(ran.err);
+    CHECK(ran.exit == kBadInput);
+    CHECK(ran.err.find(why) != std::string::npos);
+  };
+  refused({"check", "--before", file.path()}, "expected --before and --after");
+  refused({"check", "--before", file.path(), "--after", P2_SOURCE_DIR "/README.md"},
+          "is no module of XLA or StableHLO");
+  refused({"check", "--before", all.path(), "--after", all.path()},
+          "expected --replicas or --partitions");
+  refused({"check", file.path(), "--certify", "/tmp/never-written"}, "expected the check without");
+  refused({"check", file.path(), "--engine", "z3"}, "expected the check without");
+  refused({"check", file.path(), "--goal", "allgather"}, "expected the check without");
+  refused({"check", file.path(), "--order"}, "expected --before and --after");
+  refused({"check", file.path(), "--reduces", "0", "--goal", "reduce"}, "is no goal of a module");
+  refused({"check", file.path(), "--reduces", "0", "--axes", "2,4"}, "multiply to 8, expected 4");
+  const Ran given =
+      run({"check", "--before", all.path(), "--after", all.path(), "--replicas", "4"});
+  CHECK(given.exit == kEstablished);
+  CHECK(given.out.find("4 replicas × 1 partition") != std::string::npos);
+}
+
+}  // namespace p2::hlo

@@ -1,0 +1,213 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "engine/hlo/collective.h"
+#include "modules.h"
+
+// What single operations mean, and what is not understood.
+
+namespace p2::hlo {
+namespace {
+
+Verdict same(const std::string& before, const std::string& after, int partitions = 2,
+             bool ordered = false) {
+  return compared(module_text(before, partitions), module_text(after, partitions), {{}, ordered});
+}
+
+Collective resolved(const std::string& groups, const std::string& opcode, Devices devices,
+                    Language language = Language::Hlo) {
+  const std::string text = "HloModule m\nENTRY e {\n  x = f32[8] parameter(0)\n  ROOT y = f32[8] " +
+                           opcode + "(x), " + groups + "\n}\n";
+  return resolve(module_of(text)->computations[0].instructions[1], language, devices);
+}
+
+using Groups = std::vector<std::vector<std::uint32_t>>;
+const std::string kX = "  x = f32[6] parameter(0)\n";
+const std::string kAll = "channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true";
+
+}  // namespace
+
+TEST_CASE("ids mean replicas, partitions, both, or devices") {
+  const Devices devices{2, 2, false};
+  CHECK(resolved("replica_groups={{1,0}}", "all-reduce", devices).groups == Groups{{2, 0}, {3, 1}});
+  CHECK(resolved("replica_groups={}", "all-reduce", devices).groups == Groups{{0, 2}, {1, 3}});
+  CHECK(resolved("channel_id=1, replica_groups={{1,0}}", "all-to-all", devices).groups ==
+        Groups{{1, 0}, {3, 2}});
+  CHECK(resolved("channel_id=1, replica_groups={{1,0}}", "all-reduce", devices).groups ==
+        Groups{{2, 3, 0, 1}});
+  CHECK(resolved("channel_id=1, replica_groups={{1,0}}", "all-reduce", devices, Language::StableHlo)
+            .groups == Groups{{2, 0, 3, 1}});
+  CHECK(resolved("channel_id=1, replica_groups={{3,0},{1,2}}, use_global_device_ids=true",
+                 "all-reduce", devices)
+            .groups == Groups{{3, 0}, {1, 2}});
+  CHECK(resolved("channel_id=1, replica_groups={{1,0}}", "all-reduce", {1, 2, false}).groups ==
+        Groups{{1, 0}});
+  CHECK(resolved("source_target_pairs={{0,1}}", "collective-permute", devices).source ==
+        std::vector<std::uint32_t>{kNone, kNone, 0, 1});
+}
+
+TEST_CASE("tiles and meshes name the same groups as lists") {
+  const Devices devices{1, 8, false};
+  const auto groups = [&](const std::string& text) {
+    return resolved("channel_id=1, use_global_device_ids=true, replica_groups=" + text,
+                    "all-reduce", devices)
+        .groups;
+  };
+  CHECK(groups("[2,4]<=[8]") == Groups{{0, 1, 2, 3}, {4, 5, 6, 7}});
+  CHECK(groups("[4,2]<=[2,4]T(1,0)") == Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  CHECK(groups("[4,2]<=[2,2,2]T(1,0,2)") == Groups{{0, 1}, {4, 5}, {2, 3}, {6, 7}});
+  CHECK(groups("mesh['a'=2,'b'=4] {'a'}") == Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  CHECK(groups("mesh['a'=2,'b'=4] {'b','a'}") == Groups{{0, 4, 1, 5, 2, 6, 3, 7}});
+  CHECK(groups("mesh['a'=2,'b'=4] {'b':(2)2}") == Groups{{0, 1}, {2, 3}, {4, 5}, {6, 7}});
+  CHECK(groups("mesh['a'=2,'b'=4] {'b':(1)2}") == Groups{{0, 2}, {1, 3}, {4, 6}, {5, 7}});
+}
+
+TEST_CASE("start and done, calls, fusions and tuples are seen through") {
+  const std::string all = "f32[6] all-reduce(x), " + kAll + ", to_apply=add\n";
+  const std::string plain = kX + "  ROOT y = " + all;
+  CHECK(said(same(plain, kX + "  s = f32[6] all-reduce-start(x), " + kAll +
+                             ", to_apply=add\n  ROOT y = f32[6] all-reduce-done(s)\n")) == "valid");
+  CHECK(said(same(plain, kX + "  y = " + all +
+                             "  t = (f32[6], f32[6]) tuple(x, y)\n"
+                             "  b = (f32[6], f32[6]) optimization-barrier(t)\n"
+                             "  ROOT z = f32[6] get-tuple-element(b), index=1\n")) == "valid");
+  const std::string before =
+      "HloModule m, num_partitions=2\nadd {\n  a = f32[] parameter(0)\n  b "
+      "= f32[] parameter(1)\n  ROOT c = f32[] add(b, a)\n}\n"
+      "inner {\n  p = f32[6] parameter(0)\n  ROOT y = f32[6] all-reduce(p), " +
+      kAll + ", to_apply=add\n}\nENTRY e {\n  x = f32[6] parameter(0)\n";
+  for (const char* call : {"ROOT y = f32[6] call(x), to_apply=inner\n}\n",
+                           "ROOT y = f32[6] fusion(x), kind=kLoop, calls=inner\n}\n",
+                           "s = ((f32[6]), f32[6]) async-start(x), calls=inner\n  ROOT y = f32[6] "
+                           "async-done(s)\n}\n"}) {
+    CHECK(said(compared(before + call, module_text(plain, 2))) == "valid");
+  }
+  CHECK(said(same(kX + "  ROOT y = f32[12] all-gather(x), " + kAll + ", dimensions={0}\n",
+                  kX + "  s = (f32[6], f32[12]) all-gather-start(x), " + kAll +
+                      ", dimensions={0}\n  ROOT y = f32[12] all-gather-done(s)\n")) == "valid");
+}
+
+TEST_CASE("what is not understood is equal where it is the same, and open where it is not") {
+  const std::string all = "  y = f32[6] all-reduce(x), " + kAll + ", to_apply=add\n";
+  const std::string sorted = kX + all + "  ROOT z = f32[6] sort(y), dimensions={0}, to_apply=add\n";
+  const Verdict alike = same(sorted, sorted);
+  CHECK(said(alike) == "valid");
+  CHECK(alike.uninterpreted == std::vector<std::string>{"sort"});
+  const Verdict other =
+      same(sorted, kX + "  ROOT z = f32[6] sort(x), dimensions={0}, to_apply=add\n");
+  CHECK(said(other) == "unknown");
+  CHECK(other.uninterpreted == std::vector<std::string>{"sort"});
+  // A difference beside it is certain.
+  CHECK(said(same(kX + all +
+                      "  s = f32[6] sort(x), dimensions={0}, to_apply=add\n"
+                      "  ROOT z = f32[6] add(s, y)\n",
+                  kX + "  s = f32[6] sort(x), dimensions={0}, to_apply=add\n"
+                       "  ROOT z = f32[6] add(s, x)\n")) == "invalid contributions");
+  CHECK(said(same(kX + "  ROOT z = f32[6] exponential(x)\n",
+                  kX + all + "  ROOT z = f32[6] exponential(y)\n")) == "invalid contributions");
+  CHECK(said(same(kX + all + "  ROOT z = f32[6] exponential(y)\n",
+                  kX + all +
+                      "  h = f32[6] slice(y), slice={[0:6]}\n"
+                      "  ROOT z = f32[6] exponential(h)\n")) == "valid");
+  CHECK(said(same(kX + "  ROOT z = f32[6] rng(x, x), distribution=rng_uniform\n",
+                  kX + "  ROOT z = f32[6] rng(x, x), distribution=rng_uniform\n")) == "unknown");
+}
+
+TEST_CASE("what depends on all devices through an opaque operation is told apart") {
+  const auto loop = [](const char* groups) {
+    return std::string(
+               "HloModule m, num_partitions=4\nadd {\n  a = f32[] parameter(0)\n  b = f32[] "
+               "parameter(1)\n  ROOT c = f32[] add(a, b)\n}\nbody {\n  p = f32[6] "
+               "parameter(0)\n  ROOT y = f32[6] all-reduce(p), channel_id=1, "
+               "replica_groups=") +
+           groups +
+           ", use_global_device_ids=true, to_apply=add\n}\ncondition {\n  p = f32[6] "
+           "parameter(0)\n  ROOT t = pred[] constant(true)\n}\nENTRY e {\n  x = f32[6] "
+           "parameter(0)\n  ROOT w = f32[6] while(x), condition=condition, body=body\n}\n";
+  };
+  CHECK(said(compared(loop("{{0,1},{2,3}}"), loop("{{0,1},{2,3}}"))) == "valid");
+  CHECK(said(compared(loop("{{0,1},{2,3}}"), loop("{{0,2},{1,3}}"))) == "unknown");
+}
+
+TEST_CASE("conversions keep single numbers, and sums where they are not rounded twice") {
+  const std::string head =
+      "HloModule m, num_partitions=2\nnarrow {\n  a = bf16[] parameter(0)\n  b "
+      "= bf16[] parameter(1)\n  ROOT c = bf16[] add(a, b)\n}\nwide {\n  a = "
+      "f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, "
+      "b)\n}\nENTRY e {\n  x = bf16[6] parameter(0)\n";
+  const std::string narrow =
+      head + "  ROOT y = bf16[6] all-reduce(x), " + kAll + ", to_apply=narrow\n}\n";
+  const std::string there_and_back = head +
+                                     "  w = f32[6] convert(x)\n  n = bf16[6] convert(w)\n  "
+                                     "ROOT y = bf16[6] all-reduce(n), " +
+                                     kAll + ", to_apply=narrow\n}\n";
+  const std::string wide = head + "  w = f32[6] convert(x)\n  s = f32[6] all-reduce(w), " + kAll +
+                           ", to_apply=wide\n  ROOT y = bf16[6] convert(s)\n}\n";
+  CHECK(said(compared(narrow, there_and_back)) == "valid");
+  const Verdict verdict = compared(narrow, wide);
+  CHECK(said(verdict) == "unknown");
+  CHECK(verdict.uninterpreted == std::vector<std::string>{"convert"});
+}
+
+TEST_CASE("integers wrap") {
+  const auto doubled = [](int times, const char* type) {
+    std::string text = fmt::format(
+        "HloModule m, num_partitions=1\nENTRY e {{\n  x0 = {}[3] "
+        "parameter(0)\n",
+        type);
+    for (int i = 1; i <= times; ++i) {
+      text += fmt::format("  x{} = {}[3] add(x{}, x{})\n", i, type, i - 1, i - 1);
+    }
+    return text + "}\n";
+  };
+  CHECK(said(compared(doubled(8, "u8"), doubled(9, "u8"))) == "valid");
+  CHECK(said(compared(doubled(7, "u8"), doubled(8, "u8"))) == "invalid contributions");
+  CHECK(said(compared(doubled(8, "s16"), doubled(9, "s16"))) == "invalid contributions");
+  CHECK(said(compared(doubled(8, "f32"), doubled(9, "f32"))) == "invalid contributions");
+}
+
+TEST_CASE("the order of addition is compared where that is asked") {
+  const std::string head = "  x = f32[4] parameter(0)\n";
+  const auto reduced = [&](const char* groups) {
+    return head + "  ROOT y = f32[4] all-reduce(x), channel_id=1, replica_groups=" + groups +
+           ", use_global_device_ids=true, to_apply=add\n";
+  };
+  CHECK(said(same(reduced("{{0,1},{2,3}}"), reduced("{{1,0},{3,2}}"), 4, true)) == "valid");
+  CHECK(said(same(reduced("{{0,1,2,3}}"), reduced("{{0,1,2,3}}"), 4, true)) == "valid");
+  CHECK(said(same(reduced("{{0,1,2,3}}"), reduced("{{0,2,1,3}}"), 4, false)) == "valid");
+  CHECK(said(same(reduced("{{0,1,2,3}}"), reduced("{{0,2,1,3}}"), 4, true)) == "invalid order");
+  CHECK(said(same(reduced("{{0,1,2,3}}"),
+                  head + "  rs = f32[1] reduce-scatter(x), channel_id=1, "
+                         "replica_groups={{0,1,2,3}}, use_global_device_ids=true, dimensions={0}, "
+                         "to_apply=add\n  ROOT ag = f32[4] all-gather(rs), channel_id=1, "
+                         "replica_groups={{0,1,2,3}}, use_global_device_ids=true, dimensions={0}\n",
+                  4, true)) == "valid");
+}
+
+TEST_CASE("modules with other inputs or outputs are not equal") {
+  CHECK(said(same(kX + "  ROOT y = f32[6] copy(x)\n", kX + "  ROOT y = f32[1,6] reshape(x)\n")) ==
+        "invalid signature");
+  CHECK(said(same(kX + "  ROOT y = f32[6] copy(x)\n",
+                  kX + "  z = f32[6] parameter(1)\n  ROOT y = f32[6] copy(x)\n")) ==
+        "invalid signature");
+}
+
+TEST_CASE("reshapes that cut across one another are followed") {
+  const std::string x = "  x = f32[6,10] parameter(0)\n";
+  CHECK(said(same(x + "  a = f32[4,15] reshape(x)\n  b = f32[15,4] transpose(a), dimensions={1,0}\n"
+                      "  c = f32[4,15] transpose(b), dimensions={1,0}\n"
+                      "  ROOT d = f32[6,10] reshape(c)\n",
+                  x + "  ROOT d = f32[6,10] copy(x)\n")) == "valid");
+  CHECK(said(same(x + "  a = f32[4,15] reshape(x)\n  b = f32[15,4] reshape(a)\n"
+                      "  c = f32[4,15] transpose(b), dimensions={1,0}\n"
+                      "  ROOT d = f32[6,10] reshape(c)\n",
+                  x + "  ROOT d = f32[6,10] copy(x)\n")) == "invalid contributions");
+  CHECK(said(same(x + "  r = f32[6,10] reverse(x), dimensions={0,1}\n  f = f32[60] reshape(r)\n"
+                      "  g = f32[60] reverse(f), dimensions={0}\n  ROOT d = f32[6,10] reshape(g)\n",
+                  x + "  ROOT d = f32[6,10] copy(x)\n")) == "valid");
+  CHECK(said(same(x + "  z = f32[] constant(0)\n  p = f32[9,10] pad(x, z), padding=1_2x0_0\n"
+                      "  ROOT d = f32[6,10] slice(p), slice={[1:7], [0:10]}\n",
+                  x + "  ROOT d = f32[6,10] copy(x)\n")) == "valid");
+}
+
+}  // namespace p2::hlo

@@ -1,0 +1,128 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "engine/hlo/hlo_text.h"
+#include "engine/hlo/stablehlo_text.h"
+#include "modules.h"
+
+// What is no module, and input that is meant to be too much.
+
+namespace p2::hlo {
+namespace {
+
+std::string complaint(const std::string& text) {
+  try {
+    if (is_stablehlo(text)) {
+      read_stablehlo("f", text);
+    } else {
+      examine(std::make_shared<const Module>(read_hlo("f", text)), {});
+    }
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string entry(const std::string& lines) { return "HloModule m\nENTRY e {\n" + lines + "\n}\n"; }
+
+std::string repeated(const std::string& text, std::size_t times) {
+  std::string all;
+  all.reserve(text.size() * times);
+  for (std::size_t i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+const std::string kX = "  x = f32[8] parameter(0)\n";
+
+}  // namespace
+
+TEST_CASE("complaints say where and what was expected") {
+  CHECK(complaint("HloModule") == "f:1:10: found the end, expected the name of the module");
+  CHECK(complaint("HloModule m\n") == "f:2:1: found the end, expected a computation");
+  CHECK(complaint(entry("  x = f33[8] parameter(0)")) ==
+        "f:3:7: unknown element type 'f33', expected one of XLA's");
+  CHECK(complaint(entry(kX + "  ROOT y = f32[8] copy(z)")) ==
+        "f:4:24: no instruction 'z' before this one, expected one of the same computation");
+  CHECK(complaint(entry(kX + "  ROOT y = f32[8] call(x), to_apply=g")) ==
+        "f:4:37: no computation 'g' before this one, expected one");
+  CHECK(complaint(entry(kX + "  ROOT y = f32[8] all-reduce(x), replica_groups={{0,-1}}")) ==
+        "f:4:53: found -1, expected an id from 0 to 65535");
+  CHECK(complaint(entry(kX + "  ROOT y = f32[8] all-reduce(x), replica_groups=[2,2]<=[3]")) ==
+        "f:4:49: 2 groups of 2 out of 3 ids, expected all of them");
+  CHECK(
+      complaint(entry(kX + "  ROOT y = f32[8] all-reduce(x), replica_groups=mesh['a'=2] {'b'}")) ==
+      "f:4:53: axis 'b' is not in the mesh, expected one that is");
+  CHECK(complaint(entry("  x = s32[3] constant({1,2})")) ==
+        "f:3:28: 2 elements for s32[3], expected 3");
+  CHECK(complaint(entry("  x = f32[<=8] parameter(0)")) ==
+        "f:3:11: a size that is not fixed, expected a number");
+  CHECK(complaint(entry("  x = f32[8] parameter(1)\n  y = f32[8] copy(x)")) ==
+        "f:2:7: a parameter is missing, expected 0 …");
+  CHECK(complaint("func.func @f(%x: tensor<?xf32>) {\n}") ==
+        "f:1:25: '?xf32' of a tensor, expected sizes that are fixed and an element type");
+  CHECK(complaint("func.func @f(%x: tensor<2xf32>) {\n  return %y : tensor<2xf32>\n}") ==
+        "f:2:12: no value '%y' before this one, expected one");
+}
+
+TEST_CASE("every beginning of a module is refused or is a module, without a crash") {
+  const std::string whole = module_text(
+      "  x = f32[4,2] parameter(0), metadata={a=\"b\"}\n"
+      "  y = f32[2,4]{0,1} bitcast(x) /* c */\n"
+      "  ROOT t = (f32[4,2], f32[2,4]) tuple(x, y)\n");
+  std::size_t refused = 0;
+  for (std::size_t end = 0; end < whole.size(); ++end) {
+    if (complaint(whole.substr(0, end)) != "accepted") ++refused;
+  }
+  CHECK(refused > whole.size() / 2);
+}
+
+TEST_CASE("too much of anything is refused at once") {
+  constexpr std::size_t kDeep = 1000000;
+  CHECK(complaint(entry("  x = " + repeated("(", kDeep) + "f32[]")).find("nested too deeply") !=
+        std::string::npos);
+  CHECK(complaint(entry("  x = f32[] parameter(0), metadata=" + repeated("{", kDeep)))
+            .find("expected '}'") != std::string::npos);
+  CHECK(complaint(entry("  x = f32[] constant(" + repeated("{", kDeep))).find("expected") !=
+        std::string::npos);
+  CHECK(complaint(entry("  x = f32[4503599627370496,2] parameter(0)")).find("2^52") !=
+        std::string::npos);
+  CHECK(complaint(
+            entry(kX + "  y = f32[8] all-reduce(x), replica_groups=[1,1000000000]<=[1000000000]"))
+            .find("expected a size from 0 to 65536") != std::string::npos);
+  CHECK(complaint("HloModule m, replica_count=1000000000\n").find("from 1 to 65536") !=
+        std::string::npos);
+  CHECK(complaint(entry(kX + "  y = f32[8] copy(y)")).find("no instruction 'y'") !=
+        std::string::npos);
+  CHECK(
+      complaint("func.func @f(%x: tensor<f32>) {\n" + repeated("\"stablehlo.case\"(%x) ({\n", 100))
+          .find("nested too deeply") != std::string::npos);
+  CHECK(complaint("func.func @f() {\n  func.call @g() : () -> ()\n  return\n}\nfunc.func @g() {\n  "
+                  "func.call @f() : () -> ()\n  return\n}\n")
+            .find("calls itself") != std::string::npos);
+  CHECK(complaint("func.func @f(%x: tensor<f32>) {\n  %y = \"stablehlo.all_reduce\"(%x) "
+                  "{replica_groups = dense<0> : tensor<1x1000000000xi64>} : (tensor<f32>) -> "
+                  "tensor<f32>\n}")
+            .find("too many integers") != std::string::npos);
+}
+
+TEST_CASE("calls that double at every level, and long chains, end") {
+  std::string doubling =
+      "HloModule m\nc0 {\n  p = f32[] parameter(0)\n  ROOT r = f32[] add(p, p)\n}\n";
+  for (int i = 1; i < 40; ++i) {
+    doubling += fmt::format(
+        "c{0} {{\n  p = f32[] parameter(0)\n  a = f32[] call(p), to_apply=c{1}\n"
+        "  ROOT b = f32[] call(a), to_apply=c{1}\n}}\n",
+        i, i - 1);
+  }
+  CHECK(complaint(doubling).find("operations with all calls put in place") != std::string::npos);
+  for (const char* operation : {"exponential", "sort", "reverse"}) {
+    std::string chain = kX;
+    chain += "  y0 = f32[8] copy(x)\n";
+    for (int i = 1; i <= 5000; ++i) {
+      chain += fmt::format("  y{} = f32[8] {}(y{}), dimensions={{0}}\n", i, operation, i - 1);
+    }
+    CHECK(said(compared(entry(chain), entry(chain))) == "valid");
+  }
+}
+
+}  // namespace p2::hlo
