@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "proofs/kernel/other_seeds.h"
 #include "proofs/kernel/system.h"
 
 namespace p2::kernel {
@@ -102,23 +101,6 @@ void replay(const Search& search, Budget& budget) {
   }
 }
 
-/// Objects unless every clause of the certificate is one of the claim's, in their order.
-void compare_clauses(const Search& search, const Files& files, const Cnf& cnf, Budget& budget) {
-  // Bounds the memory of one moment.
-  budget.spend(std::uint64_t{search.stage.devices} * search.stage.devices * search.stage.chunks);
-  std::size_t matched = 0;
-  const auto compare = [&](const Clause& clause) {
-    budget.spend(clause.size());
-    if (matched < cnf.clauses.size() && clause == cnf.clauses[matched]) ++matched;
-  };
-  const Variables variables = encode(search, compare);
-  if (matched < cnf.clauses.size()) {
-    reject("clause " + std::to_string(matched + 1) + " of problem.cnf is not the claim's");
-  }
-  if (variables.count != cnf.variables) reject("problem.cnf has another number of variables");
-  if (variables.varmap != files.at("varmap")) reject("varmap is another");
-}
-
 }  // namespace
 
 std::string judge_absence(const std::string& name, const Files& files) {
@@ -128,27 +110,18 @@ std::string judge_absence(const std::string& name, const Files& files) {
                           ? among_any_groups(root, budget)
                           : among_instructions(name == "synthesis-complete", root, budget);
   replay(claim.search, budget);
-  Cnf cnf = read_cnf(files.at("problem.cnf"), budget);
-  compare_clauses(claim.search, files, cnf, budget);
-  check_lrat(std::move(cnf), files.at("proof.lrat"), budget);
+  const Stage& stage = claim.search.stage;
+  // Bounds the memory of one moment.
+  budget.spend(std::uint64_t{stage.devices} * stage.devices * stage.chunks);
+  const auto shown = [&](const std::function<void(const Clause&)>& sink) {
+    const Variables variables = encode(claim.search, sink);
+    if (variables.varmap != files.at("varmap")) reject("varmap is another");
+    return variables.count;
+  };
+  check_refutation(files, shown, budget);
   return claim.words + " of at most " + std::to_string(claim.search.size) + " steps (" +
          std::to_string(claim.problem.devices) + " devices, dialect " + claim.problem.dialect() +
          ")";
-}
-
-std::vector<std::string> files_of(const std::string& claim) {
-  if (claim == "program-invalid") return {"problem.json", "derivation.json", "refutation.json"};
-  if (claim == "program-valid" || claim == "not-expressible")
-    return {"problem.json", "derivation.json"};
-  if (const OtherClaim* other = other_claim(claim)) return other->files;
-  if (claim != "synthesis-complete" && claim != "expressible" && claim != "unmixed")
-    malformed("claim is unknown");
-  return {"problem.json", "problem.cnf", "varmap", "proof.lrat"};
-}
-
-std::string check_claim(const std::string& claim, const Files& files) {
-  if (const OtherClaim* other = other_claim(claim)) return other->judge(files);
-  return (files_of(claim).back() == "proof.lrat" ? judge_absence : judge_program)(claim, files);
 }
 
 }  // namespace p2::kernel

@@ -29,20 +29,18 @@ struct Search {
 /// for. Choices with the same groups stand together, AllReduce first.
 Variables encode(const Search& search, const std::function<void(const Clause&)>& sink);
 
-/// problem.cnf: the header `p cnf VARIABLES CLAUSES`, and clauses.
-struct Cnf {
-  std::int32_t variables = 0;
-  std::vector<Clause> clauses;
-};
-Cnf read_cnf(const std::string& text, Budget& budget);
+/// Hands out clauses and returns the number of their variables.
+using Encoder = std::function<std::int32_t(const std::function<void(const Clause&)>& sink)>;
 
-/// Objects unless `lrat` ends by deriving the empty clause from the clauses: every step's hints,
-/// taken in order, become unit clauses once the step's clause is assumed false, and the last of
-/// them is false then (strict LRUP: no RAT, no deletion, no hint that is not unit).
-void check_lrat(Cnf cnf, const std::string& lrat, Budget& budget);
+/// Objects unless the clauses of problem.cnf (the header `p cnf VARIABLES CLAUSES`, and clauses)
+/// are some of the encoder's, in their order and over as many variables, and proof.lrat ends by
+/// deriving the empty clause from the clauses: every step's hints, taken in order, become unit
+/// clauses once the step's clause is assumed false, and the last of them is false then (strict
+/// LRUP: no RAT, no deletion, no hint that is not unit).
+void check_refutation(const Files& files, const Encoder& encode, Budget& budget);
 
-/// Both return the claim in words, or object.
-///
+// All below return the claim in words, or object.
+
 /// The claims about a program: derivation.json records the states of all devices before the first
 /// step and after every legal one, as numbered sets and states, and is replayed. Then the goal is
 /// reached, `program-valid`, and a step is no instruction over the hierarchy `to`,
@@ -55,5 +53,19 @@ std::string judge_program(const std::string& claim, const Files& files);
 /// replayed; none with a step that is no instruction over `to`, `expressible`; or none with a group
 /// across classes, over any disjoint groups, `unmixed`.
 std::string judge_absence(const std::string& claim, const Files& files);
+
+/// The claim `strategy-optimal`: no strategy of the graph in problem.json costs less than the one
+/// in strategy.json. bound.json leaves out dominated configurations, each checked, and names the
+/// order in which the vertices of the rest are minimised out here once more.
+std::string judge_strategy(const std::string& claim, const Files& files);
+
+/// The claims `reshard-schedule` and `reshard-schedule-clauses`: schedule.json is a schedule of
+/// unit tasks, and none is shorter. By bound.json, where there is one: tasks of which no two can
+/// ever run at once, or with no other senders than some. Otherwise by proof.lrat.
+std::string judge_schedule(const std::string& claim, const Files& files);
+
+/// The claim `reshard-plan`: the programs in plan.json bring every device what it needs, whatever
+/// they do first; and `reshard-plan-wrong`: they do not.
+std::string judge_plan(const std::string& claim, const Files& files);
 
 }  // namespace p2::kernel

@@ -6,6 +6,11 @@
 namespace p2::kernel {
 namespace {
 
+struct Cnf {
+  std::int32_t variables = 0;
+  std::vector<Clause> clauses;
+};
+
 /// Numbers, each followed by one space or line end.
 class Reader {
  public:
@@ -75,8 +80,6 @@ bool propagate(const Clause& clause, Assignment& assignment, const std::string& 
   return open != 0;
 }
 
-}  // namespace
-
 Cnf read_cnf(const std::string& text, Budget& budget) {
   const std::string header = "p cnf ";
   if (!text.starts_with(header)) malformed("problem.cnf has no header");
@@ -91,7 +94,25 @@ Cnf read_cnf(const std::string& text, Budget& budget) {
   return cnf;
 }
 
-void check_lrat(Cnf cnf, const std::string& lrat, Budget& budget) {
+/// Objects unless every clause is one of the encoder's, in their order.
+void compare_clauses(const Cnf& cnf, const Encoder& encode, Budget& budget) {
+  std::size_t matched = 0;
+  const std::int32_t variables = encode([&](const Clause& clause) {
+    budget.spend(clause.size());
+    if (matched < cnf.clauses.size() && clause == cnf.clauses[matched]) ++matched;
+  });
+  if (matched < cnf.clauses.size()) {
+    reject("clause " + std::to_string(matched + 1) + " of problem.cnf is not the claim's");
+  }
+  if (variables != cnf.variables) reject("problem.cnf has another number of variables");
+}
+
+}  // namespace
+
+void check_refutation(const Files& files, const Encoder& encode, Budget& budget) {
+  Cnf cnf = read_cnf(files.at("problem.cnf"), budget);
+  compare_clauses(cnf, encode, budget);
+  const std::string& lrat = files.at("proof.lrat");
   Reader reader(lrat, 0, "proof.lrat", budget);
   Assignment assignment(cnf.variables);
   std::vector<Clause>& clauses = cnf.clauses;

@@ -1,9 +1,7 @@
-#include "proofs/kernel/reshard_plan.h"
-
 #include <algorithm>
 #include <deque>
 
-#include "proofs/kernel/input.h"
+#include "proofs/kernel/claims.h"
 
 namespace p2::kernel {
 namespace {
@@ -24,8 +22,7 @@ bool overlap(const Box& a, const Box& b) {
   return true;
 }
 
-class Plan {
- public:
+struct Plan {
   explicit Plan(const Json& root) {
     expect_keys(root, {"dimensions", "has", "needs", "programs"});
     corners_ = 2 * as_number(root["dimensions"], 65);
@@ -41,17 +38,14 @@ class Plan {
   /// Which rule is broken, and where; empty for a plan that is right.
   std::string fault() {
     for (const char* rule : {"out-of-bounds", "unmatched", "deadlock", "overwritten", "not-held"}) {
-      for (const Place& place : places_) {
+      for (const Place& place : places_)
         if (breaks(rule, place)) return rule + (" at [device, step, index] " + Json(place).dump());
-      }
     }
-    for (std::size_t d = 0; d < programs_.size(); ++d) {
+    for (std::size_t d = 0; d < programs_.size(); ++d)
       if (lacks(needs_[d], d, programs_[d].size())) return "missing on device " + std::to_string(d);
-    }
     return "";
   }
 
- private:
   bool breaks(const std::string& rule, const Place& place) {
     const auto& step = programs_[place[0]][place[1]];
     const Operation& each = at(place);
@@ -139,13 +133,11 @@ class Plan {
   static void append_outside(Box box, const Box& cut, std::vector<Box>& rest) {
     if (!overlap(box, cut)) return rest.push_back(box);
     for (std::size_t low = 0, high = box.size() / 2; high < box.size(); ++low, ++high) {
-      Box before = box;
-      Box after = box;
+      Box before = box, after = box;
       before[high] = box[low] = std::max(box[low], cut[low]);
       after[low] = box[high] = std::min(box[high], cut[high]);
-      for (const Box& part : {before, after}) {
+      for (const Box& part : {before, after})
         if (overlap(part, part)) rest.push_back(part);
-      }
     }
   }
 
@@ -160,17 +152,12 @@ class Plan {
 
 }  // namespace
 
-std::string judge_plan(const Files& files) {
-  Plan plan(parse_json(files, "plan.json"));
-  if (const std::string fault = plan.fault(); !fault.empty()) reject("the plan is wrong: " + fault);
-  return "every device of the plan ends with its elements";
-}
-
-std::string judge_wrong_plan(const Files& files) {
-  Plan plan(parse_json(files, "plan.json"));
-  const std::string fault = plan.fault();
-  if (fault.empty()) reject("the plan is right");
-  return "the plan is wrong: " + fault;
+std::string judge_plan(const std::string& claim, const Files& files) {
+  const std::string fault = Plan(parse_json(files, "plan.json")).fault();
+  const std::string words = fault.empty() ? "every device of the plan ends with its elements"
+                                          : "the plan is wrong: " + fault;
+  if (fault.empty() != (claim == "reshard-plan")) reject(words);
+  return words;
 }
 
 }  // namespace p2::kernel

@@ -95,7 +95,7 @@ class Elimination {
 
 }  // namespace
 
-std::string judge_strategy(const Files& files) {
+std::string judge_strategy(const std::string&, const Files& files) {
   Budget budget;
   StrategyGraph graph(parse_json(files, "problem.json"), budget);
   const Json strategy = parse_json(files, "strategy.json");

@@ -66,9 +66,4 @@ class StrategyGraph {
   std::size_t removals_ = 0;
 };
 
-/// The claim `strategy-optimal`: no strategy of the graph in problem.json costs less than the one
-/// in strategy.json. bound.json leaves out dominated configurations, each checked, and names the
-/// order in which the vertices of the rest are minimised out here once more.
-std::string judge_strategy(const Files& files);
-
 }  // namespace p2::kernel
