@@ -47,10 +47,7 @@ void as_printed(benchmark::State& state, const std::string& name, std::int64_t d
   const Graph graph = network(name, devices);
   FirstOfTies first;
   for (auto _ : state) {
-    if (!printed_algorithm(graph, {}, first, std::size_t{1} << 20U)) {
-      state.SkipWithError("its tables would be too large");
-      return;
-    }
+    benchmark::DoNotOptimize(printed_algorithm(graph, {}, first, std::size_t{1} << 20U));
   }
 }
 
@@ -58,19 +55,27 @@ void reading_and_pricing(benchmark::State& state, const std::string& name, std::
   for (auto _ : state) benchmark::DoNotOptimize(network(name, devices).vertices());
 }
 
-#define P2_NETWORK(name, devices)                                                                 \
-  BENCHMARK_CAPTURE(search, name##_##devices, #name, devices)->Unit(benchmark::kMillisecond);     \
-  BENCHMARK_CAPTURE(in_file_order, name##_##devices, #name, devices)                              \
-      ->Unit(benchmark::kMillisecond);                                                            \
-  BENCHMARK_CAPTURE(as_printed, name##_##devices, #name, devices)->Unit(benchmark::kMillisecond); \
-  BENCHMARK_CAPTURE(reading_and_pricing, name##_##devices, #name, devices)                        \
-      ->Unit(benchmark::kMillisecond)
+#define P2_BENCH(what, name, devices) \
+  BENCHMARK_CAPTURE(what, name##_##devices, #name, devices)->Unit(benchmark::kMillisecond)
 
-P2_NETWORK(alexnet, 8);
-P2_NETWORK(rnnlm, 8);
-P2_NETWORK(resnet101, 8);
-P2_NETWORK(inception3, 8);
-P2_NETWORK(transformer, 4);
-P2_NETWORK(moe, 4);
+P2_BENCH(reading_and_pricing, alexnet, 8);
+P2_BENCH(search, alexnet, 8);
+P2_BENCH(in_file_order, alexnet, 8);
+P2_BENCH(as_printed, alexnet, 8);
+P2_BENCH(reading_and_pricing, rnnlm, 8);
+P2_BENCH(search, rnnlm, 8);
+P2_BENCH(in_file_order, rnnlm, 8);
+P2_BENCH(as_printed, rnnlm, 8);
+P2_BENCH(reading_and_pricing, resnet101, 8);
+P2_BENCH(search, resnet101, 8);
+P2_BENCH(in_file_order, resnet101, 8);
+P2_BENCH(reading_and_pricing, inception3, 8);
+P2_BENCH(search, inception3, 8);
+P2_BENCH(in_file_order, inception3, 8);
+// Elimination in the order of the file takes more memory than there is here.
+P2_BENCH(reading_and_pricing, transformer, 8);
+P2_BENCH(search, transformer, 8);
+P2_BENCH(reading_and_pricing, moe, 8);
+P2_BENCH(search, moe, 8);
 
 }  // namespace

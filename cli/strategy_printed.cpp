@@ -74,6 +74,32 @@ void print_failure(const strategy::Failure& failure, std::ostream& out) {
              choices(failure.run.result));
 }
 
+bool is_complete(const strategy::PrintedRun& run) {
+  return run.kind == PrintedKind::Optimal || run.kind == PrintedKind::Dearer;
+}
+
+void print_run(const strategy::Graph& graph, const strategy::Answer& answer,
+               const strategy::PrintedRun& run, std::ostream& out) {
+  fmt::print(out, "least cost: {}{}\nas printed: {}\n", answer.found.cost,
+             answer.optimal() ? "" : " (a limit was met)", words(run));
+  if (run.kind == PrintedKind::TooLarge) {
+    const std::uint64_t rows = strategy::printed_rows(graph);
+    fmt::print(out, "rows of its tables: {}{}\n", rows == UINT64_MAX ? "more than " : "", rows);
+  } else {
+    fmt::print(out, "its configurations: {}\n", choices(run.result));
+  }
+}
+
+void print_campaign(const strategy::PrintedCampaign& campaign, std::ostream& out) {
+  fmt::print(out,
+             "{} random graphs with many equal costs, every optimum known by enumeration\n"
+             "this program's search: {}\n"
+             "as printed: {} not optimal, {} half a strategy, {} no strategy\n",
+             campaign.graphs, campaign.wrong_search ? "NOT optimal on one" : "optimal on all",
+             campaign.dearer, campaign.incomplete, campaign.none);
+  if (campaign.smallest) print_failure(*campaign.smallest, out);
+}
+
 }  // namespace
 
 po::options_description printed_flags() {
@@ -97,14 +123,11 @@ int run_printed(const CommandLine& line, const strategy::GraphFile& file, std::o
       judge_printed(file.graph, answer.found.cost, reading_of(line, 1), rule_of(line),
                     static_cast<std::uint32_t>(common.seed));
   Output output(common.output, out);
-  fmt::print(output.stream(), "least cost: {}{}\nas printed: {}\n", answer.found.cost,
-             answer.optimal() ? "" : " (a limit was met)", words(run));
-  if (run.kind == PrintedKind::TooLarge) {
-    const std::uint64_t rows = strategy::printed_rows(file.graph);
-    fmt::print(output.stream(), "rows of its tables: {}{}\n",
-               rows == UINT64_MAX ? "more than " : "", rows);
+  if (common.format == Format::Json) {
+    fmt::print(output.stream(), "{{\"least\":{},\"printed\":{}}}\n", answer.found.cost,
+               is_complete(run) ? std::to_string(run.cost) : "null");
   } else {
-    fmt::print(output.stream(), "its configurations: {}\n", choices(run.result));
+    print_run(file.graph, answer, run, output.stream());
   }
   output.finish();
   if (run.kind == PrintedKind::TooLarge || !answer.optimal()) return kUndecided;
@@ -118,13 +141,15 @@ int run_printed_campaign(const CommandLine& line, std::ostream& out) {
       printed_campaign(graphs, reading_of(line, 100), rule_of(line),
                        static_cast<std::uint32_t>(common.seed), common.limits);
   Output output(common.output, out);
-  fmt::print(output.stream(),
-             "{} random graphs with many equal costs, every optimum known by enumeration\n"
-             "this program's search: {}\n"
-             "as printed: {} not optimal, {} half a strategy, {} no strategy\n",
-             campaign.graphs, campaign.wrong_search ? "NOT optimal on one" : "optimal on all",
-             campaign.dearer, campaign.incomplete, campaign.none);
-  if (campaign.smallest) print_failure(*campaign.smallest, output.stream());
+  if (common.format == Format::Json) {
+    fmt::print(
+        output.stream(),
+        "{{\"graphs\":{},\"search_optimal\":{},\"not_optimal\":{},\"half\":{},\"none\":{}}}\n",
+        campaign.graphs, !campaign.wrong_search, campaign.dearer, campaign.incomplete,
+        campaign.none);
+  } else {
+    print_campaign(campaign, output.stream());
+  }
   output.finish();
   if (campaign.wrong_search) return kDisagreement;
   if (campaign.dearer + campaign.incomplete + campaign.none > 0) return kRefuted;

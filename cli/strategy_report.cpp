@@ -62,12 +62,16 @@ void print_vertices(const GraphFile& file, const Strategy& strategy, std::ostrea
   print_table(rows, numbers, out);
 }
 
-void print_known(const GraphFile& file, Cost cost, std::ostream& out) {
+void print_known(const GraphFile& file, Cost cost, std::optional<Cost> memory_limit,
+                 std::ostream& out) {
   for (const strategy::KnownStrategy& known : file.known) {
     fmt::print(out, "{}: {}", known.name, known.cost);
     if (cost > 0) {
       fmt::print(out, ", {:.2f} times as much",
                  static_cast<double>(known.cost) / static_cast<double>(cost));
+    }
+    if (memory_limit && known.memory.value_or(0) > *memory_limit) {
+      fmt::print(out, ", and needs {} bytes on a device", *known.memory);
     }
     fmt::print(out, "\n");
   }
@@ -102,7 +106,7 @@ void print_text(const GraphFile& file, const StrategyAnswer& answer, std::ostrea
     fmt::print(out, "bytes on a device: {}{}\n", strategy::memory_of(*file.memory, found.strategy),
                answer.memory_limit ? fmt::format(", at most {}", *answer.memory_limit) : "");
   }
-  print_known(file, found.cost, out);
+  print_known(file, found.cost, answer.memory_limit, out);
   fmt::print(out, "search: {:.3f} s\n", answer.search_seconds);
   if (!answer.check.words.empty()) fmt::print(out, "{}\n", answer.check.words);
   if (!answer.certificate.empty()) fmt::print(out, "certificate: {}\n", answer.certificate);

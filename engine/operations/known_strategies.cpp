@@ -63,4 +63,12 @@ strategy::Cost cost_of_shape(const OperationGraph& graph, const KnownShape& shap
   return static_cast<strategy::Cost>(std::min<Wide>(cost, strategy::kCostEnd));
 }
 
+strategy::Cost memory_of_shape(const OperationGraph& graph, const KnownShape& shape) {
+  Wide bytes = 0;
+  for (std::uint32_t v = 0; v < graph.operations.size(); ++v) {
+    bytes += OperationCost(graph, v).memory(shape.configurations[v]);
+  }
+  return static_cast<strategy::Cost>(std::min<Wide>(bytes, strategy::kCostEnd));
+}
+
 }  // namespace p2::operations

@@ -20,6 +20,9 @@ struct KnownShape {
 /// same on t devices.
 std::vector<KnownShape> known_shapes(const OperationGraph& graph);
 
+/// Bytes on a device.
+strategy::Cost memory_of_shape(const OperationGraph& graph, const KnownShape& shape);
+
 /// What data parallelism and the cheapest of the expert strategies cost.
 template <typename CostOf>
 std::vector<strategy::KnownStrategy> known_strategies(const OperationGraph& graph,
@@ -29,11 +32,9 @@ std::vector<strategy::KnownStrategy> known_strategies(const OperationGraph& grap
     const strategy::Cost cost = cost_of(shape);
     const bool both_experts = !known.empty() && shape.name.starts_with("expert") &&
                               known.back().name.starts_with("expert");
-    if (!both_experts) {
-      known.push_back({shape.name, cost});
-    } else if (cost < known.back().cost) {
-      known.back() = {shape.name, cost};
-    }
+    if (both_experts && cost >= known.back().cost) continue;
+    if (both_experts) known.pop_back();
+    known.push_back({shape.name, cost, memory_of_shape(graph, shape)});
   }
   return known;
 }

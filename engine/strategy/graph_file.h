@@ -18,6 +18,7 @@ struct VertexLabel {
 struct KnownStrategy {
   std::string name;
   Cost cost = 0;
+  std::optional<Cost> memory = {};  ///< bytes on a device, where that is known
 };
 
 /// A file of the format `pairwise-strategy-graph/1` (docs/strategy.md).

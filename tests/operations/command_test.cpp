@@ -46,6 +46,8 @@ TEST_CASE("a memory limit makes strategies dearer until none fits") {
   CHECK(answer["cost"] > free["cost"]);
   CHECK(answer["memory"] < free["memory"]);
   CHECK(answer["optimal"] == true);
+  const Ran text = run({"parallelize", file.path(), "--memory-limit", limit});
+  CHECK(text.out.find(" bytes on a device\n") != std::string::npos);
   const Ran none = run({"parallelize", file.path(), "--memory-limit", "1K"});
   CHECK(none.exit == 1);
   CHECK(none.out.find("no strategy needs as little memory") != std::string::npos);

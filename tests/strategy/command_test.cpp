@@ -124,6 +124,10 @@ TEST_CASE("parallelize runs the printed algorithms on a file and on random graph
   const Ran file = run({"parallelize", kExample, "--printed"});
   CHECK(file.exit == 0);
   CHECK(file.out.find("as printed: total 211206144, optimal") != std::string::npos);
+  const Ran json = run({"parallelize", kExample, "--printed", "--format", "json"});
+  CHECK(Json::parse(json.out) == Json({{"least", 211206144}, {"printed", 211206144}}));
+  const Ran counts = run({"parallelize", "--printed-campaign", "500", "--format", "json"});
+  CHECK(Json::parse(counts.out)["search_optimal"] == true);
   const TemporaryFile large(clique(9, 9));
   const Ran refused = run({"parallelize", large.path(), "--printed"});
   CHECK(refused.exit == 3);
