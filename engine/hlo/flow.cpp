@@ -18,10 +18,6 @@ constexpr int kDeepestCalls = 128;
                    instruction.position});
 }
 
-bool ends_in(const std::string& text, std::string_view end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 class FlowBuilder {
  public:
   FlowBuilder(std::shared_ptr<const Module> module, const Devices& devices,
@@ -89,7 +85,7 @@ class FlowBuilder {
     const std::string& opcode = instruction.opcode;
     if (opcode == "tuple") return tuple(instruction, operands);
     if (opcode == "get-tuple-element") return element(instruction, operands);
-    if (is_copy(opcode)) {
+    if (passes_on(opcode)) {
       if (operands.empty()) refuse(instruction, "operands", "it has no operand");
       if (opcode == "optimization-barrier" && operands.size() > 1)
         return tuple(instruction, operands);
@@ -99,13 +95,6 @@ class FlowBuilder {
       return call(instruction, operands, depth);
     }
     return compute(instruction, operands);
-  }
-
-  /// What passes its operand on. A done passes on what its start computed.
-  static bool is_copy(const std::string& opcode) {
-    return opcode == "copy" || opcode == "copy-start" || opcode == "optimization-barrier" ||
-           opcode == "domain" || opcode == "async-update" ||
-           (ends_in(opcode, "-done") && opcode != "send-done" && opcode != "recv-done");
   }
 
   TreePointer same_shape(const Instruction& instruction, const TreePointer& tree) const {
