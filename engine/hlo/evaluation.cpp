@@ -3,6 +3,12 @@
 #include "engine/invariant.h"
 
 namespace p2::hlo {
+namespace {
+
+/// What one look at a node costs, where one term of a sum costs 1.
+constexpr std::uint64_t kStep = 16;
+
+}  // namespace
 
 void Evaluation::forget() {
   answers_.clear();
@@ -97,7 +103,7 @@ Evaluation::Operands Evaluation::ask_all(const std::vector<Ref>& refs, std::uint
 
 Evaluation::Answer Evaluation::compute(const Query& query) {
   const Node& node = flow_.node(query.ref);
-  context_.spend(1 + node.operands.size());
+  context_.spend(kStep + node.operands.size());
   const IndexMap map = values_.map(query.map);
   if (node.op == Op::Opaque) return opaque(query, node, map);
   try {

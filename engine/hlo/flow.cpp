@@ -1,10 +1,9 @@
 #include "engine/hlo/flow.h"
 
-#include <unordered_map>
-
 #include <fmt/format.h>
 
 #include "engine/hlo/fault.h"
+#include "engine/hlo/node_facts.h"
 #include "engine/hlo/operations.h"
 #include "engine/hlo/shape_rules.h"
 #include "engine/hlo/value_tree.h"
@@ -19,17 +18,13 @@ constexpr int kDeepestCalls = 128;
                    instruction.position});
 }
 
-bool ends_in(const std::string& text, std::string_view end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 class FlowBuilder {
  public:
   FlowBuilder(std::shared_ptr<const Module> module, const Devices& devices,
-              Fingerprints& fingerprints)
-      : facts_(*module, fingerprints), fingerprints_(fingerprints) {
+              Fingerprints& fingerprints) {
     flow_.module = std::move(module);
     flow_.devices = devices;
+    facts_.emplace(flow_, fingerprints);
   }
 
   Flow build() {
@@ -90,7 +85,7 @@ class FlowBuilder {
     const std::string& opcode = instruction.opcode;
     if (opcode == "tuple") return tuple(instruction, operands);
     if (opcode == "get-tuple-element") return element(instruction, operands);
-    if (is_copy(opcode)) {
+    if (passes_on(opcode)) {
       if (operands.empty()) refuse(instruction, "operands", "it has no operand");
       if (opcode == "optimization-barrier" && operands.size() > 1)
         return tuple(instruction, operands);
@@ -100,13 +95,6 @@ class FlowBuilder {
       return call(instruction, operands, depth);
     }
     return compute(instruction, operands);
-  }
-
-  /// What passes its operand on. A done passes on what its start computed.
-  static bool is_copy(const std::string& opcode) {
-    return opcode == "copy" || opcode == "copy-start" || opcode == "optimization-barrier" ||
-           opcode == "domain" || opcode == "async-update" ||
-           (ends_in(opcode, "-done") && opcode != "send-done" && opcode != "recv-done");
   }
 
   TreePointer same_shape(const Instruction& instruction, const TreePointer& tree) const {
@@ -190,60 +178,14 @@ class FlowBuilder {
     node.op = operation_of(instruction, shapes);
     if (node.op == Op::Constant && !instruction.literal) node.op = Op::Opaque;
     if (node.outputs.empty() && node.op != Op::Opaque) refuse(instruction, "shapes", "no result");
-    identify(node, instruction);
-    if (is_collective(base)) add_collective(node, instruction);
-    note_effects(node, instruction);
+    facts_->complete(node, instruction);
     Ref ref = add(std::move(node));
     const TreePointer result = tree_of_outputs(ref, shape);
     return base != instruction.opcode ? started(result) : result;
   }
 
-  void identify(Node& node, const Instruction& instruction) {
-    if (node.op == Op::Elementwise) {
-      // What it does with each element, whatever the sizes.
-      const Attributes& attributes = instruction.attributes;
-      std::string text =
-          fmt::format("{} {} {} of", instruction.opcode, attributes.direction, attributes.others);
-      for (const Ref ref : node.operands) text += fmt::format(" {}", flow_.shape(ref).type.name());
-      node.fingerprint =
-          fingerprints_.of(text + fmt::format(" to {}", node.outputs[0].type.name()));
-      if (node.operands.size() == 2) {
-        node.reducer = reducer_of(instruction.opcode, node.outputs[0].type);
-      }
-      return;
-    }
-    node.fingerprint = fingerprints_.of(facts_.describe(instruction));
-    if (instruction.called.empty()) return;
-    node.called = facts_.fingerprint(instruction.called[0]);
-    node.reducer = reducer_of(flow_.module->computations[instruction.called[0]]);
-  }
-
-  void add_collective(Node& node, const Instruction& instruction) {
-    if (node.op == Op::Opaque) {
-      node.asks_devices = true;
-      return;
-    }
-    const auto [known, added] = collectives_.emplace(
-        facts_.describe_groups(instruction), static_cast<std::uint32_t>(flow_.collectives.size()));
-    if (added) {
-      flow_.collectives.push_back(resolve(instruction, flow_.module->language, flow_.devices));
-    }
-    node.collective = known->second;
-  }
-
-  void note_effects(Node& node, const Instruction& instruction) const {
-    if (node.op != Op::Opaque) return;
-    node.impure = is_impure(instruction);
-    for (const std::uint32_t called : instruction.called) {
-      node.asks_devices = node.asks_devices || facts_.asks_devices(called);
-      node.impure = node.impure || facts_.is_impure(called);
-    }
-  }
-
   Flow flow_;
-  ComputationFacts facts_;
-  Fingerprints& fingerprints_;
-  std::unordered_map<std::string, std::uint32_t> collectives_;  ///< by what they say of groups
+  std::optional<NodeFacts> facts_;
 };
 
 }  // namespace

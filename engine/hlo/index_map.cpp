@@ -40,7 +40,7 @@ Space::Range Space::range(const Coordinate& coordinate) const {
 void Space::cut(const Coordinate& coordinate, const std::vector<std::int64_t>& boundaries) const {
   const Term* widest = nullptr;
   for (const Term& term : coordinate.terms) {
-    if (term.variable < 0) continue;
+    if (term.variable < 0) throw Undecided{};
     if (widest == nullptr || std::abs(term.stride) > std::abs(widest->stride)) widest = &term;
   }
   if (widest == nullptr) throw Undecided{};

@@ -114,7 +114,17 @@ bool usual_form(const Instruction& instruction, const std::vector<ArrayShape>& o
   }
 }
 
+bool ends_in(const std::string& text, std::string_view end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
 }  // namespace
+
+bool passes_on(const std::string& opcode) {
+  return opcode == "copy" || opcode == "copy-start" || opcode == "optimization-barrier" ||
+         opcode == "domain" || opcode == "async-update" ||
+         (ends_in(opcode, "-done") && opcode != "send-done" && opcode != "recv-done");
+}
 
 Op operation_of(const Instruction& instruction, const std::vector<ArrayShape>& operands) {
   const std::string_view opcode = base_opcode(instruction.opcode);

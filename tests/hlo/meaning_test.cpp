@@ -184,30 +184,4 @@ TEST_CASE("the order of addition is compared where that is asked") {
                   4, true)) == "valid");
 }
 
-TEST_CASE("modules with other inputs or outputs are not equal") {
-  CHECK(said(same(kX + "  ROOT y = f32[6] copy(x)\n", kX + "  ROOT y = f32[1,6] reshape(x)\n")) ==
-        "invalid signature");
-  CHECK(said(same(kX + "  ROOT y = f32[6] copy(x)\n",
-                  kX + "  z = f32[6] parameter(1)\n  ROOT y = f32[6] copy(x)\n")) ==
-        "invalid signature");
-}
-
-TEST_CASE("reshapes that cut across one another are followed") {
-  const std::string x = "  x = f32[6,10] parameter(0)\n";
-  CHECK(said(same(x + "  a = f32[4,15] reshape(x)\n  b = f32[15,4] transpose(a), dimensions={1,0}\n"
-                      "  c = f32[4,15] transpose(b), dimensions={1,0}\n"
-                      "  ROOT d = f32[6,10] reshape(c)\n",
-                  x + "  ROOT d = f32[6,10] copy(x)\n")) == "valid");
-  CHECK(said(same(x + "  a = f32[4,15] reshape(x)\n  b = f32[15,4] reshape(a)\n"
-                      "  c = f32[4,15] transpose(b), dimensions={1,0}\n"
-                      "  ROOT d = f32[6,10] reshape(c)\n",
-                  x + "  ROOT d = f32[6,10] copy(x)\n")) == "invalid contributions");
-  CHECK(said(same(x + "  r = f32[6,10] reverse(x), dimensions={0,1}\n  f = f32[60] reshape(r)\n"
-                      "  g = f32[60] reverse(f), dimensions={0}\n  ROOT d = f32[6,10] reshape(g)\n",
-                  x + "  ROOT d = f32[6,10] copy(x)\n")) == "valid");
-  CHECK(said(same(x + "  z = f32[] constant(0)\n  p = f32[9,10] pad(x, z), padding=1_2x0_0\n"
-                      "  ROOT d = f32[6,10] slice(p), slice={[1:7], [0:10]}\n",
-                  x + "  ROOT d = f32[6,10] copy(x)\n")) == "valid");
-}
-
 }  // namespace p2::hlo
