@@ -1,6 +1,9 @@
 #include "cli/plan_place.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -19,6 +22,32 @@ namespace p2 {
 
 using namespace execution;
 
+namespace {
+
+/// Throws where the machine cannot hold the buffers of all devices, before it is driven out of
+/// memory.
+void require_room(const std::vector<reshard::Plan>& plans, const CommonOptions& common) {
+  const std::uint64_t there = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                              static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
+  const std::uint64_t most = common.limits.memory_bytes.value_or(there / 10 * 9);
+  std::uint64_t needed = 0;
+  for (const reshard::Plan& plan : plans) {
+    std::uint64_t words = 0;
+    for (const reshard::Layout* layout : {&plan.problem.from, &plan.problem.to}) {
+      for (const reshard::Box& box : plan.problem.regions(*layout)) {
+        words += static_cast<std::uint64_t>(box.elements());
+      }
+    }
+    needed = std::max(needed, 2 * words * sizeof(reshard::Word));  // what they begin with, too
+  }
+  if (needed <= most) return;
+  throw std::length_error(
+      fmt::format("the buffers of all devices would take {} MiB of {}, expected a smaller tensor",
+                  needed >> 20U, most >> 20U));
+}
+
+}  // namespace
+
 void PlanPlace::open(const PlanRunOptions& options, const std::vector<reshard::Plan>& plans,
                      const CommonOptions& common, const Arguments& words) {
   constexpr std::uint32_t kMostThreads = 256;
@@ -29,6 +58,7 @@ void PlanPlace::open(const PlanRunOptions& options, const std::vector<reshard::P
   if (ranks > most) {
     throw InputError({"--backend"}, fmt::format("{} devices, expected at most {}", ranks, most));
   }
+  if (!under_mpirun()) require_room(plans, common);
   switch (options.backend) {
     case BackendKind::InProcess:
       backend_ = std::make_unique<reshard::PlanInProcess>();

@@ -15,7 +15,8 @@ class PlanPlace {
  public:
   /// Opens the backend; where that takes other processes, starts them, has them do what `words`
   /// say, a command and its arguments, and waits for them. Throws InputError for a backend that
-  /// this build lacks, and Interrupted where a library fails.
+  /// this build lacks, std::length_error where memory is lacking, and Interrupted where a library
+  /// fails.
   void open(const PlanRunOptions& options, const std::vector<reshard::Plan>& plans,
             const CommonOptions& common, const Arguments& words);
 

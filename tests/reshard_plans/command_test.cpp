@@ -105,6 +105,13 @@ TEST_CASE("check says what is wrong with a plan, in words, for machines, and wit
   CHECK(refused.out.find("# refused: ") != std::string::npos);
 }
 
+TEST_CASE("a tensor too large for the memory allowed is not run") {
+  const Ran ran = run({"reshard", "--shape", "1024,1024", "--from", "1x1:R,R", "--to", "1x1:R,R",
+                       "--plan", "sendrecv", "--run", "--memory", "8"});
+  CHECK(ran.exit == 3);
+  CHECK(ran.err.find("would take 16 MiB of 8") != std::string::npos);
+}
+
 TEST_CASE("plans say what is wrong with their flags") {
   const Place file("plan.json");
   REQUIRE(run(with({"--plan", "broadcast", "--plan-out", file.path})).exit == 0);
