@@ -15,16 +15,16 @@ class Rules : private ShapeRule {
   using ShapeRule::ShapeRule;
 
   void check() const {
+    if (node_.op == Op::Opaque) return;
     require(node_.op <= Op::ReplicaId || !node_.operands.empty(), "it has no operand");
     if (node_.collective != kNone) return check_collective(flow_, node_);
-    require(node_.op == Op::Opaque || node_.outputs.size() == 1, "one result is expected");
+    require(node_.outputs.size() == 1, "one result is expected");
     switch (node_.op) {
       case Op::PartitionId:
       case Op::ReplicaId:
         return require(result().sizes.empty(), "an id is no scalar");
       case Op::Constant:
       case Op::Parameter:
-      case Op::Opaque:
         return;
       case Op::Iota:
         return require(at_.dimensions.size() == 1 && rank_holds(at_.dimensions, result()),

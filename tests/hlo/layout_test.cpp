@@ -39,6 +39,15 @@ TEST_CASE("reshapes that cut across one another are followed") {
                   x + "  ROOT d = f32[6,10] copy(x)\n")) == "valid");
 }
 
+TEST_CASE("what is not understood may have no operands, or no results") {
+  const std::string call = "  c = f32[6] custom-call(), custom_call_target=\"table\"\n";
+  CHECK(said(same(kX + call + "  ROOT y = f32[6] add(x, c)\n",
+                  kX + call + "  ROOT y = f32[6] add(c, x)\n")) == "valid");
+  CHECK(said(same(kX + "  n = () custom-call(x), custom_call_target=\"log\"\n"
+                       "  ROOT y = f32[6] copy(x)\n",
+                  kX + "  ROOT y = f32[6] copy(x)\n")) == "valid");
+}
+
 TEST_CASE("an update at an offset that an input gives stays whole, however large the tensor is") {
   const std::string update =
       "  x = f32[1000000,4] parameter(0)\n  u = f32[1,4] parameter(1)\n"
