@@ -113,12 +113,14 @@ std::string judge_absence(const std::string& name, const Files& files) {
   const Stage& stage = claim.search.stage;
   // Bounds the memory of one moment.
   budget.spend(std::uint64_t{stage.devices} * stage.devices * stage.chunks);
-  const auto shown = [&](const std::function<void(const Clause&)>& sink) {
+  std::string varmap;
+  const auto make = [&](const std::function<void(const Clause&)>& sink) {
     const Variables variables = encode(claim.search, sink);
-    if (variables.varmap != files.at("varmap")) reject("varmap is another");
+    varmap = variables.varmap;
     return variables.count;
   };
-  check_refutation(files, shown, budget);
+  check_refutation(files, make, budget);
+  if (varmap != files.at("varmap")) reject("varmap is another");
   return claim.words + " of at most " + std::to_string(claim.search.size) + " steps (" +
          std::to_string(claim.problem.devices) + " devices, dialect " + claim.problem.dialect() +
          ")";

@@ -30,14 +30,14 @@ struct Search {
 Variables encode(const Search& search, const std::function<void(const Clause&)>& sink);
 
 /// Hands out clauses and returns the number of their variables.
-using Encoder = std::function<std::int32_t(const std::function<void(const Clause&)>& sink)>;
+using ClauseMaker = std::function<std::int32_t(const std::function<void(const Clause&)>& sink)>;
 
 /// Objects unless the clauses of problem.cnf (the header `p cnf VARIABLES CLAUSES`, and clauses)
-/// are some of the encoder's, in their order and over as many variables, and proof.lrat ends by
+/// are some of the maker's, in their order and over as many variables, and proof.lrat ends by
 /// deriving the empty clause from the clauses: every step's hints, taken in order, become unit
 /// clauses once the step's clause is assumed false, and the last of them is false then (strict
 /// LRUP: no RAT, no deletion, no hint that is not unit).
-void check_refutation(const Files& files, const Encoder& encode, Budget& budget);
+void check_refutation(const Files& files, const ClauseMaker& encode, Budget& budget);
 
 // All below return the claim in words, or object.
 

@@ -94,8 +94,8 @@ Cnf read_cnf(const std::string& text, Budget& budget) {
   return cnf;
 }
 
-/// Objects unless every clause is one of the encoder's, in their order.
-void compare_clauses(const Cnf& cnf, const Encoder& encode, Budget& budget) {
+/// Objects unless every clause is one of the maker's, in their order.
+void compare_clauses(const Cnf& cnf, const ClauseMaker& encode, Budget& budget) {
   std::size_t matched = 0;
   const std::int32_t variables = encode([&](const Clause& clause) {
     budget.spend(clause.size());
@@ -109,7 +109,7 @@ void compare_clauses(const Cnf& cnf, const Encoder& encode, Budget& budget) {
 
 }  // namespace
 
-void check_refutation(const Files& files, const Encoder& encode, Budget& budget) {
+void check_refutation(const Files& files, const ClauseMaker& encode, Budget& budget) {
   Cnf cnf = read_cnf(files.at("problem.cnf"), budget);
   compare_clauses(cnf, encode, budget);
   const std::string& lrat = files.at("proof.lrat");

@@ -24,7 +24,7 @@ void replay(const std::string& folder, const std::string& extension, Check check
   for (const auto& entry : fs::directory_iterator(fs::path(P2_SOURCE_DIR) / folder)) {
     const fs::path& path = entry.path();
     if (!extension.empty() && path.extension() != extension) continue;
-    const std::string text = bytes_of(path.string());
+    const std::string text = p2::bytes_of(path.string());
     CAPTURE(path.string());
     const bool refused = path.filename().string().rfind("refused", 0) == 0;
     CHECK(check(text) != refused);

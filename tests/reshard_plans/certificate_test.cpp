@@ -88,7 +88,7 @@ TEST_CASE("the example of docs/certificates.md, and what is no certificate of a 
     return checked(changed.replace(at, part.size(), other), true);
   };
   CHECK(checked(text, true).reason == "every device of the plan ends with its elements");
-  CHECK(checked(text, false).reason == "the plan is right");
+  CHECK(checked(text, false).reason == "every device of the plan ends with its elements");
   CHECK(with("[1,1,0,2],", "[1,1,0,2]],[").verdict == Verdict::Accepted);
   CHECK(with("[[0,0,0,2]],[[0,0,2,4]]", "[[0,0,0,2],[0,0,2,4]]").verdict == Verdict::Accepted);
   CHECK(with("[[0,0,0,2]],[[0,0,2,4]]", "[[0,0,0,2],[0,0,2,3]]").verdict == Verdict::Rejected);
