@@ -27,7 +27,8 @@ GivenInstance given_system(const CommandLine& line);
 /// InputError when there is neither or both.
 System system_of(const CommandLine& line);
 
-/// What the flags say of an instance, with hierarchy and axes present, or an InputError that names the missing flag.
+/// What the flags say of an instance, with hierarchy and axes present, or an InputError that names
+/// the missing flag.
 GivenInstance required_instance(const CommandLine& line, bool with_reduction);
 /// Throws InputError unless hierarchy and axes are known, and with `with_reduction` also the
 /// reduction axes.

@@ -7,8 +7,8 @@
 
 #include "engine/invariant.h"
 #include "engine/reshard/exact_search.h"
-#include "engine/reshard/plan_fault.h"
-#include "engine/reshard/plan_formula.h"
+#include "engine/reshard/plans/plan_fault.h"
+#include "engine/reshard/plans/plan_formula.h"
 #include "engine/reshard/price/plan_simulation.h"
 #include "engine/reshard/strategies.h"
 #include "engine/topology/system.h"

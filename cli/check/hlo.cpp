@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "cli/output.h"
-#include "engine/hlo/goal.h"
-#include "engine/hlo/hlo_text.h"
-#include "engine/hlo/parallel_run.h"
+#include "engine/hlo/equality/goal.h"
+#include "engine/hlo/stablehlo/parallel_run.h"
+#include "engine/hlo/text/hlo_text.h"
 
 namespace p2 {
 namespace {

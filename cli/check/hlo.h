@@ -4,7 +4,7 @@
 
 #include "cli/check/request.h"
 #include "cli/finding.h"
-#include "engine/hlo/verdict.h"
+#include "engine/hlo/equality/verdict.h"
 
 namespace p2 {
 

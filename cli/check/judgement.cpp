@@ -17,7 +17,7 @@
 #include "cli/terms_options.h"
 #include "engine/msccl/algorithm_file.h"
 #include "engine/program/explanation.h"
-#include "engine/reshard/plan_file.h"
+#include "engine/reshard/plans/plan_file.h"
 
 namespace p2 {
 namespace {

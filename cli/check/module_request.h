@@ -6,7 +6,7 @@
 #include <boost/program_options.hpp>
 
 #include "cli/command_line.h"
-#include "engine/hlo/verdict.h"
+#include "engine/hlo/equality/verdict.h"
 
 namespace p2 {
 

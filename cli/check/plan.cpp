@@ -6,11 +6,11 @@
 
 #include "build_facts.h"
 #include "cli/check/certificate.h"
+#include "cli/meshes/plan_report.h"
 #include "cli/output.h"
-#include "cli/plan_report.h"
 #include "encodings/cnf/reshard_plan.h"
 #include "encodings/z3/reshard_plan.h"
-#include "engine/reshard/plan_file.h"
+#include "engine/reshard/plans/plan_file.h"
 #include "proofs/certificate/plan_certificate.h"
 
 namespace p2 {

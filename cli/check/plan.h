@@ -6,7 +6,7 @@
 
 #include "cli/check/request.h"
 #include "cli/finding.h"
-#include "engine/reshard/plan_fault.h"
+#include "engine/reshard/plans/plan_fault.h"
 
 namespace p2 {
 

@@ -8,7 +8,7 @@
 #include "cli/output.h"
 #include "cli/report/junit.h"
 #include "cli/report/sarif.h"
-#include "engine/reshard/plan_file.h"
+#include "engine/reshard/plans/plan_file.h"
 
 namespace p2 {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "encodings/cnf/clauses.h"
-#include "engine/reshard/plan.h"
+#include "engine/reshard/plans/plan.h"
 
 namespace p2::cnf {
 

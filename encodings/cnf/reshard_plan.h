@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engine/limits.h"
-#include "engine/reshard/plan.h"
+#include "engine/reshard/plans/plan.h"
 
 namespace p2::cnf {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "encodings/z3/budget.h"
-#include "engine/reshard/plan.h"
+#include "engine/reshard/plans/plan.h"
 
 namespace p2::z3_encoding {
 

@@ -105,7 +105,7 @@ void CsvTable::only_columns(const std::vector<std::string_view>& known) const {
   for (const std::string& column : columns_.values) {
     if (std::find(known.begin(), known.end(), column) != known.end()) continue;
     throw InputError({source_, columns_.line, 1}, fmt::format("unknown column \"{}\", expected {}",
-                                                           column, fmt::join(known, ", ")));
+                                                              column, fmt::join(known, ", ")));
   }
 }
 

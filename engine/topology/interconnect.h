@@ -13,7 +13,8 @@ enum class InterconnectKind {
   Switch,        ///< any pair at full bandwidth, one port per part
   Ring,          ///< each part reaches its two neighbours, each with half of its port's bandwidth
   SharedNic,     ///< all parts leave through one port, whose bandwidth they share
-  SharedMedium,  ///< whatever a part sends or receives goes through one memory or bus: shared by all
+  SharedMedium,  ///< whatever a part sends or receives goes through one memory or bus: shared by
+                 ///< all
 };
 
 enum class Duplex {

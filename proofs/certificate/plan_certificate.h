@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/reshard/plan.h"
+#include "engine/reshard/plans/plan.h"
 #include "proofs/certificate/certificate_folder.h"
 
 namespace p2 {

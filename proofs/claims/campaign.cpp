@@ -65,8 +65,9 @@ class Run {
     bool whole = true;
     for (const std::size_t question : plan_.searches[search]) {
       const bool alike = !answers.empty() && plan_.results[question].question.claim->settles;
-      answers.push_back(alike ? answers.front()
-                              : answer(plan_.results[question].question, engine_, bounds_, programs));
+      answers.push_back(alike
+                            ? answers.front()
+                            : answer(plan_.results[question].question, engine_, bounds_, programs));
       whole = whole && !cut_short(question, answers.back());
     }
     if (journal_ != nullptr && whole) journal_->append(search, answers);

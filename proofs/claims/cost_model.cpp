@@ -24,7 +24,8 @@ LatencyBandwidth network_of(const Hierarchy& hierarchy, CostModel model) {
     span *= level->size;
   }
   if (model == CostModel::Homogeneous) uplinks.clear();
-  if (model == CostModel::TwoLevel && !uplinks.empty()) uplinks = {{uplinks.back().span, kSlowdown}};
+  if (model == CostModel::TwoLevel && !uplinks.empty())
+    uplinks = {{uplinks.back().span, kSlowdown}};
   return LatencyBandwidth(std::move(uplinks));
 }
 

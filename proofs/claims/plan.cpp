@@ -51,8 +51,8 @@ void Plan::enter_settled(const Question& question) {
   if (question.claim->content != nullptr) {
     const Subject subject(*question.system, question.from, question.to, question.dialect);
     // Summaries tell one axis from several.
-    const std::string content = (question.system->several_axes() ? "several " : "one ") +
-                                question.claim->content(subject);
+    const std::string content =
+        (question.system->several_axes() ? "several " : "one ") + question.claim->content(subject);
     search = search_of_content_.emplace(content, search).first->second;
   }
   if (search == searches.size()) searches.emplace_back();

@@ -59,9 +59,8 @@ bool Recoverable::operator()(const SystemState& state) {
 
 std::uint32_t Recoverable::unfinished(std::uint32_t device, StateId held) {
   const std::vector<Contributors>& rows = rows_of(held);
-  return static_cast<std::uint32_t>(
-      std::count_if(rows.begin(), rows.end(),
-                    [&](Contributors row) { return row != class_of_[device]; }));
+  return static_cast<std::uint32_t>(std::count_if(
+      rows.begin(), rows.end(), [&](Contributors row) { return row != class_of_[device]; }));
 }
 
 }  // namespace p2::claims

@@ -30,7 +30,7 @@ class Recoverable {
 
   const StateTable& states_;
   std::vector<Contributors> classes_;
-  std::vector<Contributors> class_of_;            ///< by device
+  std::vector<Contributors> class_of_;           ///< by device
   std::vector<std::vector<Contributors>> rows_;  ///< by state, then chunk; empty where not known
   std::vector<Contributors> pure_;
 };

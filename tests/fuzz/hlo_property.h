@@ -3,9 +3,9 @@
 #include <memory>
 #include <string>
 
-#include "engine/hlo/hlo_text.h"
-#include "engine/hlo/parallel_run.h"
-#include "engine/hlo/verdict.h"
+#include "engine/hlo/equality/verdict.h"
+#include "engine/hlo/stablehlo/parallel_run.h"
+#include "engine/hlo/text/hlo_text.h"
 #include "tests/fuzz/property.h"
 
 namespace p2 {

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/hlo/parallel_run.h"
+#include "engine/hlo/stablehlo/parallel_run.h"
 #include "modules.h"
 #include "tests/shared_data.h"
 

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "engine/hlo/hlo_text.h"
+#include "engine/hlo/text/hlo_text.h"
 
 namespace p2::hlo {
 

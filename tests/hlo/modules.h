@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/hlo/verdict.h"
+#include "engine/hlo/equality/verdict.h"
 
 namespace p2::hlo {
 

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "engine/hlo/hlo_text.h"
-#include "engine/hlo/stablehlo_text.h"
+#include "engine/hlo/stablehlo/stablehlo_text.h"
+#include "engine/hlo/text/hlo_text.h"
 #include "modules.h"
 
 // What is no module, and input that is meant to be too much.

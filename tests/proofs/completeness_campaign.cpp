@@ -18,7 +18,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include "cli/cross_check.h"
+#include "cli/synth/cross_check.h"
 #include "engine/program/notation.h"
 #include "engine/synthesis/problem.h"
 #include "proofs/certificate/absence_certificate.h"

@@ -2,8 +2,8 @@
 
 #include <random>
 
-#include "engine/reshard/box.h"
 #include "engine/reshard/execution/region.h"
+#include "engine/reshard/plans/box.h"
 
 using namespace p2::reshard;
 

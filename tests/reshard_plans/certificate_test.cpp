@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "engine/reshard/plan_file.h"
+#include "engine/reshard/plans/plan_file.h"
 #include "proofs/certificate/plan_certificate.h"
 #include "proofs/check/certificate.h"
 #include "tests/reshard_plans/mutator.h"

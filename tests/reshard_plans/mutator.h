@@ -3,7 +3,7 @@
 #include <random>
 #include <string>
 
-#include "engine/reshard/plan.h"
+#include "engine/reshard/plans/plan.h"
 
 namespace p2::reshard {
 

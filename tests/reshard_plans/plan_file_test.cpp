@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/input/input_error.h"
-#include "engine/reshard/plan_file.h"
+#include "engine/reshard/plans/plan_file.h"
 #include "tests/reshard_plans/plans.h"
 
 using namespace p2::reshard;

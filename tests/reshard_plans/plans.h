@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/reshard/plan_fault.h"
-#include "engine/reshard/plan_maker.h"
+#include "engine/reshard/plans/plan_fault.h"
+#include "engine/reshard/plans/plan_maker.h"
 
 namespace p2::reshard {
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "engine/reshard/plan_formula.h"
+#include "engine/reshard/plans/plan_formula.h"
 #include "engine/reshard/price/plan_simulation.h"
 #include "engine/reshard/strategies.h"
 #include "engine/topology/system.h"

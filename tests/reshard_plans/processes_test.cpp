@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/reshard/plan_file.h"
+#include "engine/reshard/plans/plan_file.h"
 #include "tests/execution/process.h"
 #include "tests/reshard_plans/plans.h"
 

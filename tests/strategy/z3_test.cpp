@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/strategy_cross_check.h"
+#include "cli/strategy/strategy_cross_check.h"
 #include "encodings/z3/strategy.h"
 #include "engine/strategy/strategy.h"
 #include "tests/cli/run.h"

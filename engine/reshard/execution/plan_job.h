@@ -7,7 +7,7 @@
 
 #include "engine/execution/rank.h"
 #include "engine/reshard/execution/region.h"
-#include "engine/reshard/plan.h"
+#include "engine/reshard/plans/plan.h"
 
 namespace p2::reshard {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/reshard/box.h"
+#include "engine/reshard/plans/box.h"
 
 namespace p2::reshard {
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "engine/invariant.h"
-#include "engine/reshard/plan_fault.h"
+#include "engine/reshard/plans/plan_fault.h"
 
 namespace p2::reshard {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/cost/network.h"
-#include "engine/reshard/plan.h"
+#include "engine/reshard/plans/plan.h"
 
 namespace p2::reshard {
 

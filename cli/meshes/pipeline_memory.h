@@ -1,0 +1,14 @@
+#pragma once
+
+#include <iosfwd>
+
+#include "cli/meshes/pipeline_request.h"
+
+namespace p2 {
+
+/// Searches for the fewest activations with full overlap and prints them, in the format asked for,
+/// beside what schedules hold. False where a limit was met.
+bool print_least_memory(const PipelineQuestion& question, const CommonOptions& common,
+                        std::ostream& out);
+
+}  // namespace p2

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <iosfwd>
+
+#include "cli/meshes/reshard_report.h"
+
+namespace p2 {
+
+/// Writes the certificate that was asked for, if the schedule is optimal, and notes it in `answer`.
+/// False, and the reason on `err`, where there is none that p2-check could check. Throws InputError
+/// where the folder cannot be written.
+bool certify_schedule(const ReshardRequest& request, const SchedulingProblem& problem,
+                      ReshardAnswer& answer, std::ostream& err);
+
+}  // namespace p2

@@ -1,0 +1,130 @@
+#include "cli/prove/prove_certificate.h"
+
+#include <algorithm>
+#include <ostream>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include "build_facts.h"
+#include "cli/prove/prove_evidence.h"
+#include "encodings/cnf/synthesis.h"
+#include "proofs/certificate/program_certificate.h"
+#include "proofs/claims/expressiveness.h"
+#include "proofs/claims/summary.h"
+
+namespace p2 {
+namespace {
+
+using claims::Outcome;
+using claims::Question;
+using claims::Result;
+using claims::Summary;
+
+/// `expressiveness-b-to-c-published`.
+std::string name_of(const Question& question) {
+  const std::string to = question.to ? fmt::format("-to-{}", to_string(*question.to)) : "";
+  return fmt::format("{}-{}{}-{}", question.claim->name, to_string(question.from), to,
+                     to_string(question.dialect));
+}
+
+bool compares_hierarchies(const Question& question) {
+  return question.claim->forbids == claims::not_expressible;
+}
+
+/// The counterexample with its instance; without one if it is of bare groups.
+ProgramFile file_of(const Result& result) {
+  ProgramFile file{claims::counterexample(result), {}, result.question.dialect};
+  const bool instructions = std::all_of(file.program.steps.begin(), file.program.steps.end(),
+                                        [](const Step& step) { return step.shape.has_value(); });
+  if (instructions) file.instance = result.question.system->over(result.question.from);
+  return file;
+}
+
+class Certifier {
+ public:
+  Certifier(const claims::Bounds& bounds, std::string folder, std::uint64_t seed, std::ostream& err)
+      : bounds_(bounds), folder_(std::move(folder)), seed_(seed), err_(err) {}
+
+  ResultCertification run(const std::vector<Result>& results, std::atomic<std::size_t>& done) {
+    for (; done < results.size(); ++done) {
+      const Result& result = results[done];
+      if (result.answer.verdict == Outcome::Holds) holds(result, done + 1);
+    }
+    for (const Summary& row : claims::summarise(results)) {
+      if (row.smallest == nullptr) continue;
+      refuted(row, *row.smallest, "smallest");
+      if (row.shortest != row.smallest) refuted(row, *row.shortest, "shortest");
+    }
+    return std::move(done_);
+  }
+
+ private:
+  Provenance provenance(const char* tool, const std::string& version) const {
+    return {{{"p2-verify", P2_VERSION}, {tool, version}},
+            {{"size", std::to_string(bounds_.size)}},
+            seed_};
+  }
+
+  /// Whatever keeps a certificate from being written takes nothing from the result.
+  template <typename Write>
+  void enter(const Result& result, const std::string& name, Write write) {
+    const std::string place = folder_ + "/" + name;
+    try {
+      done_.written[&result] = {write(place), place};
+    } catch (const std::exception& error) {
+      fmt::print(err_, "p2-verify: {}: {}\n", place, error.what());
+      done_.complaint = true;
+    }
+  }
+
+  void holds(const Result& result, std::size_t number) {
+    const Question& question = result.question;
+    const std::optional<Evidence> evidence = evidence_for(question, bounds_);
+    if (!evidence) return;
+    if (evidence->answer.verdict == Outcome::Refuted) {
+      fmt::print(err_, "p2-verify: {} on {} holds by {}, and the clauses refute it by {}\n",
+                 name_of(question), to_string(*question.system), question.claim->engine,
+                 evidence->answer.program);
+      done_.difference = true;
+    }
+    if (evidence->answer.verdict != Outcome::Holds) return;
+    enter(result, fmt::format("{}-{}", number, name_of(question)), [&](const std::string& place) {
+      write_folder(place, evidence->certificate(provenance("CaDiCaL", cnf::solver_version())));
+      return evidence->claim;
+    });
+  }
+
+  void refuted(const Summary& row, const Result& result, const char* which) {
+    const ProgramFile file = file_of(result);
+    StateTable states(file.program.devices);
+    const Verdict verdict = check(file.program, file.dialect, states);
+    if (verdict.kind != Verdict::Kind::Valid) return;
+    const bool compared = compares_hierarchies(result.question) && file.instance;
+    const std::string name = fmt::format("{}-{}-{}", name_of(row.question),
+                                         row.several_axes ? "several-axes" : "one-axis", which);
+    enter(result, name, [&](const std::string& place) {
+      return std::string(to_string(
+          write_program_certificate(place, file, verdict, provenance("engine", "explicit"),
+                                    compared ? result.question.to : std::nullopt)));
+    });
+  }
+
+  claims::Bounds bounds_;
+  std::string folder_;
+  std::uint64_t seed_;
+  std::ostream& err_;
+  ResultCertification done_;
+};
+
+}  // namespace
+
+ResultCertification certify_results(const std::vector<Result>& results,
+                                    const claims::Bounds& bounds, const std::string& folder,
+                                    std::uint64_t seed, std::ostream& err,
+                                    std::atomic<std::size_t>& done) {
+  return Certifier(bounds, folder, seed, err).run(results, done);
+}
+
+}  // namespace p2

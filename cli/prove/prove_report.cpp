@@ -1,0 +1,194 @@
+#include "cli/prove/prove_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+
+#include "cli/json_list.h"
+#include "cli/output.h"
+#include "engine/program/json_text.h"
+#include "engine/program/program_file.h"
+#include "proofs/claims/summary.h"
+
+namespace p2 {
+namespace {
+
+using claims::Answer;
+using claims::Claim;
+using claims::Outcome;
+using claims::Question;
+using claims::Result;
+using claims::Summary;
+
+std::string name_of(const Question& question) {
+  const std::string from(to_string(question.from));
+  return question.to
+             ? fmt::format("{} {} -> {}", question.claim->name, from, to_string(*question.to))
+             : fmt::format("{} {}", question.claim->name, from);
+}
+
+std::string to_text(const Answer& answer, std::uint32_t size) {
+  if (answer.verdict == Outcome::Refuted) {
+    return "  by " + answer.program + (answer.note.empty() ? "" : "  (" + answer.note + ")");
+  }
+  if (!answer.note.empty()) return "  (" + answer.note + ")";
+  if (answer.verdict == Outcome::Holds || answer.settled == size) return "";
+  return fmt::format("  (only programs of at most {} steps are settled)", answer.settled);
+}
+
+void print_line(const Result& result, std::uint32_t size, std::ostream& out) {
+  const Question& question = result.question;
+  fmt::print(out, "{:<8} {} {}: {}{}{}\n", to_string(result.answer.verdict), name_of(question),
+             to_string(question.dialect), to_string(*question.system),
+             result.systems == 1 ? "" : fmt::format("  (and {} alike)", result.systems - 1),
+             to_text(result.answer, size));
+}
+
+void print_counterexample(const char* which, const Result& result,
+                          const ResultCertificates& certificates, std::ostream& out) {
+  const Answer& answer = result.answer;
+  fmt::print(out, "    {}: {} devices, {} step{}: {}\n              {}\n", which,
+             result.question.system->grid.devices(), answer.steps, answer.steps == 1 ? "" : "s",
+             to_string(*result.question.system), answer.program);
+  if (!answer.note.empty()) fmt::print(out, "              {}\n", answer.note);
+  const auto certificate = certificates.find(&result);
+  if (certificate == certificates.end()) return;
+  fmt::print(out, "              certificate ({}): {}\n", certificate->second.claim,
+             certificate->second.folder);
+}
+
+void print_row(const Summary& row, std::uint32_t devices, const ResultCertificates& certificates,
+               std::ostream& out) {
+  std::string finding = fmt::format("holds everywhere up to {} devices", devices);
+  if (row.refuted > 0) finding = fmt::format("refuted on {} of them", row.refuted);
+  if (row.refuted == 0 && row.undecided > 0) {
+    finding = fmt::format("undecided on {} of them", row.undecided);
+  }
+  fmt::print(out, "{:<44} {:<9} {:<12} {:>6} systems  {}\n", name_of(row.question),
+             to_string(row.question.dialect), row.several_axes ? "several axes" : "one axis",
+             row.systems, finding);
+  if (row.smallest != nullptr) print_counterexample("smallest", *row.smallest, certificates, out);
+  if (row.shortest != row.smallest)
+    print_counterexample("shortest", *row.shortest, certificates, out);
+}
+
+std::uint32_t most_devices(const claims::Request& request) {
+  std::uint32_t most = 0;
+  for (const claims::PlacedSystem& system : request.systems) {
+    most = std::max(most, system.grid.devices());
+  }
+  return most;
+}
+
+/// The keys that say which question was asked; the dialect and hierarchies of a result.
+std::string question_json(const Question& question) {
+  const DeviceGrid& grid = question.system->grid;
+  return fmt::format(
+      "\"claim\":\"{}\",\"hierarchy\":{},\"axes\":{},\"reduce\":[{}],\"placement\":{},"
+      "\"dialect\":\"{}\",\"from\":\"{}\",\"to\":{}",
+      question.claim->name, json_parts(grid.hierarchy().levels()), json_parts(grid.axes()),
+      fmt::join(question.system->reduction, ","), json_lists(grid.placement().factors),
+      to_string(question.dialect), to_string(question.from),
+      question.to ? json_string(std::string(to_string(*question.to))) : "null");
+}
+
+std::string counterexample_json(const Result& result) {
+  if (result.answer.verdict != Outcome::Refuted) return "null";
+  const Program program = claims::counterexample(result);
+  const Instance instance = result.question.system->over(result.question.from);
+  return to_json(program, &instance, result.question.dialect);
+}
+
+std::string to_json(const Result& result, std::uint32_t size,
+                    const ResultCertificates& certificates) {
+  const auto certificate = certificates.find(&result);
+  const bool certified = certificate != certificates.end();
+  return fmt::format(
+      "{{{},\"size\":{},\"settled_size\":{},\"systems\":{},\"verdict\":\"{}\",\"note\":{},"
+      "\"counterexample\":{},\"evidence\":\"{}\",\"certificate\":{}}}",
+      question_json(result.question), size, result.answer.settled, result.systems,
+      to_string(result.answer.verdict), json_string(result.answer.note),
+      counterexample_json(result), certified ? certificate->second.claim : "solver-only",
+      certified ? json_string(certificate->second.folder) : "null");
+}
+
+std::string example_json(const Result* result) {
+  if (result == nullptr) return "null";
+  return fmt::format("{{{},\"devices\":{},\"steps\":{},\"program\":{}}}",
+                     question_json(result->question), result->question.system->grid.devices(),
+                     result->answer.steps, json_string(result->answer.program));
+}
+
+std::string to_json(const Summary& row) {
+  return fmt::format(
+      "{{\"claim\":\"{}\",\"from\":\"{}\",\"to\":{},\"dialect\":\"{}\",\"several_axes\":{},"
+      "\"systems\":{},\"refuted\":{},\"undecided\":{},\"verdict\":\"{}\",\"smallest\":{},"
+      "\"shortest\":{}}}",
+      row.question.claim->name, to_string(row.question.from),
+      row.question.to ? json_string(std::string(to_string(*row.question.to))) : "null",
+      to_string(row.question.dialect), row.several_axes, row.systems, row.refuted, row.undecided,
+      to_string(row.verdict()), example_json(row.smallest), example_json(row.shortest));
+}
+
+std::string kinds(const std::vector<HierarchyKind>& some) {
+  std::string text;
+  for (const HierarchyKind kind : some) {
+    text += (text.empty() ? "" : ", ") + std::string(to_string(kind));
+  }
+  return text;
+}
+
+}  // namespace
+
+void print_text(const std::vector<Result>& results, const claims::Request& request,
+                const ResultCertificates& certificates, std::ostream& out) {
+  for (const Result& result : results) print_line(result, request.size, out);
+  fmt::print(out,
+             "\nprograms of at most {} steps; {} of {} results with certificates, the others {}\n",
+             request.size, certificates.size(), results.size(), "solver-only");
+  for (const Summary& row : claims::summarise(results)) {
+    print_row(row, most_devices(request), certificates, out);
+  }
+}
+
+void print_json(const std::vector<Result>& results, const claims::Request& request,
+                const ResultCertificates& certificates,
+                const std::vector<claims::ScheduleResult>& schedules, std::ostream& out) {
+  out << "{\"results\":";
+  print_list(results, out,
+             [&](const Result& result) { return to_json(result, request.size, certificates); });
+  out << ",\"summary\":";
+  print_list(claims::summarise(results), out, [](const Summary& row) { return to_json(row); });
+  if (!schedules.empty()) {
+    out << ",\"schedules\":";
+    print_schedules_json(schedules, out);
+  }
+  fmt::print(out, ",\"max_devices\":{},\"verdict\":\"{}\"}}\n", most_devices(request),
+             to_string(verdict_with(claims::verdict_of(results), schedules)));
+}
+
+void print_registry_text(std::ostream& out) {
+  for (const Claim& claim : claims::registry()) {
+    fmt::print(out, "{}  ({})\n    {}\n    {}\n    over {}{}; settled by {}\n", claim.name,
+               claim.section.empty() ? "not in the paper" : claim.section, claim.statement,
+               claim.formula, kinds(claim.from),
+               claim.to.empty() ? "" : " against " + kinds(claim.to), claim.engine);
+  }
+}
+
+void print_registry_json(std::ostream& out) {
+  out << "{\"claims\":";
+  print_list(claims::registry(), out, [](const Claim& claim) {
+    return fmt::format(
+        "{{\"name\":{},\"statement\":{},\"formula\":{},\"section\":{},\"from\":{},\"to\":{},"
+        "\"engine\":{}}}",
+        json_string(claim.name), json_string(claim.statement), json_string(claim.formula),
+        json_string(claim.section), json_string(kinds(claim.from)), json_string(kinds(claim.to)),
+        json_string(claim.engine));
+  });
+  out << ",\"schedules\":";
+  print_schedule_registry_json(out);
+  out << "}\n";
+}
+
+}  // namespace p2

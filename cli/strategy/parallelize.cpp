@@ -1,0 +1,170 @@
+#include <chrono>
+#include <filesystem>
+#include <ostream>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include "build_facts.h"
+#include "cli/byte_size.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "cli/progress_line.h"
+#include "cli/strategy/strategy_printed.h"
+#include "cli/strategy/strategy_problem.h"
+#include "cli/strategy/strategy_report.h"
+#include "proofs/certificate/strategy_certificate.h"
+
+namespace p2 {
+namespace {
+
+namespace po = boost::program_options;
+
+po::options_description parallelize_flags() {
+  po::options_description flags("Parallelization");
+  flags.add_options()  //
+      ("certify", po::value<std::string>()->value_name("DIR"),
+       "write a certificate that no strategy costs less, which p2-check accepts")  //
+      ("dot", po::value<std::string>()->value_name("FILE"),
+       "write the graph with the strategy for Graphviz")  //
+      ("memory-limit", po::value<std::string>()->value_name("BYTES"),
+       "only strategies that need at most so much on a device (K, M, G, T)")  //
+      ("engine", po::value<std::string>()->value_name("NAME"),
+       "explicit (default), z3 or all: whether Z3 has to say, too, that none costs less");
+  flags.add(problem_flags()).add(printed_flags());
+  return flags;
+}
+
+std::optional<strategy::Cost> memory_limit(const CommandLine& line,
+                                           const strategy::GraphFile& file) {
+  const auto limit = line.text("memory-limit");
+  if (!limit) return std::nullopt;
+  if (!file.memory) {
+    throw InputError({"--memory-limit"}, "the file does not say how much memory a vertex needs");
+  }
+  if (line.has("certify")) {
+    throw InputError({"--memory-limit"}, "there is no certificate for strategies under a limit");
+  }
+  return static_cast<strategy::Cost>(parse_bytes("--memory-limit", *limit));
+}
+
+/// Nothing where no strategy needs as little memory as asked for.
+std::optional<StrategyAnswer> answer_of(const strategy::GraphFile& file, const CommandLine& line,
+                                        std::ostream& err) {
+  const CommonOptions common = line.common();
+  const ProgressLine progress(common.progress, err, [&] {
+    return fmt::format("parallelize: searching, {} vertices, {} edges", file.graph.vertices(),
+                       file.graph.edges.size());
+  });
+  const auto limit = memory_limit(line, file);
+  const auto begin = std::chrono::steady_clock::now();
+  StrategyAnswer answer;
+  if (limit) {
+    auto found = find_fitting(file.graph, *file.memory, *limit, common.limits);
+    if (!found) return std::nullopt;
+    answer.answer.found = std::move(*found);
+    answer.memory_limit = limit;
+  } else {
+    answer.answer = strategy::find_strategy(file.graph, common.limits);
+  }
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  answer.search_seconds = taken.count();
+  return answer;
+}
+
+/// False, and the reason on `err`, where p2-check could not check the certificate.
+bool certify(const strategy::Graph& graph, const std::string& folder, const Provenance& provenance,
+             StrategyAnswer& answer, std::ostream& err) {
+  try {
+    write_folder(folder, strategy_certificate(graph, answer.answer, provenance));
+    answer.certificate = folder;
+    return true;
+  } catch (const std::length_error& error) {
+    err << "p2-verify: " << folder << ": " << error.what() << "\n";
+    return false;
+  }
+}
+
+int print_nothing_fits(const CommonOptions& common, const CrossCheck& check, std::ostream& out) {
+  Output output(common.output, out);
+  if (common.format == Format::Json) {
+    fmt::print(output.stream(), "{{\"cost\":null,\"z3\":{}}}\n", z3_json(check));
+  } else {
+    fmt::print(output.stream(), "no strategy needs as little memory on a device\n{}{}", check.words,
+               check.words.empty() ? "" : "\n");
+  }
+  output.finish();
+  if (check.agreement == Agreement::Differs) return kDisagreement;
+  return check.agreement == Agreement::Undecided ? kUndecided : kRefuted;
+}
+
+/// Z3 is asked about strategies that are said to be optimal, and where none is said to fit.
+CrossCheck cross_check(const strategy::GraphFile& file, const CommandLine& line,
+                       const std::optional<StrategyAnswer>& answer) {
+  const bool asked =
+      line.choice<bool>("engine", {{"explicit", false}, {"z3", true}, {"all", true}});
+  if (!asked || (answer && !answer->answer.optimal())) return {};
+  return ask_z3(file, memory_limit(line, file), answer ? &answer->answer.found : nullptr,
+                line.common().limits);
+}
+
+/// What the flags want beside the answer; false where a certificate was wanted and is none.
+bool write_files(const CommandLine& line, const std::string& path, const StrategyProblem& problem,
+                 StrategyAnswer& answer, std::ostream& out, std::ostream& err) {
+  const strategy::Strategy& strategy = answer.answer.found.strategy;
+  if (const auto target = line.text("collectives-out")) {
+    write_collectives(problem, strategy, *target, out);
+  }
+  if (const auto target = line.text("dot")) {
+    Output dot(target, out);
+    print_dot(problem.file(), strategy, dot.stream());
+    dot.finish();
+  }
+  const auto folder = line.text("certify");
+  if (!folder || !answer.answer.optimal()) return true;
+  const Provenance provenance{{{"p2-verify", P2_VERSION}},
+                              {{"file", std::filesystem::path(path).filename().string()}},
+                              line.common().seed};
+  return certify(problem.file().graph, *folder, provenance, answer, err);
+}
+
+int exit_code(const StrategyAnswer& answer, bool certified) {
+  if (answer.check.agreement == Agreement::Differs) return kDisagreement;
+  const bool settled =
+      answer.answer.optimal() && certified && answer.check.agreement != Agreement::Undecided;
+  return settled ? kEstablished : kUndecided;
+}
+
+}  // namespace
+
+int run_parallelize(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  const CommandLine line(
+      "usage: p2-verify parallelize FILE.json [OPTION…]\n"
+      "Chooses a configuration for every vertex of an operation graph, such that all costs add up\n"
+      "to the least there is. The search runs in one thread.",
+      parallelize_flags(), arguments, "files");
+  if (line.help_wanted()) {
+    out << line.help();
+    return kEstablished;
+  }
+  if (line.has("printed-campaign")) return run_printed_campaign(line, out);
+  const CommonOptions common = line.common();
+  const std::vector<std::string> files = line.texts("files");
+  if (files.size() != 1) throw InputError({"command line"}, "expected exactly one file");
+  const StrategyProblem problem = strategy_problem(line, files[0]);
+  const strategy::GraphFile& file = problem.file();
+  if (line.has("printed")) return run_printed(line, file, out);
+  std::optional<StrategyAnswer> found = answer_of(file, line, err);
+  const CrossCheck check = cross_check(file, line, found);
+  if (!found) return print_nothing_fits(common, check, out);
+  found->check = check;
+  const bool certified = write_files(line, files[0], problem, *found, out, err);
+  Output output(common.output, out);
+  (common.format == Format::Json ? print_json : print_text)(file, *found, output.stream());
+  output.finish();
+  return exit_code(*found, certified);
+}
+
+}  // namespace p2

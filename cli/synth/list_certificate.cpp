@@ -1,0 +1,44 @@
+#include "cli/synth/list_certificate.h"
+
+#include <ostream>
+#include <stdexcept>
+
+#include "build_facts.h"
+#include "encodings/cnf/synthesis.h"
+#include "proofs/certificate/absence_certificate.h"
+
+namespace p2 {
+namespace {
+
+Provenance provenance(const SynthRequest& request) {
+  return {{{"p2-verify", P2_VERSION}, {"CaDiCaL", cnf::solver_version()}},
+          {{"size", std::to_string(request.options.size)}},
+          request.seed};
+}
+
+}  // namespace
+
+void certify_list(const SynthRequest& request, const std::string& folder, PlacementAnswer& answer,
+                  std::ostream& err) {
+  const SynthesisOptions& options = request.options;
+  const Instance& instance = answer.found.instance();
+  cnf::Absence others = cnf::refute(instance, options.dialect, options.size,
+                                    {.known = answer.found.programs()}, options.limits);
+  if (others.kind == cnf::Absence::Kind::Found) {
+    answer.comparisons.push_back(contradiction(answer.found, options, std::move(others.found)));
+  }
+  if (others.kind != cnf::Absence::Kind::Absent) return;
+  try {
+    write_folder(folder, synthesis_certificate(instance, options.dialect, options.size,
+                                               std::move(others.proof), provenance(request)));
+    answer.certificate = folder;
+  } catch (const std::runtime_error& error) {
+    err << "p2-verify: " << error.what() << "\n";
+    answer.complaint = true;
+  } catch (const std::length_error& error) {
+    err << "p2-verify: " << folder << ": " << error.what() << "\n";
+    answer.complaint = true;
+  }
+}
+
+}  // namespace p2

@@ -1,0 +1,141 @@
+#include <algorithm>
+
+#include "engine/hlo/equality/evaluation.h"
+
+namespace p2::hlo {
+namespace {
+
+/// The sizes of a shape from the dimension that lies outermost in memory to the innermost.
+std::vector<std::int64_t> in_memory(const ArrayShape& shape, std::vector<std::size_t>& order) {
+  order.clear();
+  for (std::size_t i = 0; i < shape.sizes.size(); ++i) order.push_back(i);
+  if (!shape.row_major()) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      order[order.size() - 1 - i] = static_cast<std::size_t>(shape.minor_to_major[i]);
+    }
+  }
+  std::vector<std::int64_t> sizes;
+  for (const std::size_t dimension : order) sizes.push_back(shape.sizes[dimension]);
+  return sizes;
+}
+
+}  // namespace
+
+Evaluation::Answer Evaluation::slice(const Query& query, const Node& node, const IndexMap& map) {
+  const Attributes& attributes = node.instruction->attributes;
+  IndexMap inner;
+  for (std::size_t i = 0; i < map.size(); ++i) {
+    inner.push_back(map[i].times(attributes.strides[i]).plus(attributes.starts[i]));
+  }
+  return ask(node.operands[0], query.device, inner);
+}
+
+/// An offset as slices use it: kept inside the tensor. One that is not known is a variable.
+Coordinate Evaluation::offset(Value value, ElementType type, std::int64_t most) {
+  if (const auto number = values_.as_number(value)) {
+    const bool huge = type.kind() == ElementType::Kind::Unsigned && number->numerator < 0;
+    return {huge ? most : std::clamp<std::int64_t>(number->numerator, 0, most), {}};
+  }
+  if (most == 0) return {};
+  return {0, {{values_.offsets().of(value, most), 1}}};
+}
+
+Evaluation::Answer Evaluation::dynamic_slice(const Query& query, const Node& node, IndexMap map) {
+  const auto offsets = ask_all({node.operands.begin() + 1, node.operands.end()}, query.device, {});
+  if (!offsets) return std::nullopt;
+  const ArrayShape& from = flow_.shape(node.operands[0]);
+  for (std::size_t i = 0; i < map.size(); ++i) {
+    const ElementType type = flow_.shape(node.operands[i + 1]).type;
+    map[i] = map[i] + offset((*offsets)[i], type, from.sizes[i] - node.outputs[0].sizes[i]);
+  }
+  return ask(node.operands[0], query.device, map);
+}
+
+Evaluation::Answer Evaluation::update_slice(const Query& query, const Node& node, IndexMap map) {
+  const auto offsets = ask_all({node.operands.begin() + 2, node.operands.end()}, query.device, {});
+  if (!offsets) return std::nullopt;
+  const ArrayShape& update = flow_.shape(node.operands[1]);
+  const ArrayShape& all = flow_.shape(node.operands[0]);
+  IndexMap inner;
+  for (std::size_t i = 0; i < map.size(); ++i) {
+    const ElementType type = flow_.shape(node.operands[i + 2]).type;
+    const Coordinate start = offset((*offsets)[i], type, all.sizes[i] - update.sizes[i]);
+    const Coordinate shifted = map[i] + start.times(-1);
+    if (space_.part_of(shifted, {0, update.sizes[i]}) != 1) {
+      return ask(node.operands[0], query.device, map);
+    }
+    inner.push_back(shifted);
+  }
+  return ask(node.operands[1], query.device, inner);
+}
+
+IndexMap Evaluation::reshaped(const Node& node, const IndexMap& map) const {
+  const ArrayShape& from = flow_.shape(node.operands[0]);
+  const ArrayShape& to = node.outputs[0];
+  if (node.instruction->opcode != "bitcast") return space_.reshape(map, to.sizes, from.sizes);
+  std::vector<std::size_t> to_order;
+  std::vector<std::size_t> from_order;
+  const std::vector<std::int64_t> to_sizes = in_memory(to, to_order);
+  const std::vector<std::int64_t> from_sizes = in_memory(from, from_order);
+  IndexMap ordered;
+  for (const std::size_t dimension : to_order) ordered.push_back(map[dimension]);
+  ordered = space_.reshape(ordered, to_sizes, from_sizes);
+  IndexMap result(from_order.size());
+  for (std::size_t i = 0; i < from_order.size(); ++i) result[from_order[i]] = ordered[i];
+  return result;
+}
+
+Evaluation::Answer Evaluation::reorder(const Query& query, const Node& node, const IndexMap& map) {
+  const ArrayShape& from = flow_.shape(node.operands[0]);
+  const std::vector<std::int64_t>& dimensions = node.instruction->attributes.dimensions;
+  const auto at = [&](std::size_t i) { return static_cast<std::size_t>(dimensions[i]); };
+  IndexMap inner(from.sizes.size());
+  switch (node.op) {
+    case Op::Transpose:
+      for (std::size_t i = 0; i < map.size(); ++i) inner[at(i)] = map[i];
+      break;
+    case Op::Broadcast:
+      for (std::size_t i = 0; i < inner.size(); ++i) {
+        if (from.sizes[i] != 1) inner[i] = map[at(i)];
+      }
+      break;
+    case Op::Reverse:
+      inner = map;
+      for (std::size_t i = 0; i < dimensions.size(); ++i) {
+        inner[at(i)] = map[at(i)].times(-1).plus(from.sizes[at(i)] - 1);
+      }
+      break;
+    default:
+      inner = reshaped(node, map);
+      if (from.type != node.outputs[0].type) {
+        const Answer value = ask(node.operands[0], query.device, inner);
+        if (!value) return std::nullopt;
+        return uninterpreted(node, {*value});
+      }
+  }
+  return ask(node.operands[0], query.device, inner);
+}
+
+Evaluation::Answer Evaluation::concatenate(const Query& query, const Node& node, IndexMap map) {
+  const auto along = static_cast<std::size_t>(node.instruction->attributes.dimensions[0]);
+  std::vector<std::int64_t> ends;
+  for (const Ref operand : node.operands) {
+    ends.push_back((ends.empty() ? 0 : ends.back()) + flow_.shape(operand).sizes[along]);
+  }
+  const std::size_t part = space_.part_of(map[along], ends);
+  if (part > 0) map[along] = map[along].plus(-ends[part - 1]);
+  return ask(node.operands[part], query.device, map);
+}
+
+Evaluation::Answer Evaluation::pad(const Query& query, const Node& node, IndexMap map) {
+  const ArrayShape& from = flow_.shape(node.operands[0]);
+  for (std::size_t i = 0; i < map.size(); ++i) {
+    map[i] = map[i].plus(-node.instruction->attributes.starts[i]);
+    if (space_.part_of(map[i], {0, from.sizes[i]}) != 1) {
+      return ask(node.operands[1], query.device, {});
+    }
+  }
+  return ask(node.operands[0], query.device, map);
+}
+
+}  // namespace p2::hlo

@@ -1,0 +1,176 @@
+#include "engine/reshard/plans/plan_maker.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace p2::reshard {
+namespace {
+
+/// Appends transfers to the programs of both ends. What a device does in one round of one piece is
+/// a step of it. Rounds of pieces are in one order for all, so no two devices wait for each other.
+class Programs {
+ public:
+  explicit Programs(std::size_t devices) : programs_(devices), last_(devices) {}
+
+  void next_piece() { ++piece_; }
+  void transfer(std::size_t round, std::uint32_t from, Buffer buffer, std::uint32_t to,
+                const Box& box) {
+    if (box.elements() == 0) return;
+    operations_ += 2;
+    if (operations_ > kMostOperations) {
+      throw std::length_error(
+          fmt::format("a plan of more than {} operations, expected fewer chunks", kMostOperations));
+    }
+    step(round, from).push_back({true, buffer, to, box});
+    step(round, to).push_back({false, Buffer::Destination, from, box});
+  }
+  std::vector<DeviceProgram> take() { return std::move(programs_); }
+
+ private:
+  Step& step(std::size_t round, std::uint32_t device) {
+    const std::pair now{piece_, round};
+    DeviceProgram& program = programs_[device];
+    if (program.empty() || last_[device] != now) program.emplace_back();
+    last_[device] = now;
+    return program.back();
+  }
+
+  std::vector<DeviceProgram> programs_;
+  std::vector<std::pair<std::size_t, std::size_t>> last_;
+  std::size_t piece_ = 0;
+  std::size_t operations_ = 0;
+};
+
+using Devices = std::vector<std::uint32_t>;
+
+/// A part for every device, as far as there are elements.
+std::vector<Box> parts_for(const Box& box, std::size_t devices) {
+  std::vector<Box> parts = split(box, static_cast<std::int64_t>(devices));
+  const std::size_t dimensions = box.low.size();
+  parts.resize(devices, Box{Element(dimensions, 0), Element(dimensions, 0)});
+  return parts;
+}
+
+/// Device i has part i; in every round each passes on round a ring what it got last.
+void gather(const Devices& ring, const std::vector<Box>& parts, std::size_t first_round,
+            Programs& programs) {
+  const std::size_t n = ring.size();
+  for (std::size_t k = 0; k + 1 < n; ++k) {
+    for (std::size_t i = 0; i < n; ++i) {
+      programs.transfer(first_round + k, ring[i], Buffer::Destination, ring[(i + 1) % n],
+                        parts[(i + n - k) % n]);
+    }
+  }
+}
+
+void scatter(std::uint32_t sender, const Devices& to, const std::vector<Box>& parts,
+             std::size_t round, Programs& programs) {
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    programs.transfer(round, sender, Buffer::Source, to[i], parts[i]);
+  }
+}
+
+std::vector<Devices> by_host(const Devices& devices, const Reshard& problem) {
+  std::vector<Devices> hosts;
+  for (const std::uint32_t device : devices) {
+    const bool same = !hosts.empty() && problem.hosts[hosts.back().back()] == problem.hosts[device];
+    if (!same) hosts.emplace_back();
+    hosts.back().push_back(device);
+  }
+  return hosts;
+}
+
+void broadcast(std::uint32_t sender, const Devices& to, const std::vector<Box>& chunks,
+               std::size_t first_round, Programs& programs) {
+  for (std::size_t k = 0; k < chunks.size(); ++k) {
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      programs.transfer(first_round + k + i, i == 0 ? sender : to[i - 1],
+                        i == 0 ? Buffer::Source : Buffer::Destination, to[i], chunks[k]);
+    }
+  }
+}
+
+void send_piece(const Piece& piece, std::uint32_t sender, const Reshard& problem,
+                const PlanChoice& choice, Programs& programs) {
+  programs.next_piece();
+  Devices to;
+  for (const std::uint32_t device : piece.receivers) {
+    const bool holds =
+        std::find(piece.holders.begin(), piece.holders.end(), device) != piece.holders.end();
+    if (holds) {
+      programs.transfer(0, device, Buffer::Source, device, piece.box);
+    } else {
+      to.push_back(device);
+    }
+  }
+  if (to.empty()) return;
+  const std::vector<Devices> hosts = by_host(to, problem);
+  switch (choice.strategy) {
+    case PlanStrategy::SendRecv:
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        programs.transfer(1 + i, sender, Buffer::Source, to[i], piece.box);
+      }
+      break;
+    case PlanStrategy::LocalAllGather:
+      for (std::size_t i = 0; i < hosts.size(); ++i) {
+        const std::vector<Box> parts = parts_for(piece.box, hosts[i].size());
+        scatter(sender, hosts[i], parts, 1 + i, programs);
+        gather(hosts[i], parts, 1 + hosts.size(), programs);
+      }
+      break;
+    case PlanStrategy::GlobalAllGather: {
+      const std::vector<Box> parts = parts_for(piece.box, to.size());
+      scatter(sender, to, parts, 1, programs);
+      gather(to, parts, 2, programs);
+      break;
+    }
+    case PlanStrategy::Broadcast:
+      broadcast(sender, to, split(piece.box, choice.chunks), 1, programs);
+      break;
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(PlanStrategy strategy) {
+  switch (strategy) {
+    case PlanStrategy::SendRecv:
+      return "sendrecv";
+    case PlanStrategy::LocalAllGather:
+      return "local-allgather";
+    case PlanStrategy::GlobalAllGather:
+      return "global-allgather";
+    case PlanStrategy::Broadcast:
+      break;
+  }
+  return "broadcast";
+}
+
+Plan make_plan(const Reshard& problem, const PlanChoice& choice, const TaskSchedule& schedule) {
+  const std::vector<Piece> pieces = pieces_of(problem, choice.decomposition);
+  Programs programs(problem.hosts.size());
+  std::vector<std::int64_t> sent(problem.hosts.size(), 0);
+  for (const TaskRun& run : schedule.runs) {
+    for (const Piece& piece : pieces) {
+      if (piece.task != run.task) continue;
+      std::uint32_t sender = UINT32_MAX;
+      for (const std::uint32_t device : piece.holders) {
+        if (problem.hosts[device] != run.sender) continue;
+        if (sender == UINT32_MAX || sent[device] < sent[sender]) sender = device;
+      }
+      sent[sender] += piece.box.elements();
+      send_piece(piece, sender, problem, choice, programs);
+    }
+  }
+  return {problem,
+          fmt::format("{}{}", to_string(choice.strategy),
+                      choice.strategy == PlanStrategy::Broadcast
+                          ? fmt::format(" in {} chunks", choice.chunks)
+                          : ""),
+          programs.take()};
+}
+
+}  // namespace p2::reshard
