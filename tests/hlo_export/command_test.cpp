@@ -8,7 +8,9 @@
 namespace p2 {
 namespace {
 
-const std::string kTwoAxes = "hierarchy 2,2,2\naxes 4,2\nreduce 0\nAllReduce(root, InsideGroup)\n";
+const std::string kTwoAxes =
+    "hierarchy 2,2,2\naxes 4,2\nreduce 0\nplacement [[2 2 1] [1 1 2]]\n"
+    "ReduceScatter(root, InsideGroup); AllGather(root, InsideGroup)\n";
 
 }  // namespace
 
@@ -20,7 +22,7 @@ TEST_CASE("a program of several classes becomes one module that check accepts") 
     const Ran ran = run({"export", program, "--to", to, "--output", file});
     CAPTURE(ran.err);
     CHECK(ran.exit == kEstablished);
-    CHECK(ran.out == file + ": f32[8] on 8 partitions, 1 collective, verified\n");
+    CHECK(ran.out == file + ": f32[8] on 8 partitions, 2 collectives, verified\n");
     CHECK(run({"check", file}).exit == kEstablished);
     CHECK(run({"export", program, "--to", to}).out == text_of(file));
   }
