@@ -165,10 +165,9 @@ int run_export(const Arguments& arguments, std::ostream& out, std::ostream& err)
   const CommandLine line(
       "usage: p2-verify export FILE --to msccl|json|hlo|stablehlo [OPTION…]\n"
       "Writes a valid program as MSCCL XML, program JSON, HLO text of XLA or StableHLO; what is\n"
-      "written has been read back and verified. FILE is program JSON, .p2 notation, or what synth "
-      "--format json wrote. MSCCL\n"
-      "has no groups: every reduction class becomes a file of its own. Several files go into the\n"
-      "folder of --output.",
+      "written has been read back and verified. FILE is program JSON, .p2 notation, or what synth\n"
+      "--format json wrote. MSCCL has no groups: every reduction class becomes a file of its own.\n"
+      "Several files go into the folder of --output.",
       export_flags(), arguments, "files");
   if (line.help_wanted()) {
     out << line.help();

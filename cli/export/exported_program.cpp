@@ -112,6 +112,7 @@ Exported as_module(const ProgramFile& file, ModuleText language, const SourcePos
       hlo::judge_all_reduce(kReadBack, exported.text, file.program.classes, limits);
   exported.verdict = to_string(verdict.kind);
   exported.reason = verdict.reason;
+  if (!exported.reason.empty() && exported.reason.back() == '.') exported.reason.pop_back();
   const auto& instructions = module.entry_computation().instructions;
   const auto collectives =
       std::count_if(instructions.begin(), instructions.end(),

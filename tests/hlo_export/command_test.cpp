@@ -58,6 +58,12 @@ TEST_CASE("what is refused is not written as a module") {
       run({"export", scattered, "--to", "hlo", "--goal", "reducescatter", "--output", out});
   CHECK(goal.exit == kBadInput);
   CHECK(goal.err.find("has the goal reducescatter, expected allreduce") != std::string::npos);
+  const std::string large =
+      folder.put("large.p2",
+                 "hierarchy 16,16\naxes 256\nreduce 0\n"
+                 "ReduceScatter(root, InsideGroup); AllGather(root, InsideGroup)\n");
+  const Ran unknown = run({"export", large, "--to", "hlo", "--memory", "1", "--output", out});
+  CHECK(unknown.exit == kUndecided);
   CHECK(!std::filesystem::exists(out));
 }
 

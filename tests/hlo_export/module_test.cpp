@@ -90,8 +90,15 @@ TEST_CASE("a step is the collective of its name, with no more rows than are held
   CHECK(count(texts[1], "tensor<2xf32>") == 4);
   const auto uneven = texts_of(
       program_of("devices 5\nReduce{0,1},{2,3,4}; AllReduce{0,2}; Broadcast{0,1},{2,3,4}"));
-  CHECK(count(uneven[0], "collective-broadcast") == 1);
+  // StableHLO fills up groups of an all-reduce only.
+  CHECK(count(uneven[0], "collective-broadcast") == 0);
+  CHECK(count(uneven[1], "\"stablehlo.all_reduce\"") == 3);
   CHECK(count(uneven[1], "[0, 1, -1], [2, 3, 4]") == 2);
+  const auto even =
+      texts_of(program_of("devices 4\nReduce{0,1},{2,3}; AllReduce{0,2}; "
+                          "Broadcast{0,1},{2,3}"));
+  CHECK(count(even[0], "collective-broadcast(v") == 1);
+  CHECK(count(even[1], "\"stablehlo.collective_broadcast\"") == 1);
 }
 
 TEST_CASE("a module with other groups, rows or offsets is refused") {

@@ -11,9 +11,9 @@ namespace p2::hlo {
 /// it holds, in ascending order, and as many rows as the device that holds most.
 ///
 /// A step is one collective. Devices that take no part are groups of one, or among themselves, and
-/// keep what they have. Reduce is an all-reduce of which only the root keeps the sum. Where groups
-/// of a ReduceScatter or AllGather cannot be made equally large, as XLA wants them, it is an
-/// all-reduce of whole vectors.
+/// keep what they have. Reduce is an all-reduce of which only the root keeps the sum. Where the
+/// groups of another collective cannot be made equally large, as XLA or StableHLO want them, it is
+/// an all-reduce of whole vectors.
 ///
 /// Throws InputError at `where` for a goal other than allreduce, a beginning other than the paper's
 /// and collectives of the user's own.

@@ -1,6 +1,7 @@
 #include "engine/hlo/export/step_lowering.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace p2::hlo {
 namespace {
@@ -40,7 +41,8 @@ void StepLowering::collect_groups() {
     if (call.position == 0) groups_.emplace_back(group.begin(), group.end());
   }
   equally_large_ = equal && size_ > 0 && static_cast<std::int64_t>(idle.size()) % size_ == 0;
-  const std::size_t width = in_blocks() && equally_large_ ? static_cast<std::size_t>(size_) : 1;
+  const std::size_t width =
+      wants_equal_groups() && equally_large_ ? static_cast<std::size_t>(size_) : 1;
   for (std::size_t i = 0; i < idle.size(); i += width) {
     groups_.emplace_back(idle.begin() + static_cast<std::ptrdiff_t>(i),
                          idle.begin() + static_cast<std::ptrdiff_t>(i + width));
@@ -58,6 +60,8 @@ RowTable StepLowering::packing() const {
     const RankStep& rank = ranks_[device];
     if (!rank.call) continue;
     const Call& call = *rank.call;
+    // What others than the root bring to a broadcast does not matter.
+    if (collective_ == Collective::Broadcast && call.position > 0) continue;
     const bool scatters = collective_ == Collective::ReduceScatter;
     const std::size_t needed = std::size_t{call.rows} * (scatters ? call.size : 1);
     for (std::size_t i = 0; i < needed; ++i) {
@@ -65,12 +69,6 @@ RowTable StepLowering::packing() const {
       table[device][static_cast<std::size_t>(scatters ? spread(call, at) : at)] =
           row_in(rank.pack, i);
     }
-  }
-  // What others than the root bring to a broadcast does not matter.
-  for (std::size_t device = 0; device < ranks_.size(); ++device) {
-    const bool reads = collective_ != Collective::Broadcast ||
-                       (ranks_[device].call && ranks_[device].call->position == 0);
-    if (!reads) std::fill(table[device].begin(), table[device].end(), kAnyRow);
   }
   return table;
 }
@@ -106,7 +104,20 @@ ModuleBuilder::Value StepLowering::gathered_by_sum(ModuleBuilder::Value packed) 
                              size_ * rows_);
 }
 
+/// The root brings its rows, the others zeros, and all are added up.
+ModuleBuilder::Value StepLowering::broadcast_by_sum() {
+  RowTable table = packing();
+  for (std::size_t device = 0; device < ranks_.size(); ++device) {
+    if (!ranks_[device].call || ranks_[device].call->position == 0) continue;
+    std::iota(table[device].begin(), table[device].end(), builder_.rows(buffer_));
+  }
+  const ModuleBuilder::Value beside_zeros = builder_.concatenated({buffer_, builder_.zeros(rows_)});
+  return builder_.collective("all-reduce", chosen_rows(builder_, beside_zeros, table), groups_,
+                             rows_);
+}
+
 ModuleBuilder::Value StepLowering::called() {
+  if (collective_ == Collective::Broadcast && !equally_large_) return broadcast_by_sum();
   const ModuleBuilder::Value packed = chosen_rows(builder_, buffer_, packing());
   switch (collective_) {
     case Collective::ReduceScatter:

@@ -21,13 +21,15 @@ class StepLowering {
   void collect_groups();
   ModuleBuilder::Value called();
   ModuleBuilder::Value gathered_by_sum(ModuleBuilder::Value packed);
+  ModuleBuilder::Value broadcast_by_sum();
   RowTable packing() const;
   /// The rows after the step, of the buffer and then of the result of the call.
   RowTable unpacking() const;
   /// Row `row` of blocks that are as long as this rank's call says, in blocks of rows_.
   std::int64_t spread(const execution::Call& call, std::int64_t row) const;
-  bool in_blocks() const {
-    return collective_ == Collective::ReduceScatter || collective_ == Collective::AllGather;
+  /// Whether XLA or StableHLO want the groups of what this is to be equally large.
+  bool wants_equal_groups() const {
+    return collective_ != Collective::AllReduce && collective_ != Collective::Reduce;
   }
 
   ModuleBuilder& builder_;
