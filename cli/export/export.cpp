@@ -5,8 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
-#include "cli/export/exported_program.h"
-#include "cli/export/program_source.h"
+#include "cli/export/target.h"
 #include "cli/instance_options.h"
 #include "cli/output.h"
 #include "cli/terms_options.h"
@@ -21,8 +20,6 @@ namespace po = boost::program_options;
 constexpr const char* kIndex = "index.json";
 constexpr const char* kSchema = "p2-verify-export/1";
 
-enum class Target : std::uint8_t { Msccl, Json };
-
 struct ExportRequest {
   std::string file;
   GivenInstance given;
@@ -35,8 +32,8 @@ struct ExportRequest {
 po::options_description export_flags() {
   po::options_description flags("Export");
   flags.add_options()  //
-      ("to", po::value<std::string>()->value_name("msccl|json"),
-       "what to write: MSCCL XML, or program JSON")  //
+      ("to", po::value<std::string>()->value_name("msccl|json|hlo|stablehlo"),
+       "what to write: MSCCL XML, program JSON, HLO text of XLA, or StableHLO")  //
       ("protocol", po::value<std::string>()->value_name("Simple|LL|LL128"),
        "of MSCCL XML (default Simple)")  //
       ("program", po::value<std::string>()->value_name("N"),
@@ -50,8 +47,12 @@ ExportRequest export_request(const CommandLine& line) {
   ExportRequest request;
   request.given = given_instance(line);
   request.common = line.common();
-  if (!line.has("to")) throw InputError({"--to"}, "is missing, expected --to msccl or json");
-  request.target = line.choice<Target>("to", {{"msccl", Target::Msccl}, {"json", Target::Json}});
+  if (!line.has("to"))
+    throw InputError({"--to"}, "is missing, expected --to msccl, json, hlo or stablehlo");
+  request.target = line.choice<Target>("to", {{"msccl", Target::Msccl},
+                                              {"json", Target::Json},
+                                              {"hlo", Target::Hlo},
+                                              {"stablehlo", Target::StableHlo}});
   request.protocol = line.choice<msccl::Protocol>("protocol", {{"Simple", msccl::Protocol::Simple},
                                                                {"LL", msccl::Protocol::LL},
                                                                {"LL128", msccl::Protocol::LL128}});
@@ -81,14 +82,8 @@ std::vector<Exported> exported(const ExportRequest& request, std::ostream& err, 
   for (const SourceProgram& source : programs_in(request.file, request.given, request.program)) {
     code = examine(source.read, source.name, request.common.limits, err);
     if (code != kEstablished) return {};
-    std::vector<Exported> made;
-    if (request.target == Target::Msccl) {
-      const std::string stem = std::filesystem::path(request.file).stem().string();
-      made = as_msccl(source.read, request.protocol, stem, {source.name}, request.common.limits);
-    } else {
-      made = {as_json(source.read, {source.name}, request.common.limits)};
-    }
-    for (Exported& each : made) {
+    for (Exported& each : exported_as(request.target, source, request.file, request.protocol,
+                                      request.common.limits)) {
       each.number = source.number;
       if (each.verdict == "valid") {
         all.push_back(std::move(each));
@@ -109,8 +104,7 @@ std::vector<Exported> exported(const ExportRequest& request, std::ostream& err, 
 
 std::string name_of(const Exported& each, const ExportRequest& request) {
   const std::string of_class = each.of_class == 0 ? "" : fmt::format("-class{}", each.of_class);
-  return fmt::format("program{:04}{}.{}", each.number, of_class,
-                     request.target == Target::Msccl ? "xml" : "json");
+  return fmt::format("program{:04}{}.{}", each.number, of_class, extension_of(request.target));
 }
 
 void write_folder(const std::vector<Exported>& all, const ExportRequest& request) {
@@ -169,11 +163,11 @@ void report(const std::vector<Exported>& all, const ExportRequest& request, std:
 
 int run_export(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const CommandLine line(
-      "usage: p2-verify export FILE --to msccl|json [OPTION…]\n"
-      "Writes a valid program as MSCCL XML or as program JSON; what is written has been read back\n"
-      "and verified. FILE is program JSON, .p2 notation, or what synth --format json wrote. MSCCL\n"
-      "has no groups: every reduction class becomes a file of its own. Several files go into the\n"
-      "folder of --output.",
+      "usage: p2-verify export FILE --to msccl|json|hlo|stablehlo [OPTION…]\n"
+      "Writes a valid program as MSCCL XML, program JSON, HLO text of XLA or StableHLO; what is\n"
+      "written has been read back and verified. FILE is program JSON, .p2 notation, or what synth\n"
+      "--format json wrote. MSCCL has no groups: every reduction class becomes a file of its own.\n"
+      "Several files go into the folder of --output.",
       export_flags(), arguments, "files");
   if (line.help_wanted()) {
     out << line.help();

@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "engine/hlo/export/judgement.h"
+#include "engine/hlo/export/lowering.h"
+#include "engine/hlo/export/module_writer.h"
 #include "engine/msccl/algorithm_file.h"
 #include "engine/msccl/algorithm_writer.h"
 #include "engine/msccl/loader_limits.h"
@@ -97,6 +100,25 @@ Exported as_json(const ProgramFile& file, const SourcePosition& where, const Lim
   exported.reason = same ? "it does not reach its goal" : "it is read back as another program";
   exported.summary =
       fmt::format("{} devices, {} steps", again.program.devices, again.program.steps.size());
+  return exported;
+}
+
+Exported as_module(const ProgramFile& file, ModuleText language, const SourcePosition& where,
+                   const Limits& limits) {
+  const hlo::Module module = hlo::lowered(file.program, where);
+  Exported exported;
+  exported.text = language == ModuleText::Hlo ? to_hlo(module) : to_stablehlo(module);
+  const hlo::Verdict verdict =
+      hlo::judge_all_reduce(kReadBack, exported.text, file.program.classes, limits);
+  exported.verdict = to_string(verdict.kind);
+  exported.reason = verdict.reason;
+  if (!exported.reason.empty() && exported.reason.back() == '.') exported.reason.pop_back();
+  const auto& instructions = module.entry_computation().instructions;
+  const auto collectives =
+      std::count_if(instructions.begin(), instructions.end(),
+                    [](const hlo::Instruction& each) { return each.attributes.has_channel; });
+  exported.summary = fmt::format("f32[{}] on {} partitions, {} collective{}", file.program.chunks(),
+                                 file.program.devices, collectives, collectives == 1 ? "" : "s");
   return exported;
 }
 

@@ -30,4 +30,11 @@ std::vector<Exported> as_msccl(const ProgramFile& file, msccl::Protocol protocol
 /// user's own, which JSON does not define.
 Exported as_json(const ProgramFile& file, const SourcePosition& where, const Limits& limits);
 
+enum class ModuleText : std::uint8_t { Hlo, StableHlo };
+
+/// A valid program as one module for all devices. Throws InputError at `where` for what has no such
+/// module.
+Exported as_module(const ProgramFile& file, ModuleText language, const SourcePosition& where,
+                   const Limits& limits);
+
 }  // namespace p2

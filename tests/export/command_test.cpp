@@ -114,7 +114,7 @@ TEST_CASE("mistakes of the command line are named") {
   const TemporaryFolder folder;
   const std::string program = folder.put("program.p2", kSteps);
   CHECK(exported({program}).err.find("--to: is missing") != std::string::npos);
-  CHECK(exported({program, "--to", "hlo"}).exit == kBadInput);
+  CHECK(exported({program, "--to", "xla"}).exit == kBadInput);
   CHECK(exported({program, program, "--to", "json"}).exit == kBadInput);
   CHECK(exported({"--to", "json"}).exit == kBadInput);
 }
