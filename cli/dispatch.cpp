@@ -28,7 +28,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"network", "the operation graph of a known network, for parallelize", run_network},
     {"pipeline", "how long a pipeline schedule takes, and what each stage must hold", run_pipeline},
     {"reshard", "the shortest schedule of what one mesh sends to another", run_reshard},
-    {"export", "valid programs as MSCCL XML or JSON, verified once more", run_export},
+    {"export", "valid programs as MSCCL XML, HLO, StableHLO or JSON, verified once more", run_export},
     {"completion", "the completion script of bash, zsh or fish", run_completion},
     {"man", "this program's manual page", run_man},
 });

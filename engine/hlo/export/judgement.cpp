@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "engine/hlo/equality/goal.h"
-#include "engine/hlo/text/hlo_text.h"
 #include "engine/hlo/stablehlo/stablehlo_text.h"
+#include "engine/hlo/text/hlo_text.h"
 
 namespace p2::hlo {
 
