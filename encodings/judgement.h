@@ -18,4 +18,10 @@ struct Judgement {
   std::string rule;
 };
 
+/// What a solver says of a plan of a resharding.
+struct PlanJudgement {
+  bool known = false;
+  std::string rule;  ///< the first that is broken, as reshard::to_string names it; empty: right
+};
+
 }  // namespace p2

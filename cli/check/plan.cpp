@@ -16,8 +16,7 @@
 namespace p2 {
 namespace {
 
-template <typename Judgement>
-Finding finding_of(const Judgement& judgement) {
+Finding finding_of(const PlanJudgement& judgement) {
   if (!judgement.known) return {};
   return {judgement.rule.empty() ? "valid" : "invalid", 0, judgement.rule};
 }

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 
+#include "encodings/judgement.h"
 #include "encodings/z3/budget.h"
 #include "engine/reshard/plans/plan.h"
 
@@ -15,12 +15,6 @@ struct PlanQuery {
 
   const reshard::Plan* plan = nullptr;
   Budget budget = {};
-};
-
-/// What a solver says of a plan.
-struct PlanJudgement {
-  bool known = false;
-  std::string rule;  ///< the first that is broken, as reshard::to_string names it; empty: right
 };
 
 /// Asks rule by rule whether some element, whose coordinates are integer unknowns, shows that the

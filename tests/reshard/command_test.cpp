@@ -25,6 +25,13 @@ const char* const kTwo =
 
 }  // namespace
 
+TEST_CASE("the example shows that the greedy choice of senders is not the best") {
+  const std::string tasks = std::string(P2_SOURCE_DIR) + "/examples/reshard/greedy_misses.json";
+  CHECK(reshard({"--tasks", tasks}).out.find("makespan 6, optimal") != std::string::npos);
+  const Ran greedy = reshard({"--tasks", tasks, "--strategy", "load-balance"});
+  CHECK(greedy.out.find("makespan 7, not shown to be optimal") != std::string::npos);
+}
+
 TEST_CASE("reshard answers in JSON with the keys of the contract") {
   const TemporaryFile file(kTwo);
   const Ran ran = reshard({"--tasks", file.path(), "--format", "json"});
