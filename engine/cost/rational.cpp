@@ -12,7 +12,7 @@ std::int64_t nearest(const Rational& value) {
   const Integer twice = 2 * (numerator % denominator);
   Integer whole = numerator / denominator;
   if (twice > denominator || (twice == denominator && whole % 2 != 0)) ++whole;
-  return whole > Integer(INT64_MAX) ? INT64_MAX : static_cast<std::int64_t>(whole);
+  return whole > INT64_MAX ? INT64_MAX : static_cast<std::int64_t>(whole);
 }
 
 double to_double(const Rational& value) { return value.convert_to<double>(); }
