@@ -1,14 +1,15 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
+
+#include "engine/verdict_kind.h"
 
 namespace p2 {
 
 /// What a solver says of a program.
 struct Judgement {
-  enum class Kind : std::uint8_t { Valid, Invalid, Unknown };
+  using Kind = VerdictKind;
 
   Kind kind = Kind::Unknown;
   std::size_t legal_steps = 0;

@@ -1,11 +1,11 @@
 #include "cli/check/certificate.h"
 
 #include <filesystem>
-#include <stdexcept>
 
 #include <fmt/format.h>
 
 #include "build_facts.h"
+#include "cli/certificate_writing.h"
 #include "proofs/certificate/program_certificate.h"
 
 namespace p2 {
@@ -21,17 +21,12 @@ std::optional<std::string> certify(CheckResult& result, const CheckRequest& requ
                                    std::size_t index) {
   if (result.verdict.kind == Verdict::Kind::Unknown || disagree(result.findings)) return {};
   const std::string folder = certificate_folder(request, index);
-  try {
+  return complaint_of_writing(folder, [&] {
     write_program_certificate(
         folder, result.read, result.verdict,
         {{{"p2-verify", P2_VERSION}}, {{"engine", "explicit"}}, request.common.seed});
     result.certificate = folder;
-    return {};
-  } catch (const std::length_error& error) {
-    return fmt::format("{}: {}", folder, error.what());
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
+  });
 }
 
 }  // namespace p2

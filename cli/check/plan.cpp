@@ -1,10 +1,9 @@
 #include "cli/check/plan.h"
 
-#include <stdexcept>
-
 #include <fmt/format.h>
 
 #include "build_facts.h"
+#include "cli/certificate_writing.h"
 #include "cli/check/certificate.h"
 #include "cli/meshes/plan_report.h"
 #include "cli/output.h"
@@ -55,18 +54,13 @@ std::optional<std::string> certify(PlanResult& result, const CheckRequest& reque
                                    std::size_t index) {
   if (disagree(result.findings)) return {};
   const std::string folder = certificate_folder(request, index);
-  try {
+  return complaint_of_writing(folder, [&] {
     write_folder(folder,
                  plan_certificate(
                      result.plan, !result.verdict.fault,
                      {{{"p2-verify", P2_VERSION}}, {{"engine", "explicit"}}, request.common.seed}));
     result.certificate = folder;
-    return {};
-  } catch (const std::length_error& error) {
-    return fmt::format("{}: {}", folder, error.what());
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
+  });
 }
 
 std::string to_json(const PlanResult& result) {

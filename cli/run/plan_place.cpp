@@ -1,9 +1,6 @@
 #include "cli/run/plan_place.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -11,7 +8,6 @@
 #include "engine/input/input_error.h"
 #include "engine/reshard/execution/in_process.h"
 #ifdef P2_HAS_MPI
-#include "engine/execution/mpi/mpi_world.h"
 #include "engine/reshard/execution/mpi/plan_mpi.h"
 #endif
 #ifdef P2_HAS_NCCL
@@ -24,13 +20,12 @@ using namespace execution;
 
 namespace {
 
-/// Throws where the machine cannot hold the buffers of all devices, before it is driven out of
-/// memory.
-void require_room(const std::vector<reshard::Plan>& plans, const CommonOptions& common) {
-  const std::uint64_t there = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                              static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
-  const std::uint64_t most = common.limits.memory_bytes.value_or(there / 10 * 9);
-  std::uint64_t needed = 0;
+[[maybe_unused]] constexpr const char* kPlans = "plans";
+
+/// The bytes of the buffers of all devices, of the plan with the largest: what they begin with,
+/// too.
+std::uint64_t buffer_bytes(const std::vector<reshard::Plan>& plans) {
+  std::uint64_t bytes = 0;
   for (const reshard::Plan& plan : plans) {
     std::uint64_t words = 0;
     for (const reshard::Layout* layout : {&plan.problem.from, &plan.problem.to}) {
@@ -38,12 +33,9 @@ void require_room(const std::vector<reshard::Plan>& plans, const CommonOptions& 
         words += static_cast<std::uint64_t>(box.elements());
       }
     }
-    needed = std::max(needed, 2 * words * sizeof(reshard::Word));  // what they begin with, too
+    bytes = std::max(bytes, 2 * words * sizeof(reshard::Word));
   }
-  if (needed <= most) return;
-  throw std::length_error(
-      fmt::format("the buffers of all devices would take {} MiB of {}, expected a smaller tensor",
-                  needed >> 20U, most >> 20U));
+  return bytes;
 }
 
 }  // namespace
@@ -58,7 +50,9 @@ void PlanPlace::open(const PlanRunOptions& options, const std::vector<reshard::P
   if (ranks > most) {
     throw InputError({"--backend"}, fmt::format("{} devices, expected at most {}", ranks, most));
   }
-  if (!under_mpirun()) require_room(plans, common);
+  if (!under_mpirun()) {
+    require_memory(buffer_bytes(plans), common.limits, "a smaller tensor");
+  }
   switch (options.backend) {
     case BackendKind::InProcess:
       backend_ = std::make_unique<reshard::PlanInProcess>();
@@ -72,36 +66,12 @@ void PlanPlace::open(const PlanRunOptions& options, const std::vector<reshard::P
   }
 }
 
-int PlanPlace::sign_out(int code) {
-  if (board_ == nullptr) return code;
-  board_->sign_out(rank_, code);
-  return 0;
-}
-
 #ifdef P2_HAS_MPI
-std::unique_ptr<RankWorld> PlanPlace::join_mpi(std::uint32_t ranks) {
-  board_of_starter_ = board_of_starter();
-  if (board_of_starter_) board_ = &board_of_starter_->board();
-  auto world = mpi_world(board_);
-  rank_ = world->rank();
-  if (world->ranks() >= ranks) return world;
-  throw InputError({"mpirun"}, fmt::format("{} processes for plans of {} devices, expected at "
-                                           "least a process per device",
-                                           world->ranks(), ranks));
-}
-
 void PlanPlace::open_mpi(std::uint32_t ranks, const CommonOptions& common, const Arguments& words) {
-  if (under_mpirun()) {
-    backend_ = std::make_unique<reshard::PlanMpi>(join_mpi(ranks));
-  } else {
-    end_ = run_under_mpirun(words, ranks, common.limits.deadline);
-  }
+  if (!under_mpirun()) return start_mpirun(words, ranks, common.limits);
+  backend_ = std::make_unique<reshard::PlanMpi>(join_mpirun({ranks, kPlans, true}).world);
 }
 #else
-std::unique_ptr<RankWorld> PlanPlace::join_mpi(std::uint32_t) {
-  throw InputError({"mpirun"}, "this build has no MPI, expected to be started without mpirun");
-}
-
 void PlanPlace::open_mpi(std::uint32_t, const CommonOptions&, const Arguments&) {
   throw InputError({"--backend"}, "this build has no MPI, expected in-process");
 }
@@ -110,22 +80,11 @@ void PlanPlace::open_mpi(std::uint32_t, const CommonOptions&, const Arguments&) 
 #ifdef P2_HAS_NCCL
 void PlanPlace::open_nccl(std::uint32_t ranks, const PlanRunOptions& options,
                           const CommonOptions& common) {
-  if (under_mpirun()) {
-    auto world = join_mpi(ranks);
-    const auto [local_rank, local_ranks] = place_on_host();
-    backend_ = std::make_unique<reshard::PlanNccl>(std::move(world), local_rank, local_ranks);
-    return;
-  }
-  forked_ =
-      std::make_unique<ForkedRanks>(ranks, reshard::most_gathered_of_plan(options.iterations));
-  auto end = forked_->fork_all(common.limits.deadline);
-  if (end) {
-    end_ = std::move(*end);
-    return;
-  }
-  board_ = &forked_->board();
-  rank_ = forked_->rank();
-  backend_ = std::make_unique<reshard::PlanNccl>(forked_->world(), rank_, ranks);
+  Seat seat = join_or_fork({ranks, kPlans, true},
+                           reshard::most_gathered_of_plan(options.iterations), common.limits);
+  if (!seat.world) return;
+  backend_ =
+      std::make_unique<reshard::PlanNccl>(std::move(seat.world), seat.local_rank, seat.local_ranks);
 }
 #else
 void PlanPlace::open_nccl(std::uint32_t, const PlanRunOptions&, const CommonOptions&) {

@@ -55,21 +55,12 @@ int run_here(const RunRequest& request, Backend& backend, std::ostream& out, std
 int run_there(const RunRequest& request, const Arguments& arguments, std::ostream& out,
               std::ostream& err) {
   RunPlace place;
-  try {
+  const auto there = [&]() -> std::optional<int> {
     place.open(request, arguments);
-    if (place.backend() != nullptr) {
-      return place.sign_out(run_here(request, *place.backend(), out, err));
-    }
-  } catch (const InputError&) {  // all ranks meet it, one says it
-    const int code = place.sign_out(kBadInput);
-    if (place.is_silent()) return code;
-    throw;
-  } catch (const Interrupted& end) {
-    err << "p2-verify: " << end.what() << "\n";
-    return place.sign_out(kUndecided);
-  }
-  if (!place.end().fault.empty()) err << "p2-verify: " << place.end().fault << "\n";
-  return place.end().exit_code.value_or(kUndecided);
+    if (place.backend() == nullptr) return std::nullopt;
+    return run_here(request, *place.backend(), out, err);
+  };
+  return place.run(there, err);
 }
 
 }  // namespace

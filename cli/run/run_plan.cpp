@@ -93,21 +93,12 @@ int run_plans(const std::vector<PlanToRun>& plans, const PlanRunOptions& options
   std::vector<reshard::Plan> all;
   for (const PlanToRun& each : plans) all.push_back(each.plan);
   PlanPlace place;
-  try {
+  const auto there = [&]() -> std::optional<int> {
     place.open(options, all, common, words);
-    if (place.backend() != nullptr) {
-      return place.sign_out(run_here(plans, options, common, *place.backend(), out, err));
-    }
-  } catch (const InputError&) {  // all ranks meet it, one says it
-    const int code = place.sign_out(kBadInput);
-    if (place.is_silent()) return code;
-    throw;
-  } catch (const Interrupted& end) {
-    err << "p2-verify: " << end.what() << "\n";
-    return place.sign_out(kUndecided);
-  }
-  if (!place.end().fault.empty()) err << "p2-verify: " << place.end().fault << "\n";
-  return place.end().exit_code.value_or(kUndecided);
+    if (place.backend() == nullptr) return std::nullopt;
+    return run_here(plans, options, common, *place.backend(), out, err);
+  };
+  return place.run(there, err);
 }
 
 std::optional<int> run_plan_files(const CommandLine& line, const Arguments& arguments,

@@ -1,9 +1,9 @@
 #include "cli/synth/list_certificate.h"
 
 #include <ostream>
-#include <stdexcept>
 
 #include "build_facts.h"
+#include "cli/certificate_writing.h"
 #include "encodings/cnf/synthesis.h"
 #include "proofs/certificate/absence_certificate.h"
 
@@ -28,17 +28,14 @@ void certify_list(const SynthRequest& request, const std::string& folder, Placem
     answer.comparisons.push_back(contradiction(answer.found, options, std::move(others.found)));
   }
   if (others.kind != cnf::Absence::Kind::Absent) return;
-  try {
+  const auto complaint = complaint_of_writing(folder, [&] {
     write_folder(folder, synthesis_certificate(instance, options.dialect, options.size,
                                                std::move(others.proof), provenance(request)));
     answer.certificate = folder;
-  } catch (const std::runtime_error& error) {
-    err << "p2-verify: " << error.what() << "\n";
-    answer.complaint = true;
-  } catch (const std::length_error& error) {
-    err << "p2-verify: " << folder << ": " << error.what() << "\n";
-    answer.complaint = true;
-  }
+  });
+  if (!complaint) return;
+  err << "p2-verify: " << *complaint << "\n";
+  answer.complaint = true;
 }
 
 }  // namespace p2

@@ -10,18 +10,6 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-std::int64_t product(const Sizes& sizes, const SourcePosition& where) {
-  std::int64_t all = 1;
-  for (const std::int64_t size : sizes) {
-    all *= size;
-    if (size < 1 || all > kMostDevices) {
-      throw InputError(where,
-                       fmt::format("groups of more than {} devices, expected fewer", kMostDevices));
-    }
-  }
-  return all;
-}
-
 /// How far ids are apart along an axis of a mesh, and how many there are: its digit.
 struct Digit {
   std::int64_t stride = 1;
@@ -44,6 +32,18 @@ Digit digit_of(const std::vector<MeshAxis>& mesh, const MeshAxis& axis,
 }
 
 }  // namespace
+
+std::int64_t device_product(const std::vector<std::int64_t>& sizes, const SourcePosition& where) {
+  std::int64_t all = 1;
+  for (const std::int64_t size : sizes) {
+    all *= size;
+    if (size < 1 || all > kMostDevices) {
+      throw InputError(where,
+                       fmt::format("groups of more than {} devices, expected fewer", kMostDevices));
+    }
+  }
+  return all;
+}
 
 std::int64_t ReplicaGroups::end_of_ids() const {
   std::int64_t end = 0;
@@ -69,8 +69,8 @@ std::string_view to_string(IdMode mode) {
 
 IdGroups iota_groups(std::int64_t groups, std::int64_t members, const Sizes& sizes,
                      const Sizes& order, const SourcePosition& where) {
-  const std::int64_t all = product(sizes, where);
-  if (product({groups, members}, where) != all) {
+  const std::int64_t all = device_product(sizes, where);
+  if (device_product({groups, members}, where) != all) {
     throw InputError(where, fmt::format("{} groups of {} out of {} ids, expected all of them",
                                         groups, members, all));
   }
@@ -102,12 +102,12 @@ IdGroups mesh_groups(const std::vector<MeshAxis>& mesh, const std::vector<MeshAx
                      const SourcePosition& where) {
   Sizes sizes;
   for (const MeshAxis& axis : mesh) sizes.push_back(axis.size);
-  const std::int64_t all = product(sizes, where);
+  const std::int64_t all = device_product(sizes, where);
   std::vector<std::int64_t> offsets = {0};
   std::vector<Digit> digits;
   for (const MeshAxis& axis : axes) {
     const Digit digit = digits.emplace_back(digit_of(mesh, axis, where));
-    product({static_cast<std::int64_t>(offsets.size()), digit.size}, where);
+    device_product({static_cast<std::int64_t>(offsets.size()), digit.size}, where);
     std::vector<std::int64_t> longer;
     for (const std::int64_t offset : offsets) {
       for (std::int64_t i = 0; i < digit.size; ++i) longer.push_back(offset + i * digit.stride);

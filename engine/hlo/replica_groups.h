@@ -41,6 +41,10 @@ struct MeshAxis {
   std::optional<std::int64_t> before = {};  ///< of a sub-axis: the product of what is above it
 };
 
+/// The product of sizes, which are devices. Throws InputError at `where` unless all are positive
+/// and it is at most kMostDevices.
+std::int64_t device_product(const std::vector<std::int64_t>& sizes, const SourcePosition& where);
+
 /// Lists of `groups` × `members` ids: the numbers of `sizes` in row-major order, transposed by
 /// `order`, cut into rows. Throws InputError at `where` for numbers that do not fit.
 IdGroups iota_groups(std::int64_t groups, std::int64_t members,

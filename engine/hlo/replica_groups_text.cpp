@@ -7,18 +7,6 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-std::int64_t product(const Sizes& sizes, const SourcePosition& where) {
-  std::int64_t all = 1;
-  for (const std::int64_t size : sizes) {
-    all *= size;
-    if (size < 1 || all > kMostDevices) {
-      throw InputError(where,
-                       fmt::format("groups of more than {} devices, expected fewer", kMostDevices));
-    }
-  }
-  return all;
-}
-
 Sizes read_sizes(TextReader& reader, std::string_view open, std::string_view close) {
   Sizes sizes;
   reader.expect(open, "before sizes");
@@ -35,7 +23,7 @@ IdGroups read_iota(TextReader& reader) {
   if (shape.size() != 2) {
     throw InputError(where, fmt::format("a tile of {} sizes, expected two", shape.size()));
   }
-  Sizes sizes = {product(shape, where)};
+  Sizes sizes = {device_product(shape, where)};
   Sizes order;
   if (reader.accept("<=")) sizes = read_sizes(reader, "[", "]");
   if (reader.accept("T")) order = read_sizes(reader, "(", ")");

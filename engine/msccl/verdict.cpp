@@ -118,18 +118,6 @@ Question question_of(Fault::Kind kind) {
   return kind == DataRace ? Question::Races : Question::Result;
 }
 
-std::string_view to_string(Verdict::Kind kind) {
-  switch (kind) {
-    case Verdict::Kind::Valid:
-      return "valid";
-    case Verdict::Kind::Invalid:
-      return "invalid";
-    case Verdict::Kind::Unknown:
-      return "unknown";
-  }
-  return {};
-}
-
 Verdict judge(const Algorithm& algorithm, const Limits& limits) {
   std::optional<Graph> graph;
   if (!algorithm.in_place) return judge_within(algorithm, false, limits, graph);

@@ -6,6 +6,7 @@
 
 #include "engine/limits.h"
 #include "engine/msccl/safe_sizes.h"
+#include "engine/verdict_kind.h"
 
 namespace p2::msccl {
 
@@ -17,14 +18,13 @@ Question question_of(Fault::Kind kind);
 /// What is known of an algorithm, over all interleavings of its steps, with one transmission per
 /// step and connections that hold what the protocol lets them.
 struct Verdict {
-  enum class Kind : std::uint8_t { Valid, Invalid, Unknown };
+  using Kind = VerdictKind;
   Kind kind = Kind::Valid;
   std::optional<Fault> fault;           ///< when invalid
   std::string reason;                   ///< when unknown
   std::optional<SafeSizes> safe_sizes;  ///< when valid
   Question open = Question::Bounds;     ///< when unknown: the first that is not settled
 };
-std::string_view to_string(Verdict::Kind kind);
 
 /// Judges an algorithm in every way it may be called, out of place first. The faults are looked
 /// for in the order of Fault::Kind. Residual adds and collectives that are not known leave the

@@ -113,16 +113,4 @@ Verdict check(const Program& program, Dialect dialect, StateTable& states, Kerne
   return verdict;
 }
 
-std::string_view to_string(Verdict::Kind kind) {
-  switch (kind) {
-    case Verdict::Kind::Valid:
-      return "valid";
-    case Verdict::Kind::Invalid:
-      return "invalid";
-    case Verdict::Kind::Unknown:
-      return "unknown";
-  }
-  return {};
-}
-
 }  // namespace p2

@@ -11,6 +11,7 @@
 #include "engine/collective/refusal.h"
 #include "engine/limits.h"
 #include "engine/program/program.h"
+#include "engine/verdict_kind.h"
 
 namespace p2 {
 
@@ -42,15 +43,11 @@ std::optional<Refutation> run_step(const Step& step, Dialect dialect, SystemStat
 
 /// What is known of a program after its steps were run.
 struct Verdict {
-  enum class Kind : std::uint8_t {
-    Valid,    ///< every step is legal and the last state is the goal
-    Invalid,  ///< `refutation` says why
-    Unknown,  ///< a limit was met after `legal_steps` steps
-  };
+  using Kind = VerdictKind;
 
-  Kind kind = Kind::Valid;
-  std::size_t legal_steps = 0;
-  std::optional<Refutation> refutation;
+  Kind kind = Kind::Valid;               ///< every step is legal and the last state is the goal
+  std::size_t legal_steps = 0;           ///< when unknown: a limit was met after so many
+  std::optional<Refutation> refutation;  ///< when invalid: why
 };
 
 /// Judges a program by running it from where its goal begins, in a table of its chunks. Steps after
@@ -63,8 +60,5 @@ Verdict check(const Program& program, Dialect dialect, StateTable& states,
 /// The same with kernels over `states` that remember what they met in other programs.
 Verdict check(const Program& program, Dialect dialect, StateTable& states, Kernels& kernels,
               const Limits& limits, const Observer& observe);
-
-/// `valid`, `invalid`, `unknown`.
-std::string_view to_string(Verdict::Kind kind);
 
 }  // namespace p2

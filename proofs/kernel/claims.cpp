@@ -9,7 +9,8 @@ struct Kind {
 };
 
 const Kind& kind_of(const std::string& claim) {
-  const std::vector<std::string> clauses = {"problem.json", "problem.cnf", "varmap", "proof.lrat"};
+  static const std::vector<std::string> clauses = {"problem.json", "problem.cnf", "varmap",
+                                                   "proof.lrat"};
   static const std::map<std::string, Kind> kinds = {
       {"program-valid", {{"problem.json", "derivation.json"}, judge_program}},
       {"not-expressible", {{"problem.json", "derivation.json"}, judge_program}},

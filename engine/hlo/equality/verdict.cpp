@@ -121,18 +121,6 @@ std::string groups_text(const Collective& collective) {
 
 }  // namespace
 
-std::string_view to_string(Verdict::Kind kind) {
-  switch (kind) {
-    case Verdict::Kind::Valid:
-      return "valid";
-    case Verdict::Kind::Invalid:
-      return "invalid";
-    case Verdict::Kind::Unknown:
-      return "unknown";
-  }
-  return {};
-}
-
 Verdict compare(std::shared_ptr<const Module> before, std::shared_ptr<const Module> after,
                 const Question& question, const Limits& limits) {
   Verdict verdict;

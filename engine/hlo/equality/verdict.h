@@ -9,6 +9,7 @@
 #include "engine/hlo/fault.h"
 #include "engine/hlo/flow.h"
 #include "engine/limits.h"
+#include "engine/verdict_kind.h"
 
 namespace p2::hlo {
 
@@ -32,7 +33,7 @@ struct CollectiveLine {
 };
 
 struct Verdict {
-  enum class Kind : std::uint8_t { Valid, Invalid, Unknown };
+  using Kind = VerdictKind;
   Kind kind = Kind::Valid;
   /// When invalid: `contributions`, `order`, `signature`, or the rule of a Fault.
   std::string rule = {};
@@ -43,7 +44,6 @@ struct Verdict {
   Devices devices = {};
   std::vector<CollectiveLine> collectives = {};  ///< of a single module
 };
-std::string_view to_string(Verdict::Kind kind);
 
 struct Question {
   GivenDevices devices = {};

@@ -64,24 +64,6 @@ Shape read_type(TextReader& reader, int depth) {
   return {};
 }
 
-/// Whatever nests in brackets or stands alone, element by element.
-void read_elements(TextReader& reader, Literal& literal) {
-  std::size_t depth = 0;
-  do {
-    if (reader.accept("[")) {
-      ++depth;
-    } else if (depth > 0 && reader.accept("]")) {
-      --depth;
-    } else if (!reader.accept(",")) {
-      if (literal.elements.size() == kMostLiteralElements) {
-        reader.fail(fmt::format("a constant of more than {} elements, expected fewer",
-                                kMostLiteralElements));
-      }
-      literal.elements.push_back(read_element(reader));
-    }
-  } while (depth > 0);
-}
-
 }  // namespace
 
 Shape read_mlir_type(TextReader& reader) { return read_type(reader, 0); }
@@ -108,7 +90,7 @@ Literal read_dense(TextReader& reader) {
       reader.quoted();
       literal.elided = true;
     } else if (!reader.next_is(">")) {
-      read_elements(reader, literal);
+      read_elements(reader, "[", "]", {}, literal);
     }
   }
   reader.expect(">", "after the elements of a constant");

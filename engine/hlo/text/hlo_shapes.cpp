@@ -66,6 +66,13 @@ Shape read_nested(TextReader& reader, int depth) {
   return shape;
 }
 
+LiteralElement read_element(TextReader& reader) {
+  if (reader.next_is("(")) return {{}, std::string(reader.raw(",}])", false))};
+  const std::string_view text = reader.literal();
+  if (const auto number = Number::read(text)) return {*number, {}};
+  return {{}, std::string(text)};
+}
+
 }  // namespace
 
 void require_addressable(TextReader& reader, const ArrayShape& shape) {
@@ -78,22 +85,15 @@ void require_addressable(TextReader& reader, const ArrayShape& shape) {
 
 Shape read_shape(TextReader& reader) { return read_nested(reader, 0); }
 
-LiteralElement read_element(TextReader& reader) {
-  if (reader.next_is("(")) return {{}, std::string(reader.raw(",}])", false))};
-  const std::string_view text = reader.literal();
-  if (const auto number = Number::read(text)) return {*number, {}};
-  return {{}, std::string(text)};
-}
-
-Literal read_literal(TextReader& reader, const ArrayShape& shape) {
-  Literal literal{shape, {}};
+void read_elements(TextReader& reader, std::string_view open, std::string_view close,
+                   const std::optional<std::string_view>& elided, Literal& literal) {
   std::size_t depth = 0;
   do {
-    if (reader.accept("...")) {
+    if (elided && reader.accept(*elided)) {
       literal.elided = true;
-    } else if (reader.accept("{")) {
+    } else if (reader.accept(open)) {
       ++depth;
-    } else if (depth > 0 && reader.accept("}")) {
+    } else if (depth > 0 && reader.accept(close)) {
       --depth;
     } else if (!reader.accept(",")) {
       if (literal.elements.size() == kMostLiteralElements) {
@@ -103,6 +103,11 @@ Literal read_literal(TextReader& reader, const ArrayShape& shape) {
       literal.elements.push_back(read_element(reader));
     }
   } while (depth > 0);
+}
+
+Literal read_literal(TextReader& reader, const ArrayShape& shape) {
+  Literal literal{shape, {}};
+  read_elements(reader, "{", "}", "...", literal);
   const auto listed = static_cast<std::int64_t>(literal.elements.size());
   if (!literal.elided && listed != shape.elements()) {
     reader.fail(
