@@ -107,12 +107,11 @@ SynthAnswer answer_of(std::vector<PlacementPrograms> all, const SynthRequest& re
 
 /// False, and nothing written, where a limit is met first.
 bool write_smt2(const PlacementAnswer& placement, const SynthRequest& request, std::ostream& err) {
-  const z3_encoding::SynthesisQuery query =
-      query_of(placement.found, request.options, request.engines);
-  std::vector<std::vector<Step>> known;
-  placement.found.for_each_lowered([&](const Program& program) { known.push_back(program.steps); });
+  z3_encoding::SynthesisQuery query = query_of(placement.found, request.options, request.engines);
+  placement.found.for_each_lowered(
+      [&](const Program& program) { query.known.push_back(program.steps); });
   try {
-    const std::string text = smt_lib(query, query.size, known);
+    const std::string text = smt_lib(query, query.size);
     Output file(request.smt2, err);
     file.stream() << text;
     file.finish();

@@ -32,6 +32,9 @@ struct SynthesisQuery {
   Goal goal = {};
   Beginning beginning = {};  ///< the goal's on the classes of the instance
   std::optional<Property> property = {};
+  /// Programs that are not asked for: steps with the groups of the instance's devices. One that is
+  /// longer, or has a step that is no instruction of the query, could not be found anyway.
+  std::vector<std::vector<Step>> known = {};
   Budget budget = {};
 
   const char* name() const { return property ? "existence" : "synthesis"; }
@@ -66,11 +69,8 @@ struct ExistenceAnswer {
 /// Stops at the first program.
 ExistenceAnswer find_one(const SynthesisQuery& query);
 
-/// The query as SMT-LIB 2, for programs of exactly `length` steps, at least 1, others than `known`:
-/// unsat = there are none. Known are steps with the groups of the query's devices; a program of
-/// another length, or with a step that is no instruction of the query, is none that it could find.
-/// Throws OutOfBudget.
-std::string smt_lib(const SynthesisQuery& query, std::uint32_t length,
-                    const std::vector<std::vector<Step>>& known);
+/// The query as SMT-LIB 2, for programs of exactly `length` steps, at least 1: unsat = there are
+/// none. Throws OutOfBudget.
+std::string smt_lib(const SynthesisQuery& query, std::uint32_t length);
 
 }  // namespace p2::z3_encoding

@@ -138,22 +138,45 @@ TEST_CASE("the text of a query is accepted by the solver's parser and has the sa
   const Instance instance = instance_of("2,2", "4", "0", "[[2 2]]");
   SynthesisQuery query = query_for(instance, Dialect::Published, 3);
   const SynthesisAnswer answer = enumerate(query);
-  for (std::uint32_t length = 1; length <= 3; ++length) {
-    std::vector<std::vector<Step>> known;
+  const auto known = [&](std::uint32_t shortest) {
+    std::vector<std::vector<Step>> programs;
     for (const z3_encoding::Choices& program : answer.programs) {
-      known.push_back(steps_of(program, answer.instructions));
+      if (program.size() >= shortest) programs.push_back(steps_of(program, answer.instructions));
     }
-    const std::string all = smt_lib(query, length, known);
+    return programs;
+  };
+  for (std::uint32_t length = 1; length <= 3; ++length) {
+    query.known = known(0);
+    const std::string all = smt_lib(query, length);
     CHECK(all.rfind("; query synthesis, dialect published", 0) == 0);
     CHECK(answer_to(all) == z3::unsat);
-    std::erase_if(known, [&](const auto& program) { return program.size() < length; });
-    known.erase(known.begin());
-    CHECK(answer_to(smt_lib(query, length, known)) == z3::sat);
+    query.known = known(length);
+    query.known.erase(query.known.begin());
+    CHECK(answer_to(smt_lib(query, length)) == z3::sat);
   }
+  query.known.clear();
   query.property = {called("Broadcast"), true};
-  CHECK(smt_lib(query, 1, {}).rfind("; query existence", 0) == 0);
-  CHECK(answer_to(smt_lib(query, 1, {})) == z3::unsat);
-  CHECK(answer_to(smt_lib(query, 2, {})) == z3::sat);
+  CHECK(smt_lib(query, 1).rfind("; query existence", 0) == 0);
+  CHECK(answer_to(smt_lib(query, 1)) == z3::unsat);
+  CHECK(answer_to(smt_lib(query, 2)) == z3::sat);
+}
+
+TEST_CASE("of all programs but the known ones the one that is left out is found") {
+  const Instance instance = instance_of("2,2", "4", "0", "[[2 2]]");
+  SynthesisQuery query = query_for(instance, Dialect::Printed, 4);
+  const SynthesisAnswer answer = enumerate(query);
+  for (const z3_encoding::Choices& program : answer.programs) {
+    query.known.push_back(steps_of(program, answer.instructions));
+  }
+  CHECK(find_one(query).existence == Existence::None);
+  for (std::size_t left_out = 0; left_out < answer.programs.size(); left_out += 7) {
+    const std::vector<Step> steps = query.known[left_out];
+    query.known[left_out] = {};
+    const z3_encoding::ExistenceAnswer found = find_one(query);
+    REQUIRE(found.existence == Existence::Exists);
+    CHECK(found.witness == answer.programs[left_out]);
+    query.known[left_out] = steps;
+  }
 }
 
 TEST_CASE("a limit leaves a list incomplete, with what was found so far") {

@@ -88,7 +88,9 @@ void find_alike(const Instance& instance, const Terms& terms, std::set<std::stri
     solved.insert(to_string(steps, nullptr, terms.collectives));
   }
   CHECK(answer.complete);
-  CHECK(answer_to(smt_lib(query, 2, known)) == z3::unsat);
+  query.known = known;
+  CHECK(answer_to(smt_lib(query, 2)) == z3::unsat);
+  CHECK(find_one(query).existence == z3_encoding::Existence::None);
   CHECK_MESSAGE(solved == listed, terms.goal.name, " ", to_string(instance.grid.placement()));
 }
 
