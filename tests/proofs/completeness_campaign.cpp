@@ -132,7 +132,8 @@ std::string judge_all(const PlacementPrograms& found, Dialect dialect, bool z3) 
 /// Z3 judges every program of the list and refutes that there is another.
 std::string confirm_by_z3(const PlacementPrograms& found, const SynthesisOptions& options) {
   std::string wrong = judge_all(found, options.dialect, true);
-  z3_encoding::SynthesisQuery query = query_of(found, options, {});
+  const Engines engines;
+  z3_encoding::SynthesisQuery query = query_of(found, options, engines);
   found.for_each_lowered([&](const Program& program) { query.known.push_back(program.steps); });
   if (find_one(query).existence != z3_encoding::Existence::None) wrong += " another, or unknown";
   return wrong;
