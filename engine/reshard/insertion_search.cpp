@@ -1,168 +1,113 @@
 #include "engine/reshard/insertion_search.h"
 
 #include <algorithm>
-#include <random>
-#include <tuple>
+#include <chrono>
 
-#include "engine/reshard/busy_times.h"
+#include "engine/reshard/task_order.h"
 
 namespace p2 {
 namespace {
 
-constexpr std::size_t kMostPlaced = 8'000'000;  // tasks, by all changes
-constexpr std::size_t kChangesPerPair = 10;     // of tasks
-constexpr std::size_t kMemory = 100;            // changes that a cost is remembered for
-constexpr std::size_t kChangesPerGlance = 64;   // at the clock
-constexpr std::uint64_t kAnyTask = 8;           // one change in so many is of any task
-constexpr std::size_t kFarthest = 40;           // places that a task is moved
+constexpr std::size_t kMostPlaced = 130'000'000;  // tasks, by all changes
+constexpr std::size_t kTriplesPerChange = 3;      // of tasks
+constexpr std::size_t kLonger = 9;                // the second round, than the first
+constexpr double kOfTime = 0.95;                  // that is left, for a round
+constexpr std::size_t kChangesPerGlance = 64;     // at the clock
+constexpr std::uint64_t kAnyTask = 16;            // one change in so many is of any task
+constexpr int kLooks = 50;                        // for a task in a long chain
+constexpr double kHeat = 0.15;                    // of the sizes of all tasks: found by trial
+constexpr double kNoise = 2.5;                    // of the mean size: found by trial
 
-std::size_t hosts_of(const UnitTasks& tasks) {
-  std::size_t hosts = 0;
-  for (const UnitTask& task : tasks) {
-    hosts = std::max<std::size_t>(
-        {hosts, task.sender_hosts.back() + 1U, task.receiver_hosts.back() + 1U});
-  }
-  return hosts;
-}
-
-/// The tasks in an order, each put where it can start the earliest.
-class Insertion {
+class Annealing {
  public:
-  /// The makespan, and by how much tasks end after `enough`, all together.
-  using Cost = std::pair<std::int64_t, std::int64_t>;
-
-  Insertion(const UnitTasks& tasks, const TaskSchedule& first, std::int64_t enough)
-      : tasks_(&tasks),
+  Annealing(const UnitTasks& tasks, const SchedulingProblem& problem, const TaskSchedule& first,
+            std::int64_t enough, std::uint64_t seed, const Limits& limits)
+      : tasks_(tasks),
+        problem_(problem),
         enough_(enough),
-        hosts_(hosts_of(tasks)),
-        busy_(2 * hosts_),
-        runs_(tasks.size()) {
-    for (const TaskRun& run : first.runs) order_.push_back(run.task);
-    place_from(0);
+        limits_(limits),
+        random_(seed),
+        hosts_(tasks, problem),
+        now_(hosts_, problem, first),
+        changed_(now_),
+        cost_(now_.excess(enough)),
+        best_(first) {
+    for (const UnitTask& task : tasks) total_ += static_cast<double>(task.size);
   }
 
-  bool late(std::size_t place) const {
-    const std::size_t task = order_[place];
-    return runs_[task].start + (*tasks_)[task].size > enough_;
-  }
-
-  void move(std::size_t from, std::size_t to) {
-    const auto at = [&](std::size_t i) { return order_.begin() + static_cast<std::ptrdiff_t>(i); };
-    if (from < to) {
-      std::rotate(at(from), at(from + 1), at(to + 1));
-    } else {
-      std::rotate(at(to), at(from), at(from + 1));
-    }
-    place_from(std::min(from, to));
-  }
-
-  Cost cost() const {
-    Cost cost{0, 0};
-    for (const TaskRun& run : runs_) {
-      const std::int64_t end = run.start + (*tasks_)[run.task].size;
-      cost.first = std::max(cost.first, end);
-      cost.second += std::max<std::int64_t>(0, end - enough_);
-    }
-    return cost;
-  }
-
-  TaskSchedule schedule() const {
-    TaskSchedule made{runs_, cost().first};
-    std::sort(made.runs.begin(), made.runs.end(), [](const TaskRun& a, const TaskRun& b) {
-      return std::tie(a.start, a.task) < std::tie(b.start, b.task);
-    });
-    return made;
+  TaskSchedule run() {
+    const std::size_t count = tasks_.size();
+    const std::size_t most =
+        std::min(kMostPlaced / count, count * count * count / kTriplesPerChange);
+    const std::size_t first = most / (1 + kLonger) + 1;
+    const auto begin = Clock::now();
+    if (round(first)) round(before_deadline(kLonger * first, first, Clock::now() - begin));
+    return best_;
   }
 
  private:
-  void place_from(std::size_t first) {
-    busy_.forget_from(first);
-    for (std::size_t i = first; i < order_.size(); ++i) place(i);
+  using Clock = std::chrono::steady_clock;
+
+  /// So many changes, or what can be made in time if `made` took so long: a round that the deadline
+  /// cuts off has not come to rest.
+  std::size_t before_deadline(std::size_t changes, std::size_t made, Clock::duration took) const {
+    if (!limits_.deadline) return changes;
+    const std::chrono::duration<double> left = *limits_.deadline - Clock::now();
+    const double rounds = left / std::chrono::duration<double>(took);
+    const double fit = kOfTime * rounds * static_cast<double>(made);
+    return fit < static_cast<double>(changes) ? static_cast<std::size_t>(std::max(fit, 1.0))
+                                              : changes;
   }
 
-  void place(std::size_t at) {
-    const UnitTask& task = (*tasks_)[order_[at]];
-    const TaskRun run = earliest(task, order_[at]);
-    busy_.add(run.sender, run.start, run.start + task.size, at);
-    for (const std::uint32_t host : task.receiver_hosts) {
-      busy_.add(hosts_ + host, run.start, run.start + task.size, at);
+  /// False where there is no need or no time to go on.
+  bool round(std::size_t changes) {
+    for (std::size_t i = 0; i < changes; ++i) {
+      if (best_.makespan <= enough_) return false;
+      if (i % kChangesPerGlance == 0 && limits_.exceeded(0)) return false;
+      change(1 - static_cast<double>(i) / static_cast<double>(changes));
     }
-    runs_[run.task] = run;
+    return true;
   }
 
-  /// When all receivers and one of the senders are free at once.
-  TaskRun earliest(const UnitTask& task, std::size_t number) const {
-    std::int64_t start = 0;
-    for (;;) {
-      start = receivers_free(task, start);
-      TaskRun run{number, 0, INT64_MAX};
-      for (const std::uint32_t sender : task.sender_hosts) {
-        const std::int64_t free = busy_.free_from(sender, start, task.size);
-        if (free < run.start) run = {number, sender, free};
-        if (free == start) return run;
-      }
-      start = run.start;
+  /// `heat`: from 1 to 0, how much is left to chance.
+  void change(double heat) {
+    changed_ = now_;
+    const double mean = total_ / static_cast<double>(tasks_.size());
+    const double most = cost_ + kHeat * heat * total_ * chance(random_);
+    if (!changed_.reinsert(some_task(), kNoise * heat * mean, enough_, most, random_)) return;
+    cost_ = changed_.excess(enough_);
+    std::swap(now_, changed_);
+    if (now_.makespan() < best_.makespan) best_ = now_.schedule(tasks_, problem_);
+  }
+
+  std::size_t some_task() {
+    std::size_t task = 0;
+    for (int looks = 0; looks < kLooks; ++looks) {
+      task = random_() % tasks_.size();
+      if (now_.chain(task) > enough_ || random_() % kAnyTask == 0) break;
     }
+    return task;
   }
 
-  std::int64_t receivers_free(const UnitTask& task, std::int64_t start) const {
-    std::size_t free = 0;  // so many hosts in a row are free from `start`
-    for (std::size_t i = 0; free < task.receiver_hosts.size();
-         i = (i + 1) % task.receiver_hosts.size()) {
-      const std::int64_t next = busy_.free_from(hosts_ + task.receiver_hosts[i], start, task.size);
-      free = next == start ? free + 1 : 1;
-      start = next;
-    }
-    return start;
-  }
-
-  const UnitTasks* tasks_;
-  std::int64_t enough_;
-  std::size_t hosts_;
-  BusyTimes busy_;             // of senders, then of receivers
-  std::vector<TaskRun> runs_;  // by task
-  std::vector<std::size_t> order_;
+  const UnitTasks& tasks_;
+  const SchedulingProblem& problem_;
+  const std::int64_t enough_;
+  const Limits& limits_;
+  std::mt19937_64 random_;
+  const TaskHosts hosts_;
+  TaskOrder now_;
+  TaskOrder changed_;
+  double cost_;
+  double total_ = 0;
+  TaskSchedule best_;
 };
-
-/// Which place of the order goes where: mostly a task that ends late, to a place before.
-std::pair<std::size_t, std::size_t> random_move(const Insertion& now, std::size_t tasks,
-                                                std::mt19937_64& random) {
-  std::size_t from = random() % tasks;
-  if (random() % kAnyTask != 0) {
-    for (std::size_t i = 0; i < tasks && !now.late(from); ++i) from = (from + 1) % tasks;
-    return {from, from - random() % (std::min(from, kFarthest) + 1)};
-  }
-  const std::size_t low = from - std::min(from, kFarthest);
-  return {from, low + random() % (std::min(tasks, from + kFarthest) - low)};
-}
 
 }  // namespace
 
-TaskSchedule insertion_search(const UnitTasks& tasks, const TaskSchedule& first,
-                              std::int64_t enough, std::uint64_t seed, const Limits& limits) {
-  std::mt19937_64 random(seed);
-  TaskSchedule best = first;
-  Insertion now(tasks, first, enough);
-  Insertion moved = now;
-  Insertion::Cost cost = now.cost();
-  std::vector<Insertion::Cost> before(kMemory, cost);
-  const std::size_t changes =
-      std::min(kMostPlaced / tasks.size(), kChangesPerPair * tasks.size() * tasks.size());
-  for (std::size_t i = 0; i < changes && best.makespan > enough; ++i) {
-    if (i % kChangesPerGlance == 0 && limits.exceeded(0)) break;
-    if (cost.first < best.makespan) best = now.schedule();
-    const auto [from, to] = random_move(now, tasks.size(), random);
-    moved = now;
-    moved.move(from, to);
-    const Insertion::Cost changed = moved.cost();
-    if (changed <= cost || changed <= before[i % kMemory]) {
-      cost = changed;
-      std::swap(now, moved);
-    }
-    before[i % kMemory] = cost;
-  }
-  if (cost.first < best.makespan) best = now.schedule();
-  return best;
+TaskSchedule insertion_search(const UnitTasks& tasks, const SchedulingProblem& problem,
+                              const TaskSchedule& first, std::int64_t enough, std::uint64_t seed,
+                              const Limits& limits) {
+  return Annealing(tasks, problem, first, enough, seed, limits).run();
 }
 
 }  // namespace p2

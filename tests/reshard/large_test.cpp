@@ -66,11 +66,11 @@ TEST_CASE("neither of the searches before branch and bound makes a schedule long
       CHECK(found.makespan >= bound);
       ++shorter_by_beam;
     }
-    const TaskSchedule inserted = insertion_search(tasks, first, bound, 1, {});
+    const TaskSchedule inserted = insertion_search(tasks, problem, first, bound, 1, {});
     CHECK(!mistake_in(inserted, tasks));
     CHECK(inserted.makespan <= first.makespan);
     CHECK(inserted.makespan >= bound);
-    CHECK(insertion_search(tasks, first, bound, 1, {}).runs == inserted.runs);
+    CHECK(insertion_search(tasks, problem, first, bound, 1, {}).runs == inserted.runs);
     shorter_by_insertion += inserted.makespan < first.makespan;
   }
   CHECK(shorter_by_beam > 50);
