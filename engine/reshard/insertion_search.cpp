@@ -10,13 +10,14 @@ namespace {
 
 constexpr std::size_t kMostPlaced = 130'000'000;  // tasks, by all changes
 constexpr std::size_t kTriplesPerChange = 3;      // of tasks
-constexpr std::size_t kLonger = 9;                // the second round, than the first
-constexpr double kOfTime = 0.95;                  // that is left, for a round
-constexpr std::size_t kChangesPerGlance = 64;     // at the clock
-constexpr std::uint64_t kAnyTask = 16;            // one change in so many is of any task
-constexpr int kLooks = 50;                        // for a task in a long chain
-constexpr double kHeat = 0.15;                    // of the sizes of all tasks: found by trial
-constexpr double kNoise = 2.5;                    // of the mean size: found by trial
+constexpr std::size_t kShorter = 10;              // the first round, than a long one
+constexpr std::size_t kLongRounds = 3;
+constexpr double kOfTime = 0.95;               // that is left, for a round
+constexpr std::size_t kChangesPerGlance = 64;  // at the clock
+constexpr std::uint64_t kAnyTask = 16;         // one change in so many is of any task
+constexpr int kLooks = 50;                     // for a task in a long chain
+constexpr double kHeat = 0.15;                 // of the sizes of all tasks: found by trial
+constexpr double kNoise = 2.5;                 // of the mean size: found by trial
 
 class Annealing {
  public:
@@ -37,11 +38,16 @@ class Annealing {
 
   TaskSchedule run() {
     const std::size_t count = tasks_.size();
-    const std::size_t most =
-        std::min(kMostPlaced / count, count * count * count / kTriplesPerChange);
-    const std::size_t first = most / (1 + kLonger) + 1;
+    const std::size_t most = kMostPlaced / count;
+    const std::size_t longest = std::min(most, count * count * count / kTriplesPerChange);
     const auto begin = Clock::now();
-    if (round(first)) round(before_deadline(kLonger * first, first, Clock::now() - begin));
+    std::size_t made = longest / kShorter + 1;
+    bool more = round(made);
+    for (std::size_t i = 0; more && i < kLongRounds && made < most; ++i) {
+      const std::size_t next = before_deadline(longest, made, Clock::now() - begin);
+      more = round(next);
+      made += next;
+    }
     return best_;
   }
 
