@@ -8,16 +8,18 @@
 namespace p2 {
 namespace {
 
-constexpr std::size_t kMostPlaced = 130'000'000;  // tasks, by all changes
-constexpr std::size_t kTriplesPerChange = 3;      // of tasks
+constexpr std::size_t kMostPlaced = 180'000'000;  // tasks, each as often as it gets other times
+constexpr std::size_t kTriplesPerStep = 3;        // of tasks
 constexpr std::size_t kShorter = 10;              // the first round, than a long one
 constexpr std::size_t kLongRounds = 3;
 constexpr double kOfTime = 0.95;               // that is left, for a round
-constexpr std::size_t kChangesPerGlance = 64;  // at the clock
+constexpr std::size_t kChangesPerGlance = 16;  // at the clock
 constexpr std::uint64_t kAnyTask = 16;         // one change in so many is of any task
 constexpr int kLooks = 50;                     // for a task in a long chain
-constexpr double kHeat = 0.15;                 // of the sizes of all tasks: found by trial
-constexpr double kNoise = 2.5;                 // of the mean size: found by trial
+constexpr std::uint64_t kMostMoved = 10;       // tasks in a change: this and the next by trial
+constexpr std::uint64_t kFarthest = 20;        // places between them
+constexpr double kHeat = 0.15;                 // of the sizes of all tasks
+constexpr double kNoise = 0.5;                 // of the mean size
 
 class Annealing {
  public:
@@ -39,7 +41,7 @@ class Annealing {
   TaskSchedule run() {
     const std::size_t count = tasks_.size();
     const std::size_t most = kMostPlaced / count;
-    const std::size_t longest = std::min(most, count * count * count / kTriplesPerChange);
+    const std::size_t longest = std::min(most, count * count * count / kTriplesPerStep);
     const auto begin = Clock::now();
     std::size_t made = longest / kShorter + 1;
     bool more = round(made);
@@ -54,45 +56,67 @@ class Annealing {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// So many changes, or what can be made in time if `made` took so long: a round that the deadline
+  /// So many steps, or what can be made in time if `made` took so long: a round that the deadline
   /// cuts off has not come to rest.
-  std::size_t before_deadline(std::size_t changes, std::size_t made, Clock::duration took) const {
-    if (!limits_.deadline) return changes;
+  std::size_t before_deadline(std::size_t steps, std::size_t made, Clock::duration took) const {
+    if (!limits_.deadline) return steps;
     const std::chrono::duration<double> left = *limits_.deadline - Clock::now();
     const double rounds = left / std::chrono::duration<double>(took);
     const double fit = kOfTime * rounds * static_cast<double>(made);
-    return fit < static_cast<double>(changes) ? static_cast<std::size_t>(std::max(fit, 1.0))
-                                              : changes;
+    return fit < static_cast<double>(steps) ? static_cast<std::size_t>(std::max(fit, 1.0)) : steps;
   }
 
-  /// False where there is no need or no time to go on.
-  bool round(std::size_t changes) {
-    for (std::size_t i = 0; i < changes; ++i) {
+  /// False where there is no need or no time to go on. In a step all tasks get other times once.
+  bool round(std::size_t steps) {
+    std::size_t changes = 0;
+    for (std::size_t made = 0; made < steps; ++changes) {
       if (best_.makespan <= enough_) return false;
-      if (i % kChangesPerGlance == 0 && limits_.exceeded(0)) return false;
-      change(1 - static_cast<double>(i) / static_cast<double>(changes));
+      if (changes % kChangesPerGlance == 0 && limits_.exceeded(0)) return false;
+      made += change(1 - static_cast<double>(made) / static_cast<double>(steps));
     }
     return true;
   }
 
-  /// `heat`: from 1 to 0, how much is left to chance.
-  void change(double heat) {
-    changed_ = now_;
-    const double mean = total_ / static_cast<double>(tasks_.size());
+  /// `heat`: from 1 to 0, how much is left to chance. Returns the steps it took.
+  std::size_t change(double heat) {
+    const double noise = kNoise * heat * total_ / static_cast<double>(tasks_.size());
     const double most = cost_ + kHeat * heat * total_ * chance(random_);
-    if (!changed_.reinsert(some_task(), kNoise * heat * mean, enough_, most, random_)) return;
-    cost_ = changed_.excess(enough_);
+    const std::vector<std::uint32_t> moved = some_tasks();
+    changed_ = now_;
+    changed_.take_out(moved);
+    changed_.settle();
+    std::size_t steps = 1;
+    for (const std::uint32_t task : moved) {
+      if (changed_.excess(enough_) > most) return steps;  // what comes in makes no chain shorter
+      changed_.put_in(task, noise, random_);
+      changed_.settle();
+      ++steps;
+    }
+    const double cost = changed_.excess(enough_);
+    if (cost > most) return steps;
+    cost_ = cost;
     std::swap(now_, changed_);
     if (now_.makespan() < best_.makespan) best_ = now_.schedule(tasks_, problem_);
+    return steps;
   }
 
-  std::size_t some_task() {
-    std::size_t task = 0;
+  /// One that is mostly in a long chain, and some that start at about the same time, in any order.
+  std::vector<std::uint32_t> some_tasks() {
+    const auto& order = now_.order();
+    std::size_t place = 0;
     for (int looks = 0; looks < kLooks; ++looks) {
-      task = random_() % tasks_.size();
-      if (now_.chain(task) > enough_ || random_() % kAnyTask == 0) break;
+      place = random_() % order.size();
+      if (now_.chain(order[place]) > enough_ || random_() % kAnyTask == 0) break;
     }
-    return task;
+    std::vector<std::uint32_t> tasks{order[place]};
+    for (std::uint64_t more = random_() % kMostMoved; more > 0; --more) {
+      const std::size_t other = place + random_() % (2 * kFarthest + 1);
+      if (other < kFarthest || other - kFarthest >= order.size()) continue;
+      const std::uint32_t task = order[other - kFarthest];
+      if (std::find(tasks.begin(), tasks.end(), task) == tasks.end()) tasks.push_back(task);
+    }
+    for (std::size_t i = tasks.size(); i > 1; --i) std::swap(tasks[i - 1], tasks[random_() % i]);
+    return tasks;
   }
 
   const UnitTasks& tasks_;

@@ -99,7 +99,7 @@ void TaskOrder::sort_by_tails() {
   }
 }
 
-std::vector<TaskOrder::Neighbour> TaskOrder::neighbours(std::size_t task,
+std::vector<TaskOrder::Neighbour> TaskOrder::neighbours(std::uint32_t task,
                                                         std::vector<std::int64_t>& after) const {
   std::vector<Neighbour> all(order_.size() + 1);
   std::vector<char> could_send(hosts_->hosts);
@@ -117,7 +117,7 @@ std::vector<TaskOrder::Neighbour> TaskOrder::neighbours(std::size_t task,
   return all;
 }
 
-TaskOrder::Place TaskOrder::best_place(std::size_t task, double noise,
+TaskOrder::Place TaskOrder::best_place(std::uint32_t task, double noise,
                                        std::mt19937_64& random) const {
   std::vector<std::int64_t> after;
   const std::vector<Neighbour> all = neighbours(task, after);
@@ -147,20 +147,22 @@ TaskOrder::Place TaskOrder::best_place(std::size_t task, double noise,
   }
 }
 
-bool TaskOrder::reinsert(std::size_t task, double noise, std::int64_t enough, double most,
-                         std::mt19937_64& random) {
-  const auto number = static_cast<std::uint32_t>(task);
-  order_.erase(std::find(order_.begin(), order_.end(), number));
-  find_heads();
-  find_tails();
-  if (excess(enough) > most) return false;  // a task that comes in shortens nothing
+void TaskOrder::take_out(const std::vector<std::uint32_t>& tasks) {
+  std::erase_if(order_, [&](std::uint32_t task) {
+    return std::find(tasks.begin(), tasks.end(), task) != tasks.end();
+  });
+}
+
+void TaskOrder::put_in(std::uint32_t task, double noise, std::mt19937_64& random) {
   sort_by_tails();
   const Place place = best_place(task, noise, random);
-  order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(place.at), number);
+  order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(place.at), task);
   sender_[task] = place.sender;
+}
+
+void TaskOrder::settle() {
   find_heads();
   find_tails();
-  return excess(enough) <= most;
 }
 
 TaskSchedule TaskOrder::schedule(const UnitTasks& tasks, const SchedulingProblem& problem) const {

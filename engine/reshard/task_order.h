@@ -48,12 +48,16 @@ class TaskOrder {
   /// By how much the chains of all tasks are longer than `enough`, together. Inexact when huge.
   double excess(std::int64_t enough) const;
 
-  /// Takes the task out, closes the gap, and puts it where, and on the sender with which, the chain
-  /// through it is the shortest. Every such length counts as more by chance, `noise` on average
-  /// (exponential). False where that leaves a larger excess than `most`; then only the excess of
-  /// another order means something.
-  bool reinsert(std::size_t task, double noise, std::int64_t enough, double most,
-                std::mt19937_64& random);
+  /// As they start.
+  const std::vector<std::uint32_t>& order() const { return order_; }
+
+  void take_out(const std::vector<std::uint32_t>& tasks);
+  /// Puts a task in where, and on the sender with which, the chain through it is the shortest.
+  /// Every such length counts as more by chance, `noise` on average (exponential).
+  void put_in(std::uint32_t task, double noise, std::mt19937_64& random);
+  /// Closes the gaps of what was taken out, and makes room for what was put in. Until then the
+  /// makespan and the chains are those of before.
+  void settle();
 
   TaskSchedule schedule(const UnitTasks& tasks, const SchedulingProblem& problem) const;
 
@@ -75,8 +79,8 @@ class TaskOrder {
   void find_tails();
   void sort_by_tails();
   /// By place, and for the end. `after`: by sender the size and tail of the first on it.
-  std::vector<Neighbour> neighbours(std::size_t task, std::vector<std::int64_t>& after) const;
-  Place best_place(std::size_t task, double noise, std::mt19937_64& random) const;
+  std::vector<Neighbour> neighbours(std::uint32_t task, std::vector<std::int64_t>& after) const;
+  Place best_place(std::uint32_t task, double noise, std::mt19937_64& random) const;
 
   const TaskHosts* hosts_;
   std::vector<std::uint32_t> order_;
