@@ -12,6 +12,8 @@ constexpr std::size_t kMostPlaced = 180'000'000;  // tasks, each as often as it 
 constexpr std::size_t kTriplesPerStep = 3;        // of tasks
 constexpr std::size_t kShorter = 10;              // the first round, than a long one
 constexpr std::size_t kLongRounds = 3;
+constexpr std::size_t kFewClasses = 64;  // with more no search decides, and time is best spent here
+constexpr std::size_t kMostDoubled = 20;
 constexpr double kOfTime = 0.95;               // that is left, for a round
 constexpr std::size_t kChangesPerGlance = 16;  // at the clock
 constexpr std::uint64_t kAnyTask = 16;         // one change in so many is of any task
@@ -43,10 +45,13 @@ class Annealing {
     const std::size_t most = kMostPlaced / count;
     const std::size_t longest = std::min(most, count * count * count / kTriplesPerStep);
     const auto begin = Clock::now();
+    const bool until_deadline = limits_.deadline && problem_.classes.size() > kFewClasses;
     std::size_t made = longest / kShorter + 1;
     bool more = round(made);
-    for (std::size_t i = 0; more && i < kLongRounds && made < most; ++i) {
-      const std::size_t next = before_deadline(longest, made, Clock::now() - begin);
+    for (std::size_t i = 0; more; ++i) {
+      if (!until_deadline && (i == kLongRounds || made >= most)) break;
+      const std::size_t steps = until_deadline ? longest << std::min(i, kMostDoubled) : longest;
+      const std::size_t next = before_deadline(steps, made, Clock::now() - begin);
       more = round(next);
       made += next;
     }
