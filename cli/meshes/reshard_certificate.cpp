@@ -3,6 +3,8 @@
 #include <ostream>
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 #include "build_facts.h"
 #include "encodings/cnf/shorter_schedule.h"
 #include "encodings/cnf/synthesis.h"
@@ -16,7 +18,7 @@ using Kind = cnf::ShorterSchedule::Kind;
 
 constexpr std::uint64_t kMostConflicts = 2'000'000;  // unless told otherwise
 
-/// By the bound of all schedules where that says enough, else by clauses.
+/// By the bound of all schedules where that says as much as the answer, else by clauses.
 CertificateFiles certificate_of(const ReshardRequest& request, const SchedulingProblem& problem,
                                 const ReshardAnswer& answer) {
   const UnitTasks& tasks = request.tasks;
@@ -24,8 +26,13 @@ CertificateFiles certificate_of(const ReshardRequest& request, const SchedulingP
                         {{"strategy", std::string(to_string(request.strategy))}},
                         request.common.seed};
   const std::int64_t makespan = answer.schedule.makespan;
-  if (makespan == answer.bound.value) {
+  if (answer.lower_bound == answer.bound.value) {
     return schedule_certificate(tasks, problem, answer.schedule, answer.bound, provenance);
+  }
+  if (!answer.optimal()) {
+    throw std::length_error(fmt::format(
+        "the lower bound of {} is what a search found before it ended, and without a certificate",
+        answer.lower_bound));
   }
   Limits limits = request.common.limits;
   if (!limits.work) limits.work = kMostConflicts;
@@ -42,7 +49,7 @@ CertificateFiles certificate_of(const ReshardRequest& request, const SchedulingP
 
 bool certify_schedule(const ReshardRequest& request, const SchedulingProblem& problem,
                       ReshardAnswer& answer, std::ostream& err) {
-  if (!request.certify || !answer.optimal()) return true;
+  if (!request.certify) return true;
   try {
     write_folder(*request.certify, certificate_of(request, problem, answer));
     answer.certificate = request.certify;

@@ -131,7 +131,7 @@ po::options_description reshard_flags() {
       ("strategy", po::value<std::string>()->value_name("NAME"),
        "exact (default), or what the paper compares with: naive, load-balance, greedy")  //
       ("certify", po::value<std::string>()->value_name("DIR"),
-       "write a certificate that no schedule is shorter, which p2-check accepts")  //
+       "write a certificate, which p2-check accepts: none is shorter, or than the lower bound")  //
       ("plot", po::value<std::string>()->value_name("FILE"), "draw the timeline as SVG");
   po::options_description plan("Plan");
   plan.add_options()  //

@@ -10,7 +10,7 @@
 namespace p2 {
 namespace {
 
-constexpr std::size_t kMostTries = 6'000'000;
+constexpr std::size_t kMostTries = 1'500'000;
 constexpr std::size_t kTriesPerPair = 500;  // of tasks
 constexpr std::size_t kWider = 4;
 constexpr int kSteepness[] = {7, 6, 9};  // found by trial

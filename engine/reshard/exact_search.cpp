@@ -29,7 +29,7 @@ TaskSchedule first_schedule(const UnitTasks& tasks, const SchedulingProblem& pro
     const StartSequence shorter = beam_search(problem, best.makespan, enough, limits);
     if (!shorter.empty()) improve(to_schedule(tasks, problem, shorter));
   }
-  if (best.makespan > enough) improve(insertion_search(tasks, best, enough, seed, limits));
+  if (best.makespan > enough) improve(insertion_search(tasks, problem, best, enough, seed, limits));
   return best;
 }
 

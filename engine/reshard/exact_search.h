@@ -27,7 +27,8 @@ struct ExactSchedule {
 /// start. Branch and bound in the order of starts, after heuristics for a first schedule; states
 /// that are no better than one already explored are not gone into. Stops at the deadline with the
 /// best schedule so far and a lower bound. `limits.memory_bytes` bounds what it remembers, not how
-/// far it gets. The same tasks, seed and limits give the same answer unless a deadline is met.
+/// far it gets. The same tasks, seed and limits give the same answer unless a deadline is met or
+/// near.
 ExactSchedule exact_schedule(const UnitTasks& tasks, const SchedulingProblem& problem,
                              std::uint64_t seed, const Limits& limits,
                              ScheduleSearchProgress& progress);

@@ -1,168 +1,148 @@
 #include "engine/reshard/insertion_search.h"
 
 #include <algorithm>
-#include <random>
-#include <tuple>
+#include <chrono>
 
-#include "engine/reshard/busy_times.h"
+#include "engine/reshard/task_order.h"
 
 namespace p2 {
 namespace {
 
-constexpr std::size_t kMostPlaced = 8'000'000;  // tasks, by all changes
-constexpr std::size_t kChangesPerPair = 10;     // of tasks
-constexpr std::size_t kMemory = 100;            // changes that a cost is remembered for
-constexpr std::size_t kChangesPerGlance = 64;   // at the clock
-constexpr std::uint64_t kAnyTask = 8;           // one change in so many is of any task
-constexpr std::size_t kFarthest = 40;           // places that a task is moved
+constexpr std::size_t kMostPlaced = 180'000'000;  // tasks, each as often as it gets other times
+constexpr std::size_t kTriplesPerStep = 3;        // of tasks
+constexpr std::size_t kShorter = 10;              // the first round, than a long one
+constexpr std::size_t kLongRounds = 3;
+constexpr std::size_t kFewClasses = 64;  // with more no search decides, and time is best spent here
+constexpr std::size_t kMostDoubled = 20;
+constexpr double kOfTime = 0.95;               // that is left, for a round
+constexpr std::size_t kChangesPerGlance = 16;  // at the clock
+constexpr std::uint64_t kAnyTask = 16;         // one change in so many is of any task
+constexpr int kLooks = 50;                     // for a task in a long chain
+constexpr std::uint64_t kMostMoved = 10;       // tasks in a change: this and the next by trial
+constexpr std::uint64_t kFarthest = 20;        // places between them
+constexpr double kHeat = 0.15;                 // of the sizes of all tasks
+constexpr double kNoise = 0.5;                 // of the mean size
 
-std::size_t hosts_of(const UnitTasks& tasks) {
-  std::size_t hosts = 0;
-  for (const UnitTask& task : tasks) {
-    hosts = std::max<std::size_t>(
-        {hosts, task.sender_hosts.back() + 1U, task.receiver_hosts.back() + 1U});
-  }
-  return hosts;
-}
-
-/// The tasks in an order, each put where it can start the earliest.
-class Insertion {
+class Annealing {
  public:
-  /// The makespan, and by how much tasks end after `enough`, all together.
-  using Cost = std::pair<std::int64_t, std::int64_t>;
-
-  Insertion(const UnitTasks& tasks, const TaskSchedule& first, std::int64_t enough)
-      : tasks_(&tasks),
+  Annealing(const UnitTasks& tasks, const SchedulingProblem& problem, const TaskSchedule& first,
+            std::int64_t enough, std::uint64_t seed, const Limits& limits)
+      : tasks_(tasks),
+        problem_(problem),
         enough_(enough),
-        hosts_(hosts_of(tasks)),
-        busy_(2 * hosts_),
-        runs_(tasks.size()) {
-    for (const TaskRun& run : first.runs) order_.push_back(run.task);
-    place_from(0);
+        limits_(limits),
+        random_(seed),
+        hosts_(tasks, problem),
+        now_(hosts_, problem, first),
+        changed_(now_),
+        cost_(now_.excess(enough)),
+        best_(first) {
+    for (const UnitTask& task : tasks) total_ += static_cast<double>(task.size);
   }
 
-  bool late(std::size_t place) const {
-    const std::size_t task = order_[place];
-    return runs_[task].start + (*tasks_)[task].size > enough_;
-  }
-
-  void move(std::size_t from, std::size_t to) {
-    const auto at = [&](std::size_t i) { return order_.begin() + static_cast<std::ptrdiff_t>(i); };
-    if (from < to) {
-      std::rotate(at(from), at(from + 1), at(to + 1));
-    } else {
-      std::rotate(at(to), at(from), at(from + 1));
+  TaskSchedule run() {
+    const std::size_t count = tasks_.size();
+    const std::size_t most = kMostPlaced / count;
+    const std::size_t longest = std::min(most, count * count * count / kTriplesPerStep);
+    const auto begin = Clock::now();
+    const bool until_deadline = limits_.deadline && problem_.classes.size() > kFewClasses;
+    std::size_t made = longest / kShorter + 1;
+    bool more = round(made);
+    for (std::size_t i = 0; more; ++i) {
+      if (!until_deadline && (i == kLongRounds || made >= most)) break;
+      const std::size_t steps = until_deadline ? longest << std::min(i, kMostDoubled) : longest;
+      const std::size_t next = before_deadline(steps, made, Clock::now() - begin);
+      more = round(next);
+      made += next;
     }
-    place_from(std::min(from, to));
-  }
-
-  Cost cost() const {
-    Cost cost{0, 0};
-    for (const TaskRun& run : runs_) {
-      const std::int64_t end = run.start + (*tasks_)[run.task].size;
-      cost.first = std::max(cost.first, end);
-      cost.second += std::max<std::int64_t>(0, end - enough_);
-    }
-    return cost;
-  }
-
-  TaskSchedule schedule() const {
-    TaskSchedule made{runs_, cost().first};
-    std::sort(made.runs.begin(), made.runs.end(), [](const TaskRun& a, const TaskRun& b) {
-      return std::tie(a.start, a.task) < std::tie(b.start, b.task);
-    });
-    return made;
+    return best_;
   }
 
  private:
-  void place_from(std::size_t first) {
-    busy_.forget_from(first);
-    for (std::size_t i = first; i < order_.size(); ++i) place(i);
+  using Clock = std::chrono::steady_clock;
+
+  /// So many steps, or what can be made in time if `made` took so long: a round that the deadline
+  /// cuts off has not come to rest.
+  std::size_t before_deadline(std::size_t steps, std::size_t made, Clock::duration took) const {
+    if (!limits_.deadline) return steps;
+    const std::chrono::duration<double> left = *limits_.deadline - Clock::now();
+    const double rounds = left / std::chrono::duration<double>(took);
+    const double fit = kOfTime * rounds * static_cast<double>(made);
+    return fit < static_cast<double>(steps) ? static_cast<std::size_t>(std::max(fit, 1.0)) : steps;
   }
 
-  void place(std::size_t at) {
-    const UnitTask& task = (*tasks_)[order_[at]];
-    const TaskRun run = earliest(task, order_[at]);
-    busy_.add(run.sender, run.start, run.start + task.size, at);
-    for (const std::uint32_t host : task.receiver_hosts) {
-      busy_.add(hosts_ + host, run.start, run.start + task.size, at);
+  /// False where there is no need or no time to go on. In a step all tasks get other times once.
+  bool round(std::size_t steps) {
+    std::size_t changes = 0;
+    for (std::size_t made = 0; made < steps; ++changes) {
+      if (best_.makespan <= enough_) return false;
+      if (changes % kChangesPerGlance == 0 && limits_.exceeded(0)) return false;
+      made += change(1 - static_cast<double>(made) / static_cast<double>(steps));
     }
-    runs_[run.task] = run;
+    return true;
   }
 
-  /// When all receivers and one of the senders are free at once.
-  TaskRun earliest(const UnitTask& task, std::size_t number) const {
-    std::int64_t start = 0;
-    for (;;) {
-      start = receivers_free(task, start);
-      TaskRun run{number, 0, INT64_MAX};
-      for (const std::uint32_t sender : task.sender_hosts) {
-        const std::int64_t free = busy_.free_from(sender, start, task.size);
-        if (free < run.start) run = {number, sender, free};
-        if (free == start) return run;
-      }
-      start = run.start;
+  /// `heat`: from 1 to 0, how much is left to chance. Returns the steps it took.
+  std::size_t change(double heat) {
+    const double noise = kNoise * heat * total_ / static_cast<double>(tasks_.size());
+    const double most = cost_ + kHeat * heat * total_ * chance(random_);
+    const std::vector<std::uint32_t> moved = some_tasks();
+    changed_ = now_;
+    changed_.take_out(moved);
+    changed_.settle();
+    std::size_t steps = 1;
+    for (const std::uint32_t task : moved) {
+      if (changed_.excess(enough_) > most) return steps;  // what comes in makes no chain shorter
+      changed_.put_in(task, noise, random_);
+      changed_.settle();
+      ++steps;
     }
+    const double cost = changed_.excess(enough_);
+    if (cost > most) return steps;
+    cost_ = cost;
+    std::swap(now_, changed_);
+    if (now_.makespan() < best_.makespan) best_ = now_.schedule(tasks_, problem_);
+    return steps;
   }
 
-  std::int64_t receivers_free(const UnitTask& task, std::int64_t start) const {
-    std::size_t free = 0;  // so many hosts in a row are free from `start`
-    for (std::size_t i = 0; free < task.receiver_hosts.size();
-         i = (i + 1) % task.receiver_hosts.size()) {
-      const std::int64_t next = busy_.free_from(hosts_ + task.receiver_hosts[i], start, task.size);
-      free = next == start ? free + 1 : 1;
-      start = next;
+  /// One that is mostly in a long chain, and some that start at about the same time, in any order.
+  std::vector<std::uint32_t> some_tasks() {
+    const auto& order = now_.order();
+    std::size_t place = 0;
+    for (int looks = 0; looks < kLooks; ++looks) {
+      place = random_() % order.size();
+      if (now_.chain(order[place]) > enough_ || random_() % kAnyTask == 0) break;
     }
-    return start;
+    std::vector<std::uint32_t> tasks{order[place]};
+    for (std::uint64_t more = random_() % kMostMoved; more > 0; --more) {
+      const std::size_t other = place + random_() % (2 * kFarthest + 1);
+      if (other < kFarthest || other - kFarthest >= order.size()) continue;
+      const std::uint32_t task = order[other - kFarthest];
+      if (std::find(tasks.begin(), tasks.end(), task) == tasks.end()) tasks.push_back(task);
+    }
+    for (std::size_t i = tasks.size(); i > 1; --i) std::swap(tasks[i - 1], tasks[random_() % i]);
+    return tasks;
   }
 
-  const UnitTasks* tasks_;
-  std::int64_t enough_;
-  std::size_t hosts_;
-  BusyTimes busy_;             // of senders, then of receivers
-  std::vector<TaskRun> runs_;  // by task
-  std::vector<std::size_t> order_;
+  const UnitTasks& tasks_;
+  const SchedulingProblem& problem_;
+  const std::int64_t enough_;
+  const Limits& limits_;
+  std::mt19937_64 random_;
+  const TaskHosts hosts_;
+  TaskOrder now_;
+  TaskOrder changed_;
+  double cost_;
+  double total_ = 0;
+  TaskSchedule best_;
 };
-
-/// Which place of the order goes where: mostly a task that ends late, to a place before.
-std::pair<std::size_t, std::size_t> random_move(const Insertion& now, std::size_t tasks,
-                                                std::mt19937_64& random) {
-  std::size_t from = random() % tasks;
-  if (random() % kAnyTask != 0) {
-    for (std::size_t i = 0; i < tasks && !now.late(from); ++i) from = (from + 1) % tasks;
-    return {from, from - random() % (std::min(from, kFarthest) + 1)};
-  }
-  const std::size_t low = from - std::min(from, kFarthest);
-  return {from, low + random() % (std::min(tasks, from + kFarthest) - low)};
-}
 
 }  // namespace
 
-TaskSchedule insertion_search(const UnitTasks& tasks, const TaskSchedule& first,
-                              std::int64_t enough, std::uint64_t seed, const Limits& limits) {
-  std::mt19937_64 random(seed);
-  TaskSchedule best = first;
-  Insertion now(tasks, first, enough);
-  Insertion moved = now;
-  Insertion::Cost cost = now.cost();
-  std::vector<Insertion::Cost> before(kMemory, cost);
-  const std::size_t changes =
-      std::min(kMostPlaced / tasks.size(), kChangesPerPair * tasks.size() * tasks.size());
-  for (std::size_t i = 0; i < changes && best.makespan > enough; ++i) {
-    if (i % kChangesPerGlance == 0 && limits.exceeded(0)) break;
-    if (cost.first < best.makespan) best = now.schedule();
-    const auto [from, to] = random_move(now, tasks.size(), random);
-    moved = now;
-    moved.move(from, to);
-    const Insertion::Cost changed = moved.cost();
-    if (changed <= cost || changed <= before[i % kMemory]) {
-      cost = changed;
-      std::swap(now, moved);
-    }
-    before[i % kMemory] = cost;
-  }
-  if (cost.first < best.makespan) best = now.schedule();
-  return best;
+TaskSchedule insertion_search(const UnitTasks& tasks, const SchedulingProblem& problem,
+                              const TaskSchedule& first, std::int64_t enough, std::uint64_t seed,
+                              const Limits& limits) {
+  return Annealing(tasks, problem, first, enough, seed, limits).run();
 }
 
 }  // namespace p2

@@ -86,9 +86,11 @@ CertificateFiles schedule_certificate(const UnitTasks& tasks, const SchedulingPr
   std::sort(some.begin(), some.end());
   CertificateFiles files;
   files["schedule.json"] = schedule_text(tasks, schedule);
-  files["bound.json"] = fmt::format("{{\"tasks\":[{}],\n\"senders\":[{}]}}\n", fmt::join(some, ","),
-                                    fmt::join(senders, ","));
-  add_manifest("reshard-schedule", provenance, files);
+  const bool gap = schedule.makespan != bound.value;
+  files["bound.json"] =
+      fmt::format("{{\"tasks\":[{}],\n\"senders\":[{}]{}}}\n", fmt::join(some, ","),
+                  fmt::join(senders, ","), gap ? fmt::format(",\n\"least\":{}", bound.value) : "");
+  add_manifest(gap ? "reshard-schedule-gap" : "reshard-schedule", provenance, files);
   return files;
 }
 

@@ -20,6 +20,7 @@ const Kind& kind_of(const std::string& claim) {
       {"unmixed", {clauses, judge_absence}},
       {"strategy-optimal", {{"problem.json", "strategy.json", "bound.json"}, judge_strategy}},
       {"reshard-schedule", {{"schedule.json", "bound.json"}, judge_schedule}},
+      {"reshard-schedule-gap", {{"schedule.json", "bound.json"}, judge_schedule}},
       {"reshard-schedule-clauses",
        {{"schedule.json", "problem.cnf", "proof.lrat"}, judge_schedule}},
       {"reshard-plan", {{"plan.json"}, judge_plan}},

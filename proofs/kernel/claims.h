@@ -61,7 +61,8 @@ std::string judge_strategy(const std::string& claim, const Files& files);
 
 /// The claims `reshard-schedule` and `reshard-schedule-clauses`: schedule.json is a schedule of
 /// unit tasks, and none is shorter. By bound.json, where there is one: tasks of which no two can
-/// ever run at once, or with no other senders than some. Otherwise by proof.lrat.
+/// ever run at once, or with no other senders than some. Otherwise by proof.lrat. The claim
+/// `reshard-schedule-gap`: by bound.json none is shorter than the number that it names.
 std::string judge_schedule(const std::string& claim, const Files& files);
 
 /// The claim `reshard-plan`: the programs in plan.json bring every device what it needs, whatever

@@ -19,8 +19,18 @@ CertificateFiles by_clauses(const UnitTasks& tasks, const TaskSchedule& schedule
 /// The certificate of the shortest schedule, by a bound where there is one.
 CertificateFiles certificate(const UnitTasks& tasks);
 
+/// The certificate that none is shorter than a bound, which may be less than this one's makespan.
+CertificateFiles gap_certificate(const UnitTasks& tasks, const TaskSchedule& schedule);
+
 /// The verdict after `change` was done to one file and the manifest made to fit.
 kernel::Verdict after(CertificateFiles files, const std::string& name,
                       const std::function<void(nlohmann::json&)>& change);
+
+/// Whether what the folder claims is true, by another search: that this is a schedule, and none is
+/// shorter than `least`, or than this one.
+bool is_true(const nlohmann::json& said, std::optional<std::int64_t> least = {});
+
+/// All single changes of a number in schedule.json by one, with what is left of the order.
+std::vector<std::function<void(nlohmann::json&)>> changes_by_one(const nlohmann::json& said);
 
 }  // namespace p2

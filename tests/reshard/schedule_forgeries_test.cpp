@@ -9,47 +9,6 @@ using namespace p2;
 using Json = nlohmann::json;
 using kernel::Verdict;
 
-namespace {
-
-/// Whether what the folder claims is true, by another search.
-bool is_true(const Json& said) {
-  UnitTasks tasks;
-  TaskSchedule schedule{{}, said["makespan"]};
-  for (const Json& task : said["tasks"]) {
-    schedule.runs.push_back({tasks.size(), task["sender"], task["start"]});
-    tasks.push_back({task["size"], task["sender_hosts"], task["receiver_hosts"]});
-    if (tasks.back().size == 0) return true;  // the engine has no such tasks
-  }
-  return !mistake_in(schedule, tasks) && solve(tasks).schedule.makespan == schedule.makespan;
-}
-
-/// All single changes of a number in schedule.json by one, with what is left of the order.
-std::vector<std::function<void(Json&)>> changes_by_one(const Json& said) {
-  std::vector<std::function<void(Json&)>> changes;
-  for (const int change : {-1, 1}) {
-    changes.emplace_back(
-        [=](Json& json) { json["makespan"] = json["makespan"].get<int>() + change; });
-    for (std::size_t i = 0; i < said["tasks"].size(); ++i) {
-      for (const char* key : {"size", "sender", "start"}) {
-        if (said["tasks"][i][key].get<int>() + change < 0) continue;
-        changes.emplace_back(
-            [=](Json& json) { json["tasks"][i][key] = json["tasks"][i][key].get<int>() + change; });
-      }
-      for (const char* key : {"sender_hosts", "receiver_hosts"}) {
-        for (std::size_t h = 0; h < said["tasks"][i][key].size(); ++h) {
-          if (said["tasks"][i][key][h].get<int>() + change < 0) continue;
-          changes.emplace_back([=](Json& json) {
-            json["tasks"][i][key][h] = json["tasks"][i][key][h].get<int>() + change;
-          });
-        }
-      }
-    }
-  }
-  return changes;
-}
-
-}  // namespace
-
 TEST_CASE("a schedule one unit longer is rejected, whatever it is said to take") {
   std::mt19937_64 random(33);
   for (int i = 0; i < 300; ++i) {
