@@ -1,0 +1,36 @@
+#pragma once
+
+#include "encodings/cnf/clause_proof.h"
+#include "engine/strategy/graph.h"
+
+namespace p2::cnf {
+
+/// Of choices of configurations that are open at once, over all terms of the sum, and of clauses:
+/// larger graphs are not asked about.
+constexpr std::size_t kMostStrategyClauses = std::size_t{1} << 22;
+
+/// Whether a strategy costs less than some number, asked of a SAT solver.
+struct CheaperStrategy {
+  enum class Kind : std::uint8_t {
+    None,
+    Exists,
+    Unknown,  ///< a limit was met
+    TooLarge  ///< more than kMostStrategyClauses
+  };
+  Kind kind = Kind::Unknown;
+  strategy::Strategy strategy;  ///< one that costs less, if there is some
+
+  // If there is none:
+  std::vector<std::uint32_t> order;               ///< in which costs are added up
+  std::vector<std::vector<strategy::Cost>> sums;  ///< that are told apart after every term
+  ClauseProof proof;                              ///< in the clauses of docs/certificates.md
+};
+
+/// All configurations of the graph are symbols. Costs are added up term by term, and of the sum
+/// only some values are told apart: what is refuted so is refuted; a strategy found is added up,
+/// and where rounding made it look cheaper, its sums are told apart, too, and the question is asked
+/// again.
+CheaperStrategy cheaper_strategy(const strategy::Graph& graph, strategy::Cost below,
+                                 const Limits& limits);
+
+}  // namespace p2::cnf
