@@ -1,7 +1,7 @@
 #pragma once
 
 #include "encodings/cnf/clause_proof.h"
-#include "engine/strategy/graph.h"
+#include "encodings/cnf/strategy_additions.h"
 
 namespace p2::cnf {
 
@@ -21,8 +21,8 @@ struct CheaperStrategy {
   strategy::Strategy strategy;  ///< one that costs less, if there is some
 
   // If there is none:
-  std::vector<std::uint32_t> order;               ///< in which costs are added up
-  std::vector<std::vector<strategy::Cost>> sums;  ///< that are told apart after every term
+  std::vector<Addition> additions;                ///< how costs are added up
+  std::vector<std::vector<strategy::Cost>> sums;  ///< that are told apart, by addition
   ClauseProof proof;                              ///< in the clauses of docs/certificates.md
 };
 

@@ -1,20 +1,17 @@
 #pragma once
 
-#include <cstddef>
-#include <optional>
-
-#include "encodings/cnf/strategy_terms.h"
+#include "encodings/cnf/strategy_additions.h"
 
 namespace p2::cnf {
 
-/// After every term but the last, ascending, which sums of the terms so far are worth telling
-/// apart: where no strategy costs less than `bound`, it is enough to know of every sum the last of
-/// these that it reaches to see so. They are as few as that: as long as the vertices that have
-/// terms to come keep their configurations, all sums from what is too much for the terms to come up
-/// to what the terms so far cost at least are as good as each other. Nothing where there are more
-/// than `most` such choices of configurations in all.
+/// For every addition, ascending, which of the sums it makes are worth telling apart: where no
+/// strategy costs less than `bound`, it is enough to know of every sum the last of these that it
+/// reaches to see so. They are few: as long as the vertices of its scope keep their configurations,
+/// any number between what a sum must reach for that and what it is at least will do. Of the last
+/// addition that is `bound`. Nothing where the choices that its scopes leave open are more than
+/// `most` in all.
 std::optional<std::vector<std::vector<strategy::Cost>>> telling_sums(
-    const strategy::Graph& graph, const std::vector<CostTerm>& terms, strategy::Cost bound,
+    const strategy::Graph& graph, const std::vector<Addition>& additions, strategy::Cost bound,
     std::size_t most);
 
 }  // namespace p2::cnf

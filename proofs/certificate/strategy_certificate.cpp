@@ -58,12 +58,18 @@ std::string bound_text(const strategy::Answer& answer) {
                      fmt::join(answer.order.vertices, ","));
 }
 
-std::string sums_text(const cnf::CheaperStrategy& cheaper) {
+/// `terms`: how many there are; sums are numbered after them.
+std::string sums_text(const cnf::CheaperStrategy& cheaper, std::size_t terms) {
+  std::string additions;
   std::string sums;
-  for (const auto& list : cheaper.sums) {
-    sums += fmt::format("{}\n[{}]", sums.empty() ? "" : ",", fmt::join(list, ","));
+  for (std::size_t n = 0; n < cheaper.sums.size(); ++n) {
+    const cnf::Addition& addition = cheaper.additions[n];
+    const auto sum = addition.sum ? fmt::format("{},", terms + *addition.sum) : "";
+    const auto* const separator = n == 0 ? "" : ",";
+    additions += fmt::format("{}[{}{}]", separator, sum, addition.part);
+    sums += fmt::format("{}\n[{}]", separator, fmt::join(cheaper.sums[n], ","));
   }
-  return fmt::format("{{\"order\":[{}],\n\"sums\":[{}]}}\n", fmt::join(cheaper.order, ","), sums);
+  return fmt::format("{{\"additions\":[{}],\n\"sums\":[{}]}}\n", additions, sums);
 }
 
 }  // namespace
@@ -88,7 +94,7 @@ CertificateFiles strategy_certificate(const strategy::Graph& graph, const strate
   CertificateFiles files;
   files["problem.json"] = problem_text(graph);
   files["strategy.json"] = strategy_text(found);
-  files["sums.json"] = sums_text(cheaper);
+  files["sums.json"] = sums_text(cheaper, graph.vertices() + graph.edges.size());
   files["problem.cnf"] = cheaper.proof.cnf;
   files["proof.lrat"] = cheaper.proof.lrat;
   add_manifest("strategy-optimal-clauses", provenance, files);

@@ -110,7 +110,13 @@ std::string judge_strategy(const std::string&, const Files& files) {
     for (const Json& item : as_list(bound["removals"])) {
       graph.leave_out(as_numbers(item, std::uint64_t{1} << 32U));
     }
-    const Numbers order = as_order(bound["order"], graph.vertices());
+    const Numbers order = as_numbers(bound["order"], graph.vertices());
+    Numbers sorted = order;
+    std::ranges::sort(sorted);
+    for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
+      if (sorted.size() != graph.vertices() || sorted[v] != v)
+        malformed("order has not every vertex once");
+    }
     const Cost least = Elimination(graph, order, budget).minimum();
     if (least != cost) reject("a strategy costs " + std::to_string(least));
   } else {

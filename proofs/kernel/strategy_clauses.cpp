@@ -7,17 +7,16 @@ namespace p2::kernel {
 namespace {
 
 /// Hands out the clauses of docs/certificates.md, of which every strategy that costs less is a
-/// model, whatever sums are told apart.
+/// model, however terms are added up, none twice, and whatever sums are told apart.
 struct CheaperStrategy {
   const StrategyGraph& graph;
-  const Numbers& order;
-  const std::vector<Costs>& sums;  // by term
+  const std::vector<Numbers>& additions;
+  const std::vector<Costs>& sums;  // by addition
   Budget& budget;
   const std::function<void(const Clause&)>& add;
-  std::int32_t variables = 1;       // 1 is true
-  std::vector<Clause> chosen = {};  // by vertex and configuration
-  std::size_t term = 0;
-  Clause reached = {};  // by number of the sum after the term before
+  std::int32_t variables = 1;        // 1 is true
+  std::vector<Clause> chosen = {};   // by vertex and configuration
+  std::vector<Clause> reached = {};  // by addition and sum
 
   void encode() {
     add({1});
@@ -26,67 +25,90 @@ struct CheaperStrategy {
       while (own.size() < graph.left(v)) own.push_back(++variables);
       add(own);
     }
-    Numbers position(order.size());
-    for (std::uint32_t i = 0; i < order.size(); ++i) position[order[i]] = i;
-    std::vector<std::vector<std::size_t>> edges(order.size());  // by their later end
-    for (std::size_t e = 0; e < graph.edges(); ++e) {
-      edges[graph.later_end(e, position)].push_back(e);
+    for (const Numbers& parts : additions) add_sum(parts);
+  }
+
+  void add_sum(const Numbers& parts) {
+    const std::size_t n = reached.size();
+    Clause& now = reached.emplace_back();
+    for (std::size_t j = 0; j < sums[n].size(); ++j) {
+      now.push_back(n + 1 < sums.size() ? ++variables : -1);
+      if (j > 0) add({-now[j], now[j - 1]});
     }
-    for (const std::uint32_t v : order) {
-      add_term({{v}, graph.costs_left(v)});
-      for (const std::size_t e : edges[v]) add_term(graph.table_left(e, position));
+    const std::size_t terms = graph.vertices() + graph.edges();
+    if (parts.back() < terms) return add_term(parts, graph.term(parts.back()));
+    const std::size_t part = parts.back() - terms;
+    add_case(parts, 0, {});
+    for (std::size_t j = 0; j < sums[part].size(); ++j) {
+      add_case(parts, sums[part][j], {-reached[part][j]});
     }
   }
 
-  void add_term(const CostTable& table) {
-    Clause now;
-    for (std::size_t j = 0; j < sums[term].size(); ++j) {
-      now.push_back(term + 1 < sums.size() ? ++variables : -1);
-      if (j > 0) add({-now[j], now[j - 1]});
-    }
+  void add_term(const Numbers& parts, const CostTable& table) {
     const Clause& fast = chosen[table.scope.back()];
     for (std::size_t at = 0; at < table.cells.size(); ++at) {
       Clause choice;
       if (table.scope.size() > 1) choice.push_back(-chosen[table.scope[0]][at / fast.size()]);
       choice.push_back(-fast[at % fast.size()]);
-      add_cell(table.cells[at], choice, now);
+      add_case(parts, table.cells[at], choice);
     }
-    reached = std::move(now);
-    ++term;
   }
 
-  void add_cell(Cost cell, const Clause& choice, const Clause& now) {
-    const Costs& after = sums[term];
-    budget.spend(reached.size() + after.size() + 1);
+  /// The last part is at least `part` unless a literal of `unless` holds.
+  void add_case(const Numbers& parts, Cost part, const Clause& unless) {
+    const bool alone = parts.size() == 1;
+    const std::size_t first = alone ? 0 : parts[0] - graph.vertices() - graph.edges();
+    const std::size_t before = alone ? 0 : sums[first].size();
+    const Costs& after = sums[reached.size() - 1];
+    budget.spend(before + after.size() + 1);
     std::size_t made = 0;
-    for (std::size_t k = 0; k <= reached.size(); ++k) {
-      const Cost sum = k == 0 ? cell : sums[term - 1][k - 1] + cell;
+    for (std::size_t k = 0; k <= before; ++k) {
+      const Cost sum = k == 0 ? part : sums[first][k - 1] + part;
       const std::size_t known = made;
       while (made < after.size() && after[made] <= sum) ++made;
       if (made == known) continue;
-      Clause clause = choice;
-      if (k > 0) clause.insert(clause.begin(), -reached[k - 1]);
-      clause.push_back(now[made - 1]);
+      Clause clause = unless;
+      if (k > 0) clause.insert(clause.begin(), -reached[first][k - 1]);
+      clause.push_back(reached.back()[made - 1]);
       add(clause);
     }
   }
 };
 
+/// Each of one or two parts, the first of two a sum. Parts are terms and earlier sums, none twice.
+std::vector<Numbers> read_additions(const List& list, std::size_t terms) {
+  std::vector<Numbers> additions;
+  std::vector<bool> used(terms + list.size());
+  for (const Json& item : list) {
+    const Numbers parts = as_numbers(item, terms + additions.size());
+    if (parts.empty() || parts.size() > 2 || (parts.size() == 2 && parts[0] < terms)) {
+      malformed("an addition is not [part] or [sum, part]");
+    }
+    for (const std::uint32_t part : parts) {
+      if (used[part]) reject("part " + std::to_string(part) + " is added twice");
+      used[part] = true;
+    }
+    additions.push_back(parts);
+  }
+  return additions;
+}
+
 }  // namespace
 
 void refute_cheaper(const StrategyGraph& graph, Cost cost, const Files& files, Budget& budget) {
   const Json root = parse_json(files, "sums.json");
-  expect_keys(root, {"order", "sums"});
-  const Numbers order = as_order(root["order"], graph.vertices());
+  expect_keys(root, {"additions", "sums"});
+  const auto additions =
+      read_additions(as_list(root["additions"]), graph.vertices() + graph.edges());
   std::vector<Costs> sums;
   for (const Json& item : as_list(root["sums"])) {
     sums.push_back(as_costs(item, budget));
     if (!std::ranges::is_sorted(sums.back(), std::less_equal<>())) malformed("sums do not ascend");
   }
-  sums.push_back({cost});
-  if (sums.size() != graph.vertices() + graph.edges()) malformed("sums are not one list per term");
+  if (sums.empty() || sums.size() != additions.size()) malformed("sums are not one list each");
+  if (sums.back() != Costs{cost}) reject("the last sum is not what the strategy costs");
   const auto encode = [&](const std::function<void(const Clause&)>& sink) {
-    CheaperStrategy cheaper{graph, order, sums, budget, sink};
+    CheaperStrategy cheaper{graph, additions, sums, budget, sink};
     cheaper.encode();
     return cheaper.variables;
   };

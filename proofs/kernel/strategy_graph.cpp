@@ -21,16 +21,6 @@ Costs as_costs(const Json& value, Budget& budget) {
   return costs;
 }
 
-Numbers as_order(const Json& value, std::size_t vertices) {
-  Numbers order = as_numbers(value, vertices);
-  Numbers sorted = order;
-  std::ranges::sort(sorted);
-  if (order.size() != vertices || std::ranges::adjacent_find(sorted) != sorted.end()) {
-    malformed("order has not every vertex once");
-  }
-  return order;
-}
-
 StrategyGraph::StrategyGraph(const Json& root, Budget& budget) : budget_(budget) {
   expect_keys(root, {"vertices", "tables", "edges"});
   for (const Json& item : as_list(root["vertices"])) costs_.push_back(as_costs(item, budget));
@@ -87,15 +77,16 @@ void StrategyGraph::leave_out(const Numbers& removal) {
   kept.erase(found);
 }
 
+CostTable StrategyGraph::term(std::size_t number) const {
+  if (number < vertices()) return {{static_cast<std::uint32_t>(number)}, costs_[number]};
+  const Edge& edge = edges_[number - vertices()];
+  return {{edge.first, edge.second}, tables_[edge.table].cells};
+}
+
 Costs StrategyGraph::costs_left(std::uint32_t vertex) const {
   Costs costs;
   for (const std::uint32_t c : kept_[vertex]) costs.push_back(costs_[vertex][c]);
   return costs;
-}
-
-std::uint32_t StrategyGraph::later_end(std::size_t edge, const Numbers& position) const {
-  const auto [first, second, table] = edges_[edge];
-  return position[first] < position[second] ? second : first;
 }
 
 CostTable StrategyGraph::table_left(std::size_t edge_number, const Numbers& position) const {

@@ -21,9 +21,6 @@ struct CostTable {
 /// A list of costs, each below kCostEnd, and not empty.
 Costs as_costs(const Json& value, Budget& budget);
 
-/// Every number below `vertices` once.
-Numbers as_order(const Json& value, std::size_t vertices);
-
 /// The graph of a strategy certificate, and which configurations of it are left.
 class StrategyGraph {
  public:
@@ -40,8 +37,9 @@ class StrategyGraph {
   /// `removal` = [vertex, configuration, by], or objects.
   void leave_out(const Numbers& removal);
 
+  /// The costs of a vertex or, after all vertices, of an edge.
+  CostTable term(std::size_t number) const;
   Costs costs_left(std::uint32_t vertex) const;
-  std::uint32_t later_end(std::size_t edge, const Numbers& position) const;
   /// What is left of an edge, a row per configuration of the end with the lower position.
   CostTable table_left(std::size_t edge, const Numbers& position) const;
 
@@ -70,9 +68,9 @@ class StrategyGraph {
   std::size_t removals_ = 0;
 };
 
-/// Objects unless proof.lrat refutes the clauses that say that a strategy costs less. A strategy's
-/// cost is added up in the order of sums.json, and of the sums after every term those are told
-/// apart that stand there. Nothing may have been left out of the graph.
+/// Objects unless proof.lrat refutes the clauses that say that a strategy costs less. Its cost is
+/// added up as sums.json says, and of every sum those values are told apart that stand there.
+/// Nothing has been left out of the graph.
 void refute_cheaper(const StrategyGraph& graph, Cost cost, const Files& files, Budget& budget);
 
 }  // namespace p2::kernel
