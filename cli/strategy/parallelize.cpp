@@ -35,8 +35,8 @@ po::options_description parallelize_flags() {
        "only strategies that need at most so much on a device (K, M, G, T)")  //
       ("engine", po::value<std::string>()->value_name("NAME"),
        "explicit (default), z3, cnf or all: whether Z3, or a refutation of clauses, has to say, "
-       "too, that none costs less; cnf: such a refutation is the certificate. Both are for small "
-       "graphs, and clauses for those that take at most 2^22 of them");
+       "too, that none costs less; cnf: such a refutation is the certificate, for graphs that take "
+       "at most 2^22 clauses");
   flags.add(problem_flags()).add(printed_flags());
   return flags;
 }

@@ -64,8 +64,9 @@ CrossCheck ask_clauses(const strategy::Graph& graph, const strategy::Found& foun
                                               cost_of(graph, refutation.strategy))};
     case CnfKind::TooLarge:
       return {Agreement::Undecided,
-              fmt::format("cnf: undecided, the graph takes more than {} clauses or open choices",
-                          cnf::kMostStrategyClauses)};
+              fmt::format("cnf: not asked, the graph takes more than {} clauses, or {} cells of "
+                          "tables to find them",
+                          cnf::kMostStrategyClauses, cnf::kMostOpenChoices)};
     case CnfKind::Unknown:
       break;
   }

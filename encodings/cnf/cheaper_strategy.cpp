@@ -136,7 +136,7 @@ void tell_apart(const Graph& graph, const Strategy& strategy,
 CheaperStrategy cheaper_strategy(const Graph& graph, Cost below, const Limits& limits) try {
   CheaperStrategy answer;
   answer.additions = additions(graph, strategy::elimination_order(graph).vertices);
-  auto sums = telling_sums(graph, answer.additions, below, kMostStrategyClauses);
+  auto sums = telling_sums(graph, answer.additions, below, kMostOpenChoices);
   if (!sums) throw TooLarge{};
   for (answer.sums = std::move(*sums);;) {
     const Encoding encoding(graph, answer.additions, answer.sums);

@@ -5,9 +5,10 @@
 
 namespace p2::cnf {
 
-/// Of choices of configurations that are open at once, over all terms of the sum, and of clauses:
-/// larger graphs are not asked about.
+// Larger graphs are not asked about.
 constexpr std::size_t kMostStrategyClauses = std::size_t{1} << 22;
+/// Of configurations of the vertices that a sum and its part depend on, over all additions.
+constexpr std::size_t kMostOpenChoices = std::size_t{1} << 27;
 
 /// Whether a strategy costs less than some number, asked of a SAT solver.
 struct CheaperStrategy {
@@ -15,7 +16,7 @@ struct CheaperStrategy {
     None,
     Exists,
     Unknown,  ///< a limit was met
-    TooLarge  ///< more than kMostStrategyClauses
+    TooLarge  ///< the graph is no small one
   };
   Kind kind = Kind::Unknown;
   strategy::Strategy strategy;  ///< one that costs less, if there is some
