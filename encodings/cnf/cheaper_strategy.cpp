@@ -9,7 +9,9 @@
 namespace p2::cnf {
 namespace {
 
+using strategy::Addition;
 using strategy::Cost;
+using strategy::CostTerm;
 using strategy::Graph;
 using strategy::Strategy;
 
@@ -135,7 +137,7 @@ void tell_apart(const Graph& graph, const Strategy& strategy,
 
 CheaperStrategy cheaper_strategy(const Graph& graph, Cost below, const Limits& limits) try {
   CheaperStrategy answer;
-  answer.additions = additions(graph, strategy::elimination_order(graph).vertices);
+  answer.additions = strategy::additions(graph, strategy::elimination_order(graph).vertices);
   auto sums = telling_sums(graph, answer.additions, below, kMostOpenChoices);
   if (!sums) throw TooLarge{};
   for (answer.sums = std::move(*sums);;) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "encodings/cnf/clause_proof.h"
-#include "encodings/cnf/strategy_additions.h"
+#include "engine/strategy/additions.h"
 
 namespace p2::cnf {
 
@@ -22,7 +22,7 @@ struct CheaperStrategy {
   strategy::Strategy strategy;  ///< one that costs less, if there is some
 
   // If there is none:
-  std::vector<Addition> additions;                ///< how costs are added up
+  std::vector<strategy::Addition> additions;      ///< how costs are added up
   std::vector<std::vector<strategy::Cost>> sums;  ///< that are told apart, by addition
   ClauseProof proof;                              ///< in the clauses of docs/certificates.md
 };

@@ -1,6 +1,10 @@
 #pragma once
 
-#include "encodings/cnf/strategy_additions.h"
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "engine/strategy/additions.h"
 
 namespace p2::cnf {
 
@@ -11,7 +15,7 @@ namespace p2::cnf {
 /// addition that is `bound`. Nothing where the choices that its scopes leave open are more than
 /// `most` in all.
 std::optional<std::vector<std::vector<strategy::Cost>>> telling_sums(
-    const strategy::Graph& graph, const std::vector<Addition>& additions, strategy::Cost bound,
-    std::size_t most);
+    const strategy::Graph& graph, const std::vector<strategy::Addition>& additions,
+    strategy::Cost bound, std::size_t most);
 
 }  // namespace p2::cnf

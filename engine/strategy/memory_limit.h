@@ -3,14 +3,10 @@
 #include <optional>
 #include <vector>
 
-#include "engine/strategy/branch_and_bound.h"
+#include "engine/limits.h"
+#include "engine/strategy/memory_price.h"
 
 namespace p2::strategy {
-
-/// Bytes on a device by vertex and configuration.
-using Memory = std::vector<std::vector<Cost>>;
-
-Cost memory_of(const Memory& memory, const Strategy& strategy);
 
 /// The best strategy found of those whose memory adds up to at most `limit`, and what none of them
 /// undercuts; nothing where there is none. Lower bounds are those of Lagrange: memory costs

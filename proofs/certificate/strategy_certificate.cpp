@@ -63,7 +63,7 @@ std::string sums_text(const cnf::CheaperStrategy& cheaper, std::size_t terms) {
   std::string additions;
   std::string sums;
   for (std::size_t n = 0; n < cheaper.sums.size(); ++n) {
-    const cnf::Addition& addition = cheaper.additions[n];
+    const strategy::Addition& addition = cheaper.additions[n];
     const auto sum = addition.sum ? fmt::format("{},", terms + *addition.sum) : "";
     const auto* const separator = n == 0 ? "" : ",";
     additions += fmt::format("{}[{}{}]", separator, sum, addition.part);

@@ -46,20 +46,20 @@ TEST_CASE("every term is added once, and every sum but the whole") {
   for (int i = 0; i < 1000; ++i) {
     const Graph graph = random_graph(random, 7, 3);
     const std::size_t terms = graph.vertices() + graph.edges.size();
-    const auto additions = cnf::additions(graph, elimination_order(graph).vertices);
-    std::vector<int> used(terms + additions.size(), 0);
-    for (std::size_t n = 0; n < additions.size(); ++n) {
-      REQUIRE(additions[n].part < terms + n);
-      ++used[additions[n].part];
-      if (additions[n].sum) {
-        REQUIRE(*additions[n].sum < n);
-        ++used[terms + *additions[n].sum];
+    const std::vector<Addition> all = additions(graph, elimination_order(graph).vertices);
+    std::vector<int> used(terms + all.size(), 0);
+    for (std::size_t n = 0; n < all.size(); ++n) {
+      REQUIRE(all[n].part < terms + n);
+      ++used[all[n].part];
+      if (all[n].sum) {
+        REQUIRE(*all[n].sum < n);
+        ++used[terms + *all[n].sum];
       }
     }
     CHECK(used.back() == 0);
     used.back() = 1;
     CHECK(std::ranges::count(used, 1) == std::ssize(used));
-    CHECK(additions.back().scope.empty());
+    CHECK(all.back().scope.empty());
   }
 }
 
@@ -72,8 +72,8 @@ TEST_CASE("a graph that takes too many choices or too many clauses is not asked 
     }
   }
   CHECK(cnf::cheaper_strategy(graph, 66, {}).kind == Kind::TooLarge);
-  const auto additions = cnf::additions(graph, elimination_order(graph).vertices);
-  CHECK_FALSE(cnf::telling_sums(graph, additions, 66, 1 << 20));
+  const std::vector<Addition> all = additions(graph, elimination_order(graph).vertices);
+  CHECK_FALSE(cnf::telling_sums(graph, all, 66, 1 << 20));
   Graph wide;
   wide.costs = {std::vector<Cost>(2100, 0), std::vector<Cost>(2100, 0)};
   wide.edges = {{0, 1, std::vector<Cost>(2100 * 2100, 1)}};
@@ -115,8 +115,7 @@ TEST_CASE("parallelize asks the clauses where it is told to, and certifies by th
   const TemporaryFile small(
       R"({"format":"pairwise-strategy-graph/1","edge_tables":[],"edges":[],
           "vertices":[{"id":0,"cost":[3,4],"memory":[9,5]}]})");
-  const Ran left_out =
-      run({"parallelize", small.path(), "--engine", "all", "--memory-limit", "6"});
+  const Ran left_out = run({"parallelize", small.path(), "--engine", "all", "--memory-limit", "6"});
   CHECK(left_out.exit == 0);
   CHECK(left_out.out.find("cnf: not asked, it knows no memory limit") != std::string::npos);
 }

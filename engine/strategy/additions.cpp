@@ -1,13 +1,12 @@
-#include "encodings/cnf/strategy_additions.h"
+#include "engine/strategy/additions.h"
 
 #include <algorithm>
 #include <iterator>
 
-namespace p2::cnf {
+namespace p2::strategy {
 namespace {
 
 using Scope = std::vector<std::uint32_t>;
-using strategy::Graph;
 
 class Adder {
  public:
@@ -72,7 +71,7 @@ class Adder {
 std::vector<CostTerm> cost_terms(const Graph& graph) {
   std::vector<CostTerm> terms;
   for (std::uint32_t v = 0; v < graph.vertices(); ++v) terms.push_back({{v}, &graph.costs[v]});
-  for (const strategy::Edge& edge : graph.edges) {
+  for (const Edge& edge : graph.edges) {
     terms.push_back({{edge.first, edge.second}, &edge.table});
   }
   return terms;
@@ -82,4 +81,4 @@ std::vector<Addition> additions(const Graph& graph, const std::vector<std::uint3
   return Adder(graph, order).run(order);
 }
 
-}  // namespace p2::cnf
+}  // namespace p2::strategy
