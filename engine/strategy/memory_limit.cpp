@@ -37,37 +37,41 @@ class Search {
     best_.strategy = leanest(whole.kept);
     best_.cost = best_.bound = cost_of(graph_, best_.strategy);
     consider(std::move(whole));
-    if (!open_.empty()) close_gap();
     while (!open_.empty() && open_.top().bound < best_.cost) {
       if (limits_.exceeded(0)) {
         best_.bound = std::min({best_.cost, unsettled_, open_.top().bound});
         return std::move(best_);
       }
-      const Part part = open_.top();
+      Part part = open_.top();
       open_.pop();
-      part_up(part);
+      close_gap(part);
+      if (part.bound >= best_.cost) continue;
+      if (limits_.exceeded(0)) {
+        open_.push(std::move(part));
+      } else {
+        part_up(part);
+      }
     }
     best_.bound = std::min(best_.cost, unsettled_);
     return std::move(best_);
   }
 
  private:
-  /// By pairs of cost and memory, where their tables are not too large.
-  void close_gap() {
-    Part whole = open_.top();
-    const Graph graph = restricted(graph_, whole.kept);
-    const Memory memory = restricted(memory_, whole.kept);
-    Found found{best_.cost, whole.bound, whole.small};
-    strategy::close_gap({&graph, &memory, limit_}, {whole.price, 0}, limits_, found);
+  /// By pairs of cost and memory. What is too hard for that is parted up, and the parts may be
+  /// harder before they are, too.
+  void close_gap(Part& part) {
+    const Graph graph = restricted(graph_, part.kept);
+    const Memory memory = restricted(memory_, part.kept);
+    Found found{best_.cost, part.bound, Strategy(part.kept.size())};
+    strategy::close_gap({&graph, &memory, limit_}, {part.price, 0}, effort_, limits_, found);
     if (found.cost < best_.cost) {
       best_.cost = found.cost;
-      for (std::size_t v = 0; v < whole.kept.size(); ++v) {
-        best_.strategy[v] = whole.kept[v][found.strategy[v]];
+      for (std::size_t v = 0; v < part.kept.size(); ++v) {
+        best_.strategy[v] = part.kept[v][found.strategy[v]];
       }
     }
-    open_.pop();
-    whole.bound = found.bound;
-    if (whole.bound < best_.cost) open_.push(std::move(whole));
+    part.bound = found.bound;
+    if (part.bound < best_.cost) effort_ += effort_ / 2;
   }
 
   Strategy leanest(const Kept& kept) const {
@@ -184,6 +188,7 @@ class Search {
   Cost most_memory_ = 0;
   Cost most_cost_ = 0;
   Found best_;
+  std::size_t effort_ = std::size_t{1} << 27U;
   Cost unsettled_ = kCostEnd;  ///< the least bound of parts that a deadline ended
   std::priority_queue<Part> open_;
 };

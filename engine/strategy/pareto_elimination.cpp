@@ -32,8 +32,9 @@ std::vector<std::vector<Cost>> costs_through(const Graph& graph,
 
 class GapCloser {
  public:
-  GapCloser(const FittingProblem& problem, const std::vector<Price>& prices, const Limits& limits)
-      : problem_(problem), prices_(prices), limits_(limits) {}
+  GapCloser(const FittingProblem& problem, const std::vector<Price>& prices, std::size_t effort,
+            const Limits& limits)
+      : problem_(problem), prices_(prices), effort_(effort), limits_(limits) {}
 
   /// False where tables would be too large.
   bool prepare() {
@@ -59,12 +60,11 @@ class GapCloser {
 
   void run(Found& found) {
     constexpr Cost kFirst = 1024;  // a part of the gap, to begin with
-    constexpr Cost kFaster = 4;
     Cost step = std::max<Cost>((found.cost - found.bound) / kFirst, 1);
     while (found.bound < found.cost) {
       const Cost ceiling = found.cost - found.bound > step ? found.bound + step : found.cost;
       if (!look_below(ceiling, found)) return;
-      step *= kFaster;
+      step += step / 2 + 1;  // work grows fast with it: little is lost by those that were too low
     }
   }
 
@@ -88,7 +88,7 @@ class GapCloser {
     if (!choices) return false;
     ParetoSums sums({&graph, &memory, problem_.limit}, prices_, std::move(order),
                     std::move(*choices));
-    if (!sums.run(ceiling, limits_)) return false;
+    if (!sums.run(ceiling, effort_, limits_)) return false;
     found.bound = ceiling;
     if (auto best = sums.cheapest()) {
       found.cost = found.bound = best->cost;
@@ -101,6 +101,7 @@ class GapCloser {
 
   FittingProblem problem_;
   std::vector<Price> prices_;
+  std::size_t effort_;
   Limits limits_;
   Kept kept_;  // what is not dominated in cost and memory
   std::vector<std::vector<Cost>>
@@ -109,12 +110,12 @@ class GapCloser {
 
 }  // namespace
 
-void close_gap(const FittingProblem& problem, const std::vector<Price>& prices,
+void close_gap(const FittingProblem& problem, const std::vector<Price>& prices, std::size_t effort,
                const Limits& limits, Found& found) {
   constexpr std::size_t kBytes = std::size_t{4} << 30U;
   Limits own = limits;
   if (!own.memory_bytes) own.memory_bytes = kBytes;
-  GapCloser closer(problem, prices, own);
+  GapCloser closer(problem, prices, effort, own);
   if (closer.prepare()) closer.run(found);
 }
 

@@ -18,10 +18,12 @@ struct FittingProblem {
 /// least cost alone: those that no other one undercuts in both, and that may still become cheaper
 /// than a ceiling. Whether they may, the rests at some prices of memory say. Ceilings start close
 /// to the bound and rise until there is a strategy below one, which is the best then; so little
-/// more is looked at than lies in between. Equal layers make equal pairs, which are one. `found`: a
-/// strategy that fits, and a bound; both come back improved, and equal where it ended in time and
-/// memory. Leaves them alone where tables would be too large.
-void close_gap(const FittingProblem& problem, const std::vector<Price>& prices,
+/// more is looked at than lies in between. Equal layers make equal pairs, which are one.
+///
+/// `found`: a strategy that fits, and a bound; both come back improved, and equal where it ended in
+/// time and memory, and within `effort`, the pairs that are made under one ceiling. Leaves them
+/// alone where tables would be too large.
+void close_gap(const FittingProblem& problem, const std::vector<Price>& prices, std::size_t effort,
                const Limits& limits, Found& found);
 
 }  // namespace p2::strategy

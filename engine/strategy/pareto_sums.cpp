@@ -68,7 +68,7 @@ bool ParetoSums::make(std::size_t addition, Cost ceiling, const Limits& limits) 
   const auto [from, part, scope] = additions_[addition];
   std::vector<Pairs> made(choices_[addition].made);
   std::vector<std::size_t> full(made.size(), kFewPairs);
-  std::size_t work = 0;
+  std::size_t unchecked = 0;
   bool stopped = false;
   choices_[addition].for_each([&](std::size_t a, std::size_t b, std::size_t to) {
     if (stopped) return;
@@ -86,9 +86,13 @@ bool ParetoSums::make(std::size_t addition, Cost ceiling, const Limits& limits) 
         full[to] = 2 * made[to].size() + kFewPairs;
       }
     }
-    work += sums.size();
-    if (work < std::size_t{1} << 16U) return;
-    work = 0;
+    const std::size_t work = sums.size() * (is_term ? 1 : made_[part - terms_.size()][b].size());
+    stopped = work > effort_left_;
+    if (stopped) return;
+    effort_left_ -= work;
+    unchecked += work;
+    if (unchecked < std::size_t{1} << 16U) return;
+    unchecked = 0;
     stopped = limits.exceeded(bytes_);
   });
   for (Pairs& pairs : made) {
@@ -100,7 +104,8 @@ bool ParetoSums::make(std::size_t addition, Cost ceiling, const Limits& limits) 
   return !stopped && !limits.exceeded(bytes_);
 }
 
-bool ParetoSums::run(Cost ceiling, const Limits& limits) {
+bool ParetoSums::run(Cost ceiling, std::size_t effort, const Limits& limits) {
+  effort_left_ = effort;
   made_.clear();
   bytes_ = 0;
   for (std::size_t n = 0; n < additions_.size(); ++n) {

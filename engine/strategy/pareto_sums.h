@@ -20,8 +20,8 @@ class ParetoSums {
   ParetoSums(const FittingProblem& problem, const std::vector<Price>& prices,
              std::vector<Addition> additions, std::vector<OpenChoices> choices);
 
-  /// False where a limit is met first.
-  bool run(Cost ceiling, const Limits& limits);
+  /// False where a limit is met first, or more than `effort` pairs were made.
+  bool run(Cost ceiling, std::size_t effort, const Limits& limits);
 
   /// After a run that ended: the cheapest, if there is one.
   std::optional<Optimum> cheapest() const;
@@ -47,6 +47,7 @@ class ParetoSums {
   AddedTables lean_;          ///< the least memory of the rest
   std::vector<std::vector<Pairs>> made_;
   std::size_t bytes_ = 0;
+  std::size_t effort_left_ = 0;
 };
 
 }  // namespace p2::strategy
