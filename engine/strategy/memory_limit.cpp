@@ -38,16 +38,12 @@ class Search {
     best_.cost = best_.bound = cost_of(graph_, best_.strategy);
     consider(std::move(whole));
     while (!open_.empty() && open_.top().bound < best_.cost) {
-      if (limits_.exceeded(0)) {
-        best_.bound = std::min({best_.cost, unsettled_, open_.top().bound});
-        return std::move(best_);
-      }
       Part part = open_.top();
       open_.pop();
-      close_gap(part);
+      if (!limits_.exceeded(0)) close_gap(part);
       if (part.bound >= best_.cost) continue;
       if (limits_.exceeded(0)) {
-        open_.push(std::move(part));
+        unsettled_ = std::min(unsettled_, part.bound);
       } else {
         part_up(part);
       }
@@ -188,7 +184,7 @@ class Search {
   Cost most_memory_ = 0;
   Cost most_cost_ = 0;
   Found best_;
-  std::size_t effort_ = std::size_t{1} << 27U;
+  std::size_t effort_ = std::size_t{1} << 29U;
   Cost unsettled_ = kCostEnd;  ///< the least bound of parts that a deadline ended
   std::priority_queue<Part> open_;
 };

@@ -8,7 +8,9 @@
 namespace p2::strategy {
 namespace {
 
-constexpr std::size_t kMostChoices = std::size_t{1} << 27;  // whose tables take a few GiB
+// Of choices in tables of costs, and of lists of pairs: both take up to 2 GiB.
+constexpr std::size_t kMostChoices = std::size_t{1} << 28;
+constexpr std::size_t kMostLists = std::size_t{1} << 26;
 
 /// The least cost of strategies that choose a configuration, by vertex and configuration.
 std::vector<std::vector<Cost>> costs_through(const Graph& graph,
@@ -84,18 +86,19 @@ class GapCloser {
     const Graph graph = restricted(*problem_.graph, kept);
     const Memory memory = restricted(*problem_.memory, kept);
     auto order = additions(graph, elimination_order(graph).vertices);
-    auto choices = open_choices(graph, order, kMostChoices);
+    auto choices = open_choices(graph, order, kMostLists);
     if (!choices) return false;
     ParetoSums sums({&graph, &memory, problem_.limit}, prices_, std::move(order),
                     std::move(*choices));
     if (!sums.run(ceiling, effort_, limits_)) return false;
-    found.bound = ceiling;
-    if (auto best = sums.cheapest()) {
-      found.cost = found.bound = best->cost;
+    const auto best = sums.cheapest();
+    if (best && best->cost < found.cost) {
+      found.cost = best->cost;
       for (std::size_t v = 0; v < kept.size(); ++v) {
         found.strategy[v] = kept[v][best->strategy[v]];
       }
     }
+    found.bound = std::min(ceiling, found.cost);
     return true;
   }
 

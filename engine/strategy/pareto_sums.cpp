@@ -24,7 +24,7 @@ void thin_out(Pairs& pairs) {
 
 bool has(const Pairs& pairs, const Pair& pair) {
   const auto found = std::ranges::lower_bound(pairs, pair.cost, {}, &Pair::cost);
-  return found != pairs.end() && found->cost == pair.cost && found->memory == pair.memory;
+  return found != pairs.end() && *found == pair;
 }
 
 Pair operator-(const Pair& a, const Pair& b) { return {a.cost - b.cost, a.memory - b.memory}; }
@@ -138,9 +138,8 @@ void ParetoSums::read_back(std::size_t addition, std::size_t cell, Pair pair,
     const Pairs& sums = from ? made_[*from][a] : kZero;
     for (const Pair& first : sums) {
       of_part = pair - first;
-      const bool fits = is_term ? !((of_term(part, b).cost != of_part.cost) ||
-                                    of_term(part, b).memory != of_part.memory)
-                                : has(made_[part - terms_.size()][b], of_part);
+      const bool fits =
+          is_term ? of_term(part, b) == of_part : has(made_[part - terms_.size()][b], of_part);
       if (!fits) continue;
       found = true;
       sum_cell = a;

@@ -11,10 +11,12 @@ namespace p2::strategy {
 struct Pair {
   Cost cost = 0;
   Cost memory = 0;
+
+  bool operator==(const Pair&) const = default;
 };
 
-/// Of the strategies that fit and cost less than `ceiling` the cheapest, by the pairs that every
-/// sum may have.
+/// The cheapest of the strategies that fit, where one costs less than a ceiling, by the pairs that
+/// every sum may have.
 class ParetoSums {
  public:
   ParetoSums(const FittingProblem& problem, const std::vector<Price>& prices,
@@ -23,7 +25,8 @@ class ParetoSums {
   /// False where a limit is met first, or more than `effort` pairs were made.
   bool run(Cost ceiling, std::size_t effort, const Limits& limits);
 
-  /// After a run that ended: the cheapest, if there is one.
+  /// After a run that ended: the cheapest, if it costs less than the ceiling; otherwise another one
+  /// that fits, or nothing.
   std::optional<Optimum> cheapest() const;
 
  private:
