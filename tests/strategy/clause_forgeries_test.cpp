@@ -38,15 +38,6 @@ Verdict after(CertificateFiles files, const std::string& name,
   return checked(files).verdict;
 }
 
-/// A strategy of the graph that costs this, if there is one.
-std::optional<Strategy> costing(const Graph& graph, Cost cost) {
-  Strategy strategy(graph.vertices(), 0);
-  do {
-    if (cost_of(graph, strategy) == cost) return strategy;
-  } while (next_strategy(graph, strategy));
-  return std::nullopt;
-}
-
 /// Everything that says that nothing costs less than the strategy [1] of one vertex, which costs 2,
 /// while the other one costs 1. Its clauses and proof are in order; `sums` is where it must break.
 CertificateFiles forged(const std::string& sums, const std::string& cnf, const std::string& lrat) {
