@@ -9,12 +9,14 @@
 #include "build_facts.h"
 #include "cli/byte_size.h"
 #include "cli/commands.h"
+#include "cli/engines.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
 #include "cli/strategy/strategy_printed.h"
 #include "cli/strategy/strategy_problem.h"
 #include "cli/strategy/strategy_report.h"
+#include "encodings/cnf/synthesis.h"
 #include "proofs/certificate/strategy_certificate.h"
 
 namespace p2 {
@@ -32,7 +34,9 @@ po::options_description parallelize_flags() {
       ("memory-limit", po::value<std::string>()->value_name("BYTES"),
        "only strategies that need at most so much on a device (K, M, G, T)")  //
       ("engine", po::value<std::string>()->value_name("NAME"),
-       "explicit (default), z3 or all: whether Z3 has to say, too, that none costs less");
+       "explicit (default), z3, cnf or all: whether Z3, or a refutation of clauses, has to say, "
+       "too, that none costs less; cnf: such a refutation is the certificate, for graphs that take "
+       "at most 2^22 clauses");
   flags.add(problem_flags()).add(printed_flags());
   return flags;
 }
@@ -74,11 +78,36 @@ std::optional<StrategyAnswer> answer_of(const strategy::GraphFile& file, const C
   return answer;
 }
 
+Engines engines_asked(const CommandLine& line) {
+  const Engines engines = engines_called(line.text("engine").value_or("explicit"));
+  if (engines.cnf && !engines.z3 && line.has("memory-limit")) {
+    throw InputError({"--engine"}, "cnf knows no memory limit, expected z3, all or explicit");
+  }
+  return engines;
+}
+
+/// Of the clauses where they alone were asked.
+CertificateFiles certificate_of(const strategy::Graph& graph, const CommandLine& line,
+                                Provenance provenance, const StrategyAnswer& answer) {
+  const Engines engines = engines_asked(line);
+  if (!engines.cnf || engines.z3) return strategy_certificate(graph, answer.answer, provenance);
+  const cnf::CheaperStrategy& refutation = answer.checks.refutation;
+  if (refutation.kind != cnf::CheaperStrategy::Kind::None) {
+    throw std::length_error("the clauses were not refuted");
+  }
+  provenance.tools["CaDiCaL"] = cnf::solver_version();
+  return strategy_certificate(graph, answer.answer.found, refutation, provenance);
+}
+
 /// False, and the reason on `err`, where p2-check could not check the certificate.
-bool certify(const strategy::Graph& graph, const std::string& folder, const Provenance& provenance,
+bool certify(const strategy::Graph& graph, const CommandLine& line, const std::string& path,
              StrategyAnswer& answer, std::ostream& err) {
+  const std::string folder = *line.text("certify");
+  const Provenance provenance{{{"p2-verify", P2_VERSION}},
+                              {{"file", std::filesystem::path(path).filename().string()}},
+                              line.common().seed};
   try {
-    write_folder(folder, strategy_certificate(graph, answer.answer, provenance));
+    write_folder(folder, certificate_of(graph, line, provenance, answer));
     answer.certificate = folder;
     return true;
   } catch (const std::length_error& error) {
@@ -87,27 +116,26 @@ bool certify(const strategy::Graph& graph, const std::string& folder, const Prov
   }
 }
 
-int print_nothing_fits(const CommonOptions& common, const CrossCheck& check, std::ostream& out) {
+int print_nothing_fits(const CommonOptions& common, const CrossChecks& checks, std::ostream& out) {
   Output output(common.output, out);
   if (common.format == Format::Json) {
-    fmt::print(output.stream(), "{{\"cost\":null,\"z3\":{}}}\n", z3_json(check));
+    fmt::print(output.stream(), "{{\"cost\":null,\"z3\":{},\"cnf\":{}}}\n", checks.z3.json(),
+               checks.cnf.json());
   } else {
-    fmt::print(output.stream(), "no strategy needs as little memory on a device\n{}{}", check.words,
-               check.words.empty() ? "" : "\n");
+    fmt::print(output.stream(), "no strategy needs as little memory on a device\n{}",
+               checks.words());
   }
   output.finish();
-  if (check.agreement == Agreement::Differs) return kDisagreement;
-  return check.agreement == Agreement::Undecided ? kUndecided : kRefuted;
+  if (checks.some(Agreement::Differs)) return kDisagreement;
+  return checks.some(Agreement::Undecided) ? kUndecided : kRefuted;
 }
 
-/// Z3 is asked about strategies that are said to be optimal, and where none is said to fit.
-CrossCheck cross_check(const strategy::GraphFile& file, const CommandLine& line,
-                       const std::optional<StrategyAnswer>& answer) {
-  const bool asked =
-      line.choice<bool>("engine", {{"explicit", false}, {"z3", true}, {"all", true}});
-  if (!asked || (answer && !answer->answer.optimal())) return {};
-  return ask_z3(file, memory_limit(line, file), answer ? &answer->answer.found : nullptr,
-                line.common().limits);
+/// Solvers are asked about strategies that are said to be optimal, and where none is said to fit.
+CrossChecks cross_check(const strategy::GraphFile& file, const CommandLine& line,
+                        const Engines& engines, const std::optional<StrategyAnswer>& answer) {
+  if (answer && !answer->answer.optimal()) return {};
+  return ask(engines, file, memory_limit(line, file), answer ? &answer->answer.found : nullptr,
+             line.common().limits);
 }
 
 /// What the flags want beside the answer; false where a certificate was wanted and is none.
@@ -122,18 +150,15 @@ bool write_files(const CommandLine& line, const std::string& path, const Strateg
     print_dot(problem.file(), strategy, dot.stream());
     dot.finish();
   }
-  const auto folder = line.text("certify");
-  if (!folder || !answer.answer.optimal()) return true;
-  const Provenance provenance{{{"p2-verify", P2_VERSION}},
-                              {{"file", std::filesystem::path(path).filename().string()}},
-                              line.common().seed};
-  return certify(problem.file().graph, *folder, provenance, answer, err);
+  if (!line.has("certify") || !answer.answer.optimal()) return true;
+  if (answer.checks.some(Agreement::Differs)) return false;
+  return certify(problem.file().graph, line, path, answer, err);
 }
 
 int exit_code(const StrategyAnswer& answer, bool certified) {
-  if (answer.check.agreement == Agreement::Differs) return kDisagreement;
+  if (answer.checks.some(Agreement::Differs)) return kDisagreement;
   const bool settled =
-      answer.answer.optimal() && certified && answer.check.agreement != Agreement::Undecided;
+      answer.answer.optimal() && certified && !answer.checks.some(Agreement::Undecided);
   return settled ? kEstablished : kUndecided;
 }
 
@@ -156,10 +181,11 @@ int run_parallelize(const Arguments& arguments, std::ostream& out, std::ostream&
   const StrategyProblem problem = strategy_problem(line, files[0]);
   const strategy::GraphFile& file = problem.file();
   if (line.has("printed")) return run_printed(line, file, out);
+  const Engines engines = engines_asked(line);
   std::optional<StrategyAnswer> found = answer_of(file, line, err);
-  const CrossCheck check = cross_check(file, line, found);
-  if (!found) return print_nothing_fits(common, check, out);
-  found->check = check;
+  const CrossChecks checks = cross_check(file, line, engines, found);
+  if (!found) return print_nothing_fits(common, checks, out);
+  found->checks = checks;
   const bool certified = write_files(line, files[0], problem, *found, out, err);
   Output output(common.output, out);
   (common.format == Format::Json ? print_json : print_text)(file, *found, output.stream());

@@ -108,7 +108,7 @@ void print_text(const GraphFile& file, const StrategyAnswer& answer, std::ostrea
   }
   print_known(file, found.cost, answer.memory_limit, out);
   fmt::print(out, "search: {:.3f} s\n", answer.search_seconds);
-  if (!answer.check.words.empty()) fmt::print(out, "{}\n", answer.check.words);
+  out << answer.checks.words();
   if (!answer.certificate.empty()) fmt::print(out, "certificate: {}\n", answer.certificate);
 }
 
@@ -125,7 +125,8 @@ void print_json(const GraphFile& file, const StrategyAnswer& answer, std::ostrea
                json_string(file.known[k].name), file.known[k].cost);
   }
   fmt::print(
-      out, "],\n\"z3\":{},\n\"memory\":{},\n\"strategy\":[{}],\n", z3_json(answer.check),
+      out, "],\n\"z3\":{},\n\"cnf\":{},\n\"memory\":{},\n\"strategy\":[{}],\n",
+      answer.checks.z3.json(), answer.checks.cnf.json(),
       file.memory ? std::to_string(strategy::memory_of(*file.memory, found.strategy)) : "null",
       fmt::join(found.strategy, ","));
   fmt::print(out, "\"vertices\":[");

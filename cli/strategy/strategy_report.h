@@ -17,7 +17,7 @@ struct StrategyAnswer {
   double search_seconds = 0;
   std::string certificate;  ///< its folder; empty: none
   std::optional<strategy::Cost> memory_limit = {};
-  CrossCheck check = {};
+  CrossChecks checks = {};
 };
 
 void print_json(const strategy::GraphFile& file, const StrategyAnswer& answer, std::ostream& out);

@@ -17,8 +17,8 @@ struct Side {
 
 class Dominance {
  public:
-  explicit Dominance(const Graph& graph)
-      : graph_(graph), edges_(graph.vertices()), changed_(graph.vertices(), true) {
+  Dominance(const Graph& graph, const std::vector<std::vector<Cost>>* memory)
+      : graph_(graph), memory_(memory), edges_(graph.vertices()), changed_(graph.vertices(), true) {
     result_.kept = all_configurations(graph);
     for (std::size_t e = 0; e < graph.edges.size(); ++e) {
       edges_[graph.edges[e].first].push_back(e);
@@ -65,8 +65,9 @@ class Dominance {
     std::vector<std::size_t> left(kept.size());
     for (std::size_t c = 0; c < kept.size(); ++c) left[c] = c;
     for (std::size_t c = kept.size(); c-- > 0;) {
-      const auto by = std::ranges::find_if(
-          left, [&](std::size_t other) { return other != c && dominates(other, c); });
+      const auto by = std::ranges::find_if(left, [&](std::size_t other) {
+        return other != c && no_larger(vertex, kept[other], kept[c]) && dominates(other, c);
+      });
       if (by == left.end()) continue;
       result_.removals.push_back({vertex, kept[c], kept[*by]});
       std::erase(left, c);
@@ -77,6 +78,10 @@ class Dominance {
     for (const std::size_t e : edges_[vertex]) {
       changed_[graph_.edges[e].first + graph_.edges[e].second - vertex] = true;
     }
+  }
+
+  bool no_larger(std::uint32_t vertex, std::uint32_t by, std::uint32_t c) const {
+    return memory_ == nullptr || (*memory_)[vertex][by] <= (*memory_)[vertex][c];
   }
 
   /// Starts from a bound, the difference of the least cells, and replaces it edge by edge.
@@ -98,6 +103,7 @@ class Dominance {
   }
 
   const Graph& graph_;
+  const std::vector<std::vector<Cost>>* memory_;
   std::vector<std::vector<std::size_t>> edges_;  // by vertex
   std::vector<bool> changed_;                    // a neighbour has lost configurations
   Reduction result_;
@@ -108,6 +114,8 @@ class Dominance {
 
 }  // namespace
 
-Reduction remove_dominated(const Graph& graph) { return Dominance(graph).run(); }
+Reduction remove_dominated(const Graph& graph, const std::vector<std::vector<Cost>>* memory) {
+  return Dominance(graph, memory).run();
+}
 
 }  // namespace p2::strategy

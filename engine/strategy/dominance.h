@@ -20,6 +20,9 @@ struct Reduction {
 
 /// Leaves out dominated configurations until there are none; at least one per vertex stays. Of
 /// configurations that cost the same everywhere the first stays. The least cost stays the same.
-Reduction remove_dominated(const Graph& graph);
+/// With `memory`, by vertex and configuration, one that needs less is left out for none that needs
+/// more: the least cost stays the same under every limit.
+Reduction remove_dominated(const Graph& graph,
+                           const std::vector<std::vector<Cost>>* memory = nullptr);
 
 }  // namespace p2::strategy

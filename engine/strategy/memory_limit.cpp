@@ -4,16 +4,11 @@
 #include <queue>
 #include <utility>
 
+#include "engine/strategy/pareto_elimination.h"
 #include "engine/strategy/strategy.h"
 
 namespace p2::strategy {
 namespace {
-
-__extension__ using Wide = __int128;
-
-/// What a byte costs: `price` / 2^32, rounded down for every number of bytes.
-using Price = std::int64_t;
-Wide worth(Price price, Cost bytes) { return (Wide{price} * bytes) >> 32U; }
 
 /// Configurations that are left, the best bound on them, and the two strategies that show where to
 /// part them: one that needs too much memory and a dearer one that needs less.
@@ -43,19 +38,38 @@ class Search {
     best_.cost = best_.bound = cost_of(graph_, best_.strategy);
     consider(std::move(whole));
     while (!open_.empty() && open_.top().bound < best_.cost) {
-      if (limits_.exceeded(0)) {
-        best_.bound = std::min({best_.cost, unsettled_, open_.top().bound});
-        return std::move(best_);
-      }
-      const Part part = open_.top();
+      Part part = open_.top();
       open_.pop();
-      part_up(part);
+      if (!limits_.exceeded(0)) close_gap(part);
+      if (part.bound >= best_.cost) continue;
+      if (limits_.exceeded(0)) {
+        unsettled_ = std::min(unsettled_, part.bound);
+      } else {
+        part_up(part);
+      }
     }
     best_.bound = std::min(best_.cost, unsettled_);
     return std::move(best_);
   }
 
  private:
+  /// By pairs of cost and memory. What is too hard for that is parted up, and the parts may be
+  /// harder before they are, too.
+  void close_gap(Part& part) {
+    const Graph graph = restricted(graph_, part.kept);
+    const Memory memory = restricted(memory_, part.kept);
+    Found found{best_.cost, part.bound, Strategy(part.kept.size())};
+    strategy::close_gap({&graph, &memory, limit_}, {part.price, 0}, effort_, limits_, found);
+    if (found.cost < best_.cost) {
+      best_.cost = found.cost;
+      for (std::size_t v = 0; v < part.kept.size(); ++v) {
+        best_.strategy[v] = part.kept[v][found.strategy[v]];
+      }
+    }
+    part.bound = found.bound;
+    if (part.bound < best_.cost) effort_ += effort_ / 2;
+  }
+
   Strategy leanest(const Kept& kept) const {
     Strategy strategy;
     for (std::size_t v = 0; v < kept.size(); ++v) {
@@ -83,13 +97,8 @@ class Search {
 
   /// The cheapest strategy where memory has a price, and what that says of all that fit.
   std::pair<Cost, Strategy> cheapest_at(const Kept& kept, Price price) const {
-    Graph priced = restricted(graph_, kept);
-    for (std::size_t v = 0; v < kept.size(); ++v) {
-      for (std::size_t c = 0; c < kept[v].size(); ++c) {
-        priced.costs[v][c] += static_cast<Cost>(worth(price, memory_[v][kept[v][c]]));
-      }
-    }
-    Answer answer = find_strategy(priced, limits_);
+    const Graph part = priced(restricted(graph_, kept), restricted(memory_, kept), price);
+    Answer answer = find_strategy(part, limits_);
     for (std::size_t v = 0; v < kept.size(); ++v) {
       answer.found.strategy[v] = kept[v][answer.found.strategy[v]];
     }
@@ -139,15 +148,15 @@ class Search {
   }
 
   Price starting_price() const {
-    const Wide price = (Wide{best_.cost} << 32U) / std::max<Cost>(limit_, 1) / 16;
-    return static_cast<Price>(std::clamp<Wide>(price, 1, dearest()));
+    const WideCost price = (WideCost{best_.cost} << 32U) / std::max<Cost>(limit_, 1) / 16;
+    return static_cast<Price>(std::clamp<WideCost>(price, 1, dearest()));
   }
 
   /// At this price nothing overflows yet.
   Price dearest() const {
-    const Wide left = (Wide{kCostEnd} - 1 - most_cost_) << 32U;
-    const Wide price = left / std::max<Cost>(std::max(most_memory_, limit_), 1) / 2;
-    return static_cast<Price>(std::clamp<Wide>(price, 1, Wide{1} << 61U));
+    const WideCost left = (WideCost{kCostEnd} - 1 - most_cost_) << 32U;
+    const WideCost price = left / std::max<Cost>(std::max(most_memory_, limit_), 1) / 2;
+    return static_cast<Price>(std::clamp<WideCost>(price, 1, WideCost{1} << 61U));
   }
 
   /// At the vertex where the two strategies differ most in memory.
@@ -175,17 +184,12 @@ class Search {
   Cost most_memory_ = 0;
   Cost most_cost_ = 0;
   Found best_;
+  std::size_t effort_ = std::size_t{1} << 29U;
   Cost unsettled_ = kCostEnd;  ///< the least bound of parts that a deadline ended
   std::priority_queue<Part> open_;
 };
 
 }  // namespace
-
-Cost memory_of(const Memory& memory, const Strategy& strategy) {
-  Cost sum = 0;
-  for (std::size_t v = 0; v < strategy.size(); ++v) sum += memory[v][strategy[v]];
-  return sum;
-}
 
 std::optional<Found> find_fitting(const Graph& graph, const Memory& memory, Cost limit,
                                   const Limits& limits) {

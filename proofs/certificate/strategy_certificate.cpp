@@ -43,6 +43,11 @@ std::string problem_text(const strategy::Graph& graph) {
                      edges);
 }
 
+std::string strategy_text(const strategy::Found& found) {
+  return fmt::format("{{\"configurations\":[{}],\"cost\":{}}}\n", fmt::join(found.strategy, ","),
+                     found.cost);
+}
+
 std::string bound_text(const strategy::Answer& answer) {
   std::string removals;
   for (const strategy::Removal& removal : answer.removals) {
@@ -51,6 +56,20 @@ std::string bound_text(const strategy::Answer& answer) {
   }
   return fmt::format("{{\"removals\":[{}],\n\"order\":[{}]}}\n", removals,
                      fmt::join(answer.order.vertices, ","));
+}
+
+/// `terms`: how many there are; sums are numbered after them.
+std::string sums_text(const cnf::CheaperStrategy& cheaper, std::size_t terms) {
+  std::string additions;
+  std::string sums;
+  for (std::size_t n = 0; n < cheaper.sums.size(); ++n) {
+    const strategy::Addition& addition = cheaper.additions[n];
+    const auto sum = addition.sum ? fmt::format("{},", terms + *addition.sum) : "";
+    const auto* const separator = n == 0 ? "" : ",";
+    additions += fmt::format("{}[{}{}]", separator, sum, addition.part);
+    sums += fmt::format("{}\n[{}]", separator, fmt::join(cheaper.sums[n], ","));
+  }
+  return fmt::format("{{\"additions\":[{}],\n\"sums\":[{}]}}\n", additions, sums);
 }
 
 }  // namespace
@@ -63,10 +82,22 @@ CertificateFiles strategy_certificate(const strategy::Graph& graph, const strate
   }
   CertificateFiles files;
   files["problem.json"] = problem_text(graph);
-  files["strategy.json"] = fmt::format("{{\"configurations\":[{}],\"cost\":{}}}\n",
-                                       fmt::join(answer.found.strategy, ","), answer.found.cost);
+  files["strategy.json"] = strategy_text(answer.found);
   files["bound.json"] = bound_text(answer);
   add_manifest("strategy-optimal", provenance, files);
+  return files;
+}
+
+CertificateFiles strategy_certificate(const strategy::Graph& graph, const strategy::Found& found,
+                                      const cnf::CheaperStrategy& cheaper,
+                                      const Provenance& provenance) {
+  CertificateFiles files;
+  files["problem.json"] = problem_text(graph);
+  files["strategy.json"] = strategy_text(found);
+  files["sums.json"] = sums_text(cheaper, graph.vertices() + graph.edges.size());
+  files["problem.cnf"] = cheaper.proof.cnf;
+  files["proof.lrat"] = cheaper.proof.lrat;
+  add_manifest("strategy-optimal-clauses", provenance, files);
   return files;
 }
 

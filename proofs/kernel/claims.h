@@ -54,9 +54,10 @@ std::string judge_program(const std::string& claim, const Files& files);
 /// across classes, over any disjoint groups, `unmixed`.
 std::string judge_absence(const std::string& claim, const Files& files);
 
-/// The claim `strategy-optimal`: no strategy of the graph in problem.json costs less than the one
-/// in strategy.json. bound.json leaves out dominated configurations, each checked, and names the
-/// order in which the vertices of the rest are minimised out here once more.
+/// The claims `strategy-optimal` and `strategy-optimal-clauses`: no strategy of the graph in
+/// problem.json costs less than the one in strategy.json. By bound.json, where there is one: it
+/// leaves out dominated configurations, each checked, and names the order in which the vertices of
+/// the rest are minimised out here once more. Otherwise by proof.lrat.
 std::string judge_strategy(const std::string& claim, const Files& files);
 
 /// The claims `reshard-schedule` and `reshard-schedule-clauses`: schedule.json is a schedule of

@@ -77,6 +77,12 @@ void StrategyGraph::leave_out(const Numbers& removal) {
   kept.erase(found);
 }
 
+CostTable StrategyGraph::term(std::size_t number) const {
+  if (number < vertices()) return {{static_cast<std::uint32_t>(number)}, costs_[number]};
+  const Edge& edge = edges_[number - vertices()];
+  return {{edge.first, edge.second}, tables_[edge.table].cells};
+}
+
 Costs StrategyGraph::costs_left(std::uint32_t vertex) const {
   Costs costs;
   for (const std::uint32_t c : kept_[vertex]) costs.push_back(costs_[vertex][c]);

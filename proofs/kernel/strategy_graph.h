@@ -37,6 +37,8 @@ class StrategyGraph {
   /// `removal` = [vertex, configuration, by], or objects.
   void leave_out(const Numbers& removal);
 
+  /// The costs of a vertex or, after all vertices, of an edge.
+  CostTable term(std::size_t number) const;
   Costs costs_left(std::uint32_t vertex) const;
   /// What is left of an edge, a row per configuration of the end with the lower position.
   CostTable table_left(std::size_t edge, const Numbers& position) const;
@@ -65,5 +67,10 @@ class StrategyGraph {
   std::vector<Numbers> kept_;
   std::size_t removals_ = 0;
 };
+
+/// Objects unless proof.lrat refutes the clauses that say that a strategy costs less. Its cost is
+/// added up as sums.json says, and of every sum those values are told apart that stand there.
+/// Nothing has been left out of the graph.
+void refute_cheaper(const StrategyGraph& graph, Cost cost, const Files& files, Budget& budget);
 
 }  // namespace p2::kernel

@@ -121,7 +121,8 @@ std::size_t checker_lines(Counts counts) {
 }  // namespace
 
 TEST_CASE(
-    "p2-check is small enough to be read: under 1,500 lines for programs, 320 per other seed") {
+    "p2-check is small enough to be read: under 1,500 lines for programs, 420 for strategies, 320 "
+    "for resharding") {
   const auto strategies = [](const std::string& name) { return name.starts_with("strategy"); };
   const auto reshards = [](const std::string& name) { return name.starts_with("reshard"); };
   // The table of all claims belongs to none of them.
@@ -129,7 +130,7 @@ TEST_CASE(
     return !strategies(name) && !reshards(name) && name != "claims.cpp";
   };
   CHECK(checker_lines(strategies) > 100);
-  CHECK(checker_lines(strategies) < 300);
+  CHECK(checker_lines(strategies) < 420);  // two ways to prove: elimination and clauses
   CHECK(checker_lines(reshards) > 100);
   CHECK(checker_lines(reshards) < 320);
   CHECK(checker_lines(programs) > 500);

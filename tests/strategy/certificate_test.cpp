@@ -32,17 +32,6 @@ Verdict after(CertificateFiles files, const std::string& name, Change change) {
   return check_certificate(files).verdict;
 }
 
-/// A strategy of the graph that costs this, if there is one.
-std::optional<Strategy> costing(const Graph& graph, Cost cost) {
-  Strategy strategy(graph.vertices(), 0);
-  for (;;) {
-    if (cost_of(graph, strategy) == cost) return strategy;
-    std::uint32_t v = 0;
-    while (v < graph.vertices() && ++strategy[v] == graph.configurations(v)) strategy[v++] = 0;
-    if (v == graph.vertices()) return std::nullopt;
-  }
-}
-
 }  // namespace
 
 TEST_CASE("p2-check accepts the certificates of random graphs") {

@@ -106,17 +106,19 @@ TEST_CASE("exported graphs of real models have the optima that another program f
     if (!graph) return;
     const Json known = (*graph)["result"]["all_tensor_edges"];
     const TemporaryFile file(graph->dump());
-    const TemporaryFile folder("", "");
-    fs::remove(folder.path());
-    const Ran ran =
-        run({"parallelize", file.path(), "--format", "json", "--certify", folder.path()});
-    INFO(name);
-    CHECK(ran.exit == 0);
-    const Json answer = Json::parse(ran.out);
-    CHECK(answer["cost"] == known["optimum_int"]);
-    CHECK(answer["data_parallel_cost"] == known["data_parallel_cost_int"]);
-    CHECK(check_folder(folder.path()).verdict == kernel::Verdict::Accepted);
-    fs::remove_all(folder.path());
+    for (const std::string engine : {"explicit", "cnf"}) {
+      const TemporaryFile folder("", "");
+      fs::remove(folder.path());
+      const Ran ran = run({"parallelize", file.path(), "--format", "json", "--engine", engine,
+                           "--certify", folder.path()});
+      INFO(name, ", ", engine);
+      CHECK(ran.exit == 0);
+      const Json answer = Json::parse(ran.out);
+      CHECK(answer["cost"] == known["optimum_int"]);
+      CHECK(answer["data_parallel_cost"] == known["data_parallel_cost_int"]);
+      CHECK(check_folder(folder.path()).verdict == kernel::Verdict::Accepted);
+      fs::remove_all(folder.path());
+    }
   }
 }
 

@@ -63,7 +63,7 @@ TEST_CASE("parallelize asks Z3 where it is told to") {
   CHECK(nlohmann::json::parse(json.out)["z3"] == true);
   const Ran not_asked = run({"parallelize", example, "--format", "json"});
   CHECK(nlohmann::json::parse(not_asked.out)["z3"] == nullptr);
-  CHECK(run({"parallelize", example, "--engine", "cnf"}).exit == 2);
+  CHECK(run({"parallelize", example, "--engine", "sat"}).exit == 2);
   const Ran stopped = run({"parallelize", example, "--engine", "z3", "--rlimit", "1"});
   CHECK(stopped.exit == 3);
   CHECK(stopped.out.find("z3: undecided") != std::string::npos);

@@ -106,13 +106,25 @@ class Builder {
     if (cells_ > kMostCells) {
       throw std::invalid_argument("the tables of placed configurations have more than 2^24 cells");
     }
-    std::vector<TargetLayout> columns;
-    for (const PlacedConfiguration& each : to) columns.emplace_back(target, edge.input, each);
+    // Many choices leave or want the same parts on the same devices.
+    std::map<SourceLayout, std::size_t> rows;
+    std::map<TargetLayout, std::size_t> columns;
+    std::vector<std::size_t> row_of, column_of;
     for (const PlacedConfiguration& each : from) {
-      const SourceLayout row(source, each);
-      for (const TargetLayout& column : columns) {
-        known->second.push_back(checked(prices_.resharding(row, column)));
+      row_of.push_back(rows.try_emplace({source, each}, rows.size()).first->second);
+    }
+    for (const PlacedConfiguration& each : to) {
+      column_of.push_back(
+          columns.try_emplace({target, edge.input, each}, columns.size()).first->second);
+    }
+    std::vector<Cost> cells(rows.size() * columns.size());
+    for (const auto& [row, r] : rows) {
+      for (const auto& [column, c] : columns) {
+        cells[r * columns.size() + c] = checked(prices_.resharding(row, column));
       }
+    }
+    for (const std::size_t r : row_of) {
+      for (const std::size_t c : column_of) known->second.push_back(cells[r * columns.size() + c]);
     }
     return known->second;
   }

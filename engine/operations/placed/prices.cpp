@@ -6,11 +6,8 @@
 namespace p2::operations {
 namespace {
 
-/// How much of an axis two parts share.
-std::int64_t shared(std::int64_t length, std::int64_t splits_a, std::int64_t part_a,
-                    std::int64_t splits_b, std::int64_t part_b) {
-  const std::int64_t a = length / splits_a;
-  const std::int64_t b = length / splits_b;
+/// How much of an axis two parts of lengths a and b share.
+std::int64_t shared(std::int64_t a, std::int64_t part_a, std::int64_t b, std::int64_t part_b) {
   return std::max<std::int64_t>(
       0, std::min((part_a + 1) * a, (part_b + 1) * b) - std::max(part_a * a, part_b * b));
 }
@@ -110,12 +107,16 @@ TargetLayout::TargetLayout(const Operation& operation, std::size_t input,
 
 Wide PlacedPrices::resharding(const SourceLayout& source, const TargetLayout& target) {
   const auto devices = static_cast<std::uint32_t>(target.wanted.size());
+  std::vector<std::int64_t> own, wanted;  // lengths of parts, by axis
+  for (std::size_t a = 0; a < source.axes.size(); ++a) {
+    own.push_back(source.axes[a].length / source.splits[a]);
+    wanted.push_back(source.axes[a].length / target.splits[a]);
+  }
   for (std::uint32_t d = 0; d < devices; ++d) {
     for (std::size_t p = 0; p < source.parts.size(); ++p) {
       Wide words = 1;
       for (std::size_t a = 0; a < source.axes.size() && words > 0; ++a) {
-        words *= shared(source.axes[a].length, source.splits[a], source.parts[p][a],
-                        target.splits[a], target.wanted[d][a]);
+        words *= shared(own[a], source.parts[p][a], wanted[a], target.wanted[d][a]);
       }
       if (words == 0) continue;
       const std::uint32_t nearest = *std::ranges::min_element(

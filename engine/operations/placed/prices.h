@@ -1,5 +1,7 @@
 #pragma once
 
+#include <tuple>
+
 #include "engine/cost/step_cost.h"
 #include "engine/operations/costs.h"
 #include "engine/operations/placed/choice.h"
@@ -14,6 +16,11 @@ struct SourceLayout {
   std::vector<std::int64_t> splits;               ///< by axis
   std::vector<std::vector<std::uint32_t>> parts;  ///< each a number per axis
   std::vector<Group> holders;                     ///< of each part
+
+  /// Of one and the same output.
+  bool operator<(const SourceLayout& other) const {
+    return std::tie(splits, parts, holders) < std::tie(other.splits, other.parts, other.holders);
+  }
 };
 
 /// Which parts of an input every device needs.
@@ -24,6 +31,10 @@ struct TargetLayout {
   std::vector<std::vector<std::uint32_t>> wanted;  ///< by device, a number per axis
   /// Of everything wanted, one in so many: where data goes anywhere.
   Wide shares = 1;
+
+  bool operator<(const TargetLayout& other) const {
+    return std::tie(splits, wanted, shares) < std::tie(other.splits, other.wanted, other.shares);
+  }
 };
 
 /// What communication costs between devices that have a place, in operations of a device, rounded

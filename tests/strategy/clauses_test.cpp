@@ -1,0 +1,121 @@
+#include <filesystem>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/strategy/strategy_cross_check.h"
+#include "encodings/cnf/strategy_sums.h"
+#include "engine/strategy/strategy.h"
+#include "proofs/check/certificate.h"
+#include "tests/cli/run.h"
+#include "tests/cli/temporary_file.h"
+#include "tests/strategy/graphs.h"
+
+using namespace p2;
+using namespace p2::strategy;
+using Kind = cnf::CheaperStrategy::Kind;
+
+TEST_CASE("the clauses have a strategy below the least cost and one, and none below the least") {
+  std::mt19937 random(41);
+  for (int i = 0; i < 4000; ++i) {
+    const Graph graph = random_graph(random, 6, i % 2 == 0 ? 2 : 1000);
+    const Cost least = least_by_enumeration(graph);
+    INFO(shown(graph));
+    CHECK(cnf::cheaper_strategy(graph, least, {}).kind == Kind::None);
+    const auto some = cnf::cheaper_strategy(graph, least + 1, {});
+    REQUIRE(some.kind == Kind::Exists);
+    CHECK(cost_of(graph, some.strategy) == least);
+  }
+}
+
+TEST_CASE("what the clauses say of any number is true, far below and far above the least cost") {
+  std::mt19937 random(42);
+  for (int i = 0; i < 1500; ++i) {
+    const Graph graph = random_graph(random, 5, 30);
+    const Cost least = least_by_enumeration(graph);
+    const Cost below = static_cast<Cost>(random() % 120);
+    INFO(shown(graph), "below ", below);
+    const auto answer = cnf::cheaper_strategy(graph, below, {});
+    CHECK(answer.kind == (least < below ? Kind::Exists : Kind::None));
+    if (answer.kind == Kind::Exists) CHECK(cost_of(graph, answer.strategy) < below);
+  }
+}
+
+TEST_CASE("every term is added once, and every sum but the whole") {
+  std::mt19937 random(43);
+  for (int i = 0; i < 1000; ++i) {
+    const Graph graph = random_graph(random, 7, 3);
+    const std::size_t terms = graph.vertices() + graph.edges.size();
+    const std::vector<Addition> all = additions(graph, elimination_order(graph).vertices);
+    std::vector<int> used(terms + all.size(), 0);
+    for (std::size_t n = 0; n < all.size(); ++n) {
+      REQUIRE(all[n].part < terms + n);
+      ++used[all[n].part];
+      if (all[n].sum) {
+        REQUIRE(*all[n].sum < n);
+        ++used[terms + *all[n].sum];
+      }
+    }
+    CHECK(used.back() == 0);
+    used.back() = 1;
+    CHECK(std::ranges::count(used, 1) == std::ssize(used));
+    CHECK(all.back().scope.empty());
+  }
+}
+
+TEST_CASE("a graph that takes too many choices or too many clauses is not asked about") {
+  Graph graph;
+  for (std::uint32_t v = 0; v < 12; ++v) graph.costs.push_back({0, 1, 2, 3, 4, 5, 6, 7});
+  for (std::uint32_t a = 0; a < 12; ++a) {
+    for (std::uint32_t b = a + 1; b < 12; ++b) {
+      graph.edges.push_back({a, b, std::vector<Cost>(64, 1)});
+    }
+  }
+  CHECK(cnf::cheaper_strategy(graph, 66, {}).kind == Kind::TooLarge);
+  const std::vector<Addition> all = additions(graph, elimination_order(graph).vertices);
+  CHECK_FALSE(cnf::telling_sums(graph, all, 66, 1 << 20));
+  Graph wide;
+  wide.costs = {std::vector<Cost>(2100, 0), std::vector<Cost>(2100, 0)};
+  wide.edges = {{0, 1, std::vector<Cost>(2100 * 2100, 1)}};
+  CHECK(cnf::cheaper_strategy(wide, 1, {}).kind == Kind::TooLarge);
+}
+
+TEST_CASE("an answer that is one too high comes to light, and limits are kept") {
+  std::mt19937 random(44);
+  for (int i = 0; i < 100; ++i) {
+    const Graph graph = random_graph(random, 5, 9);
+    Found found = find_strategy(graph, {}).found;
+    cnf::CheaperStrategy refutation;
+    CHECK(ask_clauses(graph, found, {}, refutation).agreement == Agreement::Agrees);
+    ++found.cost;
+    CHECK(ask_clauses(graph, found, {}, refutation).agreement == Agreement::Differs);
+    Limits limits;
+    limits.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+    CHECK(ask_clauses(graph, found, limits, refutation).agreement == Agreement::Undecided);
+  }
+}
+
+TEST_CASE("parallelize asks the clauses where it is told to, and certifies by them") {
+  const std::string example = std::string(P2_SOURCE_DIR) + "/examples/strategy/mlp.json";
+  const TemporaryFile folder("", "");
+  std::filesystem::remove(folder.path());
+  const Ran ran = run({"parallelize", example, "--engine", "cnf", "--certify", folder.path()});
+  CHECK(ran.exit == 0);
+  CHECK(ran.out.find("cnf: none costs less") != std::string::npos);
+  CHECK(ran.out.find("z3:") == std::string::npos);
+  CHECK(check_folder(folder.path()).verdict == kernel::Verdict::Accepted);
+  CHECK(std::filesystem::exists(folder.path() + "/proof.lrat"));
+  std::filesystem::remove_all(folder.path());
+  const Ran both = run({"parallelize", example, "--engine", "all", "--format", "json"});
+  CHECK(nlohmann::json::parse(both.out)["z3"] == true);
+  CHECK(nlohmann::json::parse(both.out)["cnf"] == true);
+  const Ran limited = run({"parallelize", example, "--engine", "cnf", "--memory-limit", "1G"});
+  CHECK(limited.exit == 2);
+  CHECK(limited.err.find("cnf knows no memory limit") != std::string::npos);
+  const TemporaryFile small(
+      R"({"format":"pairwise-strategy-graph/1","edge_tables":[],"edges":[],
+          "vertices":[{"id":0,"cost":[3,4],"memory":[9,5]}]})");
+  const Ran left_out = run({"parallelize", small.path(), "--engine", "all", "--memory-limit", "6"});
+  CHECK(left_out.exit == 0);
+  CHECK(left_out.out.find("cnf: not asked, it knows no memory limit") != std::string::npos);
+}
