@@ -9,7 +9,8 @@
 
 namespace p2 {
 
-/// What clauses say of a result that holds by another engine.
+/// What clauses say of a result that holds by another engine; of a claim about costs, from which
+/// programs on nothing is cheaper, also where it is refuted.
 struct Evidence {
   std::string claim;      ///< of the certificate
   claims::Answer answer;  ///< refuted where the engines disagree

@@ -1,13 +1,16 @@
 #include <algorithm>
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include "engine/program/notation.h"
+#include "proofs/check/certificate.h"
 #include "proofs/claims/campaign.h"
 #include "proofs/claims/cheaper_groups.h"
 #include "proofs/claims/free_groups.h"
 #include "proofs/claims/machine.h"
 #include "tests/cli/run.h"
+#include "tests/cli/temporary_file.h"
 
 using namespace p2;
 using namespace p2::claims;
@@ -115,13 +118,13 @@ TEST_CASE("what a found program is said to cost is what its steps cost") {
 TEST_CASE("over hierarchies four devices reduce in 4α + 3/2β, five in 8α + 8/5β or 6α + 6β") {
   const CostFront four =
       best_over_hierarchies(4, {all_devices(4)}, Dialect::Published, LatencyBandwidth(), steps(5))
-          .front;
+          .front();
   CHECK(four.undercut_by(cost(4, {3, 2})) == std::nullopt);
   CHECK(four.undercut_by(cost(4, {149, 100})).has_value());
   CHECK(four.undercut_by(cost(3, {3, 2})).has_value());
   const CostFront five =
       best_over_hierarchies(5, {all_devices(5)}, Dialect::Published, LatencyBandwidth(), steps(5))
-          .front;
+          .front();
   REQUIRE(five.ratios().size() == 3);
   CHECK(*five.at({0, 1}) == Fraction(8, 5));
   CHECK(*five.at({1, 0}) == Fraction(6));
@@ -137,6 +140,35 @@ TEST_CASE("on five devices groups that no hierarchy forms are cheaper, on four n
   const Ran four =
       run({"prove", "beyond-dsl", "beyond-dsl-two-level", "--max-devices", "4", "--size", "32"});
   CHECK(four.exit == 0);
+}
+
+TEST_CASE("what is said of costs has certificates, of any length, on up to six devices") {
+  const auto reasons = [](const std::vector<std::string>& arguments) {
+    const TemporaryFile place("", ".certificates");
+    std::filesystem::remove(place.path());
+    std::vector<std::string> words = {"prove"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    words.insert(words.end(), {"--certify", place.path(), "--format", "json"});
+    std::vector<std::string> said;
+    const auto results = nlohmann::json::parse(run(words).out);
+    for (const auto& result : results["results"]) {
+      CHECK(result["evidence"] == "cheapest");
+      said.push_back(check_folder(result["certificate"].get<std::string>()).reason);
+    }
+    std::filesystem::remove_all(place.path());
+    return said;
+  };
+  const std::string over = "no program over any disjoint groups costs less than the listed ones, ";
+  using Reasons = std::vector<std::string>;
+  CHECK(reasons({"beyond-dsl", "--hierarchy", "5", "--axes", "5", "--reduce", "0"}) ==
+        Reasons{over + "all (5 devices, dialect published)"});
+  CHECK(reasons({"beyond-dsl", "beyond-dsl-two-level", "--hierarchy", "2,3", "--axes", "6",
+                 "--reduce", "0", "--dialect", "printed", "--size", "32"}) ==
+        Reasons(2, over + "hierarchies (6 devices, dialect printed)"));
+  CHECK(reasons({"lattice-gain-two-level", "--hierarchy", "2,4", "--axes", "8", "--reduce", "0",
+                 "--size", "32"}) ==
+        Reasons{"no program over lattice costs less than the listed ones, hierarchies (8 devices, "
+                "dialect published)"});
 }
 
 TEST_CASE("with four steps the lattice gains on 8 devices with two levels, with five nothing") {
