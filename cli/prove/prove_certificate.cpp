@@ -110,12 +110,16 @@ class Certifier {
     });
   }
 
-  /// What is cheaper, and that nothing is cheaper than that.
+  /// That nothing is cheaper than what was found, and that hierarchies have nothing as cheap.
   void cheaper(const Summary& row, const Result& result, const char* which) {
     const std::optional<Evidence> evidence = evidence_for(result.question, bounds_);
     if (!evidence) return;
     enter(result, place_of(row, which), [&](const std::string& place) {
-      write_folder(place, evidence->certificate(provenance("engine", "explicit")));
+      const Provenance from = provenance("engine", "explicit");
+      write_folder(place, evidence->certificate(from));
+      for (const auto& [name, certificate] : evidence->others) {
+        write_folder(place + "-" + name, certificate(from));
+      }
       return evidence->claim;
     });
   }

@@ -30,8 +30,10 @@ struct ResultCertification {
 ///    program that mixes classes, of as many steps as there is none of;
 ///  - for every result that holds of `beyond-dsl`, `lattice-gain` and those on other networks, that
 ///    nothing is cheaper than the best programs over hierarchies, at any length; and for the
-///    smallest and the shortest counterexample that nothing is cheaper than the best programs found;
-///  - for the smallest and the shortest counterexample of every other row of the summary that it is a
+///    smallest and the shortest counterexample that nothing is cheaper than the best programs
+///    found;
+///  - for the smallest and the shortest counterexample of every other row of the summary that it is
+///  a
 ///    valid program and, where two hierarchies are compared, which step is no instruction of the
 ///    other. Counterexamples that are single instructions get none.
 /// Other results have none; they are `solver-only`. `done` counts the results that were gone

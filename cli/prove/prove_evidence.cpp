@@ -1,5 +1,7 @@
 #include "cli/prove/prove_evidence.h"
 
+#include <fmt/format.h>
+
 #include "proofs/certificate/absence_certificate.h"
 #include "proofs/certificate/cost_certificate.h"
 #include "proofs/claims/arbitrary_groups.h"
@@ -31,9 +33,20 @@ std::optional<Evidence> evidence_of_costs(const claims::Question& question,
   for (const ProgramFile& file : claim.programs) {
     if (!file.instance) claim.among = "all";
   }
-  return Evidence{"cheapest", priced.answer, [=](const Provenance& provenance) {
-                    return cheapest_certificate(claim, provenance);
-                  }};
+  const auto certificate = [](const CheapestClaim& what) {
+    return [=](const Provenance& provenance) { return cheapest_certificate(what, provenance); };
+  };
+  Evidence evidence{"cheapest", priced.answer, certificate(claim)};
+  if (priced.answer.verdict != claims::Outcome::Refuted) return evidence;
+  claim.among = "hierarchies";
+  claim.programs = priced.over_hierarchies;
+  for (const Instance& instance : priced.hierarchies) {
+    claim.over = instance;
+    const std::string name =
+        fmt::format("over-{}-{}", evidence.others.size() + 1, to_string(instance.hierarchy.kind()));
+    evidence.others.emplace_back(name, certificate(claim));
+  }
+  return evidence;
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ void BestPrograms::add(const Subject& subject, const LatencyBandwidth& network,
                             bare_moves(subject.from.grid, subject.moves), network};
   const CheaperPrograms found = cheaper_programs(problem, front_, bounds);
   add(files_of(found, subject), found.settled);
+  hierarchies_.push_back(subject.from);
 }
 
 std::vector<ProgramFile> BestPrograms::programs() const {

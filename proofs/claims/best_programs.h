@@ -37,10 +37,13 @@ class BestPrograms {
   std::uint32_t settled() const { return settled_; }
   /// One for each of front().costs().
   std::vector<ProgramFile> programs() const;
+  /// Those that were added.
+  const std::vector<Instance>& hierarchies() const { return hierarchies_; }
 
  private:
   CostFront front_;
   std::vector<PricedFile> programs_;
+  std::vector<Instance> hierarchies_;
   std::uint32_t settled_;
 };
 

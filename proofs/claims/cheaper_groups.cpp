@@ -67,8 +67,10 @@ CostAnswer compare(const CostProblem& problem, BestPrograms known, const Bounds&
     answer = {Outcome::Refuted, programs.settled, notation(way), way.size(),
               gain_in_words(gain, known.front(), model, others)};
   }
+  std::vector<ProgramFile> over_hierarchies = known.programs();
   known.add(files(programs), programs.settled);
-  return {std::move(answer), problem.network, known.programs(), programs.any_length};
+  return {std::move(answer),   problem.network,     known.programs(),
+          programs.any_length, known.hierarchies(), std::move(over_hierarchies)};
 }
 
 }  // namespace

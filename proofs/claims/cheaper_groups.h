@@ -12,6 +12,9 @@ struct CostAnswer {
   /// No program of any length costs less than the least of these.
   std::vector<ProgramFile> programs;
   bool any_length = false;
+  /// What they are compared with: hierarchies, and the best programs over them.
+  std::vector<Instance> hierarchies;
+  std::vector<ProgramFile> over_hierarchies;
 };
 
 /// No valid program over any disjoint groups is cheaper, for any α : β, than all programs over

@@ -46,7 +46,9 @@ std::set<Ratio> all_ratios(const PricedSystem& system, const std::vector<Step>& 
   std::set<Ratio> ratios = {{0, 1}, {1, 0}};
   add_bends(known, ratios);
   for (const Step& choice : choices) {
-    Numbers held(choice.groups.size(), 1);
+    const auto other = [](const Numbers& a, const Numbers& b) { return a.size() != b.size(); };
+    const bool alike = std::ranges::adjacent_find(choice.groups, other) == choice.groups.end();
+    Numbers held(alike ? 0 : choice.groups.size(), 1);  // groups of one size have equal rounds
     for (std::size_t i = 0; i < held.size();) {
       add_bends(system.charges(choice, held), ratios);
       for (i = 0; i < held.size() && ++held[i] > system.devices(); ++i) held[i] = 1;
