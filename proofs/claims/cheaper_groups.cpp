@@ -1,6 +1,7 @@
 #include "proofs/claims/cheaper_groups.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -31,15 +32,17 @@ Gain greatest_gain(const CheaperPrograms& programs, const CostFront& known) {
 }
 
 /// `two-level: costs 8α + 13β; over (d) and collapsed the least are 8α + 16β; at α = 0 it is …`.
-std::string gain_in_words(const Gain& gain, const CostFront& known, CostModel model,
+std::string gain_in_words(const Gain& gain, const CostFront& known, const std::string& model,
                           const char* others) {
   std::vector<std::string> costs;
   for (const Cost& cost : known.costs()) costs.push_back(p2::to_string(cost));
-  return fmt::format(
-      "{}: costs {}; over {} the least are {}; at {} it is {} against {}", to_string(model),
-      p2::to_string(gain.program->cost), others, fmt::join(costs, ", "), p2::to_string(gain.ratio),
-      p2::to_string(gain.program->cost.at(gain.ratio)), p2::to_string(*known.at(gain.ratio)));
+  return fmt::format("{}costs {}; over {} the least are {}; at {} it is {} against {}", model,
+                     p2::to_string(gain.program->cost), others, fmt::join(costs, ", "),
+                     p2::to_string(gain.ratio), p2::to_string(gain.program->cost.at(gain.ratio)),
+                     p2::to_string(*known.at(gain.ratio)));
 }
+
+std::string words(CostModel model) { return std::string(to_string(model)) + ": "; }
 
 CostAnswer undecided(std::string why) {
   CostAnswer answer;
@@ -51,7 +54,7 @@ CostAnswer undecided(std::string why) {
 /// writes one of them, `files` all that are found.
 template <typename Notation, typename Files>
 CostAnswer compare(const CostProblem& problem, BestPrograms known, const Bounds& bounds,
-                   CostModel model, const char* others, Notation notation, Files files) {
+                   const std::string& model, const char* others, Notation notation, Files files) {
   if (known.settled() < bounds.size) {
     return undecided(fmt::format("the best over {} is not settled", others));
   }
@@ -85,8 +88,24 @@ CostAnswer no_groups_are_cheaper(const Subject& subject, const Bounds& bounds, C
   return compare(
       problem,
       best_over_hierarchies(devices, problem.classes, subject.dialect, problem.network, bounds),
-      bounds, model, "hierarchies", [&](const auto& way) { return to_string(problem.moves, way); },
+      bounds, words(model), "hierarchies",
+      [&](const auto& way) { return to_string(problem.moves, way); },
       [&](const auto& found) { return files_of(found, problem, subject.dialect); });
+}
+
+CostAnswer no_mixing_is_cheaper(std::uint32_t devices, const std::vector<Group>& classes,
+                                const LatencyBandwidth& network, const Bounds& bounds) {
+  const CostProblem any{devices, classes, all_bare_moves(devices), network};
+  CostProblem unmixed{devices, classes, {}, network};
+  std::copy_if(any.moves.begin(), any.moves.end(), std::back_inserter(unmixed.moves),
+               [&](const BareMove& move) { return !mixes(move.groups, classes); });
+  const CheaperPrograms best = cheaper_programs(unmixed, {}, bounds);
+  BestPrograms known(bounds.size);
+  known.add(files_of(best, unmixed, Dialect::Published), best.settled);
+  return compare(
+      any, std::move(known), bounds, "", "groups inside classes",
+      [&](const auto& way) { return to_string(any.moves, way); },
+      [&](const auto& found) { return files_of(found, any, Dialect::Published); });
 }
 
 CostAnswer lattice_gains_nothing(const Subject& subject, const Bounds& bounds, CostModel model) {
@@ -99,7 +118,7 @@ CostAnswer lattice_gains_nothing(const Subject& subject, const Bounds& bounds, C
     known.add(Subject(system, kind, std::nullopt, subject.dialect), problem.network, bounds);
   }
   return compare(
-      problem, std::move(known), bounds, model, "(d) and collapsed",
+      problem, std::move(known), bounds, words(model), "(d) and collapsed",
       [&](const auto& way) { return p2::to_string(subject.steps(way), &subject.from); },
       [&](const auto& found) { return files_of(found, subject); });
 }

@@ -21,6 +21,11 @@ struct CostAnswer {
 /// hierarchies. Undecided on more than 6 devices.
 CostAnswer no_groups_are_cheaper(const Subject& subject, const Bounds& bounds, CostModel model);
 
+/// No valid program over any disjoint groups is cheaper, for any α : β, than all those whose groups
+/// stay in their classes, which need not be those of a placement. At most 6 devices.
+CostAnswer no_mixing_is_cheaper(std::uint32_t devices, const std::vector<Group>& classes,
+                                const LatencyBandwidth& network, const Bounds& bounds);
+
 /// No program over the lattice is cheaper, for any α : β, than all over (d) and over collapsed.
 CostAnswer lattice_gains_nothing(const Subject& subject, const Bounds& bounds, CostModel model);
 

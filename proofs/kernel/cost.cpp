@@ -65,7 +65,7 @@ void search(const PricedSystem& system, const std::vector<Step>& choices, const 
   const auto reach = [&](Amount cost, const Holdings& state) {
     const auto known = least.find(state);
     if (cost >= limit || (known != least.end() && known->second <= cost)) return;
-    budget.spend(4 * state.size());
+    budget.spend(2 * state.size());
     const std::optional<Amount> left = system.least(state, ratio);
     if (!left || cost + *left >= limit) return;
     if (*left == 0) reject("a program costs less");
@@ -77,7 +77,7 @@ void search(const PricedSystem& system, const std::vector<Step>& choices, const 
     const auto [cost, state] = open.extract(open.begin()).value();
     if (least[state] < cost) continue;
     for (const Step& choice : choices) {
-      budget.spend(state.size() / 2);
+      budget.spend(state.size() / 6);
       Holdings after = state;
       const auto charges = system.take(choice, after);
       if (!charges) continue;

@@ -1,16 +1,13 @@
 #include <algorithm>
 
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
 #include "engine/program/notation.h"
-#include "proofs/check/certificate.h"
 #include "proofs/claims/campaign.h"
 #include "proofs/claims/cheaper_groups.h"
 #include "proofs/claims/free_groups.h"
 #include "proofs/claims/machine.h"
 #include "tests/cli/run.h"
-#include "tests/cli/temporary_file.h"
 
 using namespace p2;
 using namespace p2::claims;
@@ -32,10 +29,8 @@ Bounds steps(std::uint32_t size) {
 }
 
 /// The cost of a program of bare groups, step by step.
-Cost price(const std::string& text, std::uint32_t devices, const LatencyBandwidth& network) {
-  TextCursor cursor("program", text);
-  const Program program{devices, {all_devices(devices)}, parse_steps(cursor, devices, nullptr)};
-  StateTable states(devices);
+Cost price(const Program& program, const LatencyBandwidth& network) {
+  StateTable states(program.devices);
   Cost total;
   const Verdict verdict =
       check(program, Dialect::Published, states, {}, [&](std::size_t number, const auto& state) {
@@ -45,10 +40,15 @@ Cost price(const std::string& text, std::uint32_t devices, const LatencyBandwidt
         for (const Group& group : step.groups) {
           held.push_back(states.sets().size(states.held(state[group[0]])));
         }
-        total = total + network.of_step(step.collective, step.groups, held, devices);
+        total = total + network.of_step(step.collective, step.groups, held, program.devices);
       });
   CHECK(verdict.kind == Verdict::Kind::Valid);
   return total;
+}
+
+Cost price(const std::string& text, std::uint32_t devices, const LatencyBandwidth& network) {
+  TextCursor cursor("program", text);
+  return price({devices, {all_devices(devices)}, parse_steps(cursor, devices, nullptr)}, network);
 }
 
 /// The least of all valid programs, found by trying all and leaving nothing out.
@@ -142,41 +142,32 @@ TEST_CASE("on five devices groups that no hierarchy forms are cheaper, on four n
   CHECK(four.exit == 0);
 }
 
-TEST_CASE("what is said of costs has certificates, of any length, on up to six devices") {
-  std::size_t others = 0;  // certificates
-  const auto reasons = [&](const std::vector<std::string>& arguments) {
-    const TemporaryFile place("", ".certificates");
-    std::filesystem::remove(place.path());
-    std::vector<std::string> words = {"prove"};
-    words.insert(words.end(), arguments.begin(), arguments.end());
-    words.insert(words.end(), {"--certify", place.path(), "--format", "json"});
-    std::vector<std::string> said;
-    const auto results = nlohmann::json::parse(run(words).out);
-    for (const auto& result : results["results"]) {
-      CHECK(result["evidence"] == "cheapest");
-      said.push_back(check_folder(result["certificate"].get<std::string>()).reason);
-    }
-    others = 0;
-    for (const auto& folder : std::filesystem::directory_iterator(place.path())) {
-      CHECK(check_folder(folder.path().string()).verdict == kernel::Verdict::Accepted);
-      ++others;
-    }
-    others -= said.size();
-    std::filesystem::remove_all(place.path());
-    return said;
+TEST_CASE("no program that mixes classes is cheaper, also where a class is larger than another") {
+  struct Row {
+    std::uint32_t devices;
+    std::uint32_t size;
+    std::vector<Group> classes;
+    LatencyBandwidth network;
   };
-  const std::string over = "no program over any disjoint groups costs less than the listed ones, ";
-  using Reasons = std::vector<std::string>;
-  CHECK(reasons({"beyond-dsl", "--hierarchy", "5", "--axes", "5", "--reduce", "0"}) ==
-        Reasons{over + "all (5 devices, dialect published)"});
-  CHECK(others == 6);  // one for each hierarchy of five devices
-  CHECK(reasons({"beyond-dsl", "beyond-dsl-two-level", "--hierarchy", "2,3", "--axes", "6",
-                 "--reduce", "0", "--dialect", "printed", "--size", "32"}) ==
-        Reasons(2, over + "hierarchies (6 devices, dialect printed)"));
-  CHECK(reasons({"lattice-gain-two-level", "--hierarchy", "2,4", "--axes", "8", "--reduce", "0",
-                 "--size", "32"}) ==
-        Reasons{"no program over lattice costs less than the listed ones, hierarchies (8 devices, "
-                "dialect published)"});
+  const Row rows[] = {{3, 4, {{0, 2}, {1}}, LatencyBandwidth()},
+                      {4, 3, {{0, 1, 2}, {3}}, LatencyBandwidth()},
+                      {4, 3, {{0}, {1, 2, 3}}, LatencyBandwidth({{2, 10}})},
+                      {4, 3, {{0, 2}, {1}, {3}}, LatencyBandwidth({{2, 10}})}};
+  for (const Row& row : rows) {
+    CAPTURE(p2::to_string(row.classes));
+    CHECK(no_mixing_is_cheaper(row.devices, row.classes, row.network, steps(32)).any_length);
+    const CostAnswer found =
+        no_mixing_is_cheaper(row.devices, row.classes, row.network, steps(row.size));
+    CHECK(found.answer.verdict == Outcome::Holds);
+    CostFront least;
+    for (const ProgramFile& file : found.programs) least.add(price(file.program, row.network));
+    // All programs, those that mix too, found by trying.
+    CostFront expected;
+    Machine machine(row.devices, row.classes);
+    try_all(all_bare_moves(row.devices), row.network, machine, machine.initial(), Cost(), row.size,
+            expected);
+    CHECK(same_least(least, expected));
+  }
 }
 
 TEST_CASE("with four steps the lattice gains on 8 devices with two levels, with five nothing") {
