@@ -97,18 +97,36 @@ class Certifier {
   }
 
   void refuted(const Summary& row, const Result& result, const char* which) {
+    if (result.question.claim->prices != nullptr) return cheaper(row, result, which);
     const ProgramFile file = file_of(result);
     StateTable states(file.program.devices);
     const Verdict verdict = check(file.program, file.dialect, states);
     if (verdict.kind != Verdict::Kind::Valid) return;
     const bool compared = compares_hierarchies(result.question) && file.instance;
-    const std::string name = fmt::format("{}-{}-{}", name_of(row.question),
-                                         row.several_axes ? "several-axes" : "one-axis", which);
-    enter(result, name, [&](const std::string& place) {
+    enter(result, place_of(row, which), [&](const std::string& place) {
       return std::string(to_string(
           write_program_certificate(place, file, verdict, provenance("engine", "explicit"),
                                     compared ? result.question.to : std::nullopt)));
     });
+  }
+
+  /// That nothing is cheaper than what was found, and that hierarchies have nothing as cheap.
+  void cheaper(const Summary& row, const Result& result, const char* which) {
+    const std::optional<Evidence> evidence = evidence_for(result.question, bounds_);
+    if (!evidence) return;
+    enter(result, place_of(row, which), [&](const std::string& place) {
+      const Provenance from = provenance("engine", "explicit");
+      write_folder(place, evidence->certificate(from));
+      for (const auto& [name, certificate] : evidence->others) {
+        write_folder(place + "-" + name, certificate(from));
+      }
+      return evidence->claim;
+    });
+  }
+
+  static std::string place_of(const Summary& row, const char* which) {
+    return fmt::format("{}-{}-{}", name_of(row.question),
+                       row.several_axes ? "several-axes" : "one-axis", which);
   }
 
   claims::Bounds bounds_;

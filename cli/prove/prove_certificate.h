@@ -28,7 +28,12 @@ struct ResultCertification {
 ///    of `synthesis-complete`, the refutation of a counterexample;
 ///  - for every result that holds of `mixing` and of lemma B.3 over any groups the refutation of a
 ///    program that mixes classes, of as many steps as there is none of;
-///  - for the smallest and the shortest counterexample of every row of the summary that it is a
+///  - for every result that holds of `beyond-dsl`, `lattice-gain` and those on other networks, that
+///    nothing is cheaper than the best programs over hierarchies, at any length; and for the
+///    smallest and the shortest counterexample that nothing is cheaper than the best programs
+///    found;
+///  - for the smallest and the shortest counterexample of every other row of the summary that it is
+///  a
 ///    valid program and, where two hierarchies are compared, which step is no instruction of the
 ///    other. Counterexamples that are single instructions get none.
 /// Other results have none; they are `solver-only`. `done` counts the results that were gone

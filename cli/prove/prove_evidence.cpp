@@ -1,7 +1,11 @@
 #include "cli/prove/prove_evidence.h"
 
+#include <fmt/format.h>
+
 #include "proofs/certificate/absence_certificate.h"
+#include "proofs/certificate/cost_certificate.h"
 #include "proofs/claims/arbitrary_groups.h"
+#include "proofs/claims/cheaper_groups.h"
 #include "proofs/claims/completeness.h"
 #include "proofs/claims/expressiveness.h"
 #include "proofs/claims/free_groups.h"
@@ -16,14 +20,47 @@ bool speaks_of_mixing(const claims::Claim& claim) {
          claim.settles == claims::groups_stay_in_classes;
 }
 
+/// That nothing is cheaper than the programs that the answer rests on.
+std::optional<Evidence> evidence_of_costs(const claims::Question& question,
+                                          const claims::Subject& subject,
+                                          const claims::Bounds& bounds) {
+  const claims::CostAnswer priced = question.claim->prices(subject, bounds);
+  if (!priced.any_length) return std::nullopt;
+  CheapestClaim claim{
+      subject.from.grid.devices(), subject.from.classes(), question.dialect, std::nullopt,
+      priced.network.uplinks(),    "hierarchies",          priced.programs};
+  if (question.from == HierarchyKind::Lattice) claim.over = subject.from;
+  for (const ProgramFile& file : claim.programs) {
+    if (!file.instance) claim.among = "all";
+  }
+  const auto certificate = [](const CheapestClaim& what) {
+    return [=](const Provenance& provenance) { return cheapest_certificate(what, provenance); };
+  };
+  Evidence evidence{"cheapest", priced.answer, certificate(claim)};
+  if (priced.answer.verdict != claims::Outcome::Refuted) return evidence;
+  claim.among = "hierarchies";
+  claim.programs = priced.over_hierarchies;
+  for (const Instance& instance : priced.hierarchies) {
+    claim.over = instance;
+    const std::string name =
+        fmt::format("over-{}-{}", evidence.others.size() + 1, to_string(instance.hierarchy.kind()));
+    evidence.others.emplace_back(name, certificate(claim));
+  }
+  return evidence;
+}
+
 }  // namespace
 
 std::optional<Evidence> evidence_for(const claims::Question& question,
                                      const claims::Bounds& bounds) {
   const bool lists = question.claim->settles == claims::synthesis_complete;
   const bool mixing = speaks_of_mixing(*question.claim);
-  if (!lists && !mixing && question.claim->forbids != claims::not_expressible) return std::nullopt;
+  const bool priced = question.claim->prices != nullptr;
+  if (!lists && !mixing && !priced && question.claim->forbids != claims::not_expressible) {
+    return std::nullopt;
+  }
   const claims::Subject subject(*question.system, question.from, question.to, question.dialect);
+  if (priced) return evidence_of_costs(question, subject, bounds);
   if (lists) {
     auto [answer, proof] = claims::list_and_refute_others(subject, bounds);
     return Evidence{

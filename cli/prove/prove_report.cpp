@@ -67,6 +67,7 @@ void print_row(const Summary& row, std::uint32_t devices, const ResultCertificat
   fmt::print(out, "{:<44} {:<9} {:<12} {:>6} systems  {}\n", name_of(row.question),
              to_string(row.question.dialect), row.several_axes ? "several axes" : "one axis",
              row.systems, finding);
+  if (!row.orders.empty()) fmt::print(out, "    reduced {}\n", claims::by_order(row));
   if (row.smallest != nullptr) print_counterexample("smallest", *row.smallest, certificates, out);
   if (row.shortest != row.smallest)
     print_counterexample("shortest", *row.shortest, certificates, out);
@@ -103,12 +104,14 @@ std::string to_json(const Result& result, std::uint32_t size,
                     const ResultCertificates& certificates) {
   const auto certificate = certificates.find(&result);
   const bool certified = certificate != certificates.end();
+  const auto order = claims::row_order(result.question);
   return fmt::format(
       "{{{},\"size\":{},\"settled_size\":{},\"systems\":{},\"verdict\":\"{}\",\"note\":{},"
-      "\"counterexample\":{},\"evidence\":\"{}\",\"certificate\":{}}}",
+      "\"rows_reduced\":{},\"counterexample\":{},\"evidence\":\"{}\",\"certificate\":{}}}",
       question_json(result.question), size, result.answer.settled, result.systems,
       to_string(result.answer.verdict), json_string(result.answer.note),
-      counterexample_json(result), certified ? certificate->second.claim : "solver-only",
+      order ? json_string(std::string(to_string(*order))) : "null", counterexample_json(result),
+      certified ? certificate->second.claim : "solver-only",
       certified ? json_string(certificate->second.folder) : "null");
 }
 
@@ -119,23 +122,26 @@ std::string example_json(const Result* result) {
                      result->answer.steps, json_string(result->answer.program));
 }
 
+/// By where the rows of the axes reduced over stand in (c); null where that does not matter.
+std::string orders_json(const Summary& row) {
+  std::string text;
+  for (const auto& [order, systems, refuted, undecided] : row.orders) {
+    text += fmt::format("{}\"{}\":{{\"systems\":{},\"refuted\":{},\"undecided\":{}}}",
+                        text.empty() ? "" : ",", to_string(order), systems, refuted, undecided);
+  }
+  return text.empty() ? "null" : "{" + text + "}";
+}
+
 std::string to_json(const Summary& row) {
   return fmt::format(
       "{{\"claim\":\"{}\",\"from\":\"{}\",\"to\":{},\"dialect\":\"{}\",\"several_axes\":{},"
-      "\"systems\":{},\"refuted\":{},\"undecided\":{},\"verdict\":\"{}\",\"smallest\":{},"
-      "\"shortest\":{}}}",
+      "\"systems\":{},\"refuted\":{},\"undecided\":{},\"verdict\":\"{}\",\"rows_reduced\":{},"
+      "\"smallest\":{},\"shortest\":{}}}",
       row.question.claim->name, to_string(row.question.from),
       row.question.to ? json_string(std::string(to_string(*row.question.to))) : "null",
       to_string(row.question.dialect), row.several_axes, row.systems, row.refuted, row.undecided,
-      to_string(row.verdict()), example_json(row.smallest), example_json(row.shortest));
-}
-
-std::string kinds(const std::vector<HierarchyKind>& some) {
-  std::string text;
-  for (const HierarchyKind kind : some) {
-    text += (text.empty() ? "" : ", ") + std::string(to_string(kind));
-  }
-  return text;
+      to_string(row.verdict()), orders_json(row), example_json(row.smallest),
+      example_json(row.shortest));
 }
 
 }  // namespace
@@ -165,30 +171,6 @@ void print_json(const std::vector<Result>& results, const claims::Request& reque
   }
   fmt::print(out, ",\"max_devices\":{},\"verdict\":\"{}\"}}\n", most_devices(request),
              to_string(verdict_with(claims::verdict_of(results), schedules)));
-}
-
-void print_registry_text(std::ostream& out) {
-  for (const Claim& claim : claims::registry()) {
-    fmt::print(out, "{}  ({})\n    {}\n    {}\n    over {}{}; settled by {}\n", claim.name,
-               claim.section.empty() ? "not in the paper" : claim.section, claim.statement,
-               claim.formula, kinds(claim.from),
-               claim.to.empty() ? "" : " against " + kinds(claim.to), claim.engine);
-  }
-}
-
-void print_registry_json(std::ostream& out) {
-  out << "{\"claims\":";
-  print_list(claims::registry(), out, [](const Claim& claim) {
-    return fmt::format(
-        "{{\"name\":{},\"statement\":{},\"formula\":{},\"section\":{},\"from\":{},\"to\":{},"
-        "\"engine\":{}}}",
-        json_string(claim.name), json_string(claim.statement), json_string(claim.formula),
-        json_string(claim.section), json_string(kinds(claim.from)), json_string(kinds(claim.to)),
-        json_string(claim.engine));
-  });
-  out << ",\"schedules\":";
-  print_schedule_registry_json(out);
-  out << "}\n";
 }
 
 }  // namespace p2

@@ -140,8 +140,8 @@ po::options_description prove_flags() {
        "--every-system")  //
       ("certify", po::value<std::string>()->value_name("DIR"),
        "write certificates that p2-check accepts: for all that holds of expressiveness, "
-       "synthesis-complete and mixing (6 devices: with --deep), and for the smallest "
-       "counterexamples");
+       "synthesis-complete, mixing (6 devices: with --deep), beyond-dsl and lattice-gain, and for "
+       "the smallest counterexamples");
   po::options_description all;
   all.add(placement_flags()).add(flags);
   return all;

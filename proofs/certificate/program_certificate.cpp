@@ -13,24 +13,6 @@
 namespace p2 {
 namespace {
 
-/// problem.json: the program as p2-verify reads it, with everything said that could be left out.
-std::string problem_text(const Program& program, Dialect dialect, const Instance* instance,
-                         std::optional<HierarchyKind> to) {
-  std::string text =
-      "{" + system_text(program.devices, program.classes, dialect, instance) + "\"steps\":[";
-  for (const Step& step : program.steps) {
-    text += fmt::format("{}\n{{\"collective\":\"{}\",", &step == &program.steps[0] ? "" : ",",
-                        to_string(step.collective));
-    if (step.shape && instance != nullptr) {
-      text += fmt::format("\"slice\":\"{}\",\"form\":\"{}\",",
-                          slice_to_string(*step.shape, instance->hierarchy),
-                          form_to_string(*step.shape, instance->hierarchy));
-    }
-    text += fmt::format("\"groups\":{}}}", json_lists(step.groups));
-  }
-  return text + (to ? fmt::format("],\"to\":\"{}\"}}\n", to_string(*to)) : "]}\n");
-}
-
 /// refutation.json: the step that is refused, the rule that it breaks, and in which group.
 std::string refutation_text(const Refutation& refutation) {
   const bool at_goal = refutation.group.empty() && refutation.rule != Refutation::Rule::Master;
@@ -63,7 +45,7 @@ CertificateFiles program_certificate(const ProgramFile& file, const Verdict& ver
   std::sort(program.classes.begin(), program.classes.end());
   CertificateFiles files;
   files["problem.json"] =
-      problem_text(program, file.dialect, file.instance ? &*file.instance : nullptr, to);
+      program_text(program, file.dialect, file.instance ? &*file.instance : nullptr, to);
   program.steps.resize(verdict.legal_steps);
   files["derivation.json"] = derivation_text(program, file.dialect);
   if (claim == ProgramClaim::Invalid) {

@@ -18,4 +18,21 @@ std::string system_text(std::uint32_t devices, const std::vector<Group>& classes
                     to_string(instance->hierarchy.kind()));
 }
 
+std::string program_text(const Program& program, Dialect dialect, const Instance* instance,
+                         std::optional<HierarchyKind> to) {
+  std::string text =
+      "{" + system_text(program.devices, program.classes, dialect, instance) + "\"steps\":[";
+  for (const Step& step : program.steps) {
+    text += fmt::format("{}\n{{\"collective\":\"{}\",", &step == &program.steps[0] ? "" : ",",
+                        to_string(step.collective));
+    if (step.shape && instance != nullptr) {
+      text += fmt::format("\"slice\":\"{}\",\"form\":\"{}\",",
+                          slice_to_string(*step.shape, instance->hierarchy),
+                          form_to_string(*step.shape, instance->hierarchy));
+    }
+    text += fmt::format("\"groups\":{}}}", json_lists(step.groups));
+  }
+  return text + (to ? fmt::format("],\"to\":\"{}\"}}\n", to_string(*to)) : "]}\n");
+}
+
 }  // namespace p2

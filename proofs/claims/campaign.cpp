@@ -70,7 +70,7 @@ class Run {
                             : answer(plan_.results[question].question, engine_, bounds_, programs));
       whole = whole && !cut_short(question, answers.back());
     }
-    if (journal_ != nullptr && whole) journal_->append(search, answers);
+    if (journal_ != nullptr && whole) journal_->append(search, answers, orders_of(search));
     file(search, answers);
     if (options_.progress != nullptr) ++options_.progress->searches_done;
   }
@@ -85,6 +85,16 @@ class Run {
     if (!bounds_.limits.deadline && !bounds_.limits.memory_bytes) return false;
     const bool searched = plan_.results[question].question.claim->forbids != nullptr;
     return searched ? answer.settled < bounds_.size : answer.verdict == Outcome::Undecided;
+  }
+
+  /// Of the search's questions: the order of rows, where it matters.
+  std::vector<std::string> orders_of(std::size_t search) const {
+    std::vector<std::string> orders;
+    for (const std::size_t question : plan_.searches[search]) {
+      const auto order = row_order(plan_.results[question].question);
+      orders.emplace_back(order ? to_string(*order) : "");
+    }
+    return orders;
   }
 
   bool known(std::size_t search) const {
@@ -109,6 +119,12 @@ class Run {
 };
 
 }  // namespace
+
+std::optional<RowOrder> row_order(const Question& question) {
+  const bool matters = question.from == HierarchyKind::Rows || question.to == HierarchyKind::Rows;
+  if (!matters) return std::nullopt;
+  return row_order(*question.system);
+}
 
 std::vector<Result> settle(const Request& request, const CampaignOptions& options) {
   Plan plan(request);

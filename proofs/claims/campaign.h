@@ -36,6 +36,9 @@ struct Question {
   std::optional<HierarchyKind> to;
 };
 
+/// Of a question that speaks of (c), in which the order of rows matters: that of its system.
+std::optional<RowOrder> row_order(const Question& question);
+
 struct Result {
   Question question;
   /// So many systems of the request are alike for this claim, with the one in `question` the first.

@@ -1,29 +1,32 @@
 #pragma once
 
-#include "proofs/claims/cheapest.h"
+#include "proofs/claims/best_programs.h"
 #include "proofs/claims/cost_model.h"
 
 namespace p2::claims {
 
-/// Moves over the factors of a grid with their groups.
-std::vector<BareMove> bare_moves(const DeviceGrid& grid, const std::vector<Move>& moves);
-
-/// What the programs over synthesis hierarchies cost at least, for every α : β: over all kinds of
-/// hierarchies of every placed system of so many devices whose reduction classes are these, priced
-/// on `network`. Programs of at most bounds.size steps.
-struct BestOverHierarchies {
-  CostFront front;
-  std::uint32_t settled = 0;  ///< for programs of at most so many steps
+/// An answer about costs, and what it rests on.
+struct CostAnswer {
+  Answer answer;
+  LatencyBandwidth network;
+  /// No program of any length costs less than the least of these.
+  std::vector<ProgramFile> programs;
+  bool any_length = false;
+  /// What they are compared with: hierarchies, and the best programs over them.
+  std::vector<Instance> hierarchies;
+  std::vector<ProgramFile> over_hierarchies;
 };
-BestOverHierarchies best_over_hierarchies(std::uint32_t devices, const std::vector<Group>& classes,
-                                          Dialect dialect, const LatencyBandwidth& network,
-                                          const Bounds& bounds);
 
 /// No valid program over any disjoint groups is cheaper, for any α : β, than all programs over
 /// hierarchies. Undecided on more than 6 devices.
-Answer no_groups_are_cheaper(const Subject& subject, const Bounds& bounds, CostModel model);
+CostAnswer no_groups_are_cheaper(const Subject& subject, const Bounds& bounds, CostModel model);
+
+/// No valid program over any disjoint groups is cheaper, for any α : β, than all those whose groups
+/// stay in their classes, which need not be those of a placement. At most 6 devices.
+CostAnswer no_mixing_is_cheaper(std::uint32_t devices, const std::vector<Group>& classes,
+                                const LatencyBandwidth& network, const Bounds& bounds);
 
 /// No program over the lattice is cheaper, for any α : β, than all over (d) and over collapsed.
-Answer lattice_gains_nothing(const Subject& subject, const Bounds& bounds, CostModel model);
+CostAnswer lattice_gains_nothing(const Subject& subject, const Bounds& bounds, CostModel model);
 
 }  // namespace p2::claims

@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "engine/collective/tuple_memory.h"
+#include "proofs/claims/least_left.h"
 #include "proofs/claims/machine.h"
-#include "proofs/claims/recoverable.h"
 
 namespace p2::claims {
 namespace {
 
-/// So many times a search that is not deep tries a move: about a second.
-constexpr std::size_t kFewTries = 5'000'000;
+/// So many times a search that is not deep tries a move: a few seconds.
+constexpr std::size_t kFewTries = 50'000'000;
 
 class Search {
  public:
@@ -18,7 +18,7 @@ class Search {
       : problem_(problem),
         known_(std::move(known)),
         machine_(problem.devices, problem.classes),
-        recoverable_(machine_.states(), problem.classes) {}
+        least_left_(machine_.states(), problem.classes, problem.network) {}
 
   CheaperPrograms operator()(const Bounds& bounds) {
     reach(machine_.initial(), {});
@@ -59,7 +59,7 @@ class Search {
       Label label{0, number, move, labels_[number].depth + 1, so_far + cost_of(tried, before)};
       if (after == machine_.goal()) {
         finish(label);
-      } else if (worth_going_on(label.cost, after) && recoverable_(after)) {
+      } else if (worth_going_on(label.cost, after)) {
         reach(after, std::move(label));
       }
     }
@@ -73,17 +73,10 @@ class Search {
     return problem_.network.of_step(move.collective, move.groups, held_, problem_.devices);
   }
 
-  /// Whether a program that costs so much up to `state` may still be below what is known. At least
-  /// one step is left; and every chunk of a device that is not finished yet has to get there
-  /// through the device's port, since no collective finishes more chunks of a device than it is
-  /// charged for.
+  /// Whether a program that costs so much up to `state` may still be below what is known.
   bool worth_going_on(const Cost& so_far, const SystemState& state) {
-    std::uint32_t most = 0;
-    for (std::uint32_t device = 0; device < problem_.devices; ++device) {
-      most = std::max(most, recoverable_.unfinished(device, state[device]));
-    }
-    const Charge left{1, Fraction(most, problem_.devices)};
-    return known_.undercut_by(so_far + Cost({left})).has_value();
+    const std::optional<Cost> left = least_left_(state);
+    return left && known_.undercut_by(so_far + *left).has_value();
   }
 
   void finish(const Label& last) {
@@ -125,7 +118,7 @@ class Search {
   const CostProblem& problem_;
   CostFront known_;
   Machine machine_;
-  Recoverable recoverable_;
+  LeastLeft least_left_;
   TupleMemory ids_;
   std::vector<SystemState> states_;
   std::vector<std::vector<std::size_t>> ways_;  ///< to every state

@@ -36,6 +36,8 @@ struct Bounds {
   bool deep = false;
 };
 
+struct CostAnswer;
+
 /// A statement about every placed system, settled here one system at a time.
 struct Claim {
   /// Marks the moves that no valid program may use; the claim holds exactly if none does. Such
@@ -45,6 +47,9 @@ struct Claim {
   using Settles = Answer (*)(const Subject& subject, const Bounds& bounds);
   /// All that the answer of `settles` depends on, as a text: subjects with equal ones are alike.
   using Content = std::string (*)(const Subject& subject);
+
+  /// The same answer with the programs that it rests on (cheaper_groups.h).
+  using Prices = CostAnswer (*)(const Subject& subject, const Bounds& bounds);
 
   std::string name = {};
   std::string statement = {};  ///< in words
@@ -56,6 +61,7 @@ struct Claim {
   std::vector<HierarchyKind> to = {};    ///< with which each is compared; empty where none is
   Forbids forbids = nullptr;             ///< one of the two is set
   Settles settles = nullptr;
+  Prices prices = nullptr;    ///< of a claim about costs
   Content content = nullptr;  ///< of `settles`; not set where every subject is different
 };
 

@@ -25,8 +25,10 @@ void append_expressiveness(std::vector<Claim>& claims) {
                                    Kind::Reduction, Kind::Collapsed, Kind::Lattice};
   claims.push_back(
       {.name = "expressiveness",
-       .statement = "Every valid program over the hierarchy --from is expressible over --to: every "
-                    "lowered step, groups and collective, is an instruction there.",
+       .statement =
+           "Every valid program over the hierarchy --from is expressible over --to: every "
+           "lowered step, groups and collective, is an instruction there. Where one of them is "
+           "(c), results are told apart by where the rows reduced over stand in it.",
        .formula = kExpressible,
        .section = "definition 3.1, theorem 3.2",
        .engine = kSearch,

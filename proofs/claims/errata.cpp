@@ -63,7 +63,8 @@ void write_table(const std::vector<Statement>& statements, std::ostream& out) {
       fmt::print(out, "| {} | {} | {} | {} | {} | {} |\n", name_of(statement.question),
                  printed ? statement.question.claim->section : "not in the paper",
                  to_string(statement.question.dialect), row.several_axes ? "several" : "one",
-                 row.systems, finding(row));
+                 row.systems,
+                 finding(row) + (row.orders.empty() ? "" : " (" + by_order(row) + ")"));
     }
   }
 }

@@ -117,10 +117,10 @@ Answer no_groups_are_cheaper_by_z3(const Subject& subject, const Bounds& bounds)
                         .classes = subject.from.classes(),
                         .size = bounds.deep ? bounds.size : std::min(bounds.size, kFewSteps),
                         .budget = budget_of(bounds.limits)};
-  const BestOverHierarchies best =
+  const BestPrograms best =
       best_over_hierarchies(devices, query.classes, subject.dialect, LatencyBandwidth(), bounds);
-  if (best.settled < bounds.size) return {};
-  const CostFront& known = best.front;
+  if (best.settled() < bounds.size) return {};
+  const CostFront& known = best.front();
   std::uint32_t settled = query.size;
   for (const Cost::Ratio& ratio : known.ratios()) {
     query.limit = prices_at(ratio, *known.at(ratio), devices);

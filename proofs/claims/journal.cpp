@@ -92,9 +92,13 @@ void Journal::read(const std::string& text, const std::string& title) {
   }
 }
 
-void Journal::append(std::size_t search, const std::vector<Answer>& answers) {
+void Journal::append(std::size_t search, const std::vector<Answer>& answers,
+                     const std::vector<std::string>& orders) {
   Json line{{"search", search}, {"answers", Json::array()}};
-  for (const Answer& answer : answers) line["answers"].push_back(to_line(answer));
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    line["answers"].push_back(to_line(answers[i]));
+    if (!orders[i].empty()) line["answers"].back()["rows_reduced"] = orders[i];
+  }
   const std::lock_guard lock(mutex_);
   write(line.dump());
 }

@@ -22,9 +22,11 @@ class Journal {
 
   /// What was settled before, by number of the search.
   const std::map<std::size_t, std::vector<Answer>>& known() const { return known_; }
-  /// Appends one search; may be called from several threads. Throws InputError when the line cannot
-  /// be written.
-  void append(std::size_t search, const std::vector<Answer>& answers);
+  /// Appends one search; may be called from several threads. `orders` says, for whoever reads the
+  /// file, which order of rows each answer is for; empty where that does not matter. Throws
+  /// InputError when the line cannot be written.
+  void append(std::size_t search, const std::vector<Answer>& answers,
+              const std::vector<std::string>& orders);
 
  private:
   /// Keeps other processes from using the file.

@@ -1,6 +1,7 @@
 #include "proofs/claims/placed_system.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -56,6 +57,23 @@ void append_placed(const Hierarchy& hierarchy, const Axes& axes, std::vector<Pla
 bool PlacedSystem::several_axes() const {
   return std::count_if(reduction.begin(), reduction.end(),
                        [&](std::uint32_t axis) { return grid.axes()[axis].size > 1; }) > 1;
+}
+
+RowOrder row_order(const PlacedSystem& system) {
+  std::vector<bool> reduced;  // by axis greater than 1
+  for (std::uint32_t axis = 0; axis < system.grid.axes().count(); ++axis) {
+    if (system.grid.axes()[axis].size == 1) continue;
+    reduced.push_back(std::find(system.reduction.begin(), system.reduction.end(), axis) !=
+                      system.reduction.end());
+  }
+  if (std::find(reduced.begin(), reduced.end(), false) == reduced.end()) return RowOrder::All;
+  if (std::is_sorted(reduced.begin(), reduced.end())) return RowOrder::Last;
+  return std::is_sorted(reduced.rbegin(), reduced.rend()) ? RowOrder::First : RowOrder::Between;
+}
+
+std::string_view to_string(RowOrder order) {
+  constexpr std::array<std::string_view, 4> kNames = {"first", "between", "last", "all"};
+  return kNames[static_cast<std::size_t>(order)];
 }
 
 std::vector<PlacedSystem> placed_systems(std::uint32_t most) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/program/instance.h"
@@ -18,6 +19,13 @@ struct PlacedSystem {
   /// Whether more than one axis greater than 1 is reduced over.
   bool several_axes() const;
 };
+
+/// Where the rows of the axes reduced over stand among those of all axes, which (c) keeps in axis
+/// order; axes of size 1 do not count. `All` where no others are.
+enum class RowOrder : std::uint8_t { First, Between, Last, All };
+RowOrder row_order(const PlacedSystem& system);
+/// `first`, `between`, `last`, `all`.
+std::string_view to_string(RowOrder order);
 
 /// Every placed system of 2 to `most` devices: all hierarchies, axes, placements and non-empty
 /// reductions; fewest devices first, then fewest levels and axes, then in lexicographic order.

@@ -68,8 +68,12 @@ void Plan::enter_settled(const Question& question) {
 Plan::Content Plan::content(const Question& question, const Subject& subject) {
   std::vector<std::uint32_t> sizes;
   for (const Factor& factor : subject.from.grid.factors()) sizes.push_back(factor.size);
-  return {std::move(sizes), subject.reduction(), subject.moves, question.claim->forbids(subject),
-          question.system->several_axes()};
+  return {std::move(sizes),
+          subject.reduction(),
+          subject.moves,
+          question.claim->forbids(subject),
+          question.system->several_axes(),
+          row_order(question)};
 }
 
 }  // namespace p2::claims

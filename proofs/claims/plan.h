@@ -20,9 +20,10 @@ class Plan {
   std::vector<std::vector<std::size_t>> searches;  ///< the questions that each answers
 
  private:
-  /// Everything that an answer of a claim that forbids moves depends on.
-  using Content =
-      std::tuple<std::vector<std::uint32_t>, FactorSet, std::vector<Move>, std::vector<bool>, bool>;
+  /// Everything that an answer of a claim that forbids moves depends on, and what summaries tell
+  /// apart.
+  using Content = std::tuple<std::vector<std::uint32_t>, FactorSet, std::vector<Move>,
+                             std::vector<bool>, bool, std::optional<RowOrder>>;
 
   void ask(const Claim& claim);
   void ask(const Claim& claim, HierarchyKind from, std::optional<HierarchyKind> to);

@@ -1,11 +1,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/program/derivation.h"
 
 namespace p2::claims {
+
+/// Of every chunk the contributions that a device in this state holds; bit d: device d's.
+std::vector<std::uint64_t> contributors_by_chunk(const StateTable& states, StateId state);
+
+/// Of how many of `sets`, disjoint, `wanted` is the union at least; nothing where it is of none.
+std::optional<std::uint32_t> fewest_pieces(std::uint64_t wanted,
+                                           std::span<const std::uint64_t> sets);
 
 /// Tells states that lead nowhere, for searches over arbitrary groups.
 ///
@@ -20,8 +29,6 @@ class Recoverable {
 
   /// False only where no steps lead from `state` to the goal.
   bool operator()(const SystemState& state);
-  /// Chunks of `device` that are not yet what they are to be at the end.
-  std::uint32_t unfinished(std::uint32_t device, StateId held);
 
  private:
   using Contributors = std::uint64_t;  ///< bit d: device d's contribution
@@ -30,7 +37,6 @@ class Recoverable {
 
   const StateTable& states_;
   std::vector<Contributors> classes_;
-  std::vector<Contributors> class_of_;           ///< by device
   std::vector<std::vector<Contributors>> rows_;  ///< by state, then chunk; empty where not known
   std::vector<Contributors> pure_;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "engine/program/notation.h"
 
 namespace p2::claims {
@@ -33,7 +35,36 @@ void note_refuted(const Result& result, Summary& row) {
   }
 }
 
+void count(const Result& result, Summary& row) {
+  row.systems += result.systems;
+  if (result.answer.verdict == Outcome::Undecided) row.undecided += result.systems;
+  if (result.answer.verdict == Outcome::Refuted) note_refuted(result, row);
+  const std::optional<RowOrder> order = row_order(result.question);
+  if (!order) return;
+  auto place = std::lower_bound(
+      row.orders.begin(), row.orders.end(), *order,
+      [](const OrderSummary& each, RowOrder wanted) { return each.order < wanted; });
+  if (place == row.orders.end() || place->order != *order) {
+    place = row.orders.insert(place, {*order, 0, 0, 0});
+  }
+  place->systems += result.systems;
+  if (result.answer.verdict == Outcome::Undecided) place->undecided += result.systems;
+  if (result.answer.verdict == Outcome::Refuted) place->refuted += result.systems;
+}
+
 }  // namespace
+
+std::string by_order(const Summary& row) {
+  std::string text;
+  for (const auto& [order, systems, refuted, undecided] : row.orders) {
+    if (!text.empty()) text += "; ";
+    text += order == RowOrder::All ? "all rows: " : fmt::format("rows {}: ", to_string(order));
+    text += refuted > 0     ? fmt::format("refuted on {} of {}", refuted, systems)
+            : undecided > 0 ? fmt::format("undecided on {} of {}", undecided, systems)
+                            : fmt::format("holds on {}", systems);
+  }
+  return text;
+}
 
 Outcome Summary::verdict() const {
   if (refuted > 0) return Outcome::Refuted;
@@ -48,11 +79,13 @@ std::vector<Summary> summarise(const std::vector<Result>& results) {
         std::find_if(rows.rbegin(), rows.rbegin() + std::min<std::ptrdiff_t>(2, std::ssize(rows)),
                      [&](const Summary& each) { return same_row(each, result); });
     const bool known = row != rows.rend() && same_row(*row, result);
-    if (!known) rows.push_back({result.question, result.question.system->several_axes()});
+    if (!known) {
+      rows.emplace_back();
+      rows.back().question = result.question;
+      rows.back().several_axes = result.question.system->several_axes();
+    }
     Summary& entry = known ? *row : rows.back();
-    entry.systems += result.systems;
-    if (result.answer.verdict == Outcome::Undecided) entry.undecided += result.systems;
-    if (result.answer.verdict == Outcome::Refuted) note_refuted(result, entry);
+    count(result, entry);
   }
   return rows;
 }

@@ -1,7 +1,6 @@
 #include "proofs/kernel/claims.h"
 
 #include <algorithm>
-#include <set>
 
 #include "proofs/kernel/system.h"
 
@@ -31,35 +30,19 @@ std::vector<Numbers> read_programs(const Json& value, const Search& search, Budg
 /// Every collective on every set of disjoint groups of at least two devices, in order; searched for
 /// are programs that use one with a group across classes.
 Claim among_any_groups(const Json& root, Budget& budget) {
-  Claim claim = {read_problem(root, {"size"}, budget), {}, {}};
-  const Problem& problem = claim.problem;
+  const Problem problem = read_problem(root, {"size"}, budget);
   if (problem.instance) malformed("problem.json has a hierarchy");
-  if (problem.devices > 6) throw Objection(Verdict::Incomplete, "the sets of groups are too many");
-  std::set<std::vector<Numbers>> sets;
-  for (std::uint32_t code = 0; code < 46656; ++code) {  // a digit to base 6: a device's group
-    std::vector<Numbers> groups(6);
-    std::uint32_t rest = code;
-    for (std::uint32_t d = 0; d < problem.devices; ++d, rest /= 6) groups[rest % 6].push_back(d);
-    std::erase_if(groups, [](const Numbers& group) { return group.size() < 2; });
-    std::ranges::sort(groups);
-    if (!groups.empty()) sets.insert(groups);
-  }
-  Numbers& uses = claim.search.uses.emplace();
   std::vector<Step> choices;
-  for (const std::vector<Numbers>& groups : sets) {
-    const bool mixes = std::ranges::any_of(groups, [&](const Numbers& group) {
-      const auto inside = [&](const Numbers& all) { return std::ranges::includes(all, group); };
-      return std::ranges::none_of(problem.classes, inside);
-    });
+  Numbers uses;
+  for (const std::vector<Numbers>& groups : disjoint_groups(problem.devices)) {
     for (const char* collective : kCollectives) {
-      if (mixes) uses.push_back(static_cast<std::uint32_t>(choices.size()));
+      if (problem.mixes(groups)) uses.push_back(static_cast<std::uint32_t>(choices.size()));
       choices.push_back({collective, {}, {}, groups});
     }
   }
-  claim.search.stage = whole_system(problem, std::move(choices));
-  claim.search.size = as_number(root["size"], kMostSize + 1);
-  claim.words = "no group across classes holds anything in valid programs";
-  return claim;
+  return {problem,
+          {whole_system(problem, choices), as_number(root["size"], kMostSize + 1), {}, uses},
+          "no group across classes holds anything in valid programs"};
 }
 
 Claim among_instructions(bool lists, const Json& root, Budget& budget) {
@@ -110,7 +93,7 @@ std::string judge_absence(const std::string& name, const Files& files) {
                           ? among_any_groups(root, budget)
                           : among_instructions(name == "synthesis-complete", root, budget);
   replay(claim.search, budget);
-  const Stage& stage = claim.search.stage;
+  const auto& stage = claim.search.stage;
   // Bounds the memory of one moment.
   budget.spend(std::uint64_t{stage.devices} * stage.devices * stage.chunks);
   std::string varmap;

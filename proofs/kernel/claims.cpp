@@ -1,5 +1,7 @@
 #include "proofs/kernel/claims.h"
 
+#include "proofs/kernel/cost.h"
+
 namespace p2::kernel {
 namespace {
 
@@ -18,6 +20,7 @@ const Kind& kind_of(const std::string& claim) {
       {"synthesis-complete", {clauses, judge_absence}},
       {"expressible", {clauses, judge_absence}},
       {"unmixed", {clauses, judge_absence}},
+      {"cheapest", {{"problem.json"}, judge_cost}},
       {"strategy-optimal", {{"problem.json", "strategy.json", "bound.json"}, judge_strategy}},
       {"strategy-optimal-clauses",
        {{"problem.json", "strategy.json", "sums.json", "problem.cnf", "proof.lrat"},

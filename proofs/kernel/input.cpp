@@ -13,7 +13,7 @@ namespace {
 }  // namespace
 
 Json parse_json(const Files& files, const std::string& name) {
-  constexpr int kDeepest = 6;
+  constexpr int kDeepest = 8;
   std::vector<std::set<std::string>> keys(kDeepest + 2);  // of the objects that are open, by depth
   const auto watch = [&](int depth, Json::parse_event_t event, const Json& value) {
     if (depth > kDeepest) malformed(name + " is nested too deeply");

@@ -16,7 +16,7 @@ using Numbers = std::vector<std::uint32_t>;
 constexpr std::size_t kLargestJson = std::size_t{64} << 20U;
 
 // Every function below throws an Objection (NotACertificate) at what is not as it says.
-/// One file of at most kLargestJson bytes: nested at most 6 deep, no key twice in one object.
+/// One file of at most kLargestJson bytes: nested at most 8 deep, no key twice in one object.
 Json parse_json(const Files& files, const std::string& name);
 /// An object with exactly these keys.
 void expect_keys(const Json& value, const std::vector<std::string>& keys);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 #include <utility>
 
 namespace p2::kernel {
@@ -113,6 +112,27 @@ Numbers Problem::lacking(const std::vector<Step>& among, Json root, Budget& budg
     if (!known.contains({among[i].collective, among[i].groups})) numbers.push_back(i);
   }
   return numbers;
+}
+
+bool Problem::mixes(const std::vector<Numbers>& groups) const {
+  return std::ranges::any_of(groups, [&](const Numbers& group) {
+    const auto inside = [&](const Numbers& all) { return std::ranges::includes(all, group); };
+    return std::ranges::none_of(classes, inside);
+  });
+}
+
+std::set<std::vector<Numbers>> disjoint_groups(std::uint32_t devices) {
+  if (devices > 6) throw Objection(Verdict::Incomplete, "the sets of groups are too many");
+  std::set<std::vector<Numbers>> sets;
+  for (std::uint32_t code = 0; code < 46656; ++code) {  // a digit to base 6: a device's group
+    std::vector<Numbers> groups(6);
+    for (std::uint32_t d = 0, rest = code; d < devices; ++d, rest /= 6)
+      groups[rest % 6].push_back(d);
+    std::erase_if(groups, [](const Numbers& group) { return group.size() < 2; });
+    std::ranges::sort(groups);
+    if (!groups.empty()) sets.insert(groups);
+  }
+  return sets;
 }
 
 Stage whole_system(const Problem& problem, std::vector<Step> steps) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -77,7 +78,12 @@ struct Problem {
   }
   /// Which of the steps are no instruction over the hierarchy that the key `to` of `root` names.
   Numbers lacking(const std::vector<Step>& among, Json root, Budget& budget) const;
+  /// Whether some of the groups has devices of several classes.
+  bool mixes(const std::vector<Numbers>& groups) const;
 };
+
+/// Every set, not empty, of disjoint groups of at least two devices. Objects to more than 6.
+std::set<std::vector<Numbers>> disjoint_groups(std::uint32_t devices);
 
 /// What is looked at: the whole system, or, where all classes look alike, the first class alone.
 /// Then devices and contributors are positions in the class, chunks stay those of the system, and

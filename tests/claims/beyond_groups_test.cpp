@@ -11,6 +11,7 @@
 #include "proofs/claims/free_groups.h"
 #include "proofs/claims/machine.h"
 #include "proofs/claims/recoverable.h"
+#include "tests/claims/class_partitions.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
 
@@ -18,27 +19,6 @@ using namespace p2;
 using namespace p2::claims;
 
 namespace {
-
-/// All partitions of the devices from `device` on, into classes.
-void append_partitions(std::uint32_t device, std::uint32_t devices, std::vector<Group>& classes,
-                       std::vector<std::vector<Group>>& all) {
-  if (device == devices) return all.push_back(classes);
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    classes[i].push_back(device);
-    append_partitions(device + 1, devices, classes, all);
-    classes[i].pop_back();
-  }
-  classes.push_back({device});
-  append_partitions(device + 1, devices, classes, all);
-  classes.pop_back();
-}
-
-std::vector<std::vector<Group>> partitions(std::uint32_t devices) {
-  std::vector<std::vector<Group>> all;
-  std::vector<Group> classes;
-  append_partitions(0, devices, classes, all);
-  return all;
-}
 
 /// The steps of the shortest mixing program by plain depth-first search: no state is ever left out,
 /// and the collectives' rules are those of `check`. 0 where none of at most `most` steps exists.
@@ -91,7 +71,7 @@ TEST_CASE("four devices have 14 sets of disjoint groups, six have 202") {
 }
 
 TEST_CASE("the shortest mixing program of two classes of two has four steps") {
-  for (const std::vector<Group>& classes : partitions(4)) {
+  for (const std::vector<Group>& classes : class_partitions(4)) {
     CAPTURE(p2::to_string(classes));
     const Answer answer = smallest_mixing_program(4, classes, steps(32));
     const bool pairs = classes.size() == 2 && classes[0].size() == 2;
@@ -107,7 +87,7 @@ TEST_CASE("the shortest mixing program of two classes of two has four steps") {
 
 TEST_CASE("Z3 and the search agree on all partitions of at most four devices") {
   for (std::uint32_t devices = 2; devices <= 4; ++devices) {
-    for (const std::vector<Group>& classes : partitions(devices)) {
+    for (const std::vector<Group>& classes : class_partitions(devices)) {
       CAPTURE(p2::to_string(classes));
       // Refuting programs of four steps takes Z3 seconds; where there is one it is found at once.
       const bool pairs = devices == 4 && classes.size() == 2 && classes[0].size() == 2;
@@ -123,7 +103,7 @@ TEST_CASE("Z3 and the search agree on all partitions of at most four devices") {
 
 TEST_CASE("a state is left out only if nothing leads from it to the goal") {
   // Every state of three devices, classes {0,2} and {1}: what is reachable backwards is kept.
-  for (const std::vector<Group>& classes : partitions(3)) {
+  for (const std::vector<Group>& classes : class_partitions(3)) {
     Machine machine(3, classes);
     Recoverable recoverable(machine.states(), classes);
     const std::vector<BareMove> moves = all_bare_moves(3);

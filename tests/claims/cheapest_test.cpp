@@ -29,10 +29,8 @@ Bounds steps(std::uint32_t size) {
 }
 
 /// The cost of a program of bare groups, step by step.
-Cost price(const std::string& text, std::uint32_t devices, const LatencyBandwidth& network) {
-  TextCursor cursor("program", text);
-  const Program program{devices, {all_devices(devices)}, parse_steps(cursor, devices, nullptr)};
-  StateTable states(devices);
+Cost price(const Program& program, const LatencyBandwidth& network) {
+  StateTable states(program.devices);
   Cost total;
   const Verdict verdict =
       check(program, Dialect::Published, states, {}, [&](std::size_t number, const auto& state) {
@@ -42,10 +40,15 @@ Cost price(const std::string& text, std::uint32_t devices, const LatencyBandwidt
         for (const Group& group : step.groups) {
           held.push_back(states.sets().size(states.held(state[group[0]])));
         }
-        total = total + network.of_step(step.collective, step.groups, held, devices);
+        total = total + network.of_step(step.collective, step.groups, held, program.devices);
       });
   CHECK(verdict.kind == Verdict::Kind::Valid);
   return total;
+}
+
+Cost price(const std::string& text, std::uint32_t devices, const LatencyBandwidth& network) {
+  TextCursor cursor("program", text);
+  return price({devices, {all_devices(devices)}, parse_steps(cursor, devices, nullptr)}, network);
 }
 
 /// The least of all valid programs, found by trying all and leaving nothing out.
@@ -115,13 +118,13 @@ TEST_CASE("what a found program is said to cost is what its steps cost") {
 TEST_CASE("over hierarchies four devices reduce in 4α + 3/2β, five in 8α + 8/5β or 6α + 6β") {
   const CostFront four =
       best_over_hierarchies(4, {all_devices(4)}, Dialect::Published, LatencyBandwidth(), steps(5))
-          .front;
+          .front();
   CHECK(four.undercut_by(cost(4, {3, 2})) == std::nullopt);
   CHECK(four.undercut_by(cost(4, {149, 100})).has_value());
   CHECK(four.undercut_by(cost(3, {3, 2})).has_value());
   const CostFront five =
       best_over_hierarchies(5, {all_devices(5)}, Dialect::Published, LatencyBandwidth(), steps(5))
-          .front;
+          .front();
   REQUIRE(five.ratios().size() == 3);
   CHECK(*five.at({0, 1}) == Fraction(8, 5));
   CHECK(*five.at({1, 0}) == Fraction(6));
@@ -137,6 +140,34 @@ TEST_CASE("on five devices groups that no hierarchy forms are cheaper, on four n
   const Ran four =
       run({"prove", "beyond-dsl", "beyond-dsl-two-level", "--max-devices", "4", "--size", "32"});
   CHECK(four.exit == 0);
+}
+
+TEST_CASE("no program that mixes classes is cheaper, also where a class is larger than another") {
+  struct Row {
+    std::uint32_t devices;
+    std::uint32_t size;
+    std::vector<Group> classes;
+    LatencyBandwidth network;
+  };
+  const Row rows[] = {{3, 4, {{0, 2}, {1}}, LatencyBandwidth()},
+                      {4, 3, {{0, 1, 2}, {3}}, LatencyBandwidth()},
+                      {4, 3, {{0}, {1, 2, 3}}, LatencyBandwidth({{2, 10}})},
+                      {4, 3, {{0, 2}, {1}, {3}}, LatencyBandwidth({{2, 10}})}};
+  for (const Row& row : rows) {
+    CAPTURE(p2::to_string(row.classes));
+    CHECK(no_mixing_is_cheaper(row.devices, row.classes, row.network, steps(32)).any_length);
+    const CostAnswer found =
+        no_mixing_is_cheaper(row.devices, row.classes, row.network, steps(row.size));
+    CHECK(found.answer.verdict == Outcome::Holds);
+    CostFront least;
+    for (const ProgramFile& file : found.programs) least.add(price(file.program, row.network));
+    // All programs, those that mix too, found by trying.
+    CostFront expected;
+    Machine machine(row.devices, row.classes);
+    try_all(all_bare_moves(row.devices), row.network, machine, machine.initial(), Cost(), row.size,
+            expected);
+    CHECK(same_least(least, expected));
+  }
 }
 
 TEST_CASE("with four steps the lattice gains on 8 devices with two levels, with five nothing") {

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "proofs/kernel/problem.h"
+
+namespace p2::kernel {
+
+using Amount = std::int64_t;
+
+/// A time: rounds·α + bytes·β.
+struct Charge {
+  Amount rounds = 0, bytes = 0;
+
+  bool operator==(const Charge&) const = default;
+};
+
+/// α : β in lowest terms.
+struct Ratio {
+  Amount alpha = 0, beta = 0;
+
+  auto operator<=>(const Ratio&) const = default;
+  Amount price(const Charge& charge) const { return alpha * charge.rounds + beta * charge.bytes; }
+};
+
+/// What all k devices hold: at d·k + r the contributions that device d holds in chunk r, as bits.
+using Holdings = std::u16string;
+
+/// A small system whose steps have a price: the rules of figure 8 and the latency-bandwidth model,
+/// as docs/certificates.md has both. Bytes are counted in parts of a chunk.
+class PricedSystem {
+ public:
+  PricedSystem(const Problem& problem, const Json& uplinks);
+
+  /// Takes the step and says what its groups are charged; nothing, with `state` unspecified, where
+  /// a premise fails or nobody in a group holds anything.
+  std::optional<std::vector<Charge>> take(const Step& step, Holdings& state) const;
+  /// What the groups of a step are charged whose first devices hold so many chunks.
+  std::vector<Charge> charges(const Step& step, const Numbers& held) const;
+  /// No program goes from `state` to the goal for less, from the goal it is 0; nothing where no
+  /// program gets there. docs/certificates.md says why.
+  std::optional<Amount> least(const Holdings& state, const Ratio& ratio) const;
+  std::uint32_t devices() const { return devices_; }
+
+  Holdings initial, goal;
+
+ private:
+  /// What the devices from `first` to before `end` share.
+  struct Link {
+    std::uint32_t first, end;
+    Amount slowdown;
+    bool operator()(std::uint32_t device) const { return first <= device && device < end; }
+  };
+
+  /// What is left to do at least: rounds; contributions to unite and chunks to finish, over all
+  /// devices; and how often a chunk has to cross every link.
+  struct Left {
+    Amount rounds, volume;
+    std::vector<Amount> flows;
+  };
+
+  std::uint32_t held(const Holdings& state, std::uint32_t device) const;
+  bool run(const Step& step, const Numbers& group, Holdings& state) const;
+
+  /// Adds what is left to do for a class in chunk r; false where it cannot be done.
+  bool add_what_is_left(const Holdings& state, std::uint32_t r, unsigned all, Left& left) const;
+
+  std::uint32_t devices_;
+  Amount chunk_ = 1;        ///< its parts
+  std::u16string classes_;  ///< as bits
+  std::vector<Link> links_;
+};
+
+/// The claim `cheapest`: no program over any disjoint groups, or over the hierarchy of
+/// problem.json, costs less than the least of the programs listed there, whatever α and β. Beside
+/// problem.json there is nothing: this checker searches all states itself.
+std::string judge_cost(const std::string& claim, const Files& files);
+
+}  // namespace p2::kernel
