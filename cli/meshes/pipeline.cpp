@@ -17,7 +17,7 @@ PipelineRun run_of(const PipelineQuestion& question) {
 
 }  // namespace
 
-int run_pipeline(const Arguments& arguments, std::ostream& out, std::ostream&) {
+int run_pipeline(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const CommandLine line(
       "usage: p2-verify pipeline --schedule NAME --stages N --microbatches M [OPTION…]\n"
       "       p2-verify pipeline --least-memory --stages N --microbatches M [OPTION…]\n"
@@ -32,7 +32,7 @@ int run_pipeline(const Arguments& arguments, std::ostream& out, std::ostream&) {
   const CommonOptions common = line.common();
   Output output(common.output, out);
   if (question.least_memory) {
-    const bool settled = print_least_memory(question, common, output.stream());
+    const bool settled = print_least_memory(question, common, output.stream(), err);
     output.finish();
     return settled ? kEstablished : kUndecided;
   }

@@ -1,13 +1,19 @@
 #include "cli/meshes/pipeline_memory.h"
 
+#include <ostream>
+#include <stdexcept>
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
+#include "build_facts.h"
 #include "cli/byte_size.h"
+#include "cli/certificate_writing.h"
 #include "cli/meshes/pipeline_report.h"
 #include "cli/table.h"
 #include "engine/pipeline/least_memory.h"
+#include "proofs/certificate/pipeline_certificate.h"
 
 namespace p2 {
 namespace {
@@ -37,7 +43,6 @@ void print_text(const PipelineQuestion& question, const LeastMemory& least, std:
                                        : fmt::format(" together; alone, stages could hold {}",
                                                      fmt::join(least.each, ", ")));
   print_table(rows, question.activation_bytes ? 6 : 5, out);
-  fmt::print(out, "\nsolver-only: all orders were searched, {} states\n", least.states);
 }
 
 void print_json(const PipelineQuestion& question, const LeastMemory& least, std::ostream& out) {
@@ -45,19 +50,55 @@ void print_json(const PipelineQuestion& question, const LeastMemory& least, std:
   for (const std::uint32_t peak : least.peaks) bytes.push_back(memory_of(question, peak));
   fmt::print(out,
              "\"least_peaks\":[{}],\"least_of_each\":[{}],\"peak_memory_bytes\":{},\"order\":{},"
-             "\"starts\":{},\"evidence\":\"solver-only: all orders were searched, {} states\"",
+             "\"starts\":{}",
              fmt::join(least.peaks, ","), fmt::join(least.each, ","),
              question.activation_bytes ? fmt::format("[{}]", fmt::join(bytes, ",")) : "null",
-             orders_json(least.run), starts_json(least.run), least.states);
+             orders_json(least.run), starts_json(least.run));
+}
+
+/// The cases of every stage. Throws std::length_error where there is no certificate.
+std::vector<std::vector<OverlapCase>> cases_of(const PipelineQuestion& question,
+                                               const LeastMemory& least, const Limits& limits) {
+  if (least.each != least.peaks) {
+    throw std::length_error(
+        "stages stand in each other's way, and that they do rests on the search alone");
+  }
+  std::vector<std::vector<OverlapCase>> all(question.size.stages);
+  for (std::uint32_t i = 0; i < question.size.stages; ++i) {
+    if (least.peaks[i] == 1) continue;
+    auto cases = refute_overlap(question.size, question.times, least.run.makespan, i,
+                                least.peaks[i] - 1, limits);
+    if (!cases) throw std::length_error("no refutation was found within the limits");
+    all[i] = std::move(*cases);
+  }
+  return all;
+}
+
+bool certify_least(const PipelineQuestion& question, const LeastMemory& least,
+                   const CommonOptions& common, std::ostream& err) {
+  const auto complaint = complaint_of_writing(*question.certify, [&] {
+    write_folder(*question.certify,
+                 pipeline_certificate(question.size, question.times, least.run,
+                                      cases_of(question, least, common.limits),
+                                      {{{"p2-verify", P2_VERSION}}, {}, common.seed}));
+  });
+  if (complaint) err << "p2-verify: " << *complaint << "\n";
+  return !complaint;
 }
 
 }  // namespace
 
 bool print_least_memory(const PipelineQuestion& question, const CommonOptions& common,
-                        std::ostream& out) {
+                        std::ostream& out, std::ostream& err) {
   const PipelineTimes& times = question.times;
   const std::int64_t makespan = full_overlap(question.size, times);
   const auto least = least_memory(question.size, times, common.limits);
+  const bool certified = least && question.certify && certify_least(question, *least, common, err);
+  const std::string evidence =
+      certified ? fmt::format("certificate: {}", *question.certify)
+      : least   ? fmt::format("solver-only: all orders were searched, {} states", least->states)
+                : "undecided: a limit was met before all orders were searched";
+  const bool done = least && (certified || !question.certify);
   if (common.format == Format::Json) {
     fmt::print(out,
                "{{\"stages\":{},\"microbatches\":{},\"forward\":{},\"backward\":{},\"latency\":{},"
@@ -65,20 +106,17 @@ bool print_least_memory(const PipelineQuestion& question, const CommonOptions& c
                question.size.stages, question.size.microbatches, times.forward, times.backward,
                times.latency, makespan, least.has_value(), least ? "," : "");
     if (least) print_json(question, *least, out);
-    out << "}\n";
-    return least.has_value();
+    fmt::print(out, ",\"evidence\":\"{}\"}}\n", evidence);
+    return done;
   }
   fmt::print(out,
              "{} stages, {} microbatches   forward {}, backward {}, latency {}, link delay\n\n"
              "makespan {}, which no order is below\n",
              question.size.stages, question.size.microbatches, times.forward, times.backward,
              times.latency, makespan);
-  if (least) {
-    print_text(question, *least, out);
-  } else {
-    out << "undecided: a limit was met before all orders were searched\n";
-  }
-  return least.has_value();
+  if (least) print_text(question, *least, out);
+  fmt::print(out, "{}{}\n", least ? "\n" : "", evidence);
+  return done;
 }
 
 }  // namespace p2

@@ -7,8 +7,9 @@
 namespace p2 {
 
 /// Searches for the fewest activations with full overlap and prints them, in the format asked for,
-/// beside what schedules hold. False where a limit was met.
+/// beside what schedules hold; writes the certificate that was asked for. False where a limit was
+/// met, or, with a word to `err`, where there is no certificate.
 bool print_least_memory(const PipelineQuestion& question, const CommonOptions& common,
-                        std::ostream& out);
+                        std::ostream& out, std::ostream& err);
 
 }  // namespace p2

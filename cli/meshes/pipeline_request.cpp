@@ -121,6 +121,8 @@ po::options_description pipeline_flags() {
       ("least-memory",
        "search all orders for the fewest activations with which transfers are hidden as well as "
        "can be")  //
+      ("certify", po::value<std::string>()->value_name("DIR"),
+       "with --least-memory: write a certificate for p2-check that no stage can hold fewer")  //
       ("plot", po::value<std::string>()->value_name("FILE"), "draw the timeline as SVG");
   return flags;
 }
@@ -148,7 +150,12 @@ PipelineQuestion pipeline_question(const CommandLine& line) {
   }
   read_memory(line, question);
   question.least_memory = line.has("least-memory");
-  if (question.least_memory) check_least_memory(line, question);
+  question.certify = line.text("certify");
+  if (question.least_memory) {
+    check_least_memory(line, question);
+  } else if (question.certify) {
+    throw InputError({"--certify"}, "nothing to certify, expected --least-memory");
+  }
   return question;
 }
 

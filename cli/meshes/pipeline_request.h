@@ -17,6 +17,7 @@ struct PipelineQuestion {
   bool split = false;       ///< backwards into gradients of activations and of weights
   std::uint32_t delay = 0;  ///< of the latter
   bool least_memory = false;
+  std::optional<std::string> certify;  ///< a folder for the certificate of the least memory
   std::optional<std::uint64_t> activation_bytes;  ///< of one microbatch on one stage
   std::uint64_t weight_bytes = 0;                 ///< of one stage, whatever is not activations
 };

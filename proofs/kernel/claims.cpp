@@ -1,6 +1,7 @@
 #include "proofs/kernel/claims.h"
 
 #include "proofs/kernel/cost.h"
+#include "proofs/kernel/pipeline.h"
 
 namespace p2::kernel {
 namespace {
@@ -29,6 +30,7 @@ const Kind& kind_of(const std::string& claim) {
       {"reshard-schedule-gap", {{"schedule.json", "bound.json"}, judge_schedule}},
       {"reshard-schedule-clauses",
        {{"schedule.json", "problem.cnf", "proof.lrat"}, judge_schedule}},
+      {"pipeline-memory", {{"pipeline.json", "cases.json"}, judge_pipeline}},
       {"reshard-plan", {{"plan.json"}, judge_plan}},
       {"reshard-plan-wrong", {{"plan.json"}, judge_plan}}};
   const auto found = kinds.find(claim);
