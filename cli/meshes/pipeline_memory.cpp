@@ -1,7 +1,6 @@
 #include "cli/meshes/pipeline_memory.h"
 
 #include <ostream>
-#include <stdexcept>
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -56,30 +55,11 @@ void print_json(const PipelineQuestion& question, const LeastMemory& least, std:
              orders_json(least.run), starts_json(least.run));
 }
 
-/// The cases of every stage. Throws std::length_error where there is no certificate.
-std::vector<std::vector<OverlapCase>> cases_of(const PipelineQuestion& question,
-                                               const LeastMemory& least, const Limits& limits) {
-  if (least.each != least.peaks) {
-    throw std::length_error(
-        "stages stand in each other's way, and that they do rests on the search alone");
-  }
-  std::vector<std::vector<OverlapCase>> all(question.size.stages);
-  for (std::uint32_t i = 0; i < question.size.stages; ++i) {
-    if (least.peaks[i] == 1) continue;
-    auto cases = refute_overlap(question.size, question.times, least.run.makespan, i,
-                                least.peaks[i] - 1, limits);
-    if (!cases) throw std::length_error("no refutation was found within the limits");
-    all[i] = std::move(*cases);
-  }
-  return all;
-}
-
 bool certify_least(const PipelineQuestion& question, const LeastMemory& least,
                    const CommonOptions& common, std::ostream& err) {
   const auto complaint = complaint_of_writing(*question.certify, [&] {
     write_folder(*question.certify,
-                 pipeline_certificate(question.size, question.times, least.run,
-                                      cases_of(question, least, common.limits),
+                 pipeline_certificate(question.size, question.times, least,
                                       {{{"p2-verify", P2_VERSION}}, {}, common.seed}));
   });
   if (complaint) err << "p2-verify: " << *complaint << "\n";
@@ -94,10 +74,10 @@ bool print_least_memory(const PipelineQuestion& question, const CommonOptions& c
   const std::int64_t makespan = full_overlap(question.size, times);
   const auto least = least_memory(question.size, times, common.limits);
   const bool certified = least && question.certify && certify_least(question, *least, common, err);
-  const std::string evidence =
-      certified ? fmt::format("certificate: {}", *question.certify)
-      : least   ? fmt::format("solver-only: all orders were searched, {} states", least->states)
-                : "undecided: a limit was met before all orders were searched";
+  const std::string evidence = certified ? fmt::format("certificate: {}", *question.certify)
+                               : least
+                                   ? "solver-only: all orders were searched"
+                                   : "undecided: a limit was met before all orders were searched";
   const bool done = least && (certified || !question.certify);
   if (common.format == Format::Json) {
     fmt::print(out,

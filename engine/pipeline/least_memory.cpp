@@ -1,52 +1,72 @@
 #include "engine/pipeline/least_memory.h"
 
-#include <algorithm>
-#include <numeric>
-
 #include "engine/invariant.h"
 
 namespace p2 {
 namespace {
 
-using Kind = OverlapSearch::Kind;
+using Kind = OverlapAnswer::Kind;
 
 /// A limit was met.
 struct Stopped {};
 
-OverlapSearch::Answer settled(OverlapSearch& search, const std::vector<std::uint32_t>& most) {
-  OverlapSearch::Answer answer = search.search(most);
-  if (answer.kind == Kind::Unknown) throw Stopped{};
-  return answer;
-}
+class Search {
+ public:
+  Search(PipelineSize size, const PipelineTimes& times, const Limits& limits)
+      : size_(size), times_(times), limits_(limits) {}
 
-/// The fewest that `stage` can hold if the others hold as many as they like.
-std::uint32_t least_of(OverlapSearch& search, PipelineSize size, std::uint32_t stage) {
-  std::vector<std::uint32_t> most(size.stages, size.microbatches);
-  for (most[stage] = 1; most[stage] < size.microbatches; ++most[stage]) {
-    if (settled(search, most).kind == Kind::Exists) break;
-  }
-  return most[stage];
-}
-
-/// Adds `more` in all ways over the stages from `stage` on, until one is enough.
-bool raise(OverlapSearch& search, std::uint32_t more, std::size_t stage, LeastMemory& least) {
-  if (stage + 1 == least.peaks.size()) {
-    least.peaks[stage] += more;
-    OverlapSearch::Answer answer = settled(search, least.peaks);
-    if (answer.kind == Kind::Exists) {
-      least.run = std::move(answer.run);
-      return true;
+  LeastMemory run() && {
+    for (std::uint32_t stage = 0; stage < size_.stages; ++stage) find_least_of(stage);
+    least_.peaks = least_.each;
+    for (std::uint32_t more = 0; !raise(more, 0); ++more) {
+      invariant(more <= size_.stages * size_.microbatches, "no pipeline overlaps fully");
     }
-    least.peaks[stage] -= more;
+    return std::move(least_);
+  }
+
+ private:
+  OverlapAnswer settled(const std::vector<std::uint32_t>& most) const {
+    OverlapAnswer answer = search_overlap(size_, times_, most, limits_);
+    if (answer.kind == Kind::Unknown) throw Stopped{};
+    return answer;
+  }
+
+  /// The others hold as many as they like.
+  void find_least_of(std::uint32_t stage) {
+    std::vector<std::uint32_t> most(size_.stages, size_.microbatches);
+    auto& cases = least_.cases.emplace_back();
+    for (most[stage] = 1; most[stage] < size_.microbatches; ++most[stage]) {
+      OverlapAnswer answer = settled(most);
+      if (answer.kind == Kind::Exists) break;
+      cases = std::move(answer.cases);
+    }
+    least_.each.push_back(most[stage]);
+  }
+
+  /// Adds `more` in all ways over the stages from `stage` on, until one is enough.
+  bool raise(std::uint32_t more, std::size_t stage) {
+    std::uint32_t& peak = least_.peaks[stage];
+    if (stage + 1 == least_.peaks.size()) {
+      peak += more;
+      OverlapAnswer answer = settled(least_.peaks);
+      least_.run = std::move(answer.run);
+      if (answer.kind == Kind::Exists) return true;
+      peak -= more;
+      return false;
+    }
+    for (std::uint32_t here = 0; here <= more; ++here) {
+      peak += here;
+      if (raise(more - here, stage + 1)) return true;
+      peak -= here;
+    }
     return false;
   }
-  for (std::uint32_t here = 0; here <= more; ++here) {
-    least.peaks[stage] += here;
-    if (raise(search, more - here, stage + 1, least)) return true;
-    least.peaks[stage] -= here;
-  }
-  return false;
-}
+
+  const PipelineSize size_;
+  const PipelineTimes times_;
+  const Limits& limits_;
+  LeastMemory least_;
+};
 
 }  // namespace
 
@@ -58,17 +78,7 @@ std::int64_t full_overlap(PipelineSize size, const PipelineTimes& times) {
 
 std::optional<LeastMemory> least_memory(PipelineSize size, const PipelineTimes& times,
                                         const Limits& limits) try {
-  OverlapSearch search(size, times, limits);
-  LeastMemory least;
-  for (std::uint32_t stage = 0; stage < size.stages; ++stage) {
-    least.each.push_back(least_of(search, size, stage));
-  }
-  least.peaks = least.each;
-  for (std::uint32_t more = 0; !raise(search, more, 0, least); ++more) {
-    invariant(more <= size.stages * size.microbatches, "no pipeline overlaps fully");
-  }
-  least.states = search.states();
-  return least;
+  return Search(size, times, limits).run();
 } catch (const Stopped&) {
   return std::nullopt;
 }

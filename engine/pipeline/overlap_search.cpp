@@ -1,172 +1,184 @@
 #include "engine/pipeline/overlap_search.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 namespace p2 {
 namespace {
 
-constexpr std::uint64_t kStatesPerGlance = 4096;  // at the clock
-constexpr std::size_t kBytesPerState = 160;       // remembered, about
+using Kind = OverlapAnswer::Kind;
+using Starts = std::vector<std::int64_t>;  // by work
 
-/// Work in the order in which it starts. The state of a stage: how many forwards and backwards it
-/// has done, and when they end.
-class Explorer {
+constexpr std::size_t kCasesPerGlance = 64;  // at the clock
+
+/// `second` starts at least `apart` after `first` starts.
+struct After {
+  std::size_t first = 0;
+  std::size_t second = 0;
+  std::int64_t apart = 0;
+};
+
+/// Cases of what a stage does first. Work is numbered: all forwards, those of stage 0 first, and
+/// then all backwards likewise.
+class Cases {
  public:
-  Explorer(PipelineSize size, const PipelineTimes& times, const std::vector<std::uint32_t>& most,
-           const Limits& limits, std::uint64_t& states)
-      : size_(size),
-        times_(times),
-        most_(most),
-        limits_(limits),
-        states_(states),
-        end_(full_overlap(size, times)),
-        stages_(size.stages) {}
-
-  OverlapSearch::Kind run() {
-    const bool found = explore(0, 0);
-    if (stopped_) return OverlapSearch::Kind::Unknown;
-    return found ? OverlapSearch::Kind::Exists : OverlapSearch::Kind::None;
+  Cases(PipelineSize size, const PipelineTimes& times, const std::vector<std::uint32_t>& most,
+        const Limits& limits)
+      : size_(size), times_(times), end_(full_overlap(size, times)), limits_(limits) {
+    for (std::uint32_t k = 0; k < size.microbatches; ++k) add_microbatch(k);
+    for (std::uint32_t i = 0; i < size.stages; ++i) hold_at_most(i, most[i]);
   }
 
-  PipelineRun result() const {
-    PipelineRun made;
-    made.makespan = end_;
-    for (const Stage& stage : stages_) made.stages.push_back(stage.done);
-    return made;
+  OverlapAnswer run() && {
+    OverlapAnswer answer{tell_apart(Starts(2 * backward(0, 0), 0)), {}, {}};
+    if (answer.kind == Kind::Exists) answer.run = run_of(found_);
+    if (answer.kind == Kind::None) answer.cases = std::move(cases_);
+    return answer;
   }
 
  private:
-  struct Stage {
-    std::vector<std::int64_t> forward_ends;
-    std::vector<std::int64_t> backward_ends;
-    std::vector<TimedWork> done;
-    std::int64_t free() const { return done.empty() ? 0 : done.back().end; }
-  };
+  std::size_t forward(std::uint32_t stage, std::uint32_t k) const {
+    return std::size_t{stage} * size_.microbatches + k;
+  }
+  std::size_t backward(std::uint32_t stage, std::uint32_t k) const {
+    return (std::size_t{size_.stages} + stage) * size_.microbatches + k;
+  }
+  std::int64_t length(std::size_t work) const {
+    return work < backward(0, 0) ? times_.forward : times_.backward;
+  }
 
-  /// What comes next starts at `now` or later, at `now` on no stage before `stage`. Of work that
-  /// starts at once on several stages the first stage is the first.
-  bool explore(std::int64_t now, std::size_t stage) {
-    if (++states_ % kStatesPerGlance == 0 && limits_.exceeded(seen_.size() * kBytesPerState)) {
-      stopped_ = true;
-    }
-    if (stopped_) return false;
-    if (done_ == std::size_t{2} * size_.stages * size_.microbatches) return true;
-    if (too_late() || covered(now, stage)) return false;
-    for (std::size_t i = 0; i < stages_.size(); ++i) {
-      for (const WorkKind kind : {WorkKind::Backward, WorkKind::Forward}) {
-        const auto start = start_of(i, kind);
-        if (!start || *start < now || (*start == now && i < stage)) continue;
-        if (try_work(i, kind, *start)) return true;
+  void add_microbatch(std::uint32_t k) {
+    for (std::uint32_t i = 0; i < size_.stages; ++i) {
+      if (k > 0) rules_.push_back({forward(i, k - 1), forward(i, k), times_.forward});
+      if (i > 0) {
+        rules_.push_back({forward(i - 1, k), forward(i, k), times_.forward + times_.latency});
       }
     }
-    return false;
-  }
-
-  bool try_work(std::size_t i, WorkKind kind, std::int64_t start) {
-    Stage& stage = stages_[i];
-    auto& ends = kind == WorkKind::Forward ? stage.forward_ends : stage.backward_ends;
-    const std::int64_t end = start + times_.of(kind);
-    stage.done.push_back({{kind, static_cast<std::uint32_t>(ends.size())}, start, end});
-    ends.push_back(end);
-    ++done_;
-    if (explore(start, i)) return true;
-    --done_;
-    ends.pop_back();
-    stage.done.pop_back();
-    return false;
-  }
-
-  /// When a stage could do its next forward or backward; nothing while what that needs is not done,
-  /// or where it would have to hold too much.
-  std::optional<std::int64_t> start_of(std::size_t i, WorkKind kind) const {
-    const Stage& stage = stages_[i];
-    const bool forward = kind == WorkKind::Forward;
-    const std::size_t next = forward ? stage.forward_ends.size() : stage.backward_ends.size();
-    if (next == size_.microbatches) return std::nullopt;
-    if (forward && next - stage.backward_ends.size() == most_[i]) return std::nullopt;
-    if (!forward && stage.forward_ends.size() == next) return std::nullopt;
-    const bool first = i == (forward ? 0 : stages_.size() - 1);
-    if (first) return stage.free();
-    const auto& before = forward ? stages_[i - 1].forward_ends : stages_[i + 1].backward_ends;
-    if (before.size() <= next) return std::nullopt;
-    return std::max(stage.free(), before[next] + times_.latency);
-  }
-
-  /// Whether some stage cannot be done in time, with what it has left and the way back to stage 0.
-  bool too_late() const {
-    const std::int64_t back = times_.backward + times_.latency;
-    for (std::size_t i = 0; i < stages_.size(); ++i) {
-      const Stage& stage = stages_[i];
-      const auto left = static_cast<std::int64_t>(size_.microbatches);
-      const std::int64_t work = (left - std::ssize(stage.forward_ends)) * times_.forward +
-                                (left - std::ssize(stage.backward_ends)) * times_.backward;
-      const std::int64_t begin =
-          std::max(stage.free(), static_cast<std::int64_t>(i) * (times_.forward + times_.latency));
-      if (begin + work + static_cast<std::int64_t>(i) * back > end_ && work > 0) return true;
+    for (std::uint32_t i = size_.stages; i-- > 0;) {
+      if (k > 0) rules_.push_back({backward(i, k - 1), backward(i, k), times_.backward});
+      rules_.push_back(i + 1 == size_.stages ? After{forward(i, k), backward(i, k), times_.forward}
+                                             : After{backward(i + 1, k), backward(i, k),
+                                                     times_.backward + times_.latency});
     }
-    return false;
   }
 
-  /// Whether a state as far on was seen in which everything ended as early. Ends that no work that
-  /// is left waits for do not matter.
-  bool covered(std::int64_t now, std::size_t stage) {
-    std::vector<std::uint32_t> counts;
-    std::vector<std::int64_t> ends{now, static_cast<std::int64_t>(stage)};
-    for (std::size_t i = 0; i < stages_.size(); ++i) {
-      const Stage& each = stages_[i];
-      counts.push_back(static_cast<std::uint32_t>(each.forward_ends.size()));
-      counts.push_back(static_cast<std::uint32_t>(each.backward_ends.size()));
-      ends.push_back(std::max(now, each.free()));
-      if (i + 1 < stages_.size()) {
-        pending(each.forward_ends, stages_[i + 1].forward_ends.size(), now, ends);
+  /// A forward comes after the backward that makes room for it.
+  void hold_at_most(std::uint32_t stage, std::uint32_t most) {
+    for (std::uint32_t k = most; k < size_.microbatches; ++k) {
+      rules_.push_back({backward(stage, k - most), forward(stage, k), times_.backward});
+    }
+  }
+
+  /// The earliest starts that obey the rules, from earlier ones; false if some work ends too late.
+  bool settle(Starts& early) const {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const After& rule : rules_) {
+        const std::int64_t least = early[rule.first] + rule.apart;
+        if (early[rule.second] >= least) continue;
+        early[rule.second] = least;
+        changed = true;
+        if (least + length(rule.second) > end_) return false;
       }
-      if (i > 0) pending(each.backward_ends, stages_[i - 1].backward_ends.size(), now, ends);
     }
-    auto& known = seen_[counts];
-    const auto no_later = [](const std::vector<std::int64_t>& a,
-                             const std::vector<std::int64_t>& b) {
-      return std::equal(a.begin(), a.end(), b.begin(), std::less_equal<>());
-    };
-    if (std::any_of(known.begin(), known.end(),
-                    [&](const auto& other) { return no_later(other, ends); })) {
-      return true;
-    }
-    std::erase_if(known, [&](const auto& other) { return no_later(ends, other); });
-    known.push_back(std::move(ends));
-    return false;
+    return true;
   }
 
-  void pending(const std::vector<std::int64_t>& sent, std::size_t taken, std::int64_t now,
-               std::vector<std::int64_t>& ends) const {
-    for (std::size_t j = taken; j < sent.size(); ++j) {
-      ends.push_back(std::max(now, sent[j] + times_.latency));
+  /// The latest starts, by rules that can be obeyed.
+  Starts latest() const {
+    Starts late(2 * backward(0, 0));
+    for (std::size_t work = 0; work < late.size(); ++work) late[work] = end_ - length(work);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (auto rule = rules_.rbegin(); rule != rules_.rend(); ++rule) {
+        const std::int64_t most = late[rule->second] - rule->apart;
+        if (late[rule->first] <= most) continue;
+        late[rule->first] = most;
+        changed = true;
+      }
     }
+    return late;
+  }
+
+  /// A forward and a backward that cannot come in one of the two orders, and in the earliest starts
+  /// do not come in the other; or else the first that overlap in these; or nothing.
+  std::optional<OverlapCase> next_case(const Starts& early) const {
+    const Starts late = latest();
+    std::optional<OverlapCase> overlap;
+    std::int64_t first = 0;
+    for (std::uint32_t stage = 0; stage < size_.stages; ++stage) {
+      for (std::uint32_t k = 1; k < size_.microbatches; ++k) {
+        for (std::uint32_t l = 0; l < k; ++l) {
+          const std::size_t f = forward(stage, k);
+          const std::size_t b = backward(stage, l);
+          const std::int64_t f_end = early[f] + times_.forward;
+          const std::int64_t b_end = early[b] + times_.backward;
+          const bool f_is_first = f_end <= early[b];
+          const bool b_is_first = b_end <= early[f];
+          if (f_end > late[b] && !b_is_first) return OverlapCase{stage, k, l};
+          if (b_end > late[f] && !f_is_first) return OverlapCase{stage, k, l};
+          const std::int64_t at = std::max(early[f], early[b]);
+          if (f_is_first || b_is_first || (overlap && at >= first)) continue;
+          overlap = {stage, k, l};
+          first = at;
+        }
+      }
+    }
+    return overlap;
+  }
+
+  Kind tell_apart(Starts early) {
+    if (!settle(early)) return Kind::None;
+    const std::size_t bytes = cases_.size() * sizeof(OverlapCase);
+    if (cases_.size() % kCasesPerGlance == 0 && limits_.exceeded(bytes)) return Kind::Unknown;
+    const auto apart = next_case(early);
+    if (!apart) {
+      found_ = std::move(early);
+      return Kind::Exists;
+    }
+    cases_.push_back(*apart);
+    const std::size_t f = forward(apart->stage, apart->forward);
+    const std::size_t b = backward(apart->stage, apart->backward);
+    for (const After& rule : {After{f, b, times_.forward}, After{b, f, times_.backward}}) {
+      rules_.push_back(rule);
+      const Kind kind = tell_apart(early);
+      rules_.pop_back();
+      if (kind != Kind::None) return kind;
+    }
+    return Kind::None;
+  }
+
+  PipelineRun run_of(const Starts& starts) const {
+    PipelineRun run;
+    run.makespan = end_;
+    for (std::uint32_t i = 0; i < size_.stages; ++i) {
+      auto& stage = run.stages.emplace_back();
+      for (std::uint32_t k = 0; k < size_.microbatches; ++k) {
+        const std::int64_t f = starts[forward(i, k)];
+        const std::int64_t b = starts[backward(i, k)];
+        stage.push_back({{WorkKind::Forward, k}, f, f + times_.forward});
+        stage.push_back({{WorkKind::Backward, k}, b, b + times_.backward});
+      }
+      std::sort(stage.begin(), stage.end(),
+                [](const TimedWork& a, const TimedWork& b) { return a.start < b.start; });
+    }
+    return run;
   }
 
   const PipelineSize size_;
   const PipelineTimes times_;
-  const std::vector<std::uint32_t>& most_;
-  const Limits& limits_;
-  std::uint64_t& states_;
   const std::int64_t end_;
-  std::vector<Stage> stages_;
-  std::size_t done_ = 0;
-  bool stopped_ = false;
-  std::map<std::vector<std::uint32_t>, std::vector<std::vector<std::int64_t>>> seen_;
+  const Limits& limits_;
+  std::vector<After> rules_;
+  std::vector<OverlapCase> cases_;
+  Starts found_;
 };
 
 }  // namespace
 
-OverlapSearch::OverlapSearch(PipelineSize size, const PipelineTimes& times, const Limits& limits)
-    : size_(size), times_(times), limits_(limits) {}
-
-OverlapSearch::Answer OverlapSearch::search(const std::vector<std::uint32_t>& most) {
-  Explorer explorer(size_, times_, most, limits_, states_);
-  Answer answer{explorer.run(), {}};
-  if (answer.kind == Kind::Exists) answer.run = explorer.result();
-  return answer;
+OverlapAnswer search_overlap(PipelineSize size, const PipelineTimes& times,
+                             const std::vector<std::uint32_t>& most, const Limits& limits) {
+  return Cases(size, times, most, limits).run();
 }
 
 }  // namespace p2

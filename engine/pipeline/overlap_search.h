@@ -13,28 +13,27 @@ namespace p2 {
 /// a pause, and its last backward goes all the way back.
 std::int64_t full_overlap(PipelineSize size, const PipelineTimes& times);
 
-/// Orders of forwards and backwards (not split) in which stage i holds at most `most[i]`
-/// activations and the pipeline takes no longer than full_overlap() under `delay`; the starts of
-/// all work. Nothing if there are none: all orders were tried. Microbatches go in turn, which loses
-/// nothing: they are all alike.
-class OverlapSearch {
- public:
-  OverlapSearch(PipelineSize size, const PipelineTimes& times, const Limits& limits);
-
-  enum class Kind : std::uint8_t { Exists, None, Unknown };
-  struct Answer {
-    Kind kind = Kind::Unknown;
-    PipelineRun run;
-  };
-  Answer search(const std::vector<std::uint32_t>& most);
-  /// States looked at by all searches.
-  std::uint64_t states() const { return states_; }
-
- private:
-  const PipelineSize size_;
-  const PipelineTimes times_;
-  const Limits& limits_;
-  std::uint64_t states_ = 0;
+/// What is told apart: whether a stage does this forward before this backward, or after it.
+struct OverlapCase {
+  std::uint32_t stage = 0;
+  std::uint32_t forward = 0;
+  std::uint32_t backward = 0;  ///< microbatches
 };
+
+struct OverlapAnswer {
+  enum class Kind : std::uint8_t { Exists, None, Unknown };
+  Kind kind = Kind::Unknown;
+  PipelineRun run;  ///< where there is one: the starts of all work
+  /// Where there is none: cases such that in each the earliest starts make some work end too late.
+  /// In preorder, first the case in which the forward comes first; a case that is settled so has no
+  /// entry.
+  std::vector<OverlapCase> cases;
+};
+
+/// Orders of forwards and backwards (not split) in which stage i holds at most `most[i]`
+/// activations, at least 1, and the pipeline takes no longer than full_overlap() under `delay`.
+/// Microbatches go in turn, which loses nothing: they are all alike. Unknown where a limit is met.
+OverlapAnswer search_overlap(PipelineSize size, const PipelineTimes& times,
+                             const std::vector<std::uint32_t>& most, const Limits& limits);
 
 }  // namespace p2

@@ -36,23 +36,26 @@ std::string text_of(const std::vector<OverlapCase>& cases) {
 }  // namespace
 
 CertificateFiles pipeline_certificate(PipelineSize size, const PipelineTimes& times,
-                                      const PipelineRun& run,
-                                      const std::vector<std::vector<OverlapCase>>& cases,
-                                      const Provenance& provenance) {
-  if (run.makespan >= kTimeEnd || 2 * size.stages * size.microbatches > kMostWork) {
+                                      const LeastMemory& least, const Provenance& provenance) {
+  if (least.each != least.peaks) {
     throw std::length_error(
-        fmt::format("{} forwards and backwards until {} are more than p2-check "
-                    "reads",
-                    2 * size.stages * size.microbatches, run.makespan));
+        "stages stand in each other's way, and that they do rests on the search alone");
+  }
+  const std::uint32_t work = 2 * size.stages * size.microbatches;
+  if (least.run.makespan >= kTimeEnd || work > kMostWork) {
+    throw std::length_error(
+        fmt::format("{} forwards and backwards until {} are more than p2-check reads", work,
+                    least.run.makespan));
   }
   std::string all;
-  for (const auto& each : cases) all += (all.empty() ? "" : ",\n") + text_of(each);
+  for (const auto& cases : least.cases) all += (all.empty() ? "" : ",\n") + text_of(cases);
   CertificateFiles files;
   files["pipeline.json"] = fmt::format(
       "{{\"stages\":{},\"microbatches\":{},\"forward\":{},\"backward\":{},\"latency\":{},"
       "\"makespan\":{},\n\"forwards\":{},\n\"backwards\":{}}}\n",
-      size.stages, size.microbatches, times.forward, times.backward, times.latency, run.makespan,
-      starts_of(WorkKind::Forward, run), starts_of(WorkKind::Backward, run));
+      size.stages, size.microbatches, times.forward, times.backward, times.latency,
+      least.run.makespan, starts_of(WorkKind::Forward, least.run),
+      starts_of(WorkKind::Backward, least.run));
   files["cases.json"] = fmt::format("{{\"cases\":[{}]}}\n", all);
   add_manifest("pipeline-memory", provenance, files);
   return files;

@@ -1,19 +1,14 @@
 #pragma once
 
-#include <vector>
-
-#include "engine/pipeline/overlap_refutation.h"
+#include "engine/pipeline/least_memory.h"
 #include "proofs/certificate/certificate_folder.h"
 
 namespace p2 {
 
-/// The certificate of the claim `pipeline-memory`: that no pipeline as fast as `run`, in which
-/// microbatches go in turn, holds fewer activations on any stage, whatever it holds on the others.
-/// `cases` says so of every stage, nothing where one is held. Throws std::length_error when
-/// p2-check could not read it.
+/// The certificate of the claim `pipeline-memory`: that no pipeline as fast as this one holds fewer
+/// activations on any stage, whatever it holds on the others. Throws std::length_error where there
+/// is none: stages stand in each other's way, or p2-check could not read it.
 CertificateFiles pipeline_certificate(PipelineSize size, const PipelineTimes& times,
-                                      const PipelineRun& run,
-                                      const std::vector<std::vector<OverlapCase>>& cases,
-                                      const Provenance& provenance);
+                                      const LeastMemory& least, const Provenance& provenance);
 
 }  // namespace p2

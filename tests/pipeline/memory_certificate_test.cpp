@@ -10,7 +10,6 @@
 
 #include "cli/commands.h"
 #include "engine/pipeline/least_memory.h"
-#include "engine/pipeline/overlap_refutation.h"
 #include "proofs/certificate/pipeline_certificate.h"
 #include "proofs/check/certificate.h"
 
@@ -26,15 +25,7 @@ const PipelineTimes kTimes{1, 2, 1};
 std::optional<CertificateFiles> certificate_of(PipelineSize size, const PipelineTimes& times) {
   const LeastMemory least = *least_memory(size, times, {});
   if (least.each != least.peaks) return std::nullopt;
-  std::vector<std::vector<OverlapCase>> cases(size.stages);
-  for (std::uint32_t i = 0; i < size.stages; ++i) {
-    if (least.peaks[i] == 1) continue;
-    auto found = refute_overlap(size, times, least.run.makespan, i, least.peaks[i] - 1, {});
-    REQUIRE(found);
-    cases[i] = *found;
-    CHECK_FALSE(refute_overlap(size, times, least.run.makespan, i, least.peaks[i], {}));
-  }
-  return pipeline_certificate(size, times, least.run, cases, {});
+  return pipeline_certificate(size, times, least, {});
 }
 
 /// With hashes that are right.
@@ -81,9 +72,9 @@ TEST_CASE(
   const CertificateFiles files = *certificate_of(size, kTimes);
   REQUIRE(check(files).verdict == kernel::Verdict::Accepted);
   const PipelineRun gpipe = simulate(PipelineSchedule::GPipe, size, kTimes, PipelineLink::Delay);
-  CertificateFiles more = pipeline_certificate(size, kTimes, gpipe, {{}, {}, {}, {}}, {});
-  more["cases.json"] = files.at("cases.json");
-  CHECK(check(more).verdict != kernel::Verdict::Accepted);
+  LeastMemory more = *least_memory(size, kTimes, {});
+  more.run = gpipe;
+  CHECK(check(pipeline_certificate(size, kTimes, more, {})).verdict != kernel::Verdict::Accepted);
 
   const auto refused = [&](const char* file, const auto& change, const std::string& why) {
     const kernel::Result result = check(changed(files, file, change));
@@ -156,8 +147,7 @@ TEST_CASE("whatever digit is changed, what is accepted is true") {
       std::vector<std::uint32_t> most(of.stages, of.microbatches);
       most[stage] = held - 1;
       if (held == 1 || makespan != full_overlap(of, times)) continue;
-      OverlapSearch search(of, times, {});
-      CHECK(search.search(most).kind == OverlapSearch::Kind::None);
+      CHECK(search_overlap(of, times, most, {}).kind == OverlapAnswer::Kind::None);
     }
   }
   CHECK(refused > 1000);
