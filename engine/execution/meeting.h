@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -15,8 +14,8 @@ constexpr std::chrono::seconds kPatience{300};
 /// Thrown to a thread that waits in vain.
 struct MeetingEnded {};
 
-/// A barrier for threads, of which there may be many more than cores: after a moment in which they
-/// let others run they block, and do not wait for ever.
+/// A barrier for threads, of which there may be many more than cores: they block, and do not wait
+/// for ever.
 class Meeting {
  public:
   using Deadline = std::optional<std::chrono::steady_clock::time_point>;
@@ -30,16 +29,13 @@ class Meeting {
   void give_up();
 
  private:
-  bool over(std::uint64_t round) const { return given_up_ || round_ != round; }
-
   std::uint32_t threads_;
   Deadline deadline_;
   std::mutex mutex_;
   std::condition_variable all_here_;
   std::uint32_t here_ = 0;
-  std::uint32_t asleep_ = 0;
-  std::atomic<std::uint64_t> round_ = 0;
-  std::atomic<bool> given_up_ = false;
+  std::uint64_t round_ = 0;
+  bool given_up_ = false;
 };
 
 }  // namespace p2::execution
