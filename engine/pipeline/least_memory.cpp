@@ -70,12 +70,6 @@ class Search {
 
 }  // namespace
 
-std::int64_t full_overlap(PipelineSize size, const PipelineTimes& times) {
-  const std::int64_t both = times.forward + times.backward;
-  return (std::int64_t{size.microbatches} + size.stages - 1) * both +
-         2 * (std::int64_t{size.stages} - 1) * times.latency;
-}
-
 std::optional<LeastMemory> least_memory(PipelineSize size, const PipelineTimes& times,
                                         const Limits& limits) try {
   return Search(size, times, limits).run();

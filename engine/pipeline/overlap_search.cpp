@@ -176,6 +176,12 @@ class Cases {
 
 }  // namespace
 
+std::int64_t full_overlap(PipelineSize size, const PipelineTimes& times) {
+  const std::int64_t both = times.forward + times.backward;
+  return (std::int64_t{size.microbatches} + size.stages - 1) * both +
+         2 * (std::int64_t{size.stages} - 1) * times.latency;
+}
+
 OverlapAnswer search_overlap(PipelineSize size, const PipelineTimes& times,
                              const std::vector<std::uint32_t>& most, const Limits& limits) {
   return Cases(size, times, most, limits).run();

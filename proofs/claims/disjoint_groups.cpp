@@ -7,33 +7,35 @@
 namespace p2::claims {
 namespace {
 
-/// All non-empty sets of disjoint groups of at least two of the devices from `device` on.
-void append_groups(std::uint32_t device, std::uint32_t devices, std::vector<Group>& blocks,
-                   std::vector<std::vector<Group>>& all) {
-  if (device == devices) {
-    std::vector<Group> groups;
-    for (const Group& block : blocks) {
-      if (block.size() > 1) groups.push_back(block);
-    }
-    if (!groups.empty()) all.push_back(std::move(groups));
-    return;
+/// All partitions of the devices from `device` on, added to `classes`.
+void append_partitions(std::uint32_t device, std::uint32_t devices, std::vector<Group>& classes,
+                       std::vector<std::vector<Group>>& all) {
+  if (device == devices) return all.push_back(classes);
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    classes[i].push_back(device);
+    append_partitions(device + 1, devices, classes, all);
+    classes[i].pop_back();
   }
-  for (std::size_t block = 0; block < blocks.size(); ++block) {
-    blocks[block].push_back(device);
-    append_groups(device + 1, devices, blocks, all);
-    blocks[block].pop_back();
-  }
-  blocks.push_back({device});
-  append_groups(device + 1, devices, blocks, all);
-  blocks.pop_back();
+  classes.push_back({device});
+  append_partitions(device + 1, devices, classes, all);
+  classes.pop_back();
 }
 
 }  // namespace
 
-std::vector<std::vector<Group>> all_disjoint_groups(std::uint32_t devices) {
+std::vector<std::vector<Group>> all_partitions(std::uint32_t devices) {
   std::vector<std::vector<Group>> all;
-  std::vector<Group> blocks;
-  append_groups(0, devices, blocks, all);
+  std::vector<Group> classes;
+  append_partitions(0, devices, classes, all);
+  return all;
+}
+
+std::vector<std::vector<Group>> all_disjoint_groups(std::uint32_t devices) {
+  std::vector<std::vector<Group>> all = all_partitions(devices);
+  for (std::vector<Group>& groups : all) {
+    std::erase_if(groups, [](const Group& group) { return group.size() == 1; });
+  }
+  std::erase_if(all, [](const std::vector<Group>& groups) { return groups.empty(); });
   std::sort(all.begin(), all.end());
   return all;
 }

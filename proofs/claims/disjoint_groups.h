@@ -14,6 +14,9 @@ struct BareMove {
   std::vector<Group> groups;
 };
 
+/// All partitions of the devices, into classes of any sizes, those of no placement too; each class
+/// ascends.
+std::vector<std::vector<Group>> all_partitions(std::uint32_t devices);
 /// All non-empty sets of disjoint groups of at least two devices, each ascending, in lexicographic
 /// order.
 std::vector<std::vector<Group>> all_disjoint_groups(std::uint32_t devices);

@@ -11,7 +11,6 @@
 #include "proofs/claims/free_groups.h"
 #include "proofs/claims/machine.h"
 #include "proofs/claims/recoverable.h"
-#include "tests/claims/class_partitions.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
 
@@ -71,7 +70,7 @@ TEST_CASE("four devices have 14 sets of disjoint groups, six have 202") {
 }
 
 TEST_CASE("the shortest mixing program of two classes of two has four steps") {
-  for (const std::vector<Group>& classes : class_partitions(4)) {
+  for (const std::vector<Group>& classes : all_partitions(4)) {
     CAPTURE(p2::to_string(classes));
     const Answer answer = smallest_mixing_program(4, classes, steps(32));
     const bool pairs = classes.size() == 2 && classes[0].size() == 2;
@@ -87,7 +86,7 @@ TEST_CASE("the shortest mixing program of two classes of two has four steps") {
 
 TEST_CASE("Z3 and the search agree on all partitions of at most four devices") {
   for (std::uint32_t devices = 2; devices <= 4; ++devices) {
-    for (const std::vector<Group>& classes : class_partitions(devices)) {
+    for (const std::vector<Group>& classes : all_partitions(devices)) {
       CAPTURE(p2::to_string(classes));
       // Refuting programs of four steps takes Z3 seconds; where there is one it is found at once.
       const bool pairs = devices == 4 && classes.size() == 2 && classes[0].size() == 2;
@@ -103,7 +102,7 @@ TEST_CASE("Z3 and the search agree on all partitions of at most four devices") {
 
 TEST_CASE("a state is left out only if nothing leads from it to the goal") {
   // Every state of three devices, classes {0,2} and {1}: what is reachable backwards is kept.
-  for (const std::vector<Group>& classes : class_partitions(3)) {
+  for (const std::vector<Group>& classes : all_partitions(3)) {
     Machine machine(3, classes);
     Recoverable recoverable(machine.states(), classes);
     const std::vector<BareMove> moves = all_bare_moves(3);

@@ -14,7 +14,7 @@
 #include "proofs/check/certificate.h"
 #include "proofs/claims/arbitrary_groups.h"
 #include "proofs/claims/cheaper_groups.h"
-#include "tests/claims/class_partitions.h"
+#include "proofs/claims/disjoint_groups.h"
 
 // Every partition of 2 to 6 devices (or of as many as P2_MOST_DEVICES says) into classes, whether a
 // placement has it or not, and every division into equal nodes: the shortest program that mixes
@@ -33,7 +33,7 @@ struct Case {
 std::vector<Case> cases(std::uint32_t most) {
   std::vector<Case> all;
   for (std::uint32_t devices = 2; devices <= most; ++devices) {
-    for (std::vector<Group>& classes : class_partitions(devices)) {
+    for (std::vector<Group>& classes : all_partitions(devices)) {
       // With one class nothing mixes, with one device in each there is nothing to do.
       if (classes.size() > 1 && classes.size() < devices) {
         all.push_back({devices, std::move(classes)});

@@ -3,7 +3,7 @@
 
 #include "proofs/certificate/strategy_certificate.h"
 #include "proofs/check/certificate.h"
-#include "tests/strategy/graphs.h"
+#include "tests/strategy/forgeries.h"
 
 using namespace p2;
 using namespace p2::strategy;
@@ -12,24 +12,12 @@ using kernel::Verdict;
 
 namespace {
 
-/// The answer holds for a triangle of three configurations each and a fourth vertex aside.
-const Graph kGraph{{{4, 0, 9}, {1, 3, 2}, {0, 5, 5}, {7, 7}},
-                   {{0, 1, {0, 6, 2, 5, 0, 4, 1, 1, 1}},
-                    {0, 2, {3, 0, 8, 6, 1, 0, 2, 2, 2}},
-                    {1, 2, {0, 4, 4, 2, 0, 5, 9, 1, 0}}}};
-
 CertificateFiles certificate(const Graph& graph) {
   return strategy_certificate(graph, find_strategy(graph, {}), {});
 }
 
-/// The verdict after `change` was done to one file and the manifest made to fit.
-template <typename Change>
-Verdict after(CertificateFiles files, const std::string& name, Change change) {
-  Json json = Json::parse(files[name]);
-  change(json);
-  files[name] = json.dump();
-  add_manifest("strategy-optimal", {}, files);
-  return check_certificate(files).verdict;
+Verdict after(const CertificateFiles& files, const std::string& name, const JsonChange& change) {
+  return verdict_after("strategy-optimal", files, name, change);
 }
 
 }  // namespace
@@ -76,37 +64,7 @@ TEST_CASE("a strategy that costs one unit more is rejected, with or without its 
 }
 
 TEST_CASE("no cell of the problem can be changed without the answer staying true") {
-  const CertificateFiles files = certificate(kGraph);
-  std::size_t refused = 0;
-  const auto changed = [&](const Graph& graph, const std::function<void(Json&)>& change) {
-    const Verdict verdict = after(files, "problem.json", change);
-    const Json said = Json::parse(files.at("strategy.json"));
-    const Strategy strategy = said["configurations"];
-    const bool still = cost_of(graph, strategy) == said["cost"].get<Cost>() &&
-                       least_by_enumeration(graph) == said["cost"].get<Cost>();
-    if (!still) CHECK(verdict == Verdict::Rejected);
-    refused += verdict == Verdict::Rejected;
-  };
-  for (const int change : {-1, 1}) {
-    for (std::size_t e = 0; e < kGraph.edges.size(); ++e) {
-      for (std::size_t i = 0; i < 9; ++i) {
-        Graph graph = kGraph;
-        graph.edges[e].table[i] += change;
-        if (graph.edges[e].table[i] < 0) continue;
-        changed(graph,
-                [&](Json& json) { json["tables"][e][i / 3][i % 3] = graph.edges[e].table[i]; });
-      }
-    }
-    for (std::size_t v = 0; v < kGraph.vertices(); ++v) {
-      for (std::size_t c = 0; c < kGraph.costs[v].size(); ++c) {
-        Graph graph = kGraph;
-        graph.costs[v][c] += change;
-        if (graph.costs[v][c] < 0) continue;
-        changed(graph, [&](Json& json) { json["vertices"][v][c] = graph.costs[v][c]; });
-      }
-    }
-  }
-  CHECK(refused >= 12);
+  CHECK(refused_changes_of_cells("strategy-optimal", certificate(kGraph)) >= 12);
 }
 
 TEST_CASE("forged evidence is rejected, and what is no certificate is called so") {

@@ -4,7 +4,7 @@
 #include "engine/strategy/strategy.h"
 #include "proofs/certificate/strategy_certificate.h"
 #include "proofs/check/certificate.h"
-#include "tests/strategy/graphs.h"
+#include "tests/strategy/forgeries.h"
 
 using namespace p2;
 using namespace p2::strategy;
@@ -12,12 +12,6 @@ using Json = nlohmann::json;
 using kernel::Verdict;
 
 namespace {
-
-/// The answer holds for a triangle of three configurations each and a fourth vertex aside.
-const Graph kGraph{{{4, 0, 9}, {1, 3, 2}, {0, 5, 5}, {7, 7}},
-                   {{0, 1, {0, 6, 2, 5, 0, 4, 1, 1, 1}},
-                    {0, 2, {3, 0, 8, 6, 1, 0, 2, 2, 2}},
-                    {1, 2, {0, 4, 4, 2, 0, 5, 9, 1, 0}}}};
 
 CertificateFiles certificate(const Graph& graph) {
   const Found found = find_strategy(graph, {}).found;
@@ -29,13 +23,8 @@ kernel::Result checked(CertificateFiles files) {
   return check_certificate(files);
 }
 
-/// The verdict after `change` was done to one file and the manifest made to fit.
-Verdict after(CertificateFiles files, const std::string& name,
-              const std::function<void(Json&)>& change) {
-  Json json = Json::parse(files[name]);
-  change(json);
-  files[name] = json.dump();
-  return checked(files).verdict;
+Verdict after(const CertificateFiles& files, const std::string& name, const JsonChange& change) {
+  return verdict_after("strategy-optimal-clauses", files, name, change);
 }
 
 /// Everything that says that nothing costs less than the strategy [1] of one vertex, which costs 2,
@@ -100,34 +89,7 @@ TEST_CASE("no refutation serves for a strategy that costs one unit more") {
 }
 
 TEST_CASE("no cell can be changed under a refutation without the answer staying true") {
-  const CertificateFiles files = certificate(kGraph);
-  const Json said = Json::parse(files.at("strategy.json"));
-  std::size_t refused = 0;
-  const auto changed = [&](const Graph& graph, const std::function<void(Json&)>& change) {
-    const Verdict verdict = after(files, "problem.json", change);
-    const bool still = cost_of(graph, said["configurations"]) == said["cost"].get<Cost>() &&
-                       least_by_enumeration(graph) == said["cost"].get<Cost>();
-    if (!still) CHECK(verdict == Verdict::Rejected);
-    refused += verdict == Verdict::Rejected;
-  };
-  for (const int change : {-1, 1}) {
-    for (std::size_t i = 0; i < 27; ++i) {
-      Graph graph = kGraph;
-      Cost& cell = graph.edges[i / 9].table[i % 9];
-      cell += change;
-      if (cell < 0) continue;
-      changed(graph, [&](Json& json) { json["tables"][i / 9][i % 9 / 3][i % 3] = cell; });
-    }
-    for (std::size_t v = 0; v < kGraph.vertices(); ++v) {
-      for (std::size_t c = 0; c < kGraph.costs[v].size(); ++c) {
-        Graph graph = kGraph;
-        graph.costs[v][c] += change;
-        if (graph.costs[v][c] < 0) continue;
-        changed(graph, [&](Json& json) { json["vertices"][v][c] = graph.costs[v][c]; });
-      }
-    }
-  }
-  CHECK(refused >= 20);
+  CHECK(refused_changes_of_cells("strategy-optimal-clauses", certificate(kGraph)) >= 20);
 }
 
 TEST_CASE("a refutation without one of its clauses, or with a digit changed, is none") {
