@@ -21,12 +21,12 @@ using namespace p2::execution;
 unsigned calls(std::size_t bytes) { return bytes > (8U << 20U) ? 2 : 40; }
 
 /// Seconds that so many threads take to copy `bytes` each: the same traffic as an AllReduce, whose
-/// every buffer has to be read and written once. As there, all begin together, and the slowest
-/// counts.
+/// every buffer has to be read and written once. As there, all begin together, and of every call
+/// the slowest thread counts.
 double copy_seconds(std::uint32_t ranks, std::size_t bytes) {
   const std::vector<std::vector<std::byte>> from(ranks, std::vector<std::byte>(bytes));
   std::vector<std::vector<std::byte>> to(ranks, std::vector<std::byte>(bytes));
-  std::vector<double> seconds(ranks);
+  std::vector<std::vector<double>> seconds(ranks);
   Meeting meeting(ranks, std::nullopt);
   {
     std::vector<std::jthread> threads;
@@ -38,12 +38,18 @@ double copy_seconds(std::uint32_t ranks, std::size_t bytes) {
           std::memcpy(to[rank].data(), from[rank].data(), bytes);
           meeting.meet();
           const auto end = std::chrono::steady_clock::now();
-          if (call > 0) seconds[rank] += std::chrono::duration<double>(end - start).count();
+          if (call > 0) seconds[rank].push_back(std::chrono::duration<double>(end - start).count());
         }
       });
     }
   }
-  return *std::max_element(seconds.begin(), seconds.end()) / calls(bytes);
+  double sum = 0;
+  for (unsigned call = 0; call < calls(bytes); ++call) {
+    double slowest = 0;
+    for (const std::vector<double>& thread : seconds) slowest = std::max(slowest, thread[call]);
+    sum += slowest;
+  }
+  return sum / calls(bytes);
 }
 
 /// The single AllReduce of all ranks. `of_copy` is its bandwidth by that of plain copies, best

@@ -16,10 +16,24 @@
 namespace p2::execution {
 namespace {
 
+/// Whether some rank of each group, [partition][group], packs its rows for a call, ever. No program
+/// that the rules accept does.
+std::vector<std::vector<bool>> packing_groups(const Plan& plan) {
+  std::vector<std::vector<bool>> packing;
+  for (const auto& groups : plan.partitions) packing.emplace_back(groups.size(), false);
+  for (const std::vector<RankStep>& ranks : plan.steps) {
+    for (const RankStep& rank : ranks) {
+      if (rank.call && rank.pack) packing[rank.call->partition][rank.call->group] = true;
+    }
+  }
+  return packing;
+}
+
 /// What the threads of a job share.
 struct Floor {
   explicit Floor(const Job& of)
       : job(of),
+        packs(packing_groups(of.plan)),
         everybody(of.plan.devices, of.deadline),
         progress(of.plan.devices),
         sends(of.plan.devices),
@@ -49,6 +63,7 @@ struct Floor {
   }
 
   const Job& job;
+  const std::vector<std::vector<bool>> packs;
   Meeting everybody;
   std::vector<std::vector<std::unique_ptr<Meeting>>> by_group;  // [partition][group]
   std::vector<RankProgress> progress;
@@ -72,14 +87,18 @@ class ThreadRank final : public Rank {
     read({buffer_.rows(), bytes});
   }
   void rearrange(const Rows& from) override { buffer_.rearrange(from); }
-  void meet() override { floor_.everybody.meet(); }
+  void meet() override {
+    tell_places();
+    floor_.everybody.meet();
+  }
 
   std::uint64_t take_part(const Call& call) override {
     const Group& group = floor_.job.plan.partitions[call.partition][call.group];
     Meeting& meeting = *floor_.by_group[call.partition][call.group];
-    floor_.sends[number_] = buffer_.rows();
-    floor_.receives[number_] = buffer_.spare();
-    meeting.meet();
+    if (floor_.packs[call.partition][call.group]) {
+      tell_places();
+      meeting.meet();
+    }
     const std::uint64_t count = call.rows * floor_.job.chunk_elements;
     switch (call.collective) {
       case Collective::AllReduce:
@@ -119,6 +138,12 @@ class ThreadRank final : public Rank {
 
  private:
   ElementType type() const { return floor_.job.inputs.type; }
+
+  /// For all that come to the same meeting next.
+  void tell_places() {
+    floor_.sends[number_] = buffer_.rows();
+    floor_.receives[number_] = buffer_.spare();
+  }
 
   static std::vector<std::byte*> places(const Group& group, const std::vector<std::byte*>& of) {
     std::vector<std::byte*> all;
