@@ -20,6 +20,10 @@ enum class HierarchyKind : std::uint8_t {
   Lattice,    ///< (e) the reduction factors as a set, without order
 };
 
+inline constexpr HierarchyKind kHierarchyKinds[] = {
+    HierarchyKind::Hardware,  HierarchyKind::Columns,   HierarchyKind::Rows,
+    HierarchyKind::Reduction, HierarchyKind::Collapsed, HierarchyKind::Lattice};
+
 /// One level of a synthesis hierarchy: some factors of the device grid taken together.
 struct SynthesisLevel {
   std::string name;

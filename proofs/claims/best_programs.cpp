@@ -3,13 +3,6 @@
 #include <algorithm>
 
 namespace p2::claims {
-namespace {
-
-constexpr HierarchyKind kKinds[] = {HierarchyKind::Hardware,  HierarchyKind::Columns,
-                                    HierarchyKind::Rows,      HierarchyKind::Reduction,
-                                    HierarchyKind::Collapsed, HierarchyKind::Lattice};
-
-}  // namespace
 
 std::vector<BareMove> bare_moves(const DeviceGrid& grid, const std::vector<Move>& moves) {
   std::vector<BareMove> bare;
@@ -80,7 +73,7 @@ BestPrograms best_over_hierarchies(std::uint32_t devices, const std::vector<Grou
   for (const PlacedSystem& system : placed_systems(devices)) {
     if (system.grid.devices() != devices) continue;
     if (system.over(HierarchyKind::Hardware).classes() != classes) continue;
-    for (const HierarchyKind kind : kKinds) {
+    for (const HierarchyKind kind : kHierarchyKinds) {
       best.add(Subject(system, kind, std::nullopt, dialect), network, bounds);
     }
   }

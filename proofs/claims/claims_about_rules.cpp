@@ -1,3 +1,5 @@
+#include <iterator>
+
 #include "proofs/claims/claim.h"
 #include "proofs/claims/completeness.h"
 #include "proofs/claims/definitions.h"
@@ -17,8 +19,7 @@ std::string nothing(const Subject&) { return {}; }
 }  // namespace
 
 void append_claims_about_rules(std::vector<Claim>& claims) {
-  const std::vector<Kind> every = {Kind::Hardware,  Kind::Columns,   Kind::Rows,
-                                   Kind::Reduction, Kind::Collapsed, Kind::Lattice};
+  const std::vector<HierarchyKind> every(std::begin(kHierarchyKinds), std::end(kHierarchyKinds));
   claims.push_back(
       {.name = "information-increase",
        .statement = "Every legal step raises what the devices hold, so that every program ends: "

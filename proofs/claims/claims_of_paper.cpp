@@ -1,4 +1,5 @@
 #include <array>
+#include <iterator>
 
 #include "proofs/claims/arbitrary_groups.h"
 #include "proofs/claims/claim.h"
@@ -21,8 +22,7 @@ constexpr const char* kExpressible =
     "for all valid L over from, |L| <= size, for all steps s of L: s in instructions(to)";
 
 void append_expressiveness(std::vector<Claim>& claims) {
-  const std::vector<Kind> every = {Kind::Hardware,  Kind::Columns,   Kind::Rows,
-                                   Kind::Reduction, Kind::Collapsed, Kind::Lattice};
+  const std::vector<Kind> every(std::begin(kHierarchyKinds), std::end(kHierarchyKinds));
   claims.push_back(
       {.name = "expressiveness",
        .statement =

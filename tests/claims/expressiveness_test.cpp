@@ -47,7 +47,7 @@ struct Known {
 
 Known known_of(const PlacedSystem& system, Dialect dialect, std::uint32_t size) {
   Known known;
-  for (const HierarchyKind kind : kAllKinds) {
+  for (const HierarchyKind kind : kHierarchyKinds) {
     const Instance instance = system.over(kind);
     known.programs[kind] = brute_force::programs(instance, dialect, size);
     const auto instructions = brute_force::instructions(instance, dialect);

@@ -37,7 +37,7 @@ std::set<std::string> by_enumerator(const Instance& instance, Dialect dialect, s
 }  // namespace
 
 TEST_CASE("the clauses' own groups are those of the lowering, shape by shape") {
-  for (const HierarchyKind kind : kAllKinds) {
+  for (const HierarchyKind kind : kHierarchyKinds) {
     const Instance instance = instance_of("2,1,4", "2,4", "0,1", "[[2 1 1] [1 1 4]]", kind);
     std::set<std::pair<std::vector<Group>, bool>> by_coordinates;
     for (const auto& distinct : cnf::Coordinates(instance).distinct_shapes()) {

@@ -65,7 +65,7 @@ TEST_CASE(
     "clauses give mutants of valid programs the verdict and the rule of the explicit engine") {
   RandomPrograms random(5);
   std::map<std::string, int> rules;
-  for (const HierarchyKind kind : kAllKinds) {
+  for (const HierarchyKind kind : kHierarchyKinds) {
     const Instance instance = instance_of("2,3", "3,2", "0", "[[1 3] [2 1]]", kind);
     const Instance whole = instance_of("2,2", "4", "0", "[[2 2]]", kind);
     for (const Instance* each : {&instance, &whole}) {

@@ -57,7 +57,7 @@ TEST_CASE("the solver forms the groups of the lowering: all systems of at most 8
   for (std::uint32_t devices = 2; devices <= 8; ++devices) {
     for_each_instance(devices, [&](const Hierarchy& hierarchy, const Axes& axes,
                                    const ReductionAxes& reduction, const Placement& placement) {
-      for (const HierarchyKind kind : kAllKinds) {
+      for (const HierarchyKind kind : kHierarchyKinds) {
         shapes += compare({DeviceGrid(hierarchy, axes, placement), reduction, kind});
       }
     });
@@ -71,7 +71,7 @@ TEST_CASE("the solver forms the groups of the lowering: the paper's systems of 6
     if (hierarchy.devices() != 64) continue;
     const Axes axes = parse_axes("a", row.axes);
     for (const Placement& placement : enumerate_placements(hierarchy, axes, {"a"})) {
-      for (const HierarchyKind kind : kAllKinds) {
+      for (const HierarchyKind kind : kHierarchyKinds) {
         compare(
             {DeviceGrid(hierarchy, axes, placement), parse_reduction("r", row.reduce, axes), kind});
       }
@@ -80,7 +80,7 @@ TEST_CASE("the solver forms the groups of the lowering: the paper's systems of 6
 }
 
 TEST_CASE("leaders and positions mean groups, for all slices, forms, levels and devices") {
-  for (const HierarchyKind kind : kAllKinds) {
+  for (const HierarchyKind kind : kHierarchyKinds) {
     prove_groups(instance_of("2,2", "2,2", "0", "[[2 1] [1 2]]", kind));
     prove_groups(instance_of("2,4", "4,2", "0", "[[2 2] [1 2]]", kind));
     prove_groups(instance_of("3,2", "2,3", "1", "[[1 2] [3 1]]", kind));

@@ -17,7 +17,7 @@ namespace {
 /// Several classes and one, all kinds of hierarchies.
 std::vector<Instance> instances() {
   std::vector<Instance> all;
-  for (const HierarchyKind kind : kAllKinds) {
+  for (const HierarchyKind kind : kHierarchyKinds) {
     all.push_back(instance_of("2,3", "3,2", "0", "[[1 3] [2 1]]", kind));
     all.push_back(instance_of("2,2", "4", "0", "[[2 2]]", kind));
   }

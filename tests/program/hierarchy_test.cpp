@@ -63,7 +63,7 @@ TEST_CASE("table 2: the communication patterns of figure 2a") {
 }
 
 TEST_CASE("every shape forms other groups than the ones before it, of at least two devices") {
-  for (const HierarchyKind kind : kAllKinds) {
+  for (const HierarchyKind kind : kHierarchyKinds) {
     const Instance instance = instance_of("2,4", "2,4", "0,1", "[[2 1] [1 4]]", kind);
     std::set<std::vector<Group>> seen;
     for (const GroupShape& shape : all_shapes(instance.hierarchy)) {

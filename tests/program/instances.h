@@ -13,8 +13,4 @@ inline Instance instance_of(const char* hierarchy, const char* axes, const char*
           parse_reduction("reduce", reduce, named), kind};
 }
 
-constexpr HierarchyKind kAllKinds[] = {HierarchyKind::Hardware,  HierarchyKind::Columns,
-                                       HierarchyKind::Rows,      HierarchyKind::Reduction,
-                                       HierarchyKind::Collapsed, HierarchyKind::Lattice};
-
 }  // namespace p2

@@ -39,7 +39,7 @@ std::vector<Group> random_groups(std::uint32_t devices) {
 }  // namespace
 
 TEST_CASE("every instruction of every hierarchy is read back from its printed form") {
-  for (const HierarchyKind kind : kAllKinds) {
+  for (const HierarchyKind kind : kHierarchyKinds) {
     const Instance instance =
         instance_of("node=2,gpu=8", "data=4,shard=4", "data", "[[2 2] [1 4]]", kind);
     std::vector<Step> steps;

@@ -86,7 +86,7 @@ TEST_CASE("AllToAll of all devices begins with enough chunks to move some") {
 }
 
 TEST_CASE("a program is read back from its JSON, with and without an instance") {
-  for (const HierarchyKind kind : kAllKinds) {
+  for (const HierarchyKind kind : kHierarchyKinds) {
     const Instance instance =
         instance_of("node=2,gpu=4", "data=4,shard=2", "data", "[[2 2] [1 2]]", kind);
     Program program{8, instance.classes(), {}};

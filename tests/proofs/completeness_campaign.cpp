@@ -72,7 +72,7 @@ Questions all_questions() {
   for (std::uint32_t devices = 2; devices <= 8; ++devices) {
     for_each_instance(devices, [&](const Hierarchy& hierarchy, const Axes& axes,
                                    const ReductionAxes& reduction, const Placement& placement) {
-      for (const HierarchyKind kind : kAllKinds) {
+      for (const HierarchyKind kind : kHierarchyKinds) {
         if (kind == HierarchyKind::Lattice) continue;
         questions.add(Instance(DeviceGrid(hierarchy, axes, placement), reduction, kind));
       }

@@ -71,7 +71,7 @@ TEST_CASE("the hash is SHA-256") {
 TEST_CASE("all synthesised programs of a few systems are certified and accepted") {
   std::size_t count = 0;
   for (const Dialect dialect : {Dialect::Published, Dialect::Printed}) {
-    for (const HierarchyKind kind : kAllKinds) {
+    for (const HierarchyKind kind : kHierarchyKinds) {
       const char* placement = "[[2,2],[1,2]]";
       count += check_synthesised(
           instance_of("node=2,gpu=4", "data=4,shard=2", "data", placement, kind), dialect, 3);

@@ -57,7 +57,7 @@ template <typename Visit>
 void for_each_question(std::uint32_t devices, Visit visit) {
   for_each_instance(devices, [&](const Hierarchy& hierarchy, const Axes& axes,
                                  const ReductionAxes& reduction, const Placement& placement) {
-    for (const HierarchyKind kind : kAllKinds) {
+    for (const HierarchyKind kind : kHierarchyKinds) {
       const Instance instance(DeviceGrid(hierarchy, axes, placement), reduction, kind);
       for (const Dialect dialect : {Dialect::Printed, Dialect::Published}) {
         visit(instance, dialect);

@@ -30,7 +30,7 @@ void compare(std::uint32_t devices, std::uint32_t size) {
   std::size_t programs = 0;
   for_each_instance(devices, [&](const Hierarchy& hierarchy, const Axes& axes,
                                  const ReductionAxes& reduction, const Placement& placement) {
-    for (const HierarchyKind kind : kAllKinds) {
+    for (const HierarchyKind kind : kHierarchyKinds) {
       const Instance instance(DeviceGrid(hierarchy, axes, placement), reduction, kind);
       for (const Dialect dialect : {Dialect::Printed, Dialect::Published}) {
         auto expected = brute_force::programs(instance, dialect, size);

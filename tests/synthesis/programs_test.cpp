@@ -34,7 +34,7 @@ std::vector<std::string> texts(const PlacementPrograms& found) {
 }  // namespace
 
 TEST_CASE("every listed program is judged valid, is listed once, and sizes never fall") {
-  for (const HierarchyKind kind : kAllKinds) {
+  for (const HierarchyKind kind : kHierarchyKinds) {
     for (const Dialect dialect : {Dialect::Printed, Dialect::Published}) {
       SynthesisOptions options;
       options.dialect = dialect;
