@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/progress_line.h"
 #include "cli/prove/html_page.h"
+#include "cli/prove/prove_certificate.h"
 #include "cli/prove/prove_report.h"
 #include "cli/prove/prove_request.h"
 #include "cli/prove/prove_schedules.h"
@@ -59,7 +60,7 @@ ExitCode exit_code(const Results& results) {
 }
 
 void print(const Results& results, const claims::Request& request,
-           const ResultCertificates& certificates, Format format, std::ostream& out) {
+           const claims::ResultCertificates& certificates, Format format, std::ostream& out) {
   const bool systems = !request.claims.empty();
   if (format == Format::Json) {
     if (systems) return print_json(results.systems, request, certificates, results.schedules, out);
@@ -73,10 +74,13 @@ void print(const Results& results, const claims::Request& request,
   print_schedules_text(results.schedules, out);
 }
 
-void write_report(const Results& results, const claims::Request& request, const std::string& path,
+void write_report(const Results& results, const claims::Request& request,
+                  const claims::ResultCertificates& certificates, const std::string& path,
                   std::ostream& out) {
   std::ostringstream markdown;
-  if (!request.claims.empty()) claims::write_errata(results.systems, request, markdown);
+  if (!request.claims.empty()) {
+    claims::write_errata(results.systems, request, certificates, markdown);
+  }
   if (!results.schedules.empty()) claims::write_schedule_errata(results.schedules, markdown);
   Output file(path, out);
   if (path.ends_with(".html")) {
@@ -118,7 +122,6 @@ int run_prove(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   const claims::Request request = prove_request(line);
   Results results{{}, settle(schedule_claims_of(line), common, err)};
   if (!request.claims.empty()) results.systems = settle(request, line, common, err);
-  if (const auto path = line.text("report")) write_report(results, request, *path, out);
   ResultCertification certified;
   if (const auto folder = line.text("certify")) {
     std::atomic<std::size_t> done = 0;
@@ -127,6 +130,9 @@ int run_prove(const Arguments& arguments, std::ostream& out, std::ostream& err) 
     });
     certified = certify_results(results.systems, {request.size, common.limits, request.deep},
                                 *folder, common.seed, err, done);
+  }
+  if (const auto path = line.text("report")) {
+    write_report(results, request, certified.written, *path, out);
   }
   Output output(common.output, out);
   print(results, request, certified.written, common.format, output.stream());

@@ -2,30 +2,23 @@
 
 #include <atomic>
 #include <iosfwd>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "proofs/claims/campaign.h"
+#include "proofs/claims/written_certificate.h"
 
 namespace p2 {
 
-/// A certificate that was written: its claim and its folder.
-struct WrittenCertificate {
-  std::string claim;
-  std::string folder;
-};
-using ResultCertificates = std::map<const claims::Result*, WrittenCertificate>;
-
 struct ResultCertification {
-  ResultCertificates written;
+  claims::ResultCertificates written;
   bool complaint = false;   ///< something could not be written; said on `err`
   bool difference = false;  ///< the clauses contradict a result; said on `err`
 };
 
 /// Writes into `folder`
-///  - for every result that holds of `expressiveness`, of the lemmas that say it of one pair, and
-///    of `synthesis-complete`, the refutation of a counterexample;
+///  - for every result that holds of `synthesis-complete` and of claims that forbid moves
+///    (`expressiveness`, corollary B.4, the lemmas, cases and witnesses about valid programs), the
+///    refutation of a counterexample;
 ///  - for every result that holds of `mixing` and of lemma B.3 over any groups the refutation of a
 ///    program that mixes classes, of as many steps as there is none of;
 ///  - for every result that holds of `beyond-dsl`, `lattice-gain` and those on other networks, that
@@ -33,8 +26,7 @@ struct ResultCertification {
 ///    smallest and the shortest counterexample that nothing is cheaper than the best programs
 ///    found;
 ///  - for the smallest and the shortest counterexample of every other row of the summary that it is
-///  a
-///    valid program and, where two hierarchies are compared, which step is no instruction of the
+///    a valid program and, where two hierarchies are compared, which step is no instruction of the
 ///    other. Counterexamples that are single instructions get none.
 /// Other results have none; they are `solver-only`. `done` counts the results that were gone
 /// through, for whoever watches it from another thread.

@@ -49,6 +49,20 @@ std::optional<Evidence> evidence_of_costs(const claims::Question& question,
   return evidence;
 }
 
+/// That no valid program makes a move which the claim forbids.
+Evidence evidence_of_forbidden_moves(const claims::Question& question,
+                                     const claims::Subject& subject, const claims::Bounds& bounds) {
+  auto [answer, proof] =
+      claims::settle_by_clauses(subject, question.claim->forbids(subject), bounds);
+  const bool compared = question.claim->forbids == claims::not_expressible;
+  const auto certificate = [=, from = subject.from](const Provenance& provenance) {
+    return compared ? expressible_certificate(from, *question.to, question.dialect, bounds.size,
+                                              proof, provenance)
+                    : unused_certificate(from, question.dialect, bounds.size, proof, provenance);
+  };
+  return {compared ? "expressible" : "unused", answer, certificate};
+}
+
 }  // namespace
 
 std::optional<Evidence> evidence_for(const claims::Question& question,
@@ -56,9 +70,7 @@ std::optional<Evidence> evidence_for(const claims::Question& question,
   const bool lists = question.claim->settles == claims::synthesis_complete;
   const bool mixing = speaks_of_mixing(*question.claim);
   const bool priced = question.claim->prices != nullptr;
-  if (!lists && !mixing && !priced && question.claim->forbids != claims::not_expressible) {
-    return std::nullopt;
-  }
+  if (!lists && !mixing && !priced && question.claim->forbids == nullptr) return std::nullopt;
   const claims::Subject subject(*question.system, question.from, question.to, question.dialect);
   if (priced) return evidence_of_costs(question, subject, bounds);
   if (lists) {
@@ -68,18 +80,15 @@ std::optional<Evidence> evidence_for(const claims::Question& question,
           return synthesis_certificate(from, question.dialect, bounds.size, proof, provenance);
         }};
   }
-  auto [answer, proof] =
-      mixing ? claims::no_mixing_program_by_clauses(subject, bounds)
-             : claims::settle_by_clauses(subject, question.claim->forbids(subject), bounds);
-  const auto certificate = [=, from = subject.from](const Provenance& provenance) {
-    if (mixing) {
-      return unmixed_certificate(from.grid.devices(), from.classes(), question.dialect,
-                                 answer.settled, proof, provenance);
-    }
-    return expressible_certificate(from, *question.to, question.dialect, bounds.size, proof,
-                                   provenance);
-  };
-  return Evidence{mixing ? "unmixed" : "expressible", answer, certificate};
+  if (mixing) {
+    auto [answer, proof] = claims::no_mixing_program_by_clauses(subject, bounds);
+    return Evidence{"unmixed", answer, [=, from = subject.from](const Provenance& provenance) {
+                      return unmixed_certificate(from.grid.devices(), from.classes(),
+                                                 question.dialect, answer.settled, proof,
+                                                 provenance);
+                    }};
+  }
+  return evidence_of_forbidden_moves(question, subject, bounds);
 }
 
 }  // namespace p2

@@ -45,7 +45,7 @@ void print_line(const Result& result, std::uint32_t size, std::ostream& out) {
 }
 
 void print_counterexample(const char* which, const Result& result,
-                          const ResultCertificates& certificates, std::ostream& out) {
+                          const claims::ResultCertificates& certificates, std::ostream& out) {
   const Answer& answer = result.answer;
   fmt::print(out, "    {}: {} devices, {} step{}: {}\n              {}\n", which,
              result.question.system->grid.devices(), answer.steps, answer.steps == 1 ? "" : "s",
@@ -57,8 +57,8 @@ void print_counterexample(const char* which, const Result& result,
              certificate->second.folder);
 }
 
-void print_row(const Summary& row, std::uint32_t devices, const ResultCertificates& certificates,
-               std::ostream& out) {
+void print_row(const Summary& row, std::uint32_t devices,
+               const claims::ResultCertificates& certificates, std::ostream& out) {
   std::string finding = fmt::format("holds everywhere up to {} devices", devices);
   if (row.refuted > 0) finding = fmt::format("refuted on {} of them", row.refuted);
   if (row.refuted == 0 && row.undecided > 0) {
@@ -101,7 +101,7 @@ std::string counterexample_json(const Result& result) {
 }
 
 std::string to_json(const Result& result, std::uint32_t size,
-                    const ResultCertificates& certificates) {
+                    const claims::ResultCertificates& certificates) {
   const auto certificate = certificates.find(&result);
   const bool certified = certificate != certificates.end();
   const auto order = claims::row_order(result.question);
@@ -147,7 +147,7 @@ std::string to_json(const Summary& row) {
 }  // namespace
 
 void print_text(const std::vector<Result>& results, const claims::Request& request,
-                const ResultCertificates& certificates, std::ostream& out) {
+                const claims::ResultCertificates& certificates, std::ostream& out) {
   for (const Result& result : results) print_line(result, request.size, out);
   fmt::print(out,
              "\nprograms of at most {} steps; {} of {} results with certificates, the others {}\n",
@@ -158,7 +158,7 @@ void print_text(const std::vector<Result>& results, const claims::Request& reque
 }
 
 void print_json(const std::vector<Result>& results, const claims::Request& request,
-                const ResultCertificates& certificates,
+                const claims::ResultCertificates& certificates,
                 const std::vector<claims::ScheduleResult>& schedules, std::ostream& out) {
   out << "{\"results\":";
   print_list(results, out,

@@ -139,9 +139,9 @@ po::options_description prove_flags() {
        "write the errata: false statements of the paper with drawn counterexamples; implies "
        "--every-system")  //
       ("certify", po::value<std::string>()->value_name("DIR"),
-       "write certificates that p2-check accepts: for all that holds of expressiveness, "
-       "synthesis-complete, mixing (6 devices: with --deep), beyond-dsl and lattice-gain, and for "
-       "the smallest counterexamples");
+       "write certificates that p2-check accepts: for all that holds of what valid programs do, "
+       "of synthesis-complete, mixing (6 devices: with --deep), beyond-dsl and lattice-gain, and "
+       "for the smallest counterexamples");
   po::options_description all;
   all.add(placement_flags()).add(flags);
   return all;

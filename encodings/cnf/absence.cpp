@@ -53,16 +53,20 @@ Numbered in_numbers(const std::vector<std::vector<Step>>& programs, ChoiceNumber
   return numbered;
 }
 
-/// Adds that the goal is reached by a program that is searched for.
-void require(SynthesisClauses& problem, const std::function<bool(const Step&)>& uses,
-             const Numbered& known) {
+/// Adds that the goal is reached by a program that is searched for, and returns the choices of
+/// which it makes one.
+std::vector<std::uint32_t> require(SynthesisClauses& problem,
+                                   const std::function<bool(const Step&)>& uses,
+                                   const Numbered& known) {
   problem.clauses().add({problem.done().back()});
+  std::vector<std::uint32_t> wanted;
   if (uses) {
+    for (std::uint32_t m = 0; m < problem.choices().size(); ++m) {
+      if (uses(problem.step(m))) wanted.push_back(m);
+    }
     std::vector<Literal> used;
     for (const std::vector<Literal>& picks : problem.picked()) {
-      for (std::size_t m = 0; m < picks.size(); ++m) {
-        if (uses(problem.step(m))) used.push_back(picks[m]);
-      }
+      for (const std::uint32_t m : wanted) used.push_back(picks[m]);
     }
     problem.clauses().add(used);
   }
@@ -73,6 +77,7 @@ void require(SynthesisClauses& problem, const std::function<bool(const Step&)>& 
     }
     problem.clauses().add(other);
   }
+  return wanted;
 }
 
 std::string varmap(const SynthesisClauses& problem) {
@@ -88,7 +93,8 @@ std::string varmap(const SynthesisClauses& problem) {
 }
 
 /// Throws LimitMet.
-Absence settle(const SynthesisClauses& problem, Numbered known, const Limits& limits) {
+Absence settle(const SynthesisClauses& problem, Numbered known, std::vector<std::uint32_t> uses,
+               const Limits& limits) {
   Absence answer;
   const DratTrace trace;
   Solver solver(limits);
@@ -106,6 +112,7 @@ Absence settle(const SynthesisClauses& problem, Numbered known, const Limits& li
     proof.choices.push_back(problem.step(m));
   }
   proof.programs = std::move(known);
+  proof.uses = std::move(uses);
   proof.cnf = std::move(refuted.cnf);
   proof.varmap = varmap(problem);
   proof.lrat = std::move(refuted.lrat);
@@ -120,8 +127,8 @@ Absence refute(const Instance& instance, Dialect dialect, std::uint32_t size, co
   const Coordinates coordinates(instance);
   SynthesisClauses problem(coordinates.stage(), dialect, size, limits);
   Numbered known = in_numbers(search.known, ChoiceNumbers(coordinates, problem));
-  require(problem, search.uses, known);
-  return settle(problem, std::move(known), limits);
+  std::vector<std::uint32_t> uses = require(problem, search.uses, known);
+  return settle(problem, std::move(known), std::move(uses), limits);
 } catch (const LimitMet&) {
   return {};
 }
@@ -129,8 +136,7 @@ Absence refute(const Instance& instance, Dialect dialect, std::uint32_t size, co
 Absence refute(Stage stage, std::uint32_t size, const std::function<bool(const Step& step)>& uses,
                const Limits& limits) try {
   SynthesisClauses problem(std::move(stage), Dialect::Published, size, limits);
-  require(problem, uses, {});
-  return settle(problem, {}, limits);
+  return settle(problem, {}, require(problem, uses, {}), limits);
 } catch (const LimitMet&) {
   return {};
 }

@@ -24,9 +24,10 @@ struct Search {
 struct AbsenceProof {
   std::vector<Step> choices;  ///< what a step may do
   std::vector<std::vector<std::uint32_t>>
-      programs;        ///< those known, as numbers of choices, in order
-  std::string cnf;     ///< DIMACS: the clauses that the refutation needs
-  std::string varmap;  ///< what the variables stand for
+      programs;                     ///< those known, as numbers of choices, in order
+  std::vector<std::uint32_t> uses;  ///< the choices of which one was searched for, in order
+  std::string cnf;                  ///< DIMACS: the clauses that the refutation needs
+  std::string varmap;               ///< what the variables stand for
   std::string lrat;
 };
 

@@ -50,6 +50,12 @@ CertificateFiles expressible_certificate(const Instance& instance, HierarchyKind
                              fmt::format("\"to\":\"{}\"", to_string(to)), provenance);
 }
 
+CertificateFiles unused_certificate(const Instance& instance, Dialect dialect, std::uint32_t size,
+                                    cnf::AbsenceProof proof, const Provenance& provenance) {
+  const std::string uses = fmt::format("\"uses\":[{}]", fmt::join(proof.uses, ","));
+  return absence_certificate("unused", instance, dialect, size, std::move(proof), uses, provenance);
+}
+
 CertificateFiles unmixed_certificate(std::uint32_t devices, const std::vector<Group>& classes,
                                      Dialect dialect, std::uint32_t size, cnf::AbsenceProof proof,
                                      const Provenance& provenance) {

@@ -19,6 +19,11 @@ CertificateFiles expressible_certificate(const Instance& instance, HierarchyKind
                                          Dialect dialect, std::uint32_t size,
                                          cnf::AbsenceProof proof, const Provenance& provenance);
 
+/// The certificate of the claim `unused`: that no valid program of at most `size` steps of the
+/// instance makes one of the choices that `proof` was searched for.
+CertificateFiles unused_certificate(const Instance& instance, Dialect dialect, std::uint32_t size,
+                                    cnf::AbsenceProof proof, const Provenance& provenance);
+
 /// The certificate of the claim `unmixed`: that no valid program of at most `size` steps over any
 /// disjoint groups, in every one of which somebody holds something, has a group with devices of
 /// several classes. Classes ascend, each and by first device.

@@ -69,7 +69,8 @@ void write_table(const std::vector<Statement>& statements, std::ostream& out) {
   }
 }
 
-void write_counterexample(const Result& result, std::ostream& out) {
+void write_counterexample(const Result& result, const ResultCertificates& certificates,
+                          std::ostream& out) {
   const Program program = counterexample(result);
   const Instance instance = result.question.system->over(result.question.from);
   fmt::print(out, "{} devices, {} step{}: {}\n\n", program.devices, program.steps.size(),
@@ -81,6 +82,10 @@ void write_counterexample(const Result& result, std::ostream& out) {
   const bool valid = check(program, result.question.dialect, states).kind == Verdict::Kind::Valid;
   if (valid) out << "\n" << draw_derivation(program, result.question.dialect, &instance);
   out << "```\n\n";
+  const auto certificate = certificates.find(&result);
+  if (certificate == certificates.end()) return;
+  fmt::print(out, "Certificate: `{}`, {}.\n\n", certificate->second.claim,
+             certificate->second.folder);
 }
 
 void write_repair(const Statement& statement, const std::vector<Statement>& all,
@@ -105,7 +110,8 @@ void write_repair(const Statement& statement, const std::vector<Statement>& all,
   }
 }
 
-void write_false(const Statement& statement, const std::vector<Statement>& all, std::ostream& out) {
+void write_false(const Statement& statement, const std::vector<Statement>& all,
+                 const ResultCertificates& certificates, std::ostream& out) {
   const Claim& claim = *statement.question.claim;
   fmt::print(out, "## {}, dialect {}\n\n{}{}\n\n    {}\n\n", name_of(statement.question),
              to_string(statement.question.dialect),
@@ -115,31 +121,33 @@ void write_false(const Statement& statement, const std::vector<Statement>& all, 
     if (row.smallest == nullptr) continue;
     fmt::print(out, "### {}\n\nRefuted on {} of {} systems. The smallest: ",
                row.several_axes ? "Several axes" : "One axis", row.refuted, row.systems);
-    write_counterexample(*row.smallest, out);
+    write_counterexample(*row.smallest, certificates, out);
   }
   write_repair(statement, all, out);
 }
 
 }  // namespace
 
-void write_errata(const std::vector<Result>& results, const Request& request, std::ostream& out) {
+void write_errata(const std::vector<Result>& results, const Request& request,
+                  const ResultCertificates& certificates, std::ostream& out) {
   const std::vector<Statement> statements = statements_of(results);
   fmt::print(
       out,
       "# Statements of the paper, settled by enumeration\n\n{} placed systems, {}; programs "
       "of at most {} steps. A statement that holds is known to hold for these alone. "
-      "Nothing here has a certificate (`solver-only`); every counterexample can be given to "
-      "`p2-verify check`.\n\n",
+      "Of {} results {} have certificates, which `p2-check` accepts without trusting this program; "
+      "the others are `solver-only`. Every counterexample can be given to `p2-verify check`.\n\n",
       request.systems.size(),
       request.systems.empty() ? "none" : "the last of them " + to_string(request.systems.back()),
-      request.size);
+      request.size, results.size(), certificates.size());
   write_table(statements, out);
   const auto write_refuted = [&](const char* heading, auto wanted) {
     out << heading;
     for (const Statement& statement : statements) {
       const bool refuted = std::any_of(statement.rows.begin(), statement.rows.end(),
                                        [](const Summary& row) { return row.refuted > 0; });
-      if (refuted && wanted(statement.question)) write_false(statement, statements, out);
+      if (refuted && wanted(statement.question))
+        write_false(statement, statements, certificates, out);
     }
   };
   write_refuted("\n# The false ones\n\n", in_paper);

@@ -45,9 +45,10 @@ Claim among_any_groups(const Json& root, Budget& budget) {
           "no group across classes holds anything in valid programs"};
 }
 
-Claim among_instructions(bool lists, const Json& root, Budget& budget) {
+Claim among_instructions(const std::string& name, const Json& root, Budget& budget) {
   Claim claim;
-  claim.problem = read_problem(root, {"size", "choices", lists ? "programs" : "to"}, budget);
+  const char* key = name == "unused" ? "uses" : name == "expressible" ? "to" : "programs";
+  claim.problem = read_problem(root, {"size", "choices", key}, budget);
   if (!claim.problem.instance) malformed("problem.json has no hierarchy");
   const Instance& instance = *claim.problem.instance;
   const std::vector<Step> choices = instance.choices(claim.problem.published, budget);
@@ -60,13 +61,17 @@ Claim among_instructions(bool lists, const Json& root, Budget& budget) {
   }
   claim.search.stage = (instance.confined ? first_class : whole_system)(claim.problem, choices);
   claim.search.size = as_number(root["size"], kMostSize + 1);
-  if (lists) {
+  if (name == "unused") {
+    claim.search.uses = as_numbers(root["uses"], choices.size());
+    claim.words = "none of the " + std::to_string(claim.search.uses->size()) +
+                  " choices named in uses is in valid programs";
+  } else if (name == "expressible") {
+    claim.search.uses = claim.problem.lacking(choices, root, budget);
+    claim.words = "instructions over " + as_text(root["to"]) + " express all valid programs";
+  } else {
     claim.search.programs = read_programs(root["programs"], claim.search, budget);
     const std::string n = std::to_string(claim.search.programs.size());
     claim.words = n == "1" ? "there is 1 valid program" : "there are " + n + " valid programs";
-  } else {
-    claim.search.uses = claim.problem.lacking(choices, root, budget);
-    claim.words = "instructions over " + as_text(root["to"]) + " express all valid programs";
   }
   return claim;
 }
@@ -89,9 +94,8 @@ void replay(const Search& search, Budget& budget) {
 std::string judge_absence(const std::string& name, const Files& files) {
   Budget budget;
   const Json root = parse_json(files, "problem.json");
-  const Claim claim = name == "unmixed"
-                          ? among_any_groups(root, budget)
-                          : among_instructions(name == "synthesis-complete", root, budget);
+  const Claim claim =
+      name == "unmixed" ? among_any_groups(root, budget) : among_instructions(name, root, budget);
   replay(claim.search, budget);
   const auto& stage = claim.search.stage;
   // Bounds the memory of one moment.

@@ -20,6 +20,7 @@ const Kind& kind_of(const std::string& claim) {
       {"program-invalid", {{"problem.json", "derivation.json", "refutation.json"}, judge_program}},
       {"synthesis-complete", {clauses, judge_absence}},
       {"expressible", {clauses, judge_absence}},
+      {"unused", {clauses, judge_absence}},
       {"unmixed", {clauses, judge_absence}},
       {"cheapest", {{"problem.json"}, judge_cost}},
       {"strategy-optimal", {{"problem.json", "strategy.json", "bound.json"}, judge_strategy}},

@@ -50,8 +50,9 @@ std::string judge_program(const std::string& claim, const Files& files);
 
 /// The claims that there is no program of a kind, by proof.lrat on clauses that this checker makes
 /// itself: none that problem.json does not list, `synthesis-complete`, and those listed are
-/// replayed; none with a step that is no instruction over `to`, `expressible`; or none with a group
-/// across classes, over any disjoint groups, `unmixed`.
+/// replayed; none with a step that is no instruction over `to`, `expressible`; none with a choice
+/// that problem.json names, `unused`; or none with a group across classes, over any disjoint
+/// groups, `unmixed`.
 std::string judge_absence(const std::string& claim, const Files& files);
 
 /// The claims `strategy-optimal` and `strategy-optimal-clauses`: no strategy of the graph in

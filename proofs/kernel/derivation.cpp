@@ -22,8 +22,7 @@ struct Derivation {
     expect_keys(root, {"symmetry", "sets", "states", "systems"});
     const std::size_t systems = as_list(root["systems"]).size();
     if (systems == 0) malformed("systems is empty");
-    if (systems - 1 > problem.steps.size())
-      reject("the derivation has more steps than the program");
+    if (systems - 1 > problem.steps.size()) reject("there are more systems than the steps give");
     budget.spend(systems * (problem.classes.size() + problem.devices));
     const std::string& symmetry = as_text(root["symmetry"]);
     if (symmetry != "none" && symmetry != "classes") malformed("symmetry is unknown");

@@ -35,9 +35,7 @@ Step read_step(const Json& value, const Problem& problem) {
   std::ranges::sort(groups);
   if (instruction) {
     step = problem.instance->lower(as_text(value["slice"]), as_text(value["form"]));
-    if (groups != step.groups) {
-      reject("(" + step.slice + ", " + step.form + ") does not form the groups beside it");
-    }
+    if (groups != step.groups) reject(step.slice + ", " + step.form + " form other groups");
   }
   step.groups = std::move(groups);
   step.collective = as_text(value["collective"]);
@@ -82,9 +80,7 @@ Problem read_problem(const Json& root, std::vector<std::string> keys, Budget& bu
   std::size_t members = 0;
   for (const Numbers& group : problem.classes) members += group.size();
   if (members != problem.devices) reject("classes leave out a device");
-  if (!std::ranges::is_sorted(problem.classes)) {
-    malformed("classes are not ordered by first device");
-  }
+  if (!std::ranges::is_sorted(problem.classes)) malformed("classes are not in order");
   if (placed) {
     problem.instance.emplace(root, problem.devices);
     if (problem.instance->classes() != problem.classes) {

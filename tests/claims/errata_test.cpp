@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <sstream>
 
 #include <doctest/doctest.h>
@@ -33,7 +34,7 @@ Request a_request(const char* claim, Dialect dialect, std::uint32_t devices) {
 TEST_CASE("the errata draw a counterexample and name what it breaks") {
   const Request request = a_request("lemma-b7", Dialect::Published, 8);
   std::ostringstream out;
-  write_errata(settle(request, {}), request, out);
+  write_errata(settle(request, {}), request, {}, out);
   const std::string text = out.str();
   CHECK(
       text.find(
@@ -49,7 +50,7 @@ TEST_CASE("what is true, or not of the paper, is no erratum") {
   for (const char* claim : {"lemma-b1", "size-independence"}) {
     const Request request = a_request(claim, Dialect::Published, 4);
     std::ostringstream out;
-    write_errata(settle(request, {}), request, out);
+    write_errata(settle(request, {}), request, {}, out);
     CHECK(out.str().find("holds") != std::string::npos);
     CHECK(out.str().find("## ") == std::string::npos);
   }
@@ -59,7 +60,7 @@ TEST_CASE("what is refuted and not in the paper stands apart, drawn with its cos
   Request request = a_request("beyond-dsl", Dialect::Published, 5);
   request.size = 3;
   std::ostringstream out;
-  write_errata(settle(request, {}), request, out);
+  write_errata(settle(request, {}), request, {}, out);
   const std::string text = out.str();
   const std::size_t heading = text.find("# Refuted, and not in the paper");
   REQUIRE(heading != std::string::npos);
@@ -93,4 +94,16 @@ TEST_CASE("prove --report writes the errata beside the results, as Markdown or H
     CAPTURE(part);
     CHECK(page.find(part) != std::string::npos);
   }
+}
+
+TEST_CASE("the errata say which counterexamples have a certificate, and how many results do") {
+  const TemporaryFile file("", ".md");
+  const TemporaryFile place("", ".certificates");
+  std::filesystem::remove(place.path());
+  run({"prove", "lemma-b3", "--max-devices", "4", "--report", file.path(), "--certify",
+       place.path()});
+  const std::string text = bytes_of(file.path());
+  CHECK(text.find("Certificate: `program-valid`, " + place.path()) != std::string::npos);
+  CHECK(text.find(" results 0 have") == std::string::npos);
+  std::filesystem::remove_all(place.path());
 }
