@@ -10,6 +10,7 @@
 #include "cli/byte_size.h"
 #include "cli/certificate_writing.h"
 #include "cli/meshes/pipeline_report.h"
+#include "cli/progress_line.h"
 #include "cli/table.h"
 #include "engine/pipeline/least_memory.h"
 #include "proofs/certificate/pipeline_certificate.h"
@@ -66,13 +67,23 @@ bool certify_least(const PipelineQuestion& question, const LeastMemory& least,
   return !complaint;
 }
 
+std::optional<LeastMemory> watched_search(const PipelineQuestion& question,
+                                          const CommonOptions& common, std::ostream& err) {
+  OverlapProgress progress;
+  const ProgressLine line(common.progress, err, [&] {
+    return fmt::format("pipeline: {} cases of what a stage does first told apart",
+                       progress.cases.load());
+  });
+  return least_memory(question.size, question.times, common.limits, &progress);
+}
+
 }  // namespace
 
 bool print_least_memory(const PipelineQuestion& question, const CommonOptions& common,
                         std::ostream& out, std::ostream& err) {
   const PipelineTimes& times = question.times;
   const std::int64_t makespan = full_overlap(question.size, times);
-  const auto least = least_memory(question.size, times, common.limits);
+  const auto least = watched_search(question, common, err);
   const bool certified = least && question.certify && certify_least(question, *least, common, err);
   const std::string evidence = certified ? fmt::format("certificate: {}", *question.certify)
                                : least

@@ -12,8 +12,9 @@ struct Stopped {};
 
 class Search {
  public:
-  Search(PipelineSize size, const PipelineTimes& times, const Limits& limits)
-      : size_(size), times_(times), limits_(limits) {}
+  Search(PipelineSize size, const PipelineTimes& times, const Limits& limits,
+         OverlapProgress* progress)
+      : size_(size), times_(times), limits_(limits), progress_(progress) {}
 
   LeastMemory run() && {
     for (std::uint32_t stage = 0; stage < size_.stages; ++stage) find_least_of(stage);
@@ -26,7 +27,7 @@ class Search {
 
  private:
   OverlapAnswer settled(const std::vector<std::uint32_t>& most) const {
-    OverlapAnswer answer = search_overlap(size_, times_, most, limits_);
+    OverlapAnswer answer = search_overlap(size_, times_, most, limits_, progress_);
     if (answer.kind == Kind::Unknown) throw Stopped{};
     return answer;
   }
@@ -65,14 +66,15 @@ class Search {
   const PipelineSize size_;
   const PipelineTimes times_;
   const Limits& limits_;
+  OverlapProgress* const progress_;
   LeastMemory least_;
 };
 
 }  // namespace
 
 std::optional<LeastMemory> least_memory(PipelineSize size, const PipelineTimes& times,
-                                        const Limits& limits) try {
-  return Search(size, times, limits).run();
+                                        const Limits& limits, OverlapProgress* progress) try {
+  return Search(size, times, limits, progress).run();
 } catch (const Stopped&) {
   return std::nullopt;
 }

@@ -21,6 +21,6 @@ struct LeastMemory {
 
 /// Nothing where a limit is met.
 std::optional<LeastMemory> least_memory(PipelineSize size, const PipelineTimes& times,
-                                        const Limits& limits);
+                                        const Limits& limits, OverlapProgress* progress = nullptr);
 
 }  // namespace p2

@@ -23,8 +23,12 @@ struct After {
 class Cases {
  public:
   Cases(PipelineSize size, const PipelineTimes& times, const std::vector<std::uint32_t>& most,
-        const Limits& limits)
-      : size_(size), times_(times), end_(full_overlap(size, times)), limits_(limits) {
+        const Limits& limits, OverlapProgress* progress)
+      : size_(size),
+        times_(times),
+        end_(full_overlap(size, times)),
+        limits_(limits),
+        progress_(progress) {
     for (std::uint32_t k = 0; k < size.microbatches; ++k) add_microbatch(k);
     for (std::uint32_t i = 0; i < size.stages; ++i) hold_at_most(i, most[i]);
   }
@@ -137,6 +141,7 @@ class Cases {
       return Kind::Exists;
     }
     cases_.push_back(*apart);
+    if (progress_ != nullptr) ++progress_->cases;
     const std::size_t f = forward(apart->stage, apart->forward);
     const std::size_t b = backward(apart->stage, apart->backward);
     for (const After& rule : {After{f, b, times_.forward}, After{b, f, times_.backward}}) {
@@ -169,6 +174,7 @@ class Cases {
   const PipelineTimes times_;
   const std::int64_t end_;
   const Limits& limits_;
+  OverlapProgress* const progress_;
   std::vector<After> rules_;
   std::vector<OverlapCase> cases_;
   Starts found_;
@@ -183,8 +189,9 @@ std::int64_t full_overlap(PipelineSize size, const PipelineTimes& times) {
 }
 
 OverlapAnswer search_overlap(PipelineSize size, const PipelineTimes& times,
-                             const std::vector<std::uint32_t>& most, const Limits& limits) {
-  return Cases(size, times, most, limits).run();
+                             const std::vector<std::uint32_t>& most, const Limits& limits,
+                             OverlapProgress* progress) {
+  return Cases(size, times, most, limits, progress).run();
 }
 
 }  // namespace p2

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -30,10 +31,16 @@ struct OverlapAnswer {
   std::vector<OverlapCase> cases;
 };
 
+/// For whoever watches a search from another thread: grows over several of them.
+struct OverlapProgress {
+  std::atomic<std::uint64_t> cases = 0;  ///< told apart
+};
+
 /// Orders of forwards and backwards (not split) in which stage i holds at most `most[i]`
 /// activations, at least 1, and the pipeline takes no longer than full_overlap() under `delay`.
 /// Microbatches go in turn, which loses nothing: they are all alike. Unknown where a limit is met.
 OverlapAnswer search_overlap(PipelineSize size, const PipelineTimes& times,
-                             const std::vector<std::uint32_t>& most, const Limits& limits);
+                             const std::vector<std::uint32_t>& most, const Limits& limits,
+                             OverlapProgress* progress = nullptr);
 
 }  // namespace p2

@@ -85,6 +85,30 @@ TEST_CASE("the calls that come in at NCCL's entry points are those of the plan, 
   std::filesystem::remove_all(place.path());
 }
 
+#ifdef P2_HAS_MPI
+TEST_CASE("mpirun may be the one to start the ranks, and to end them") {
+  const TemporaryFile program(kMixed, ".p2");
+  const auto under_mpirun = [&](const std::string& options) {
+    const TemporaryFile arena("", ".arena");
+    return shell("FAKE_NCCL_ARENA=" + arena.path() +
+                 " OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+                 "OMPI_MCA_rmaps_base_oversubscribe=1 mpirun -n 4 " +
+                 kRun + options);
+  };
+  const Process all = under_mpirun("--hierarchy 2,2 --axes 4 --reduce 0 --bytes 4K");
+  CHECK_MESSAGE(all.exit == 0, all.printed);
+  CHECK(all.printed.find("# 47 of 47 programs run, 0 wrong elements\n") != std::string::npos);
+  const std::string forced = "--force --timeout 6 " + program.path();
+  const Process dead = under_mpirun("--fault die:2:2 " + forced);
+  CHECK(dead.exit != 0);
+  CHECK(dead.printed.find("process rank 2 ") != std::string::npos);
+  const Process late = under_mpirun("--fault hang:2:2 " + forced);
+  CHECK(late.exit == 3);
+  CHECK(late.printed.find("p2-verify: rank ") != std::string::npos);
+  CHECK(running(program.path()) == 0);
+}
+#endif
+
 TEST_CASE("wrong data of a forced program are found") {
   const TemporaryFile twice("devices 2\nAllReduce{0,1}; AllReduce{0,1}", ".p2");
   const Process process = shell(kRun + "--force " + twice.path());
