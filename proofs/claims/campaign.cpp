@@ -20,6 +20,9 @@ Answer answer(const Question& question, Engine engine, const Bounds& bounds,
   const Subject subject(*question.system, question.from, question.to, question.dialect);
   if (question.claim->settles != nullptr) return question.claim->settles(subject, bounds);
   const std::vector<bool> forbidden = question.claim->forbids(subject);
+  if (std::find(forbidden.begin(), forbidden.end(), true) == forbidden.end()) {
+    return {Outcome::Holds, bounds.size, {}, 0, {}};
+  }
   if (engine == Engine::Clauses) return settle_by_clauses(subject, forbidden, bounds).answer;
   return settle_by_enumeration(subject, forbidden, bounds, programs);
 }

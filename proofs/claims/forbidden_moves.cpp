@@ -40,9 +40,6 @@ std::uint32_t move_of(const Subject& subject, const Step& step) {
 
 Answer settle_by_enumeration(const Subject& subject, const std::vector<bool>& forbidden,
                              const Bounds& bounds, std::unique_ptr<ProgramList>& programs) {
-  if (std::find(forbidden.begin(), forbidden.end(), true) == forbidden.end()) {
-    return {Outcome::Holds, bounds.size, {}, 0, {}};
-  }
   if (!programs) {
     programs = std::make_unique<ProgramList>(subject.named.problem, bounds.size, bounds.limits);
   }
