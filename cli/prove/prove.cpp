@@ -129,7 +129,7 @@ int run_prove(const Arguments& arguments, std::ostream& out, std::ostream& err) 
       return fmt::format("prove: {} of {} results certified", done.load(), results.systems.size());
     });
     certified = certify_results(results.systems, {request.size, common.limits, request.deep},
-                                *folder, common.seed, err, done);
+                                {*folder, common.seed, common.jobs}, err, done);
   }
   if (const auto path = line.text("report")) {
     write_report(results, request, certified.written, *path, out);

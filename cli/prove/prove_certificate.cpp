@@ -1,11 +1,16 @@
 #include "cli/prove/prove_certificate.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <ostream>
 #include <stdexcept>
+#include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
 
 #include "build_facts.h"
 #include "cli/prove/prove_evidence.h"
@@ -44,20 +49,33 @@ ProgramFile file_of(const Result& result) {
 
 class Certifier {
  public:
-  Certifier(const claims::Bounds& bounds, std::string folder, std::uint64_t seed, std::ostream& err)
-      : bounds_(bounds), folder_(std::move(folder)), seed_(seed), err_(err) {}
+  Certifier(const claims::Bounds& bounds, const CertificateOptions& options)
+      : bounds_(bounds), folder_(options.folder), seed_(options.seed) {}
 
-  ResultCertification run(const std::vector<Result>& results, std::atomic<std::size_t>& done) {
-    for (; done < results.size(); ++done) {
-      const Result& result = results[done];
-      if (result.answer.verdict == Outcome::Holds) holds(result, done + 1);
-    }
+  ResultCertification run(const std::vector<Result>& results, unsigned jobs,
+                          std::atomic<std::size_t>& done) {
+    const std::size_t threads =
+        jobs == 0 ? std::max(1U, std::thread::hardware_concurrency()) : jobs;
+    if (bounds_.limits.memory_bytes) *bounds_.limits.memory_bytes /= threads;
+    const tbb::global_control at_most(tbb::global_control::max_allowed_parallelism, threads);
+    tbb::parallel_for(
+        std::size_t{0}, results.size(),
+        [&](std::size_t i) {
+          if (results[i].answer.verdict == Outcome::Holds) holds(results[i], i + 1);
+          ++done;
+        },
+        tbb::simple_partitioner());
     for (const Summary& row : claims::summarise(results)) {
       if (row.smallest == nullptr) continue;
       refuted(row, *row.smallest, "smallest");
       if (row.shortest != row.smallest) refuted(row, *row.shortest, "shortest");
     }
     return std::move(done_);
+  }
+
+  /// In the order of the results, whoever was first.
+  void print_complaints(std::ostream& err) const {
+    for (const auto& [result, words] : complaints_) fmt::print(err, "p2-verify: {}\n", words);
   }
 
  private:
@@ -71,10 +89,18 @@ class Certifier {
   template <typename Write>
   void enter(const Result& result, const std::string& name, Write write) {
     const std::string place = folder_ + "/" + name;
+    std::string claim;
+    std::string complaint;
     try {
-      done_.written[&result] = {write(place), place};
+      claim = write(place);
     } catch (const std::exception& error) {
-      fmt::print(err_, "p2-verify: {}: {}\n", place, error.what());
+      complaint = fmt::format("{}: {}", place, error.what());
+    }
+    const std::scoped_lock lock(mutex_);
+    if (complaint.empty()) {
+      done_.written[&result] = {claim, place};
+    } else {
+      complaints_[&result] = complaint;
       done_.complaint = true;
     }
   }
@@ -84,9 +110,10 @@ class Certifier {
     const std::optional<Evidence> evidence = evidence_for(question, bounds_);
     if (!evidence) return;
     if (evidence->answer.verdict == Outcome::Refuted) {
-      fmt::print(err_, "p2-verify: {} on {} holds by {}, and the clauses refute it by {}\n",
-                 name_of(question), to_string(*question.system), question.claim->engine,
-                 evidence->answer.program);
+      const std::scoped_lock lock(mutex_);
+      complaints_[&result] = fmt::format("{} on {} holds by {}, and the clauses refute it by {}",
+                                         name_of(question), to_string(*question.system),
+                                         question.claim->engine, evidence->answer.program);
       done_.difference = true;
     }
     if (evidence->answer.verdict != Outcome::Holds) return;
@@ -132,17 +159,20 @@ class Certifier {
   claims::Bounds bounds_;
   std::string folder_;
   std::uint64_t seed_;
-  std::ostream& err_;
+  std::mutex mutex_;  // of what follows
   ResultCertification done_;
+  std::map<const Result*, std::string> complaints_;
 };
 
 }  // namespace
 
 ResultCertification certify_results(const std::vector<Result>& results,
-                                    const claims::Bounds& bounds, const std::string& folder,
-                                    std::uint64_t seed, std::ostream& err,
-                                    std::atomic<std::size_t>& done) {
-  return Certifier(bounds, folder, seed, err).run(results, done);
+                                    const claims::Bounds& bounds, const CertificateOptions& options,
+                                    std::ostream& err, std::atomic<std::size_t>& done) {
+  Certifier certifier(bounds, options);
+  ResultCertification certification = certifier.run(results, options.jobs, done);
+  certifier.print_complaints(err);
+  return certification;
 }
 
 }  // namespace p2

@@ -15,7 +15,13 @@ struct ResultCertification {
   bool difference = false;  ///< the clauses contradict a result; said on `err`
 };
 
-/// Writes into `folder`
+struct CertificateOptions {
+  std::string folder;
+  std::uint64_t seed = 1;
+  unsigned jobs = 0;  ///< threads; 0 = one per core
+};
+
+/// Writes into the folder
 ///  - for every result that holds of `synthesis-complete` and of claims that forbid moves
 ///    (`expressiveness`, corollary B.4, the lemmas, cases and witnesses about valid programs), the
 ///    refutation of a counterexample;
@@ -31,8 +37,7 @@ struct ResultCertification {
 /// Other results have none; they are `solver-only`. `done` counts the results that were gone
 /// through, for whoever watches it from another thread.
 ResultCertification certify_results(const std::vector<claims::Result>& results,
-                                    const claims::Bounds& bounds, const std::string& folder,
-                                    std::uint64_t seed, std::ostream& err,
-                                    std::atomic<std::size_t>& done);
+                                    const claims::Bounds& bounds, const CertificateOptions& options,
+                                    std::ostream& err, std::atomic<std::size_t>& done);
 
 }  // namespace p2

@@ -1,9 +1,13 @@
+#include <filesystem>
+#include <map>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
 #include "proofs/check/certificate.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
+#include "tests/file_bytes.h"
 
 using namespace p2;
 using Json = nlohmann::json;
@@ -93,6 +97,24 @@ TEST_CASE("prove --certify writes certificates that p2-check accepts, and claims
     ++certified;
   }
   CHECK(certified > 60);
+  std::filesystem::remove_all(place.path());
+}
+
+TEST_CASE("certificates are the same whatever the number of threads") {
+  const TemporaryFile place("", ".certificates");
+  std::map<std::string, std::string> first;
+  for (const char* jobs : {"1", "4"}) {
+    std::filesystem::remove_all(place.path());
+    run({"prove", "expressiveness", "--max-devices", "4", "--certify", place.path(), "--jobs",
+         jobs});
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(place.path())) {
+      if (entry.is_regular_file()) files[entry.path().string()] = bytes_of(entry.path().string());
+    }
+    CHECK(files.size() > 100);
+    if (first.empty()) first = files;
+    CHECK(files == first);
+  }
   std::filesystem::remove_all(place.path());
 }
 
