@@ -1,18 +1,25 @@
 #include "cli/certificate_writing.h"
 
+#include <new>
 #include <stdexcept>
+
+#include "engine/input/input_error.h"
 
 namespace p2 {
 
-std::optional<std::string> complaint_of_writing(const std::string& folder,
-                                                const std::function<void()>& write) {
+std::optional<WritingTrouble> trouble_of_writing(const std::string& folder,
+                                                 const std::function<void()>& write) {
   try {
     write();
     return std::nullopt;
-  } catch (const std::length_error& error) {  // larger than p2-check reads
-    return folder + ": " + error.what();
-  } catch (const std::runtime_error& error) {
-    return error.what();
+  } catch (const InputError& error) {
+    return WritingTrouble{error.what(), kBadInput};
+  } catch (const std::length_error& error) {
+    return WritingTrouble{folder + ": " + error.what(), kUndecided};
+  } catch (const std::bad_alloc&) {
+    return WritingTrouble{folder + ": out of memory", kUndecided};
+  } catch (const std::exception& error) {
+    return WritingTrouble{folder + ": tool failure: " + error.what(), kToolFailure};
   }
 }
 

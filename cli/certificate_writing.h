@@ -4,11 +4,21 @@
 #include <optional>
 #include <string>
 
+#include "cli/exit_code.h"
+
 namespace p2 {
 
-/// Calls `write`, which puts a certificate into `folder`. Returns why that could not be done; what
-/// was found out before is not lost by it.
-std::optional<std::string> complaint_of_writing(const std::string& folder,
-                                                const std::function<void()>& write);
+/// Why a certificate could not be written.
+struct WritingTrouble {
+  std::string words;
+  /// Undecided where p2-check reads nothing so large, or a limit was met; bad input where the
+  /// folder cannot be written; a tool failure otherwise.
+  ExitCode code = kUndecided;
+};
+
+/// Calls `write`, which puts a certificate into `folder`. What was found out before is not lost by
+/// what keeps it from that.
+std::optional<WritingTrouble> trouble_of_writing(const std::string& folder,
+                                                 const std::function<void()>& write);
 
 }  // namespace p2

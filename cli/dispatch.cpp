@@ -28,7 +28,8 @@ constexpr auto kCommands = std::to_array<Command>({
     {"network", "the operation graph of a known network, for parallelize", run_network},
     {"pipeline", "how long a pipeline schedule takes, and what each stage must hold", run_pipeline},
     {"reshard", "the shortest schedule of what one mesh sends to another", run_reshard},
-    {"export", "valid programs as MSCCL XML, HLO, StableHLO or JSON, verified once more", run_export},
+    {"export", "valid programs as MSCCL XML, HLO, StableHLO or JSON, verified once more",
+     run_export},
     {"completion", "the completion script of bash, zsh or fish", run_completion},
     {"man", "this program's manual page", run_man},
 });
@@ -55,7 +56,7 @@ std::string overview() {
          "\n  p2-verify COMMAND --help   the options of a command\n"
          "  p2-verify --version        this build and what it found\n\n"
          "exit codes: 0 established, 1 refuted, 2 bad input, 3 undecided within limits,\n"
-         "4 engines disagree\n";
+         "4 engines disagree, 5 tool failure\n";
 }
 
 int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
@@ -99,6 +100,9 @@ int dispatch(const std::vector<std::string>& arguments, std::ostream& out, std::
   } catch (const std::bad_alloc&) {
     err << "p2-verify: out of memory, nothing more was settled\n";
     return kUndecided;
+  } catch (const std::exception& error) {
+    err << "p2-verify: tool failure, nothing more was settled: " << error.what() << "\n";
+    return kToolFailure;
   }
 }
 

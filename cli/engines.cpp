@@ -1,8 +1,5 @@
 #include "cli/engines.h"
 
-#include <algorithm>
-#include <chrono>
-
 #include <fmt/format.h>
 
 #include "cli/reference_run.h"
@@ -30,7 +27,7 @@ Finding by_z3(const Engines& engines, const ProgramFile& file, const Limits& lim
   query.instance = file.instance ? &*file.instance : nullptr;
   query.dialect = file.dialect;
   query.definitions = engines.z3_definitions;
-  query.budget = budget_of(limits);
+  query.budget = z3_encoding::budget_of(limits);
   return finding_of(z3_encoding::judge(query));
 }
 
@@ -69,18 +66,6 @@ Engines on_terms(Engines engines, const Terms& terms) {
   engines.cnf = false;
   engines.cnf_left_out = true;
   return engines;
-}
-
-z3_encoding::Budget budget_of(const Limits& limits) {
-  z3_encoding::Budget budget;
-  if (limits.deadline) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        *limits.deadline - std::chrono::steady_clock::now());
-    budget.timeout = std::max(left, std::chrono::milliseconds{1});
-  }
-  budget.rlimit = limits.work;
-  budget.memory_bytes = limits.memory_bytes;
-  return budget;
 }
 
 Findings ask(const Engines& engines, const ProgramFile& file, const Verdict& verdict,

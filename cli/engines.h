@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "cli/finding.h"
-#include "encodings/z3/budget.h"
 #include "encodings/z3/rulebook.h"
+#include "engine/limits.h"
 #include "engine/program/program_file.h"
 
 namespace p2 {
@@ -34,9 +34,6 @@ Engines on_terms(Engines engines, const Terms& terms);
 
 /// The engines that `--engine NAME` asks for. Throws InputError for an unknown name.
 Engines engines_called(const std::string& name);
-
-/// What is left of the limits, for one query to Z3.
-z3_encoding::Budget budget_of(const Limits& limits);
 
 /// What every engine asked, the explicit one included, says of the program, on which the explicit
 /// engine gave `verdict`.

@@ -1,6 +1,9 @@
 #include "cli/instance_options.h"
 
+#include <fmt/format.h>
+
 #include "cli/output.h"
+#include "engine/program/hierarchy_kind_names.h"
 
 namespace p2 {
 namespace {
@@ -43,7 +46,7 @@ po::options_description instance_flags() {
       ("reduce", po::value<std::string>()->value_name("AXES"),
        "axes to reduce over: 0 or 0,2 or names")  //
       ("synthesis-hierarchy", po::value<std::string>()->value_name("KIND"),
-       "a, b, c, d, collapsed or lattice (default collapsed)")  //
+       fmt::format("{} (default collapsed)", kHierarchyKindNames).c_str())  //
       ("dialect", po::value<std::string>()->value_name("NAME"),
        "printed or published (default published)");
   po::options_description all;
@@ -76,7 +79,7 @@ GivenInstance given_instance(const CommandLine& line) {
     const auto kind = hierarchy_kind_called(*text);
     if (!kind) {
       throw InputError({"--synthesis-hierarchy"},
-                       "unknown '" + *text + "', expected a, b, c, d, collapsed or lattice");
+                       fmt::format("unknown '{}', expected {}", *text, kHierarchyKindNames));
     }
     given.kind = *kind;
   }

@@ -42,8 +42,8 @@ Output::Output(const std::optional<std::string>& file, std::ostream& otherwise)
   std::error_code failure;
   const std::filesystem::path real = std::filesystem::canonical(*file, failure);
   target_ = failure ? *file : real.string();
-  const bool special =
-      std::filesystem::exists(target_) && !std::filesystem::is_regular_file(target_);
+  const bool special = std::filesystem::exists(target_, failure) &&
+                       !std::filesystem::is_regular_file(target_, failure);
   if (!special) partial_ = fmt::format("{}.partial.{}", target_, ::getpid());
   file_.open(special ? target_ : partial_, std::ios::binary);
   if (!file_) {

@@ -128,6 +128,14 @@ ExitCode read_terms(const CommandLine& line, const CommonOptions& common, std::o
   return examiner.worst();
 }
 
+Definition read_sound_definition(const std::string& file, const CommonOptions& common,
+                                 std::ostream& err, ExitCode& code) {
+  Examiner examiner(common, err);
+  Definition definition = examiner.read(file);
+  code = examiner.worst();
+  return definition;
+}
+
 std::string goal_text(const Goal& goal, const Beginning& beginning) {
   if (goal.is_allreduce()) return {};
   std::string text = ", goal " + goal.name;

@@ -27,6 +27,10 @@ boost::program_options::options_description terms_flags();
 ExitCode read_terms(const CommandLine& line, const CommonOptions& common, std::ostream& err,
                     GivenInstance& given, std::vector<std::string>* other_words = nullptr);
 
+/// The definition in a file, examined likewise. `code` is what read_terms would return.
+language::Definition read_sound_definition(const std::string& file, const CommonOptions& common,
+                                           std::ostream& err, ExitCode& code);
+
 /// `, goal allgather from shards`; nothing for the paper's goal.
 std::string goal_text(const Goal& goal, const Beginning& beginning);
 

@@ -13,7 +13,8 @@
 namespace p2 {
 
 /// The text of a file that stands beside the repository, in the folder that P2_SHARED_DATA names or
-/// in ../shared/data. Says `skipped` and returns nothing where there is none.
+/// in ../shared/data. Says `skipped` and returns nothing where there is no ../shared/data; a file
+/// that is missing from it, or from the folder named, fails the test.
 inline std::optional<std::string> shared_text(const std::string& name) {
   const char* const given = std::getenv("P2_SHARED_DATA");
   const std::filesystem::path folder =
@@ -21,7 +22,9 @@ inline std::optional<std::string> shared_text(const std::string& name) {
                        : std::filesystem::path(P2_SOURCE_DIR) / "../shared/data";
   std::ifstream file(folder / name, std::ios::binary);
   if (!file) {
-    MESSAGE("skipped: there is no " << name << " beside the repository");
+    const bool fails = given != nullptr || std::filesystem::exists(folder);
+    CHECK_MESSAGE(!fails, folder.string() << " has no " << name);
+    if (!fails) MESSAGE("skipped: there is no " << name << " beside the repository");
     return std::nullopt;
   }
   return std::string(std::istreambuf_iterator<char>(file), {});

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "build_facts.h"
-#include "cli/certificate_writing.h"
 #include "proofs/certificate/program_certificate.h"
 
 namespace p2 {
@@ -17,11 +16,11 @@ std::string certificate_folder(const CheckRequest& request, std::size_t index) {
              : fmt::format("{}/{}-{}", *request.certificates, index + 1, stem);
 }
 
-std::optional<std::string> certify(CheckResult& result, const CheckRequest& request,
-                                   std::size_t index) {
+std::optional<WritingTrouble> certify(CheckResult& result, const CheckRequest& request,
+                                      std::size_t index) {
   if (result.verdict.kind == Verdict::Kind::Unknown || disagree(result.findings)) return {};
   const std::string folder = certificate_folder(request, index);
-  return complaint_of_writing(folder, [&] {
+  return trouble_of_writing(folder, [&] {
     write_program_certificate(
         folder, result.read, result.verdict,
         {{{"p2-verify", P2_VERSION}}, {{"engine", "explicit"}}, request.common.seed});

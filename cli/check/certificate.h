@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/certificate_writing.h"
 #include "cli/check/program_report.h"
 #include "cli/check/request.h"
 
@@ -13,8 +14,8 @@ namespace p2 {
 std::string certificate_folder(const CheckRequest& request, std::size_t index);
 
 /// Writes the certificate of file number `index`, if its verdict is one that can be certified.
-/// Returns a complaint where it cannot be written, which takes nothing from the verdict.
-std::optional<std::string> certify(CheckResult& result, const CheckRequest& request,
-                                   std::size_t index);
+/// Returns the trouble where it cannot be written, which takes nothing from the verdict.
+std::optional<WritingTrouble> certify(CheckResult& result, const CheckRequest& request,
+                                      std::size_t index);
 
 }  // namespace p2

@@ -59,8 +59,8 @@ Judged judge_file(const std::string& file, const CheckRequest& request, VerdictC
 }
 
 /// Files that have no certificates are refused before where one is asked for.
-std::optional<std::string> certify(MscclResult&, const CheckRequest&, std::size_t) { return {}; }
-std::optional<std::string> certify(HloResult&, const CheckRequest&, std::size_t) { return {}; }
+std::optional<WritingTrouble> certify(MscclResult&, const CheckRequest&, std::size_t) { return {}; }
+std::optional<WritingTrouble> certify(HloResult&, const CheckRequest&, std::size_t) { return {}; }
 
 std::shared_ptr<const Trouble> trouble(bool bad_input, const SourcePosition& where,
                                        const std::string& message, const std::string& line) {
@@ -128,9 +128,11 @@ std::vector<FileOutcome> judge_files(const CheckRequest& request, std::ostream& 
   }
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (!outcomes[i].judged || !request.certificates) continue;
-    const auto complaint =
+    const auto unwritten =
         std::visit([&](auto& result) { return certify(result, request, i); }, *outcomes[i].judged);
-    if (complaint) outcomes[i].trouble = trouble(true, {outcomes[i].file}, *complaint, *complaint);
+    if (!unwritten) continue;
+    const auto& [words, code] = *unwritten;
+    outcomes[i].trouble = trouble(code == kBadInput, {outcomes[i].file}, words, words);
   }
   for (const FileOutcome& outcome : outcomes) {
     if (outcome.trouble) err << "p2-verify: " << outcome.trouble->line << "\n";

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "build_facts.h"
-#include "cli/certificate_writing.h"
 #include "cli/check/certificate.h"
 #include "cli/meshes/plan_report.h"
 #include "cli/output.h"
@@ -33,7 +32,9 @@ Findings ask(const Engines& engines, const reshard::Plan& plan, const reshard::P
   if (verdict.fault) {
     findings["explicit"] = {"invalid", 0, std::string(to_string(verdict.fault->rule))};
   }
-  if (engines.z3) findings["z3"] = finding_of(z3_encoding::judge({&plan, budget_of(limits)}));
+  if (engines.z3) {
+    findings["z3"] = finding_of(z3_encoding::judge({&plan, z3_encoding::budget_of(limits)}));
+  }
   if (engines.cnf) findings["cnf"] = finding_of(cnf::judge({&plan, limits}));
   return findings;
 }
@@ -50,11 +51,11 @@ PlanResult check_plan(const std::string& file, const std::string& text,
   return result;
 }
 
-std::optional<std::string> certify(PlanResult& result, const CheckRequest& request,
-                                   std::size_t index) {
+std::optional<WritingTrouble> certify(PlanResult& result, const CheckRequest& request,
+                                      std::size_t index) {
   if (disagree(result.findings)) return {};
   const std::string folder = certificate_folder(request, index);
-  return complaint_of_writing(folder, [&] {
+  return trouble_of_writing(folder, [&] {
     write_folder(folder,
                  plan_certificate(
                      result.plan, !result.verdict.fault,

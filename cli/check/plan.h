@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/certificate_writing.h"
 #include "cli/check/request.h"
 #include "cli/finding.h"
 #include "engine/reshard/plans/plan_fault.h"
@@ -24,9 +25,9 @@ struct PlanResult {
 PlanResult check_plan(const std::string& file, const std::string& text,
                       const CheckRequest& request);
 
-/// Writes the certificate of file number `index`. Returns a complaint where it cannot be written.
-std::optional<std::string> certify(PlanResult& result, const CheckRequest& request,
-                                   std::size_t index);
+/// Writes the certificate of file number `index`. Returns the trouble where it cannot be written.
+std::optional<WritingTrouble> certify(PlanResult& result, const CheckRequest& request,
+                                      std::size_t index);
 
 /// What the engines say of a plan on which the explicit one gave `verdict`.
 Findings ask(const Engines& engines, const reshard::Plan& plan, const reshard::PlanVerdict& verdict,

@@ -25,7 +25,10 @@ struct CheckRequest {
   std::optional<std::string> baseline;  ///< the file of known failures
   bool update_baseline = false;
   std::optional<std::string> cache;  ///< the folder
-  /// What was asked, for the key of a cache entry: files apart, whatever changes an answer.
+  /// What was asked, for the key of a cache entry. It tells entries apart and vouches for nothing:
+  /// a --system file stands here by its name, --collectives not at all. An entry is used only if
+  /// its evidence fits the problem as it is now (remembered.h), and none is kept for programs with
+  /// other collectives or another goal than the paper's.
   std::string cache_options;
   /// The flags given that say nothing to schedules of single transfers (MSCCL XML).
   std::vector<std::string> flags_for_programs;

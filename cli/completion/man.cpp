@@ -50,7 +50,8 @@ constexpr const char* kExitStatus =
     ".TP\n1\nRefuted: a counterexample is in the output.\n"
     ".TP\n2\nUsage error or bad input.\n"
     ".TP\n3\nUndecided within the limits given.\n"
-    ".TP\n4\nTwo engines disagree; both answers are in the output.\n";
+    ".TP\n4\nTwo engines disagree; both answers are in the output.\n"
+    ".TP\n5\nThe program itself, a library or the machine failed.\n";
 
 }  // namespace
 

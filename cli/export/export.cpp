@@ -1,7 +1,9 @@
 #include <filesystem>
 #include <ostream>
+#include <set>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -9,6 +11,7 @@
 #include "cli/instance_options.h"
 #include "cli/output.h"
 #include "cli/terms_options.h"
+#include "engine/output/folder_contents.h"
 #include "engine/output/whole_folder.h"
 #include "engine/program/explanation.h"
 
@@ -107,6 +110,15 @@ std::string name_of(const Exported& each, const ExportRequest& request) {
   return fmt::format("program{:04}{}.{}", each.number, of_class, extension_of(request.target));
 }
 
+/// Whether a folder holds what export wrote and nothing else, so that it may be replaced.
+bool holds_export(const std::filesystem::path& folder) {
+  const nlohmann::json index = index_of(folder, kIndex, kSchema);
+  if (index.is_null()) return false;
+  std::set<std::string> names = names_in(index.value("files", nlohmann::json()), {"file"});
+  names.insert(kIndex);
+  return holds_only(folder, names);
+}
+
 void write_folder(const std::vector<Exported>& all, const ExportRequest& request) {
   FolderFiles files;
   std::string index;
@@ -118,10 +130,7 @@ void write_folder(const std::vector<Exported>& all, const ExportRequest& request
                          json_string(each.summary));
   }
   files[kIndex] = fmt::format("{{\"schema\":\"{}\",\"files\":[{}\n]}}\n", kSchema, index);
-  write_whole_folder(*request.common.output, files, "export", [](const auto& folder) {
-    return std::filesystem::exists(folder / kIndex) &&
-           read_file((folder / kIndex).string()).find(kSchema) != std::string::npos;
-  });
+  write_whole_folder(*request.common.output, files, "export", holds_export);
 }
 
 void write(const std::vector<Exported>& all, const ExportRequest& request, std::ostream& out) {

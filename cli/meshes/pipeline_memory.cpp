@@ -58,13 +58,13 @@ void print_json(const PipelineQuestion& question, const LeastMemory& least, std:
 
 bool certify_least(const PipelineQuestion& question, const LeastMemory& least,
                    const CommonOptions& common, std::ostream& err) {
-  const auto complaint = complaint_of_writing(*question.certify, [&] {
+  const auto trouble = trouble_of_writing(*question.certify, [&] {
     write_folder(*question.certify,
                  pipeline_certificate(question.size, question.times, least,
                                       {{{"p2-verify", P2_VERSION}}, {}, common.seed}));
   });
-  if (complaint) err << "p2-verify: " << *complaint << "\n";
-  return !complaint;
+  if (trouble) err << "p2-verify: " << trouble->words << "\n";
+  return !trouble;
 }
 
 std::optional<LeastMemory> watched_search(const PipelineQuestion& question,

@@ -2,6 +2,7 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -10,6 +11,7 @@
 #include "cli/meshes/reshard_report.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
+#include "engine/execution/processes/mpirun.h"
 #include "engine/reshard/strategies.h"
 
 namespace p2 {
@@ -53,6 +55,29 @@ void print_with_plan(const ReshardRequest& request, const SchedulingProblem& pro
   out << "{\"plan\":" << to_json(plan, request) << ",\n" << document.str().substr(1);
 }
 
+int run_plan_of(const ReshardRequest& request, const PlanAnswer& plan, const Arguments& arguments,
+                std::ostream& out, std::ostream& err) {
+  Arguments words = {"reshard"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return run_plans({{"", plan.plan}}, *request.plan->run, request.common, words, out, err);
+}
+
+void print_gap(const ReshardAnswer& answer, std::ostream& err) {
+  fmt::print(
+      err,
+      "p2-verify: the schedule takes {}; that a shorter one takes {} or more is all that was "
+      "settled within the limits\n",
+      answer.schedule.makespan, answer.lower_bound);
+}
+
+/// To a file, where one is asked for.
+void write_plot(const ReshardRequest& request, const ReshardAnswer& answer, std::ostream& out) {
+  if (!request.plot) return;
+  Output plot(request.plot, out);
+  plot.stream() << reshard_plot(request, answer);
+  plot.finish();
+}
+
 }  // namespace
 
 int run_reshard(const Arguments& arguments, std::ostream& out, std::ostream& err) {
@@ -69,18 +94,18 @@ int run_reshard(const Arguments& arguments, std::ostream& out, std::ostream& err
   const ReshardRequest request = reshard_request(line);
   const SchedulingProblem problem(request.tasks);
   ReshardAnswer answer = answer_to(request, problem, err);
-  const bool certified = certify_schedule(request, problem, answer, err);
-  if (request.plot) {
-    Output plot(request.plot, out);
-    plot.stream() << reshard_plot(request, answer);
-    plot.finish();
-  }
+  // Of processes that run a plan, the one that starts them writes.
+  const bool runs = request.plan && request.plan->run;
+  const bool writes = !(runs && execution::under_mpirun());
+  const bool certified = !writes || certify_schedule(request, problem, answer, err);
+  if (writes) write_plot(request, answer, out);
+  const bool undecided = request.strategy == ReshardStrategy::Exact && !answer.optimal();
   std::optional<PlanAnswer> plan;
   if (request.plan) plan = plan_answer(request, answer.schedule, out);
-  if (plan && request.plan->run) {
-    Arguments words = {"reshard"};
-    words.insert(words.end(), arguments.begin(), arguments.end());
-    return run_plans({{"", plan->plan}}, *request.plan->run, request.common, words, out, err);
+  if (runs) {
+    const int code = run_plan_of(request, *plan, arguments, out, err);
+    if (undecided && writes) print_gap(answer, err);
+    return code == kEstablished && (undecided || !certified) ? kUndecided : code;
   }
   Output output(request.common.output, out);
   if (plan) {
@@ -91,7 +116,6 @@ int run_reshard(const Arguments& arguments, std::ostream& out, std::ostream& err
   }
   output.finish();
   if (plan && plan->verdict.fault) return kRefuted;
-  const bool undecided = request.strategy == ReshardStrategy::Exact && !answer.optimal();
   return undecided || !certified ? kUndecided : kEstablished;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "build_facts.h"
+#include "cli/certificate_writing.h"
 #include "encodings/cnf/shorter_schedule.h"
 #include "encodings/cnf/synthesis.h"
 #include "engine/invariant.h"
@@ -50,14 +51,12 @@ CertificateFiles certificate_of(const ReshardRequest& request, const SchedulingP
 bool certify_schedule(const ReshardRequest& request, const SchedulingProblem& problem,
                       ReshardAnswer& answer, std::ostream& err) {
   if (!request.certify) return true;
-  try {
+  const auto trouble = trouble_of_writing(*request.certify, [&] {
     write_folder(*request.certify, certificate_of(request, problem, answer));
     answer.certificate = request.certify;
-    return true;
-  } catch (const std::length_error& error) {
-    err << "p2-verify: " << *request.certify << ": " << error.what() << "\n";
-    return false;
-  }
+  });
+  if (trouble) err << "p2-verify: " << trouble->words << "\n";
+  return !trouble;
 }
 
 }  // namespace p2

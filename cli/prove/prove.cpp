@@ -129,7 +129,10 @@ int run_prove(const Arguments& arguments, std::ostream& out, std::ostream& err) 
       return fmt::format("prove: {} of {} results certified", done.load(), results.systems.size());
     });
     certified = certify_results(results.systems, {request.size, common.limits, request.deep},
-                                {*folder, common.seed, common.jobs}, err, done);
+                                {*folder, common.seed, common.jobs}, done);
+  }
+  for (const auto& [result, words] : certified.complaints) {
+    fmt::print(err, "p2-verify: {}\n", words);
   }
   if (const auto path = line.text("report")) {
     write_report(results, request, certified.written, *path, out);
@@ -138,7 +141,7 @@ int run_prove(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   print(results, request, certified.written, common.format, output.stream());
   output.finish();
   if (certified.difference) return kDisagreement;
-  return certified.complaint ? kBadInput : exit_code(results);
+  return certified.unwritten.value_or(exit_code(results));
 }
 
 }  // namespace p2

@@ -1,18 +1,15 @@
 #include "cli/prove/prove_certificate.h"
 
 #include <algorithm>
-#include <map>
 #include <mutex>
-#include <ostream>
-#include <stdexcept>
 #include <thread>
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 
 #include "build_facts.h"
+#include "cli/certificate_writing.h"
 #include "cli/prove/prove_evidence.h"
 #include "encodings/cnf/synthesis.h"
 #include "proofs/certificate/program_certificate.h"
@@ -73,11 +70,6 @@ class Certifier {
     return std::move(done_);
   }
 
-  /// In the order of the results, whoever was first.
-  void print_complaints(std::ostream& err) const {
-    for (const auto& [result, words] : complaints_) fmt::print(err, "p2-verify: {}\n", words);
-  }
-
  private:
   Provenance provenance(const char* tool, const std::string& version) const {
     return {{{"p2-verify", P2_VERSION}, {tool, version}},
@@ -85,42 +77,41 @@ class Certifier {
             seed_};
   }
 
-  /// Whatever keeps a certificate from being written takes nothing from the result.
+  /// Whatever keeps a certificate from being written takes nothing from the result. `write` returns
+  /// its claim, or nothing where there is none to write.
   template <typename Write>
   void enter(const Result& result, const std::string& name, Write write) {
     const std::string place = folder_ + "/" + name;
     std::string claim;
-    std::string complaint;
-    try {
-      claim = write(place);
-    } catch (const std::exception& error) {
-      complaint = fmt::format("{}: {}", place, error.what());
-    }
+    const auto trouble = trouble_of_writing(place, [&] { claim = write(place); });
     const std::scoped_lock lock(mutex_);
-    if (complaint.empty()) {
+    if (trouble) {
+      done_.complaints[&result] = trouble->words;
+      done_.unwritten = std::max(done_.unwritten, std::optional(trouble->code));
+    } else if (!claim.empty()) {
       done_.written[&result] = {claim, place};
-    } else {
-      complaints_[&result] = complaint;
-      done_.complaint = true;
     }
   }
 
   void holds(const Result& result, std::size_t number) {
     const Question& question = result.question;
-    const std::optional<Evidence> evidence = evidence_for(question, bounds_);
-    if (!evidence) return;
-    if (evidence->answer.verdict == Outcome::Refuted) {
-      const std::scoped_lock lock(mutex_);
-      complaints_[&result] = fmt::format("{} on {} holds by {}, and the clauses refute it by {}",
-                                         name_of(question), to_string(*question.system),
-                                         question.claim->engine, evidence->answer.program);
-      done_.difference = true;
-    }
-    if (evidence->answer.verdict != Outcome::Holds) return;
     enter(result, fmt::format("{}-{}", number, name_of(question)), [&](const std::string& place) {
+      const std::optional<Evidence> evidence = evidence_for(question, bounds_);
+      if (!evidence) return std::string();
+      if (evidence->answer.verdict == Outcome::Refuted) differs(result, evidence->answer);
+      if (evidence->answer.verdict != Outcome::Holds) return std::string();
       write_folder(place, evidence->certificate(provenance("CaDiCaL", cnf::solver_version())));
       return evidence->claim;
     });
+  }
+
+  void differs(const Result& result, const claims::Answer& by_clauses) {
+    const Question& question = result.question;
+    const std::scoped_lock lock(mutex_);
+    done_.complaints[&result] =
+        fmt::format("{} on {} holds by {}, and the clauses refute it by {}", name_of(question),
+                    to_string(*question.system), question.claim->engine, by_clauses.program);
+    done_.difference = true;
   }
 
   void refuted(const Summary& row, const Result& result, const char* which) {
@@ -139,9 +130,9 @@ class Certifier {
 
   /// That nothing is cheaper than what was found, and that hierarchies have nothing as cheap.
   void cheaper(const Summary& row, const Result& result, const char* which) {
-    const std::optional<Evidence> evidence = evidence_for(result.question, bounds_);
-    if (!evidence) return;
     enter(result, place_of(row, which), [&](const std::string& place) {
+      const std::optional<Evidence> evidence = evidence_for(result.question, bounds_);
+      if (!evidence) return std::string();
       const Provenance from = provenance("engine", "explicit");
       write_folder(place, evidence->certificate(from));
       for (const auto& [name, certificate] : evidence->others) {
@@ -161,18 +152,14 @@ class Certifier {
   std::uint64_t seed_;
   std::mutex mutex_;  // of what follows
   ResultCertification done_;
-  std::map<const Result*, std::string> complaints_;
 };
 
 }  // namespace
 
 ResultCertification certify_results(const std::vector<Result>& results,
                                     const claims::Bounds& bounds, const CertificateOptions& options,
-                                    std::ostream& err, std::atomic<std::size_t>& done) {
-  Certifier certifier(bounds, options);
-  ResultCertification certification = certifier.run(results, options.jobs, done);
-  certifier.print_complaints(err);
-  return certification;
+                                    std::atomic<std::size_t>& done) {
+  return Certifier(bounds, options).run(results, options.jobs, done);
 }
 
 }  // namespace p2

@@ -1,18 +1,22 @@
 #pragma once
 
 #include <atomic>
-#include <iosfwd>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/exit_code.h"
 #include "proofs/claims/written_certificate.h"
 
 namespace p2 {
 
 struct ResultCertification {
   claims::ResultCertificates written;
-  bool complaint = false;   ///< something could not be written; said on `err`
-  bool difference = false;  ///< the clauses contradict a result; said on `err`
+  bool difference = false;            ///< the clauses contradict a result
+  std::optional<ExitCode> unwritten;  ///< why something could not be written
+  /// What there is to say of both, in the order of the results.
+  std::map<const claims::Result*, std::string> complaints;
 };
 
 struct CertificateOptions {
@@ -38,6 +42,6 @@ struct CertificateOptions {
 /// through, for whoever watches it from another thread.
 ResultCertification certify_results(const std::vector<claims::Result>& results,
                                     const claims::Bounds& bounds, const CertificateOptions& options,
-                                    std::ostream& err, std::atomic<std::size_t>& done);
+                                    std::atomic<std::size_t>& done);
 
 }  // namespace p2

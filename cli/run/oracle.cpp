@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <ostream>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,10 +11,10 @@
 #include "cli/output.h"
 #include "cli/run/run_request.h"
 #include "cli/terms_options.h"
-#include "engine/collective/language/parser.h"
 #include "engine/execution/expectation.h"
 #include "engine/input/text_cursor.h"
 #include "engine/oracle/definition_vectors.h"
+#include "engine/output/folder_contents.h"
 #include "engine/program/explanation.h"
 
 namespace p2 {
@@ -21,6 +22,7 @@ namespace {
 
 namespace po = boost::program_options;
 namespace fs = std::filesystem;
+using Json = nlohmann::json;
 
 constexpr std::uint32_t kMostDevices = 256;
 
@@ -49,28 +51,20 @@ oracle::Amount amount_of(const CommandLine& line, std::uint64_t seed) {
 
 /// Whether a folder holds test vectors and nothing else, so that it may be replaced.
 bool holds_vectors(const fs::path& folder) {
-  if (!fs::is_regular_file(folder / "index.json")) return false;
-  const auto index =
-      nlohmann::json::parse(read_file((folder / "index.json").string()), nullptr, false);
-  if (!index.is_object() || index.value("schema", nlohmann::json()) != "p2-oracle/1") return false;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    bool ours = name == "index.json" || name == "README.md";
-    for (const char* start : {"input-rank-", "expected-rank-", "state-step-", "wrong-", "case-"}) {
-      ours = ours || name.starts_with(start);
-    }
-    if (!ours || !fs::is_regular_file(entry.symlink_status())) return false;
-  }
-  return true;
+  const Json index = index_of(folder, "index.json", "p2-oracle/1");
+  if (index.is_null()) return false;
+  std::set<std::string> names = {"index.json", "README.md"};
+  names.merge(names_in(index.value("ranks", Json()), {"input", "expected"}));
+  names.merge(names_in(index.value("steps", Json()), {"state"}));
+  names.merge(names_in(index.value("wrong_programs", Json()), {"file"}));
+  names.merge(names_in(index.value("cases", Json()), {"before_values", "after_values"}));
+  return holds_only(folder, names);
 }
 
 /// Empty, and the reason on `out`, for a program that the rules refuse.
-FolderFiles vectors_of(const std::string& file, const GivenInstance& given,
-                       const oracle::Amount& amount, std::ostream& out) {
-  const std::string text = read_file(file);
-  if (TextCursor(file, text).peek_name() == "collective") {
-    return oracle::definition_vectors(language::parse_definition(file, text), amount);
-  }
+FolderFiles vectors_of_program(const std::string& file, const std::string& text,
+                               const GivenInstance& given, const oracle::Amount& amount,
+                               Format format, std::ostream& out) {
   const ProgramFile read = read_program(file, text, given);
   require_allreduce(file, read.program.terms);
   if (read.program.devices > kMostDevices) {
@@ -79,16 +73,41 @@ FolderFiles vectors_of(const std::string& file, const GivenInstance& given,
   }
   const execution::Expectation expectation(read.program, read.dialect);
   if (const auto& refutation = expectation.verdict().refutation) {
-    fmt::format_to(std::ostreambuf_iterator<char>(out), "{}: refused, no test vectors: {}\n", file,
-                   explain(*refutation, read.program, read.instance ? &*read.instance : nullptr));
+    const std::string reason =
+        explain(*refutation, read.program, read.instance ? &*read.instance : nullptr);
+    if (format == Format::Json) {
+      out << fmt::format(
+          "{{\"file\":{},\"verdict\":\"invalid\",\"reason\":{},\"folder\":null,\"index\":null,"
+          "\"files\":0}}\n",
+          json_string(file), json_string(reason));
+    } else {
+      out << fmt::format("{}: refused, no test vectors: {}\n", file, reason);
+    }
     return {};
   }
   return oracle::program_vectors(read, amount);
 }
 
+/// Empty where there are none; `code` says why.
+FolderFiles vectors_of(const std::string& file, const CommandLine& line,
+                       const CommonOptions& common, std::ostream& out, std::ostream& err,
+                       ExitCode& code) {
+  const oracle::Amount amount = amount_of(line, common.seed);
+  const std::string text = read_file(file);
+  FolderFiles vectors;
+  if (TextCursor(file, text).peek_name() == "collective") {
+    const language::Definition definition = read_sound_definition(file, common, err, code);
+    if (code == kEstablished) vectors = oracle::definition_vectors(definition, amount);
+  } else {
+    vectors = vectors_of_program(file, text, given_instance(line), amount, common.format, out);
+    if (vectors.empty()) code = kRefuted;
+  }
+  return vectors;
+}
+
 }  // namespace
 
-int run_oracle(const Arguments& arguments, std::ostream& out, std::ostream&) {
+int run_oracle(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   po::options_description own = instance_flags();
   own.add(oracle_flags());
   const CommandLine line(
@@ -105,9 +124,9 @@ int run_oracle(const Arguments& arguments, std::ostream& out, std::ostream&) {
   const std::vector<std::string> files = line.texts("files");
   if (files.size() != 1) throw InputError({"command line"}, "expected exactly one file");
   if (!common.output) throw InputError({"command line"}, "no folder, expected --output DIR");
-  const FolderFiles vectors =
-      vectors_of(files[0], given_instance(line), amount_of(line, common.seed), out);
-  if (vectors.empty()) return kRefuted;
+  ExitCode code = kEstablished;
+  const FolderFiles vectors = vectors_of(files[0], line, common, out, err, code);
+  if (code != kEstablished) return code;
   write_whole_folder(*common.output, vectors, "test vectors", holds_vectors);
   if (common.format == Format::Json) {
     out << fmt::format("{{\"folder\":{},\"index\":\"index.json\",\"files\":{}}}\n",

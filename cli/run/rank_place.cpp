@@ -21,22 +21,22 @@ using namespace execution;
 
 int RankPlace::run(const std::function<std::optional<int>()>& there, std::ostream& err) {
   try {
-    if (const auto code = there()) return sign_out(*code);
-  } catch (const InputError&) {  // all ranks meet it, one says it
-    const int code = sign_out(kBadInput);
+    if (const auto code = there()) return sign_out(*code, *code == kUndecided);
+  } catch (const InputError&) {  // mostly all ranks meet it, and one says it
+    const int code = sign_out(kBadInput, true);
     if (rank_ > 0) return code;
     throw;
   } catch (const Interrupted& end) {
     err << "p2-verify: " << end.what() << "\n";
-    return sign_out(kUndecided);
+    return sign_out(kUndecided, true);
   }
   if (!end_.fault.empty()) err << "p2-verify: " << end_.fault << "\n";
   return end_.exit_code.value_or(kUndecided);
 }
 
-int RankPlace::sign_out(int code) {
+int RankPlace::sign_out(int code, bool failed) {
   if (board_ == nullptr) return code;
-  board_->sign_out(rank_, code);
+  board_->sign_out(rank_, code, failed);
   return 0;
 }
 

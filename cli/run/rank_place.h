@@ -51,7 +51,7 @@ class RankPlace {
   static void require_memory(std::uint64_t bytes, const Limits& limits, const char* expected);
 
  private:
-  int sign_out(int code);
+  int sign_out(int code, bool failed);
 
   std::optional<execution::BoardMapping> board_of_starter_;
   std::unique_ptr<execution::ForkedRanks> forked_;

@@ -1,5 +1,6 @@
 #include "cli/run/run_plan_report.h"
 
+#include <algorithm>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -21,6 +22,14 @@ std::uint64_t bytes_of(const reshard::Plan& plan) {
 
 double bandwidth(const PlanToRun& plan, const PlanRun& run) {
   return run.seconds > 0 ? static_cast<double>(bytes_of(plan.plan)) / run.seconds / 1e9 : 0;
+}
+
+/// Whether every plan got what it was to get: a run, or a refusal.
+bool complete(const std::vector<PlanToRun>& plans, const std::vector<PlanRun>& runs,
+              const PlanRunOptions& options) {
+  return runs.size() == plans.size() && std::ranges::all_of(runs, [&](const PlanRun& run) {
+           return run.ran || (!options.force && !run.refused.empty());
+         });
 }
 
 }  // namespace
@@ -70,7 +79,7 @@ void print_json(const std::vector<PlanToRun>& plans, const std::vector<PlanRun>&
                run.ran ? fmt::format("{:.3f}", bandwidth(plans[i], run)) : "null",
                run.ran ? std::to_string(run.wrong) : "null");
   }
-  fmt::print(out, "\n],\"wrong\":{}}}\n", wrong);
+  fmt::print(out, "\n],\"wrong\":{},\"complete\":{}}}\n", wrong, complete(plans, runs, options));
 }
 
 }  // namespace p2

@@ -130,6 +130,29 @@ ElementType element_type(const CommandLine& line) {
                                            {"bfloat16", ElementType::BFloat16}});
 }
 
+namespace {
+
+/// What would have no effect is a mistake.
+void require_effect(const RunRequest& request) {
+  if (request.record && request.check == Check::Nothing) {
+    throw InputError({"--record"},
+                     "with --check none, expected the run that checks, whose calls "
+                     "are recorded");
+  }
+  if (!request.fault) return;
+  const auto [kind, rank, step] = *request.fault;
+  const bool fires = std::ranges::any_of(request.programs, [&](const RunProgram& program) {
+    return rank < program.read.program.devices && step <= program.read.program.steps.size();
+  });
+  if (!fires) {
+    throw InputError({"--fault"}, fmt::format("no program has a rank {} and a step {}, expected "
+                                              "ones that some program has",
+                                              rank, step));
+  }
+}
+
+}  // namespace
+
 RunRequest run_request(const CommandLine& line) {
   RunRequest request;
   request.common = line.common();
@@ -164,6 +187,7 @@ RunRequest run_request(const CommandLine& line) {
     request.programs.push_back({file, read_program(file, read_file(file), given_instance(line))});
     require_allreduce(file, request.programs.back().read.program.terms);
   }
+  require_effect(request);
   return request;
 }
 

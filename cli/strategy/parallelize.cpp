@@ -8,6 +8,7 @@
 
 #include "build_facts.h"
 #include "cli/byte_size.h"
+#include "cli/certificate_writing.h"
 #include "cli/commands.h"
 #include "cli/engines.h"
 #include "cli/exit_code.h"
@@ -56,8 +57,7 @@ std::optional<strategy::Cost> memory_limit(const CommandLine& line,
 
 /// Nothing where no strategy needs as little memory as asked for.
 std::optional<StrategyAnswer> answer_of(const strategy::GraphFile& file, const CommandLine& line,
-                                        std::ostream& err) {
-  const CommonOptions common = line.common();
+                                        const CommonOptions& common, std::ostream& err) {
   const ProgressLine progress(common.progress, err, [&] {
     return fmt::format("parallelize: searching, {} vertices, {} edges", file.graph.vertices(),
                        file.graph.edges.size());
@@ -106,14 +106,12 @@ bool certify(const strategy::Graph& graph, const CommandLine& line, const std::s
   const Provenance provenance{{{"p2-verify", P2_VERSION}},
                               {{"file", std::filesystem::path(path).filename().string()}},
                               line.common().seed};
-  try {
+  const auto trouble = trouble_of_writing(folder, [&] {
     write_folder(folder, certificate_of(graph, line, provenance, answer));
     answer.certificate = folder;
-    return true;
-  } catch (const std::length_error& error) {
-    err << "p2-verify: " << folder << ": " << error.what() << "\n";
-    return false;
-  }
+  });
+  if (trouble) err << "p2-verify: " << trouble->words << "\n";
+  return !trouble;
 }
 
 int print_nothing_fits(const CommonOptions& common, const CrossChecks& checks, std::ostream& out) {
@@ -132,10 +130,11 @@ int print_nothing_fits(const CommonOptions& common, const CrossChecks& checks, s
 
 /// Solvers are asked about strategies that are said to be optimal, and where none is said to fit.
 CrossChecks cross_check(const strategy::GraphFile& file, const CommandLine& line,
-                        const Engines& engines, const std::optional<StrategyAnswer>& answer) {
+                        const Engines& engines, const Limits& limits,
+                        const std::optional<StrategyAnswer>& answer) {
   if (answer && !answer->answer.optimal()) return {};
   return ask(engines, file, memory_limit(line, file), answer ? &answer->answer.found : nullptr,
-             line.common().limits);
+             limits);
 }
 
 /// What the flags want beside the answer; false where a certificate was wanted and is none.
@@ -182,8 +181,8 @@ int run_parallelize(const Arguments& arguments, std::ostream& out, std::ostream&
   const strategy::GraphFile& file = problem.file();
   if (line.has("printed")) return run_printed(line, file, out);
   const Engines engines = engines_asked(line);
-  std::optional<StrategyAnswer> found = answer_of(file, line, err);
-  const CrossChecks checks = cross_check(file, line, engines, found);
+  std::optional<StrategyAnswer> found = answer_of(file, line, common, err);
+  const CrossChecks checks = cross_check(file, line, engines, common.limits, found);
   if (!found) return print_nothing_fits(common, checks, out);
   found->checks = checks;
   const bool certified = write_files(line, files[0], problem, *found, out, err);

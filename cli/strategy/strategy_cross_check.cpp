@@ -40,7 +40,7 @@ CrossCheck ask_z3(const strategy::GraphFile& file, std::optional<strategy::Cost>
     query.limit = *memory_limit;
   }
   query.below = found == nullptr ? strategy::kCostEnd : found->cost;
-  query.budget = budget_of(limits);
+  query.budget = z3_encoding::budget_of(limits);
   const z3_encoding::StrategyJudgement judgement = cheaper_strategy(query);
   if (judgement.kind == Kind::Unknown) return {Agreement::Undecided, "z3: undecided"};
   if (judgement.kind == Kind::None) {

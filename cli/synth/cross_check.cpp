@@ -123,7 +123,7 @@ z3_encoding::SynthesisQuery query_of(const PlacementPrograms& found,
   query.definitions = engines.z3_definitions;
   query.goal = options.terms.goal;
   query.beginning = found.beginning();
-  query.budget = budget_of(options.limits);
+  query.budget = z3_encoding::budget_of(options.limits);
   return query;
 }
 

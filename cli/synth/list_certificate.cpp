@@ -22,20 +22,20 @@ void certify_list(const SynthRequest& request, const std::string& folder, Placem
                   std::ostream& err) {
   const SynthesisOptions& options = request.options;
   const Instance& instance = answer.found.instance();
-  cnf::Absence others = cnf::refute(instance, options.dialect, options.size,
-                                    {.known = answer.found.programs()}, options.limits);
-  if (others.kind == cnf::Absence::Kind::Found) {
-    answer.comparisons.push_back(contradiction(answer.found, options, std::move(others.found)));
-  }
-  if (others.kind != cnf::Absence::Kind::Absent) return;
-  const auto complaint = complaint_of_writing(folder, [&] {
+  const auto trouble = trouble_of_writing(folder, [&] {
+    cnf::Absence others = cnf::refute(instance, options.dialect, options.size,
+                                      {.known = answer.found.programs()}, options.limits);
+    if (others.kind == cnf::Absence::Kind::Found) {
+      answer.comparisons.push_back(contradiction(answer.found, options, std::move(others.found)));
+    }
+    if (others.kind != cnf::Absence::Kind::Absent) return;
     write_folder(folder, synthesis_certificate(instance, options.dialect, options.size,
                                                std::move(others.proof), provenance(request)));
     answer.certificate = folder;
   });
-  if (!complaint) return;
-  err << "p2-verify: " << *complaint << "\n";
-  answer.complaint = true;
+  if (!trouble) return;
+  err << "p2-verify: " << trouble->words << "\n";
+  answer.unwritten = trouble->code;
 }
 
 }  // namespace p2

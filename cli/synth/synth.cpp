@@ -73,9 +73,9 @@ void add(PlacementAnswer placement, const SynthRequest& request, SynthAnswer& an
     answer.verified = answer.verified && comparison.complete;
     answer.disagreed = answer.disagreed || comparison.differs();
   }
-  const bool certified = !placement.certificate.empty() || placement.complaint;
+  const bool certified = !placement.certificate.empty() || placement.unwritten;
   answer.certified = answer.certified && (!request.certificates || certified);
-  answer.complaint = answer.complaint || placement.complaint;
+  answer.unwritten = std::max(answer.unwritten, placement.unwritten);
   answer.placements.push_back(std::move(placement));
 }
 
@@ -160,7 +160,7 @@ int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err,
     write_reproducer([&](std::ostream& file) { print_json(answer, request, file); }, err);
     return kDisagreement;
   }
-  if (answer.complaint) return kBadInput;
+  if (answer.unwritten) return *answer.unwritten;
   if (!answer.complete || !answer.verified || !answer.certified || !written) return kUndecided;
   return answer.refuted ? kRefuted : kEstablished;
 }

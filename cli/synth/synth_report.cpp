@@ -69,7 +69,7 @@ void print_placement_text(const PlacementAnswer& answer, const SynthRequest& req
   }
   if (!answer.certificate.empty()) {
     fmt::print(out, "certificate: {}\n", answer.certificate);
-  } else if (request.certificates && !answer.complaint) {
+  } else if (request.certificates && !answer.unwritten) {
     fmt::print(out, "not certified: a limit was met before it was proved that there is no other\n");
   }
   if (!request.count_only && !request.wanted) print_programs(answer.found, request, out);

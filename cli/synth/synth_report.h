@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/exit_code.h"
 #include "cli/synth/cross_check.h"
 #include "cli/synth/synth_request.h"
 
@@ -15,8 +16,8 @@ namespace p2 {
 struct PlacementAnswer {
   PlacementPrograms found;
   std::vector<Comparison> comparisons;
-  std::string certificate = {};                  ///< the folder written; empty when none was
-  bool complaint = false;                        ///< it could not be written
+  std::string certificate = {};            ///< the folder written; empty when none was
+  std::optional<ExitCode> unwritten = {};  ///< why it could not be written, where it could not
   std::vector<ExistenceFinding> existence = {};  ///< where that was asked
 };
 
@@ -26,9 +27,9 @@ struct SynthAnswer {
   bool complete = true;  ///< every list holds all programs up to the size asked for
   bool verified = true;  ///< every solver asked settled every placement
   bool disagreed = false;
-  bool refuted = false;    ///< a placement has no program with the property wanted
-  bool certified = true;   ///< every certificate asked for was found
-  bool complaint = false;  ///< one was found and could not be written
+  bool refuted = false;               ///< a placement has no program with the property wanted
+  bool certified = true;              ///< every certificate asked for was found
+  std::optional<ExitCode> unwritten;  ///< one was found and could not be written
 };
 
 void print_text(const SynthAnswer& answer, const SynthRequest& request, std::ostream& out);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "encodings/cnf/solver.h"
+#include "engine/reshard/task_schedule.h"
 
 namespace p2::cnf {
 namespace {
@@ -24,12 +25,6 @@ std::vector<std::int64_t> starts_before(std::int64_t end, const UnitTasks& tasks
     if (sums.size() > kMostPoints) throw TooLarge{};
   }
   return {sums.begin(), sums.end()};
-}
-
-bool share_a_receiver(const UnitTask& a, const UnitTask& b) {
-  return std::any_of(a.receiver_hosts.begin(), a.receiver_hosts.end(), [&](std::uint32_t host) {
-    return std::binary_search(b.receiver_hosts.begin(), b.receiver_hosts.end(), host);
-  });
 }
 
 /// Every task has a start, as literals "then or later", and a sender; of two tasks that share a

@@ -29,6 +29,18 @@ unsigned limit(std::uint64_t left) {
 
 }  // namespace
 
+Budget budget_of(const Limits& limits) {
+  Budget budget;
+  if (limits.deadline) {
+    const auto left =
+        std::chrono::duration_cast<milliseconds>(*limits.deadline - steady_clock::now());
+    budget.timeout = std::max(left, milliseconds(1));
+  }
+  budget.rlimit = limits.work;
+  budget.memory_bytes = limits.memory_bytes;
+  return budget;
+}
+
 Meter::Meter(z3::context& context, const Budget& budget)
     : context_(&context),
       budget_(budget),

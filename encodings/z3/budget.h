@@ -7,6 +7,8 @@
 
 #include <z3++.h>
 
+#include "engine/limits.h"
+
 namespace p2::z3_encoding {
 
 /// What a query may use up. A query that meets a limit is `unknown`, with what it has settled.
@@ -17,6 +19,9 @@ struct Budget {
   /// What Z3 has allocated in the whole process.
   std::optional<std::size_t> memory_bytes;
 };
+
+/// What is left of the limits, for one query.
+Budget budget_of(const Limits& limits);
 
 /// Thrown by Meter::checkpoint; a query answers with what it has settled.
 struct OutOfBudget {};

@@ -24,7 +24,6 @@ class Lowering {
  public:
   Lowering(z3::context& context, const Instance& instance);
 
-  const Formation& formation() const { return formation_; }
   Formed form(const GroupShape& shape) const;
   std::vector<Group> classes() const;
 

@@ -93,6 +93,7 @@ void Network::route(std::uint32_t from, std::uint32_t to, std::vector<LinkId>& r
   for (const Place& place : places_) {
     if (place.kind == InterconnectKind::Ring) continue;
     if (&place != joint && place.run(from) == place.run(to)) continue;
+    if (!joins(place.kind) && place.devices_per_part >= joint->devices_per_part) continue;
     route.push_back(place.door(from, false));
     route.push_back(place.door(to, true));
   }

@@ -20,7 +20,9 @@ using LinkId = std::uint32_t;
 ///    NIC and medium that holds `a` but not `b`, and enters every one that holds `b` but not `a`.
 /// It loads the port (of a switch) or the whole (NIC, medium) of what it leaves in direction out,
 /// of what it enters in direction in, and of what joins them in both. An outer interconnect that
-/// holds both is not touched, nor is a NIC that both leave through.
+/// holds both is not touched, nor is a NIC that both leave through, nor one beside what joins them:
+/// a NIC leads out of the instance around its level, and parts of that level which a switch joins
+/// have no use for it.
 class Network {
  public:
   /// Throws InputError at `where` when the system has no interconnects.

@@ -13,8 +13,8 @@ std::vector<Issued> planned_calls(const Plan& plan, std::uint32_t rank, std::siz
 /// Those of all ranks, for chunks of one element.
 std::vector<std::vector<Issued>> planned_calls(const Plan& plan);
 
-/// The calls of one rank in one job, a JSON object per line: program, bytes of an element's type by
-/// name, step, collective, group, position, count and root, in the order in which they were issued.
+/// The calls of one rank in one job, a JSON object per line: program, name of the elements' type,
+/// step, collective, group, position, count and root, in the order in which they were issued.
 std::string record_lines(const Job& job, const std::vector<Issued>& issued);
 
 /// What keeps the ranks' calls from matching, or nothing when every call finds the same call of all

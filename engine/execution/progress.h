@@ -16,8 +16,9 @@ struct RankProgress {
   std::atomic<std::uint32_t> step = 0;     ///< of that program, from 1
 };
 
-/// `rank 3 did not enter step 2 of program 1`, of the rank that is farthest behind, or that all
-/// ranks are inside a step.
+/// `rank 3 did not enter step 2 of program 1, where others wait for it`, of the rank that is
+/// farthest behind; where all have entered as many steps, `rank 3 entered step 2 of program 1 and
+/// did not leave it`, of the first such rank, or `no rank was inside a step`.
 std::string who_is_late(std::span<const RankProgress> ranks);
 
 }  // namespace p2::execution

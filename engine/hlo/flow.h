@@ -78,7 +78,6 @@ struct Flow {
 
   const Node& node(Ref ref) const { return nodes[ref.node]; }
   const ArrayShape& shape(Ref ref) const { return nodes[ref.node].outputs[ref.output]; }
-  const Node* producer_of_output(std::size_t output) const { return &node(outputs[output]); }
 };
 
 /// Puts the calls of a module in place and checks that shapes and groups fit together. Throws

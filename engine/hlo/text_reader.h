@@ -48,9 +48,6 @@ class TextReader {
   };
   Mark mark();
   void back_to(const Mark& mark);
-  std::string_view text_from(const Mark& mark) const {
-    return text_.substr(mark.offset, offset_ - mark.offset);
-  }
   std::string_view source() const { return source_; }
   [[noreturn]] void fail(const std::string& message);
   /// `found 'x', expected WHAT`

@@ -41,7 +41,6 @@ std::string number_as_written(const JsonNodes& nodes, std::size_t offset) {
 
 }  // namespace
 
-bool JsonValue::is_null() const { return nodes_->nodes[node_].kind == JsonKind::Null; }
 bool JsonValue::is_string() const { return nodes_->nodes[node_].kind == JsonKind::String; }
 bool JsonValue::is_array() const { return nodes_->nodes[node_].kind == JsonKind::Array; }
 bool JsonValue::is_object() const { return nodes_->nodes[node_].kind == JsonKind::Object; }
@@ -136,7 +135,6 @@ void JsonValue::expect_object(std::string_view what) const {
 JsonDocument::JsonDocument(std::string source, std::string text)
     : nodes_(read_json(std::move(source), std::move(text))) {}
 JsonDocument::~JsonDocument() = default;
-JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
 
 JsonValue JsonDocument::root() const { return {nodes_.get(), 0}; }
 

@@ -20,7 +20,6 @@ struct JsonNodes;
 /// `what` names the value in that message (`"the size of a level"`).
 class JsonValue {
  public:
-  bool is_null() const;
   bool is_string() const;
   bool is_array() const;
   bool is_object() const;
@@ -61,7 +60,6 @@ class JsonDocument {
   /// Throws InputError at the first mistake.
   JsonDocument(std::string source, std::string text);
   ~JsonDocument();
-  JsonDocument(JsonDocument&&) noexcept;
 
   JsonValue root() const;
 

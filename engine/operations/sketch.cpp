@@ -114,13 +114,19 @@ class Maker {
     return axes;
   }
 
+  /// No dimension twice, so that a product is at most as long as the operation has points.
   std::optional<Axis> product_axis(const std::string& word) const {
     Axis axis;
+    std::set<std::size_t> factors;
     for (const std::string& name : words(word, '.')) {
       const auto dimension = number(name);
       if (!dimension && names(kind_.optional, name)) return std::nullopt;
       if (!dimension) throw std::invalid_argument(fmt::format("there is no dimension {}", name));
       if (!axis.dimension) axis.dimension = dimension;
+      if (!factors.insert(*dimension).second) {
+        throw std::invalid_argument(fmt::format(
+            "the axis {} has the dimension {} twice, expected each at most once", word, name));
+      }
       axis.length *= made_.dimensions[*dimension].length;
     }
     if (!axis.dimension) throw std::invalid_argument("an axis has no dimension");

@@ -49,17 +49,18 @@ GroupState turned(const GroupState& state) {
 }
 
 /// Everybody holds its own contribution in every chunk.
-GroupState start_of(std::uint32_t ranks) {
-  GroupState start(ranks, ranks, ranks);
+GroupState start_of(std::uint32_t ranks, std::uint32_t chunks) {
+  GroupState start(ranks, chunks, ranks);
   for (std::uint32_t i = 0; i < ranks; ++i) {
-    for (std::uint32_t chunk = 0; chunk < ranks; ++chunk) start.set(i, chunk, i, true);
+    for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) start.set(i, chunk, i, true);
   }
   return start;
 }
 
 /// States in the order in which they are met.
-std::vector<GroupState> reachable(const Definition& own, std::uint32_t ranks) {
-  std::vector<GroupState> met = {start_of(ranks)};
+std::vector<GroupState> reachable(const Definition& own, std::uint32_t ranks,
+                                  std::uint32_t chunks) {
+  std::vector<GroupState> met = {start_of(ranks, chunks)};
   const auto meet = [&](GroupState state) {
     if (met.size() == kMostStates || std::find(met.begin(), met.end(), state) != met.end()) return;
     met.push_back(std::move(state));
@@ -102,7 +103,13 @@ class Cases {
   void add_group(std::uint32_t ranks) {
     std::size_t legal = 0;
     std::size_t refused = 0;
-    for (const GroupState& before : reachable(definition_, ranks)) {
+    std::vector<GroupState> states = reachable(definition_, ranks, ranks);
+    const auto runs = [&](const GroupState& state) {
+      return !first_failed_premise(definition_, state);
+    };
+    // What deals out blocks of chunks, as an all-to-all does, has nothing to move with one each.
+    if (std::ranges::none_of(states, runs)) states = reachable(definition_, ranks, ranks * ranks);
+    for (const GroupState& before : states) {
       const auto failed = first_failed_premise(definition_, before);
       if ((failed ? refused : legal)++ < kMostCases) add(before, failed);
     }

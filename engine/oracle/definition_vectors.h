@@ -6,9 +6,9 @@
 namespace p2::oracle {
 
 /// The test vectors of a collective, by the reference interpreter of its definition: groups of 2 to
-/// 4 ranks with as many chunks and contributors, in states that the five built-in collectives, this
-/// one and turning the ranks round lead to from the start, each with the state after the step or
-/// the premise that refuses it.
+/// 4 ranks with as many contributors and chunks, or, where it runs with none of these, their
+/// square, in states that the five built-in collectives, this one and turning the ranks round lead
+/// to from the start, each with the state after the step or the premise that refuses it.
 ///
 ///   index.json           the cases: group size, states before and after, or the failed premise
 ///   README.md            how to use them

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/program/hierarchy_kind_names.h"
 #include "engine/program/notation.h"
 
 namespace p2 {
@@ -98,8 +99,8 @@ GivenInstance read_instance(const std::string& source, const Headers& headers,
     given.placement = parse_placement(source, *text, *given.hierarchy, *given.axes);
   }
   if (const auto* text = headers.find("synthesis-hierarchy")) {
-    given.kind = word_value<HierarchyKind>(source, *text, "a, b, c, d, collapsed or lattice",
-                                           hierarchy_kind_called);
+    given.kind =
+        word_value<HierarchyKind>(source, *text, kHierarchyKindNames, hierarchy_kind_called);
   }
   const auto* dialect_text = headers.find("dialect");
   if (dialect_text != nullptr && !given.dialect_goes_first) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/input/json_document.h"
+#include "engine/program/hierarchy_kind_names.h"
 #include "engine/program/notation.h"
 #include "engine/program/program_file.h"
 
@@ -83,7 +84,7 @@ GivenInstance read_instance(const JsonValue& root, GivenInstance given) {
   }
   if (const auto name = root.find("synthesis_hierarchy")) {
     const auto kind = hierarchy_kind_called(name->string("a synthesis hierarchy"));
-    if (!kind) name->fail("unknown hierarchy, expected a, b, c, d, collapsed or lattice");
+    if (!kind) name->fail(fmt::format("unknown hierarchy, expected {}", kHierarchyKindNames));
     given.kind = *kind;
   }
   if (const auto name = root.find("dialect")) {

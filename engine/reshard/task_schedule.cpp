@@ -7,15 +7,12 @@
 #include <fmt/format.h>
 
 namespace p2 {
-namespace {
 
-bool share_a_host(const UnitTask& a, const UnitTask& b) {
+bool share_a_receiver(const UnitTask& a, const UnitTask& b) {
   return std::any_of(a.receiver_hosts.begin(), a.receiver_hosts.end(), [&](std::uint32_t host) {
     return std::binary_search(b.receiver_hosts.begin(), b.receiver_hosts.end(), host);
   });
 }
-
-}  // namespace
 
 TaskSchedule schedule_in_order(const UnitTasks& tasks, const std::vector<std::size_t>& order,
                                const std::vector<std::uint32_t>& senders) {
@@ -57,7 +54,7 @@ std::optional<std::string> mistake_in(const TaskSchedule& schedule, const UnitTa
       const TaskRun& other = schedule.runs[j];
       const bool apart = other.start + tasks[other.task].size <= run.start || end <= other.start;
       if (apart) continue;
-      if (other.sender == run.sender || share_a_host(task, tasks[other.task])) {
+      if (other.sender == run.sender || share_a_receiver(task, tasks[other.task])) {
         return fmt::format("tasks {} and {} overlap", other.task, run.task);
       }
     }

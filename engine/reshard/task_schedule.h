@@ -22,6 +22,9 @@ struct TaskSchedule {
   std::int64_t makespan = 0;
 };
 
+/// Two such tasks cannot run at the same time.
+bool share_a_receiver(const UnitTask& a, const UnitTask& b);
+
 /// Starts tasks as early as their sender and receivers allow, one after another in the order of
 /// `order`; `senders[task]` is the sender of each. Gives the runs in the order of a TaskSchedule.
 TaskSchedule schedule_in_order(const UnitTasks& tasks, const std::vector<std::size_t>& order,

@@ -8,33 +8,7 @@ namespace {
 /// The next number below `end`. Distributions of the library differ from one to the next.
 std::uint64_t below(std::mt19937& random, std::uint64_t end) { return random() % end; }
 
-std::vector<Cost> random_costs(std::mt19937& random, std::size_t count, Cost dearest) {
-  std::vector<Cost> made(count);
-  for (Cost& cost : made) {
-    cost = static_cast<Cost>(below(random, static_cast<std::uint64_t>(dearest) + 1));
-  }
-  return made;
-}
-
 }  // namespace
-
-Graph random_graph(std::mt19937& random, std::uint32_t most, Cost dearest) {
-  Graph graph;
-  const std::uint64_t vertices = 1 + below(random, most);
-  for (std::uint64_t v = 0; v < vertices; ++v) {
-    const std::uint64_t configurations = 1 + below(random, 4);
-    graph.costs.push_back(random_costs(random, configurations, dearest));
-  }
-  const std::uint64_t density = 1 + below(random, 3);
-  for (std::uint32_t a = 0; a < vertices; ++a) {
-    for (std::uint32_t b = a + 1; b < vertices; ++b) {
-      if (below(random, 3) >= density) continue;
-      const std::size_t cells = graph.configurations(a) * graph.configurations(b);
-      graph.edges.push_back({a, b, random_costs(random, cells, dearest)});
-    }
-  }
-  return graph;
-}
 
 Graph tied_graph(std::mt19937& random, std::uint32_t least, std::uint32_t most) {
   const auto costs = [&](std::size_t count) {

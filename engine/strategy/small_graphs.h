@@ -7,11 +7,6 @@
 
 namespace p2::strategy {
 
-/// Any graph of 1 to `most` vertices, connected or not, of 1 to 4 configurations each, with costs
-/// from 0 to `dearest`: with few costs, many strategies cost the same. The same for the same state
-/// of `random` on every machine.
-Graph random_graph(std::mt19937& random, std::uint32_t most, Cost dearest);
-
 /// A path of `least` to `most` vertices of 2 configurations each, and every other edge with chance
 /// 1/5; one cost in 8 is 1, the others are 0.
 Graph tied_graph(std::mt19937& random, std::uint32_t least, std::uint32_t most);

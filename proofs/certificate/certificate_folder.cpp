@@ -1,12 +1,12 @@
 #include "proofs/certificate/certificate_folder.h"
 
-#include <fstream>
-#include <iterator>
+#include <set>
 #include <stdexcept>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/output/folder_contents.h"
 #include "engine/output/whole_folder.h"
 #include "proofs/check/certificate.h"
 
@@ -19,16 +19,14 @@ constexpr std::string_view kSchema = "p2-certificate/1";
 
 /// Whether the folder holds a certificate's files and nothing else, so that it may be replaced.
 bool is_certificate(const fs::path& folder) {
-  std::ifstream file(folder / "manifest.json", std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const auto manifest = nlohmann::json::parse(text, nullptr, false);
-  if (!manifest.is_object() || manifest.value("schema", nlohmann::json()) != kSchema) return false;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    const bool ours = name == "manifest.json" || manifest["files"].contains(name);
-    if (!ours || !fs::is_regular_file(entry.symlink_status())) return false;
+  const nlohmann::json manifest = index_of(folder, "manifest.json", kSchema);
+  if (manifest.is_null()) return false;
+  std::set<std::string> names = {"manifest.json"};
+  const auto files = manifest.find("files");
+  if (files != manifest.end() && files->is_object()) {
+    for (const auto& [name, hash] : files->items()) names.insert(name);
   }
-  return true;
+  return holds_only(folder, names);
 }
 
 }  // namespace

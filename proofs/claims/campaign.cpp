@@ -85,7 +85,8 @@ class Run {
  private:
   /// Whether a limit may have kept the answer from being what it is without limits.
   bool cut_short(std::size_t question, const Answer& answer) const {
-    if (!bounds_.limits.deadline && !bounds_.limits.memory_bytes) return false;
+    const Limits& limits = bounds_.limits;
+    if (!limits.deadline && !limits.memory_bytes && !limits.work) return false;
     const bool searched = plan_.results[question].question.claim->forbids != nullptr;
     return searched ? answer.settled < bounds_.size : answer.verdict == Outcome::Undecided;
   }

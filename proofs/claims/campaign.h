@@ -56,7 +56,7 @@ struct CampaignProgress {
 
 struct CampaignOptions {
   unsigned jobs = 0;  ///< threads; 0 = one per core
-  Limits limits;
+  Limits limits;      ///< of all threads together; each has an equal part of the memory
   std::optional<std::string> journal;  ///< a file that keeps what was settled
   CampaignProgress* progress = nullptr;
   const std::atomic<bool>* stop = nullptr;  ///< once true, no further search is started
@@ -69,10 +69,12 @@ struct CampaignOptions {
 /// Questions about systems with the same device grid (factor sizes in device order), the same
 /// reduction factors and the same instructions, of which the claim forbids the same, are one:
 /// device ids, classes, groups, rules and goal are functions of these alone. Claims that settle
-/// themselves look at names of levels and are asked of every system.
+/// themselves may look at more, even at names of levels: they are asked once for all systems with
+/// the same `content`, and of every system where they have none.
 ///
 /// Questions not reached because of `stop` or a limit are undecided; they are not written to the
-/// journal. Throws InputError when the journal is of another request or cannot be used.
+/// journal, nor are the others of their search. Throws InputError when the journal is of another
+/// request or cannot be used.
 std::vector<Result> settle(const Request& request, const CampaignOptions& options);
 
 }  // namespace p2::claims

@@ -6,11 +6,10 @@
 #include <fmt/format.h>
 
 #include "engine/program/notation.h"
+#include "proofs/claims/arbitrary_groups.h"
 
 namespace p2::claims {
 namespace {
-
-constexpr std::uint32_t kMostDevices = 6;
 
 /// The program that is the smallest part of what is known, the first of them; and where it is so.
 struct Gain {
@@ -80,8 +79,9 @@ CostAnswer compare(const CostProblem& problem, BestPrograms known, const Bounds&
 
 CostAnswer no_groups_are_cheaper(const Subject& subject, const Bounds& bounds, CostModel model) {
   const std::uint32_t devices = subject.from.grid.devices();
-  if (devices > kMostDevices) {
-    return undecided(fmt::format("arbitrary groups are tried on at most {} devices", kMostDevices));
+  if (devices > kMostDevicesOfAnyGroups) {
+    return undecided(
+        fmt::format("arbitrary groups are tried on at most {} devices", kMostDevicesOfAnyGroups));
   }
   const CostProblem problem{devices, subject.from.classes(), all_bare_moves(devices),
                             network_of(subject.from.grid.hierarchy(), model)};

@@ -33,8 +33,8 @@ struct CheaperPrograms {
 /// Looks for valid programs that are cheaper, for some α : β, than everything in `known`. All moves
 /// are tried in all states, step by step, but for states that cannot lead to the goal, and ways to
 /// a state that are nowhere cheaper than a shorter one or that, with what the last steps at least
-/// cost, are nowhere below what is known. Unless bounds.deep only the first 50,000 ways are
-/// followed.
+/// cost, are nowhere below what is known. Unless bounds.deep the search gives up after 50,000,000
+/// tries of a move.
 CheaperPrograms cheaper_programs(const CostProblem& problem, CostFront known, const Bounds& bounds);
 
 }  // namespace p2::claims

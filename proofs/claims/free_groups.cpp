@@ -1,7 +1,6 @@
 #include "proofs/claims/free_groups.h"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 #include "engine/invariant.h"
 #include "engine/program/derivation.h"
 #include "engine/program/notation.h"
+#include "proofs/claims/arbitrary_groups.h"
 #include "proofs/claims/cheaper_groups.h"
 
 namespace p2::claims {
@@ -22,30 +22,18 @@ using z3_encoding::GroupPrice;
 using z3_encoding::PriceLimit;
 
 constexpr std::uint32_t kFewDevices = 4;
-constexpr std::uint32_t kMostDevices = 6;
 constexpr std::uint32_t kFewSteps = 3;
 
-z3_encoding::Budget budget_of(const Limits& limits) {
-  z3_encoding::Budget budget;
-  if (limits.deadline) {
-    budget.timeout = std::max(std::chrono::milliseconds(1),
-                              std::chrono::duration_cast<std::chrono::milliseconds>(
-                                  *limits.deadline - std::chrono::steady_clock::now()));
-  }
-  budget.rlimit = limits.work;
-  budget.memory_bytes = limits.memory_bytes;
-  return budget;
-}
-
 std::optional<Answer> too_large(std::uint32_t devices, const Bounds& bounds) {
-  const std::uint32_t most = bounds.deep ? kMostDevices : kFewDevices;
+  const std::uint32_t most = bounds.deep ? kMostDevicesOfAnyGroups : kFewDevices;
   if (devices <= most) return std::nullopt;
-  return Answer{Outcome::Undecided,
-                0,
-                {},
-                0,
-                fmt::format("Z3 is asked on at most {} devices{}", most,
-                            bounds.deep ? "" : fmt::format(", with --deep {}", kMostDevices))};
+  return Answer{
+      Outcome::Undecided,
+      0,
+      {},
+      0,
+      fmt::format("Z3 is asked on at most {} devices{}", most,
+                  bounds.deep ? "" : fmt::format(", with --deep {}", kMostDevicesOfAnyGroups))};
 }
 
 /// The answer for Z3's, whose program has to be valid.
@@ -94,7 +82,7 @@ Answer smallest_mixing_program_by_z3(std::uint32_t devices, const std::vector<Gr
                               .classes = classes,
                               .size = bounds.size,
                               .mixing = true,
-                              .budget = budget_of(bounds.limits)};
+                              .budget = z3_encoding::budget_of(bounds.limits)};
   return answer_of(query, find_one(query), "a group has devices of several reduction classes");
 }
 
@@ -116,7 +104,7 @@ Answer no_groups_are_cheaper_by_z3(const Subject& subject, const Bounds& bounds)
   FreeGroupsQuery query{.devices = devices,
                         .classes = subject.from.classes(),
                         .size = bounds.deep ? bounds.size : std::min(bounds.size, kFewSteps),
-                        .budget = budget_of(bounds.limits)};
+                        .budget = z3_encoding::budget_of(bounds.limits)};
   const BestPrograms best =
       best_over_hierarchies(devices, query.classes, subject.dialect, LatencyBandwidth(), bounds);
   if (best.settled() < bounds.size) return {};

@@ -13,16 +13,14 @@ bool reduces(const PlacedSystem& system, std::uint32_t axis) {
 
 bool one_axis(const PlacedSystem& system) { return !system.several_axes(); }
 
-bool all_axes(const PlacedSystem& system) {
-  return system.reduction.size() == system.grid.axes().count();
-}
+bool all_axes(const PlacedSystem& system) { return row_order(system) == RowOrder::All; }
 
 bool reduced_rows_last(const PlacedSystem& system) {
-  return system.reduction.front() == system.grid.axes().count() - system.reduction.size();
+  return all_axes(system) || row_order(system) == RowOrder::Last;
 }
 
 bool reduced_rows_first(const PlacedSystem& system) {
-  return system.reduction.back() == system.reduction.size() - 1;
+  return all_axes(system) || row_order(system) == RowOrder::First;
 }
 
 /// Whether no hardware level has factors greater than 1 of two axes that `counts` says count.

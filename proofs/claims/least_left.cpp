@@ -3,21 +3,14 @@
 #include <algorithm>
 #include <bit>
 
-#include "engine/invariant.h"
 #include "proofs/claims/recoverable.h"
 
 namespace p2::claims {
 
 LeastLeft::LeastLeft(const StateTable& states, const std::vector<Group>& classes,
                      const LatencyBandwidth& network)
-    : states_(states) {
+    : held_(states), classes_(contributors_of(classes)) {
   const std::uint32_t devices = states.chunks();
-  invariant(devices <= 64, "contributors are kept in 64 bits");
-  for (const Group& members : classes) {
-    Contributors all = 0;
-    for (const std::uint32_t device : members) all |= Contributors{1} << device;
-    classes_.push_back(all);
-  }
   for (const Uplink& uplink : network.uplinks()) {
     for (std::uint32_t first = 0; first < devices; first += uplink.span) {
       Contributors run = 0;
@@ -29,12 +22,6 @@ LeastLeft::LeastLeft(const StateTable& states, const std::vector<Group>& classes
   }
 }
 
-const std::vector<LeastLeft::Contributors>& LeastLeft::rows_of(StateId state) {
-  if (rows_.size() <= state) rows_.resize(std::size_t{state} + 1);
-  if (rows_[state].empty()) rows_[state] = contributors_by_chunk(states_, state);
-  return rows_[state];
-}
-
 bool LeastLeft::add(const SystemState& state, std::uint32_t chunk, Contributors wanted,
                     Left& left) {
   pure_.clear();
@@ -42,7 +29,7 @@ bool LeastLeft::add(const SystemState& state, std::uint32_t chunk, Contributors 
   std::int64_t sum = 0;
   std::int64_t open = 0;
   for (std::size_t device = 0; device < state.size(); ++device) {
-    const Contributors held = rows_of(state[device])[chunk];
+    const Contributors held = held_.by_chunk(state[device])[chunk];
     if ((wanted >> device & 1U) != 0 && held != wanted) ++open;
     pure_.push_back((held & ~wanted) == 0 ? held : 0);
     most = std::max<std::int64_t>(most, std::popcount(pure_.back()));
@@ -70,7 +57,7 @@ std::optional<Cost> LeastLeft::operator()(const SystemState& state) {
   const auto devices = static_cast<std::int64_t>(state.size());
   Left left{1, 0, std::vector<std::int64_t>(links_.size(), 0)};
   std::int64_t most = 0;  // of one chunk
-  for (std::uint32_t chunk = 0; chunk < states_.chunks(); ++chunk) {
+  for (std::uint32_t chunk = 0; chunk < held_.chunks(); ++chunk) {
     const std::int64_t before = left.volume;
     for (const Contributors wanted : classes_) {
       if (!add(state, chunk, wanted, left)) return std::nullopt;

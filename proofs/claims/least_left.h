@@ -6,6 +6,7 @@
 
 #include "engine/cost/latency_bandwidth.h"
 #include "engine/program/derivation.h"
+#include "proofs/claims/contributors.h"
 
 namespace p2::claims {
 
@@ -26,8 +27,6 @@ class LeastLeft {
   std::optional<Cost> operator()(const SystemState& state);
 
  private:
-  using Contributors = std::uint64_t;  ///< bit d: device d's contribution
-
   /// The devices of a run of an uplink.
   struct Link {
     Contributors devices = 0;
@@ -39,14 +38,12 @@ class LeastLeft {
     std::vector<std::int64_t> flows = {};  ///< by link
   };
 
-  const std::vector<Contributors>& rows_of(StateId state);
   bool add(const SystemState& state, std::uint32_t chunk, Contributors wanted, Left& left);
 
-  const StateTable& states_;
+  ContributorTable held_;
   std::vector<Contributors> classes_;
   std::vector<Link> links_;
-  std::vector<std::vector<Contributors>> rows_;  ///< by state, then chunk; empty where not known
-  std::vector<Contributors> pure_;               ///< by device
+  std::vector<Contributors> pure_;  ///< by device
 };
 
 }  // namespace p2::claims

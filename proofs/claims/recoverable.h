@@ -6,15 +6,12 @@
 #include <vector>
 
 #include "engine/program/derivation.h"
+#include "proofs/claims/contributors.h"
 
 namespace p2::claims {
 
-/// Of every chunk the contributions that a device in this state holds; bit d: device d's.
-std::vector<std::uint64_t> contributors_by_chunk(const StateTable& states, StateId state);
-
 /// Of how many of `sets`, disjoint, `wanted` is the union at least; nothing where it is of none.
-std::optional<std::uint32_t> fewest_pieces(std::uint64_t wanted,
-                                           std::span<const std::uint64_t> sets);
+std::optional<std::uint32_t> fewest_pieces(Contributors wanted, std::span<const Contributors> sets);
 
 /// Tells states that lead nowhere, for searches over arbitrary groups.
 ///
@@ -31,13 +28,8 @@ class Recoverable {
   bool operator()(const SystemState& state);
 
  private:
-  using Contributors = std::uint64_t;  ///< bit d: device d's contribution
-
-  const std::vector<Contributors>& rows_of(StateId state);
-
-  const StateTable& states_;
+  ContributorTable held_;
   std::vector<Contributors> classes_;
-  std::vector<std::vector<Contributors>> rows_;  ///< by state, then chunk; empty where not known
   std::vector<Contributors> pure_;
 };
 

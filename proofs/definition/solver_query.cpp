@@ -1,8 +1,5 @@
 #include "proofs/definition/solver_query.h"
 
-#include <algorithm>
-#include <chrono>
-
 #include "encodings/z3/arithmetic.h"
 #include "encodings/z3/budget.h"
 #include "proofs/definition/shape.h"
@@ -11,23 +8,8 @@
 namespace p2::definition {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::steady_clock;
-
 /// Z3's units of work after which a claim with quantifiers is given up: it may not end otherwise.
 constexpr std::uint64_t kWorkOfProof = 300'000;
-
-z3_encoding::Budget budget_of(const Limits& limits) {
-  z3_encoding::Budget budget;
-  budget.rlimit = limits.work;
-  budget.memory_bytes = limits.memory_bytes;
-  if (limits.deadline) {
-    const auto left =
-        std::chrono::duration_cast<milliseconds>(*limits.deadline - steady_clock::now());
-    budget.timeout = std::max(left, milliseconds(1));
-  }
-  return budget;
-}
 
 /// How many contributions the state holds.
 z3_encoding::Value amount_in(z3::context& context, const z3_encoding::GroupRows& rows) {
@@ -45,7 +27,7 @@ z3_encoding::Value amount_in(z3::context& context, const z3_encoding::GroupRows&
 
 Answer find_state(z3::context& context, const z3_encoding::GroupRows& rows,
                   const z3::expr& condition, const Limits& limits, bool smallest) {
-  const z3_encoding::Meter meter(context, budget_of(limits));
+  const z3_encoding::Meter meter(context, z3_encoding::budget_of(limits));
   const z3_encoding::Arithmetic arithmetic(context);
   z3::solver solver(context, "QF_BV");
   const auto check = [&] { return meter.check(solver, z3::expr_vector(context)); };
@@ -68,7 +50,7 @@ Answer find_state(z3::context& context, const z3_encoding::GroupRows& rows,
 bool prove(z3::context& context, const z3::expr& claim, const Limits& limits) {
   Limits bounded = limits;
   if (!bounded.work) bounded.work = kWorkOfProof;
-  const z3_encoding::Meter meter(context, budget_of(bounded));
+  const z3_encoding::Meter meter(context, z3_encoding::budget_of(bounded));
   z3::solver solver(context);
   solver.add(!claim);
   return meter.check(solver, z3::expr_vector(context)) == z3::unsat;

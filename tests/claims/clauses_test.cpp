@@ -59,7 +59,10 @@ TEST_CASE("a claim about rules alone is asked once and stands for all systems") 
 
 TEST_CASE("no list of the enumerator lacks a program") {
   const Request request = request_for(Engine::Explicit, "synthesis-complete", 4);
-  for (const Result& result : settle(request, {})) {
+  const std::vector<Result> results = settle(request, {});
+  const std::size_t kinds = 6;  // of hierarchies that a program may be written for
+  CHECK(results.size() == kinds * request.dialects.size() * request.systems.size());
+  for (const Result& result : results) {
     CHECK(result.answer.verdict == Outcome::Holds);
   }
 }

@@ -101,7 +101,10 @@ TEST_CASE("the scripts are scripts of their shells") {
 }
 
 TEST_CASE("bash offers commands, flags, values and files") {
-  if (outcome_of("bash", "-c 'mapfile -t x < /dev/null'") != Outcome::EndsWell) return;
+  if (outcome_of("bash", "-c 'mapfile -t x < /dev/null'") != Outcome::EndsWell) {
+    MESSAGE("skipped: there is no bash with mapfile");
+    return;
+  }
   CHECK(offered({"p2-verify", "che"}) == "check\n");
   CHECK(offered({"p2-verify", "check", "--updat"}) == "--update-baseline\n");
   CHECK(offered({"p2-verify", "check", "--format", ""}) == "text\njson\njunit\nsarif\n");

@@ -57,6 +57,9 @@ TEST_CASE("a definition starts with its name and description") {
 }
 
 TEST_CASE("what is no token is named with its place") {
+  CHECK(complaint("collective C \"\xff\"") ==
+        "x.p2c:1:15: found the byte 0xff, expected text in UTF-8");
+  CHECK(complaint("collective C \"c\" # \xe9t\xe9").starts_with("x.p2c:1:20: found the byte 0xe9"));
   check_each({
       {"  \xe2\x88\x80",
        "2:3: found '\xe2\x88\x80', expected a name, a number, a text or one of != "

@@ -29,6 +29,14 @@ TEST_CASE("on A100 nodes a transfer takes the NVSwitch inside and the NICs betwe
         "NIC of node 0, in; data-center network of node 1, out; data-center network of node 0, in");
 }
 
+TEST_CASE("on DGX H100 nodes every GPU has a NIC of its own, for what leaves the node alone") {
+  const System h100 = shipped_system("dgx-h100-superpod");
+  CHECK(route(h100, 0, 7) == "NVSwitch of node 0 gpu 0, out; NVSwitch of node 0 gpu 7, in");
+  CHECK(route(h100, 3, 9) ==
+        "NVSwitch of node 0 gpu 3, out; NVSwitch of node 1 gpu 1, in; NIC of node 0 gpu 3, out; "
+        "NIC of node 1 gpu 1, in; NDR InfiniBand of node 0, out; NDR InfiniBand of node 1, in");
+}
+
 TEST_CASE("on V100 nodes neighbours use the ring and the others their CPUs' memory") {
   const System v100 = shipped_system("v100-2nodes");
   CHECK(route(v100, 0, 1) == "NVLink ring, node 0 gpu 0 to node 0 gpu 1");

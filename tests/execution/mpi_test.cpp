@@ -1,4 +1,5 @@
 #include <chrono>
+#include <filesystem>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -53,6 +54,20 @@ TEST_CASE("wrong data are found, and what the ranks cannot do is bad input") {
   CHECK(shell(kRun + "--type bfloat16 " + twice.path()).exit == 2);
   const TemporaryFile other(kPairs, ".p2");
   CHECK(shell(kRun + twice.path() + " " + other.path()).exit == 2);
+}
+
+TEST_CASE("a rank that gives up alone ends the run, and does not keep the others waiting") {
+  const TemporaryFile program(kPairs, ".p2");
+  const TemporaryFile place("", ".record");
+  std::filesystem::remove(place.path());
+  std::filesystem::create_directories(place.path() + "/rank-2.jsonl");  // where a file should go
+  const auto start = std::chrono::steady_clock::now();
+  const Process process = shell(kRun + program.path() + " --record " + place.path());
+  CHECK(process.exit == 3);
+  CHECK(process.printed.find("rank 2 gave up") != std::string::npos);
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(60));
+  CHECK(running(program.path()) == 0);
+  std::filesystem::remove_all(place.path());
 }
 
 TEST_CASE("a rank that dies or hangs ends the run in time, is named, and leaves no process") {

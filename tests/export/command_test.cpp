@@ -73,6 +73,43 @@ TEST_CASE("several classes and programs become a folder with an index") {
   CHECK(text_of(folder.path("mine/file")) == "kept");
 }
 
+TEST_CASE("a folder with anything but an export in it is left alone") {
+  const TemporaryFolder folder;
+  const std::string program =
+      folder.put("two.p2", "devices 4\nclasses {0,2},{1,3}\nAllReduce{0,2},{1,3}\n");
+  const std::vector<std::string> words = {program, "--to", "msccl", "--output", folder.path("two")};
+  REQUIRE(exported(words).exit == kEstablished);
+  const std::string index = text_of(folder.path("two/index.json"));
+  const auto is_left = [&](const std::string& name) {
+    const Ran ran = exported(words);
+    CHECK(ran.exit == kBadInput);
+    CHECK(ran.err.find("is there and no export, expected a new folder") != std::string::npos);
+    CHECK(std::filesystem::exists(folder.path(name)));
+  };
+  SUBCASE("a file of somebody else") { is_left((folder.put("two/mine", "kept"), "two/mine")); }
+  SUBCASE("a folder") { is_left((folder.put("two/mine/file", "kept"), "two/mine/file")); }
+  SUBCASE("a folder with the name of an exported file") {
+    std::filesystem::remove(folder.path("two/program0001-class1.xml"));
+    folder.put("two/program0001-class1.xml/file", "kept");
+    is_left("two/program0001-class1.xml/file");
+  }
+  SUBCASE("an index that names no files") {
+    folder.put("two/index.json", R"({"schema":"p2-verify-export/1","files":[7,{"file":7}]})");
+    is_left("two/program0001-class1.xml");
+  }
+  SUBCASE("a text that has the schema somewhere") {
+    folder.put("two/index.json", "notes on p2-verify-export/1");
+    is_left("two/index.json");
+  }
+  SUBCASE("what was exported alone, and nothing at all") {
+    CHECK(exported(words).exit == kEstablished);
+    std::filesystem::remove_all(folder.path("two"));
+    std::filesystem::create_directory(folder.path("two"));
+    CHECK(exported(words).exit == kEstablished);
+    CHECK(text_of(folder.path("two/index.json")) == index);
+  }
+}
+
 TEST_CASE("what synth lists can be exported, all of it or one program") {
   const TemporaryFolder folder;
   const Ran synth = run({"synth", "--hierarchy", "2,2", "--axes", "4", "--reduce", "0", "--size",

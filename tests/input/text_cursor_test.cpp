@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "engine/input/utf8.h"
 #include "tests/input/complaint.h"
 
 namespace p2 {
@@ -75,6 +76,25 @@ TEST_CASE("an integer above a bound of one digit is refused") {
 TEST_CASE("an error is one line, whatever the input held") {
   const std::string message = complaint([] { TextCursor("f\n", "a").fail("b\x1b\n"); });
   CHECK(message == "f\\x0a:1:1: b\\x1b\\x0a");
+}
+
+TEST_CASE("the first byte that is not UTF-8") {
+  for (const std::string good :
+       {"", "ASCII \x7f", "\xc2\x80 \xc3\xa9 \xdf\xbf", "\xe0\xa0\x80 \xe2\x88\x80",
+        "\xed\x9f\xbf \xee\x80\x80", "\xf0\x90\x80\x80 \xf4\x8f\xbf\xbf"}) {
+    CAPTURE(good);
+    CHECK(first_not_utf8(good) == good.size());
+    for (const std::string bad :
+         {"\x80", "\xff", "\xe9t", "\xc3", "\xc3(", "\xe2\x88", "\xe2\x88(",
+          "\xf0\x9f\x98",                                              // torn
+          "\xc0\xaf", "\xc1\xbf", "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf",  // longer than needed
+          "\xed\xa0\x80", "\xed\xbf\xbf",                              // surrogates
+          "\xf4\x90\x80\x80", "\xf5\x80\x80\x80"}) {                   // beyond U+10FFFF
+      CAPTURE(bad);
+      CHECK(first_not_utf8(good + bad) == good.size());
+      CHECK(first_not_utf8(good + bad + " and more") == good.size());
+    }
+  }
 }
 
 }  // namespace p2

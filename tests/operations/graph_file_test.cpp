@@ -60,6 +60,10 @@ TEST_CASE("an einsum that makes no sense is refused") {
   CHECK(einsum("") == "4:1: an einsum needs an output");
   CHECK(einsum(R"(,"output":"b z")") == "4:1: there is no dimension z");
   CHECK(einsum(R"(,"output":"b b")") == "4:1: a tensor has the dimension b twice");
+  CHECK(einsum(R"(,"output":"b k.n.k")") ==
+        "4:1: the axis k.n.k has the dimension k twice, expected each at most once");
+  CHECK(einsum(R"(,"output":"b n","inputs":["n.n.n.n.n.n"])") ==  // 2^72
+        "4:1: the axis n.n.n.n.n.n has the dimension n twice, expected each at most once");
   CHECK(einsum(R"(,"output":"b .")") == "4:1: an axis has no dimension");
   CHECK(einsum(R"(,"output":"b n","weights":["99999 99999 99999 99999"])") ==
         "4:1: a tensor has more than 2^54 elements");

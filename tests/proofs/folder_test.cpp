@@ -85,6 +85,11 @@ TEST_CASE("a certificate replaces a certificate and nothing else, and leaves not
   CHECK(refused.err.find("no certificate") != std::string::npos);
   CHECK(fs::exists(path + "/notes.txt"));
   CHECK(verdict_of(path) == "not-a-certificate");
+  // A manifest that names no files is none of a certificate.
+  for (const char* files : {"", R"(,"files":7)"}) {
+    std::ofstream(path + "/manifest.json") << R"({"schema":"p2-certificate/1")" << files << "}";
+    CHECK(run({"check", kValid, "--certify", path}).exit == 2);
+  }
   fs::create_directory_symlink(path, folder / "link");
   CHECK(run({"check", kValid, "--certify", (folder / "link").string()}).exit == 2);
   CHECK(run({"check", kValid, "--certify", path + "/notes.txt/below"}).exit == 2);

@@ -49,6 +49,19 @@ TEST_CASE("what boxes leave uncovered, element by element") {
   CHECK(uncovered < 1900);
 }
 
+TEST_CASE("elements are counted as far as anybody has to know") {
+  const std::int64_t long_side = std::int64_t{1} << 32U;
+  CHECK(Box{{0, 0}, {3, 5}}.elements() == 15);
+  CHECK(Box{{0, 7}, {3, 2}}.elements() == 0);
+  CHECK(Box{{0}, {long_side}}.elements() == long_side);
+  CHECK(Box{{0, 0}, {long_side, long_side}}.elements() == kMostCounted);
+  CHECK(Box{{0, 0, 0}, {long_side, long_side / 8, 1}}.elements() == kMostCounted);
+  CHECK(Box{{0, 0, 0}, {long_side, long_side / 8 - 1, 1}}.elements() == kMostCounted - long_side);
+  CHECK(Box{{0, 0, 4}, {long_side, long_side, 4}}.elements() == 0);
+  const Element far(16, 2'000'000'000'000);
+  CHECK(Box{Element(16, -1'000'000'000'000), far}.elements() == kMostCounted);
+}
+
 TEST_CASE("split: as many parts as asked for, as equal as can be, nothing lost") {
   CHECK(split({{0, 0}, {4, 6}}, 2) == std::vector<Box>{{{0, 0}, {2, 6}}, {{2, 0}, {4, 6}}});
   CHECK(split({{0, 0}, {2, 6}}, 3).size() == 3);

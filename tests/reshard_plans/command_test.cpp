@@ -58,6 +58,7 @@ TEST_CASE("reshard --plan: a plan in JSON, in text, in a file; check and run rea
   const Ran ran = run({"run", file.path, "--format", "json"});
   CHECK(ran.exit == 0);
   CHECK(json::parse(ran.out)["results"][0]["wrong"] == 0);
+  CHECK(json::parse(ran.out)["complete"] == true);
   const Ran at_once = run(with({"--plan", "broadcast", "--run"}));
   CHECK(at_once.exit == 0);
   CHECK(at_once.out.find("1 of 1 plans run, 0 wrong elements") != std::string::npos);
@@ -103,6 +104,21 @@ TEST_CASE("check says what is wrong with a plan, in words, for machines, and wit
   const Ran refused = run({"run", changed.path()});
   CHECK(refused.exit == 1);
   CHECK(refused.out.find("# refused: ") != std::string::npos);
+}
+
+TEST_CASE("the report of a run says whether all plans came to their end") {
+  const p2::TemporaryFile plan(  // device 1 waits for what device 0 never sends
+      R"({"format":"reshard-plan/1","shape":[4],"hosts":[0,1],
+"from":{"mesh":[[0]],"spec":["R"]},"to":{"mesh":[[1]],"spec":["R"]},
+"programs":[[],[[{"receive":0,"low":[0],"high":[4]}]]]})");
+  const Ran refused = run({"run", plan.path(), "--format", "json"});
+  CHECK(refused.exit == 1);
+  CHECK(json::parse(refused.out)["complete"] == true);
+  const Ran forced = run({"run", plan.path(), "--format", "json", "--force"});
+  CHECK(forced.exit == 1);
+  CHECK(forced.err.find("plan 1: 1 devices wait for each other for ever") != std::string::npos);
+  CHECK(json::parse(forced.out)["complete"] == false);
+  CHECK(json::parse(forced.out)["results"][0]["time_us"].is_null());
 }
 
 TEST_CASE("a tensor too large for the memory allowed is not run") {

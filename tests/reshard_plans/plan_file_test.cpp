@@ -40,6 +40,8 @@ TEST_CASE("plans are written and read again, and mistakes in the text are named"
   CHECK(complaint("\"spec\":[\"R\"]", "\"spec\":[\"T\"]").starts_with("p:1:82: 'T' is no"));
   CHECK(complaint("\"send\":1", "\"send\":2").starts_with("p:2:56: "));
   CHECK(complaint("\"source\"", "\"sauce\"").starts_with("p:2:63: "));
+  CHECK(complaint("\"high\":[4]", "\"high\":[1000000000001]")
+            .starts_with("p:2:48: a box of more elements than a tensor may have"));
   CHECK(complaint("\"low\":[0]", "\"low\":[0,0]").starts_with("p:2:78: 2 coordinates"));
   CHECK(complaint("\"hosts\":[0,1]", "\"hosts\":[0,1,1]").find("2 programs") != std::string::npos);
 }

@@ -105,6 +105,14 @@ TEST_CASE("what each strategy sends between hosts") {
   CHECK(plan.transfers() == 16);
 }
 
+TEST_CASE("a message that no memory holds ends the run of a wrong plan, not the program") {
+  Plan plan = chain();
+  plan.programs[0][0][0].box = {{0}, {INT64_MAX}};
+  CHECK(rule_of(plan) == "out-of-bounds");
+  CHECK_THROWS_WITH_AS(PlanInProcess().run({plan, 1, 1, 2}),
+                       "a message is too large for the memory", execution::Interrupted);
+}
+
 TEST_CASE("each rule, by the smallest plan that breaks it") {
   CHECK(rule_of(chain()) == "right");
   Plan plan = chain();

@@ -69,7 +69,7 @@ void check_run(const std::string& verify, const std::string& backend, const Plan
 bool has_mpi() {
   const bool there =
       shell("command -v mpirun").exit == 0 &&
-      shell(std::string(P2_VERIFY) + " --version").printed.find("MPI") != std::string::npos;
+      shell(std::string(P2_VERIFY) + " --version | grep MPI | grep -v 'not found'").exit == 0;
   if (!there) MESSAGE("skipped: there is no mpirun, or no MPI in this build");
   return there;
 }
@@ -109,6 +109,23 @@ TEST_CASE("a wrong plan is refused, and run all the same with --force") {
   CHECK(forced.exit == 1);
   CHECK(forced.printed.find("wrong at the end: device 1, element 2: got nothing") !=
         std::string::npos);
+}
+
+TEST_CASE("a message of more elements than MPI counts is refused, once, before the run") {
+  if (!has_mpi()) return;
+  const Case one{"", {4}, "1x1:R", "1x1:R"};
+  Plan plan{one.problem(), "", {}};
+  const Box far{{0}, {3'000'000'000}};
+  plan.programs = {{{{true, Buffer::Source, 1, {{0}, {4}}}}},
+                   {{{false, Buffer::Destination, 0, far}}}};
+  PlanFiles files;
+  files.add(plan);
+  const Process process =
+      shell(std::string(P2_VERIFY) + " run --backend mpi --force" + files.names());
+  CHECK(process.exit == 2);
+  const std::string expected = "a message has 3000000000 elements ([0:3000000000])";
+  CHECK(process.printed.find(expected) != std::string::npos);
+  CHECK(process.printed.find(expected) == process.printed.rfind(expected));
 }
 
 #ifdef P2_VERIFY_FAKE_NCCL

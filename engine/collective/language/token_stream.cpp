@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/input/input_error.h"
+#include "engine/input/utf8.h"
 
 namespace p2::language {
 namespace {
@@ -39,6 +40,11 @@ std::string_view first_character(std::string_view text) {
 
 TokenStream::TokenStream(std::string_view source, std::string_view text)
     : source_(source), text_(text) {
+  const std::size_t bad = first_not_utf8(text);
+  if (bad < text.size()) {  // its names and texts come to stand in JSON, which has UTF-8 alone
+    fail(bad, fmt::format("found the byte 0x{:02x}, expected text in UTF-8",
+                          static_cast<unsigned char>(text[bad])));
+  }
   do {
     tokens_.push_back(scan());
   } while (tokens_.back().kind != TokenKind::End);

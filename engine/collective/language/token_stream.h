@@ -20,7 +20,7 @@ struct Token {
 /// contain hyphens; `s'` is one word. Holds views: `source` and `text` must outlive it.
 class TokenStream {
  public:
-  /// Throws InputError at the first byte that starts no token.
+  /// Throws InputError at the first byte that is not UTF-8, or that starts no token.
   TokenStream(std::string_view source, std::string_view text);
 
   const Token& peek() const { return tokens_[next_]; }

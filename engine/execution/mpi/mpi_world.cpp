@@ -58,7 +58,8 @@ class MpiWorld final : public RankWorld {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       const auto now = Clock::now();
       const std::uint64_t here = own_.begun + own_.ended;
-      if (here != steps) last_step = now;
+      // Outside of a step it waits for those that run; whoever hangs keeps others inside theirs.
+      if (here != steps || own_.ended == own_.begun) last_step = now;
       steps = here;
       const std::int64_t deadline = deadline_;
       const bool late = deadline != 0 && now.time_since_epoch().count() > deadline;

@@ -11,7 +11,7 @@ namespace p2::execution {
 /// lives.
 ///
 /// `board` may be null: then nobody watches, and this process ends itself, and mpirun then the
-/// others, when it is kept waiting for too long.
+/// others, when it is kept waiting inside a step for too long.
 std::unique_ptr<RankWorld> mpi_world(RankBoard* board);
 
 }  // namespace p2::execution

@@ -34,6 +34,13 @@ void share_one_gpu(std::uint32_t rank) {
   for (const auto& [name, value] : kSettings) ::setenv(name, value, 0);
 }
 
+/// Throws Interrupted where a collective of the communicator has failed.
+void require_health(ncclComm_t communicator) {
+  ncclResult_t failure = ncclSuccess;
+  require(::ncclCommGetAsyncError(communicator, &failure), "ncclCommGetAsyncError");
+  if (failure != ncclInProgress) require(failure, "a collective");
+}
+
 }  // namespace
 
 void require(ncclResult_t result, const char* what) {
@@ -87,9 +94,10 @@ void NcclBackend::Device::finish() {
     const cudaError_t state = ::cudaStreamQuery(stream_);
     if (state == cudaSuccess) return;
     if (state != cudaErrorNotReady) require(state, "cudaStreamQuery");
-    ncclResult_t failure = ncclSuccess;
-    require(::ncclCommGetAsyncError(everybody_, &failure), "ncclCommGetAsyncError");
-    if (failure != ncclInProgress) require(failure, "a collective");
+    require_health(everybody_);
+    for (const auto& [groups, communicator] : split_) {
+      if (communicator != nullptr) require_health(communicator);
+    }
     std::this_thread::yield();
   }
 }

@@ -24,8 +24,9 @@ void RankBoard::sign_in(std::uint32_t rank) {
   lives[rank].process = ::getpid();
 }
 
-void RankBoard::sign_out(std::uint32_t rank, int code) {
+void RankBoard::sign_out(std::uint32_t rank, int code, bool failed) {
   if (rank == 0) exit_code = code;
+  lives[rank].failed = failed;
   lives[rank].done = true;
 }
 

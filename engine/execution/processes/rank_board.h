@@ -19,8 +19,9 @@ struct RankBoard {
   static constexpr std::uint32_t kMostRanks = 1024;
 
   struct Life {
-    std::atomic<pid_t> process = 0;  ///< 0 until the rank has signed in
-    std::atomic<bool> done = false;  ///< its work is done: it may end
+    std::atomic<pid_t> process = 0;    ///< 0 until the rank has signed in
+    std::atomic<bool> failed = false;  ///< it gave up, before its work was done
+    std::atomic<bool> done = false;    ///< it has said all: it may end
   };
 
   std::atomic<int> exit_code = -1;  ///< by rank 0, when all is said
@@ -29,8 +30,8 @@ struct RankBoard {
 
   /// Called by the process of a rank: it is there, and is to die with its parent.
   void sign_in(std::uint32_t rank);
-  /// Called by the process of a rank as its last word.
-  void sign_out(std::uint32_t rank, int code);
+  /// Called by the process of a rank as its last word. `failed`: others may wait for it in vain.
+  void sign_out(std::uint32_t rank, int code, bool failed);
 
   std::span<const RankProgress> of_first(std::uint32_t ranks) const {
     return {progress.data(), ranks};

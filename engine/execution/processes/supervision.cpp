@@ -50,6 +50,7 @@ class Supervisor {
       ::poll(watches_.data(), watches_.size(), kGlanceMilliseconds);
       fault = death();
       if (!fault.empty()) kill_ranks();  // then mpirun, if there is one, ends by itself
+      if (fault.empty()) fault = failure();
       if (fault.empty() && !(fault = delay()).empty()) signal_children(SIGTERM);
       reap();
     }
@@ -95,6 +96,19 @@ class Supervisor {
     if (progress.begun == 0) return fmt::format("rank {} died before its first step", rank);
     return fmt::format("rank {} died after it had entered step {} of program {}", rank,
                        progress.step.load(), progress.program.load());
+  }
+
+  /// A rank gave up and the others go on, or wait for it, when they have had time to end as well.
+  std::string failure() {
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+      if (!board_.lives[rank].failed) continue;
+      const auto now = Clock::now();
+      if (!first_failure_) first_failure_ = now;
+      if (now < *first_failure_ + kGrace) return {};
+      kill_ranks();
+      return fmt::format("rank {} gave up, and others waited for it", rank);
+    }
+    return {};
   }
 
   std::string delay() {
@@ -144,6 +158,7 @@ class Supervisor {
   std::vector<std::uint32_t> ended_;  // ranks, not looked into yet
   std::uint64_t steps_ = 0;
   Clock::time_point last_step_ = Clock::now();
+  std::optional<Clock::time_point> first_failure_;
 };
 
 }  // namespace

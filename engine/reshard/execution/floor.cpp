@@ -18,9 +18,9 @@ Floor::Floor(const PlanJob& job)
   }
 }
 
-void Floor::end(const std::string& why) {
+void Floor::end(const std::string& why, const std::exception_ptr& cause) {
   const std::scoped_lock lock(mutex_);
-  end_locked(why);
+  end_locked(why, cause);
 }
 
 void Floor::end_run() {
@@ -96,8 +96,11 @@ void Floor::look_for_deadlock() {
   }
 }
 
-void Floor::end_locked(const std::string& why) {
-  if (ended_.empty()) ended_ = why;
+void Floor::end_locked(const std::string& why, const std::exception_ptr& cause) {
+  if (ended_.empty()) {
+    ended_ = why;
+    exception_ = cause;
+  }
   for (State& state : states_) state.woken.notify_all();
   everybody_.give_up();
 }

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <string>
@@ -28,8 +29,10 @@ class Floor {
   execution::Meeting& everybody() { return everybody_; }
   /// Why the job ended before its time, if it did.
   const std::string& ended() const { return ended_; }
+  /// What made a device fail, where that ended the job.
+  const std::exception_ptr& exception() const { return exception_; }
   /// Sends everybody home: they get MeetingEnded.
-  void end(const std::string& why);
+  void end(const std::string& why, const std::exception_ptr& cause = nullptr);
 
   /// Returns when all operations of the step are done. Those that this device receives are done by
   /// this thread.
@@ -56,7 +59,7 @@ class Floor {
   void complete(std::uint32_t device);
   void wait(State& own, std::unique_lock<std::mutex>& lock);
   void look_for_deadlock();
-  void end_locked(const std::string& why);
+  void end_locked(const std::string& why, const std::exception_ptr& cause = nullptr);
   void move(const Posted& send, const Posted& receive);
 
   const PlanJob& job_;
@@ -70,6 +73,7 @@ class Floor {
   std::size_t finished_ = 0;  // of these, those that have done it
   std::size_t waiting_ = 0;   // and those that wait for others
   std::string ended_;
+  std::exception_ptr exception_;
 };
 
 }  // namespace p2::reshard

@@ -1,6 +1,8 @@
 #include "engine/reshard/execution/in_process.h"
 
+#include <exception>
 #include <new>
+#include <stdexcept>
 #include <system_error>
 #include <thread>
 
@@ -56,6 +58,10 @@ std::vector<DeviceResult> PlanInProcess::run(const PlanJob& job) {
         floor.end("the time was up");
       } catch (const std::bad_alloc&) {
         floor.end("out of memory");
+      } catch (const std::length_error&) {
+        floor.end("a message is too large for the memory");
+      } catch (...) {
+        floor.end("a device failed", std::current_exception());
       }
     };
     try {
@@ -64,6 +70,7 @@ std::vector<DeviceResult> PlanInProcess::run(const PlanJob& job) {
       floor.end(fmt::format("no thread could be started for device {}", threads.size()));
     }
   }
+  if (floor.exception()) std::rethrow_exception(floor.exception());
   if (!floor.ended().empty()) throw execution::Interrupted(floor.ended());
   return results;
 }

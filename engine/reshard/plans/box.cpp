@@ -67,7 +67,9 @@ void append_parts(const Box& box, std::int64_t parts, std::vector<Box>& all) {
 std::int64_t Box::elements() const {
   std::int64_t product = 1;
   for (std::size_t i = 0; i < low.size(); ++i) {
-    product *= std::max<std::int64_t>(0, high[i] - low[i]);
+    const std::int64_t length = high[i] - low[i];
+    if (length <= 0) return 0;
+    product = length > kMostCounted / product ? kMostCounted : product * length;
   }
   return product;
 }

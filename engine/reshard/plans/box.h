@@ -12,13 +12,16 @@ namespace p2::reshard {
 /// The coordinates of an element of a tensor.
 using Element = std::vector<std::int64_t>;
 
+/// Where counting elements ends: far beyond any tensor, and four bytes each can be counted, too.
+constexpr std::int64_t kMostCounted = std::int64_t{1} << 61U;
+
 /// Elements of a tensor: from `low` to before `high` in every dimension. Boxes that are used
 /// together have the same number of dimensions.
 struct Box {
   Element low;
   Element high;
 
-  /// 0 where some dimension is empty.
+  /// 0 where some dimension is empty; kMostCounted where there are as many or more.
   std::int64_t elements() const;
   bool contains(const Box& other) const;
   bool contains(const Element& element) const;

@@ -88,6 +88,10 @@ Operation read_operation(const JsonValue& value, std::size_t dimensions, std::si
       peer.integer("a device", 0, static_cast<std::int64_t>(devices) - 1));
   operation.box = {read_element(value.member("low", what), dimensions),
                    read_element(value.member("high", what), dimensions)};
+  if (operation.box.elements() > kMostElements) {
+    value.fail(fmt::format("a box of more elements than a tensor may have, expected at most {}",
+                           kMostElements));
+  }
   return operation;
 }
 

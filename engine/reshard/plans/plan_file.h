@@ -17,8 +17,9 @@ bool is_plan(const std::string& text);
 ///
 /// and maybe a text `strategy`. A mesh is its rows of devices; `programs` has the steps of every
 /// device; `hosts`, the host of every device, bears on prices alone. Throws InputError where the
-/// text is no plan: also for a device that is twice in a mesh, a send to nobody, or a box of
-/// another number of dimensions. What a plan does wrong is for judge() to say.
+/// text is no plan: also for a device that is twice in a mesh, a send to nobody, a box of
+/// another number of dimensions or of more than kMostElements. What a plan does wrong is for
+/// judge() to say.
 Plan read_plan(const std::string& source, const std::string& text);
 
 std::string to_json(const Plan& plan);

@@ -1,9 +1,29 @@
 #include "engine/reshard/execution/mpi/plan_mpi.h"
 
+#include <climits>
+
+#include <fmt/format.h>
 #include <mpi.h>
+
+#include "engine/input/input_error.h"
 
 namespace p2::reshard {
 namespace {
+
+/// MPI counts the elements of a message in an int. All ranks look at all programs, so that all of
+/// them refuse the plan and none waits for another.
+void refuse_large_messages(const PlanJob& job) {
+  for (const DeviceProgram& program : job.plan.programs) {
+    for (const Step& step : program) {
+      for (const Operation& each : step) {
+        if (each.box.elements() <= INT_MAX) continue;
+        throw InputError({fmt::format("plan {}", job.number)},
+                         fmt::format("a message has {} elements ({}), expected at most {} on MPI",
+                                     each.box.elements(), to_string(each.box), INT_MAX));
+      }
+    }
+  }
+}
 
 class MpiLink final : public DeviceLink {
  public:
@@ -61,6 +81,7 @@ class MpiLink final : public DeviceLink {
 }  // namespace
 
 std::unique_ptr<DeviceLink> PlanMpi::link_for(const PlanJob& job) {
+  refuse_large_messages(job);
   return std::make_unique<MpiLink>(job, world());
 }
 

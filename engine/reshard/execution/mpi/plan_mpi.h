@@ -5,7 +5,8 @@
 namespace p2::reshard {
 
 /// A process per device. The operations of a step are calls of MPI_Isend and MPI_Irecv in their
-/// order, of what is packed or to be unpacked, and one of MPI_Waitall.
+/// order, of what is packed or to be unpacked, and one of MPI_Waitall. A plan with a message of
+/// more elements than an int counts is refused with InputError before it begins.
 class PlanMpi final : public PlanProcesses {
  public:
   /// The world must be that of MPI (mpi_world).
