@@ -6,6 +6,7 @@
 
 #include "cli/instance_options.h"
 #include "cli/output.h"
+#include "cli/program_source.h"
 #include "cli/progress_line.h"
 #include "engine/program/explanation.h"
 #include "engine/program/notation.h"
@@ -72,8 +73,9 @@ void price_instance(const CostRequest& request, std::ostream& err, CostAnswer& a
   for (const PlacementPrograms& found : all) price_placement(found, request, answer);
 }
 
-void price_file(const std::string& file, const CostRequest& request, CostAnswer& answer) {
-  ProgramFile read = read_program(file, read_file(file), request.given);
+void price_given(SourceProgram given, const CostRequest& request, CostAnswer& answer) {
+  const std::string& file = given.name;
+  ProgramFile& read = given.read;
   Program& program = read.program;
   if (program.devices != request.system.hierarchy.devices()) {
     throw InputError(
@@ -128,7 +130,11 @@ CostAnswer cost_answer(const CostRequest& request, std::ostream& err) {
   if (request.files.empty()) {
     price_instance(request, err, answer);
   } else {
-    for (const std::string& file : request.files) price_file(file, request, answer);
+    for (const std::string& file : request.files) {
+      for (SourceProgram& each : programs_in(file, request.given)) {
+        price_given(std::move(each), request, answer);
+      }
+    }
   }
   sort_by_time(request, answer.ranked);
   return answer;

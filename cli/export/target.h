@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/export/exported_program.h"
-#include "cli/export/program_source.h"
+#include "cli/program_source.h"
 
 namespace p2 {
 

@@ -7,6 +7,7 @@
 #include "cli/byte_size.h"
 #include "cli/instance_options.h"
 #include "cli/output.h"
+#include "cli/program_source.h"
 #include "cli/terms_options.h"
 #include "engine/input/text_cursor.h"
 #include "engine/synthesis/synthesis.h"
@@ -184,8 +185,10 @@ RunRequest run_request(const CommandLine& line) {
     request.programs = programs_of(required_instance(line, true), line, request.common);
   }
   for (const std::string& file : files) {
-    request.programs.push_back({file, read_program(file, read_file(file), given_instance(line))});
-    require_allreduce(file, request.programs.back().read.program.terms);
+    for (SourceProgram& each : programs_in(file, given_instance(line))) {
+      require_allreduce(each.name, each.read.program.terms);
+      request.programs.push_back({each.name, std::move(each.read)});
+    }
   }
   require_effect(request);
   return request;

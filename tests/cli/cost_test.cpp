@@ -179,3 +179,20 @@ TEST_CASE("numbers of bytes are read and written in binary units") {
     CHECK(complaint([text] { parse_bytes("--bytes", text); }) != "no complaint");
   }
 }
+
+TEST_CASE("the programs that synth wrote are priced and run from its file") {
+  const TemporaryFile file("", ".json");
+  run({"synth", "--hierarchy", "2,4", "--axes", "8", "--reduce", "0", "--size", "2", "--format",
+       "json", "--output", file.path()});
+  const TemporaryFile system(
+      R"({"name":"s","hierarchy":[{"name":"l0","size":2},{"name":"l1","size":4}],"interconnects":[
+      {"name":"S","kind":"switch","level":"l1","span":4,"bandwidth":"8 GB/s"},
+      {"name":"N","kind":"switch","level":"l0","span":2,"bandwidth":"1 GB/s"}]})",
+      ".json");
+  const Ran priced = run({"cost", "--system", system.path(), file.path()});
+  CHECK_MESSAGE(priced.exit == 0, priced.err);
+  CHECK(priced.out.find("AllReduce(root, InsideGroup)") != std::string::npos);
+  const Ran ran = run({"run", file.path(), "--bytes", "1K", "--iterations", "1"});
+  CHECK_MESSAGE(ran.exit == 0, ran.err);
+  CHECK(ran.out.find(" programs run, 0 wrong elements") != std::string::npos);
+}

@@ -120,9 +120,9 @@ TEST_CASE("a rank that dies or hangs ends the run in time, is named, and leaves 
   const TemporaryFile program(kMixed, ".p2");
   for (const auto& [fault, message] :
        {std::pair("die", "p2-verify: rank 2 died after it had entered step 1 of program 1\n"),
-        std::pair(
-            "hang",
-            "p2-verify: rank 2 did not enter step 2 of program 1, where others wait for it\n")}) {
+        std::pair("hang",
+                  "p2-verify: rank 2 did not enter step 2 of program 1, where others wait for it, "
+                  "when time was up\n")}) {
     const auto start = std::chrono::steady_clock::now();
     const Process process =
         shell(kRun + "--force --timeout 6 --fault " + fault + ":2:2 " + program.path());

@@ -119,7 +119,7 @@ class Supervisor {
     steps_ = steps;
     const bool late = deadline_ && now > *deadline_;
     if (!late && now < last_step_ + kPatience) return {};
-    return who_is_late(board_.of_first(ranks_));
+    return who_is_late(board_.of_first(ranks_)) + (late ? ", when time was up" : "");
   }
 
   void reap() {

@@ -1,4 +1,4 @@
-#include "cli/export/program_source.h"
+#include "cli/program_source.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

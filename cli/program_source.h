@@ -17,6 +17,6 @@ struct SourceProgram {
 /// all placements. `number` picks one; 0 is all. Throws InputError where they cannot be read, and
 /// for a number that is not there.
 std::vector<SourceProgram> programs_in(const std::string& file, const GivenInstance& given,
-                                       std::size_t number);
+                                       std::size_t number = 0);
 
 }  // namespace p2
