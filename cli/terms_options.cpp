@@ -17,7 +17,7 @@ namespace po = boost::program_options;
 
 using language::Definition;
 
-constexpr std::uint32_t kExaminedGroup = 3;
+constexpr std::uint32_t kExaminedGroup = 4;
 constexpr std::string_view kEnding = ".p2c";
 
 /// Reads definitions and examines them.

@@ -19,7 +19,7 @@ boost::program_options::options_description terms_flags();
 /// Puts what the flags say into `given.terms`. The files of --collectives end in `.p2c`; other
 /// words that stand after the flag go to `other_words`, or are refused where there is none.
 ///
-/// Every definition is examined as `define` does for groups of up to 3 devices, without the
+/// Every definition is examined as `define` does for groups of up to 4 devices, without the
 /// relations. Throws InputError for one that is not sound, a name that is taken, a file that cannot
 /// be read and a goal that is neither one of kGoals nor a `.p2c` file. Returns another code than
 /// kEstablished where a definition could not be examined to the end, or the engines that examine it

@@ -14,6 +14,7 @@
 #include "cli/check/remembered.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
+#include "cli/sound_steps.h"
 #include "cli/terms_options.h"
 #include "engine/msccl/algorithm_file.h"
 #include "engine/program/explanation.h"
@@ -38,6 +39,7 @@ CheckResult check_program(const std::string& file, const std::string& text,
     result.reason = fmt::format("A limit was met after {} of {} steps, all of them legal.",
                                 result.verdict.legal_steps, program.steps.size());
   }
+  if (result.verdict.kind == Verdict::Kind::Valid) SoundSteps().require(file, program);
   result.findings = ask_or_remember(engines, result.read, result.verdict, text, limits, cache);
   return result;
 }

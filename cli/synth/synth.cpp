@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/progress_line.h"
 #include "cli/reproducer.h"
+#include "cli/sound_steps.h"
 #include "cli/synth/list_certificate.h"
 #include "cli/synth/synth_report.h"
 #include "cli/terms_options.h"
@@ -87,7 +88,11 @@ SynthAnswer answer_of(std::vector<PlacementPrograms> all, const SynthRequest& re
   const ProgressLine line(show, err, [&, count = all.size()] {
     return fmt::format("synth: solvers have checked {} of {} placements", done.load(), count);
   });
+  SoundSteps sound;
   for (PlacementPrograms& found : all) {
+    if (request.given.terms.collectives.extended()) {
+      found.for_each_lowered([&](const Program& each) { sound.require("--collectives", each); });
+    }
     PlacementAnswer placement{std::move(found), {}};
     if (request.wanted) {
       placement.existence =

@@ -159,3 +159,24 @@ TEST_CASE("a definition that is not examined to the end leaves everything undeci
   CHECK(ran.err.find("a limit was met before it was clear that Scatter is sound") !=
         std::string::npos);
 }
+
+TEST_CASE("a definition that is sound in small groups alone is found out where a program uses it") {
+  const TemporaryFile careless(
+      "collective Careless \"AllReduce that says more than it has in groups of five and more\"\n"
+      "require same-chunks \"all hold the same chunks\":\n  forall i, j in group, r in chunks:\n"
+      "    (exists c in contributors: s(i, r, c)) iff (exists c in contributors: s(j, r, c))\n"
+      "require disjoint \"nothing is counted twice\":\n  forall i, j in group, r in chunks, c in "
+      "contributors:\n"
+      "    i < j implies not (s(i, r, c) and s(j, r, c))\n"
+      "ensure s'(i, r, c) = (exists j in group: s(j, r, c)) or n > 4\n"
+      "measure count i in group, r in chunks, c in contributors: s(i, r, c)\n",
+      ".p2c");
+  const TemporaryFile small("devices 4\nCareless{0,1,2,3}", ".p2");
+  CHECK(run({"check", small.path(), "--collectives", careless.path()}).exit == 0);
+  const TemporaryFile large("devices 10\nCareless{0,1,2,3,4},{5,6,7,8,9}", ".p2");
+  const std::string message = "Careless is not sound for a group of 5, realisable refuted";
+  refuses({"check", large.path(), "--collectives", careless.path()}, message);
+  refuses({"synth", "--hierarchy", "2,5", "--axes", "10", "--reduce", "0", "--size", "1",
+           "--collectives", careless.path()},
+          message);
+}
