@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <iosfwd>
 #include <optional>
 #include <string>
 
@@ -20,5 +21,9 @@ struct WritingTrouble {
 /// what keeps it from that.
 std::optional<WritingTrouble> trouble_of_writing(const std::string& folder,
                                                  const std::function<void()>& write);
+/// The same where there is one certificate: the trouble goes to `err`, and its code is returned;
+/// kEstablished where it was written.
+ExitCode code_of_writing(const std::string& folder, const std::function<void()>& write,
+                         std::ostream& err);
 
 }  // namespace p2

@@ -37,6 +37,7 @@ void remove_when_interrupted(const std::string& path) {
 Output::Output(const std::optional<std::string>& file, std::ostream& otherwise)
     : otherwise_(otherwise) {
   if (!file) return;
+  if (file->empty()) throw InputError({"--output"}, "names no file, expected a path");
   // Behind a link the target is replaced, not the link; pipes and devices are written to as they
   // are.
   std::error_code failure;

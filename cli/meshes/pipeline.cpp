@@ -32,9 +32,9 @@ int run_pipeline(const Arguments& arguments, std::ostream& out, std::ostream& er
   const CommonOptions common = line.common();
   Output output(common.output, out);
   if (question.least_memory) {
-    const bool settled = print_least_memory(question, common, output.stream(), err);
+    const ExitCode code = print_least_memory(question, common, output.stream(), err);
     output.finish();
-    return settled ? kEstablished : kUndecided;
+    return code;
   }
   const PipelineRun run = run_of(question);
   if (const auto file = line.text("plot")) {

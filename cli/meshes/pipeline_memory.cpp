@@ -56,15 +56,14 @@ void print_json(const PipelineQuestion& question, const LeastMemory& least, std:
              orders_json(least.run), starts_json(least.run));
 }
 
-bool certify_least(const PipelineQuestion& question, const LeastMemory& least,
-                   const CommonOptions& common, std::ostream& err) {
-  const auto trouble = trouble_of_writing(*question.certify, [&] {
+ExitCode certify_least(const PipelineQuestion& question, const LeastMemory& least,
+                       const CommonOptions& common, std::ostream& err) {
+  const auto write = [&] {
     write_folder(*question.certify,
                  pipeline_certificate(question.size, question.times, least,
                                       {{{"p2-verify", P2_VERSION}}, {}, common.seed}));
-  });
-  if (trouble) err << "p2-verify: " << trouble->words << "\n";
-  return !trouble;
+  };
+  return code_of_writing(*question.certify, write, err);
 }
 
 std::optional<LeastMemory> watched_search(const PipelineQuestion& question,
@@ -79,17 +78,18 @@ std::optional<LeastMemory> watched_search(const PipelineQuestion& question,
 
 }  // namespace
 
-bool print_least_memory(const PipelineQuestion& question, const CommonOptions& common,
-                        std::ostream& out, std::ostream& err) {
+ExitCode print_least_memory(const PipelineQuestion& question, const CommonOptions& common,
+                            std::ostream& out, std::ostream& err) {
   const PipelineTimes& times = question.times;
   const std::int64_t makespan = full_overlap(question.size, times);
   const auto least = watched_search(question, common, err);
-  const bool certified = least && question.certify && certify_least(question, *least, common, err);
+  ExitCode code = least ? kEstablished : kUndecided;
+  if (least && question.certify) code = certify_least(question, *least, common, err);
+  const bool certified = question.certify && code == kEstablished;
   const std::string evidence = certified ? fmt::format("certificate: {}", *question.certify)
                                : least
                                    ? "solver-only: all orders were searched"
                                    : "undecided: a limit was met before all orders were searched";
-  const bool done = least && (certified || !question.certify);
   if (common.format == Format::Json) {
     fmt::print(out,
                "{{\"stages\":{},\"microbatches\":{},\"forward\":{},\"backward\":{},\"latency\":{},"
@@ -98,7 +98,7 @@ bool print_least_memory(const PipelineQuestion& question, const CommonOptions& c
                times.latency, makespan, least.has_value(), least ? "," : "");
     if (least) print_json(question, *least, out);
     fmt::print(out, ",\"evidence\":\"{}\"}}\n", evidence);
-    return done;
+    return code;
   }
   fmt::print(out,
              "{} stages, {} microbatches   forward {}, backward {}, latency {}, link delay\n\n"
@@ -107,7 +107,7 @@ bool print_least_memory(const PipelineQuestion& question, const CommonOptions& c
              times.latency, makespan);
   if (least) print_text(question, *least, out);
   fmt::print(out, "{}{}\n", least ? "\n" : "", evidence);
-  return done;
+  return code;
 }
 
 }  // namespace p2

@@ -97,15 +97,17 @@ int run_reshard(const Arguments& arguments, std::ostream& out, std::ostream& err
   // Of processes that run a plan, the one that starts them writes.
   const bool runs = request.plan && request.plan->run;
   const bool writes = !(runs && execution::under_mpirun());
-  const bool certified = !writes || certify_schedule(request, problem, answer, err);
+  const ExitCode certified =
+      writes ? certify_schedule(request, problem, answer, err) : kEstablished;
   if (writes) write_plot(request, answer, out);
   const bool undecided = request.strategy == ReshardStrategy::Exact && !answer.optimal();
+  const int settled = certified == kEstablished && undecided ? kUndecided : certified;
   std::optional<PlanAnswer> plan;
   if (request.plan) plan = plan_answer(request, answer.schedule, out);
   if (runs) {
     const int code = run_plan_of(request, *plan, arguments, out, err);
     if (undecided && writes) print_gap(answer, err);
-    return code == kEstablished && (undecided || !certified) ? kUndecided : code;
+    return code == kEstablished ? settled : code;
   }
   Output output(request.common.output, out);
   if (plan) {
@@ -115,8 +117,7 @@ int run_reshard(const Arguments& arguments, std::ostream& out, std::ostream& err
         request, problem, answer, output.stream());
   }
   output.finish();
-  if (plan && plan->verdict.fault) return kRefuted;
-  return undecided || !certified ? kUndecided : kEstablished;
+  return plan && plan->verdict.fault ? kRefuted : settled;
 }
 
 }  // namespace p2

@@ -48,15 +48,14 @@ CertificateFiles certificate_of(const ReshardRequest& request, const SchedulingP
 
 }  // namespace
 
-bool certify_schedule(const ReshardRequest& request, const SchedulingProblem& problem,
-                      ReshardAnswer& answer, std::ostream& err) {
-  if (!request.certify) return true;
-  const auto trouble = trouble_of_writing(*request.certify, [&] {
+ExitCode certify_schedule(const ReshardRequest& request, const SchedulingProblem& problem,
+                          ReshardAnswer& answer, std::ostream& err) {
+  if (!request.certify) return kEstablished;
+  const auto write = [&] {
     write_folder(*request.certify, certificate_of(request, problem, answer));
     answer.certificate = request.certify;
-  });
-  if (trouble) err << "p2-verify: " << trouble->words << "\n";
-  return !trouble;
+  };
+  return code_of_writing(*request.certify, write, err);
 }
 
 }  // namespace p2

@@ -71,9 +71,10 @@ class Certifier {
   }
 
  private:
-  Provenance provenance(const char* tool, const std::string& version) const {
+  Provenance provenance(const Question& question, const char* tool,
+                        const std::string& version) const {
     return {{{"p2-verify", P2_VERSION}, {tool, version}},
-            {{"size", std::to_string(bounds_.size)}},
+            {{"size", std::to_string(bounds_.size)}, {"statement", name_of(question)}},
             seed_};
   }
 
@@ -100,7 +101,8 @@ class Certifier {
       if (!evidence) return std::string();
       if (evidence->answer.verdict == Outcome::Refuted) differs(result, evidence->answer);
       if (evidence->answer.verdict != Outcome::Holds) return std::string();
-      write_folder(place, evidence->certificate(provenance("CaDiCaL", cnf::solver_version())));
+      write_folder(place,
+                   evidence->certificate(provenance(question, "CaDiCaL", cnf::solver_version())));
       return evidence->claim;
     });
   }
@@ -122,9 +124,9 @@ class Certifier {
     if (verdict.kind != Verdict::Kind::Valid) return;
     const bool compared = compares_hierarchies(result.question) && file.instance;
     enter(result, place_of(row, which), [&](const std::string& place) {
-      return std::string(to_string(
-          write_program_certificate(place, file, verdict, provenance("engine", "explicit"),
-                                    compared ? result.question.to : std::nullopt)));
+      return std::string(to_string(write_program_certificate(
+          place, file, verdict, provenance(result.question, "engine", "explicit"),
+          compared ? result.question.to : std::nullopt)));
     });
   }
 
@@ -133,7 +135,7 @@ class Certifier {
     enter(result, place_of(row, which), [&](const std::string& place) {
       const std::optional<Evidence> evidence = evidence_for(result.question, bounds_);
       if (!evidence) return std::string();
-      const Provenance from = provenance("engine", "explicit");
+      const Provenance from = provenance(result.question, "engine", "explicit");
       write_folder(place, evidence->certificate(from));
       for (const auto& [name, certificate] : evidence->others) {
         write_folder(place + "-" + name, certificate(from));

@@ -148,6 +148,10 @@ po::options_description prove_flags() {
 }
 
 claims::Request prove_request(const CommandLine& line) {
+  const std::string report = line.text("report").value_or(".md");
+  if (!report.ends_with(".md") && !report.ends_with(".html")) {
+    throw InputError({"--report"}, "'" + report + "', expected a name that ends in .md or .html");
+  }
   claims::Request request;
   request.claims = claims_of(line);
   request.from = kind_of(line, "from");

@@ -99,19 +99,18 @@ CertificateFiles certificate_of(const strategy::Graph& graph, const CommandLine&
   return strategy_certificate(graph, answer.answer.found, refutation, provenance);
 }
 
-/// False, and the reason on `err`, where p2-check could not check the certificate.
-bool certify(const strategy::Graph& graph, const CommandLine& line, const std::string& path,
-             StrategyAnswer& answer, std::ostream& err) {
+/// kEstablished; or another code, and the reason on `err`, where there is no certificate.
+ExitCode certify(const strategy::Graph& graph, const CommandLine& line, const std::string& path,
+                 StrategyAnswer& answer, std::ostream& err) {
   const std::string folder = *line.text("certify");
   const Provenance provenance{{{"p2-verify", P2_VERSION}},
                               {{"file", std::filesystem::path(path).filename().string()}},
                               line.common().seed};
-  const auto trouble = trouble_of_writing(folder, [&] {
+  const auto write = [&] {
     write_folder(folder, certificate_of(graph, line, provenance, answer));
     answer.certificate = folder;
-  });
-  if (trouble) err << "p2-verify: " << trouble->words << "\n";
-  return !trouble;
+  };
+  return code_of_writing(folder, write, err);
 }
 
 int print_nothing_fits(const CommonOptions& common, const CrossChecks& checks, std::ostream& out) {
@@ -137,9 +136,11 @@ CrossChecks cross_check(const strategy::GraphFile& file, const CommandLine& line
              limits);
 }
 
-/// What the flags want beside the answer; false where a certificate was wanted and is none.
-bool write_files(const CommandLine& line, const std::string& path, const StrategyProblem& problem,
-                 StrategyAnswer& answer, std::ostream& out, std::ostream& err) {
+/// What the flags want beside the answer; not kEstablished where a certificate was wanted and is
+/// none.
+ExitCode write_files(const CommandLine& line, const std::string& path,
+                     const StrategyProblem& problem, StrategyAnswer& answer, std::ostream& out,
+                     std::ostream& err) {
   const strategy::Strategy& strategy = answer.answer.found.strategy;
   if (const auto target = line.text("collectives-out")) {
     write_collectives(problem, strategy, *target, out);
@@ -149,15 +150,15 @@ bool write_files(const CommandLine& line, const std::string& path, const Strateg
     print_dot(problem.file(), strategy, dot.stream());
     dot.finish();
   }
-  if (!line.has("certify") || !answer.answer.optimal()) return true;
-  if (answer.checks.some(Agreement::Differs)) return false;
+  if (!line.has("certify") || !answer.answer.optimal()) return kEstablished;
+  if (answer.checks.some(Agreement::Differs)) return kDisagreement;
   return certify(problem.file().graph, line, path, answer, err);
 }
 
-int exit_code(const StrategyAnswer& answer, bool certified) {
+int exit_code(const StrategyAnswer& answer, ExitCode certified) {
   if (answer.checks.some(Agreement::Differs)) return kDisagreement;
-  const bool settled =
-      answer.answer.optimal() && certified && !answer.checks.some(Agreement::Undecided);
+  if (certified != kEstablished) return certified;
+  const bool settled = answer.answer.optimal() && !answer.checks.some(Agreement::Undecided);
   return settled ? kEstablished : kUndecided;
 }
 
@@ -185,7 +186,7 @@ int run_parallelize(const Arguments& arguments, std::ostream& out, std::ostream&
   const CrossChecks checks = cross_check(file, line, engines, common.limits, found);
   if (!found) return print_nothing_fits(common, checks, out);
   found->checks = checks;
-  const bool certified = write_files(line, files[0], problem, *found, out, err);
+  const ExitCode certified = write_files(line, files[0], problem, *found, out, err);
   Output output(common.output, out);
   (common.format == Format::Json ? print_json : print_text)(file, *found, output.stream());
   output.finish();

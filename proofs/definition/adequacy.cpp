@@ -8,18 +8,24 @@ namespace {
 
 using language::Sort;
 
-/// Numbers of a monoid of which nothing is known but its laws.
+/// The numbers that are added up.
 class Monoid {
  public:
-  Monoid(z3::context& context, const Assumptions& assumptions)
+  Monoid(z3::context& context, const Assumptions& assumptions, Carrier carrier)
       : context_(context),
-        sort_(context.uninterpreted_sort("Number")),
-        zero_(context.constant("zero", sort_)),
+        known_(carrier != Carrier::AnyMonoid),
+        sort_(carrier == Carrier::Integers ? context.int_sort()
+              : carrier == Carrier::Words  ? context.bv_sort(32)
+                                           : context.uninterpreted_sort("Number")),
+        zero_(carrier == Carrier::Integers ? context.int_val(0)
+              : carrier == Carrier::Words  ? context.bv_val(0, 32)
+                                           : context.constant("zero", sort_)),
         plus_(context.function("plus", sort_, sort_, sort_)),
         laws_(context.bool_val(true)) {
     const z3::expr a = number("a");
     const z3::expr b = number("b");
     const z3::expr c = number("c");
+    if (known_) return;
     const auto law = [&](bool assumed, const z3::expr& formula) {
       if (assumed) laws_ = laws_ && formula;
     };
@@ -32,7 +38,7 @@ class Monoid {
   const z3::expr& zero() const { return zero_; }
   const z3::sort& sort() const { return sort_; }
   const z3::expr& laws() const { return laws_; }
-  z3::expr plus(const z3::expr& a, const z3::expr& b) const { return plus_(a, b); }
+  z3::expr plus(const z3::expr& a, const z3::expr& b) const { return known_ ? a + b : plus_(a, b); }
   /// One more contributor: its number if the row holds it.
   z3::expr extended(const z3::expr& sum, const z3::expr& held, const z3::expr& number) const {
     return plus(sum, z3::ite(held, number, zero_));
@@ -40,6 +46,7 @@ class Monoid {
 
  private:
   z3::context& context_;
+  bool known_;  // how to add them
   z3::sort sort_;
   z3::expr zero_;
   z3::func_decl plus_;
@@ -90,9 +97,10 @@ z3::expr group_step(z3::context& context, const Monoid& monoid, bool disjoint) {
 
 }  // namespace
 
-std::vector<Obligation> sum_obligations(const Limits& limits, const Assumptions& assumptions) {
+std::vector<Obligation> sum_obligations(const Limits& limits, const Assumptions& assumptions,
+                                        Carrier carrier) {
   z3::context context;
-  const Monoid monoid(context, assumptions);
+  const Monoid monoid(context, assumptions, carrier);
   const z3::expr& zero = monoid.zero();
   const auto proved = [&](const z3::expr& claim) {
     return prove(context, z3::implies(monoid.laws(), claim), limits);

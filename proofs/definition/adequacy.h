@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,13 @@ namespace p2::definition {
 ///    or as a row of the root or of the device itself, or empty: row_is_number.
 /// Z3 proves the bases and the steps; that induction is sound is left to the reader.
 
+/// What is added up.
+enum class Carrier : std::uint8_t {
+  AnyMonoid,  ///< numbers of which nothing is known but the laws that are assumed
+  Integers,   ///< without bound; their laws are facts
+  Words       ///< 32 bits that wrap round, likewise
+};
+
 /// What the steps of the induction assume.
 struct Assumptions {
   bool commutative = true;
@@ -35,7 +43,8 @@ struct Obligation {
 };
 
 /// All of them; with fewer assumptions some cannot be proved. A limit leaves them not proved.
-std::vector<Obligation> sum_obligations(const Limits& limits, const Assumptions& assumptions = {});
+std::vector<Obligation> sum_obligations(const Limits& limits, const Assumptions& assumptions = {},
+                                        Carrier carrier = Carrier::AnyMonoid);
 
 /// Whether Z3 proves for groups of every size that after each legal step every row is the union of
 /// the group's rows of its chunk, which are then pairwise disjoint, or the root's row, or the

@@ -62,7 +62,8 @@ Claim among_instructions(const std::string& name, const Json& root, Budget& budg
   claim.search.stage = (instance.confined ? first_class : whole_system)(claim.problem, choices);
   claim.search.size = as_number(root["size"], kMostSize + 1);
   if (name == "unused") {
-    claim.search.uses = as_numbers(root["uses"], choices.size());
+    claim.search.uses.emplace();
+    if (root["uses"] != List()) claim.search.uses = as_ascending(root["uses"], choices.size());
     claim.words = "none of the " + std::to_string(claim.search.uses->size()) +
                   " choices named in uses is in valid programs";
   } else if (name == "expressible") {

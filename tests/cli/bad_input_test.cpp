@@ -83,3 +83,16 @@ TEST_CASE("wrong files end in exit 2 and one line with line and column") {
   CHECK(std::count(garbage.err.begin(), garbage.err.end(), '\n') == 1);
   CHECK(garbage.err.find('\x1b') == std::string::npos);
 }
+
+TEST_CASE("files and folders without a name, and reports of no kind, are bad input") {
+  const std::vector<std::string> instance = {"synth", "--hierarchy", "2", "--axes",
+                                             "2",     "--reduce",    "0"};
+  auto words = instance;
+  words.insert(words.end(), {"--output", ""});
+  refuses(words, "--output: names no file, expected a path");
+  words = instance;
+  words.insert(words.end(), {"--certify", ""});
+  CHECK(run(words).exit == 2);
+  refuses({"prove", "lemma-b1", "--report", "x.pdf"},
+          "--report: 'x.pdf', expected a name that ends in .md or .html");
+}

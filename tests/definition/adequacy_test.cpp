@@ -24,6 +24,20 @@ TEST_CASE("numbers of disjoint rows add up in every commutative monoid, for grou
   CHECK(not_proved({}).empty());
 }
 
+TEST_CASE("so do integers and words, whose laws are facts, where the rows are disjoint") {
+  for (const Carrier carrier : {Carrier::Integers, Carrier::Words}) {
+    Assumptions assumptions;
+    assumptions.commutative = assumptions.associative = assumptions.neutral = false;
+    for (const Obligation& part : sum_obligations({}, assumptions, carrier)) {
+      CAPTURE(part.name);
+      CHECK(part.proved);
+    }
+    assumptions.disjoint = false;
+    const auto parts = sum_obligations({}, assumptions, carrier);
+    CHECK(std::ranges::count(parts, false, &Obligation::proved) == 2);
+  }
+}
+
 TEST_CASE("each law and the disjointness of the rows is needed") {
   using Names = std::vector<std::string>;
   Assumptions assumptions;

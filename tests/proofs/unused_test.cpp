@@ -78,6 +78,8 @@ TEST_CASE("a claim about no choice holds, and choices that there are not are non
   CHECK(check_certificate(files).verdict == kernel::Verdict::Accepted);
   const std::size_t choices = Json::parse(files.at("problem.json")).at("choices").size();
   CHECK(check_changed(files, "uses", {choices}).verdict == kernel::Verdict::NotACertificate);
+  CHECK(check_changed(files, "uses", {1, 0}).verdict == kernel::Verdict::NotACertificate);
+  CHECK(check_changed(files, "uses", {1, 1}).verdict == kernel::Verdict::NotACertificate);
   CHECK(check_changed(files, "to", "d").verdict == kernel::Verdict::NotACertificate);
   CHECK(check_changed(files, "size", kSize + 1).verdict == kernel::Verdict::Rejected);
 }
