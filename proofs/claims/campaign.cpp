@@ -131,7 +131,7 @@ std::optional<RowOrder> row_order(const Question& question) {
 }
 
 std::vector<Result> settle(const Request& request, const CampaignOptions& options) {
-  Plan plan(request);
+  Plan plan(request, options.limits);
   std::unique_ptr<Journal> journal;
   if (options.journal) {
     journal = std::make_unique<Journal>(*options.journal, title(request, plan.searches.size()));

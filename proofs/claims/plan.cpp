@@ -1,8 +1,17 @@
 #include "proofs/claims/plan.h"
 
-namespace p2::claims {
+#include <stdexcept>
 
-Plan::Plan(const Request& request) : request_(request) {
+namespace p2::claims {
+namespace {
+
+constexpr std::size_t kQuestionsPerGlance = 256;  // at the clock
+// Of fewer systems the questions are there within seconds, and are undecided where a limit is met.
+constexpr std::size_t kFewSystems = 20'000;
+
+}  // namespace
+
+Plan::Plan(const Request& request, const Limits& limits) : request_(request), limits_(limits) {
   for (const Claim* claim : request.claims) ask(*claim);
 }
 
@@ -30,6 +39,11 @@ void Plan::ask(const Claim& claim, HierarchyKind from, std::optional<HierarchyKi
 }
 
 void Plan::enter(const Question& question) {
+  if (request_.systems.size() > kFewSystems && ++asked_ % kQuestionsPerGlance == 0 &&
+      limits_.exceeded(results.size() * sizeof(Result))) {
+    throw std::length_error(
+        "a limit was met while the questions were put together, nothing was settled");
+  }
   if (question.claim->settles != nullptr) return enter_settled(question);
   const std::size_t number = results.size();
   const Subject subject(*question.system, question.from, question.to, question.dialect);

@@ -13,8 +13,9 @@ namespace p2::claims {
 /// All questions of a request, like ones once (see settle), and the searches that answer them.
 class Plan {
  public:
-  /// The request must outlive the plan.
-  explicit Plan(const Request& request);
+  /// The request must outlive the plan. Throws std::length_error where a limit is met before all
+  /// questions about tens of thousands of systems are put together, which can take minutes.
+  Plan(const Request& request, const Limits& limits);
 
   std::vector<Result> results;                     ///< one per question, not answered yet
   std::vector<std::vector<std::size_t>> searches;  ///< the questions that each answers
@@ -33,6 +34,8 @@ class Plan {
   static Content content(const Question& question, const Subject& subject);
 
   const Request& request_;
+  const Limits& limits_;
+  std::size_t asked_ = 0;
   std::map<Content, std::size_t> alike_;  // → the first such question
   std::map<Problem, std::size_t> search_of_;
   std::map<std::string, std::size_t> search_of_content_;  // of one claim, dialect and pair

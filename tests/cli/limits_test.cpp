@@ -62,3 +62,11 @@ TEST_CASE("a limit that is no limit is bad input") {
   CHECK(run({"check", kValid, "--rlimit", "0"}).exit == 2);
   CHECK(run({"check", kValid, "--rlimit", "many"}).exit == 2);
 }
+
+TEST_CASE("a campaign whose questions alone take too long ends at its limit") {
+  const Ran ran =
+      run({"prove", "expressiveness", "--max-devices", "40", "--size", "1", "--memory", "1"});
+  CHECK(ran.exit == 3);
+  CHECK(ran.out.empty());
+  CHECK(ran.err.find("nothing was settled") != std::string::npos);
+}
