@@ -16,7 +16,7 @@ Finding finding_of(const Judgement& judgement) {
     case Judgement::Kind::Invalid:
       return {"invalid", judgement.step, judgement.rule};
     case Judgement::Kind::Unknown:
-      return {"unknown", judgement.legal_steps, {}};
+      return {"unknown", judgement.legal_steps, judgement.rule};
   }
   return {};
 }

@@ -29,7 +29,9 @@ bool disagree(const Findings& findings) {
 
 std::string to_string(const Finding& finding) {
   if (finding.verdict == "unknown") {
-    return fmt::format("unknown after {} legal step{}", finding.step, finding.step == 1 ? "" : "s");
+    return fmt::format("unknown after {} legal step{}{}{}", finding.step,
+                       finding.step == 1 ? "" : "s", finding.rule.empty() ? "" : ", ",
+                       finding.rule);
   }
   if (finding.rule.empty()) return finding.verdict;
   return fmt::format("{} at step {} by {}", finding.verdict, finding.step, finding.rule);
@@ -37,8 +39,8 @@ std::string to_string(const Finding& finding) {
 
 std::string to_json(const Finding& finding) {
   if (finding.verdict == "unknown") {
-    return fmt::format("{{\"verdict\":\"unknown\",\"step\":null,\"rule\":null,\"legal_steps\":{}}}",
-                       finding.step);
+    return fmt::format("{{\"verdict\":\"unknown\",\"step\":null,\"rule\":{},\"legal_steps\":{}}}",
+                       finding.rule.empty() ? "null" : json_string(finding.rule), finding.step);
   }
   if (finding.rule.empty()) {
     return fmt::format("{{\"verdict\":\"{}\",\"step\":null,\"rule\":null}}", finding.verdict);

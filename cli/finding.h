@@ -13,7 +13,7 @@ struct Finding {
   std::string verdict = "unknown";  ///< `valid`, `invalid` or `unknown`
   /// Of an invalid program: the step that is refused, from 1, or the number of steps if the goal is
   /// missed; and the rule that refuses, named as rule_name names it. Of an unknown one: how many
-  /// steps are known to be legal.
+  /// steps are known to be legal, and why, where it is no limit that was given.
   std::size_t step = 0;
   std::string rule;
 

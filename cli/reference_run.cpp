@@ -40,7 +40,10 @@ bool holds_nothing(const GroupState& state) {
 ReferenceRun::ReferenceRun(const Program& program, Dialect dialect,
                            std::span<const Definition> definitions, const Limits& limits)
     : program_(program) {
-  if (work(program) > kMostWork) return;
+  if (work(program) > kMostWork) {
+    finding_.rule = "too large for the reference interpreter";
+    return;
+  }
   states_ = ReferenceStates::begin(program);
   goal_ = states_.goal(program);
   for (const Step& step : program.steps) {

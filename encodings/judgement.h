@@ -15,6 +15,7 @@ struct Judgement {
   std::size_t legal_steps = 0;
   /// Of an invalid program: the step that is refused, from 1, or the number of steps if all are
   /// legal and the goal is missed; and the rule that refuses, named as rule_name names it.
+  /// Of an unknown one why it is, where no limit was met.
   std::size_t step = 0;
   std::string rule;
 };

@@ -186,7 +186,10 @@ Judgement judge(const ValidityQuery& query) {
   const ConcreteProgram program = concrete(*query.program, query.instance, query.dialect);
   Judgement judgement;
   const std::size_t cells = std::size_t{program.devices} * program.chunks * program.devices;
-  if (cells > ValidityQuery::kMostCells) return judgement;
+  if (cells > ValidityQuery::kMostCells) {
+    judgement.rule = ValidityQuery::kTooLarge;
+    return judgement;
+  }
   try {
     judge(program, query.limits, judgement);
   } catch (const LimitMet&) {

@@ -10,9 +10,11 @@ namespace p2::cnf {
 
 /// The query `validity`: is this program valid?
 struct ValidityQuery {
-  /// Programs whose simulated devices have more matrix cells than this together are Unknown. 64
-  /// devices in one class have as many.
+  /// Programs whose simulated devices have more matrix cells than this together are Unknown, with
+  /// kTooLarge for a rule. 64 devices in one class have as many.
   static constexpr std::size_t kMostCells = std::size_t{64} * 64 * 64;
+
+  static constexpr const char* kTooLarge = "too large for the clauses, which judge 64^3 cells";
 
   const Program* program = nullptr;
   const Instance* instance = nullptr;  ///< needed where a step has a shape
