@@ -26,6 +26,9 @@ void SoundSteps::require(const std::string& where, const Program& program) {
   if (cells > ReferenceRun::kMostWork) {
     throw std::length_error(where + ": the program is too large to see that its steps are sound");
   }
+  if (limits_.exceeded(0)) {
+    throw std::length_error(where + ": a limit was met before it was clear that steps are sound");
+  }
   ReferenceStates states = ReferenceStates::begin(program);
   for (const Step& step : program.steps) {
     const Definition& definition = collectives.definition_of(step.collective);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/collective/language/group_state.h"
+#include "engine/limits.h"
 #include "engine/program/program.h"
 
 namespace p2 {
@@ -14,14 +15,19 @@ namespace p2 {
 /// state in which the step is taken, adding has to be able to do it, and its measure has to rise.
 class SoundSteps {
  public:
+  /// The limits must outlive it.
+  explicit SoundSteps(const Limits& limits) : limits_(limits) {}
+
   /// For a program that the rules accept. Throws InputError at `where` for a step that is not
-  /// sound, and std::length_error for programs too large to be run by the reference interpreter.
+  /// sound, and std::length_error for programs too large to be run by the reference interpreter, or
+  /// where a limit is met.
   void require(const std::string& where, const Program& program);
 
  private:
   void require(const std::string& where, const language::Definition& definition,
                const language::GroupState& before);
 
+  const Limits& limits_;
   std::map<std::string, std::vector<language::GroupState>> sound_;  // by definition
 };
 

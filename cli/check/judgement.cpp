@@ -39,7 +39,7 @@ CheckResult check_program(const std::string& file, const std::string& text,
     result.reason = fmt::format("A limit was met after {} of {} steps, all of them legal.",
                                 result.verdict.legal_steps, program.steps.size());
   }
-  if (result.verdict.kind == Verdict::Kind::Valid) SoundSteps().require(file, program);
+  if (result.verdict.kind == Verdict::Kind::Valid) SoundSteps(limits).require(file, program);
   result.findings = ask_or_remember(engines, result.read, result.verdict, text, limits, cache);
   return result;
 }

@@ -88,7 +88,7 @@ SynthAnswer answer_of(std::vector<PlacementPrograms> all, const SynthRequest& re
   const ProgressLine line(show, err, [&, count = all.size()] {
     return fmt::format("synth: solvers have checked {} of {} placements", done.load(), count);
   });
-  SoundSteps sound;
+  SoundSteps sound(request.options.limits);
   for (PlacementPrograms& found : all) {
     if (request.given.terms.collectives.extended()) {
       found.for_each_lowered([&](const Program& each) { sound.require("--collectives", each); });
