@@ -22,7 +22,7 @@ void certify_list(const SynthRequest& request, const std::string& folder, Placem
                   std::ostream& err) {
   const SynthesisOptions& options = request.options;
   const Instance& instance = answer.found.instance();
-  const auto trouble = trouble_of_writing(folder, [&] {
+  const auto write = [&] {
     cnf::Absence others = cnf::refute(instance, options.dialect, options.size,
                                       {.known = answer.found.programs()}, options.limits);
     if (others.kind == cnf::Absence::Kind::Found) {
@@ -32,10 +32,9 @@ void certify_list(const SynthRequest& request, const std::string& folder, Placem
     write_folder(folder, synthesis_certificate(instance, options.dialect, options.size,
                                                std::move(others.proof), provenance(request)));
     answer.certificate = folder;
-  });
-  if (!trouble) return;
-  err << "p2-verify: " << trouble->words << "\n";
-  answer.unwritten = trouble->code;
+  };
+  const ExitCode code = code_of_writing(folder, write, err);
+  if (code != kEstablished) answer.unwritten = code;
 }
 
 }  // namespace p2

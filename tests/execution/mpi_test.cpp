@@ -35,13 +35,10 @@ TEST_CASE("programs on 4 and 8 processes: every element right, in every type tha
 
 TEST_CASE("mpirun may be the one to start the ranks") {
   const TemporaryFile file(kPairs, ".p2");
-  const std::string mpirun =
-      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-      "OMPI_MCA_rmaps_base_oversubscribe=1 mpirun -n ";
-  const Process right = shell(mpirun + "4 " + kRun + file.path());
+  const Process right = under_mpirun(4, kRun + file.path());
   CHECK(right.exit == 0);
   CHECK(right.printed.find("1 of 1 programs run, 0 wrong elements\n") != std::string::npos);
-  const Process wrong = shell(mpirun + "2 " + kRun + file.path());
+  const Process wrong = under_mpirun(2, kRun + file.path());
   CHECK(wrong.exit == 2);
   CHECK(wrong.printed.find("2 processes for programs of 4 devices") != std::string::npos);
 }

@@ -88,21 +88,18 @@ TEST_CASE("the calls that come in at NCCL's entry points are those of the plan, 
 #ifdef P2_HAS_MPI
 TEST_CASE("mpirun may be the one to start the ranks, and to end them") {
   const TemporaryFile program(kMixed, ".p2");
-  const auto under_mpirun = [&](const std::string& options) {
+  const auto run = [&](const std::string& options) {
     const TemporaryFile arena("", ".arena");
-    return shell("FAKE_NCCL_ARENA=" + arena.path() +
-                 " OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-                 "OMPI_MCA_rmaps_base_oversubscribe=1 mpirun -n 4 " +
-                 kRun + options);
+    return under_mpirun(4, "env FAKE_NCCL_ARENA=" + arena.path() + " " + kRun + options);
   };
-  const Process all = under_mpirun("--hierarchy 2,2 --axes 4 --reduce 0 --bytes 4K");
+  const Process all = run("--hierarchy 2,2 --axes 4 --reduce 0 --bytes 4K");
   CHECK_MESSAGE(all.exit == 0, all.printed);
   CHECK(all.printed.find("# 47 of 47 programs run, 0 wrong elements\n") != std::string::npos);
   const std::string forced = "--force --timeout 6 " + program.path();
-  const Process dead = under_mpirun("--fault die:2:2 " + forced);
+  const Process dead = run("--fault die:2:2 " + forced);
   CHECK(dead.exit != 0);
   CHECK(dead.printed.find("process rank 2 ") != std::string::npos);
-  const Process late = under_mpirun("--fault hang:2:2 " + forced);
+  const Process late = run("--fault hang:2:2 " + forced);
   CHECK(late.exit == 3);
   CHECK(late.printed.find("p2-verify: rank ") != std::string::npos);
   CHECK(running(program.path()) == 0);

@@ -29,6 +29,14 @@ inline Process shell(const std::string& command) {
   return process;
 }
 
+/// The same under mpirun: so many processes of it, also for root and on fewer cores.
+inline Process under_mpirun(int processes, const std::string& command) {
+  return shell(
+      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+      "OMPI_MCA_rmaps_base_oversubscribe=1 mpirun -n " +
+      std::to_string(processes) + " " + command);
+}
+
 /// How many processes with `word` on their command line there are beside this one's.
 inline int running(const std::string& word) {
   return std::stoi(shell("ps -eo args | grep -v grep | grep -c '" + word + "' || true").printed);

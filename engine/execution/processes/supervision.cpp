@@ -49,8 +49,8 @@ class Supervisor {
       watch_new_ranks();
       ::poll(watches_.data(), watches_.size(), kGlanceMilliseconds);
       fault = death();
-      if (!fault.empty()) kill_ranks();  // then mpirun, if there is one, ends by itself
       if (fault.empty()) fault = failure();
+      if (!fault.empty()) kill_ranks();  // then mpirun, if there is one, ends by itself
       if (fault.empty() && !(fault = delay()).empty()) signal_children(SIGTERM);
       reap();
     }
@@ -105,7 +105,6 @@ class Supervisor {
       const auto now = Clock::now();
       if (!first_failure_) first_failure_ = now;
       if (now < *first_failure_ + kGrace) return {};
-      kill_ranks();
       return fmt::format("rank {} gave up, and others waited for it", rank);
     }
     return {};
