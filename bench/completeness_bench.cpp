@@ -2,9 +2,9 @@
 
 #include "encodings/cnf/synthesis.h"
 #include "encodings/z3/synthesis.h"
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 #include "proofs/certificate/absence_certificate.h"
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
 #include "tests/program/instances.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "engine/cost/program_cost.h"
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 #include "tests/synthesis/appendix.h"
 
 namespace {

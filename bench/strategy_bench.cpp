@@ -2,9 +2,9 @@
 
 #include <numeric>
 
-#include "engine/operations/graph_file.h"
-#include "engine/operations/networks/network.h"
-#include "engine/operations/pairwise.h"
+#include "engine/strategy/operation_graph_file.h"
+#include "engine/strategy/networks/network.h"
+#include "engine/strategy/pairwise.h"
 #include "engine/strategy/printed_algorithm.h"
 #include "engine/strategy/strategy.h"
 

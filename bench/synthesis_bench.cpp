@@ -1,7 +1,7 @@
 #include <benchmark/benchmark.h>
 
 #include "engine/program/notation.h"
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 #include "tests/synthesis/appendix.h"
 #include "tests/synthesis/brute_force.h"
 

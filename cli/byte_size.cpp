@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "engine/input/text_cursor.h"
+#include "engine/base/text_cursor.h"
 
 namespace p2 {
 namespace {

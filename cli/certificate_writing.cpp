@@ -5,7 +5,7 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 
 namespace p2 {
 

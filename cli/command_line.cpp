@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/input/text_cursor.h"
+#include "engine/base/text_cursor.h"
 
 namespace p2 {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <boost/program_options.hpp>
 
-#include "engine/limits.h"
+#include "p2/limits.h"
 
 namespace p2 {
 

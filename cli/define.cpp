@@ -7,7 +7,7 @@
 #include "cli/output.h"
 #include "engine/collective/language/built_in.h"
 #include "engine/collective/language/parser.h"
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 
 namespace p2 {
 namespace {

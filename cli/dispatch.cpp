@@ -10,7 +10,7 @@
 
 #include "cli/command_list.h"
 #include "cli/exit_code.h"
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 
 namespace p2 {
 namespace {

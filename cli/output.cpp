@@ -7,9 +7,8 @@
 #include <ostream>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 
 namespace p2 {
 namespace {
@@ -77,29 +76,6 @@ void Output::finish() {
   if (failure) throw InputError({target_}, "cannot be put in place: " + failure.message());
   remove_when_interrupted("");
   partial_.clear();
-}
-
-std::string read_file(const std::string& path, std::size_t most_mebibytes) {
-  std::error_code failure;
-  if (std::filesystem::is_directory(path, failure)) {
-    throw InputError({path}, "is a folder, expected a file");
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError({path}, "cannot be read, expected a readable file");
-  std::string text;
-  std::string block(1 << 16, '\0');
-  while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
-    text.append(block, 0, static_cast<std::size_t>(file.gcount()));
-    if (text.size() > most_mebibytes << 20) {
-      throw InputError(
-          {path}, fmt::format("is larger than {} MiB, expected a smaller file", most_mebibytes));
-    }
-  }
-  return text;
-}
-
-std::string json_string(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace p2

@@ -6,6 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "engine/base/files.h"
+#include "p2/json.h"
+
 namespace p2 {
 
 /// Where a command's result goes: a stream, or a file that appears only when the result is whole.
@@ -30,11 +33,5 @@ class Output {
   std::string partial_;
   std::ofstream file_;
 };
-
-/// The text of a file. Throws InputError when it cannot be read or is larger than `most_mebibytes`.
-std::string read_file(const std::string& path, std::size_t most_mebibytes = 128);
-
-/// `"…"`: a string as a JSON literal; bytes that are not UTF-8 are replaced.
-std::string json_string(const std::string& text);
 
 }  // namespace p2

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output.h"
-#include "engine/input/json_document.h"
+#include "engine/base/json_document.h"
 
 namespace p2 {
 namespace {

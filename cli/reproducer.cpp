@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/output.h"
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 
 namespace p2 {
 

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "build_facts.h"
 #include "cli/commands.h"
 #include "encodings/cnf/synthesis.h"
 #include "encodings/z3/synthesis.h"
+#include "p2/version.h"
 
 namespace p2 {
 namespace {
@@ -25,8 +25,8 @@ std::string version_text() {
       "  CUDA      {}\n"
       "  NCCL      {}\n"
       "  MPI       {}\n",
-      P2_VERSION, P2_COMPILER, P2_BUILD_TYPE, z3_encoding::solver_version(), cnf::solver_version(),
-      found(P2_CUDA_VERSION), found(P2_NCCL_VERSION), found(P2_MPI_VERSION));
+      build_info().version, build_info().compiler, build_info().build_type, z3_encoding::solver_version(), cnf::solver_version(),
+      found(build_info().cuda), found(build_info().nccl), found(build_info().mpi));
 }
 
 }  // namespace p2

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-#include "engine/verdict_kind.h"
+#include "engine/base/verdict_kind.h"
 
 namespace p2 {
 

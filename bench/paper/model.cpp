@@ -6,7 +6,7 @@
 
 #include "engine/cost/calibration.h"
 #include "engine/program/notation.h"
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 
 namespace p2::paper {
 namespace {

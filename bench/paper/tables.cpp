@@ -4,7 +4,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "engine/input/csv_table.h"
+#include "engine/base/csv_table.h"
 
 namespace p2::paper {
 namespace {

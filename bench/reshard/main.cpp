@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 #include "engine/reshard/exact_search.h"
 #include "engine/reshard/plans/plan_fault.h"
 #include "engine/reshard/plans/plan_formula.h"

@@ -9,7 +9,7 @@
 namespace p2 {
 namespace {
 
-using Outcome = Property::Outcome;
+using Status = Property::Status;
 
 /// Where a step stands in the file that is judged.
 void place_at(Property& property, const ProgramFile& read, std::size_t step) {
@@ -24,9 +24,9 @@ Property engines_of(const Findings& findings) {
   for (const auto& [engine, finding] : findings) {
     property.message +=
         fmt::format("{}{}: {}", property.message.empty() ? "" : "; ", engine, to_string(finding));
-    if (finding.verdict == "unknown") property.outcome = Outcome::Undecided;
+    if (finding.verdict == "unknown") property.status = Status::Undecided;
   }
-  if (disagree(findings)) property.outcome = Outcome::Disagreement;
+  if (disagree(findings)) property.status = Status::Disagreement;
   return property;
 }
 
@@ -44,15 +44,15 @@ FileReport report_of(const CheckResult& result) {
   Property goal{"goal"};
   if (const auto& refutation = result.verdict.refutation) {
     Property& refuted = is_about_goal(*refutation) ? goal : premises;
-    refuted.outcome = Outcome::Refuted;
+    refuted.status = Status::Refuted;
     refuted.rule = rule_name(*refutation);
     refuted.message = result.reason;
     place_at(refuted, result.read, refutation->step);
-    if (&refuted == &premises) goal.outcome = Outcome::NotExamined;
+    if (&refuted == &premises) goal.status = Status::NotExamined;
   } else if (result.verdict.kind == Verdict::Kind::Unknown) {
-    premises.outcome = Outcome::Undecided;
+    premises.status = Status::Undecided;
     premises.message = result.reason;
-    goal.outcome = Outcome::NotExamined;
+    goal.status = Status::NotExamined;
   }
   report.properties = {premises, goal};
   if (result.findings.size() > 1) report.properties.push_back(engines_of(result.findings));
@@ -72,9 +72,9 @@ FileReport report_of(const MscclResult& result) {
   }
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     Property property{kNames[i]};
-    if (i > settled) property.outcome = Outcome::NotExamined;
+    if (i > settled) property.status = Status::NotExamined;
     if (i == settled && verdict.fault) {
-      property.outcome = Outcome::Refuted;
+      property.status = Status::Refuted;
       property.rule = to_string(verdict.fault->kind);
       property.message = first_line(verdict.fault->reason);
       if (!verdict.fault->steps.empty()) {
@@ -83,7 +83,7 @@ FileReport report_of(const MscclResult& result) {
         property.column = step.column;
       }
     } else if (i == settled) {
-      property.outcome = Outcome::Undecided;
+      property.status = Status::Undecided;
       property.message = verdict.reason;
     }
     report.properties.push_back(property);
@@ -99,9 +99,9 @@ FileReport report_of(const PlanResult& result) {
   const std::size_t settled = fault ? static_cast<std::size_t>(fault->rule) : kNames.size();
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     Property property{kNames[i]};
-    if (i > settled) property.outcome = Outcome::NotExamined;
+    if (i > settled) property.status = Status::NotExamined;
     if (i == settled) {
-      property.outcome = Outcome::Refuted;
+      property.status = Status::Refuted;
       property.rule = to_string(fault->rule);
       property.message = fault->explanation;
     }
@@ -118,14 +118,14 @@ FileReport report_of(const HloResult& result) {
   Property equal{result.other.empty() ? "goal" : "equal"};
   const bool compared = !result.other.empty() || !result.goal.empty();
   Property& asked = verdict.position || !compared ? well_formed : equal;
-  if (verdict.kind == hlo::Verdict::Kind::Invalid) asked.outcome = Outcome::Refuted;
-  if (verdict.kind == hlo::Verdict::Kind::Unknown) asked.outcome = Outcome::Undecided;
+  if (verdict.kind == hlo::Verdict::Kind::Invalid) asked.status = Status::Refuted;
+  if (verdict.kind == hlo::Verdict::Kind::Unknown) asked.status = Status::Undecided;
   asked.rule = verdict.rule;
   asked.message = verdict.reason;
   if (verdict.position) {
     asked.line = verdict.position->line;
     asked.column = verdict.position->column;
-    equal.outcome = Outcome::NotExamined;
+    equal.status = Status::NotExamined;
   }
   report.properties.push_back(well_formed);
   if (compared) report.properties.push_back(equal);
@@ -140,7 +140,7 @@ FileReport report_of(const FileOutcome& outcome) {
   if (outcome.trouble) {
     const Trouble& trouble = *outcome.trouble;
     report.properties.push_back({trouble.bad_input ? "input" : "limits",
-                                 trouble.bad_input ? Outcome::BadInput : Outcome::Undecided,
+                                 trouble.bad_input ? Status::BadInput : Status::Undecided,
                                  {},
                                  trouble.message,
                                  trouble.where.line,

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "cli/check/judgement.h"
-#include "cli/report/file_report.h"
+#include "engine/base/document_writers.h"
 
 namespace p2 {
 

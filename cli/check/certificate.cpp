@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "build_facts.h"
 #include "proofs/certificate/program_certificate.h"
+#include "p2/version.h"
 
 namespace p2 {
 
@@ -23,7 +23,7 @@ std::optional<WritingTrouble> certify(CheckResult& result, const CheckRequest& r
   return trouble_of_writing(folder, [&] {
     write_program_certificate(
         folder, result.read, result.verdict,
-        {{{"p2-verify", P2_VERSION}}, {{"engine", "explicit"}}, request.common.seed});
+        {{{"p2-verify", build_info().version}}, {{"engine", "explicit"}}, request.common.seed});
     result.certificate = folder;
   });
 }

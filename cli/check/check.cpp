@@ -32,18 +32,18 @@ void write_smt2(const CheckResult& result, const CheckRequest& request, std::ost
 /// Bad input hides no verdict, and a disagreement goes before everything else: whatever the
 /// verdicts are, they are not to be trusted.
 ExitCode exit_code(const std::vector<FileReport>& reports) {
-  using Outcome = Property::Outcome;
-  const auto any = [&](Outcome outcome) {
+  using Status = Property::Status;
+  const auto any = [&](Status outcome) {
     return std::any_of(reports.begin(), reports.end(), [&](const FileReport& report) {
       return std::any_of(
           report.properties.begin(), report.properties.end(),
-          [&](const Property& property) { return property.outcome == outcome && !property.known; });
+          [&](const Property& property) { return property.status == outcome && !property.known; });
     });
   };
-  if (any(Outcome::Disagreement)) return kDisagreement;
-  if (any(Outcome::BadInput)) return kBadInput;
-  if (any(Outcome::Refuted)) return kRefuted;
-  return any(Outcome::Undecided) ? kUndecided : kEstablished;
+  if (any(Status::Disagreement)) return kDisagreement;
+  if (any(Status::BadInput)) return kBadInput;
+  if (any(Status::Refuted)) return kRefuted;
+  return any(Status::Undecided) ? kUndecided : kEstablished;
 }
 
 /// The baseline that the run is held to; read before any file is judged, so that a mistake in it

@@ -7,7 +7,7 @@
 #include <set>
 #include <span>
 
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 
 namespace p2 {
 namespace {

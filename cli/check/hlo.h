@@ -3,7 +3,7 @@
 #include <string>
 
 #include "cli/check/request.h"
-#include "cli/finding.h"
+#include "proofs/api/finding.h"
 #include "engine/hlo/equality/verdict.h"
 
 namespace p2 {

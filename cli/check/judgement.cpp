@@ -14,7 +14,7 @@
 #include "cli/check/remembered.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
-#include "cli/sound_steps.h"
+#include "proofs/api/sound_steps.h"
 #include "cli/terms_options.h"
 #include "engine/msccl/algorithm_file.h"
 #include "engine/program/explanation.h"

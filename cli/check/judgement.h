@@ -13,7 +13,7 @@
 #include "cli/check/program_report.h"
 #include "cli/check/request.h"
 #include "cli/check/verdict_cache.h"
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 
 namespace p2 {
 

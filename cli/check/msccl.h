@@ -4,7 +4,7 @@
 
 #include "cli/check/request.h"
 #include "cli/check/verdict_cache.h"
-#include "cli/finding.h"
+#include "proofs/api/finding.h"
 #include "engine/msccl/verdict.h"
 
 namespace p2 {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "build_facts.h"
 #include "cli/check/certificate.h"
 #include "cli/meshes/plan_report.h"
 #include "cli/output.h"
@@ -10,6 +9,7 @@
 #include "encodings/z3/reshard_plan.h"
 #include "engine/reshard/plans/plan_file.h"
 #include "proofs/certificate/plan_certificate.h"
+#include "p2/version.h"
 
 namespace p2 {
 namespace {
@@ -59,7 +59,7 @@ std::optional<WritingTrouble> certify(PlanResult& result, const CheckRequest& re
     write_folder(folder,
                  plan_certificate(
                      result.plan, !result.verdict.fault,
-                     {{{"p2-verify", P2_VERSION}}, {{"engine", "explicit"}}, request.common.seed}));
+                     {{{"p2-verify", build_info().version}}, {{"engine", "explicit"}}, request.common.seed}));
     result.certificate = folder;
   });
 }

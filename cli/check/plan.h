@@ -6,7 +6,7 @@
 
 #include "cli/certificate_writing.h"
 #include "cli/check/request.h"
-#include "cli/finding.h"
+#include "proofs/api/finding.h"
 #include "engine/reshard/plans/plan_fault.h"
 
 namespace p2 {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/engines.h"
+#include "proofs/api/engines.h"
 #include "cli/output.h"
 #include "cli/terms_options.h"
 #include "engine/program/drawing.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cli/finding.h"
+#include "proofs/api/finding.h"
 #include "engine/program/derivation.h"
 #include "engine/program/program_file.h"
 

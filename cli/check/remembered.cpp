@@ -4,11 +4,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "build_facts.h"
 #include "cli/check/fault_json.h"
 #include "engine/msccl/replay.h"
 #include "proofs/certificate/program_certificate.h"
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
+#include "p2/version.h"
 
 namespace p2 {
 namespace {
@@ -67,7 +67,7 @@ Findings ask_or_remember(const Engines& engines, const ProgramFile& file, const 
   CertificateFiles certificate;
   try {
     certificate = program_certificate(file, verdict,
-                                      {{{"p2-verify", P2_VERSION}}, {{"engine", "explicit"}}, 1});
+                                      {{{"p2-verify", build_info().version}}, {{"engine", "explicit"}}, 1});
   } catch (const std::length_error&) {
     return ask(engines, file, verdict, limits);
   }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/check/verdict_cache.h"
-#include "cli/engines.h"
+#include "proofs/api/engines.h"
 #include "engine/msccl/verdict.h"
 
 namespace p2 {

@@ -6,8 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/output.h"
-#include "cli/report/junit.h"
-#include "cli/report/sarif.h"
+#include "engine/base/document_writers.h"
 #include "engine/reshard/plans/plan_file.h"
 
 namespace p2 {
@@ -107,10 +106,10 @@ void print(const CheckAnswer& answer, const CheckRequest& request, std::ostream&
     case Format::Json:
       return print_json(answer, request, out);
     case Format::Junit:
-      out << to_junit(answer.reports);
+      out << write_junit({.title = "p2-verify check", .blocks = {}, .json = {}, .reports = answer.reports});
       return;
     case Format::Sarif:
-      out << to_sarif(answer.reports, answer.fixed.has_value(), answer.exit);
+      out << write_sarif({.title = {}, .blocks = {}, .json = {}, .reports = answer.reports, .against_baseline = answer.fixed.has_value(), .exit_code = answer.exit});
       return;
   }
 }

@@ -8,7 +8,7 @@
 
 #include "cli/check/module_request.h"
 #include "cli/command_line.h"
-#include "cli/engines.h"
+#include "proofs/api/engines.h"
 #include "engine/program/instance.h"
 
 namespace p2 {

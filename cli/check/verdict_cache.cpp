@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "build_facts.h"
 #include "cli/output.h"
-#include "engine/input/input_error.h"
-#include "proofs/check/certificate.h"
+#include "p2/error.h"
+#include "proofs/kernel/certificate.h"
+#include "p2/version.h"
 
 namespace p2 {
 namespace {
@@ -45,7 +45,7 @@ VerdictCache::VerdictCache(const std::optional<std::string>& folder, std::string
 
 std::string VerdictCache::path_of(const std::string& text) const {
   const std::string key =
-      sha256(fmt::format("{}\n{}\n{}\n{}", kFirstLine, P2_VERSION, options_, sha256(text)));
+      sha256(fmt::format("{}\n{}\n{}\n{}", kFirstLine, build_info().version, options_, sha256(text)));
   return fmt::format("{}/{}", *folder_, key);
 }
 

@@ -5,7 +5,7 @@
 #include "cli/completion/described_commands.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 
 namespace p2 {
 namespace {

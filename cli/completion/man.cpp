@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "build_facts.h"
 #include "cli/completion/described_commands.h"
+#include "p2/version.h"
 
 namespace p2 {
 namespace {
@@ -62,7 +62,7 @@ std::string man_page(const std::vector<DescribedCommand>& commands) {
       "distributed deep learning\n"
       ".SH SYNOPSIS\n\\fBp2\\-verify\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]...\n"
       ".SH COMMANDS\n",
-      P2_VERSION);
+      build_info().version);
   for (const DescribedCommand& command : commands) {
     text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", escaped(command.name), escaped(command.summary));
   }

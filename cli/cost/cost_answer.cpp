@@ -10,7 +10,7 @@
 #include "cli/progress_line.h"
 #include "engine/program/explanation.h"
 #include "engine/program/notation.h"
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 
 namespace p2 {
 namespace {

@@ -11,8 +11,8 @@
 #include "cli/output.h"
 #include "engine/cost/accuracy.h"
 #include "engine/cost/calibration.h"
-#include "engine/input/csv_table.h"
-#include "engine/input/text_cursor.h"
+#include "engine/base/csv_table.h"
+#include "engine/base/text_cursor.h"
 #include "engine/program/explanation.h"
 #include "engine/program/notation.h"
 

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "cli/byte_size.h"
-#include "engine/plot/chart.h"
-#include "engine/plot/timeline.h"
+#include "engine/base/chart.h"
+#include "engine/base/timeline.h"
 #include "engine/program/notation.h"
 
 namespace p2 {

@@ -4,7 +4,7 @@
 
 #include "cli/byte_size.h"
 #include "cli/instance_options.h"
-#include "engine/input/text_cursor.h"
+#include "engine/base/text_cursor.h"
 
 namespace p2 {
 namespace {

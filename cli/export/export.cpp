@@ -11,8 +11,7 @@
 #include "cli/instance_options.h"
 #include "cli/output.h"
 #include "cli/terms_options.h"
-#include "engine/output/folder_contents.h"
-#include "engine/output/whole_folder.h"
+#include "engine/base/files.h"
 #include "engine/program/explanation.h"
 
 namespace p2 {

@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "engine/hlo/export/judgement.h"
-#include "engine/hlo/export/lowering.h"
-#include "engine/hlo/export/module_writer.h"
+#include "engine/export/hlo/judgement.h"
+#include "engine/export/hlo/lowering.h"
+#include "engine/export/hlo/module_writer.h"
 #include "engine/msccl/algorithm_file.h"
 #include "engine/msccl/algorithm_writer.h"
 #include "engine/msccl/loader_limits.h"
-#include "engine/msccl/lowering/lowering.h"
+#include "engine/export/msccl/lowering.h"
 #include "engine/program/derivation.h"
 
 namespace p2 {

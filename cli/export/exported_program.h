@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/limits.h"
+#include "p2/limits.h"
 #include "engine/msccl/verdict.h"
 #include "engine/program/program_file.h"
 

@@ -6,7 +6,6 @@
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
-#include "build_facts.h"
 #include "cli/byte_size.h"
 #include "cli/certificate_writing.h"
 #include "cli/meshes/pipeline_report.h"
@@ -14,6 +13,7 @@
 #include "cli/table.h"
 #include "engine/pipeline/least_memory.h"
 #include "proofs/certificate/pipeline_certificate.h"
+#include "p2/version.h"
 
 namespace p2 {
 namespace {
@@ -61,7 +61,7 @@ ExitCode certify_least(const PipelineQuestion& question, const LeastMemory& leas
   const auto write = [&] {
     write_folder(*question.certify,
                  pipeline_certificate(question.size, question.times, least,
-                                      {{{"p2-verify", P2_VERSION}}, {}, common.seed}));
+                                      {{{"p2-verify", build_info().version}}, {}, common.seed}));
   };
   return code_of_writing(*question.certify, write, err);
 }

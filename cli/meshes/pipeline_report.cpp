@@ -6,7 +6,7 @@
 
 #include "cli/byte_size.h"
 #include "cli/table.h"
-#include "engine/plot/timeline.h"
+#include "engine/base/timeline.h"
 
 namespace p2 {
 namespace {

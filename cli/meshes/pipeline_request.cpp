@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "cli/byte_size.h"
-#include "engine/input/input_error.h"
-#include "engine/input/text_cursor.h"
+#include "p2/error.h"
+#include "engine/base/text_cursor.h"
 
 namespace p2 {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "build_facts.h"
 #include "cli/certificate_writing.h"
 #include "encodings/cnf/shorter_schedule.h"
 #include "encodings/cnf/synthesis.h"
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 #include "proofs/certificate/schedule_certificate.h"
+#include "p2/version.h"
 
 namespace p2 {
 namespace {
@@ -23,7 +23,7 @@ constexpr std::uint64_t kMostConflicts = 2'000'000;  // unless told otherwise
 CertificateFiles certificate_of(const ReshardRequest& request, const SchedulingProblem& problem,
                                 const ReshardAnswer& answer) {
   const UnitTasks& tasks = request.tasks;
-  Provenance provenance{{{"p2-verify", P2_VERSION}},
+  Provenance provenance{{{"p2-verify", build_info().version}},
                         {{"strategy", std::string(to_string(request.strategy))}},
                         request.common.seed};
   const std::int64_t makespan = answer.schedule.makespan;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/output.h"
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 #include "engine/reshard/decomposition.h"
 #include "engine/reshard/task_file.h"
 

@@ -8,13 +8,13 @@
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 
-#include "build_facts.h"
 #include "cli/certificate_writing.h"
 #include "cli/prove/prove_evidence.h"
 #include "encodings/cnf/synthesis.h"
 #include "proofs/certificate/program_certificate.h"
 #include "proofs/claims/expressiveness.h"
 #include "proofs/claims/summary.h"
+#include "p2/version.h"
 
 namespace p2 {
 namespace {
@@ -73,7 +73,7 @@ class Certifier {
  private:
   Provenance provenance(const Question& question, const char* tool,
                         const std::string& version) const {
-    return {{{"p2-verify", P2_VERSION}, {tool, version}},
+    return {{{"p2-verify", build_info().version}, {tool, version}},
             {{"size", std::to_string(bounds_.size)}, {"statement", name_of(question)}},
             seed_};
   }

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output.h"
-#include "cli/report/rules.h"
-#include "engine/input/json_document.h"
+#include "engine/base/rule_texts.h"
+#include "engine/base/json_document.h"
 
 namespace p2 {
 namespace {
@@ -18,10 +18,10 @@ constexpr const char* kSchema = "p2-verify-baseline/1";
 }  // namespace
 
 std::string failed_rule(const FileReport& report, const Property& property) {
-  if (property.outcome == Property::Outcome::Refuted) {
+  if (property.status == Property::Status::Refuted) {
     return rule_id(report.format, property.rule);
   }
-  if (property.outcome == Property::Outcome::Undecided) return rule_id(report.format, "undecided");
+  if (property.status == Property::Status::Undecided) return rule_id(report.format, "undecided");
   return {};
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/report/file_report.h"
+#include "engine/base/document_writers.h"
 
 namespace p2 {
 

@@ -12,9 +12,9 @@
 #include "cli/run/run_request.h"
 #include "cli/terms_options.h"
 #include "engine/execution/expectation.h"
-#include "engine/input/text_cursor.h"
+#include "engine/base/text_cursor.h"
 #include "engine/oracle/definition_vectors.h"
-#include "engine/output/folder_contents.h"
+#include "engine/base/files.h"
 #include "engine/program/explanation.h"
 
 namespace p2 {

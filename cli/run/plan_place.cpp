@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 
 #include "engine/execution/processes/mpirun.h"
-#include "engine/input/input_error.h"
-#include "engine/reshard/execution/in_process.h"
+#include "p2/error.h"
+#include "engine/execution/plans/in_process.h"
 #ifdef P2_HAS_MPI
-#include "engine/reshard/execution/mpi/plan_mpi.h"
+#include "engine/execution/mpi/plan_mpi.h"
 #endif
 #ifdef P2_HAS_NCCL
-#include "engine/reshard/execution/nccl/plan_nccl.h"
+#include "engine/execution/nccl/plan_nccl.h"
 #endif
 
 namespace p2 {

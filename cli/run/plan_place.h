@@ -4,7 +4,7 @@
 
 #include "cli/run/rank_place.h"
 #include "cli/run/run_plan.h"
-#include "engine/reshard/execution/plan_job.h"
+#include "engine/execution/plans/plan_job.h"
 
 namespace p2 {
 

@@ -10,7 +10,7 @@
 
 #include "engine/execution/call_record.h"
 #include "engine/execution/rank_run.h"
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 #include "engine/program/explanation.h"
 
 namespace p2 {

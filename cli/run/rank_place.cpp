@@ -10,7 +10,7 @@
 #include "cli/exit_code.h"
 #include "engine/execution/backend.h"
 #include "engine/execution/processes/mpirun.h"
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 #ifdef P2_HAS_MPI
 #include "engine/execution/mpi/mpi_world.h"
 #endif

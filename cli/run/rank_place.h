@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/execution/processes/forked_ranks.h"
-#include "engine/limits.h"
+#include "p2/limits.h"
 
 namespace p2 {
 

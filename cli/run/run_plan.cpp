@@ -10,7 +10,7 @@
 #include "cli/output.h"
 #include "cli/run/plan_place.h"
 #include "cli/run/run_plan_report.h"
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 #include "engine/reshard/plans/plan_fault.h"
 #include "engine/reshard/plans/plan_file.h"
 

@@ -7,7 +7,7 @@
 #include <fmt/ostream.h>
 
 #include "cli/output.h"
-#include "engine/reshard/execution/region.h"
+#include "engine/execution/plans/region.h"
 
 namespace p2 {
 namespace {

@@ -9,8 +9,8 @@
 #include "cli/output.h"
 #include "cli/program_source.h"
 #include "cli/terms_options.h"
-#include "engine/input/text_cursor.h"
-#include "engine/synthesis/synthesis.h"
+#include "engine/base/text_cursor.h"
+#include "engine/program/synthesis.h"
 
 namespace p2 {
 namespace {

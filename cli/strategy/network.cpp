@@ -9,9 +9,9 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
-#include "engine/input/input_error.h"
-#include "engine/operations/graph_file.h"
-#include "engine/operations/networks/network.h"
+#include "p2/error.h"
+#include "engine/strategy/operation_graph_file.h"
+#include "engine/strategy/networks/network.h"
 
 namespace p2 {
 namespace {

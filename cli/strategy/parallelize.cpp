@@ -6,11 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include "build_facts.h"
 #include "cli/byte_size.h"
 #include "cli/certificate_writing.h"
 #include "cli/commands.h"
-#include "cli/engines.h"
+#include "proofs/api/engines.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
@@ -19,6 +18,7 @@
 #include "cli/strategy/strategy_report.h"
 #include "encodings/cnf/synthesis.h"
 #include "proofs/certificate/strategy_certificate.h"
+#include "p2/version.h"
 
 namespace p2 {
 namespace {
@@ -103,7 +103,7 @@ CertificateFiles certificate_of(const strategy::Graph& graph, const CommandLine&
 ExitCode certify(const strategy::Graph& graph, const CommandLine& line, const std::string& path,
                  StrategyAnswer& answer, std::ostream& err) {
   const std::string folder = *line.text("certify");
-  const Provenance provenance{{{"p2-verify", P2_VERSION}},
+  const Provenance provenance{{{"p2-verify", build_info().version}},
                               {{"file", std::filesystem::path(path).filename().string()}},
                               line.common().seed};
   const auto write = [&] {

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "cli/engines.h"
+#include "proofs/api/engines.h"
 #include "encodings/cnf/cheaper_strategy.h"
-#include "engine/limits.h"
+#include "p2/limits.h"
 #include "engine/strategy/graph_file.h"
 #include "engine/strategy/memory_limit.h"
 

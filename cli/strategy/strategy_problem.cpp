@@ -7,8 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "cli/output.h"
-#include "engine/operations/graph_file.h"
-#include "engine/operations/pairwise.h"
+#include "engine/strategy/operation_graph_file.h"
+#include "engine/strategy/pairwise.h"
 
 namespace p2 {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/command_line.h"
-#include "engine/operations/placed/placed_graph.h"
+#include "engine/strategy/placed/placed_graph.h"
 #include "engine/strategy/graph_file.h"
 
 namespace p2 {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/reference_run.h"
+#include "proofs/api/reference_run.h"
 #include "encodings/cnf/synthesis.h"
 #include "engine/program/notation.h"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/engines.h"
+#include "proofs/api/engines.h"
 #include "encodings/z3/synthesis.h"
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 
 namespace p2 {
 

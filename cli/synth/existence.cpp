@@ -6,7 +6,7 @@
 
 #include "cli/synth/cross_check.h"
 #include "encodings/cnf/absence.h"
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 #include "engine/program/notation.h"
 
 namespace p2 {

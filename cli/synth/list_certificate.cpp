@@ -2,16 +2,16 @@
 
 #include <ostream>
 
-#include "build_facts.h"
 #include "cli/certificate_writing.h"
 #include "encodings/cnf/synthesis.h"
 #include "proofs/certificate/absence_certificate.h"
+#include "p2/version.h"
 
 namespace p2 {
 namespace {
 
 Provenance provenance(const SynthRequest& request) {
-  return {{{"p2-verify", P2_VERSION}, {"CaDiCaL", cnf::solver_version()}},
+  return {{{"p2-verify", build_info().version}, {"CaDiCaL", cnf::solver_version()}},
           {{"size", std::to_string(request.options.size)}},
           request.seed};
 }

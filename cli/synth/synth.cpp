@@ -11,7 +11,7 @@
 #include "cli/output.h"
 #include "cli/progress_line.h"
 #include "cli/reproducer.h"
-#include "cli/sound_steps.h"
+#include "proofs/api/sound_steps.h"
 #include "cli/synth/list_certificate.h"
 #include "cli/synth/synth_report.h"
 #include "cli/terms_options.h"

@@ -7,9 +7,9 @@
 #include <boost/program_options.hpp>
 
 #include "cli/command_line.h"
-#include "cli/engines.h"
+#include "proofs/api/engines.h"
 #include "cli/synth/existence.h"
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 
 namespace p2 {
 

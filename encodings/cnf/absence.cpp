@@ -8,7 +8,7 @@
 #include "encodings/cnf/clause_proof.h"
 #include "encodings/cnf/coordinates.h"
 #include "encodings/cnf/synthesis_clauses.h"
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::cnf {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "encodings/cnf/stage.h"
-#include "engine/limits.h"
+#include "p2/limits.h"
 #include "engine/program/program.h"
 
 namespace p2::cnf {

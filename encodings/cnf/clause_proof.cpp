@@ -6,7 +6,7 @@
 
 #include "encodings/cnf/proof/rup_pass.h"
 #include "encodings/cnf/solver.h"
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::cnf {
 namespace {

@@ -13,7 +13,7 @@ namespace p2::cnf {
 /// coordinates; the engine's lowering is not used, so that a mistake there cannot hide here.
 ///
 /// Over (d), collapsed and the lattice one reduction class is simulated, with the chunks of the
-/// whole system (why that is exact: engine/synthesis/problem.h).
+/// whole system (why that is exact: engine/program/problem.h).
 class Coordinates {
  public:
   explicit Coordinates(const Instance& instance);

@@ -1,6 +1,6 @@
 #include "encodings/cnf/premises.h"
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::cnf {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "encodings/cnf/synthesis.h"
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::cnf {
 

@@ -7,7 +7,7 @@
 
 #include "encodings/cnf/clauses.h"
 #include "encodings/cnf/proof/drat_trace.h"
-#include "engine/limits.h"
+#include "p2/limits.h"
 
 namespace p2::cnf {
 

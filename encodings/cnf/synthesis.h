@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/limits.h"
+#include "p2/limits.h"
 #include "engine/program/program.h"
 
 namespace p2::cnf {

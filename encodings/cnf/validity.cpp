@@ -6,7 +6,7 @@
 #include "encodings/cnf/formula.h"
 #include "encodings/cnf/group_rules.h"
 #include "encodings/cnf/premises.h"
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::cnf {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "encodings/judgement.h"
-#include "engine/limits.h"
+#include "p2/limits.h"
 #include "engine/program/program.h"
 
 namespace p2::cnf {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::z3_encoding {
 namespace {

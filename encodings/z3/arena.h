@@ -9,7 +9,7 @@ namespace p2::z3_encoding {
 
 /// The devices whose states are unrolled. Where no instruction leaves a reduction class ((d),
 /// collapsed, lattice) one class with the chunks of the whole system stands for all: the argument
-/// is that of engine/synthesis/problem.h.
+/// is that of engine/program/problem.h.
 struct Arena {
   std::uint32_t devices = 0;
   std::vector<Group> classes;

@@ -7,7 +7,7 @@
 
 #include <z3++.h>
 
-#include "engine/limits.h"
+#include "p2/limits.h"
 
 namespace p2::z3_encoding {
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "encodings/z3/free_unrolling.h"
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::z3_encoding {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::z3_encoding {
 namespace {

@@ -1,6 +1,6 @@
 #include "encodings/z3/reading.h"
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::z3_encoding {
 

@@ -8,7 +8,7 @@
 #include "encodings/z3/reading.h"
 #include "engine/collective/collective.h"
 #include "engine/collective/language/built_in.h"
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 #include "engine/program/instruction.h"
 
 namespace p2::z3_encoding {

@@ -1,6 +1,6 @@
 #include "engine/collective/collective.h"
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2 {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/collective/language/built_in.h"
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2 {
 

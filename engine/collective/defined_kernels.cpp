@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2 {
 namespace {

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "engine/collective/hashing.h"
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2 {
 namespace {

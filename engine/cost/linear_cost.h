@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/cost/fraction.h"
+#include "engine/base/fraction.h"
 
 namespace p2 {
 

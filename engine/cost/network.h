@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/cost/rational.h"
+#include "engine/base/rational.h"
 #include "engine/topology/system.h"
 
 namespace p2 {

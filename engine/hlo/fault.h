@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 
 namespace p2::hlo {
 

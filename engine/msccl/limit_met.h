@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "engine/limits.h"
+#include "p2/limits.h"
 
 namespace p2::msccl {
 

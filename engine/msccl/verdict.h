@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "engine/limits.h"
+#include "p2/limits.h"
 #include "engine/msccl/safe_sizes.h"
-#include "engine/verdict_kind.h"
+#include "engine/base/verdict_kind.h"
 
 namespace p2::msccl {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 
 namespace p2::msccl {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/execution/inputs.h"
-#include "engine/output/whole_folder.h"
+#include "engine/base/files.h"
 #include "engine/program/program_file.h"
 
 namespace p2::oracle {

@@ -1,6 +1,6 @@
 #include "engine/pipeline/least_memory.h"
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2 {
 namespace {

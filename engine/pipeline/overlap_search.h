@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/limits.h"
+#include "p2/limits.h"
 #include "engine/pipeline/simulation.h"
 
 namespace p2 {

@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2 {
 namespace {

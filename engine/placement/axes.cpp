@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/input/text_cursor.h"
+#include "engine/base/text_cursor.h"
 #include "engine/topology/hierarchy.h"
 
 namespace p2 {

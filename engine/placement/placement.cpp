@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/input/text_cursor.h"
+#include "engine/base/text_cursor.h"
 
 namespace p2 {
 

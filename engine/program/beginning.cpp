@@ -9,7 +9,7 @@
 
 #include "engine/collective/kernels.h"
 #include "engine/collective/refusal.h"
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2 {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/collective/device_state.h"
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 #include "engine/placement/device_grid.h"
 #include "engine/program/goal.h"
 

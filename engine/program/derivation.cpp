@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2 {
 namespace {

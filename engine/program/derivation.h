@@ -9,9 +9,9 @@
 
 #include "engine/collective/kernels.h"
 #include "engine/collective/refusal.h"
-#include "engine/limits.h"
+#include "p2/limits.h"
 #include "engine/program/program.h"
-#include "engine/verdict_kind.h"
+#include "engine/base/verdict_kind.h"
 
 namespace p2 {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/input/text_cursor.h"
+#include "engine/base/text_cursor.h"
 #include "engine/program/program.h"
 
 namespace p2 {

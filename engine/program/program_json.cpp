@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/input/json_document.h"
+#include "engine/base/json_document.h"
 #include "engine/program/hierarchy_kind_names.h"
 #include "engine/program/notation.h"
 #include "engine/program/program_file.h"

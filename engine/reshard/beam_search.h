@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/limits.h"
+#include "p2/limits.h"
 #include "engine/reshard/list_scheduling.h"
 
 namespace p2 {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 
 namespace p2 {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <tuple>
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 #include "engine/reshard/beam_search.h"
 #include "engine/reshard/explored_states.h"
 #include "engine/reshard/insertion_search.h"

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "engine/limits.h"
+#include "p2/limits.h"
 #include "engine/reshard/partial_schedule.h"
 #include "engine/reshard/task_schedule.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/limits.h"
+#include "p2/limits.h"
 #include "engine/reshard/scheduling_problem.h"
 #include "engine/reshard/task_schedule.h"
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/input/json_document.h"
+#include "engine/base/json_document.h"
 
 namespace p2 {
 namespace {

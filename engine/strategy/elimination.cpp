@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::strategy {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/input/json_document.h"
+#include "engine/base/json_document.h"
 #include "engine/strategy/vertex_splits.h"
 
 namespace p2::strategy {

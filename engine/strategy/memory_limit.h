@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/limits.h"
+#include "p2/limits.h"
 #include "engine/strategy/memory_price.h"
 
 namespace p2::strategy {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "engine/limits.h"
+#include "p2/limits.h"
 #include "engine/strategy/memory_price.h"
 
 namespace p2::strategy {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "engine/limits.h"
+#include "p2/limits.h"
 #include "engine/strategy/printed_algorithm.h"
 
 namespace p2::strategy {

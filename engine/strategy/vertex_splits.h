@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/input/json_document.h"
+#include "engine/base/json_document.h"
 
 namespace p2::strategy {
 

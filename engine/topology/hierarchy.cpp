@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "engine/input/text_cursor.h"
+#include "engine/base/text_cursor.h"
 
 namespace p2 {
 namespace {

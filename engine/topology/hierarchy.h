@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 
 namespace p2 {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2 {
 namespace {

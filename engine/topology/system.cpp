@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "engine/input/json_document.h"
+#include "engine/base/json_document.h"
 
 namespace p2 {
 namespace {

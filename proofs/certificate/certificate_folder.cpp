@@ -6,9 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/output/folder_contents.h"
-#include "engine/output/whole_folder.h"
-#include "proofs/check/certificate.h"
+#include "engine/base/files.h"
+#include "proofs/kernel/certificate.h"
 
 namespace p2 {
 namespace {

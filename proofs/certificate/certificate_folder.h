@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "engine/output/whole_folder.h"
+#include "engine/base/files.h"
 
 namespace p2 {
 

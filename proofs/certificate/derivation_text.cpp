@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2 {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 #include "engine/program/explanation.h"
 #include "engine/program/json_text.h"
 #include "proofs/certificate/derivation_text.h"

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/limits.h"
+#include "p2/limits.h"
 #include "proofs/claims/subject.h"
 
 namespace p2::claims {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/program/notation.h"
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 
 namespace p2::claims {
 

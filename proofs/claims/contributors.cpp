@@ -1,6 +1,6 @@
 #include "proofs/claims/contributors.h"
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::claims {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 #include "engine/program/notation.h"
 
 namespace p2::claims {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "encodings/cnf/absence.h"
-#include "engine/synthesis/program_list.h"
+#include "engine/program/program_list.h"
 #include "proofs/claims/claim.h"
 
 namespace p2::claims {

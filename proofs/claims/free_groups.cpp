@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "encodings/z3/free_groups.h"
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 #include "engine/program/derivation.h"
 #include "engine/program/notation.h"
 #include "proofs/claims/arbitrary_groups.h"

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 
 namespace p2::claims {
 namespace {

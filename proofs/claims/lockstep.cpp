@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 #include "proofs/claims/frontier.h"
 #include "proofs/claims/simulation.h"
 #include "proofs/claims/twin.h"

@@ -1,6 +1,6 @@
 #include "proofs/claims/mixing_clauses.h"
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 #include "engine/program/derivation.h"
 #include "engine/program/notation.h"
 #include "proofs/claims/arbitrary_groups.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/limits.h"
+#include "p2/limits.h"
 #include "proofs/claims/claim.h"
 
 namespace p2::claims {

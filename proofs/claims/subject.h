@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/program/program.h"
-#include "engine/synthesis/problem.h"
+#include "engine/program/problem.h"
 #include "proofs/claims/placed_system.h"
 
 namespace p2::claims {

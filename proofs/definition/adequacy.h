@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/collective/language/definition.h"
-#include "engine/limits.h"
+#include "p2/limits.h"
 
 namespace p2::definition {
 

@@ -1,6 +1,6 @@
 #include "proofs/definition/claim.h"
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::definition {
 

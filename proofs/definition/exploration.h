@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/collective/language/definition.h"
-#include "engine/limits.h"
+#include "p2/limits.h"
 #include "proofs/definition/claim.h"
 #include "proofs/definition/states.h"
 

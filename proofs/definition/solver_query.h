@@ -6,7 +6,7 @@
 
 #include "encodings/z3/group_rows.h"
 #include "engine/collective/language/group_state.h"
-#include "engine/limits.h"
+#include "p2/limits.h"
 
 namespace p2::definition {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "engine/limits.h"
+#include "p2/limits.h"
 #include "proofs/definition/shape.h"
 
 namespace p2::definition {

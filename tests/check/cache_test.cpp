@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.h"
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
 #include "tests/check/folder.h"
 #include "tests/cli/run.h"
 

@@ -3,7 +3,7 @@
 
 #include "cli/check/file_patterns.h"
 #include "cli/exit_code.h"
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 #include "tests/check/folder.h"
 #include "tests/cli/run.h"
 

@@ -2,8 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.h"
-#include "cli/report/junit.h"
-#include "cli/report/sarif.h"
+#include "engine/base/document_writers.h"
 #include "tests/check/elements.h"
 #include "tests/check/folder.h"
 #include "tests/cli/run.h"
@@ -37,10 +36,10 @@ TEST_CASE("JUnit has a suite for every file and a case for every property") {
 
 TEST_CASE("text that XML has no characters for is replaced") {
   FileReport report{
-      "a\x01\xFF", "msccl", {{"races", Property::Outcome::Refuted, "data-race", "<\x02\n&\">"}}, 0};
-  const std::vector<Element> elements = elements_of(to_junit({report}));
+      "a\x01\xFF", "msccl", {{"races", Property::Status::Refuted, "data-race", "<\x02\n&\">"}}, 0};
+  const std::vector<Element> elements = elements_of(write_junit({.title = "p2-verify check", .blocks = {}, .json = {}, .reports = {report}}));
   CHECK(elements.back().attributes.at("message") == "<\xEF\xBF\xBD\n&\">");
-  CHECK(json::parse(to_sarif({report}, false, 1)).is_object());
+  CHECK(json::parse(write_sarif({.title = {}, .blocks = {}, .json = {}, .reports = {report}, .against_baseline = false, .exit_code = 1})).is_object());
 }
 
 }  // namespace p2

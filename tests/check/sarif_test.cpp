@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.h"
-#include "cli/report/rules.h"
+#include "engine/base/rule_texts.h"
 #include "engine/collective/refusal.h"
 #include "engine/msccl/fault.h"
 #include "tests/check/elements.h"

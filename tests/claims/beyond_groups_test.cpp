@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/program/notation.h"
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
 #include "proofs/claims/arbitrary_groups.h"
 #include "proofs/claims/disjoint_groups.h"
 #include "proofs/claims/free_groups.h"

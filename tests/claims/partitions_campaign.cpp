@@ -11,7 +11,7 @@
 
 #include "engine/program/notation.h"
 #include "proofs/certificate/cost_certificate.h"
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
 #include "proofs/claims/arbitrary_groups.h"
 #include "proofs/claims/cheaper_groups.h"
 #include "proofs/claims/disjoint_groups.h"

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 #include "proofs/claims/journal.h"
 #include "proofs/claims/summary.h"
 #include "tests/cli/temporary_file.h"

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
 #include "tests/file_bytes.h"

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/collective/language/parser.h"
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 
 namespace p2::language {
 namespace {

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 #include "tests/collective/language_states.h"
 
 namespace p2::language {

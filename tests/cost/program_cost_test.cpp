@@ -5,7 +5,7 @@
 #include <rapidcheck.h>
 
 #include "engine/program/program_file.h"
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 #include "tests/cost/systems.h"
 #include "tests/synthesis/appendix.h"
 

@@ -6,7 +6,7 @@
 #include "encodings/cnf/coordinates.h"
 #include "encodings/cnf/synthesis.h"
 #include "engine/program/notation.h"
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 #include "tests/program/instances.h"
 #include "tests/synthesis/all_instances.h"
 

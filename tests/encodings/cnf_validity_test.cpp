@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 #include "tests/encodings/programs.h"
 #include "tests/program/instances.h"
 

@@ -1,4 +1,4 @@
-#include "cli/reference_run.h"
+#include "proofs/api/reference_run.h"
 
 #include <chrono>
 #include <set>
@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/collective/language/built_in.h"
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 #include "tests/encodings/programs.h"
 #include "tests/program/instances.h"
 

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 #include "tests/encodings/programs.h"
 #include "tests/program/instances.h"
 #include "tests/synthesis/all_instances.h"

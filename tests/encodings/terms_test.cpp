@@ -4,10 +4,10 @@
 #include <doctest/doctest.h>
 
 #include "cli/output.h"
-#include "cli/reference_run.h"
+#include "proofs/api/reference_run.h"
 #include "encodings/z3/synthesis.h"
 #include "engine/collective/language/parser.h"
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 #include "tests/encodings/programs.h"
 #include "tests/program/instances.h"
 

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "cli/engines.h"
-#include "cli/reference_run.h"
+#include "proofs/api/engines.h"
+#include "proofs/api/reference_run.h"
 #include "engine/collective/language/built_in.h"
 #include "engine/collective/language/built_in_texts.h"
 #include "engine/collective/language/parser.h"

@@ -2,7 +2,7 @@
 
 #include "engine/execution/in_process.h"
 #include "engine/execution/rank_run.h"
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 #include "tests/program/instances.h"
 
 namespace p2::execution {

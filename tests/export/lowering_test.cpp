@@ -5,11 +5,11 @@
 #include "engine/msccl/algorithm_file.h"
 #include "engine/msccl/algorithm_writer.h"
 #include "engine/msccl/loader_limits.h"
-#include "engine/msccl/lowering/lowering.h"
+#include "engine/export/msccl/lowering.h"
 #include "engine/msccl/verdict.h"
 #include "engine/program/derivation.h"
 #include "engine/program/program_file.h"
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 #include "tests/export/programs.h"
 
 namespace p2 {

@@ -1,6 +1,6 @@
 #include "tests/export/programs.h"
 
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 
 namespace p2 {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 
 /// What a fuzzing target and the replay of its corpus share: the promises of a parser, as functions
 /// of the text it is given.

@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "engine/hlo/export/judgement.h"
-#include "engine/hlo/export/lowering.h"
-#include "engine/hlo/export/module_writer.h"
+#include "engine/export/hlo/judgement.h"
+#include "engine/export/hlo/lowering.h"
+#include "engine/export/hlo/module_writer.h"
 #include "engine/program/program_file.h"
 #include "tests/export/programs.h"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 
 namespace p2 {
 

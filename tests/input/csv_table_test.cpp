@@ -1,4 +1,4 @@
-#include "engine/input/csv_table.h"
+#include "engine/base/csv_table.h"
 
 #include <doctest/doctest.h>
 

@@ -1,10 +1,10 @@
-#include "engine/input/text_cursor.h"
+#include "engine/base/text_cursor.h"
 
 #include <doctest/doctest.h>
 #include <limits>
 #include <string>
 
-#include "engine/input/utf8.h"
+#include "engine/base/utf8.h"
 #include "tests/input/complaint.h"
 
 namespace p2 {

@@ -8,7 +8,7 @@
 #include "../cli/run.h"
 #include "../cli/temporary_file.h"
 #include "cli/exit_code.h"
-#include "engine/input/csv_table.h"
+#include "engine/base/csv_table.h"
 #include "schedules.h"
 
 namespace p2::msccl {

@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/operations/costs.h"
-#include "engine/operations/pairwise.h"
+#include "engine/strategy/costs.h"
+#include "engine/strategy/pairwise.h"
 #include "tests/operations/graphs.h"
 #include "tests/shared_data.h"
 

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "engine/input/input_error.h"
-#include "engine/operations/pairwise.h"
+#include "p2/error.h"
+#include "engine/strategy/pairwise.h"
 #include "tests/operations/graphs.h"
 
 using namespace p2;

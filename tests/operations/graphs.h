@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/operations/graph_file.h"
+#include "engine/strategy/operation_graph_file.h"
 
 namespace p2::operations {
 

@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/operations/networks/network.h"
-#include "engine/operations/pairwise.h"
+#include "engine/strategy/networks/network.h"
+#include "engine/strategy/pairwise.h"
 #include "engine/strategy/strategy.h"
 #include "tests/operations/graphs.h"
 #include "tests/shared_data.h"

@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/operations/placed/placed_graph.h"
-#include "engine/operations/placed/prices.h"
+#include "engine/strategy/placed/placed_graph.h"
+#include "engine/strategy/placed/prices.h"
 #include "engine/strategy/strategy.h"
 #include "tests/operations/graphs.h"
 

@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "engine/pipeline/least_memory.h"
 #include "proofs/certificate/pipeline_certificate.h"
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
 
 using namespace p2;
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "engine/plot/axis.h"
-#include "engine/plot/chart.h"
-#include "engine/plot/timeline.h"
+#include "engine/base/axis.h"
+#include "engine/base/chart.h"
+#include "engine/base/timeline.h"
 
 using namespace p2;
 

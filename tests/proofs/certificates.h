@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "proofs/certificate/program_certificate.h"
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
 
 namespace p2::proofs {
 

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 #include "proofs/certificate/absence_certificate.h"
 #include "tests/program/instances.h"
 #include "tests/synthesis/brute_force.h"

@@ -4,7 +4,7 @@
 //    collapsed, both dialects, size 5;
 //  - all placements and reductions of the systems of the paper's appendix whose reduction class has
 //    at most 16 devices, (d) and collapsed, both dialects, size 5.
-// Instances are identified whose problems are equal (engine/synthesis/problem.h): names are
+// Instances are identified whose problems are equal (engine/program/problem.h): names are
 // stripped, everything that the rules look at is kept. usage: completeness_campaign RESULTS [PART
 // OF]; lines already in RESULTS are not done again, so that it can be killed and resumed; with PART
 // and OF only every OF-th question is done, so that processes with results of their own share the
@@ -22,9 +22,9 @@
 #include "encodings/cnf/validity.h"
 #include "encodings/z3/validity.h"
 #include "engine/program/notation.h"
-#include "engine/synthesis/problem.h"
+#include "engine/program/problem.h"
 #include "proofs/certificate/absence_certificate.h"
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
 #include "tests/synthesis/all_instances.h"
 #include "tests/synthesis/appendix.h"
 

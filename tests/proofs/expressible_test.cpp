@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 #include "proofs/certificate/absence_certificate.h"
 #include "proofs/claims/expressiveness.h"
 #include "proofs/claims/forbidden_moves.h"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output.h"
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
 

@@ -5,7 +5,7 @@
 #include "engine/reshard/beam_search.h"
 #include "engine/reshard/insertion_search.h"
 #include "engine/reshard/strategies.h"
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
 #include "tests/reshard/schedule_certificates.h"
 
 using namespace p2;

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "encodings/cnf/shorter_schedule.h"
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
 #include "tests/reshard/schedule_certificates.h"
 
 using namespace p2;

@@ -1,8 +1,8 @@
 #include "tests/reshard/schedule_certificates.h"
 
 #include "encodings/cnf/shorter_schedule.h"
-#include "engine/invariant.h"
-#include "proofs/check/certificate.h"
+#include "engine/base/invariant.h"
+#include "proofs/kernel/certificate.h"
 
 namespace p2 {
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
 #include "tests/reshard/schedule_certificates.h"
 
 using namespace p2;

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 #include "engine/reshard/task_file.h"
 
 using namespace p2;

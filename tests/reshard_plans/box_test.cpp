@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "engine/reshard/execution/region.h"
+#include "engine/execution/plans/region.h"
 #include "engine/reshard/plans/box.h"
 
 using namespace p2::reshard;

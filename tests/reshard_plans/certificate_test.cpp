@@ -2,7 +2,7 @@
 
 #include "engine/reshard/plans/plan_file.h"
 #include "proofs/certificate/plan_certificate.h"
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
 #include "tests/reshard_plans/mutator.h"
 #include "tests/reshard_plans/plans.h"
 

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "engine/reshard/execution/in_process.h"
+#include "engine/execution/plans/in_process.h"
 #include "tests/reshard_plans/mutator.h"
 #include "tests/reshard_plans/plans.h"
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "engine/reshard/execution/in_process.h"
+#include "engine/execution/plans/in_process.h"
 #include "tests/reshard_plans/plans.h"
 
 using p2::Decomposition;

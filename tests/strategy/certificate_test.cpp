@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "proofs/certificate/strategy_certificate.h"
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
 #include "tests/strategy/forgeries.h"
 
 using namespace p2;

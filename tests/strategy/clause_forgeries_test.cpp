@@ -3,7 +3,7 @@
 
 #include "engine/strategy/strategy.h"
 #include "proofs/certificate/strategy_certificate.h"
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
 #include "tests/strategy/forgeries.h"
 
 using namespace p2;

@@ -6,7 +6,7 @@
 #include "cli/strategy/strategy_cross_check.h"
 #include "encodings/cnf/strategy_sums.h"
 #include "engine/strategy/strategy.h"
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
 #include "tests/strategy/graphs.h"

@@ -7,7 +7,7 @@
 
 #include "engine/strategy/strategy.h"
 #include "proofs/certificate/certificate_folder.h"
-#include "proofs/check/certificate.h"
+#include "proofs/kernel/certificate.h"
 #include "tests/strategy/graphs.h"
 
 namespace p2::strategy {

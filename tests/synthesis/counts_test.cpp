@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 #include "tests/synthesis/appendix.h"
 
 using namespace p2;

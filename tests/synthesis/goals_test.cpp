@@ -5,7 +5,7 @@
 
 #include "engine/collective/language/built_in.h"
 #include "engine/program/derivation.h"
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 #include "tests/program/instances.h"
 #include "tests/synthesis/all_instances.h"
 #include "tests/synthesis/brute_force.h"

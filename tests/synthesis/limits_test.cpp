@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 #include "tests/program/instances.h"
 
 using namespace p2;

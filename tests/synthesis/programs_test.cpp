@@ -5,7 +5,7 @@
 
 #include "engine/program/derivation.h"
 #include "engine/program/notation.h"
-#include "engine/synthesis/synthesis.h"
+#include "engine/program/synthesis.h"
 #include "tests/program/instances.h"
 
 using namespace p2;

@@ -4,7 +4,7 @@
 
 #include "engine/collective/language/built_in_texts.h"
 #include "engine/collective/language/parser.h"
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::language {
 

@@ -1,6 +1,6 @@
 #include "engine/collective/language/evaluator.h"
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::language {
 namespace {

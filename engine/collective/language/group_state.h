@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::language {
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "engine/input/input_error.h"
-#include "engine/input/utf8.h"
+#include "p2/error.h"
+#include "engine/base/utf8.h"
 
 namespace p2::language {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "engine/execution/host_buffer.h"
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::execution {
 

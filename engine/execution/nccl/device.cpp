@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "engine/input/input_error.h"
+#include "p2/error.h"
 
 namespace p2::execution {
 namespace {

@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "engine/execution/rank.h"
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::execution {
 namespace {

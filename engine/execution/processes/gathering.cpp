@@ -3,7 +3,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::execution {
 

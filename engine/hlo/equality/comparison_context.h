@@ -11,7 +11,7 @@
 #include "engine/hlo/equality/values.h"
 #include "engine/hlo/fault.h"
 #include "engine/hlo/flow.h"
-#include "engine/limits.h"
+#include "p2/limits.h"
 
 namespace p2::hlo {
 

@@ -1,6 +1,6 @@
 #include "engine/hlo/equality/evaluation.h"
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::hlo {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "engine/hlo/equality/values.h"
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 
 namespace p2::hlo {
 

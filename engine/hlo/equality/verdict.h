@@ -8,8 +8,8 @@
 #include "engine/hlo/devices.h"
 #include "engine/hlo/fault.h"
 #include "engine/hlo/flow.h"
-#include "engine/limits.h"
-#include "engine/verdict_kind.h"
+#include "p2/limits.h"
+#include "engine/base/verdict_kind.h"
 
 namespace p2::hlo {
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/input/json_document.h"
+#include "engine/base/json_document.h"
 
 namespace p2::reshard {
 namespace {

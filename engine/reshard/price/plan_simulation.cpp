@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/invariant.h"
+#include "engine/base/invariant.h"
 #include "engine/reshard/plans/plan_fault.h"
 
 namespace p2::reshard {

@@ -1,0 +1,123 @@
+#include "engine/base/files.h"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "p2/error.h"
+
+namespace p2 {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write_files(const fs::path& folder, const FolderFiles& files) {
+  fs::create_directory(folder);
+  for (const auto& [name, bytes] : files) {
+    std::ofstream file(folder / name, std::ios::binary);
+    file << bytes;
+    file.close();
+    if (!file)
+      throw InputError({folder / name}, "could not be written whole, expected room for it");
+  }
+}
+
+/// Puts `fresh` where `folder` is, and only then lets go of what was there.
+void put_in_place(const fs::path& fresh, const fs::path& folder, const fs::path& old) {
+  const bool replaces = fs::exists(folder);
+  if (replaces) fs::rename(folder, old);
+  try {
+    fs::rename(fresh, folder);
+  } catch (const fs::filesystem_error&) {
+    if (replaces) fs::rename(old, folder);
+    throw;
+  }
+  if (replaces) fs::remove_all(old);
+}
+
+}  // namespace
+
+void write_whole_folder(const fs::path& folder, const FolderFiles& files, std::string_view what,
+                        const std::function<bool(const fs::path&)>& ours) {
+  const fs::path target = fs::absolute(folder / "").lexically_normal().parent_path();
+  const std::string hidden = fmt::format(".{}.{}", target.filename().string(), ::getpid());
+  const fs::path fresh = target.parent_path() / (hidden + ".partial");
+  const fs::path old = target.parent_path() / (hidden + ".old");
+  try {
+    const fs::file_status status = fs::symlink_status(target);
+    if (fs::exists(status) &&
+        (!fs::is_directory(status) || !(fs::is_empty(target) || ours(target)))) {
+      throw InputError({folder.string()},
+                       fmt::format("is there and no {}, expected a new folder", what));
+    }
+    fs::create_directories(target.parent_path());
+    write_files(fresh, files);
+    put_in_place(fresh, target, old);
+  } catch (const fs::filesystem_error& error) {
+    std::error_code ignored;
+    fs::remove_all(fresh, ignored);
+    throw InputError({folder.string()}, "cannot be written (" + error.code().message() +
+                                            "), expected a writable path");
+  } catch (const InputError&) {
+    std::error_code ignored;
+    fs::remove_all(fresh, ignored);
+    throw;
+  }
+}
+
+using nlohmann::json;
+
+json index_of(const fs::path& folder, const std::string& name, std::string_view schema) {
+  if (!fs::is_regular_file(fs::symlink_status(folder / name))) return nullptr;
+  std::ifstream file(folder / name, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  json index = json::parse(text, nullptr, false);
+  if (!index.is_object() || index.value("schema", json()) != schema) return nullptr;
+  return index;
+}
+
+std::set<std::string> names_in(const json& list, std::initializer_list<const char*> keys) {
+  std::set<std::string> names;
+  if (!list.is_array()) return names;
+  for (const json& entry : list) {
+    if (!entry.is_object()) continue;
+    for (const char* key : keys) {
+      const auto found = entry.find(key);
+      if (found != entry.end() && found->is_string()) names.insert(found->get<std::string>());
+    }
+  }
+  return names;
+}
+
+bool holds_only(const fs::path& folder, const std::set<std::string>& names) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (!names.contains(entry.path().filename().string())) return false;
+    if (!fs::is_regular_file(entry.symlink_status())) return false;
+  }
+  return true;
+}
+
+std::string read_file(const std::string& path, std::size_t max_mebibytes) {
+  std::error_code failure;
+  if (std::filesystem::is_directory(path, failure)) {
+    throw InputError({path}, "is a folder, expected a file");
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw InputError({path}, "cannot be read, expected a readable file");
+  std::string text;
+  std::string block(1 << 16, '\0');
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
+    text.append(block, 0, static_cast<std::size_t>(file.gcount()));
+    if (text.size() > max_mebibytes << 20) {
+      throw InputError(
+          {path}, fmt::format("is larger than {} MiB, expected a smaller file", max_mebibytes));
+    }
+  }
+  return text;
+}
+
+}  // namespace p2

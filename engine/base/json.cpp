@@ -1,0 +1,109 @@
+#include "p2/json.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/invariant.h"
+
+namespace p2 {
+namespace {
+
+// Levels of arrays of objects that have a line per element in a document.
+constexpr int kBrokenLevels = 2;
+
+bool has_structure(const Json& value) {
+  return value.if_array() != nullptr || value.if_object() != nullptr;
+}
+
+}  // namespace
+
+Json Json::number(std::string literal) {
+  Json json;
+  json.value_ = Literal{std::move(literal)};
+  return json;
+}
+
+Json& Json::add(std::string key, Json value) {
+  if (is_null()) value_ = Object{};
+  auto* members = std::get_if<Object>(&value_);
+  invariant(members != nullptr, "a member is added to a JSON value that is no object");
+  members->emplace_back(std::move(key), std::move(value));
+  return *this;
+}
+
+Json& Json::push_back(Json value) {
+  if (is_null()) value_ = Array{};
+  auto* elements = std::get_if<Array>(&value_);
+  invariant(elements != nullptr, "an element is added to a JSON value that is no array");
+  elements->push_back(std::move(value));
+  return *this;
+}
+
+const Json* Json::find(std::string_view key) const {
+  const Object* members = if_object();
+  if (members == nullptr) return nullptr;
+  for (const auto& [name, value] : *members) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+void Json::write(std::string& out, int broken_levels) const {
+  if (const auto* flag = std::get_if<bool>(&value_)) {
+    out += *flag ? "true" : "false";
+  } else if (const auto* whole = std::get_if<std::int64_t>(&value_)) {
+    fmt::format_to(std::back_inserter(out), "{}", *whole);
+  } else if (const auto* natural = std::get_if<std::uint64_t>(&value_)) {
+    fmt::format_to(std::back_inserter(out), "{}", *natural);
+  } else if (const auto* real = std::get_if<double>(&value_)) {
+    out += std::isfinite(*real) ? fmt::format("{}", *real) : "null";
+  } else if (const auto* literal = std::get_if<Literal>(&value_)) {
+    out += literal->text;
+  } else if (const std::string* text = if_string()) {
+    out += json_string(*text);
+  } else if (const Array* elements = if_array()) {
+    const bool broken = broken_levels > 0 && !elements->empty() && has_structure(elements->front());
+    out += '[';
+    const char* separator = broken ? "\n" : "";
+    for (const Json& element : *elements) {
+      out += separator;
+      element.write(out, broken_levels - 1);
+      separator = broken ? ",\n" : ",";
+    }
+    out += broken ? "\n]" : "]";
+  } else if (const Object* members = if_object()) {
+    out += '{';
+    const char* separator = "";
+    for (const auto& [key, value] : *members) {
+      out += separator;
+      out += json_string(key);
+      out += ':';
+      value.write(out, broken_levels);
+      separator = ",";
+    }
+    out += '}';
+  } else {
+    out += "null";
+  }
+}
+
+std::string Json::dump() const {
+  std::string out;
+  write(out, 0);
+  return out;
+}
+
+std::string Json::document() const {
+  std::string out;
+  write(out, kBrokenLevels);
+  out += '\n';
+  return out;
+}
+
+std::string json_string(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace p2

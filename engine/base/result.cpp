@@ -1,0 +1,41 @@
+#include "p2/result.h"
+
+#include "p2/answer.h"
+
+namespace p2 {
+
+std::string_view to_string(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::Established:
+      return "valid";
+    case Outcome::Refuted:
+      return "invalid";
+    case Outcome::Undecided:
+      return "unknown";
+    case Outcome::Disagreement:
+      return "disagreement";
+  }
+  return {};
+}
+
+bool disagree(const std::vector<EngineAnswer>& answers) {
+  const EngineAnswer* first = nullptr;
+  for (const EngineAnswer& answer : answers) {
+    if (answer.outcome == Outcome::Undecided) continue;
+    if (first != nullptr && (first->outcome != answer.outcome || first->step != answer.step ||
+                             first->rule != answer.rule)) {
+      return true;
+    }
+    first = &answer;
+  }
+  return false;
+}
+
+Outcome worst(Outcome a, Outcome b) {
+  for (const Outcome each : {Outcome::Disagreement, Outcome::Refuted, Outcome::Undecided}) {
+    if (a == each || b == each) return each;
+  }
+  return Outcome::Established;
+}
+
+}  // namespace p2

@@ -1,0 +1,146 @@
+#include "engine/base/rule_texts.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include <fmt/format.h>
+
+namespace p2 {
+namespace {
+
+constexpr auto kProgramRules = std::to_array<RuleText>({
+    {"same-chunks", "The devices of a group hold different chunks.",
+     "AllReduce, ReduceScatter and Reduce add chunk by chunk, so every device of a group has to "
+     "hold the same chunks. Look at the step before: a scatter over other groups leaves different "
+     "chunks behind."},
+    {"disjoint", "A contribution would be counted twice.",
+     "Two devices of a group hold the contribution of one device in one chunk; adding them counts "
+     "it twice. Reduce over groups whose devices have not met before."},
+    {"divisible", "The chunks of a group cannot be dealt out evenly.",
+     "ReduceScatter deals the chunks that a device holds into as many equal parts as the group has "
+     "devices."},
+    {"disjoint-chunks", "Two devices bring the same chunk to an AllGather.",
+     "AllGather puts different chunks together; of a chunk that two devices bring it is not said "
+     "which one counts."},
+    {"equal-count", "The devices of an AllGather bring different numbers of chunks.",
+     "Libraries gather blocks of one size. Scatter evenly before."},
+    {"contained", "A Broadcast would overwrite a contribution that its root lacks.",
+     "What a device of the group holds has to be contained in what the root holds, or it is lost."},
+    {"informative", "A device takes part in a step that can tell nobody anything.",
+     "A device of the group holds nothing, or nothing that the others lack."},
+    {"master", "A collective that the dialect does not allow with Master.",
+     "Dialect published allows only AllReduce with Master; dialect printed allows all."},
+    {"empty-group", "An instruction forms a group in which nobody holds anything.",
+     "Choose a slice and form whose groups hold data, or leave the step out."},
+    {"goal-lacks", "At the end a device lacks a contribution.",
+     "The steps are legal, but do not reach the goal: a reduction or a gather is missing."},
+    {"goal-excess", "At the end a device holds what it should not.",
+     "The steps are legal, but reduce over more devices than the reduction class has, or leave "
+     "more behind than the goal asks for."},
+});
+
+constexpr auto kMscclRules = std::to_array<RuleText>({
+    {"out-of-bounds", "A step reaches past a buffer.",
+     "The offset and the count of a region have to stay inside what the file declares and what a "
+     "caller of the collective provides. Loaders look at the offset only."},
+    {"no-peer", "A step sends or receives in a thread block without a peer that way.",
+     "Set send or recv of the thread block."},
+    {"shared-connection", "Two thread blocks use one end of a connection.",
+     "Nothing orders their messages. Use another channel, or one thread block."},
+    {"unmatched-send", "A send has no receive.",
+     "The k-th send of a connection meets its k-th receive. A step is missing at the other end, or "
+     "stands on another channel."},
+    {"unmatched-receive", "A receive has no send.",
+     "The k-th send of a connection meets its k-th receive. A step is missing at the other end, or "
+     "stands on another channel."},
+    {"count-mismatch", "A send and its receive have different counts.",
+     "The k-th send of a connection meets its k-th receive: compare the order of the steps too."},
+    {"never-published", "A step waits for one that is never announced.",
+     "The step named by depid and deps, or a later one of its thread block, needs hasdep=\"1\"; "
+     "nop "
+     "never announces anything."},
+    {"order-deadlock", "Steps wait for each other through orders and messages.",
+     "None of the steps of the cycle can start. Send before receiving on one side."},
+    {"dependency-deadlock", "Steps wait for each other, one of them through a dependency.",
+     "None of the steps of the cycle can start. Remove or turn round one of the dependencies."},
+    {"capacity-deadlock", "Steps wait for each other because a connection is full.",
+     "A connection holds 8 transmissions with LL and LL128 and 2 with Simple; then a send waits. "
+     "Receive earlier, or use another channel."},
+    {"data-race", "Two steps touch one cell in either order, and one of them writes it.",
+     "Neither dependencies nor messages order the two steps: in some run one comes first, in "
+     "another run the other. Add a dependency (depid, deps, hasdep)."},
+    {"missing-data", "A cell of the output was never written.",
+     "A receive or a copy is missing, or its source was never written."},
+    {"wrong-chunk", "A cell of the output holds a chunk that belongs elsewhere.",
+     "Compare the offsets of the steps that made it."},
+    {"double-count", "A cell of the output holds a contribution more than once.",
+     "A reduction is done twice, or its operands have met before."},
+    {"lost-contribution", "A cell of the output lacks a contribution.",
+     "A reduction is missing, or a copy stands where a reduction should."},
+});
+
+constexpr auto kPlanRules = std::to_array<RuleText>({
+    {"out-of-bounds", "An operation names elements that its buffer has no place for.",
+     "A device sends from what it has of the source or has received, and receives what it is to "
+     "end with."},
+    {"unmatched", "A send and the receive that it is for differ, or one of them is not there.",
+     "The k-th send from one device to another meets its k-th receive: compare elements and "
+     "order."},
+    {"deadlock", "Devices wait for each other for ever.",
+     "A send waits for its receive. Put operations that wait for each other into one step."},
+    {"overwritten", "A receive writes what another operation of the same step reads or writes.",
+     "Put the two operations into different steps."},
+    {"not-held", "A device sends an element that it does not have by then.",
+     "Receive it in an earlier step, or send it from a device that has it."},
+    {"missing", "A device never receives an element that it is to end with.",
+     "A transfer is missing or too small."},
+});
+
+constexpr auto kHloRules = std::to_array<RuleText>({
+    {"contributions", "An output holds other contributions than it should.",
+     "Compare the groups, their order, the dimensions and the offsets of the collectives."},
+    {"order", "A floating-point sum is added in another order.",
+     "The sums are equal as numbers, but not as they are rounded. Without --order that is no "
+     "fault."},
+    {"signature", "Two modules have different parameters or outputs.",
+     "Only modules of the same signature can be compared."},
+    {"shapes", "The shape of a result does not follow from its operands.",
+     "Look at the dimensions that the instruction names."},
+    {"groups", "The groups of a collective are none.",
+     "Every device stands in one group at most; groups have the size that the shapes say."},
+    {"pairs", "The pairs of a collective-permute are none.",
+     "No device is twice a source, or twice a target."},
+    {"operands", "An instruction has other operands than it needs.",
+     "Compare the number and the types of the operands."},
+});
+
+std::span<const RuleText> rules_of(std::string_view format) {
+  if (format == "program") return kProgramRules;
+  if (format == "msccl") return kMscclRules;
+  if (format == "reshard-plan") return kPlanRules;
+  if (format == "hlo") return kHloRules;
+  return {};
+}
+
+}  // namespace
+
+std::string rule_id(std::string_view format, std::string_view rule) {
+  return fmt::format("{}/{}", format, rule);
+}
+
+std::optional<RuleText> rule_text(std::string_view format, std::string_view rule) {
+  const std::span<const RuleText> rules = rules_of(format);
+  const auto found = std::find_if(rules.begin(), rules.end(),
+                                  [&](const RuleText& each) { return each.name == rule; });
+  if (found == rules.end()) return std::nullopt;
+  return *found;
+}
+
+std::string rule_page(std::string_view format) {
+  if (format == "msccl") return "docs/msccl.md";
+  if (format == "hlo") return "docs/hlo.md";
+  return format == "reshard-plan" ? "docs/reshard.md" : "docs/definitions.md";
+}
+
+}  // namespace p2

@@ -1,0 +1,114 @@
+#include "engine/base/text_cursor.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace p2 {
+namespace {
+
+bool is_digit(char ch) { return ch >= '0' && ch <= '9'; }
+bool starts_name(char ch) {
+  return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_';
+}
+bool continues_name(char ch) { return starts_name(ch) || is_digit(ch) || ch == '-' || ch == '.'; }
+
+std::string found(char ch) {
+  if (ch == '\0') return "the end";
+  const auto byte = static_cast<unsigned char>(ch);
+  return byte < 0x80 ? fmt::format("'{}'", ch) : fmt::format("the byte 0x{:02x}", byte);
+}
+
+}  // namespace
+
+void TextCursor::skip_blanks() {
+  while (offset_ < text_.size()) {
+    const char ch = text_[offset_];
+    if (ch == '#') {
+      while (offset_ < text_.size() && text_[offset_] != '\n') ++offset_;
+    } else if (ch == ' ' || ch == '\t' || ch == '\r') {
+      ++offset_;
+    } else if (ch == '\n') {
+      ++offset_;
+      ++line_;
+      line_start_ = offset_;
+    } else {
+      return;
+    }
+  }
+}
+
+bool TextCursor::at_end() {
+  skip_blanks();
+  return offset_ == text_.size();
+}
+
+char TextCursor::peek() { return at_end() ? '\0' : text_[offset_]; }
+
+bool TextCursor::accept(std::string_view token) {
+  skip_blanks();
+  if (text_.substr(offset_, token.size()) != token) return false;
+  offset_ += token.size();
+  return true;
+}
+
+void TextCursor::expect(std::string_view token, std::string_view context) {
+  if (!accept(token))
+    fail(fmt::format("found {}, expected '{}' {}", found(peek()), token, context));
+}
+
+std::string_view TextCursor::peek_name() {
+  skip_blanks();
+  if (offset_ == text_.size() || !starts_name(text_[offset_])) return {};
+  std::size_t end = offset_ + 1;
+  while (end < text_.size() && continues_name(text_[end])) ++end;
+  return text_.substr(offset_, end - offset_);
+}
+
+std::string TextCursor::name(std::string_view what) {
+  const std::string_view word = peek_name();
+  if (word.empty()) fail(fmt::format("found {}, expected {}", found(peek()), what));
+  offset_ += word.size();
+  return std::string(word);
+}
+
+std::uint64_t TextCursor::integer(std::string_view what, std::uint64_t low, std::uint64_t high) {
+  const auto complain = [&](std::string_view seen) {
+    fail(fmt::format("found {}, expected {} from {} to {}", seen, what, low, high));
+  };
+  if (!is_digit(peek())) complain(found(peek()));
+  const std::size_t start = offset_;
+  std::size_t end = start;
+  std::uint64_t value = 0;
+  bool fits = true;
+  for (; end < text_.size() && is_digit(text_[end]); ++end) {
+    const auto digit = static_cast<std::uint64_t>(text_[end] - '0');
+    fits = fits && digit <= high && value <= (high - digit) / 10;
+    if (fits) value = value * 10 + digit;
+  }
+  if (!fits || value < low || value > high) complain(text_.substr(start, end - start));
+  offset_ = end;
+  return value;
+}
+
+SourcePosition TextCursor::position() {
+  skip_blanks();
+  return {std::string(source_), line_, offset_ - line_start_ + 1};
+}
+
+void TextCursor::fail(std::string_view message) { throw InputError(position(), message); }
+
+bool is_plain_name(std::string_view text) {
+  return !text.empty() && starts_name(text.front()) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char ch) { return continues_name(ch) && ch != '.'; });
+}
+
+void expect_end(TextCursor& cursor, std::string_view what) {
+  if (!cursor.at_end()) {
+    cursor.fail(
+        fmt::format("unexpected {} after {}, expected the end", found(cursor.peek()), what));
+  }
+}
+
+}  // namespace p2

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "p2/error.h"
+
+namespace p2 {
+
+/// Reads a small text language from left to right, remembering where it stands so that every
+/// complaint names a line and a column. Blanks and `#` comments (to the end of the line) are
+/// skipped before every token. Holds views: `source` and `text` must outlive it.
+class TextCursor {
+ public:
+  TextCursor(std::string_view source, std::string_view text) : source_(source), text_(text) {}
+
+  /// True when only blanks and comments are left.
+  bool at_end();
+  /// The next byte that is not blank, or '\0' at the end; nothing is consumed.
+  char peek();
+  /// Consumes `token` if the text goes on with it.
+  bool accept(std::string_view token);
+  /// Consumes `token` or fails with `expected TOKEN CONTEXT`.
+  void expect(std::string_view token, std::string_view context);
+  /// A name: letters, digits, `_`, `-`, `.`, not starting with a digit, `-` or `.`.
+  std::string name(std::string_view what);
+  /// The same, but consumes nothing and returns an empty view where no name follows.
+  std::string_view peek_name();
+  /// An unsigned decimal integer from `low` to `high`.
+  std::uint64_t integer(std::string_view what, std::uint64_t low, std::uint64_t high);
+
+  /// Where the next token starts. Constant time: line breaks are counted as they are skipped.
+  SourcePosition position();
+  [[noreturn]] void fail(std::string_view message);
+
+ private:
+  void skip_blanks();
+
+  std::string_view source_;
+  std::string_view text_;
+  std::size_t offset_ = 0;
+  std::size_t line_ = 1;
+  std::size_t line_start_ = 0;
+};
+
+/// Whether `text` may name a level or an axis: letters, digits, `_` and `-`, starting with a letter
+/// or `_`. No `.`, since `level.axis` names a factor.
+bool is_plain_name(std::string_view text);
+
+/// Fails unless the whole text has been read: `unexpected 'x' after WHAT, expected the end`.
+void expect_end(TextCursor& cursor, std::string_view what);
+
+}  // namespace p2

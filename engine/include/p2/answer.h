@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "p2/document.h"
+#include "p2/limits.h"
+#include "p2/result.h"
+
+namespace p2 {
+
+/// How a verb of the library is to work, whatever it is asked.
+struct Options {
+  Limits limits = {};
+  unsigned jobs = 0;  ///< threads; 0 = one per core. Answers do not depend on it.
+  std::uint64_t seed = 1;
+  Progress progress = {};
+};
+
+/// Something that kept part of an answer from being given, beside what was settled.
+struct Diagnostic {
+  enum class Kind : std::uint8_t {
+    BadInput,     ///< a mistake in one of the inputs, or a path that cannot be written
+    Undecided,    ///< a limit was reached
+    ToolFailure,  ///< a tool or p2 itself failed
+    Note,         ///< for information: the answer is whole
+  };
+  Kind kind = Kind::Note;
+  std::string message;  ///< one line, with the position where there is one
+};
+
+/// What every verb of the library returns; a verb adds typed members of its own.
+struct Answer {
+  std::vector<Result> results;  ///< by subject, in the order of the request
+  /// The worst of the results: Disagreement, Refuted, Undecided, Established.
+  Outcome outcome = Outcome::Established;
+  std::vector<Diagnostic> diagnostics;
+  Document document;
+};
+
+/// The worst of two outcomes: Disagreement, Refuted, Undecided, Established, in this order.
+Outcome worst(Outcome a, Outcome b);
+
+}  // namespace p2

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "p2/json.h"
+#include "p2/result.h"
+
+namespace p2 {
+
+/// A heading; level 1 is the title.
+struct Heading {
+  std::string text;
+  int level = 2;
+};
+/// One paragraph; as text it is written as it is. An empty one is a blank line.
+struct Paragraph {
+  std::string text;
+};
+/// Text whose line breaks and columns matter: drawings, certificates, programs. Ends with a newline.
+struct Preformatted {
+  std::string text;
+};
+/// Rows of equal length; the first `right_aligned` columns are numbers.
+struct Table {
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> rows;
+  std::size_t right_aligned = 0;
+};
+/// A picture in SVG.
+struct Drawing {
+  std::string title;
+  std::string svg;
+};
+
+/// How one property of one file came out, for reports that CI systems read.
+struct Property {
+  enum class Status : std::uint8_t {
+    Established,
+    Refuted,
+    Undecided,    ///< within the limits, or not supported
+    NotExamined,  ///< the file is refused for another reason first
+    BadInput,     ///< the file cannot be read
+    ToolFailure,  ///< a tool or p2 itself failed
+    Disagreement  ///< the engines differ
+  };
+
+  std::string name;  ///< `premises`, `goal`, `races`, …
+  Status status = Status::Established;
+  std::string rule = {};     ///< of a refuted one: the rule that it breaks, a stable name
+  std::string message = {};  ///< why it is not established
+  std::size_t line = 0;      ///< of the file, from 1; 0 where there is none
+  std::size_t column = 0;
+  bool known = false;  ///< the failure is in the baseline
+};
+
+/// What reports say of one file.
+struct FileReport {
+  std::string file;    ///< as it was given
+  std::string format;  ///< `program`, `msccl`, …: the family of its rules
+  std::vector<Property> properties;
+  double seconds = 0;
+};
+
+/// An answer as it is shown: blocks for people, a JSON value for machines, and properties by file
+/// for CI systems. Each format has one writer.
+struct Document {
+  using Block = std::variant<Heading, Paragraph, Preformatted, Table, Drawing>;
+
+  std::string title;  ///< of the HTML page and the JUnit suite: `p2-verify check`
+  std::vector<Block> blocks;
+  Json json;
+  std::vector<FileReport> reports = {};
+  bool against_baseline = false;  ///< reports were compared with a baseline of known failures
+  int exit_code = 0;              ///< of the command
+
+  Document& add(Block block) {
+    blocks.push_back(std::move(block));
+    return *this;
+  }
+  /// Appends a line of text.
+  Document& line(std::string text) { return add(Paragraph{std::move(text)}); }
+  /// Appends the blocks of another document.
+  Document& append(const Document& other);
+};
+
+enum class DocumentFormat : std::uint8_t { Text, Json, Junit, Sarif, Html, Markdown };
+
+/// The whole document in one format. Drawings are left out of text; JUnit and SARIF have the
+/// reports only.
+std::string write_document(const Document& document, DocumentFormat format);
+
+}  // namespace p2

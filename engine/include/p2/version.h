@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+namespace p2 {
+
+/// What this build is and what CMake found when it was configured; empty where a library is absent.
+struct BuildInfo {
+  std::string version;     ///< of p2-verify, `major.minor.patch`
+  std::string compiler;    ///< name and version
+  std::string build_type;  ///< CMake's
+  std::string cuda;        ///< version of the CUDA toolkit
+  std::string nccl;        ///< version of NCCL
+  std::string mpi;         ///< version of the MPI standard
+};
+
+const BuildInfo& build_info();
+
+}  // namespace p2

@@ -1,0 +1,125 @@
+#include "engine/program/state_graph.h"
+
+#include <algorithm>
+
+#include "engine/collective/hashing.h"
+
+namespace p2 {
+namespace {
+
+std::uint64_t hash_of(std::span<const StateId> state) {
+  std::uint64_t hash = state.size();
+  for (const StateId id : state) hash = mix(hash, id);
+  return hash;
+}
+
+}  // namespace
+
+StateGraph::StateGraph(const Problem& problem, const Terms& terms, std::uint32_t size,
+                       const Limits& limits, SearchProgress* progress)
+    : problem_(problem),
+      limits_(limits),
+      states_(problem.chunks()),
+      kernels_(states_, terms.collectives, problem.contributors) {
+  set_up(terms.goal);
+  intern_work();
+  NodeId begin = 0;
+  for (std::uint32_t depth = 0; depth < size; ++depth) {
+    const auto end = static_cast<NodeId>(offsets_.size());
+    for (NodeId node = begin; node < end; ++node) {
+      if (!expand(node, depth + 1 == size)) return;
+      if (progress != nullptr) progress->states.fetch_add(1, std::memory_order_relaxed);
+    }
+    begin = end;
+    settled_ = depth + 1;
+  }
+}
+
+void StateGraph::set_up(const Goal& goal) {
+  const FactorSet all = (FactorSet{1} << problem_.factors.size()) - 1;
+  for (std::size_t move = 0; move < problem_.moves.size(); ++move) {
+    const Pattern& pattern = problem_.moves[move].pattern;
+    if (move == 0 || pattern != problem_.moves[move - 1].pattern) {
+      groups_.push_back({digit_sums(problem_.factors, all & ~(pattern.reduced | pattern.pinned)),
+                         digit_sums(problem_.factors, pattern.reduced)});
+    }
+    groups_of_move_.push_back(static_cast<std::uint32_t>(groups_.size() - 1));
+  }
+  const std::vector<std::uint32_t> members = digit_sums(problem_.factors, problem_.reduction);
+  std::vector<Group> classes;
+  for (const std::uint32_t base : digit_sums(problem_.factors, all & ~problem_.reduction)) {
+    classes.push_back(members);
+    for (std::uint32_t& device : classes.back()) device += base;
+  }
+  Ends ends = ends_of(goal, problem_.beginning, classes, problem_.contributors, states_);
+  work_ = std::move(ends.begin);
+  goal_state_ = std::move(ends.goal);
+}
+
+std::span<const Transition> StateGraph::transitions(NodeId node) const {
+  return {transitions_.data() + offsets_[node].first, offsets_[node].second};
+}
+
+bool StateGraph::expand(NodeId node, bool last) {
+  const std::size_t first = transitions_.size();
+  bool within_limits = !limits_.exceeded(bytes());
+  for (std::uint32_t move = 0; within_limits && node != goal_node_ && move < problem_.moves.size();
+       ++move) {
+    if (run(groups_[groups_of_move_[move]], problem_.moves[move].collective, node, last)) {
+      transitions_.push_back({move, intern_work()});
+    }
+    within_limits = !limits_.exceeded(bytes());
+  }
+  offsets_[node] = {first, static_cast<std::uint32_t>(transitions_.size() - first)};
+  return within_limits;
+}
+
+/// Leaves the state after the move in `work_`. With `last`, moves that miss the goal are refused as
+/// early as their first group.
+bool StateGraph::run(const Groups& groups, Collective collective, NodeId node, bool last) {
+  const std::size_t n = groups.offsets.size();
+  before_.resize(n);
+  after_.resize(n);
+  bool copied = false;
+  for (const std::uint32_t base : groups.bases) {
+    const auto current = state(node);
+    bool anything = false;
+    for (std::size_t i = 0; i < n; ++i) {
+      before_[i] = current[base + groups.offsets[i]];
+      anything = anything || before_[i] != kHoldsNothing;
+    }
+    if (!anything || !kernels_.apply(collective, before_, after_)) return false;
+    if (!copied) work_.assign(current.begin(), current.end());
+    copied = true;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint32_t device = base + groups.offsets[i];
+      if (last && after_[i] != goal_state_[device]) return false;
+      work_[device] = after_[i];
+    }
+  }
+  return !last || work_ == goal_state_;
+}
+
+NodeId StateGraph::intern_work() {
+  const std::uint64_t hash = hash_of(work_);
+  const auto known =
+      ids_.find(hash, [&](NodeId node) { return std::ranges::equal(state(node), work_); });
+  if (known) return *known;
+  offsets_.emplace_back(0, 0);
+  states_of_nodes_.insert(states_of_nodes_.end(), work_.begin(), work_.end());
+  const NodeId node = ids_.add(hash);
+  if (work_ == goal_state_) goal_node_ = node;
+  return node;
+}
+
+std::size_t StateGraph::bytes() const {
+  std::size_t fixed = (goal_state_.capacity() + work_.capacity()) * sizeof(StateId);
+  for (const Groups& groups : groups_) {
+    fixed += (groups.bases.capacity() + groups.offsets.capacity()) * sizeof(std::uint32_t);
+  }
+  return fixed + states_.bytes() + kernels_.bytes() + ids_.bytes() +
+         states_of_nodes_.capacity() * sizeof(StateId) +
+         transitions_.capacity() * sizeof(Transition) + offsets_.capacity() * sizeof(offsets_[0]);
+}
+
+}  // namespace p2

@@ -1,0 +1,91 @@
+#include "proofs/kernel/certificate.h"
+
+#include <filesystem>
+#include <fstream>
+#include <new>
+
+#include "proofs/kernel/input.h"
+
+namespace p2 {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace kernel;
+
+constexpr std::size_t kMostFiles = 8;
+
+Files read_folder(const std::string& path) try {
+  Files files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string();
+    if (!fs::is_regular_file(entry.symlink_status())) malformed(name + " is not a regular file");
+    if (entry.file_size() > largest_file(name)) malformed(name + " is too large");
+    if (files.size() == kMostFiles) malformed("the folder has too many files");
+    std::string bytes(entry.file_size(), '\0');
+    std::ifstream file(entry.path(), std::ios::binary);
+    if (!file.read(bytes.data(), std::ssize(bytes))) malformed(name + " cannot be read");
+    files.emplace(name, std::move(bytes));
+  }
+  return files;
+} catch (const fs::filesystem_error&) {
+  malformed("the folder cannot be read");
+}
+
+/// The manifest's seal is the hash of its own bytes with the digits of the seal replaced by zeros.
+void check_seal(std::string manifest, const std::string& seal) {
+  const std::size_t at = manifest.find(seal);
+  if (seal.size() != 64 || at == std::string::npos) malformed("manifest.json: its seal is no hash");
+  manifest.replace(at, seal.size(), seal.size(), '0');
+  if (sha256(manifest) != seal) reject("manifest.json is not what its seal says");
+}
+
+/// Checks form and hashes of the folder; returns its claim and takes the manifest out.
+std::string check_manifest(Files& files) {
+  if (!files.contains("manifest.json")) malformed("there is no manifest.json");
+  const Json root = parse_json(files, "manifest.json");
+  expect_keys(root, {"schema", "claim", "tools", "seed", "options", "files", "seal"});
+  if (root["schema"] != "p2-certificate/1") malformed("schema is not p2-certificate/1");
+  for (const char* key : {"tools", "options", "files"}) {
+    if (!root[key].is_object()) malformed(std::string(key) + " is not an object");
+    for (const Json& value : root[key]) as_text(value);
+  }
+  if (!root["seed"].is_number_unsigned()) malformed("seed is not a number");
+  check_seal(files.at("manifest.json"), as_text(root["seal"]));
+  const std::string claim = as_text(root["claim"]);
+  const std::vector<std::string> names = kernel::files_of(claim);
+  expect_keys(root["files"], names);
+  if (files.size() != names.size() + 1) malformed("the folder has a file too many");
+  for (const std::string& name : names) {
+    if (!files.contains(name)) malformed(name + " is missing");
+    if (root["files"][name] != sha256(files.at(name))) reject(name + " has another hash");
+  }
+  files.erase("manifest.json");
+  return claim;
+}
+
+/// Checks what `read` returns.
+template <typename Read>
+Result check(const Read& read) try {
+  Files files = read();
+  const std::string claim = check_manifest(files);
+  return {Verdict::Accepted, check_claim(claim, files)};
+} catch (const Objection& objection) {
+  return {objection.verdict, objection.what()};
+} catch (const std::bad_alloc&) {
+  return {Verdict::Incomplete, "out of memory"};
+}
+
+}  // namespace
+
+std::size_t largest_file(std::string_view name) {
+  return name.ends_with(".json") ? kLargestJson : std::size_t{512} << 20U;
+}
+
+Result check_certificate(const Files& files) {
+  return check([&] { return files; });
+}
+Result check_folder(const std::string& path) {
+  return check([&] { return read_folder(path); });
+}
+
+}  // namespace p2
