@@ -2,8 +2,8 @@
 
 #include <iosfwd>
 #include <string>
-#include <vector>
 
+#include "cli/command.h"
 #include "encodings/z3/rulebook.h"
 
 namespace p2 {
@@ -11,7 +11,6 @@ namespace p2 {
 /// The commands of p2-verify. Each takes the words after its name, writes its result to `out` (or
 /// to the file of --output) and messages to `err`, and returns an exit code. Bad input throws
 /// InputError.
-using Arguments = std::vector<std::string>;
 
 int run_place(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err);

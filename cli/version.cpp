@@ -1,32 +1,24 @@
 #include <string>
 
-#include <fmt/format.h>
-
 #include "cli/commands.h"
-#include "encodings/cnf/synthesis.h"
-#include "encodings/z3/synthesis.h"
 #include "p2/version.h"
 
 namespace p2 {
 namespace {
 
-std::string found(const char* version) { return *version == '\0' ? "not found" : version; }
+std::string found(const std::string& version) { return version.empty() ? "not found" : version; }
 
 }  // namespace
 
 std::string version_text() {
-  return fmt::format(
-      "p2-verify {}\n"
-      "  compiler  {} ({})\n"
-      "solvers:\n"
-      "  Z3        {}\n"
-      "  CaDiCaL   {}\n"
-      "found at build time:\n"
-      "  CUDA      {}\n"
-      "  NCCL      {}\n"
-      "  MPI       {}\n",
-      build_info().version, build_info().compiler, build_info().build_type, z3_encoding::solver_version(), cnf::solver_version(),
-      found(build_info().cuda), found(build_info().nccl), found(build_info().mpi));
+  const BuildInfo& build = build_info();
+  std::string text = "p2-verify " + build.version + "\n  compiler  " + build.compiler + " (" +
+                     build.build_type + ")\nsolvers:\n";
+  for (const auto& [name, version] : solver_versions()) {
+    text += "  " + name + std::string(10 - name.size(), ' ') + version + "\n";
+  }
+  return text + "found at build time:\n  CUDA      " + found(build.cuda) + "\n  NCCL      " +
+         found(build.nccl) + "\n  MPI       " + found(build.mpi) + "\n";
 }
 
 }  // namespace p2

@@ -111,6 +111,8 @@ void print(const CheckAnswer& answer, const CheckRequest& request, std::ostream&
     case Format::Sarif:
       out << write_sarif({.title = {}, .blocks = {}, .json = {}, .reports = answer.reports, .against_baseline = answer.fixed.has_value(), .exit_code = answer.exit});
       return;
+    default:
+      return print_text(answer, request, out);
   }
 }
 

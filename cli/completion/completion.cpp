@@ -31,7 +31,7 @@ int run_completion(const Arguments& arguments, std::ostream& out, std::ostream&)
       "usage: p2-verify completion bash|zsh|fish\n"
       "Writes the script by which the shell completes commands, flags and their values. For bash:\n"
       "source <(p2-verify completion bash)",
-      {}, arguments, "shell");
+      std::vector<FlagGroup>{}, arguments, "shell");
   if (line.help_wanted()) {
     out << line.help();
     return kEstablished;
@@ -47,7 +47,7 @@ int run_man(const Arguments& arguments, std::ostream& out, std::ostream&) {
   const CommandLine line(
       "usage: p2-verify man\n"
       "Writes the manual page: p2-verify man | man -l -",
-      {}, arguments);
+      std::vector<FlagGroup>{}, arguments);
   if (line.help_wanted()) {
     out << line.help();
     return kEstablished;

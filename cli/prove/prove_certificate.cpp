@@ -36,7 +36,7 @@ bool compares_hierarchies(const Question& question) {
 }
 
 /// The counterexample with its instance; without one if it is of bare groups.
-ProgramFile file_of(const Result& result) {
+ProgramFile file_of(const claims::Result& result) {
   ProgramFile file{claims::counterexample(result), {}, result.question.dialect};
   const bool instructions = std::all_of(file.program.steps.begin(), file.program.steps.end(),
                                         [](const Step& step) { return step.shape.has_value(); });
@@ -49,7 +49,7 @@ class Certifier {
   Certifier(const claims::Bounds& bounds, const CertificateOptions& options)
       : bounds_(bounds), folder_(options.folder), seed_(options.seed) {}
 
-  ResultCertification run(const std::vector<Result>& results, unsigned jobs,
+  ResultCertification run(const std::vector<claims::Result>& results, unsigned jobs,
                           std::atomic<std::size_t>& done) {
     const std::size_t threads =
         jobs == 0 ? std::max(1U, std::thread::hardware_concurrency()) : jobs;
@@ -58,7 +58,7 @@ class Certifier {
     tbb::parallel_for(
         std::size_t{0}, results.size(),
         [&](std::size_t i) {
-          if (results[i].answer.verdict == Outcome::Holds) holds(results[i], i + 1);
+          if (results[i].answer.verdict == claims::Outcome::Holds) holds(results[i], i + 1);
           ++done;
         },
         tbb::simple_partitioner());
@@ -81,7 +81,7 @@ class Certifier {
   /// Whatever keeps a certificate from being written takes nothing from the result. `write` returns
   /// its claim, or nothing where there is none to write.
   template <typename Write>
-  void enter(const Result& result, const std::string& name, Write write) {
+  void enter(const claims::Result& result, const std::string& name, Write write) {
     const std::string place = folder_ + "/" + name;
     std::string claim;
     const auto trouble = trouble_of_writing(place, [&] { claim = write(place); });
@@ -94,20 +94,20 @@ class Certifier {
     }
   }
 
-  void holds(const Result& result, std::size_t number) {
+  void holds(const claims::Result& result, std::size_t number) {
     const Question& question = result.question;
     enter(result, fmt::format("{}-{}", number, name_of(question)), [&](const std::string& place) {
-      const std::optional<Evidence> evidence = evidence_for(question, bounds_);
+      const std::optional<ClaimEvidence> evidence = evidence_for(question, bounds_);
       if (!evidence) return std::string();
-      if (evidence->answer.verdict == Outcome::Refuted) differs(result, evidence->answer);
-      if (evidence->answer.verdict != Outcome::Holds) return std::string();
+      if (evidence->answer.verdict == claims::Outcome::Refuted) differs(result, evidence->answer);
+      if (evidence->answer.verdict != claims::Outcome::Holds) return std::string();
       write_folder(place,
                    evidence->certificate(provenance(question, "CaDiCaL", cnf::solver_version())));
       return evidence->claim;
     });
   }
 
-  void differs(const Result& result, const claims::Answer& by_clauses) {
+  void differs(const claims::Result& result, const claims::Answer& by_clauses) {
     const Question& question = result.question;
     const std::scoped_lock lock(mutex_);
     done_.complaints[&result] =
@@ -116,7 +116,7 @@ class Certifier {
     done_.difference = true;
   }
 
-  void refuted(const Summary& row, const Result& result, const char* which) {
+  void refuted(const Summary& row, const claims::Result& result, const char* which) {
     if (result.question.claim->prices != nullptr) return cheaper(row, result, which);
     const ProgramFile file = file_of(result);
     StateTable states(file.program.devices);
@@ -131,9 +131,9 @@ class Certifier {
   }
 
   /// That nothing is cheaper than what was found, and that hierarchies have nothing as cheap.
-  void cheaper(const Summary& row, const Result& result, const char* which) {
+  void cheaper(const Summary& row, const claims::Result& result, const char* which) {
     enter(result, place_of(row, which), [&](const std::string& place) {
-      const std::optional<Evidence> evidence = evidence_for(result.question, bounds_);
+      const std::optional<ClaimEvidence> evidence = evidence_for(result.question, bounds_);
       if (!evidence) return std::string();
       const Provenance from = provenance(result.question, "engine", "explicit");
       write_folder(place, evidence->certificate(from));
@@ -158,7 +158,7 @@ class Certifier {
 
 }  // namespace
 
-ResultCertification certify_results(const std::vector<Result>& results,
+ResultCertification certify_results(const std::vector<claims::Result>& results,
                                     const claims::Bounds& bounds, const CertificateOptions& options,
                                     std::atomic<std::size_t>& done) {
   return Certifier(bounds, options).run(results, options.jobs, done);

@@ -21,7 +21,7 @@ bool speaks_of_mixing(const claims::Claim& claim) {
 }
 
 /// That nothing is cheaper than the programs that the answer rests on.
-std::optional<Evidence> evidence_of_costs(const claims::Question& question,
+std::optional<ClaimEvidence> evidence_of_costs(const claims::Question& question,
                                           const claims::Subject& subject,
                                           const claims::Bounds& bounds) {
   const claims::CostAnswer priced = question.claim->prices(subject, bounds);
@@ -36,7 +36,7 @@ std::optional<Evidence> evidence_of_costs(const claims::Question& question,
   const auto certificate = [](const CheapestClaim& what) {
     return [=](const Provenance& provenance) { return cheapest_certificate(what, provenance); };
   };
-  Evidence evidence{"cheapest", priced.answer, certificate(claim)};
+  ClaimEvidence evidence{"cheapest", priced.answer, certificate(claim)};
   if (priced.answer.verdict != claims::Outcome::Refuted) return evidence;
   claim.among = "hierarchies";
   claim.programs = priced.over_hierarchies;
@@ -50,7 +50,7 @@ std::optional<Evidence> evidence_of_costs(const claims::Question& question,
 }
 
 /// That no valid program makes a move which the claim forbids.
-Evidence evidence_of_forbidden_moves(const claims::Question& question,
+ClaimEvidence evidence_of_forbidden_moves(const claims::Question& question,
                                      const claims::Subject& subject, const claims::Bounds& bounds) {
   auto [answer, proof] =
       claims::settle_by_clauses(subject, question.claim->forbids(subject), bounds);
@@ -65,7 +65,7 @@ Evidence evidence_of_forbidden_moves(const claims::Question& question,
 
 }  // namespace
 
-std::optional<Evidence> evidence_for(const claims::Question& question,
+std::optional<ClaimEvidence> evidence_for(const claims::Question& question,
                                      const claims::Bounds& bounds) {
   const bool lists = question.claim->settles == claims::synthesis_complete;
   const bool mixing = speaks_of_mixing(*question.claim);
@@ -75,14 +75,14 @@ std::optional<Evidence> evidence_for(const claims::Question& question,
   if (priced) return evidence_of_costs(question, subject, bounds);
   if (lists) {
     auto [answer, proof] = claims::list_and_refute_others(subject, bounds);
-    return Evidence{
+    return ClaimEvidence{
         "synthesis-complete", answer, [=, from = subject.from](const Provenance& provenance) {
           return synthesis_certificate(from, question.dialect, bounds.size, proof, provenance);
         }};
   }
   if (mixing) {
     auto [answer, proof] = claims::no_mixing_program_by_clauses(subject, bounds);
-    return Evidence{"unmixed", answer, [=, from = subject.from](const Provenance& provenance) {
+    return ClaimEvidence{"unmixed", answer, [=, from = subject.from](const Provenance& provenance) {
                       return unmixed_certificate(from.grid.devices(), from.classes(),
                                                  question.dialect, answer.settled, proof,
                                                  provenance);

@@ -13,7 +13,7 @@ namespace p2 {
 
 /// What clauses say of a result that holds by another engine; of a claim about costs, from which
 /// programs on nothing is cheaper, also where it is refuted.
-struct Evidence {
+struct ClaimEvidence {
   std::string claim;      ///< of the certificate
   claims::Answer answer;  ///< refuted where the engines disagree
   /// Where it holds, the certificate for programs of at most answer.settled steps. Throws
@@ -26,7 +26,7 @@ struct Evidence {
 };
 
 /// Nothing where no certificate speaks of the claim.
-std::optional<Evidence> evidence_for(const claims::Question& question,
+std::optional<ClaimEvidence> evidence_for(const claims::Question& question,
                                      const claims::Bounds& bounds);
 
 }  // namespace p2

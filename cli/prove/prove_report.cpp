@@ -27,16 +27,16 @@ std::string name_of(const Question& question) {
              : fmt::format("{} {}", question.claim->name, from);
 }
 
-std::string to_text(const Answer& answer, std::uint32_t size) {
-  if (answer.verdict == Outcome::Refuted) {
+std::string to_text(const claims::Answer& answer, std::uint32_t size) {
+  if (answer.verdict == claims::Outcome::Refuted) {
     return "  by " + answer.program + (answer.note.empty() ? "" : "  (" + answer.note + ")");
   }
   if (!answer.note.empty()) return "  (" + answer.note + ")";
-  if (answer.verdict == Outcome::Holds || answer.settled == size) return "";
+  if (answer.verdict == claims::Outcome::Holds || answer.settled == size) return "";
   return fmt::format("  (only programs of at most {} steps are settled)", answer.settled);
 }
 
-void print_line(const Result& result, std::uint32_t size, std::ostream& out) {
+void print_line(const claims::Result& result, std::uint32_t size, std::ostream& out) {
   const Question& question = result.question;
   fmt::print(out, "{:<8} {} {}: {}{}{}\n", to_string(result.answer.verdict), name_of(question),
              to_string(question.dialect), to_string(*question.system),
@@ -44,9 +44,9 @@ void print_line(const Result& result, std::uint32_t size, std::ostream& out) {
              to_text(result.answer, size));
 }
 
-void print_counterexample(const char* which, const Result& result,
+void print_counterexample(const char* which, const claims::Result& result,
                           const claims::ResultCertificates& certificates, std::ostream& out) {
-  const Answer& answer = result.answer;
+  const claims::Answer& answer = result.answer;
   fmt::print(out, "    {}: {} devices, {} step{}: {}\n              {}\n", which,
              result.question.system->grid.devices(), answer.steps, answer.steps == 1 ? "" : "s",
              to_string(*result.question.system), answer.program);
@@ -93,14 +93,14 @@ std::string question_json(const Question& question) {
       question.to ? json_string(std::string(to_string(*question.to))) : "null");
 }
 
-std::string counterexample_json(const Result& result) {
-  if (result.answer.verdict != Outcome::Refuted) return "null";
+std::string counterexample_json(const claims::Result& result) {
+  if (result.answer.verdict != claims::Outcome::Refuted) return "null";
   const Program program = claims::counterexample(result);
   const Instance instance = result.question.system->over(result.question.from);
   return to_json(program, &instance, result.question.dialect);
 }
 
-std::string to_json(const Result& result, std::uint32_t size,
+std::string to_json(const claims::Result& result, std::uint32_t size,
                     const claims::ResultCertificates& certificates) {
   const auto certificate = certificates.find(&result);
   const bool certified = certificate != certificates.end();
@@ -115,7 +115,7 @@ std::string to_json(const Result& result, std::uint32_t size,
       certified ? json_string(certificate->second.folder) : "null");
 }
 
-std::string example_json(const Result* result) {
+std::string example_json(const claims::Result* result) {
   if (result == nullptr) return "null";
   return fmt::format("{{{},\"devices\":{},\"steps\":{},\"program\":{}}}",
                      question_json(result->question), result->question.system->grid.devices(),
@@ -146,9 +146,9 @@ std::string to_json(const Summary& row) {
 
 }  // namespace
 
-void print_text(const std::vector<Result>& results, const claims::Request& request,
+void print_text(const std::vector<claims::Result>& results, const claims::Request& request,
                 const claims::ResultCertificates& certificates, std::ostream& out) {
-  for (const Result& result : results) print_line(result, request.size, out);
+  for (const claims::Result& result : results) print_line(result, request.size, out);
   fmt::print(out,
              "\nprograms of at most {} steps; {} of {} results with certificates, the others {}\n",
              request.size, certificates.size(), results.size(), "solver-only");
@@ -157,12 +157,12 @@ void print_text(const std::vector<Result>& results, const claims::Request& reque
   }
 }
 
-void print_json(const std::vector<Result>& results, const claims::Request& request,
+void print_json(const std::vector<claims::Result>& results, const claims::Request& request,
                 const claims::ResultCertificates& certificates,
                 const std::vector<claims::ScheduleResult>& schedules, std::ostream& out) {
   out << "{\"results\":";
   print_list(results, out,
-             [&](const Result& result) { return to_json(result, request.size, certificates); });
+             [&](const claims::Result& result) { return to_json(result, request.size, certificates); });
   out << ",\"summary\":";
   print_list(claims::summarise(results), out, [](const Summary& row) { return to_json(row); });
   if (!schedules.empty()) {

@@ -19,7 +19,7 @@ using claims::ScheduleClaim;
 using claims::ScheduleResult;
 
 std::string counterexample_json(const ScheduleAnswer& answer) {
-  if (answer.verdict != Outcome::Refuted) return "null";
+  if (answer.verdict != claims::Outcome::Refuted) return "null";
   return fmt::format("{{\"says\":{},\"command\":{},\"tasks\":{}}}",
                      json_string(answer.counterexample), json_string(answer.command),
                      answer.tasks.empty() ? "null" : answer.tasks);
@@ -55,10 +55,10 @@ std::vector<ScheduleResult> settle(const std::vector<const ScheduleClaim*>& sche
   return results;
 }
 
-Outcome verdict_with(Outcome verdict, const std::vector<ScheduleResult>& results) {
+claims::Outcome verdict_with(claims::Outcome verdict, const std::vector<ScheduleResult>& results) {
   for (const auto& [claim, answer] : results) {
-    if (verdict == Outcome::Refuted) break;
-    if (answer.verdict != Outcome::Holds) verdict = answer.verdict;
+    if (verdict == claims::Outcome::Refuted) break;
+    if (answer.verdict != claims::Outcome::Holds) verdict = answer.verdict;
   }
   return verdict;
 }
@@ -67,7 +67,7 @@ void print_schedules_text(const std::vector<ScheduleResult>& results, std::ostre
   for (const auto& [claim, answer] : results) {
     fmt::print(out, "{:<8} {}: {} cases, {}\n", to_string(answer.verdict), claim->name,
                answer.cases, claim->cases);
-    if (answer.verdict != Outcome::Refuted) continue;
+    if (answer.verdict != claims::Outcome::Refuted) continue;
     fmt::print(out, "    smallest: {}\n", answer.counterexample);
     if (!answer.tasks.empty()) fmt::print(out, "{}\n", answer.tasks);
     fmt::print(out, "    p2-verify {}\n", answer.command);
@@ -82,7 +82,7 @@ void print_schedules_json(const std::vector<ScheduleResult>& results, std::ostre
         "\"evidence\":\"{}\",\"certificate\":null}}",
         json_string(claim->name), to_string(answer.verdict), answer.cases,
         json_string(claim->cases), counterexample_json(answer),
-        answer.verdict == Outcome::Refuted ? "counterexample" : "solver-only");
+        answer.verdict == claims::Outcome::Refuted ? "counterexample" : "solver-only");
   });
 }
 

@@ -17,6 +17,7 @@ ProgressReporter::~ProgressReporter() {
   }
   wake_.notify_all();
   thread_.join();
+  if (reported_) progress_({});
 }
 
 void ProgressReporter::watch() {
@@ -25,6 +26,7 @@ void ProgressReporter::watch() {
   while (!wake_.wait_for(lock, pause, [this] { return stop_; })) {
     pause = std::chrono::seconds{1};
     progress_(describe_());
+    reported_ = true;
   }
 }
 

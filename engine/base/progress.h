@@ -11,7 +11,7 @@
 namespace p2 {
 
 /// Calls `progress` with `describe()` every second, from a thread of its own, once it has lived for
-/// two seconds. Lives as long as the computation that it describes.
+/// two seconds, and with an empty line at its end if it did. Lives as long as the computation that it describes.
 class ProgressReporter {
  public:
   ProgressReporter(const Progress& progress, std::function<std::string()> describe);
@@ -25,6 +25,7 @@ class ProgressReporter {
   const Progress& progress_;
   std::function<std::string()> describe_;
   bool stop_ = false;
+  bool reported_ = false;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::thread thread_;

@@ -31,7 +31,8 @@ struct Limits {
 };
 
 /// Receives a line about a running computation, about once a second after the first two seconds,
-/// from a thread of its own. Empty: no reports.
+/// from a thread of its own, and an empty line when the computation ends after such reports. An
+/// empty function: no reports.
 using Progress = std::function<void(const std::string& line)>;
 
 }  // namespace p2

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace p2 {
 
@@ -15,5 +17,8 @@ struct BuildInfo {
 };
 
 const BuildInfo& build_info();
+
+/// The solvers that are linked: name and version.
+std::vector<std::pair<std::string, std::string>> solver_versions();
 
 }  // namespace p2

@@ -1,0 +1,284 @@
+#include "cli/command.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <ostream>
+#include <sstream>
+
+#include <boost/program_options.hpp>
+
+#include "cli/output.h"
+
+namespace p2 {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr std::uint64_t kMaxJobs = 1024;
+constexpr std::uint64_t kMaxSeconds = 10'000'000;
+constexpr std::uint64_t kMaxMebibytes = 1 << 24;
+constexpr const char* kDescribe = "describe-options";
+/// The file, in the current folder, that is left where engines disagree.
+constexpr const char* kReproducer = "p2-verify-disagreement.json";
+
+FlagGroup common_flags(Formats formats) {
+  const bool reports = formats == Formats::Reports;
+  return {"Common options",
+          {{"format", reports ? "text|json|html|junit|sarif" : "text|json|html",
+            reports ? "text for people, JSON for machines, a page to look at, JUnit XML and SARIF "
+                      "2.1.0 for CI systems"
+                    : "text for people, JSON for machines, a page to look at"},
+           {"output", "FILE", "write the result there, whole or not at all"},
+           {"jobs", "N", "threads (default: one per core)"},
+           {"timeout", "SECONDS", "stop after so long (exit 3)"},
+           {"memory", "MIB", "stop at so much memory (exit 3)"},
+           {"rlimit", "N",
+            "stop each solver after N units of work, the same in every run (exit 3)"},
+           {"seed", "N", "random seed (default 1)"},
+           {"progress", "auto|always|never", "progress on stderr"},
+           {"help", "", "this text"}}};
+}
+
+void describe(const FlagGroup& group, po::options_description& all) {
+  po::options_description options(group.title);
+  for (const Flag& flag : group.flags) {
+    if (flag.value.empty()) {
+      options.add_options()(flag.name.c_str(), flag.help.c_str());
+      continue;
+    }
+    auto* value = flag.list ? po::value<std::vector<std::string>>()->multitoken()->composing()
+                            : nullptr;
+    if (value != nullptr) {
+      options.add_options()(flag.name.c_str(), value->value_name(flag.value), flag.help.c_str());
+    } else {
+      options.add_options()(flag.name.c_str(), po::value<std::string>()->value_name(flag.value),
+                            flag.help.c_str());
+    }
+  }
+  all.add(options);
+}
+
+po::options_description described(const std::vector<FlagGroup>& groups) {
+  po::options_description all;
+  for (const FlagGroup& group : groups) describe(group, all);
+  return all;
+}
+
+/// What --help says, for other programs: see CommandLine::help().
+std::string as_json(const std::string& usage, const po::options_description& options,
+                    const std::string& positional) {
+  Json list = Json::array();
+  for (const auto& option : options.options()) {
+    list.push_back(Json::object(
+        {{"name", option->long_name()},
+         {"value", option->semantic()->max_tokens() == 0 ? "" : option->semantic()->name()},
+         {"help", option->description()}}));
+  }
+  return Json::object({{"usage", usage}, {"words", positional}, {"options", list}}).dump() + "\n";
+}
+
+std::vector<std::string> strings(const po::variable_value& value) {
+  if (value.empty() || value.value().empty()) return {};
+  if (const auto* one = boost::any_cast<std::string>(&value.value())) return {*one};
+  if (const auto* many = boost::any_cast<std::vector<std::string>>(&value.value())) return *many;
+  return {};
+}
+
+}  // namespace
+
+FlagGroup system_flag_group() {
+  return {"System and placement",
+          {{"hierarchy", "SIZES", "hardware levels, outermost first: 4,16 or node=4,gpu=16"},
+           {"system", "FILE", "a system file instead (see examples/systems)"},
+           {"axes", "SIZES", "parallelism axes: 8,8 or data=8,shard=8"},
+           {"placement", "MATRIX", "one placement, e.g. '[[2,4],[2,4]]' (default: all)"}}};
+}
+
+FlagGroup reduction_flag_group() {
+  return {"Reduction",
+          {{"reduce", "AXES", "axes to reduce over: 0 or 0,2 or names"},
+           {"synthesis-hierarchy", "KIND", "a, b, c, d, collapsed or lattice (default collapsed)"},
+           {"dialect", "NAME", "printed or published (default published)"}}};
+}
+
+FlagGroup terms_flag_group() {
+  return {"Collectives and goal",
+          {{"collectives", "FILE.p2c…", "more collectives, defined in these files", true},
+           {"goal", "NAME",
+            "what every reduction class ends with: allreduce (default), reducescatter, allgather, "
+            "reduce, broadcast, alltoall, or a .p2c file"}}};
+}
+
+CommandLine::CommandLine(const std::string& usage, const std::vector<FlagGroup>& own,
+                         const Arguments& arguments, const std::string& positional,
+                         Formats formats)
+    : CommandLine(usage, described(own), arguments, positional, formats) {}
+
+CommandLine::CommandLine(const std::string& usage, const po::options_description& own,
+                         const Arguments& arguments, const std::string& positional,
+                         Formats formats)
+    : formats_(formats) {
+  po::options_description visible;
+  visible.add(own);
+  describe(common_flags(formats), visible);
+
+  po::options_description all;
+  all.add(visible);
+  all.add_options()(kDescribe, "");
+  po::positional_options_description words;
+  if (!positional.empty()) {
+    all.add_options()(positional.c_str(), po::value<std::vector<std::string>>());
+    words.add(positional.c_str(), -1);
+  }
+  try {
+    const int style =
+        po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+    po::variables_map values;
+    po::store(po::command_line_parser(arguments).options(all).positional(words).style(style).run(),
+              values);
+    for (const auto& [name, value] : values) values_[name] = strings(value);
+  } catch (const po::error& error) {
+    throw InputError({"command line"},
+                     std::string(error.what()) + ", expected the options that --help lists");
+  }
+  if (has(kDescribe)) {
+    help_ = as_json(usage, visible, positional);
+  } else if (has("help")) {
+    std::ostringstream text;
+    text << usage << "\n\n" << visible;
+    help_ = text.str();
+  }
+}
+
+std::optional<std::string> CommandLine::text(const std::string& flag) const {
+  const auto found = values_.find(flag);
+  if (found == values_.end() || found->second.empty()) return std::nullopt;
+  return found->second.front();
+}
+
+std::vector<std::string> CommandLine::texts(const std::string& flag) const {
+  const auto found = values_.find(flag);
+  return found == values_.end() ? std::vector<std::string>{} : found->second;
+}
+
+void CommandLine::refuse_choice(const std::string& flag, const std::string& known) const {
+  throw InputError({"--" + flag}, "unknown '" + *text(flag) + "', expected one of " + known);
+}
+
+std::uint64_t CommandLine::integer(const std::string& flag, std::uint64_t low, std::uint64_t high,
+                                   std::uint64_t otherwise) const {
+  const std::optional<std::string> given = text(flag);
+  if (!given) return otherwise;
+  std::uint64_t value = 0;
+  const char* const end = given->data() + given->size();
+  const auto [rest, error] = std::from_chars(given->data(), end, value);
+  if (error != std::errc() || rest != end || value < low || value > high) {
+    throw InputError({"--" + flag, 1, 1},
+                     "found '" + *given + "', expected a whole number from " +
+                         std::to_string(low) + " to " + std::to_string(high));
+  }
+  return value;
+}
+
+CommonOptions CommandLine::common() const {
+  CommonOptions options;
+  std::vector<std::pair<std::string, Format>> formats = {
+      {"text", Format::Text}, {"json", Format::Json}, {"html", Format::Html}};
+  if (formats_ == Formats::Reports) {
+    formats.insert(formats.end(), {{"junit", Format::Junit}, {"sarif", Format::Sarif}});
+  }
+  options.format = choice<Format>("format", formats);
+  options.output = text("output");
+  options.jobs = static_cast<unsigned>(integer("jobs", 1, kMaxJobs, 0));
+  options.seed = integer("seed", 0, UINT64_MAX / 16, 1);
+  if (has("timeout")) {
+    options.limits.deadline = std::chrono::steady_clock::now() +
+                              std::chrono::seconds(integer("timeout", 1, kMaxSeconds, 1));
+  }
+  if (has("memory")) {
+    options.limits.memory_bytes = integer("memory", 1, kMaxMebibytes, 1) * 1024 * 1024;
+  }
+  if (has("rlimit")) options.limits.work = integer("rlimit", 1, UINT64_MAX / 16, 1);
+  options.progress = choice<ShowProgress>("progress", {{"auto", ShowProgress::Auto},
+                                                       {"always", ShowProgress::Always},
+                                                       {"never", ShowProgress::Never}});
+  return options;
+}
+
+InstanceSpec CommandLine::instance_spec(std::vector<std::string>* other_words) const {
+  InstanceSpec spec{text("hierarchy"),           text("system"),  text("axes"), text("reduce"),
+                    text("placement"),           text("synthesis-hierarchy"),   text("dialect"),
+                    {}, text("goal")};
+  for (const std::string& word : texts("collectives")) {
+    if (word.ends_with(".p2c")) {
+      spec.collectives.push_back(word);
+    } else if (other_words != nullptr) {
+      other_words->push_back(word);
+    } else {
+      throw InputError({"--collectives"}, "'" + word + "' is no definition, expected FILE.p2c");
+    }
+  }
+  return spec;
+}
+
+Options options_of(const CommonOptions& common, std::ostream& err) {
+  Options options{common.limits, common.jobs, common.seed, {}};
+  const bool on_terminal = ::isatty(STDERR_FILENO) == 1;
+  const bool shown = common.progress == ShowProgress::Always ||
+                     (common.progress == ShowProgress::Auto && on_terminal);
+  if (shown) {
+    options.progress = [&err, on_terminal](const std::string& line) {
+      if (on_terminal) {
+        err << "\r" << line << "\x1b[K" << std::flush;
+      } else if (!line.empty()) {
+        err << line << "\n" << std::flush;
+      }
+    };
+  }
+  return options;
+}
+
+int exit_code_of(const Answer& answer) {
+  using Kind = Diagnostic::Kind;
+  const auto has = [&](Kind kind) {
+    return std::any_of(answer.diagnostics.begin(), answer.diagnostics.end(),
+                       [&](const Diagnostic& each) { return each.kind == kind; });
+  };
+  if (answer.outcome == Outcome::Disagreement) return kDisagreement;
+  if (has(Kind::ToolFailure)) return kToolFailure;
+  if (has(Kind::BadInput)) return kBadInput;
+  if (answer.outcome == Outcome::Refuted) return kRefuted;
+  return answer.outcome == Outcome::Undecided || has(Kind::Undecided) ? kUndecided : kEstablished;
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ostringstream unused;
+  Output file(path, unused);
+  file.stream() << text;
+  file.finish();
+}
+
+int print_answer(const Answer& answer, const CommonOptions& common, std::ostream& out,
+                 std::ostream& err) {
+  Output output(common.output, out);
+  output.stream() << write_document(answer.document, common.format);
+  output.finish();
+  for (const Diagnostic& diagnostic : answer.diagnostics) {
+    err << "p2-verify: " << diagnostic.message << "\n";
+  }
+  if (answer.outcome == Outcome::Disagreement) {
+    err << "p2-verify: the engines disagree; all answers are in the output";
+    try {
+      write_file(kReproducer, write_document(answer.document, DocumentFormat::Json));
+      err << " and in " << kReproducer << "\n";
+    } catch (const InputError& error) {
+      err << "\np2-verify: " << error.what() << "\n";
+    }
+  }
+  return exit_code_of(answer);
+}
+
+}  // namespace p2

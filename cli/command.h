@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "p2/answer.h"
+#include "p2/instance.h"
+
+namespace boost::program_options {
+class options_description;
+}
+
+namespace p2 {
+
+/// The words after the name of a command.
+using Arguments = std::vector<std::string>;
+
+/// The exit codes of the command line.
+enum ExitCode : int {
+  kEstablished = 0,   ///< everything asked for was established
+  kRefuted = 1,       ///< a counterexample is in the output
+  kBadInput = 2,      ///< usage error or bad input
+  kUndecided = 3,     ///< a limit was reached first
+  kDisagreement = 4,  ///< two engines disagree
+  kToolFailure = 5    ///< the program itself, a library or the machine failed
+};
+
+/// One flag, described once for parsing, --help, completion and the manual.
+struct Flag {
+  std::string name;
+  std::string value;  ///< as --help names it: `FILE`, `text|json`; empty for a switch
+  std::string help;
+  bool list = false;  ///< takes all words up to the next flag, and may be repeated
+};
+
+/// Flags under one heading.
+struct FlagGroup {
+  std::string title;
+  std::vector<Flag> flags;
+};
+
+/// --hierarchy, --system, --axes, --placement.
+FlagGroup system_flag_group();
+/// --reduce, --synthesis-hierarchy, --dialect.
+FlagGroup reduction_flag_group();
+/// --collectives, --goal.
+FlagGroup terms_flag_group();
+
+using Format = DocumentFormat;
+/// Values of --format: text, json and html, and with Reports also those that CI systems read.
+enum class Formats : std::uint8_t { Plain, Reports };
+enum class ShowProgress : std::uint8_t { Auto, Always, Never };
+
+/// The flags that every command takes.
+struct CommonOptions {
+  Format format = Format::Text;
+  std::optional<std::string> output;  ///< a file instead of stdout
+  unsigned jobs = 0;                  ///< 0 = one per core
+  Limits limits;
+  std::uint64_t seed = 1;
+  ShowProgress progress = ShowProgress::Auto;
+};
+
+/// One command's arguments, parsed. Throws InputError for unknown or repeated flags and for values
+/// of the wrong type; `positional`, where not empty, names the list that takes the words without a
+/// flag.
+class CommandLine {
+ public:
+  CommandLine(const std::string& usage, const std::vector<FlagGroup>& own,
+              const Arguments& arguments, const std::string& positional = "",
+              Formats formats = Formats::Plain);
+  CommandLine(const std::string& usage, const boost::program_options::options_description& own,
+              const Arguments& arguments, const std::string& positional = "",
+              Formats formats = Formats::Plain);
+
+  bool has(const std::string& flag) const { return values_.contains(flag); }
+  /// Whether the command is to print help() and do nothing else.
+  bool help_wanted() const { return has("help") || has("describe-options"); }
+  /// The text of --help or, for --describe-options, the same as JSON: `usage`, `words` (the name of
+  /// the list of words without a flag, or empty) and `options`: list of `{name, value, help}`.
+  const std::string& help() const { return help_; }
+  std::optional<std::string> text(const std::string& flag) const;
+  std::vector<std::string> texts(const std::string& flag) const;
+  /// A whole number from `low` to `high`, or `otherwise` when the flag is absent.
+  std::uint64_t integer(const std::string& flag, std::uint64_t low, std::uint64_t high,
+                        std::uint64_t otherwise) const;
+  /// The value that a name stands for: the first one when the flag is absent.
+  template <typename Value>
+  Value choice(const std::string& flag,
+               const std::vector<std::pair<std::string, Value>>& choices) const {
+    const std::optional<std::string> given = text(flag);
+    std::string known;
+    for (const auto& [name, value] : choices) {
+      if (!given || *given == name) return value;
+      known += (known.empty() ? "" : ", ") + name;
+    }
+    refuse_choice(flag, known);
+  }
+  CommonOptions common() const;
+  /// What system_flag_group, reduction_flag_group and terms_flag_group say. Files of --collectives
+  /// end in `.p2c`: other words after that flag go to `other_words`, or are refused.
+  InstanceSpec instance_spec(std::vector<std::string>* other_words = nullptr) const;
+
+ private:
+  [[noreturn]] void refuse_choice(const std::string& flag, const std::string& known) const;
+
+  Formats formats_;
+  std::map<std::string, std::vector<std::string>> values_;
+  std::string help_;
+};
+
+/// The options for a verb of the library; its progress is shown on `err` as --progress says.
+Options options_of(const CommonOptions& common, std::ostream& err);
+
+/// Writes the answer's document in the format asked for to --output or `out`, and its diagnostics
+/// to `err`; where engines disagree it leaves a reproducer. Returns the exit code: 4 for a
+/// disagreement, then 5 for a tool failure, 2 for bad input, 1 refuted, 3 undecided, 0.
+int print_answer(const Answer& answer, const CommonOptions& common, std::ostream& out,
+                 std::ostream& err);
+/// The exit code alone.
+int exit_code_of(const Answer& answer);
+
+/// Writes a text to a file that appears only when it is whole. Throws InputError where it cannot be
+/// written.
+void write_file(const std::string& path, const std::string& text);
+
+}  // namespace p2
