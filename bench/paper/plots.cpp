@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "bench/paper/report.h"
-#include "engine/base/chart.h"
+#include "engine/base/plot.h"
 
 namespace p2::paper {
 namespace {

@@ -6,8 +6,7 @@
 #include <map>
 
 #include "cli/byte_size.h"
-#include "engine/base/chart.h"
-#include "engine/base/timeline.h"
+#include "engine/base/plot.h"
 #include "engine/program/notation.h"
 
 namespace p2 {

@@ -6,7 +6,7 @@
 
 #include "cli/byte_size.h"
 #include "cli/table.h"
-#include "engine/base/timeline.h"
+#include "engine/base/plot.h"
 
 namespace p2 {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "cli/output.h"
 #include "cli/table.h"
-#include "engine/base/timeline.h"
+#include "engine/base/plot.h"
 
 namespace p2 {
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -50,5 +51,10 @@ bool is_plain_name(std::string_view text);
 
 /// Fails unless the whole text has been read: `unexpected 'x' after WHAT, expected the end`.
 void expect_end(TextCursor& cursor, std::string_view what);
+
+
+/// The offset of the first byte that is not UTF-8 (RFC 3629: no surrogates, no longer forms than
+/// needed); the length of the text where all of it is.
+std::size_t first_not_utf8(std::string_view text);
 
 }  // namespace p2

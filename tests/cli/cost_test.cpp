@@ -6,7 +6,7 @@
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
 #include "tests/file_bytes.h"
-#include "tests/input/complaint.h"
+#include "tests/base/complaint.h"
 
 using namespace p2;
 using nlohmann::json;

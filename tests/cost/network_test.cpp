@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/cost/systems.h"
-#include "tests/input/complaint.h"
+#include "tests/base/complaint.h"
 
 using namespace p2;
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/input/complaint.h"
+#include "tests/base/complaint.h"
 
 using namespace p2;
 

@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "tests/input/complaint.h"
+#include "tests/base/complaint.h"
 
 using namespace p2;
 

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "tests/input/complaint.h"
+#include "tests/base/complaint.h"
 #include "tests/program/instances.h"
 
 using namespace p2;

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/program/notation.h"
-#include "tests/input/complaint.h"
+#include "tests/base/complaint.h"
 #include "tests/program/instances.h"
 
 using namespace p2;

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <string>
 
-#include "tests/input/complaint.h"
+#include "tests/base/complaint.h"
 
 namespace p2 {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "tests/input/complaint.h"
+#include "tests/base/complaint.h"
 
 namespace p2 {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "tests/file_bytes.h"
-#include "tests/input/complaint.h"
+#include "tests/base/complaint.h"
 
 namespace p2 {
 namespace {
@@ -129,7 +129,7 @@ TEST_CASE("a mistake in a system's own keys is told where it is") {
   CHECK(text_complaint("{\"description\": 1}") ==
         "f:1:17: the description of a system is a number, expected a string");
   CHECK(text_complaint("{\"name\": \"s\",\n\"name\": \"t\"}") ==
-        "f:2:1: the key \"name\" stands twice in one object");
+        "f:2:1: duplicate key \"name\" in an object");
   CHECK(text_complaint("{\"names\": \"s\"}") ==
         "f:1:2: unknown key \"names\" in a system, expected one of $schema, name, description, "
         "hierarchy, interconnects");

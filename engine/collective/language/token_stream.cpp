@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "p2/error.h"
-#include "engine/base/utf8.h"
+#include "engine/base/text_cursor.h"
 
 namespace p2::language {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "tests/input/complaint.h"
+#include "tests/base/complaint.h"
 
 namespace p2 {
 namespace {
@@ -112,9 +112,9 @@ TEST_CASE("a missing key is told at the object, an unknown one at the key") {
 
 TEST_CASE("a key may stand once in an object and again in another") {
   CHECK(read_complaint("{\"a\": 1,\n \"a\": 2}") ==
-        "f:2:2: the key \"a\" stands twice in one object");
+        "f:2:2: duplicate key \"a\" in an object");
   CHECK(read_complaint("{\"a\": 1, \"\\u0061\": 2}") ==
-        "f:1:10: the key \"a\" stands twice in one object");
+        "f:1:10: duplicate key \"a\" in an object");
   CHECK(read_complaint("{\"a\": {\"a\": {\"b\": 1}}, \"b\": [{\"a\": 1}]}") == "no complaint");
 }
 

@@ -4,8 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "engine/base/utf8.h"
-#include "tests/input/complaint.h"
+#include "tests/base/complaint.h"
 
 namespace p2 {
 

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 
-#include "engine/base/axis.h"
-#include "engine/base/chart.h"
-#include "engine/base/timeline.h"
+#include "engine/base/plot.h"
 
 using namespace p2;
 
 namespace {
 
-std::string labels(const Axis& axis) {
+std::string labels(const PlotAxis& axis) {
   std::string text;
-  for (const Axis::Tick& tick : axis.ticks()) text += (text.empty() ? "" : " ") + tick.label;
+  for (const PlotAxis::Tick& tick : axis.ticks()) text += (text.empty() ? "" : " ") + tick.label;
   return text;
 }
 
@@ -27,20 +25,20 @@ std::size_t count(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("axes have round ticks inside their range") {
-  CHECK(labels(Axis(3, 47, false)) == "0 10 20 30 40");
-  CHECK(labels(Axis(0, 0.28, false)) == "0 0.05 0.1 0.15 0.2 0.25");
-  CHECK(labels(Axis(0.11, 89, true)) == "0.2 0.5 1 2 5 10 20 50");
-  CHECK(labels(Axis(1e-6, 10, true)) == "1e-06 1e-05 0.0001 0.001 0.01 0.1 1 10");
-  CHECK(labels(Axis(0, 0, false)).starts_with("0"));
+  CHECK(labels(PlotAxis(3, 47, false)) == "0 10 20 30 40");
+  CHECK(labels(PlotAxis(0, 0.28, false)) == "0 0.05 0.1 0.15 0.2 0.25");
+  CHECK(labels(PlotAxis(0.11, 89, true)) == "0.2 0.5 1 2 5 10 20 50");
+  CHECK(labels(PlotAxis(1e-6, 10, true)) == "1e-06 1e-05 0.0001 0.001 0.01 0.1 1 10");
+  CHECK(labels(PlotAxis(0, 0, false)).starts_with("0"));
 }
 
 TEST_CASE("axes map their ends to 0 and 1, and the middle of a logarithmic one is the mean") {
   for (const bool logarithmic : {false, true}) {
-    const Axis axis(2, 200, logarithmic);
+    const PlotAxis axis(2, 200, logarithmic);
     CHECK(axis.position(axis.low()) == doctest::Approx(0));
     CHECK(axis.position(axis.high()) == doctest::Approx(1));
   }
-  CHECK(Axis(2, 200, true).position(20) == doctest::Approx(0.5));
+  CHECK(PlotAxis(2, 200, true).position(20) == doctest::Approx(0.5));
 }
 
 TEST_CASE("a chart draws every point and one more per legend line, and text is escaped") {
