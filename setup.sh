@@ -2,7 +2,8 @@
 # p2-verify from a fresh Debian 12 or Ubuntu 24.04:
 #   ./setup.sh demo   installs what is missing, builds, and runs the main job
 #   ./setup.sh test   installs what is missing, builds, and runs all tests
-#   ./setup.sh install PREFIX   installs what is missing, builds, and puts the programs there
+#   ./setup.sh install PREFIX   installs what is missing, builds, and puts programs and library there
+#   ./setup.sh packages         installs what is missing
 # Installing needs root, or sudo. Nothing is installed when everything is there.
 set -eu
 cd "$(dirname "$0")"
@@ -23,10 +24,16 @@ if [ -n "$missing" ]; then
   $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing
 fi
 
+# Warnings are errors where CI=true, not for users.
+strict=OFF
+if [ "${CI:-}" = true ]; then strict=ON; fi
+configure="cmake --preset release -DP2_WARNINGS_AS_ERRORS=$strict"
+
 case "${1:-}" in
+  packages) ;;
   demo)
-    cmake --preset release -DP2_BUILD_TESTS=OFF
-    cmake --build --preset release
+    $configure -DP2_BUILD_TESTS=OFF
+    cmake --build --preset release --target p2-verify p2-check
     cd build/release/bin
     system="--system ../../../examples/systems/a100-4nodes.json --axes data=8,shard=8 --reduce data"
     # shellcheck disable=SC2086
@@ -38,17 +45,17 @@ case "${1:-}" in
     }
     ;;
   test)
-    cmake --preset release -DP2_BUILD_TESTS=ON
+    $configure -DP2_BUILD_TESTS=ON
     cmake --build --preset release
     ctest --preset release
     ;;
   install)
-    cmake --preset release -DP2_BUILD_TESTS=OFF
-    cmake --build --preset release
+    $configure -DP2_BUILD_TESTS=OFF
+    cmake --build --preset release --target all p2
     cmake --install build/release --prefix "${2:?expected a folder: ./setup.sh install PREFIX}"
     ;;
   *)
-    echo "usage: ./setup.sh demo|test|install PREFIX" >&2
+    echo "usage: ./setup.sh demo|test|packages|install PREFIX" >&2
     exit 2
     ;;
 esac

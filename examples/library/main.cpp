@@ -1,0 +1,22 @@
+// Which programs reduce over eight devices, and is a given one valid?
+#include <iostream>
+
+#include "p2/check.h"
+#include "p2/synthesize.h"
+
+int main() {
+  try {
+    p2::SynthesisRequest synthesis;
+    synthesis.instance.hierarchy = "node=2,gpu=4";
+    synthesis.instance.axes = "8";
+    synthesis.instance.reduce = "0";
+    synthesis.size = 3;
+    const p2::SynthesisAnswer programs = p2::synthesize(synthesis, {});
+    std::cout << programs.total << " programs of at most 3 steps\n";
+    std::cout << p2::write_document(programs.document, p2::DocumentFormat::Text);
+    return programs.outcome == p2::Outcome::Established ? 0 : 1;
+  } catch (const p2::Error& error) {
+    std::cerr << error.what() << "\n";
+    return 2;
+  }
+}
