@@ -1,0 +1,81 @@
+// What the build cannot hold: the checker's independence and its size.
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kKernel = fs::path(P2_SOURCE_DIR) / "proofs" / "kernel";
+const fs::path kCheck = fs::path(P2_SOURCE_DIR) / "proofs" / "check";
+
+template <typename Visit>
+void for_each_checker_source(Visit visit) {
+  for (const fs::path& folder : {kKernel, kCheck}) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      const fs::path extension = entry.path().extension();
+      if (extension == ".h" || extension == ".cpp") visit(entry.path());
+    }
+  }
+}
+
+/// Lines of p2-check that are neither empty nor comments.
+template <typename Counts>
+std::size_t checker_lines(Counts counts) {
+  std::size_t lines = 0;
+  for_each_checker_source([&](const fs::path& path) {
+    if (!counts(path.filename().string())) return;
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+      const std::size_t begin = line.find_first_not_of(' ');
+      if (begin != std::string::npos && line.compare(begin, 2, "//") != 0) ++lines;
+    }
+  });
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "p2-check is small enough to be read: under 1,500 lines for programs, 350 for their costs, 420 "
+    "for strategies, 320 for resharding, 200 for pipelines") {
+  const auto strategies = [](const std::string& name) { return name.starts_with("strategy"); };
+  const auto reshards = [](const std::string& name) { return name.starts_with("reshard"); };
+  const auto costs = [](const std::string& name) { return name.starts_with("cost"); };
+  const auto pipelines = [](const std::string& name) { return name.starts_with("pipeline"); };
+  // The table of all claims belongs to none of them.
+  const auto programs = [&](const std::string& name) {
+    return !strategies(name) && !reshards(name) && !costs(name) && !pipelines(name) &&
+           name != "claims.cpp";
+  };
+  CHECK(checker_lines(costs) > 100);
+  CHECK(checker_lines(costs) < 350);
+  CHECK(checker_lines(strategies) > 100);
+  CHECK(checker_lines(strategies) < 420);  // two ways to prove: elimination and clauses
+  CHECK(checker_lines(reshards) > 100);
+  CHECK(checker_lines(reshards) < 320);
+  CHECK(checker_lines(pipelines) > 100);
+  CHECK(checker_lines(pipelines) < 200);
+  CHECK(checker_lines(programs) > 500);
+  CHECK(checker_lines(programs) < 1500);
+}
+
+TEST_CASE("p2-check includes its own code, the standard library and the JSON reader only") {
+  std::size_t checked = 0;
+  for_each_checker_source([&](const fs::path& path) {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+      if (!line.starts_with("#include ")) continue;
+      const std::string name = line.substr(10, line.size() - 11);
+      const bool standard = line[9] == '<' && (name.find('/') == std::string::npos ||
+                                               name.starts_with("nlohmann/"));
+      CHECK_MESSAGE((standard || name.starts_with("proofs/kernel/")), path.string(), " includes ",
+                    name);
+      ++checked;
+    }
+  });
+  CHECK(checked > 50);
+}
