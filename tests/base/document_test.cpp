@@ -86,7 +86,9 @@ TEST_CASE("limits: each one reached is a LimitReached of its kind") {
     return -1;
   };
   CHECK(kind_of({}) == -1);
-  CHECK(kind_of({.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1)}) ==
+  Limits late;
+  late.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  CHECK(kind_of(late) ==
         static_cast<int>(LimitReached::Kind::Time));
   Limits memory;
   memory.memory_bytes = 99;
