@@ -57,6 +57,17 @@ void TextCursor::expect(std::string_view token, std::string_view context) {
     fail(fmt::format("found {}, expected '{}' {}", found(peek()), token, context));
 }
 
+std::string_view TextCursor::rest() {
+  skip_blanks();
+  return text_.substr(offset_);
+}
+
+std::string_view TextCursor::take(std::size_t length) {
+  const std::string_view taken = rest().substr(0, length);
+  offset_ += taken.size();
+  return taken;
+}
+
 std::string_view TextCursor::peek_name() {
   skip_blanks();
   if (offset_ == text_.size() || !starts_name(text_[offset_])) return {};

@@ -31,6 +31,11 @@ class TextCursor {
   /// An unsigned decimal integer from `low` to `high`.
   std::uint64_t integer(std::string_view what, std::uint64_t low, std::uint64_t high);
 
+  /// The unread text from the next token on: for languages with tokens of their own.
+  std::string_view rest();
+  /// Consumes the first `length` bytes of rest(), which contain no line break, and returns them.
+  std::string_view take(std::size_t length);
+
   /// Where the next token starts. Constant time: line breaks are counted as they are skipped.
   SourcePosition position();
   [[noreturn]] void fail(std::string_view message);
