@@ -11,7 +11,7 @@ cd "$(dirname "$0")"
 # What the build and its tests need. Optional, and found by CMake: MPI (libopenmpi-dev, openmpi-bin),
 # CUDA and NCCL (libnccl-dev).
 packages="g++ cmake ninja-build libboost-program-options-dev libfmt-dev nlohmann-json3-dev libtbb-dev
-          libz3-dev libcadical-dev libexpat1-dev libmd4c-dev libmd4c-html0-dev doctest-dev librapidcheck-dev python3 python3-jsonschema"
+          libz3-dev libcadical-dev libexpat1-dev doctest-dev librapidcheck-dev python3 python3-jsonschema"
 
 missing=""
 for package in $packages; do

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <ostream>
 #include <sstream>
 
 #include <boost/program_options.hpp>
-
-#include "cli/output.h"
 
 namespace p2 {
 namespace {
@@ -61,12 +62,6 @@ void describe(const FlagGroup& group, po::options_description& all) {
   all.add(options);
 }
 
-po::options_description described(const std::vector<FlagGroup>& groups) {
-  po::options_description all;
-  for (const FlagGroup& group : groups) describe(group, all);
-  return all;
-}
-
 /// What --help says, for other programs: see CommandLine::help().
 std::string as_json(const std::string& usage, const po::options_description& options,
                     const std::string& positional) {
@@ -78,6 +73,92 @@ std::string as_json(const std::string& usage, const po::options_description& opt
          {"help", option->description()}}));
   }
   return Json::object({{"usage", usage}, {"words", positional}, {"options", list}}).dump() + "\n";
+}
+
+// The file to remove when the user interrupts; fixed storage, since a signal handler may not
+// allocate.
+char interrupted_file[4096] = "";
+
+extern "C" void remove_partial_file(int signal) {
+  if (interrupted_file[0] != '\0') ::unlink(interrupted_file);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+void remove_when_interrupted(const std::string& path) {
+  if (path.size() >= sizeof(interrupted_file)) return;
+  std::copy_n(path.c_str(), path.size() + 1, interrupted_file);
+  if (path.empty()) return;
+  std::signal(SIGINT, remove_partial_file);
+  std::signal(SIGTERM, remove_partial_file);
+}
+
+/// Where a command's result goes: a stream, or a file that appears only when the result is whole.
+class Output {
+ public:
+  /// Writes to `file` if given, else to `otherwise`. Throws InputError when the file cannot be
+  /// made.
+  Output(const std::optional<std::string>& file, std::ostream& otherwise);
+  /// Removes what was written of a file that was not finished.
+  ~Output();
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  std::ostream& stream();
+  /// The result is complete: flushes it and puts the file in place. Throws InputError when that
+  /// fails, e.g. on a full disk.
+  void finish();
+
+ private:
+  std::ostream& otherwise_;
+  std::string target_;  ///< empty for a stream
+  std::string partial_;
+  std::ofstream file_;
+};
+
+Output::Output(const std::optional<std::string>& file, std::ostream& otherwise)
+    : otherwise_(otherwise) {
+  if (!file) return;
+  if (file->empty()) throw InputError({"--output"}, "names no file, expected a path");
+  // Behind a link the target is replaced, not the link; pipes and devices are written to as they
+  // are.
+  std::error_code failure;
+  const std::filesystem::path real = std::filesystem::canonical(*file, failure);
+  target_ = failure ? *file : real.string();
+  const bool special = std::filesystem::exists(target_, failure) &&
+                       !std::filesystem::is_regular_file(target_, failure);
+  if (!special) partial_ = target_ + ".partial." + std::to_string(::getpid());
+  file_.open(special ? target_ : partial_, std::ios::binary);
+  if (!file_) {
+    partial_.clear();
+    throw InputError({target_}, "cannot be written, expected a path in a writable folder");
+  }
+  remove_when_interrupted(partial_);
+}
+
+Output::~Output() {
+  if (partial_.empty()) return;
+  file_.close();
+  std::error_code ignored;
+  std::filesystem::remove(partial_, ignored);
+  remove_when_interrupted("");
+}
+
+std::ostream& Output::stream() { return target_.empty() ? otherwise_ : file_; }
+
+void Output::finish() {
+  stream().flush();
+  if (!stream()) {
+    throw InputError({target_.empty() ? "standard output" : target_},
+                     "could not be written whole, expected room for the result");
+  }
+  if (partial_.empty()) return;
+  file_.close();
+  std::error_code failure;
+  std::filesystem::rename(partial_, target_, failure);
+  if (failure) throw InputError({target_}, "cannot be put in place: " + failure.message());
+  remove_when_interrupted("");
+  partial_.clear();
 }
 
 std::vector<std::string> strings(const po::variable_value& value) {
@@ -115,14 +196,9 @@ FlagGroup terms_flag_group() {
 CommandLine::CommandLine(const std::string& usage, const std::vector<FlagGroup>& own,
                          const Arguments& arguments, const std::string& positional,
                          Formats formats)
-    : CommandLine(usage, described(own), arguments, positional, formats) {}
-
-CommandLine::CommandLine(const std::string& usage, const po::options_description& own,
-                         const Arguments& arguments, const std::string& positional,
-                         Formats formats)
     : formats_(formats) {
   po::options_description visible;
-  visible.add(own);
+  for (const FlagGroup& group : own) describe(group, visible);
   describe(common_flags(formats), visible);
 
   po::options_description all;
@@ -254,18 +330,21 @@ int exit_code_of(const Answer& answer) {
   return answer.outcome == Outcome::Undecided || has(Kind::Undecided) ? kUndecided : kEstablished;
 }
 
+void write_output(const std::optional<std::string>& path, const std::string& text,
+                  std::ostream& out) {
+  Output output(path, out);
+  output.stream() << text;
+  output.finish();
+}
+
 void write_file(const std::string& path, const std::string& text) {
   std::ostringstream unused;
-  Output file(path, unused);
-  file.stream() << text;
-  file.finish();
+  write_output(path, text, unused);
 }
 
 int print_answer(const Answer& answer, const CommonOptions& common, std::ostream& out,
                  std::ostream& err) {
-  Output output(common.output, out);
-  output.stream() << write_document(answer.document, common.format);
-  output.finish();
+  write_output(common.output, write_document(answer.document, common.format), out);
   for (const Diagnostic& diagnostic : answer.diagnostics) {
     err << "p2-verify: " << diagnostic.message << "\n";
   }

@@ -11,10 +11,6 @@
 #include "p2/answer.h"
 #include "p2/instance.h"
 
-namespace boost::program_options {
-class options_description;
-}
-
 namespace p2 {
 
 /// The words after the name of a command.
@@ -74,9 +70,6 @@ class CommandLine {
   CommandLine(const std::string& usage, const std::vector<FlagGroup>& own,
               const Arguments& arguments, const std::string& positional = "",
               Formats formats = Formats::Plain);
-  CommandLine(const std::string& usage, const boost::program_options::options_description& own,
-              const Arguments& arguments, const std::string& positional = "",
-              Formats formats = Formats::Plain);
 
   bool has(const std::string& flag) const { return values_.contains(flag); }
   /// Whether the command is to print help() and do nothing else.
@@ -125,6 +118,10 @@ int print_answer(const Answer& answer, const CommonOptions& common, std::ostream
 /// The exit code alone.
 int exit_code_of(const Answer& answer);
 
+/// Writes a text to the file of --output, or to `out` where none is given. A file appears only when
+/// it is whole; an interrupted run leaves none. Throws InputError where it cannot be written.
+void write_output(const std::optional<std::string>& path, const std::string& text,
+                  std::ostream& out);
 /// Writes a text to a file that appears only when it is whole. Throws InputError where it cannot be
 /// written.
 void write_file(const std::string& path, const std::string& text);

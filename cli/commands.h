@@ -1,17 +1,17 @@
 #pragma once
 
 #include <iosfwd>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "cli/command.h"
-#include "encodings/z3/rulebook.h"
 
 namespace p2 {
 
 /// The commands of p2-verify. Each takes the words after its name, writes its result to `out` (or
 /// to the file of --output) and messages to `err`, and returns an exit code. Bad input throws
 /// InputError.
-
 int run_place(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err);
@@ -28,13 +28,17 @@ int run_export(const Arguments& arguments, std::ostream& out, std::ostream& err)
 int run_completion(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_man(const Arguments& arguments, std::ostream& out, std::ostream& err);
 
-/// The same, with Z3 going by other definitions than the built-in ones: so that it can be seen that
-/// a difference between the engines comes to light.
-int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err,
-              z3_encoding::Definitions z3_definitions);
-int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err,
-              z3_encoding::Definitions z3_definitions);
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  int (*run)(const Arguments&, std::ostream&, std::ostream&);
+};
 
-std::string version_text();
+/// All commands, as the overview lists them.
+std::span<const Command> command_list();
+
+/// Runs the command that `arguments` name and returns its exit code; whatever it throws ends in a
+/// message on `err`.
+int dispatch(const Arguments& arguments, std::ostream& out, std::ostream& err);
 
 }  // namespace p2

@@ -1,16 +1,12 @@
-#include "cli/dispatch.h"
+#include "cli/commands.h"
 
 #include <array>
 #include <new>
 #include <ostream>
-#include <stdexcept>
 #include <string_view>
 
-#include <fmt/format.h>
-
-#include "cli/command_list.h"
-#include "cli/exit_code.h"
 #include "p2/error.h"
+#include "p2/version.h"
 
 namespace p2 {
 namespace {
@@ -59,7 +55,20 @@ std::string overview() {
          "4 engines disagree, 5 tool failure\n";
 }
 
-int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
+std::string found(const std::string& version) { return version.empty() ? "not found" : version; }
+
+std::string version_text() {
+  const BuildInfo& build = build_info();
+  std::string text = "p2-verify " + build.version + "\n  compiler  " + build.compiler + " (" +
+                     build.build_type + ")\nsolvers:\n";
+  for (const auto& [name, version] : solver_versions()) {
+    text += "  " + name + std::string(10 - name.size(), ' ') + version + "\n";
+  }
+  return text + "found at build time:\n  CUDA      " + found(build.cuda) + "\n  NCCL      " +
+         found(build.nccl) + "\n  MPI       " + found(build.mpi) + "\n";
+}
+
+int run(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   if (arguments.empty()) {
     err << overview();
     return kBadInput;
@@ -80,26 +89,29 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
       return command.run({arguments.begin() + 1, arguments.end()}, out, err);
     }
   }
-  throw InputError({"command line"}, fmt::format("unknown command '{}', expected {} (see --help)",
-                                                 arguments[0], all_names()));
+  throw InputError({"command line"}, "unknown command '" + arguments[0] + "', expected " +
+                                         all_names() + " (see --help)");
 }
 
 }  // namespace
 
 std::span<const Command> command_list() { return kCommands; }
 
-int dispatch(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
+int dispatch(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   try {
     return run(arguments, out, err);
   } catch (const InputError& error) {
     err << "p2-verify: " << error.what() << "\n";
     return kBadInput;
-  } catch (const std::length_error& error) {
+  } catch (const LimitReached& error) {
     err << "p2-verify: " << error.what() << "\n";
     return kUndecided;
   } catch (const std::bad_alloc&) {
     err << "p2-verify: out of memory, nothing more was settled\n";
     return kUndecided;
+  } catch (const InternalError& error) {
+    err << "p2-verify: internal error, please report: " << error.what() << "\n";
+    return kToolFailure;
   } catch (const std::exception& error) {
     err << "p2-verify: tool failure, nothing more was settled: " << error.what() << "\n";
     return kToolFailure;

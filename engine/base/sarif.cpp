@@ -116,10 +116,12 @@ std::string write_sarif(const Document& document) {
   const Rules rules(reports);
   ordered_json results = ordered_json::array();
   ordered_json notifications = ordered_json::array();
-  bool readable = true;
+  bool executed = true;
   for (const FileReport& report : reports) {
     for (const Property& property : report.properties) {
-      if (property.status == Status::BadInput) readable = false;
+      if (property.status == Status::BadInput || property.status == Status::ToolFailure) {
+        executed = false;
+      }
       if (property.status == Status::Refuted) {
         results.push_back(result_of(report, property, rules, document.against_baseline));
       } else if (fails(property)) {
@@ -136,7 +138,7 @@ std::string write_sarif(const Document& document) {
          {"originalUriBaseIds",
           {{"%SRCROOT%", {{"description", {{"text", "The folder that p2-verify ran in."}}}}}}},
          {"invocations",
-          {{{"executionSuccessful", readable},
+          {{{"executionSuccessful", executed},
             {"exitCode", document.exit_code},
             {"toolExecutionNotifications", notifications}}}},
          {"columnKind", "utf16CodeUnits"},
