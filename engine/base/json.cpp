@@ -1,5 +1,6 @@
 #include "p2/json.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -103,6 +104,8 @@ std::string Json::document() const {
 }
 
 std::string json_string(std::string_view text) {
+  const auto plain = [](char ch) { return ch >= ' ' && ch <= '~' && ch != '"' && ch != '\\'; };
+  if (std::ranges::all_of(text, plain)) return '"' + std::string(text) + '"';
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

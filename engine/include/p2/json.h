@@ -41,6 +41,7 @@ class Json {
   template <typename Range, typename Each>
   static Json array_of(const Range& range, Each each) {
     Array elements;
+    if constexpr (requires { range.size(); }) elements.reserve(range.size());
     for (const auto& element : range) elements.push_back(Json(each(element)));
     return elements;
   }
