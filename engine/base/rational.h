@@ -141,6 +141,8 @@ class Rational {
 double to_double(const Rational& value);
 /// The nearest whole number, halves to the even one, and at most 2^63 - 1, of a value from 0.
 std::int64_t nearest(const Rational& value);
+/// `3` or `3/4`.
+inline std::string to_string(const Rational& value) { return value.to_string(); }
 /// `numerator / denominator`; the denominator is not 0.
 inline Rational ratio(const Rational& numerator, const Rational& denominator) {
   return {numerator, denominator};
