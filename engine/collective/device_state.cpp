@@ -1,10 +1,165 @@
 #include "engine/collective/device_state.h"
 
 #include <algorithm>
+#include <bit>
 
-#include "engine/collective/hashing.h"
+#include "engine/base/invariant.h"
+#include "engine/collective/id_table.h"
 
 namespace p2 {
+namespace {
+
+std::uint64_t hash_of(std::span<const Run> runs) {
+  std::uint64_t hash = runs.size();
+  for (const Run& run : runs) hash = mix(hash, std::uint64_t{run.begin} << 32 | run.end);
+  return hash;
+}
+
+}  // namespace
+
+IndexSetTable::IndexSetTable() { intern({}); }
+
+IndexSetId IndexSetTable::intern(const std::vector<Run>& runs) {
+  const std::uint64_t hash = hash_of(runs);
+  const auto known = ids_.find(hash, [&](IndexSetId id) {
+    const auto other = this->runs(id);
+    return std::equal(other.begin(), other.end(), runs.begin(), runs.end());
+  });
+  if (known) return *known;
+  std::uint32_t size = 0;
+  for (const Run& run : runs) size += run.end - run.begin;
+  entries_.push_back({runs_.size(), static_cast<std::uint32_t>(runs.size()), size});
+  runs_.insert(runs_.end(), runs.begin(), runs.end());
+  return ids_.add(hash);
+}
+
+IndexSetId IndexSetTable::range(std::uint32_t begin, std::uint32_t end) {
+  scratch_.clear();
+  if (begin < end) scratch_.push_back({begin, end});
+  return intern(scratch_);
+}
+
+IndexSetId IndexSetTable::of(std::span<const std::uint32_t> indexes) {
+  scratch_.clear();
+  for (const std::uint32_t index : indexes) {
+    if (!scratch_.empty() && scratch_.back().end == index) {
+      ++scratch_.back().end;
+    } else {
+      scratch_.push_back({index, index + 1});
+    }
+  }
+  return intern(scratch_);
+}
+
+IndexSetId IndexSetTable::unite(std::span<const IndexSetId> sets) {
+  scratch_.clear();
+  std::uint32_t end = 0;
+  for (const IndexSetId set : sets) {
+    const auto runs = this->runs(set);
+    scratch_.insert(scratch_.end(), runs.begin(), runs.end());
+    if (!runs.empty()) end = std::max(end, runs.back().end);
+  }
+  const auto starts_earlier = [](const Run& a, const Run& b) { return a.begin < b.begin; };
+  if (!std::is_sorted(scratch_.begin(), scratch_.end(), starts_earlier)) {
+    // Interleaved sets, as in groups that stride over the system, are cheaper to mark than to sort.
+    if (scratch_.size() * 64 >= end) {
+      mark_and_read_back(end);
+      return intern(scratch_);
+    }
+    std::sort(scratch_.begin(), scratch_.end(), starts_earlier);
+  }
+  std::size_t kept = 0;
+  for (const Run& run : scratch_) {
+    if (kept > 0 && run.begin <= scratch_[kept - 1].end) {
+      scratch_[kept - 1].end = std::max(scratch_[kept - 1].end, run.end);
+    } else {
+      scratch_[kept++] = run;
+    }
+  }
+  scratch_.resize(kept);
+  return intern(scratch_);
+}
+
+/// Replaces the runs in `scratch_`, in any order and overlapping, by the maximal runs of their
+/// union, through one bit per index below `end`.
+void IndexSetTable::mark_and_read_back(std::uint32_t end) {
+  marks_.assign(end / 64 + 1, 0);
+  for (const Run& run : scratch_) {
+    for (std::uint32_t index = run.begin; index < run.end;) {
+      const std::uint32_t count = std::min(64 - index % 64, run.end - index);
+      const std::uint64_t ones = count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+      marks_[index / 64] |= ones << index % 64;
+      index += count;
+    }
+  }
+  const auto next = [&](std::uint32_t index, bool set) {
+    while (index < end) {
+      const std::uint64_t word = (set ? marks_[index / 64] : ~marks_[index / 64]) >> index % 64;
+      if (word != 0) return index + static_cast<std::uint32_t>(std::countr_zero(word));
+      index += 64 - index % 64;
+    }
+    return end;
+  };
+  scratch_.clear();
+  for (std::uint32_t begin = next(0, true); begin < end;) {
+    const std::uint32_t stop = std::min(next(begin, false), end);
+    scratch_.push_back({begin, stop});
+    begin = next(stop, true);
+  }
+}
+
+IndexSetId IndexSetTable::intersect(IndexSetId a, IndexSetId b) {
+  if (a == b) return a;
+  scratch_.clear();
+  const auto left = runs(a);
+  const auto right = runs(b);
+  for (std::size_t i = 0, j = 0; i < left.size() && j < right.size();) {
+    const std::uint32_t begin = std::max(left[i].begin, right[j].begin);
+    const std::uint32_t end = std::min(left[i].end, right[j].end);
+    if (begin < end) scratch_.push_back({begin, end});
+    if (left[i].end < right[j].end) {
+      ++i;
+    } else {
+      ++j;
+    }
+  }
+  return intern(scratch_);
+}
+
+IndexSetId IndexSetTable::subtract(IndexSetId a, IndexSetId b) {
+  scratch_.clear();
+  const auto right = runs(b);
+  std::size_t j = 0;
+  for (Run rest : runs(a)) {
+    while (j < right.size() && right[j].end <= rest.begin) ++j;
+    for (std::size_t cut = j; cut < right.size() && right[cut].begin < rest.end; ++cut) {
+      if (rest.begin < right[cut].begin) scratch_.push_back({rest.begin, right[cut].begin});
+      rest.begin = std::max(rest.begin, std::min(right[cut].end, rest.end));
+    }
+    if (rest.begin < rest.end) scratch_.push_back(rest);
+  }
+  return intern(scratch_);
+}
+
+IndexSetId IndexSetTable::slice(IndexSetId set, std::uint32_t first, std::uint32_t count) {
+  invariant(std::uint64_t{first} + count <= size(set), "a slice past the end of a set");
+  scratch_.clear();
+  std::uint32_t before = 0;
+  for (const Run& run : runs(set)) {
+    const std::uint32_t length = run.end - run.begin;
+    const std::uint32_t begin = std::max(before, first);
+    const std::uint32_t end = std::min(before + length, first + count);
+    if (begin < end) scratch_.push_back({run.begin + (begin - before), run.begin + (end - before)});
+    before += length;
+  }
+  return intern(scratch_);
+}
+
+std::size_t IndexSetTable::bytes() const {
+  return runs_.capacity() * sizeof(Run) + entries_.capacity() * sizeof(Entry) + ids_.bytes() +
+         scratch_.capacity() * sizeof(Run) + marks_.capacity() * sizeof(std::uint64_t);
+}
+
 namespace {
 
 std::uint64_t hash_of(std::span<const Piece> pieces) {

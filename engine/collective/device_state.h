@@ -4,9 +4,67 @@
 #include <span>
 #include <vector>
 
-#include "engine/collective/index_set.h"
+#include "engine/collective/id_table.h"
 
 namespace p2 {
+
+/// The indexes begin, begin+1, …, end−1.
+struct Run {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+
+  bool operator==(const Run&) const = default;
+};
+
+/// The id of a set in an IndexSetTable; equal sets have equal ids. The empty set is 0.
+using IndexSetId = std::uint32_t;
+
+/// Interned sets of indexes (chunks of a buffer, contributing devices), run-length encoded as
+/// maximal runs: neighbouring devices form one run, a group with a stride has one run per member.
+class IndexSetTable {
+ public:
+  IndexSetTable();
+
+  IndexSetId range(std::uint32_t begin, std::uint32_t end);
+  /// The set of `indexes`, which ascend strictly.
+  IndexSetId of(std::span<const std::uint32_t> indexes);
+
+  std::span<const Run> runs(IndexSetId set) const {
+    return {runs_.data() + entries_[set].offset, entries_[set].count};
+  }
+  std::uint32_t size(IndexSetId set) const { return entries_[set].size; }
+
+  /// The union. The sets were pairwise disjoint exactly if their sizes add up to the union's.
+  IndexSetId unite(std::span<const IndexSetId> sets);
+  IndexSetId intersect(IndexSetId a, IndexSetId b);
+  IndexSetId subtract(IndexSetId a, IndexSetId b);
+  bool subset(IndexSetId a, IndexSetId b) { return intersect(a, b) == a; }
+  /// The members with ranks `first` … `first + count − 1` in ascending order; they must exist.
+  IndexSetId slice(IndexSetId set, std::uint32_t first, std::uint32_t count);
+
+  /// The smallest member; the set must not be empty.
+  std::uint32_t first(IndexSetId set) const { return runs(set).front().begin; }
+  /// One more than the largest member; 0 for the empty set.
+  std::uint32_t end(IndexSetId set) const { return set == 0 ? 0 : runs(set).back().end; }
+
+  std::size_t bytes() const;
+
+ private:
+  struct Entry {
+    std::size_t offset;
+    std::uint32_t count;
+    std::uint32_t size;
+  };
+
+  IndexSetId intern(const std::vector<Run>& runs);
+  void mark_and_read_back(std::uint32_t end);
+
+  std::vector<Run> runs_;
+  std::vector<Entry> entries_;
+  IdTable ids_;
+  std::vector<Run> scratch_;
+  std::vector<std::uint64_t> marks_;
+};
 
 /// Part of a device's state: each of `chunks` holds the sum of exactly the contributions of the
 /// devices in `contributors`. Neither set is empty.
@@ -17,18 +75,18 @@ struct Piece {
   bool operator==(const Piece&) const = default;
 };
 
-/// Names one device state inside a StateTable; equal states have equal ids. A device that holds
-/// nothing is in state 0.
+/// The id of a device state in a StateTable; equal states have equal ids. A device that holds
+/// nothing has state 0.
 using StateId = std::uint32_t;
 
 constexpr StateId kHoldsNothing = 0;
 
-/// States of single devices (section 3.2, figure 7), each kept once. The k × k matrix of the paper
-/// is held as pieces: the set of rows with one content, and that content. Pieces of one state have
-/// disjoint chunks and distinct contributors.
+/// Interned states of single devices (section 3.2, figure 7). The paper's k × k matrix is
+/// compressed to pieces: a set of rows with equal content, and that content. Pieces of one state
+/// have disjoint chunks and distinct contributors.
 class StateTable {
  public:
-  /// `chunks` is k, the number of chunks every buffer is cut into.
+  /// `chunks` is k, the number of chunks of every buffer.
   explicit StateTable(std::uint32_t chunks);
 
   std::uint32_t chunks() const { return chunks_; }
@@ -36,7 +94,7 @@ class StateTable {
   const IndexSetTable& sets() const { return sets_; }
 
   /// The state made of `pieces`, whose chunks are pairwise disjoint; pieces of equal contributors
-  /// are merged and empty ones dropped. `pieces` is used as scratch space.
+  /// are merged and empty ones dropped. Modifies `pieces`.
   StateId intern(std::vector<Piece>& pieces);
   /// All chunks, each with the contributions of `contributors`.
   StateId whole(IndexSetId contributors);
@@ -51,8 +109,8 @@ class StateTable {
   /// The contributors of one chunk: a row of the paper's matrix.
   IndexSetId row(StateId state, std::uint32_t chunk) const;
 
-  /// Cuts the chunks that the first device of `group` holds into blocks inside which every device
-  /// of the group has one content. All devices must hold the same chunks.
+  /// The coarsest partition of the chunks held such that every device of `group` has one content
+  /// per block. All devices must hold the same chunks.
   std::vector<IndexSetId> common_blocks(std::span<const StateId> group);
   /// The contributors of `state` in a block of common_blocks.
   IndexSetId content(StateId state, IndexSetId block);

@@ -3,13 +3,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
+#include <span>
 #include <vector>
+
+#include "p2/error.h"
 
 namespace p2 {
 
-/// Gives the things a caller keeps the ids 0, 1, 2, … and finds them again by hash: the index of a
-/// hash table, without the things themselves (open addressing, at most half full).
+/// Mixes one more word into a running hash (the finaliser of splitmix64).
+inline std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
+  hash += word + 0x9e3779b97f4a7c15ULL;
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebULL;
+  return hash ^ (hash >> 31);
+}
+
+/// Interns objects that the caller stores: numbers them 0, 1, 2, … and finds them by hash. A hash
+/// table with open addressing and linear probing, at most half full, that holds only the ids.
 class IdTable {
  public:
   std::uint32_t size() const { return static_cast<std::uint32_t>(hashes_.size()); }
@@ -24,9 +34,11 @@ class IdTable {
     return std::nullopt;
   }
 
-  /// Enters the next id. Throws std::length_error when 2^32 − 1 ids are in use.
+  /// Inserts the next id. Throws LimitReached when 2^32 − 1 ids are in use.
   std::uint32_t add(std::uint64_t hash) {
-    if (hashes_.size() + 2 > UINT32_MAX) throw std::length_error("too large, out of 32-bit ids");
+    if (hashes_.size() + 2 > UINT32_MAX) {
+      throw LimitReached(LimitReached::Kind::Size, "too large, out of 32-bit ids");
+    }
     hashes_.push_back(hash);
     if (hashes_.size() * 2 > slots_.size()) {
       slots_.assign(slots_.size() * 2, 0);
@@ -51,6 +63,27 @@ class IdTable {
 
   std::vector<std::uint64_t> hashes_;
   std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(64, 0);  // id + 1, 0 = free
+};
+
+/// A memo table from sequences of words of any length to a word.
+class TupleCache {
+ public:
+  /// The value for `key`, valid until the next call. `known` tells whether the key was present; a
+  /// new value is 0 until the caller writes it.
+  std::uint32_t& find(std::span<const std::uint32_t> key, bool& known);
+
+  std::size_t bytes() const;
+
+ private:
+  struct Entry {
+    std::size_t offset;
+    std::uint32_t length;
+    std::uint32_t value;
+  };
+
+  IdTable ids_;
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> keys_;
 };
 
 }  // namespace p2

@@ -1,12 +1,17 @@
 #include "engine/collective/kernels.h"
 
 #include <algorithm>
-#include <stdexcept>
+
+#include "engine/base/invariant.h"
 
 namespace p2 {
 namespace {
 
-constexpr StateId kRefused = UINT32_MAX;
+/// Stands for "a premise fails" where a state or an offset is remembered.
+constexpr std::uint32_t kRefused = UINT32_MAX;
+
+/// The largest group state that is expanded for the interpreter, in contributions.
+constexpr std::uint64_t kMaxExpandedState = std::uint64_t{1} << 26U;
 
 }  // namespace
 
@@ -102,7 +107,8 @@ bool Kernels::scatter(StateId state, std::span<StateId> after) {
   if (!known) {
     const IndexSetId held = states_.held(state);
     const std::uint32_t count = states_.sets().size(held);
-    if (shards_.size() >= kRefused) throw std::length_error("too large, out of 32-bit shards");
+    if (shards_.size() >= kRefused)
+      throw LimitReached(LimitReached::Kind::Size, "too large, out of 32-bit shards");
     answer = count % n != 0 ? kRefused : static_cast<std::uint32_t>(shards_.size());
     for (std::uint32_t i = 0; answer != kRefused && i < n; ++i) {
       const IndexSetId shard = states_.sets().slice(held, i * (count / n), count / n);
@@ -151,6 +157,78 @@ bool Kernels::compute_contained(StateId a, StateId b) {
 std::size_t Kernels::bytes() const {
   return sums_.bytes() + gathers_.bytes() + scatters_.bytes() + contained_.bytes() +
          defined_.bytes() + shards_.capacity() * sizeof(StateId);
+}
+
+using language::GroupState;
+
+bool DefinedKernels::apply(Collective collective, std::span<const StateId> before,
+                           std::span<StateId> after) {
+  key_.assign(1, static_cast<std::uint32_t>(collective));
+  key_.insert(key_.end(), before.begin(), before.end());
+  bool known = false;
+  std::uint32_t& answer = runs_.find(key_, known);
+  if (!known) answer = run(collective, before);
+  if (answer == kRefused) return false;
+  std::copy_n(after_.begin() + answer, before.size(), after.begin());
+  return true;
+}
+
+std::uint32_t DefinedKernels::run(Collective collective, std::span<const StateId> before) {
+  const language::Definition& definition = collectives_.definition_of(collective);
+  const GroupState group = expand(before);
+  if (first_failed_premise(definition, group)) return kRefused;
+  const GroupState result = post_state(definition, group);
+  if (after_.size() + before.size() >= kRefused) {
+    throw LimitReached(LimitReached::Kind::Size, "too large, out of 32-bit results");
+  }
+  const auto begin = static_cast<std::uint32_t>(after_.size());
+  for (std::uint32_t i = 0; i < before.size(); ++i) after_.push_back(compress(result, i));
+  return begin;
+}
+
+DefinedRefusal DefinedKernels::refusal(Collective collective,
+                                       std::span<const StateId> before) const {
+  const language::Definition& definition = collectives_.definition_of(collective);
+  auto failed = first_failed_premise(definition, expand(before));
+  invariant(failed.has_value(), "no premise fails of a step that was refused");
+  const language::Premise& premise = definition.premises[failed->premise];
+  return {premise.name, premise.description, std::move(failed->witness)};
+}
+
+GroupState DefinedKernels::expand(std::span<const StateId> group) const {
+  const std::uint64_t rows = std::uint64_t{group.size()} * states_.chunks();
+  if (rows > kMaxExpandedState / contributors_) {
+    throw LimitReached(LimitReached::Kind::Size,
+                       "a group is too large for the interpreter of the definitions");
+  }
+  const IndexSetTable& sets = states_.sets();
+  GroupState state(static_cast<std::uint32_t>(group.size()), states_.chunks(), contributors_);
+  const auto each = [&](IndexSetId set, auto visit) {
+    for (const Run& run : sets.runs(set)) {
+      for (std::uint32_t index = run.begin; index < run.end; ++index) visit(index);
+    }
+  };
+  for (std::uint32_t i = 0; i < group.size(); ++i) {
+    for (const Piece& piece : states_.pieces(group[i])) {
+      each(piece.chunks, [&](std::uint32_t r) {
+        each(piece.contributors, [&](std::uint32_t c) { state.set(i, r, c, true); });
+      });
+    }
+  }
+  return state;
+}
+
+StateId DefinedKernels::compress(const GroupState& group, std::uint32_t position) {
+  std::vector<Piece> pieces;
+  std::vector<std::uint32_t> row;
+  for (std::uint32_t r = 0; r < group.chunks(); ++r) {
+    row.clear();
+    for (std::uint32_t c = 0; c < group.contributors(); ++c) {
+      if (group.holds(position, r, c)) row.push_back(c);
+    }
+    if (!row.empty()) pieces.push_back({states_.sets().range(r, r + 1), states_.sets().of(row)});
+  }
+  return states_.intern(pieces);
 }
 
 }  // namespace p2

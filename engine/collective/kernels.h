@@ -2,22 +2,63 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/collective/collective.h"
-#include "engine/collective/defined_kernels.h"
 #include "engine/collective/device_state.h"
-#include "engine/collective/tuple_memory.h"
+#include "engine/collective/id_table.h"
+#include "engine/collective/language/interpreter.h"
 
 namespace p2 {
 
-/// The five rules of figure 8 on compressed states: the fast twin of the definitions in
-/// engine/collective/*.p2c, against which tests/collective compares it. Results are remembered per
-/// tuple of device states, because synthesis meets the same groups again and again. Collectives
-/// that users define are run by the interpreter.
+/// Why a user-defined collective may not run on a group: the first premise that fails, and the
+/// values of its variables for which it fails. Positions count the group's devices from 0, in
+/// device order.
+struct DefinedRefusal {
+  std::string premise;
+  std::string description;
+  std::vector<language::Binding> witness;
+};
+
+/// User-defined collectives on compressed states: expands a tuple of device states, runs the
+/// reference interpreter on it and remembers the result. A new tuple costs what the interpreter
+/// costs, at least n · chunks · contributors.
+class DefinedKernels {
+ public:
+  /// The table must outlive the kernels. `contributors` counts those of the whole system, on which
+  /// a definition may depend.
+  DefinedKernels(StateTable& states, CollectiveSet collectives, std::uint32_t contributors)
+      : states_(states), collectives_(std::move(collectives)), contributors_(contributors) {}
+
+  /// As Kernels::apply. Throws LimitReached for a group that is too large to be expanded.
+  bool apply(Collective collective, std::span<const StateId> before, std::span<StateId> after);
+  /// The failed premise; for a group on which `apply` returns false.
+  DefinedRefusal refusal(Collective collective, std::span<const StateId> before) const;
+
+  std::size_t bytes() const { return runs_.bytes() + after_.capacity() * sizeof(StateId); }
+
+ private:
+  /// The offset in `after_` of the states after the step, or kRefused.
+  std::uint32_t run(Collective collective, std::span<const StateId> before);
+  language::GroupState expand(std::span<const StateId> group) const;
+  StateId compress(const language::GroupState& group, std::uint32_t position);
+
+  StateTable& states_;
+  CollectiveSet collectives_;
+  std::uint32_t contributors_;
+  TupleCache runs_;  // (collective, states) → what `run` returns
+  std::vector<StateId> after_;
+  std::vector<std::uint32_t> key_;
+};
+
+/// The rules of figure 8 for the five built-in collectives, on compressed states (device_state.h).
+/// Results are memoized per tuple of device states, because synthesis runs the same groups again
+/// and again. User-defined collectives are run by the interpreter. tests/collective compares the
+/// kernels with the definitions engine/collective/*.p2c.
 class Kernels {
  public:
-  /// The five. The table must outlive the kernels.
+  /// The built-in collectives. The table must outlive the kernels.
   explicit Kernels(StateTable& states) : Kernels(states, {}, 0) {}
   /// All of `collectives`, in a system of `contributors` devices.
   Kernels(StateTable& states, CollectiveSet collectives, std::uint32_t contributors)
@@ -28,7 +69,7 @@ class Kernels {
   /// and may not overlap it.
   bool apply(Collective collective, std::span<const StateId> before, std::span<StateId> after);
 
-  /// Those that users define.
+  /// The user-defined ones.
   const DefinedKernels& defined() const { return defined_; }
 
   std::size_t bytes() const;
@@ -48,10 +89,10 @@ class Kernels {
 
   StateTable& states_;
   DefinedKernels defined_;
-  TupleMemory sums_;
-  TupleMemory gathers_;
-  TupleMemory scatters_;   // (state, n) → offset in shards_, or kRefused
-  TupleMemory contained_;  // (a, b) → 0 or 1
+  TupleCache sums_;
+  TupleCache gathers_;
+  TupleCache scatters_;   // (state, n) → offset in shards_, or kRefused
+  TupleCache contained_;  // (a, b) → 0 or 1
   std::vector<StateId> shards_;
   std::vector<Piece> pieces_;
   std::vector<IndexSetId> ids_;

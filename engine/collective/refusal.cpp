@@ -7,10 +7,11 @@
 namespace p2 {
 namespace {
 
-/// Looks for the witnesses of one group.
-class Search {
+/// Finds, for each premise, the first violation in one group.
+class PremiseCheck {
  public:
-  Search(std::span<const StateId> group, StateTable& states) : group_(group), states_(states) {
+  PremiseCheck(std::span<const StateId> group, StateTable& states)
+      : group_(group), states_(states) {
     for (const StateId state : group_) {
       for (const Piece& piece : states_.pieces(state)) {
         universe_ = std::max(universe_, sets().runs(piece.contributors).back().end);
@@ -35,9 +36,9 @@ class Search {
   /// Calls `visit(index)` for every member of `set` until it returns false.
   template <typename Visit>
   bool for_each_member(IndexSetId set, Visit visit);
-  /// The first position whose set (`set_of(position)`) meets an earlier one.
+  /// The first position whose set (`set_of(position)`) overlaps an earlier one.
   template <typename SetOf>
-  std::optional<std::size_t> first_meeting(std::uint32_t universe, SetOf set_of);
+  std::optional<std::size_t> first_overlapping(std::uint32_t universe, SetOf set_of);
   std::optional<std::size_t> first_overlap();
 
   std::span<const StateId> group_;
@@ -45,7 +46,7 @@ class Search {
   std::uint32_t universe_ = 0;  ///< one more than the largest contributor
 };
 
-Refusal Search::between(Premise premise, std::size_t i, std::size_t j) {
+Refusal PremiseCheck::between(Premise premise, std::size_t i, std::size_t j) {
   Refusal refusal;
   refusal.premise = premise;
   refusal.first = static_cast<std::uint32_t>(i);
@@ -56,7 +57,7 @@ Refusal Search::between(Premise premise, std::size_t i, std::size_t j) {
 }
 
 template <typename Visit>
-bool Search::for_each_member(IndexSetId set, Visit visit) {
+bool PremiseCheck::for_each_member(IndexSetId set, Visit visit) {
   for (const Run& run : sets().runs(set)) {
     for (std::uint32_t index = run.begin; index < run.end; ++index) {
       if (!visit(index)) return false;
@@ -66,7 +67,7 @@ bool Search::for_each_member(IndexSetId set, Visit visit) {
 }
 
 template <typename SetOf>
-std::optional<std::size_t> Search::first_meeting(std::uint32_t universe, SetOf set_of) {
+std::optional<std::size_t> PremiseCheck::first_overlapping(std::uint32_t universe, SetOf set_of) {
   std::vector<bool> seen(universe, false);
   for (std::size_t j = 0; j < group_.size(); ++j) {
     const bool fresh = for_each_member(set_of(j), [&](std::uint32_t index) {
@@ -79,7 +80,7 @@ std::optional<std::size_t> Search::first_meeting(std::uint32_t universe, SetOf s
   return std::nullopt;
 }
 
-std::optional<Refusal> Search::same_chunks() {
+std::optional<Refusal> PremiseCheck::same_chunks() {
   for (std::size_t j = 1; j < group_.size(); ++j) {
     if (held(0) == held(j)) continue;
     const IndexSetId only_first = sets().subtract(held(0), held(j));
@@ -94,7 +95,7 @@ std::optional<Refusal> Search::same_chunks() {
   return std::nullopt;
 }
 
-std::optional<Refusal> Search::overlap(std::size_t i, std::size_t j) {
+std::optional<Refusal> PremiseCheck::overlap(std::size_t i, std::size_t j) {
   std::optional<Refusal> smallest;
   for (const Piece& a : states_.pieces(group_[i])) {
     for (const Piece& b : states_.pieces(group_[j])) {
@@ -110,18 +111,18 @@ std::optional<Refusal> Search::overlap(std::size_t i, std::size_t j) {
   return smallest;
 }
 
-std::optional<std::size_t> Search::first_overlap() {
+std::optional<std::size_t> PremiseCheck::first_overlap() {
   std::optional<std::size_t> first;
   if (held(0) == 0) return first;
   for (const IndexSetId block : states_.common_blocks(group_)) {
-    const auto second =
-        first_meeting(universe_, [&](std::size_t i) { return states_.content(group_[i], block); });
+    const auto second = first_overlapping(
+        universe_, [&](std::size_t i) { return states_.content(group_[i], block); });
     if (second && (!first || *second < *first)) first = second;
   }
   return first;
 }
 
-std::optional<Refusal> Search::disjoint() {
+std::optional<Refusal> PremiseCheck::disjoint() {
   const std::optional<std::size_t> second = first_overlap();
   if (!second) return std::nullopt;
   for (std::size_t i = 0; i < *second; ++i) {
@@ -130,13 +131,13 @@ std::optional<Refusal> Search::disjoint() {
   return std::nullopt;
 }
 
-std::optional<Refusal> Search::divisible() {
+std::optional<Refusal> PremiseCheck::divisible() {
   if (sets().size(held(0)) % group_.size() == 0) return std::nullopt;
   return between(Premise::Divisible, 0, 0);
 }
 
-std::optional<Refusal> Search::disjoint_chunks() {
-  const auto second = first_meeting(states_.chunks(), [&](std::size_t i) { return held(i); });
+std::optional<Refusal> PremiseCheck::disjoint_chunks() {
+  const auto second = first_overlapping(states_.chunks(), [&](std::size_t i) { return held(i); });
   if (!second) return std::nullopt;
   for (std::size_t i = 0; i < *second; ++i) {
     const IndexSetId common = sets().intersect(held(i), held(*second));
@@ -148,7 +149,7 @@ std::optional<Refusal> Search::disjoint_chunks() {
   return std::nullopt;
 }
 
-std::optional<Refusal> Search::equal_count() {
+std::optional<Refusal> PremiseCheck::equal_count() {
   for (std::size_t j = 1; j < group_.size(); ++j) {
     if (sets().size(held(0)) != sets().size(held(j))) {
       return between(Premise::EqualCount, 0, j);
@@ -158,7 +159,7 @@ std::optional<Refusal> Search::equal_count() {
 }
 
 /// The smallest chunk of `piece`, held by position j, in which the root lacks a contribution.
-std::optional<Refusal> Search::lacking(const Piece& piece, std::size_t j) {
+std::optional<Refusal> PremiseCheck::lacking(const Piece& piece, std::size_t j) {
   std::optional<Refusal> smallest;
   const auto note = [&](IndexSetId chunks, IndexSetId contributors) {
     if (chunks == 0 || contributors == 0) return;
@@ -175,7 +176,7 @@ std::optional<Refusal> Search::lacking(const Piece& piece, std::size_t j) {
   return smallest;
 }
 
-std::optional<Refusal> Search::contained() {
+std::optional<Refusal> PremiseCheck::contained() {
   for (std::size_t j = 1; j < group_.size(); ++j) {
     if (group_[j] == group_[0]) continue;
     std::optional<Refusal> smallest;
@@ -188,7 +189,7 @@ std::optional<Refusal> Search::contained() {
   return std::nullopt;
 }
 
-std::optional<Refusal> Search::informative() {
+std::optional<Refusal> PremiseCheck::informative() {
   const bool all_equal =
       std::all_of(group_.begin(), group_.end(), [&](StateId state) { return state == group_[0]; });
   if (!all_equal) return std::nullopt;
@@ -206,7 +207,7 @@ std::string_view name_of(Premise premise) {
 
 std::optional<Refusal> find_refusal(Collective collective, std::span<const StateId> group,
                                     StateTable& states) {
-  Search search(group, states);
+  PremiseCheck search(group, states);
   std::optional<Refusal> refusal;
   switch (collective) {
     case Collective::AllReduce:

@@ -24,14 +24,13 @@ enum class Premise : std::uint8_t {
 /// `same-chunks`, `disjoint`, …
 std::string_view name_of(Premise premise);
 
-/// Why a collective may not run on a group: the first premise that fails, and a witness. Positions
-/// count devices of the group from 0 in device order; `chunk`, `contributor` and the counts mean
-/// something only where the premise speaks of them.
+/// Why a collective may not run on a group: the first premise that fails, with a witness. Positions
+/// count the group's devices from 0 in device order. `chunk`, `contributor` and the counts are set
+/// only for the premises that mention them.
 struct Refusal {
   Premise premise = Premise::SameChunks;
-  std::uint32_t first = 0;   ///< a device that takes part in the conflict; for SameChunks the one
-                             ///< that holds `chunk`
-  std::uint32_t second = 0;  ///< the other one
+  std::uint32_t first = 0;  ///< a device in the conflict; for SameChunks the one that holds `chunk`
+  std::uint32_t second = 0;  ///< the other device
   std::uint32_t chunk = 0;
   std::uint32_t contributor = 0;
   std::uint32_t first_count = 0;   ///< chunks held by the first device
@@ -40,9 +39,9 @@ struct Refusal {
   bool operator==(const Refusal&) const = default;
 };
 
-/// The refusal that `collective` meets on `group` (states in device order), or nothing when the
-/// precondition holds. The conflict shown is the first one in device order, with its smallest chunk
-/// and contributor. Takes time about linear in the group.
+/// Why `collective` may not run on `group` (states in device order); empty if it may. Reports the
+/// first conflict in device order, with its smallest chunk and contributor. Time about linear in
+/// the group.
 std::optional<Refusal> find_refusal(Collective collective, std::span<const StateId> group,
                                     StateTable& states);
 

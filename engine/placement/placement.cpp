@@ -1,11 +1,98 @@
 #include "engine/placement/placement.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "engine/base/text_cursor.h"
+#include "engine/topology/hierarchy.h"
 
 namespace p2 {
+namespace {
+
+constexpr std::size_t kMaxAxes = 64;
+
+}  // namespace
+
+Axes::Axes(std::vector<Axis> axes, const SourcePosition& where) : axes_(std::move(axes)) {
+  if (axes_.empty()) throw InputError(where, "no parallelism axis, expected at least one");
+  if (axes_.size() > kMaxAxes) {
+    throw InputError(where, fmt::format("{} axes, expected at most {}", axes_.size(), kMaxAxes));
+  }
+  for (std::size_t i = 0; i < axes_.size(); ++i) {
+    const Axis& axis = axes_[i];
+    if (axis.size == 0) {
+      throw InputError(where, fmt::format("axis {} has size 0, expected at least 1", axis.name));
+    }
+    if (!is_plain_name(axis.name)) {
+      throw InputError(where, fmt::format("\"{}\" cannot name an axis, expected letters, digits, "
+                                          "'_' and '-', starting with a letter or '_'",
+                                          axis.name));
+    }
+    const auto same_name = [&](const Axis& other) { return other.name == axis.name; };
+    if (std::any_of(axes_.begin(), axes_.begin() + static_cast<std::ptrdiff_t>(i), same_name)) {
+      throw InputError(where,
+                       fmt::format("two axes are called {}, expected distinct names", axis.name));
+    }
+  }
+}
+
+Axes parse_axes(std::string_view source, std::string_view text) {
+  TextCursor cursor(source, text);
+  const SourcePosition where = cursor.position();
+  std::vector<Axis> axes;
+  const bool named = !cursor.peek_name().empty();
+  do {
+    Axis axis{fmt::format("a{}", axes.size()), 1};
+    if (named) {
+      axis.name = cursor.name("the name of an axis");
+      cursor.expect("=", "after the name of an axis");
+    }
+    axis.size = static_cast<std::uint32_t>(
+        cursor.integer("the size of an axis", 1, Hierarchy::kMaxDevices));
+    axes.push_back(std::move(axis));
+  } while (cursor.accept(","));
+  expect_end(cursor, "the axes");
+  return Axes(std::move(axes), where);
+}
+
+std::uint32_t axis_index(const Axes& axes, std::string_view name, const SourcePosition& where) {
+  for (std::uint32_t i = 0; i < axes.count(); ++i) {
+    if (axes[i].name == name) return i;
+  }
+  throw InputError(
+      where, fmt::format("no axis is called '{}', expected one of {}", name, to_string(axes)));
+}
+
+ReductionAxes parse_reduction(std::string_view source, std::string_view text, const Axes& axes) {
+  TextCursor cursor(source, text);
+  ReductionAxes reduction;
+  do {
+    const SourcePosition where = cursor.position();
+    const std::uint32_t axis = cursor.peek_name().empty()
+                                   ? static_cast<std::uint32_t>(cursor.integer(
+                                         "the index of a reduction axis", 0, axes.count() - 1))
+                                   : axis_index(axes, cursor.name("an axis name"), where);
+    if (std::find(reduction.begin(), reduction.end(), axis) != reduction.end()) {
+      throw InputError(
+          where, fmt::format("axis {} is listed twice, expected each axis once", axes[axis].name));
+    }
+    reduction.push_back(axis);
+  } while (cursor.accept(","));
+  expect_end(cursor, "the reduction axes");
+  std::sort(reduction.begin(), reduction.end());
+  return reduction;
+}
+
+std::string to_string(const Axes& axes) {
+  std::string text;
+  for (const Axis& axis : axes) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", axis.name, axis.size);
+  }
+  return text;
+}
 
 void check_placement(const Placement& placement, const Hierarchy& hierarchy, const Axes& axes,
                      const SourcePosition& where) {
@@ -54,7 +141,7 @@ Placement parse_placement(std::string_view source, std::string_view text,
     auto& row = placement.factors.emplace_back();
     while (!cursor.accept("]")) {
       row.push_back(static_cast<std::uint32_t>(
-          cursor.integer("a parallelism factor", 1, Hierarchy::kMostDevices)));
+          cursor.integer("a parallelism factor", 1, Hierarchy::kMaxDevices)));
       cursor.accept(",");
     }
     cursor.accept(",");
@@ -69,6 +156,85 @@ std::string to_string(const Placement& placement) {
   for (const auto& row : placement.factors)
     rows.push_back(fmt::format("[{}]", fmt::join(row, " ")));
   return fmt::format("[{}]", fmt::join(rows, " "));
+}
+
+namespace {
+
+/// Backtracking search over the matrix entries in row-major order. A prefix is extended only if it
+/// can be completed: row and column products agree prime by prime, so the rest of a row fits into
+/// its remaining columns exactly if it divides the product of what they have left.
+class Enumeration {
+ public:
+  Enumeration(const Hierarchy& hierarchy, const Axes& axes, std::size_t most)
+      : axes_(axes), most_(most) {
+    for (const Level& level : hierarchy.levels()) room_.push_back(level.size);
+    current_.factors.assign(axes.count(), std::vector<std::uint32_t>(room_.size(), 1));
+  }
+
+  std::vector<Placement> run() {
+    fill(0, 0, axes_[0].size);
+    return std::move(found_);
+  }
+
+ private:
+  void fill(std::size_t row, std::size_t column, std::uint32_t needed) {
+    if (found_.size() == most_) return;
+    if (column == room_.size()) {
+      if (row + 1 < axes_.count()) {
+        fill(row + 1, 0, axes_[row + 1].size);
+      } else {
+        found_.push_back(current_);
+      }
+      return;
+    }
+    std::uint64_t later = 1;
+    for (std::size_t j = column + 1; j < room_.size(); ++j) later *= room_[j];
+    const std::uint32_t largest = std::gcd(needed, room_[column]);
+    for (std::uint32_t factor = 1; factor <= largest; ++factor) {
+      if (largest % factor != 0 || later % (needed / factor) != 0) continue;
+      current_.factors[row][column] = factor;
+      room_[column] /= factor;
+      fill(row, column + 1, needed / factor);
+      room_[column] *= factor;
+    }
+  }
+
+  const Axes& axes_;
+  std::size_t most_;
+  std::vector<std::uint32_t> room_;
+  Placement current_;
+  std::vector<Placement> found_;
+};
+
+}  // namespace
+
+std::vector<Placement> first_placements(const Hierarchy& hierarchy, const Axes& axes,
+                                        const SourcePosition& where, std::size_t most) {
+  std::uint64_t product = 1;
+  for (const Axis& axis : axes) {
+    product *= axis.size;
+    if (product > Hierarchy::kMaxDevices) break;
+  }
+  if (product != hierarchy.devices()) {
+    throw InputError(
+        where, fmt::format("the axes {} multiply to {}{}, expected {}: the number of "
+                           "devices of {}",
+                           to_string(axes), product > Hierarchy::kMaxDevices ? "more than " : "",
+                           std::min<std::uint64_t>(product, Hierarchy::kMaxDevices),
+                           hierarchy.devices(), to_string(hierarchy)));
+  }
+  return Enumeration(hierarchy, axes, most).run();
+}
+
+std::vector<Placement> enumerate_placements(const Hierarchy& hierarchy, const Axes& axes,
+                                            const SourcePosition& where, std::size_t most) {
+  std::vector<Placement> all = first_placements(hierarchy, axes, where, most + 1);
+  if (all.size() > most) {
+    throw InputError(where, fmt::format("more than {} placements, expected fewer: name one with "
+                                        "--placement",
+                                        most));
+  }
+  return all;
 }
 
 }  // namespace p2

@@ -4,22 +4,23 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/collective/kernels.h"
 #include "engine/collective/refusal.h"
-#include "p2/limits.h"
 #include "engine/program/program.h"
-#include "engine/base/verdict_kind.h"
+#include "p2/limits.h"
+#include "p2/result.h"
 
 namespace p2 {
 
-/// Why a program is not valid, with the devices, chunk and contributor that show it.
+/// Why a program is invalid, with the devices, chunk and contributor as witness.
 struct Refutation {
   enum class Rule : std::uint8_t {
     Premise,  ///< a premise of the collective fails: see `refusal`
-    Defined,  ///< a premise of a collective that a user defines fails: see `defined`
+    Defined,  ///< a premise of a user-defined collective fails: see `defined`
     Master,   ///< the dialect does not allow this collective with Master
     Empty,    ///< an instruction forms a group in which every device holds nothing
     Lacks,    ///< at the end `device` lacks `contributor` in `chunk`
@@ -36,29 +37,46 @@ struct Refutation {
   std::uint32_t contributor = 0;
 };
 
-/// Runs one step on `state`. Returns the refutation (with `step` left 0) and leaves `state`
-/// unspecified when a group refuses; steps with a shape are held to `dialect`.
+/// Runs one step on `state`; `dialect` applies to steps with a shape. If a rule is broken, returns
+/// the refutation with `step` 0 and leaves `state` unspecified.
 std::optional<Refutation> run_step(const Step& step, Dialect dialect, SystemState& state,
                                    StateTable& states, Kernels& kernels);
 
-/// What is known of a program after its steps were run.
-struct Verdict {
-  using Kind = VerdictKind;
-
-  Kind kind = Kind::Valid;               ///< every step is legal and the last state is the goal
-  std::size_t legal_steps = 0;           ///< when unknown: a limit was met after so many
-  std::optional<Refutation> refutation;  ///< when invalid: why
+/// The outcome of running a program: established if every step is legal and the last state is the
+/// goal, undecided if a limit was reached first.
+struct ProgramDecision : Decision<Refutation> {
+  std::size_t legal_steps = 0;  ///< before the refused step or the limit
 };
 
-/// Judges a program by running it from where its goal begins, in a table of its chunks. Steps after
-/// the goal was reached are judged like any other; a bare group of one device is judged by the
-/// rules, which leave it as it is or, for Broadcast, refuse it. `observe` sees the state before the
-/// first step (0) and after every legal one: the Hoare derivation.
+/// Decides whether a program is valid by running it from its beginning: the Hoare derivation. Steps
+/// after the goal was reached are checked like any other; so is a bare group of one device, which
+/// Broadcast refuses and the other rules leave unchanged. `states` has the chunks of the program.
+/// `observe` receives the state before the first step (0) and after every legal one.
 using Observer = std::function<void(std::size_t step, const SystemState& state)>;
-Verdict check(const Program& program, Dialect dialect, StateTable& states,
-              const Limits& limits = {}, const Observer& observe = {});
-/// The same with kernels over `states` that remember what they met in other programs.
-Verdict check(const Program& program, Dialect dialect, StateTable& states, Kernels& kernels,
-              const Limits& limits, const Observer& observe);
+ProgramDecision check(const Program& program, Dialect dialect, StateTable& states,
+                      const Limits& limits = {}, const Observer& observe = {});
+/// The same with kernels over `states`, whose memoized results are shared between programs.
+ProgramDecision check(const Program& program, Dialect dialect, StateTable& states, Kernels& kernels,
+                      const Limits& limits, const Observer& observe);
+
+/// The stable name of the broken rule: the premise's name in the definitions
+/// (`disjoint`, …), or `master`, `empty-group`, `goal-lacks`, `goal-excess`.
+std::string_view rule_name(const Refutation& refutation);
+
+/// One paragraph for people: which step, which group, which rule, which devices, chunk and
+/// contributor; or, when all steps are legal, which device lacks or has too much at the end.
+std::string explain(const Refutation& refutation, const Program& program, const Instance* instance);
+
+/// Draws the devices' states as figures 7 and 8 do: for systems of at most 8 devices one k × k
+/// matrix per device, rows chunks, columns contributors; for larger ones a line per device and
+/// content, for the devices of the first reduction class (every class of an instruction's step
+/// looks the same).
+std::string draw_state(const SystemState& state, const StateTable& states,
+                       const std::vector<Group>& classes);
+
+/// Draws a whole program: the start, the state after every step, and the explanation of a
+/// refutation with the states of the devices in it.
+std::string draw_derivation(const Program& program, Dialect dialect, const Instance* instance,
+                            const Limits& limits = {});
 
 }  // namespace p2

@@ -1,14 +1,17 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "engine/program/goal.h"
 #include "engine/program/instruction.h"
-#include "engine/program/synthesis_hierarchy.h"
+#include "engine/topology/system.h"
+#include "p2/instance.h"
 
 namespace p2 {
 
-/// One placed reduction: who stands where, which axes are reduced over, and the hierarchy over
+/// A reduction on a placed system: the device grid, the reduction axes, and the hierarchy over
 /// which instructions are formed.
 struct Instance {
   DeviceGrid grid;
@@ -22,7 +25,7 @@ struct Instance {
   std::vector<Group> classes() const { return grid.groups(grid.factors_of(reduction), 0); }
 };
 
-/// What a command line or a program file has said about an instance so far.
+/// The known parts of an instance, from the command line and then a program file.
 struct GivenInstance {
   std::optional<Hierarchy> hierarchy;
   std::optional<Axes> axes;
@@ -30,18 +33,35 @@ struct GivenInstance {
   std::optional<Placement> placement;
   HierarchyKind kind = HierarchyKind::Collapsed;
   Dialect dialect = Dialect::Published;
-  bool dialect_goes_first = false;  ///< asked for by the user: goes before what a file names
+  bool dialect_overrides_file = false;  ///< given by the user: takes precedence over a file
   Terms terms = {};
-  bool goal_goes_first = false;  ///< likewise
+  bool goal_overrides_file = false;  ///< likewise
 
   /// The instance, when hierarchy, axes and reduction are all known and the placement is known or
-  /// the only one there is. Throws InputError at `where` when several placements are possible or
-  /// what was said does not fit together.
+  /// the only one there is. Throws InputError at `where` if several placements are possible or
+  /// the parts contradict each other.
   std::optional<Instance> resolve(const SourcePosition& where) const;
-  /// Whether anything is said of a system, its axes or their placement.
-  bool speaks_of_system() const { return hierarchy || axes || reduction || placement; }
+  /// Whether a system, axes or a placement is given.
+  bool names_system() const { return hierarchy || axes || reduction || placement; }
   /// The same without system, axes, reduction and placement: for files of bare groups.
   GivenInstance without_system() const;
 };
+
+/// The system that `spec.hierarchy` or `spec.system` names; the former has no interconnects. Throws
+/// InputError unless exactly one of the two is present, and where it is malformed or cannot be
+/// read.
+System system_of(const InstanceSpec& spec);
+
+/// Parses a spec except for its terms (`collectives`, `goal`), whose definitions are examined by
+/// proofs/api. Absent members stay absent. Throws InputError at `--hierarchy`, `--axes`, … where
+/// one is malformed or contradicts another.
+GivenInstance given_instance(const InstanceSpec& spec);
+
+/// Throws InputError unless hierarchy, axes and, with `with_reduction`, reduction are present.
+void require_system(const GivenInstance& given, bool with_reduction);
+
+/// The given placement, or all of them. Throws InputError when there are more than `max_count`.
+/// Hierarchy and axes must be present.
+std::vector<Placement> placements_of(const GivenInstance& given, std::size_t max_count);
 
 }  // namespace p2

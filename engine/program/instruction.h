@@ -8,12 +8,64 @@
 #include <vector>
 
 #include "engine/collective/collective.h"
-#include "engine/program/synthesis_hierarchy.h"
+#include "engine/placement/device_grid.h"
 
 namespace p2 {
 
-/// What the rules of the paper leave open (semantics: Dialects). `Printed` takes them literally;
-/// `Published` reproduces the paper's program counts by allowing only AllReduce with Master.
+/// The names that find_hierarchy_kind knows, for messages.
+inline constexpr std::string_view kHierarchyKindNames = "a, b, c, d, collapsed or lattice";
+
+/// The hierarchies over which instructions are formed (sections 2.5 and 3.4, table 1).
+enum class HierarchyKind : std::uint8_t {
+  Hardware,   ///< (a) the hardware levels
+  Columns,    ///< (b) all placement factors, column by column
+  Rows,       ///< (c) all placement factors, row by row
+  Reduction,  ///< (d) the factors of the reduction rows
+  Collapsed,  ///< (d') = (d), factors of one hardware level multiplied together
+  Lattice,    ///< (e) the reduction factors as a set, without order
+};
+
+inline constexpr HierarchyKind kHierarchyKinds[] = {
+    HierarchyKind::Hardware,  HierarchyKind::Columns,   HierarchyKind::Rows,
+    HierarchyKind::Reduction, HierarchyKind::Collapsed, HierarchyKind::Lattice};
+
+/// One level of a synthesis hierarchy: some factors of the device grid taken together.
+struct SynthesisLevel {
+  std::string name;
+  std::uint32_t size = 1;
+  FactorSet factors = 0;  ///< empty for levels of size 1
+};
+
+/// `root` of size 1, then the levels of one kind. (a) and collapsed carry the hardware levels'
+/// names, the others `level.axis`. In (d), collapsed and lattice only the reduction factors take
+/// part: every pattern is repeated for each assignment of the other factors.
+class SynthesisHierarchy {
+ public:
+  SynthesisHierarchy(HierarchyKind kind, const DeviceGrid& grid, const ReductionAxes& reduction);
+
+  HierarchyKind kind() const { return kind_; }
+  /// levels()[0] is root.
+  const std::vector<SynthesisLevel>& levels() const { return levels_; }
+  std::optional<std::uint32_t> find_level(std::string_view name) const;
+  /// True for (d), collapsed and lattice.
+  bool confined_to_reduction() const { return kind_ >= HierarchyKind::Reduction; }
+  bool is_lattice() const { return kind_ == HierarchyKind::Lattice; }
+
+ private:
+  HierarchyKind kind_;
+  std::vector<SynthesisLevel> levels_;
+};
+
+/// `a`, `b`, `c`, `d`, `collapsed`, `lattice`.
+std::string_view to_string(HierarchyKind kind);
+std::optional<HierarchyKind> find_hierarchy_kind(std::string_view name);
+
+/// `root 1 > node 4 > gpu 2`, or `{node.data 4, gpu.data 2}` for the lattice.
+std::string to_string(const SynthesisHierarchy& hierarchy);
+
+/// Readings of the rules that the paper leaves open. `Printed` takes
+/// them literally; `Published` reproduces the paper's program counts by allowing only AllReduce
+/// with Master.
 enum class Dialect : std::uint8_t { Printed, Published };
 
 enum class Form : std::uint8_t { InsideGroup, Parallel, Master };
@@ -43,7 +95,7 @@ struct GroupShape {
 GroupShape linear_shape(const SynthesisHierarchy& hierarchy, std::uint32_t slice, Form form,
                         std::uint32_t ancestor);
 /// The shape over a lattice that reduces over the levels in `reduced` and pins those in `pinned`;
-/// levels of size 1 are left out, they say nothing.
+/// levels of size 1 are left out.
 GroupShape lattice_shape(const SynthesisHierarchy& hierarchy, std::vector<std::uint32_t> reduced,
                          std::vector<std::uint32_t> pinned);
 
@@ -51,10 +103,10 @@ GroupShape lattice_shape(const SynthesisHierarchy& hierarchy, std::vector<std::u
 GroupShape with_pattern(const SynthesisHierarchy& hierarchy, const GroupShape& shape);
 
 /// All shapes of a hierarchy that form groups of at least two devices, one per pattern, in a fixed
-/// order: InsideGroup, Parallel, Master, each by slice and ancestor; the first name of a pattern
-/// stands for it, so that groups which InsideGroup or Parallel also give are not Master. For the
-/// lattice: by number of factors reduced, then pinned. Throws std::length_error for a lattice of
-/// more than 8 factors greater than 1.
+/// order: InsideGroup, Parallel, Master, each by slice and ancestor; of several shapes with one
+/// pattern the first is kept, so that groups which InsideGroup or Parallel also give are not
+/// Master. For the lattice: by number of factors reduced, then pinned. Throws LimitReached for a
+/// lattice of more than 8 factors greater than 1.
 std::vector<GroupShape> all_shapes(const SynthesisHierarchy& hierarchy);
 
 /// Whether the dialect lets `collective` run on groups of this pattern.
@@ -66,6 +118,6 @@ std::string slice_to_string(const GroupShape& shape, const SynthesisHierarchy& h
 std::string form_to_string(const GroupShape& shape, const SynthesisHierarchy& hierarchy);
 
 std::string_view to_string(Dialect dialect);
-std::optional<Dialect> dialect_called(std::string_view name);
+std::optional<Dialect> find_dialect(std::string_view name);
 
 }  // namespace p2

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace p2 {
 
@@ -30,28 +31,28 @@ void normalise_classes(std::vector<Group>& classes, std::uint32_t devices,
     }
     std::sort(members.begin(), members.end());
   }
-  const auto homeless = std::find(seen.begin(), seen.end(), false);
-  if (homeless != seen.end()) {
+  const auto missing = std::find(seen.begin(), seen.end(), false);
+  if (missing != seen.end()) {
     throw InputError(where,
                      fmt::format("device {} is in no class, expected every device in exactly "
                                  "one class",
-                                 homeless - seen.begin()));
+                                 missing - seen.begin()));
   }
   std::sort(classes.begin(), classes.end());
 }
 
 void append_step(std::vector<Step>& steps, Step step, std::size_t& members,
                  const SourcePosition& where) {
-  if (steps.size() == Program::kMostSteps) {
+  if (steps.size() == Program::kMaxSteps) {
     throw InputError(
-        where, fmt::format("more than {} steps, expected a shorter program", Program::kMostSteps));
+        where, fmt::format("more than {} steps, expected a shorter program", Program::kMaxSteps));
   }
   for (const Group& group : step.groups) members += group.size();
-  if (members > Program::kMostMembers) {
+  if (members > Program::kMaxMembers) {
     throw InputError(where,
                      fmt::format("more than {} devices in the groups of all steps, expected a "
                                  "shorter program",
-                                 Program::kMostMembers));
+                                 Program::kMaxMembers));
   }
   steps.push_back(std::move(step));
 }
@@ -76,6 +77,205 @@ void normalise_groups(std::vector<Group>& groups, std::uint32_t devices,
                                         "groups",
                                         *twice));
   }
+}
+
+namespace {
+
+std::uint32_t parse_level(TextCursor& cursor, const SynthesisHierarchy& hierarchy) {
+  const SourcePosition where = cursor.position();
+  const std::string name = cursor.name("a level of the synthesis hierarchy");
+  const std::optional<std::uint32_t> level = hierarchy.find_level(name);
+  if (!level || (hierarchy.is_lattice() && *level == 0)) {
+    throw InputError(where, fmt::format("no level is called '{}', expected one of {}", name,
+                                        to_string(hierarchy)));
+  }
+  return *level;
+}
+
+std::vector<std::uint32_t> parse_level_set(TextCursor& cursor,
+                                           const SynthesisHierarchy& hierarchy) {
+  cursor.expect("{", "before a set of factors");
+  std::vector<std::uint32_t> levels;
+  do {
+    const SourcePosition where = cursor.position();
+    levels.push_back(parse_level(cursor, hierarchy));
+    if (std::count(levels.begin(), levels.end(), levels.back()) > 1) {
+      throw InputError(where, fmt::format("factor {} occurs twice, expected each factor once",
+                                          hierarchy.levels()[levels.back()].name));
+    }
+  } while (cursor.accept(","));
+  cursor.expect("}", "after a set of factors");
+  std::sort(levels.begin(), levels.end());
+  return levels;
+}
+
+Form parse_form_word(TextCursor& cursor) {
+  const SourcePosition where = cursor.position();
+  const std::string word = cursor.name("InsideGroup, Parallel or Master");
+  if (word == "InsideGroup") return Form::InsideGroup;
+  if (word == "Parallel") return Form::Parallel;
+  if (word == "Master") return Form::Master;
+  throw InputError(where, fmt::format("no form is called '{}', expected InsideGroup, Parallel or "
+                                      "Master",
+                                      word));
+}
+
+GroupShape parse_lattice_form(TextCursor& cursor, std::vector<std::uint32_t> reduced,
+                              const SynthesisHierarchy& hierarchy) {
+  const SourcePosition where = cursor.position();
+  const Form form = parse_form_word(cursor);
+  if (form == Form::InsideGroup) {
+    throw InputError(where, "InsideGroup over the lattice, expected Parallel or Master");
+  }
+  std::vector<std::uint32_t> pinned;
+  if (form == Form::Master) {
+    cursor.expect("(", "before the pinned factors of Master");
+    pinned = parse_level_set(cursor, hierarchy);
+    cursor.expect(")", "after the pinned factors of Master");
+  }
+  for (const std::uint32_t level : pinned) {
+    if (std::count(reduced.begin(), reduced.end(), level) == 0) continue;
+    throw InputError(where, fmt::format("factor {} is both reduced and pinned, expected one of the "
+                                        "two",
+                                        hierarchy.levels()[level].name));
+  }
+  return lattice_shape(hierarchy, std::move(reduced), std::move(pinned));
+}
+
+GroupShape parse_linear_form(TextCursor& cursor, std::uint32_t slice,
+                             const SynthesisHierarchy& hierarchy) {
+  const Form form = parse_form_word(cursor);
+  if (form == Form::InsideGroup) return linear_shape(hierarchy, slice, form, 0);
+  cursor.expect("(", "before the level of the form");
+  const SourcePosition where = cursor.position();
+  const std::uint32_t ancestor = parse_level(cursor, hierarchy);
+  if (ancestor >= slice) {
+    throw InputError(
+        where, fmt::format("level {} is no ancestor of {}, expected a level above it",
+                           hierarchy.levels()[ancestor].name, hierarchy.levels()[slice].name));
+  }
+  cursor.expect(")", "after the level of the form");
+  return linear_shape(hierarchy, slice, form, ancestor);
+}
+
+Step parse_instruction(TextCursor& cursor, Collective collective, const Instance* instance) {
+  const SourcePosition where = cursor.position();
+  cursor.expect("(", "or '{' after a collective");
+  if (instance == nullptr) {
+    throw InputError(where,
+                     "an instruction without an instance, expected hierarchy, axes and "
+                     "reduce to be given, or bare groups like {0,1},{2,3}");
+  }
+  GroupShape shape;
+  const SynthesisHierarchy& hierarchy = instance->hierarchy;
+  if (hierarchy.is_lattice()) {
+    std::vector<std::uint32_t> reduced = parse_level_set(cursor, hierarchy);
+    cursor.expect(",", "between slice and form");
+    shape = parse_lattice_form(cursor, std::move(reduced), hierarchy);
+  } else {
+    const std::uint32_t slice = parse_level(cursor, hierarchy);
+    cursor.expect(",", "between slice and form");
+    shape = parse_linear_form(cursor, slice, hierarchy);
+  }
+  cursor.expect(")", "after the form");
+  if (shape.pattern.reduced == 0) {
+    throw InputError(where,
+                     fmt::format("({}) forms only groups of one device, expected groups of at "
+                                 "least two",
+                                 to_string(shape, hierarchy)));
+  }
+  return lower(instance->grid, shape, collective);
+}
+
+}  // namespace
+
+std::string to_string(const Group& group, std::size_t most) {
+  if (most == 0 || group.size() <= most) return fmt::format("{{{}}}", fmt::join(group, ","));
+  const Group shown(group.begin(), group.begin() + static_cast<std::ptrdiff_t>(most));
+  return fmt::format("{{{},…}}", fmt::join(shown, ","));
+}
+
+std::string to_string(const std::vector<Group>& groups) {
+  std::string text;
+  for (const Group& group : groups) text += (text.empty() ? "" : ",") + to_string(group);
+  return text;
+}
+
+std::string to_string(const Step& step, const Instance* instance,
+                      const CollectiveSet& collectives) {
+  const std::string name(collectives.name_of(step.collective));
+  if (!step.shape || instance == nullptr) return name + to_string(step.groups);
+  return fmt::format("{}({})", name, to_string(*step.shape, instance->hierarchy));
+}
+
+std::string to_string(const std::vector<Step>& steps, const Instance* instance,
+                      const CollectiveSet& collectives) {
+  if (steps.empty()) return "skip";
+  std::string text;
+  for (const Step& step : steps) {
+    text += (text.empty() ? "" : "; ") + to_string(step, instance, collectives);
+  }
+  return text;
+}
+
+std::vector<Group> parse_groups(TextCursor& cursor) {
+  std::vector<Group> groups;
+  do {
+    cursor.expect("{", "before the devices of a group");
+    Group& group = groups.emplace_back();
+    if (cursor.accept("}")) continue;
+    do {
+      group.push_back(
+          static_cast<std::uint32_t>(cursor.integer("a device", 0, Hierarchy::kMaxDevices - 1)));
+    } while (cursor.accept(","));
+    cursor.expect("}", "after the devices of a group");
+  } while (cursor.accept(","));
+  return groups;
+}
+
+std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const Instance* instance,
+                              const CollectiveSet& collectives,
+                              std::vector<SourcePosition>* positions) {
+  std::vector<Step> steps;
+  if (cursor.peek_name() == "skip") {
+    cursor.name("skip");
+    expect_end(cursor, "the program");
+    return steps;
+  }
+  std::size_t members = 0;
+  do {
+    const SourcePosition where = cursor.position();
+    if (positions != nullptr) positions->push_back(where);
+    const std::string name = cursor.name("a collective");
+    const std::optional<Collective> collective = collectives.called(name);
+    if (!collective) {
+      throw InputError(where, fmt::format("no collective is called '{}', expected {}", name,
+                                          collectives.names()));
+    }
+    if (cursor.peek() == '{') {
+      Step step{*collective, parse_groups(cursor), std::nullopt};
+      normalise_groups(step.groups, devices, where);
+      append_step(steps, std::move(step), members, where);
+    } else {
+      append_step(steps, parse_instruction(cursor, *collective, instance), members, where);
+    }
+  } while (cursor.accept(";") && !cursor.at_end());
+  expect_end(cursor, "the program");
+  return steps;
+}
+
+GroupShape parse_shape(TextCursor& slice, TextCursor& form, const Instance& instance) {
+  const SynthesisHierarchy& hierarchy = instance.hierarchy;
+  GroupShape shape;
+  if (hierarchy.is_lattice()) {
+    std::vector<std::uint32_t> reduced = parse_level_set(slice, hierarchy);
+    shape = parse_lattice_form(form, std::move(reduced), hierarchy);
+  } else {
+    shape = parse_linear_form(form, parse_level(slice, hierarchy), hierarchy);
+  }
+  expect_end(slice, "the slice");
+  expect_end(form, "the form");
+  return shape;
 }
 
 }  // namespace p2

@@ -2,30 +2,32 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "engine/base/text_cursor.h"
 #include "engine/collective/collective.h"
-#include "engine/program/beginning.h"
+#include "engine/program/goal.h"
 #include "engine/program/instance.h"
 
 namespace p2 {
 
-/// One step of a lowered program: a collective on disjoint groups, each ascending. A step that was
-/// given as an instruction keeps its shape and is then held to the dialect; bare groups are judged
-/// by the rules alone.
+/// One step of a lowered program: a collective on disjoint groups, each ascending. A step given as
+/// an instruction keeps its shape, and the dialect applies to it; bare groups are subject to the
+/// rules only.
 struct Step {
   Collective collective = Collective::AllReduce;
   std::vector<Group> groups;
   std::optional<GroupShape> shape;
 };
 
-/// A lowered program (section 3.4) and what it is for: its goal on every class. Classes partition
+/// A lowered program (section 3.4) with its goal. Classes partition
 /// the devices 0 … devices−1.
 struct Program {
-  /// The longest program that is read from a file or from the command line.
-  static constexpr std::size_t kMostSteps = 4096;
-  /// The most devices that its groups may have together, over all steps.
-  static constexpr std::size_t kMostMembers = std::size_t{1} << 24;
+  /// Bound on the steps of a program from the user.
+  static constexpr std::size_t kMaxSteps = 4096;
+  /// Bound on the devices in the groups of all steps together.
+  static constexpr std::size_t kMaxMembers = std::size_t{1} << 24;
 
   std::uint32_t devices = 0;
   std::vector<Group> classes;
@@ -36,16 +38,16 @@ struct Program {
   std::uint32_t chunks() const { return devices * beginning.chunks_per_device; }
 };
 
-/// The step that `collective` with `shape` stands for on this system.
+/// The groups of an instruction on this system.
 Step lower(const DeviceGrid& grid, const GroupShape& shape, Collective collective);
 
-/// Sorts classes given by a user, each and all, and checks that they partition the devices. Throws
+/// Sorts a user's classes and their devices, and checks that they partition the devices. Throws
 /// InputError at `where`.
 void normalise_classes(std::vector<Group>& classes, std::uint32_t devices,
                        const SourcePosition& where);
 
-/// Appends a step given by a user. Throws InputError at `where` when the program has kMostSteps
-/// already or its groups grow beyond kMostMembers.
+/// Appends a step given by a user. Throws InputError at `where` when the program has kMaxSteps
+/// already or its groups grow beyond kMaxMembers.
 void append_step(std::vector<Step>& steps, Step step, std::size_t& members,
                  const SourcePosition& where);
 
@@ -53,5 +55,38 @@ void append_step(std::vector<Step>& steps, Step step, std::size_t& members,
 /// in range, no device twice. Throws InputError at `where`.
 void normalise_groups(std::vector<Group>& groups, std::uint32_t devices,
                       const SourcePosition& where);
+
+// clang-format off
+/// The one-line notation of programs. Steps are separated by `;`; a step is an instruction or bare
+/// groups; a program without steps is `skip`:
+///
+///     ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); AllGather(node, InsideGroup)
+///     AllReduce({node.data}, Parallel); AllReduce({gpu.data}, Master({node.data}))         (lattice)
+///     Reduce{0,2,4,6},{1,3,5,7}; Broadcast{0,4}
+///
+/// parse_steps reads back what to_string printed.
+// clang-format on
+std::string to_string(const Step& step, const Instance* instance,
+                      const CollectiveSet& collectives = {});
+std::string to_string(const std::vector<Step>& steps, const Instance* instance,
+                      const CollectiveSet& collectives = {});
+
+/// `{0,2},{1,3}`.
+std::string to_string(const std::vector<Group>& groups);
+/// `{0,2}`; after `most` devices (0 = all) it ends with `…`.
+std::string to_string(const Group& group, std::size_t most = 0);
+
+/// Reads steps up to the end of the text. Instructions need an instance; without one they are
+/// errors. `positions`, if given, receives the position of each step. Throws InputError at the
+/// first mistake.
+std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const Instance* instance,
+                              const CollectiveSet& collectives = {},
+                              std::vector<SourcePosition>* positions = nullptr);
+
+/// Reads `{0,2},{1,3}`.
+std::vector<Group> parse_groups(TextCursor& cursor);
+
+/// Reads a shape from the texts of the JSON keys `slice` and `form`.
+GroupShape parse_shape(TextCursor& slice, TextCursor& form, const Instance& instance);
 
 }  // namespace p2

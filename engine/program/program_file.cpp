@@ -6,9 +6,13 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
-#include "engine/program/hierarchy_kind_names.h"
-#include "engine/program/notation.h"
+#include "engine/base/files.h"
+#include "engine/base/json_document.h"
+#include "engine/program/instruction.h"
+#include "engine/program/json_text.h"
+#include "engine/program/program.h"
 
 namespace p2 {
 namespace {
@@ -17,8 +21,8 @@ constexpr std::array<std::string_view, 9> kHeaderKeys = {
     "hierarchy", "axes", "reduce",  "placement", "synthesis-hierarchy",
     "dialect",   "goal", "devices", "classes"};
 
-/// Cuts a file into header values and the program. Every part keeps its line and column: before it
-/// stand as many line breaks and blanks as there were, so that positions in messages stay right.
+/// Splits a file into header values and the program. Each part is padded with line breaks and
+/// blanks, so that positions in it are those of the file.
 class Headers {
  public:
   Headers(const std::string& source, const std::string& text) : source_(source), text_(text) {
@@ -38,7 +42,7 @@ class Headers {
   const std::string& program() const { return program_; }
 
  private:
-  /// False when the line belongs to the program.
+  /// False if the line belongs to the program.
   bool read_line(std::size_t begin, std::size_t end) {
     const std::size_t word = text_.find_first_not_of(" \t\r", begin);
     if (word >= end || text_[word] == '#') return true;
@@ -99,16 +103,15 @@ GivenInstance read_instance(const std::string& source, const Headers& headers,
     given.placement = parse_placement(source, *text, *given.hierarchy, *given.axes);
   }
   if (const auto* text = headers.find("synthesis-hierarchy")) {
-    given.kind =
-        word_value<HierarchyKind>(source, *text, kHierarchyKindNames, hierarchy_kind_called);
+    given.kind = word_value<HierarchyKind>(source, *text, kHierarchyKindNames, find_hierarchy_kind);
   }
   const auto* dialect_text = headers.find("dialect");
-  if (dialect_text != nullptr && !given.dialect_goes_first) {
+  if (dialect_text != nullptr && !given.dialect_overrides_file) {
     given.dialect =
-        word_value<Dialect>(source, *dialect_text, "printed or published", dialect_called);
+        word_value<Dialect>(source, *dialect_text, "printed or published", find_dialect);
   }
   const auto* goal_text = headers.find("goal");
-  if (goal_text != nullptr && !given.goal_goes_first) {
+  if (goal_text != nullptr && !given.goal_overrides_file) {
     given.terms.goal =
         word_value<Goal>(source, *goal_text, fmt::format("{}, or --goal", kGoals), goal_called);
   }
@@ -135,8 +138,8 @@ void read_devices(const std::string& source, const Headers& headers, Program& pr
                      "reduce, or devices and classes");
   }
   TextCursor count(source, *devices);
-  program.devices = static_cast<std::uint32_t>(
-      count.integer("the number of devices", 1, Hierarchy::kMostDevices));
+  program.devices =
+      static_cast<std::uint32_t>(count.integer("the number of devices", 1, Hierarchy::kMaxDevices));
   expect_end(count, "the number of devices");
   if (const std::string* classes = headers.find("classes")) {
     program.classes = read_classes(source, *classes, program.devices);
@@ -160,6 +163,25 @@ void take_devices(const std::string& source, const Headers& headers, const Insta
                    "the classes are not those of the placement, expected none or the same ones");
 }
 
+/// The texts of the programs in the output of synth; empty for any other text.
+std::vector<std::string> programs_of_synth(const std::string& file, const std::string& text) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string::npos || text[start] != '{') return {};
+  if (!JsonDocument(file, text).root().find("placements")) return {};
+  std::vector<std::string> programs;
+  const nlohmann::json document = nlohmann::json::parse(text);
+  for (const nlohmann::json& placement : document.at("placements")) {
+    if (!placement.is_object() || !placement.contains("list")) continue;
+    for (const nlohmann::json& program : placement.at("list")) programs.push_back(program.dump());
+  }
+  if (programs.empty()) {
+    throw InputError({file},
+                     "lists no program, expected what synth --format json writes, without "
+                     "--count");
+  }
+  return programs;
+}
+
 }  // namespace
 
 ProgramFile read_program_notation(const std::string& source, const std::string& text,
@@ -167,7 +189,7 @@ ProgramFile read_program_notation(const std::string& source, const std::string& 
   const Headers headers(source, text);
   const bool bare = headers.find("devices") != nullptr;
   const GivenInstance said = read_instance(source, headers, bare ? given.without_system() : given);
-  if (bare && said.speaks_of_system()) {
+  if (bare && said.names_system()) {
     throw InputError({source, 1, 1}, "both an instance and devices, expected one of the two");
   }
   ProgramFile file;
@@ -197,6 +219,55 @@ ProgramFile read_program(const std::string& source, const std::string& text,
   Program& program = file.program;
   program.beginning = beginning_of(program.terms.goal, program.devices, program.classes, {source});
   return file;
+}
+
+std::vector<SourceProgram> programs_in(const std::string& file, const GivenInstance& given,
+                                       std::size_t number) {
+  const std::string text = read_file(file);
+  std::vector<std::string> texts = programs_of_synth(file, text);
+  const bool several = !texts.empty();
+  if (!several) texts.push_back(text);
+  if (number > texts.size()) {
+    throw InputError({"--program"}, fmt::format("{}, expected at most {}: so many programs are in "
+                                                "{}",
+                                                number, texts.size(), file));
+  }
+  std::vector<SourceProgram> programs;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (number != 0 && number != i + 1) continue;
+    const std::string name = several ? fmt::format("{} program {}", file, i + 1) : file;
+    programs.push_back({name, i + 1, read_program(name, texts[i], given)});
+  }
+  return programs;
+}
+
+Json program_json(const Program& program, const Instance* instance, Dialect dialect) {
+  const CollectiveSet& collectives = program.terms.collectives;
+  Json json =
+      Json::object({{"devices", program.devices}, {"classes", lists_json(program.classes)}});
+  if (instance != nullptr) {
+    json.add("hierarchy", parts_json(instance->grid.hierarchy().levels()))
+        .add("axes", parts_json(instance->grid.axes()))
+        .add("reduce", Json::array_of(instance->reduction))
+        .add("placement", lists_json(instance->grid.placement().factors))
+        .add("synthesis_hierarchy", to_string(instance->hierarchy.kind()));
+  }
+  json.add("dialect", to_string(dialect)).add("goal", program.terms.goal.name);
+  json.add("steps", Json::array_of(program.steps, [&](const Step& step) {
+             Json one = Json::object({{"collective", collectives.name_of(step.collective)}});
+             if (step.shape && instance != nullptr) {
+               one.add("slice", slice_to_string(*step.shape, instance->hierarchy))
+                   .add("form", form_to_string(*step.shape, instance->hierarchy));
+             }
+             one.add("groups", lists_json(step.groups));
+             return one;
+           }));
+  json.add("text", to_string(program.steps, instance, collectives));
+  return json;
+}
+
+std::string to_json(const Program& program, const Instance* instance, Dialect dialect) {
+  return program_json(program, instance, dialect).dump();
 }
 
 }  // namespace p2

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/program/program.h"
+#include "p2/json.h"
 
 namespace p2 {
 
@@ -13,14 +15,14 @@ struct ProgramFile {
   Program program;
   std::optional<Instance> instance;
   Dialect dialect = Dialect::Published;
-  std::vector<SourcePosition> step_positions = {};  ///< where each step stands in the file
+  std::vector<SourcePosition> step_positions = {};  ///< of each step in the file
 };
 
-/// Reads program JSON (the text starts with `{`) or `.p2` notation; what the file does not say of
-/// its instance is taken from `given`, what it says goes first. Steps may use the collectives of
-/// `given`. Throws InputError with line and column.
+/// Reads program JSON (the text starts with `{`) or `.p2` notation; `given` completes the instance
+/// where the file is silent; the file takes precedence. Steps may use the collectives of `given`.
+/// Throws InputError with line and column.
 ///
-/// A `.p2` file is header lines and then the program (see notation.h), `#` comments anywhere:
+/// A `.p2` file is header lines and then the program (notation: program.h), `#` comments anywhere:
 ///
 ///   hierarchy node=4,gpu=16            # or, for bare groups: devices 8
 ///   axes data=8,shard=8                #                      classes {0,2,4,6},{1,3,5,7}
@@ -36,14 +38,28 @@ struct ProgramFile {
 ProgramFile read_program(const std::string& source, const std::string& text,
                          const GivenInstance& given);
 
-/// The two readers behind read_program, which sees to where the goal begins.
+/// The readers of the two formats; read_program also finds the beginning of the goal.
 ProgramFile read_program_notation(const std::string& source, const std::string& text,
                                   const GivenInstance& given);
 ProgramFile read_program_json(const std::string& source, const std::string& text,
                               const GivenInstance& given);
 
-/// One program as JSON on one line (cli contract: program), complete with the instance when there
-/// is one; read_program reads it back.
+struct SourceProgram {
+  std::string name;        ///< the file, with the number of the program if it has several
+  std::size_t number = 1;  ///< from 1
+  ProgramFile read;
+};
+
+/// The programs of a file: one, or those that `synth --format json` wrote, numbered over all
+/// placements. `number` selects one; 0: all. Throws InputError for a file that cannot be read, and
+/// for a number that does not exist.
+std::vector<SourceProgram> programs_in(const std::string& file, const GivenInstance& given,
+                                       std::size_t number = 0);
+
+/// A program as JSON (`devices`, `classes`, `steps`, …, `text`), complete with the instance if
+/// there is one. read_program reads it back.
+Json program_json(const Program& program, const Instance* instance, Dialect dialect);
+/// The same on one line.
 std::string to_json(const Program& program, const Instance* instance, Dialect dialect);
 
 }  // namespace p2

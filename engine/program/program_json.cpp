@@ -3,20 +3,21 @@
 #include <fmt/format.h>
 
 #include "engine/base/json_document.h"
-#include "engine/program/hierarchy_kind_names.h"
-#include "engine/program/notation.h"
+#include "engine/program/instruction.h"
+#include "engine/program/program.h"
 #include "engine/program/program_file.h"
 
 namespace p2 {
 namespace {
 
-constexpr std::int64_t kMostDevices = Hierarchy::kMostDevices;
+constexpr std::int64_t kMaxDevices = Hierarchy::kMaxDevices;
 
 std::uint32_t read_size(const JsonValue& value, std::string_view what) {
-  return static_cast<std::uint32_t>(value.integer(what, 1, kMostDevices));
+  return static_cast<std::uint32_t>(value.integer(what, 1, kMaxDevices));
 }
 
-/// `[4, 16]` or `[{"name": "node", "size": 4}, …]`; `prefix` names the nameless.
+/// `[4, 16]` or `[{"name": "node", "size": 4}, …]`; parts without a name are called `prefix`0,
+/// `prefix`1, …
 template <typename Part>
 std::vector<Part> read_parts(const JsonValue& list, std::string_view what,
                              std::string_view prefix) {
@@ -83,16 +84,16 @@ GivenInstance read_instance(const JsonValue& root, GivenInstance given) {
     check_placement(*given.placement, *given.hierarchy, *given.axes, matrix->position());
   }
   if (const auto name = root.find("synthesis_hierarchy")) {
-    const auto kind = hierarchy_kind_called(name->string("a synthesis hierarchy"));
+    const auto kind = find_hierarchy_kind(name->string("a synthesis hierarchy"));
     if (!kind) name->fail(fmt::format("unknown hierarchy, expected {}", kHierarchyKindNames));
     given.kind = *kind;
   }
   if (const auto name = root.find("dialect")) {
-    const auto dialect = dialect_called(name->string("a dialect"));
+    const auto dialect = find_dialect(name->string("a dialect"));
     if (!dialect) name->fail("unknown dialect, expected printed or published");
-    if (!given.dialect_goes_first) given.dialect = *dialect;
+    if (!given.dialect_overrides_file) given.dialect = *dialect;
   }
-  if (const auto name = root.find("goal"); name && !given.goal_goes_first) {
+  if (const auto name = root.find("goal"); name && !given.goal_overrides_file) {
     const auto goal = goal_called(name->string("a goal"));
     if (!goal) name->fail(fmt::format("unknown goal, expected {}, or --goal", kGoals));
     given.terms.goal = *goal;
@@ -105,13 +106,13 @@ std::vector<Group> read_groups(const JsonValue& list, std::string_view what) {
   for (const JsonValue& item : list.array(what)) {
     Group& group = groups.emplace_back();
     for (const JsonValue& device : item.array("the devices of a group")) {
-      group.push_back(static_cast<std::uint32_t>(device.integer("a device", 0, kMostDevices - 1)));
+      group.push_back(static_cast<std::uint32_t>(device.integer("a device", 0, kMaxDevices - 1)));
     }
   }
   return groups;
 }
 
-/// A step by slice and form. Groups that stand beside them must be the ones they form.
+/// A step with slice and form; groups, if given, must be those that they form.
 Step read_instruction(const JsonValue& value, Collective collective, const Instance* instance) {
   const JsonValue slice = value.member("slice", "a step with a form");
   const JsonValue form = value.member("form", "a step with a slice");
@@ -195,15 +196,14 @@ ProgramFile read_program_json(const std::string& source, const std::string& text
   root.only_keys({"devices", "classes", "steps", "hierarchy", "axes", "reduce", "placement",
                   "synthesis_hierarchy", "dialect", "goal", "text"},
                  "a program");
-  // A file with devices of its own stands for itself; the command line's instance is for the
-  // others.
+  // A file with devices of its own does not use the instance of the command line.
   const bool bare = root.find("devices") && !root.find("hierarchy");
   const GivenInstance said = read_instance(root, bare ? given.without_system() : given);
   ProgramFile file;
   file.dialect = said.dialect;
   file.program.terms = said.terms;
   file.instance = said.resolve(root.position());
-  if (!file.instance && said.speaks_of_system()) {
+  if (!file.instance && said.names_system()) {
     root.fail("an incomplete instance, expected hierarchy, axes and reduce, or none of them");
   }
   read_devices(root, file);

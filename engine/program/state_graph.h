@@ -1,18 +1,68 @@
 #pragma once
 
+#include <atomic>
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "engine/collective/id_table.h"
 #include "engine/collective/kernels.h"
+#include "engine/program/goal.h"
+#include "engine/program/instance.h"
 #include "p2/limits.h"
-#include "engine/program/problem.h"
-#include "engine/program/progress.h"
 
 namespace p2 {
 
-/// Names a state of the whole simulated system inside a StateGraph; 0 is the initial one.
+/// One possible step: a collective on the groups of a pattern.
+struct Move {
+  Pattern pattern;
+  Collective collective = Collective::AllReduce;
+
+  auto operator<=>(const Move&) const = default;
+};
+
+/// The part of a synthesis question that determines its answer: the simulated device grid, the
+/// number of chunks, the reduction factors, and the moves in search order. Equal problems with
+/// equal terms have the same programs, move by move, so that each is searched once.
+///
+/// Where no move touches a factor outside the reduction axes ((d), collapsed, lattice), one
+/// reduction class is simulated with the chunks of the whole system. This is exact: device ids
+/// are mixed radix, so that fixing the other digits keeps the order inside a class; all classes
+/// begin alike, and collectives treat contributors alike; every group lies inside one class, and
+/// since nothing outside the reduction factors is reduced or pinned, every pattern forms the same
+/// groups in each of them. Hence the classes' states stay equal up to the renaming of contributors.
+struct Problem {
+  std::vector<Factor> factors;     ///< simulated digits, outermost first; axis and level are left 0
+  std::uint32_t devices = 1;       ///< simulated
+  std::uint32_t contributors = 1;  ///< devices of the whole system
+  Beginning beginning;
+  FactorSet reduction = 0;
+  std::vector<Move> moves;
+
+  std::uint32_t chunks() const { return contributors * beginning.chunks_per_device; }
+  auto operator<=>(const Problem&) const = default;
+};
+
+/// The problem of an instance, and the shape of the hierarchy that each move has.
+struct NamedProblem {
+  Problem problem;
+  std::vector<GroupShape> shapes;       ///< of the instance's hierarchy
+  std::vector<std::uint32_t> shape_of;  ///< move → index into `shapes`
+};
+
+/// Moves are ordered by shape (see all_shapes), then by collective.
+NamedProblem make_problem(const Instance& instance, Dialect dialect,
+                          const CollectiveSet& collectives = {}, const Beginning& beginning = {});
+
+/// Progress counters of a synthesis; may be read from another thread.
+struct SearchProgress {
+  std::atomic<std::uint64_t> searches = 0;  ///< distinct problems to search
+  std::atomic<std::uint64_t> searches_done = 0;
+  std::atomic<std::uint64_t> states = 0;  ///< system states expanded, over all searches
+};
+
+/// The id of a system state in a StateGraph; 0 is the initial one.
 using NodeId = std::uint32_t;
 
 struct Transition {
@@ -20,9 +70,9 @@ struct Transition {
   NodeId target = 0;
 };
 
-/// Every state that at most `size` legal moves lead to, each once, and the moves between them,
-/// found breadth first. In the last layer only moves into the goal are kept. The order of nodes and
-/// transitions depends on the problem alone.
+/// Explicit-state breadth-first search: the states reachable by at most `size` legal moves, and the
+/// transitions between them. Of the last layer only moves into the goal are kept. The order of
+/// nodes and transitions depends only on the problem.
 class StateGraph {
  public:
   /// Counts the states it expands in `progress`, if there is one.
@@ -35,7 +85,7 @@ class StateGraph {
   bool reached_goal() const { return goal_node_ != kNoNode; }
   /// The goal's node; it must have been reached.
   NodeId goal() const { return goal_node_; }
-  /// Programs up to this size are complete: `size`, or less when a limit was met.
+  /// Programs up to this size are complete: `size`, or less when a limit was reached.
   std::uint32_t settled() const { return settled_; }
 
  private:
@@ -51,10 +101,10 @@ class StateGraph {
   std::span<const StateId> state(NodeId node) const {
     return {states_of_nodes_.data() + std::size_t{node} * problem_.devices, problem_.devices};
   }
-  /// False when a limit was met; what was found of the node's transitions is then kept.
+  /// False if a limit was reached; transitions found before it are kept.
   bool expand(NodeId node, bool last);
   bool run(const Groups& groups, Collective collective, NodeId node, bool last);
-  /// The node of the state in `work_`, new if it was not known.
+  /// The node of the state in `work_`, inserted if new.
   NodeId intern_work();
   std::size_t bytes() const;
 

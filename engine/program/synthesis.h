@@ -3,20 +3,66 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/program/program.h"
-#include "engine/program/program_list.h"
+#include "engine/program/state_graph.h"
 
 namespace p2 {
+
+/// The valid programs of a problem up to a size, represented by the part of its StateGraph that
+/// lies on paths from the initial state to the goal. Programs are counted by dynamic programming,
+/// without listing them. If a limit was reached, only programs up to size `settled` are counted and
+/// listed.
+class ProgramList {
+ public:
+  ProgramList(const Problem& problem, std::uint32_t size, const Limits& limits,
+              SearchProgress* progress = nullptr, const Terms& terms = {});
+
+  /// All programs up to this size are present.
+  std::uint32_t settled() const { return settled_; }
+  std::uint64_t count() const { return count_; }
+  /// System states that the search visited.
+  std::size_t states() const { return states_; }
+
+  /// Calls `visit` with the moves of every program: by increasing size, then in lexicographic order
+  /// of the problem's moves.
+  using Visit = std::function<void(std::span<const std::uint32_t> moves)>;
+  void for_each(const Visit& visit) const;
+
+  /// The moves of the first program, in the order of for_each, that has a move m with `wanted[m]`.
+  /// Does not list the programs before it.
+  std::optional<std::vector<std::uint32_t>> first_with(const std::vector<bool>& wanted) const;
+
+ private:
+  void cut_down(const StateGraph& graph);
+  void count_paths();
+  void walk(NodeId node, std::uint32_t left, std::vector<std::uint32_t>& moves,
+            const Visit& visit) const;
+  /// [left][node]: whether a path of exactly `left` moves has a wanted one.
+  std::vector<bool> paths_with(const std::vector<bool>& wanted) const;
+  std::uint64_t paths(NodeId node, std::uint32_t left) const {
+    return paths_[std::size_t{left} * nodes_.size() + node];
+  }
+
+  std::uint32_t settled_ = 0;
+  std::uint64_t count_ = 0;
+  std::size_t states_ = 0;
+  bool reached_ = false;
+  NodeId goal_ = 0;
+  std::vector<std::vector<Transition>> nodes_;  // useful transitions; node 0 is initial
+  std::vector<std::uint64_t> paths_;            // [left][node]: paths of exactly `left` moves
+};
 
 struct SynthesisOptions {
   Dialect dialect = Dialect::Published;
   Terms terms = {};
-  std::uint32_t size = 5;              ///< most steps of a program
+  std::uint32_t size = 5;              ///< maximum number of steps
   unsigned jobs = 0;                   ///< threads; 0 = one per core
-  Limits limits;                       ///< memory is shared out equally among the threads
-  SearchProgress* progress = nullptr;  ///< may be watched from another thread
+  Limits limits;                       ///< memory is divided equally among the threads
+  SearchProgress* progress = nullptr;  ///< may be read from another thread
 };
 
 /// All valid programs of one placement.
@@ -54,8 +100,9 @@ class PlacementPrograms {
 
 /// Enumerates the valid programs of every instance: all instances of one problem share one search,
 /// different problems run in parallel. The result does not depend on the number of threads. Throws
-/// InputError where the goal has no beginning (beginning_of).
-std::vector<PlacementPrograms> synthesise(std::vector<Instance> instances,
-                                          const SynthesisOptions& options);
+/// InputError if the goal has no beginning (beginning_of). Throws LimitReached for a lattice of
+/// more than 8 factors and for more than 2^64 programs.
+std::vector<PlacementPrograms> find_programs(std::vector<Instance> instances,
+                                             const SynthesisOptions& options);
 
 }  // namespace p2

@@ -36,9 +36,9 @@ std::uint32_t count_devices(const std::vector<Level>& levels, const SourcePositi
     }
     // Both factors are below 2^32 here, so the product cannot overflow.
     devices *= level.size;
-    if (devices > Hierarchy::kMostDevices) {
+    if (devices > Hierarchy::kMaxDevices) {
       throw InputError(
-          where, fmt::format("too many devices, expected at most {}", Hierarchy::kMostDevices));
+          where, fmt::format("too many devices, expected at most {}", Hierarchy::kMaxDevices));
     }
   }
   return static_cast<std::uint32_t>(devices);
@@ -49,9 +49,9 @@ std::uint32_t count_devices(const std::vector<Level>& levels, const SourcePositi
 Hierarchy::Hierarchy(std::vector<Level> levels, const SourcePosition& where)
     : levels_(std::move(levels)) {
   if (levels_.empty()) throw InputError(where, "a hierarchy without levels, expected at least one");
-  if (levels_.size() > kMostLevels) {
+  if (levels_.size() > kMaxLevels) {
     throw InputError(where,
-                     fmt::format("{} levels, expected at most {}", levels_.size(), kMostLevels));
+                     fmt::format("{} levels, expected at most {}", levels_.size(), kMaxLevels));
   }
   check_names(levels_, where);
   devices_ = count_devices(levels_, where);
@@ -68,7 +68,7 @@ Hierarchy parse_hierarchy(std::string_view source, std::string_view text) {
       name = cursor.name("the name of a level");
       cursor.expect("=", "after the name of a level");
     }
-    const auto size = cursor.integer("the size of a level", 1, Hierarchy::kMostDevices);
+    const auto size = cursor.integer("the size of a level", 1, Hierarchy::kMaxDevices);
     levels.push_back({std::move(name), static_cast<std::uint32_t>(size)});
   } while (cursor.accept(","));
   expect_end(cursor, "the hierarchy");

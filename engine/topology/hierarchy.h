@@ -23,14 +23,14 @@ struct Level {
 /// legal. Devices are the instances of the innermost level, numbered row-major.
 class Hierarchy {
  public:
-  /// The most devices any system may have. Everything downstream counts devices in 32 bits and
-  /// some of it keeps a few words per device.
-  static constexpr std::uint64_t kMostDevices = std::uint64_t{1} << 20;
-  static constexpr std::size_t kMostLevels = 64;
+  /// Bound on the devices of a system: they are counted in 32 bits, with a few words of memory
+  /// each.
+  static constexpr std::uint64_t kMaxDevices = std::uint64_t{1} << 20;
+  static constexpr std::size_t kMaxLevels = 64;
 
   Hierarchy() = default;
-  /// Throws InputError at `where` for no level at all or more than kMostLevels, a size of 0, a name
-  /// that is none, two levels of one name, the reserved name `root`, or more than kMostDevices
+  /// Throws InputError at `where` for no level at all or more than kMaxLevels, a size of 0, a name
+  /// that is none, two levels of one name, the reserved name `root`, or more than kMaxDevices
   /// devices.
   Hierarchy(std::vector<Level> levels, const SourcePosition& where);
 

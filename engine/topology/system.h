@@ -1,13 +1,56 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/topology/hierarchy.h"
-#include "engine/topology/interconnect.h"
+#include "p2/error.h"
 
 namespace p2 {
+
+/// How the parts that an interconnect joins reach each other (section 5, figure 9).
+enum class InterconnectKind {
+  Switch,        ///< any pair at full bandwidth, one port per part
+  Ring,          ///< each part reaches its two neighbours, each with half of its port's bandwidth
+  SharedNic,     ///< all parts leave through one port, whose bandwidth they share
+  SharedMedium,  ///< whatever a part sends or receives goes through one memory or bus: shared by
+                 ///< all
+};
+
+enum class Duplex {
+  Full,  ///< the bandwidth holds in both directions at once
+  Half,  ///< both directions share it
+};
+
+/// One kind of link of a system. Every run of `span` consecutive instances of `level` (inside one
+/// instance of the level above) has its own copy of it.
+struct Interconnect {
+  std::string name;
+  InterconnectKind kind = InterconnectKind::Switch;
+  std::string level;
+  std::uint32_t span = 1;
+  std::int64_t bytes_per_second = 1;  ///< per port and direction, at least 1
+  std::int64_t latency_ps = 0;        ///< picoseconds per message
+  Duplex duplex = Duplex::Full;
+
+  bool operator==(const Interconnect&) const = default;
+};
+
+/// Exact readings of `270 GB/s`, `12.5 GB/s`, `100 Gbit/s` (decimal prefixes K, M, G, T) in bytes
+/// per second and of `700 ns`, `1.5 us` (ps, ns, us, ms, s) in picoseconds. Throw InputError at
+/// `where` when the text is no such quantity, is not a whole number of units, or does not fit. A
+/// latency may be 0, a bandwidth may not.
+std::int64_t parse_bandwidth(std::string_view text, const SourcePosition& where);
+std::int64_t parse_latency(std::string_view text, const SourcePosition& where);
+
+/// The shortest of the notations above that parses back to the same value.
+std::string bandwidth_to_string(std::int64_t bytes_per_second);
+std::string latency_to_string(std::int64_t picoseconds);
+
+std::string_view to_string(InterconnectKind kind);
+std::string_view to_string(Duplex duplex);
 
 /// A system: its hardware hierarchy and the interconnects between the instances of its levels
 /// (section 2). A system given by `--hierarchy` alone has no interconnects: it can be placed,

@@ -1,4 +1,4 @@
-#include "engine/collective/index_set.h"
+#include "engine/collective/device_state.h"
 
 #include <set>
 

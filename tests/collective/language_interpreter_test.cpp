@@ -1,13 +1,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <rapidcheck.h>
 
+#include "engine/collective/language/built_in_texts.h"
+#include "engine/collective/language/definition.h"
 #include "engine/collective/language/interpreter.h"
 #include "tests/collective/language_states.h"
+#include "tests/file_bytes.h"
 
 namespace p2::language {
 namespace {
@@ -160,6 +164,168 @@ TEST_CASE("the post-state is what ensure says of every position, chunk and contr
       "collective Turn \"each device sends to the next\" ensure s'(to, r, c) = exists from in "
       "group: to = (from + 1) % n and s(from, r, c) measure 0");
   CHECK(drawn(post_state(turn, group("10 11|00 01|00 00"))) == "00 00|10 11|00 01");
+}
+
+namespace {
+
+/// `disjoint i=0 j=1 r=2 c=3`, or `legal`.
+std::string refusal(std::string_view collective, std::string_view before) {
+  const Definition& definition = built_in(collective);
+  const auto failed = first_failed_premise(definition, group(before));
+  if (!failed) return "legal";
+  std::string text = definition.premises[failed->premise].name;
+  for (const Binding& binding : failed->witness) {
+    text += fmt::format(" {}={}", binding.name, binding.value);
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a reduction refuses devices that hold different chunks") {
+  for (const char* collective : {"AllReduce", "Reduce", "ReduceScatter"}) {
+    CAPTURE(collective);
+    CHECK(refusal(collective, "100 100|010 000|001 000") == "same-chunks i=0 j=1 r=1");
+    CHECK(refusal(collective, "100 100|010 010|000 001") == "same-chunks i=0 j=2 r=0");
+    CHECK(refusal(collective, "000 000|000 100|000 000") == "same-chunks i=0 j=1 r=1");
+    CHECK(refusal(collective, "100 100|010 010|001 001") != "same-chunks");
+  }
+}
+
+TEST_CASE("a reduction refuses to count a contribution twice") {
+  for (const char* collective : {"AllReduce", "Reduce", "ReduceScatter"}) {
+    CAPTURE(collective);
+    CHECK(refusal(collective, "1000 1000|0100 0100|0010 0101") == "disjoint i=1 j=2 r=1 c=1");
+    CHECK(refusal(collective, "1010 1000|0111 1100|0010 0101") == "disjoint i=0 j=1 r=0 c=2");
+    CHECK(refusal(collective, "11|11") == "disjoint i=0 j=1 r=0 c=0");
+  }
+}
+
+TEST_CASE("different chunks are reported before contributions counted twice") {
+  CHECK(refusal("AllReduce", "10 10|10 00") == "same-chunks i=0 j=1 r=1");
+}
+
+TEST_CASE("ReduceScatter refuses a number of chunks that the group size does not divide") {
+  CHECK(refusal("ReduceScatter", "10 10 10|01 01 01") == "divisible");
+  CHECK(refusal("ReduceScatter", "10 00 10|01 00 01") == "legal");
+  CHECK(refusal("ReduceScatter", "100 100|010 010|001 001") == "divisible");
+  CHECK(refusal("AllReduce", "10 10 10|01 01 01") == "legal");
+}
+
+TEST_CASE("AllGather refuses a chunk that two devices hold") {
+  CHECK(refusal("AllGather", "10 00 00|00 10 00|00 01 00") == "disjoint-chunks i=1 j=2 r=1");
+  CHECK(refusal("AllGather", "10 01|01 10") == "disjoint-chunks i=0 j=1 r=0");
+}
+
+TEST_CASE("AllGather refuses devices that hold unequally many chunks") {
+  CHECK(refusal("AllGather", "10 00 00|00 10 00|00 00 00") == "equal-count i=0 j=2");
+  CHECK(refusal("AllGather", "00 00 00|00 10 10|00 00 00") == "equal-count i=0 j=1");
+  CHECK(refusal("AllGather", "10 00 00|00 10 00|00 00 01") == "legal");
+}
+
+TEST_CASE("Broadcast refuses a root that lacks what another device holds") {
+  CHECK(refusal("Broadcast", "110 110|100 110|010 111") == "contained i=2 r=1 c=2");
+  CHECK(refusal("Broadcast", "000 000|000 000|010 011") == "contained i=2 r=0 c=1");
+}
+
+TEST_CASE("Broadcast refuses to teach nobody anything") {
+  CHECK(refusal("Broadcast", "110 110|110 110|110 110") == "informative");
+  CHECK(refusal("Broadcast", "000|000") == "informative");
+  CHECK(refusal("Broadcast", "110 110|110 110|110 100") == "legal");
+}
+
+namespace {
+
+/// The group after the step, or the name of the premise that fails.
+std::string outcome(std::string_view collective, std::string_view before) {
+  const Definition& definition = built_in(collective);
+  const GroupState state = group(before);
+  if (const auto failed = first_failed_premise(definition, state)) {
+    return definition.premises[failed->premise].name;
+  }
+  return drawn(post_state(definition, state));
+}
+
+std::vector<std::string> premises(std::string_view collective) {
+  std::vector<std::string> names;
+  for (const Premise& premise : built_in(collective).premises) names.push_back(premise.name);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("the built-in definitions are the five of the paper, in the order of figure 8") {
+  std::vector<std::string> names;
+  for (const Definition& definition : built_in_definitions()) names.push_back(definition.name);
+  CHECK(names ==
+        std::vector<std::string>{"AllReduce", "ReduceScatter", "AllGather", "Reduce", "Broadcast"});
+}
+
+TEST_CASE("the program holds the definition files as they are in the repository") {
+  for (const BuiltInText& built_in : built_in_texts()) {
+    CHECK(bytes_of(P2_SOURCE_DIR "/" + std::string(built_in.source)) == built_in.text);
+  }
+}
+
+TEST_CASE("the premises have the names and the order of figure 8") {
+  using Names = std::vector<std::string>;
+  CHECK(premises("AllReduce") == Names{"same-chunks", "disjoint"});
+  CHECK(premises("ReduceScatter") == Names{"same-chunks", "disjoint", "divisible"});
+  CHECK(premises("AllGather") == Names{"disjoint-chunks", "equal-count"});
+  CHECK(premises("Reduce") == Names{"same-chunks", "disjoint"});
+  CHECK(premises("Broadcast") == Names{"contained", "informative"});
+}
+
+TEST_CASE("AllReduce gives everyone the sum") {
+  CHECK(outcome("AllReduce", "1000 1000 1000 1000|0100 0100 0100 0100") ==
+        "1100 1100 1100 1100|1100 1100 1100 1100");
+  CHECK(outcome("AllReduce", "1000 0000 1010 0000|0100 0000 0101 0000") ==
+        "1100 0000 1111 0000|1100 0000 1111 0000");
+  CHECK(outcome("AllReduce", "100|010|001") == "111|111|111");
+  CHECK(outcome("AllReduce", "00|00") == "00|00");
+}
+
+TEST_CASE("Reduce gives the root the sum and empties the others") {
+  CHECK(outcome("Reduce", "1000 1000 0000 0000|0100 0010 0000 0000") ==
+        "1100 1010 0000 0000|0000 0000 0000 0000");
+  CHECK(outcome("Reduce", "100|010|001") == "111|000|000");
+}
+
+TEST_CASE("ReduceScatter cuts the non-empty chunks of the sum into equal runs") {
+  CHECK(outcome("ReduceScatter", "1000 1000 1000 1000|0100 0100 0100 0100") ==
+        "1100 1100 0000 0000|0000 0000 1100 1100");
+  CHECK(outcome("ReduceScatter", "0000 1000 0000 1010|0000 0100 0000 0101") ==
+        "0000 1100 0000 0000|0000 0000 0000 1111");
+  CHECK(outcome("ReduceScatter", "100 100 100|010 010 010|001 001 001") ==
+        "111 000 000|000 111 000|000 000 111");
+  CHECK(outcome("ReduceScatter", "10 10 00 10 10|01 01 00 01 01") ==
+        "11 11 00 00 00|00 00 00 11 11");
+  CHECK(outcome("ReduceScatter", "00 00|00 00") == "00 00|00 00");
+}
+
+TEST_CASE("AllGather gives everyone the chunks of all") {
+  CHECK(outcome("AllGather", "1100 1100 0000 0000|0000 0000 1100 1100") ==
+        "1100 1100 1100 1100|1100 1100 1100 1100");
+  CHECK(outcome("AllGather", "0000 1000 0000|0001 0000 0000") == "0001 1000 0000|0001 1000 0000");
+}
+
+TEST_CASE("Broadcast gives everyone what the root holds") {
+  CHECK(outcome("Broadcast", "1100 1100|0000 0000") == "1100 1100|1100 1100");
+  CHECK(outcome("Broadcast", "1110 0100|1010 0000|1110 0100") == "1110 0100|1110 0100|1110 0100");
+}
+
+TEST_CASE("ReduceScatter and then AllGather do what AllReduce does") {
+  const GroupState before = group("1000 0000 1001 0010 0100|0100 0000 0100 0001 1000");
+  const GroupState scattered = post_state(built_in("ReduceScatter"), before);
+  REQUIRE_FALSE(first_failed_premise(built_in("AllGather"), scattered));
+  CHECK(post_state(built_in("AllGather"), scattered) == post_state(built_in("AllReduce"), before));
+}
+
+TEST_CASE("Reduce and then Broadcast do what AllReduce does") {
+  const GroupState before = group("1000 0000 1001|0100 0000 0100|0010 0000 0010");
+  const GroupState reduced = post_state(built_in("Reduce"), before);
+  REQUIRE_FALSE(first_failed_premise(built_in("Broadcast"), reduced));
+  CHECK(post_state(built_in("Broadcast"), reduced) == post_state(built_in("AllReduce"), before));
 }
 
 }  // namespace p2::language

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "engine/collective/language/built_in.h"
+#include "engine/collective/language/definition.h"
 #include "engine/collective/language/interpreter.h"
 #include "tests/collective/language_states.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/collective/language/group_state.h"
-#include "engine/collective/language/parser.h"
+#include "engine/collective/language/definition.h"
+#include "engine/collective/language/interpreter.h"
 
 namespace p2::language {
 

@@ -1,9 +1,11 @@
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "engine/program/derivation.h"
-#include "engine/program/drawing.h"
-#include "engine/program/explanation.h"
+#include "engine/program/program.h"
 #include "engine/program/program_file.h"
+#include "tests/program/instances.h"
 
 using namespace p2;
 
@@ -12,7 +14,7 @@ namespace {
 /// The verdict on a `.p2` text and, where it is refuted, the rule and the explanation.
 struct Judged {
   ProgramFile file;
-  Verdict verdict;
+  ProgramDecision verdict;
   std::string rule;
   std::string reason;
 };
@@ -21,15 +23,15 @@ Judged judge(const std::string& text) {
   Judged judged{read_program("f", text, {}), {}, {}, {}};
   StateTable states(judged.file.program.devices);
   judged.verdict = check(judged.file.program, judged.file.dialect, states);
-  if (judged.verdict.refutation) {
+  if (judged.verdict.violation) {
     const Instance* instance = judged.file.instance ? &*judged.file.instance : nullptr;
-    judged.rule = rule_name(*judged.verdict.refutation);
-    judged.reason = explain(*judged.verdict.refutation, judged.file.program, instance);
+    judged.rule = rule_name(*judged.verdict.violation);
+    judged.reason = explain(*judged.verdict.violation, judged.file.program, instance);
   }
   return judged;
 }
 
-bool valid(const std::string& text) { return judge(text).verdict.kind == Verdict::Kind::Valid; }
+bool valid(const std::string& text) { return judge(text).verdict.outcome == Outcome::Established; }
 
 }  // namespace
 
@@ -155,7 +157,7 @@ TEST_CASE("steps after the goal and groups of one device are judged by the rules
 TEST_CASE("sums of states with several contents are formed block by block") {
   // Device 0 and 1 hold chunks 0–3 from both; 2 and 3 two contents each after a gather of halves.
   CHECK(judge("devices 4\nReduceScatter{0,1},{2,3}; AllReduce{0,2},{1,3}; AllGather{0,1},{2,3}")
-            .verdict.kind == Verdict::Kind::Valid);
+            .verdict.outcome == Outcome::Established);
   CHECK(judge("devices 6\nclasses {0,1,2,3},{4,5}\nReduceScatter{0,1},{2,3}; AllReduce{0,2}; "
               "AllGather{0,1},{2,3}; AllReduce{0,2}")
             .rule == "disjoint");
@@ -166,7 +168,109 @@ TEST_CASE("a limit leaves a program undecided, neither valid nor refuted") {
   Limits limits;
   limits.memory_bytes = 0;
   StateTable states(2);
-  const Verdict verdict = check(file.program, file.dialect, states, limits);
-  CHECK(verdict.kind == Verdict::Kind::Unknown);
-  CHECK(!verdict.refutation.has_value());
+  const ProgramDecision verdict = check(file.program, file.dialect, states, limits);
+  CHECK(verdict.outcome == Outcome::Undecided);
+  CHECK(!verdict.violation.has_value());
+}
+
+using namespace p2;
+
+namespace {
+
+/// Figure 2d: 16 GPUs A0…D3 = devices 0…15, reduction along the parameter shards.
+const std::string kFigure2d =
+    "hierarchy rack=1,server=2,cpu=2,gpu=4\naxes data=4,shard=4\nreduce shard\n"
+    "placement [[1 1 2 2] [1 2 1 2]]\n";
+
+std::string rule_that_refuses(const std::string& text) {
+  const ProgramFile file = read_program("f", text, {});
+  StateTable states(file.program.devices);
+  const ProgramDecision verdict = check(file.program, file.dialect, states);
+  return verdict.violation ? std::string(rule_name(*verdict.violation)) : "none";
+}
+
+/// Whether some instruction of the hierarchy forms exactly these groups.
+bool forms(const Instance& instance, std::vector<Group> groups) {
+  std::sort(groups.begin(), groups.end());
+  const auto shapes = all_shapes(instance.hierarchy);
+  return std::any_of(shapes.begin(), shapes.end(), [&](const GroupShape& shape) {
+    return lower(instance.grid, shape, Collective::AllReduce).groups == groups;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("figure 3: the three example strategies are valid") {
+  CHECK(rule_that_refuses(kFigure2d + "AllReduce(root, InsideGroup)") == "none");
+  CHECK(rule_that_refuses(kFigure2d +
+                          "AllReduce(server, InsideGroup); AllReduce(server, Parallel(root))") ==
+        "none");
+  CHECK(rule_that_refuses(kFigure2d +
+                          "Reduce(server, InsideGroup); AllReduce(server, Master(root)); "
+                          "Broadcast(server, InsideGroup)") == "none");
+}
+
+TEST_CASE("figure 10: both common optimal programs are valid") {
+  const std::string header = "hierarchy node=2,gpu=8\naxes 16\nreduce 0\n";
+  CHECK(rule_that_refuses(header + "Reduce(node, InsideGroup); AllReduce(node, Master(root)); "
+                                   "Broadcast(node, InsideGroup)") == "none");
+  CHECK(rule_that_refuses(header +
+                          "ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); "
+                          "AllGather(node, InsideGroup)") == "none");
+}
+
+TEST_CASE("figure 4a: reducing different chunks is refused because the chunks differ") {
+  // Reduces, among others, A0 and A1, and then A0 and A1 again.
+  CHECK(rule_that_refuses(kFigure2d +
+                          "ReduceScatter(server, InsideGroup); AllReduce(server, InsideGroup)") ==
+        "same-chunks");
+}
+
+TEST_CASE("figure 4b: reducing A0 and C0 twice is refused because they would count twice") {
+  CHECK(rule_that_refuses(kFigure2d +
+                          "AllReduce(root, InsideGroup); AllReduce(server, Parallel(root))") ==
+        "disjoint");
+}
+
+TEST_CASE("theorem 3.2 fails in dialect printed: (c) has a valid program with a step (d) lacks") {
+  const auto instance = [](HierarchyKind kind) {
+    return instance_of("2,4", "4,2", "0", "[[2 2] [1 2]]", kind);
+  };
+  CHECK(rule_that_refuses("devices 8\nclasses {0,2,4,6},{1,3,5,7}\n"
+                          "Reduce{0,2,4,6},{1,3,5,7}; Broadcast{0,4}; "
+                          "Broadcast{0,2,4,6},{1,3,5,7}") == "none");
+  CHECK(forms(instance(HierarchyKind::Rows), {{0, 4}}));
+  CHECK(!forms(instance(HierarchyKind::Reduction), {{0, 4}}));
+}
+
+TEST_CASE("lemma B.7, case 3, fails: a Master of (b) that (c) cannot form") {
+  const auto instance = [](HierarchyKind kind) {
+    return instance_of("2,2,2", "4,2", "0", "[[1 2 2] [2 1 1]]", kind);
+  };
+  CHECK(forms(instance(HierarchyKind::Columns), {{0, 2}, {4, 6}}));
+  CHECK(!forms(instance(HierarchyKind::Rows), {{0, 2}, {4, 6}}));
+  // The Master belongs to a program that is valid in both dialects.
+  const std::string header =
+      "hierarchy 2,2,2\naxes 4,2\nreduce 0\nplacement [[1 2 2] [2 1 1]]\nsynthesis-hierarchy b\n";
+  CHECK(rule_that_refuses(header + "Reduce(l1.a0, InsideGroup); AllReduce(l1.a0, Master(l0.a1)); "
+                                   "Broadcast(l1.a0, InsideGroup)") == "none");
+}
+
+TEST_CASE("with several reduction axes (c) and (d) miss groups that (b) and (a) form") {
+  const auto instance = [](HierarchyKind kind) {
+    return instance_of("4,4", "4,4", "0,1", "[[2 2] [2 2]]", kind);
+  };
+  const std::vector<Group> nodes = {{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}, {12, 13, 14, 15}};
+  CHECK(forms(instance(HierarchyKind::Hardware), nodes));
+  CHECK(forms(instance(HierarchyKind::Columns), nodes));
+  CHECK(!forms(instance(HierarchyKind::Rows), nodes));
+  CHECK(!forms(instance(HierarchyKind::Reduction), nodes));
+  CHECK(forms(instance(HierarchyKind::Collapsed), nodes));
+  CHECK(forms(instance(HierarchyKind::Lattice), nodes));
+}
+
+TEST_CASE("lemma B.3 fails for arbitrary groups: a valid program whose steps mix classes") {
+  CHECK(rule_that_refuses("devices 4\nclasses {0,1},{2,3}\n"
+                          "Reduce{2,3}; Broadcast{1,3}; Reduce{0,3}; Broadcast{0,1},{2,3}") ==
+        "none");
 }

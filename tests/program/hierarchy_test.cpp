@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/program/notation.h"
 #include "engine/program/program.h"
 #include "tests/program/instances.h"
 

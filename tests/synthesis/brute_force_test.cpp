@@ -19,7 +19,7 @@ std::vector<brute_force::Program> synthesised(const Instance& instance, Dialect 
   options.size = size;
   options.jobs = 1;
   std::vector<brute_force::Program> all;
-  synthesise({instance}, options)[0].for_each_lowered([&](const Program& program) {
+  find_programs({instance}, options)[0].for_each_lowered([&](const Program& program) {
     auto& lowered = all.emplace_back();
     for (const Step& step : program.steps) lowered.push_back({step.groups, step.collective});
   });

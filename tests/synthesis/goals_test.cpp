@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/collective/language/built_in.h"
+#include "engine/collective/language/definition.h"
 #include "engine/program/derivation.h"
 #include "engine/program/synthesis.h"
 #include "tests/program/instances.h"
@@ -71,9 +71,9 @@ std::vector<brute_force::Program> synthesised(const Instance& instance, Dialect 
   options.size = size;
   options.jobs = 1;
   std::vector<brute_force::Program> all;
-  synthesise({instance}, options)[0].for_each_lowered([&](const Program& program) {
+  find_programs({instance}, options)[0].for_each_lowered([&](const Program& program) {
     StateTable states(program.chunks());
-    CHECK(check(program, dialect, states).kind == Verdict::Kind::Valid);
+    CHECK(check(program, dialect, states).outcome == Outcome::Established);
     auto& lowered = all.emplace_back();
     for (const Step& step : program.steps) lowered.push_back({step.groups, step.collective});
   });

@@ -4,12 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// The language in which collectives are defined. One text defines one collective: what it requires
 /// of the states of a group's devices, what it makes of them, and a measure of the information they
 /// hold, which must rise strictly in every step the collective makes. The interpreter, the
-/// bit-vector encoding and the clause encoding all start from the Definition below.
+/// bit-vector encoding and the clause encoding are all made from the Definition below.
 ///
 ///   definition = "collective" NAME TEXT { let | require } ensure measure
 ///   let        = "let" NAME [ "(" variables ")" ] "=" expression
@@ -41,8 +42,8 @@
 /// empty `forall` is true, an empty `exists` false, an empty `count` or `sum` 0.
 namespace p2::language {
 
-/// The limits, with all lets written out: how deep an expression is (and how deep its parentheses
-/// are), how many variables are bound at one place, and how many nodes a definition has.
+/// Limits on a definition with all its lets inlined: the depth of an expression (and of its
+/// parentheses), the variables bound at one place, and the nodes.
 constexpr std::size_t kMaxDepth = 100;
 constexpr std::size_t kMaxVariables = 8;
 constexpr std::size_t kMaxNodes = 10'000;
@@ -141,5 +142,20 @@ struct Definition {
 
   bool operator==(const Definition&) const = default;
 };
+
+/// Parses the definition of one collective. Throws InputError at the first mistake (`found …,
+/// expected …`, positions in `source`), also for a text beyond the limits above.
+Definition parse_definition(std::string_view source, std::string_view text);
+
+/// The definitions of AllReduce, ReduceScatter, AllGather, Reduce and Broadcast (figure 8):
+/// engine/collective/*.p2c, embedded by the build.
+const std::vector<Definition>& built_in_definitions();
+
+/// AllToAll, which is no built-in collective but the meaning of the goal alltoall:
+/// examples/collectives/sound/alltoall.p2c.
+const Definition& all_to_all();
+
+/// The built-in definition of that name, which must exist.
+const Definition& built_in(std::string_view name);
 
 }  // namespace p2::language

@@ -6,14 +6,55 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/invariant.h"
 #include "engine/collective/language/definition.h"
-#include "engine/collective/language/group_state.h"
 
-/// The reference for every other reading of a definition: it evaluates the formulas as they stand,
-/// and is as slow as that. Every function has a result for every definition and every state.
+/// The reference interpreter of definitions: evaluates the formulas as written on explicit states.
+/// The kernels (engine/collective/kernels.h) and the encodings are tested against it. Total: every
+/// definition has a value on every state.
 namespace p2::language {
 
-/// One value of a variable, of which a formula is false.
+/// The states of a group's devices as a bit per position in the group, chunk and contributor:
+/// whether the device at that position holds that contribution in that chunk. Initially all bits
+/// are 0.
+class GroupState {
+ public:
+  GroupState(std::uint32_t devices, std::uint32_t chunks, std::uint32_t contributors)
+      : devices_(devices),
+        chunks_(chunks),
+        contributors_(contributors),
+        held_(std::size_t{devices} * chunks * contributors, false) {
+    invariant(devices > 0, "a group without devices");
+  }
+
+  std::uint32_t devices() const { return devices_; }
+  std::uint32_t chunks() const { return chunks_; }
+  std::uint32_t contributors() const { return contributors_; }
+
+  bool holds(std::uint32_t position, std::uint32_t chunk, std::uint32_t contributor) const {
+    return held_[place(position, chunk, contributor)];
+  }
+  void set(std::uint32_t position, std::uint32_t chunk, std::uint32_t contributor, bool held) {
+    held_[place(position, chunk, contributor)] = held;
+  }
+
+  bool operator==(const GroupState&) const = default;
+
+ private:
+  std::size_t place(std::uint32_t position, std::uint32_t chunk, std::uint32_t contributor) const {
+    return (std::size_t{position} * chunks_ + chunk) * contributors_ + contributor;
+  }
+
+  std::uint32_t devices_;
+  std::uint32_t chunks_;
+  std::uint32_t contributors_;
+  std::vector<bool> held_;
+};
+
+/// JSON: a list by position of lists by chunk of the contributors held.
+std::string state_json(const GroupState& state);
+
+/// The value of one variable in an assignment that falsifies a formula.
 struct Binding {
   std::string name;
   Sort sort = Sort::Position;
@@ -23,22 +64,22 @@ struct Binding {
 };
 
 struct FailedPremise {
-  std::size_t premise = 0;  ///< counts the definition's premises
-  /// If the premise is a `forall`: the lexicographically first values of its variables, in their
-  /// order in the text, for which the body is false. Empty for any other formula.
+  std::size_t premise = 0;  ///< index into the definition's premises
+  /// If the premise is a `forall`: the lexicographically first assignment to its variables that
+  /// falsifies the body, in the order of the text. Empty for any other formula.
   std::vector<Binding> witness;
 
   bool operator==(const FailedPremise&) const = default;
 };
 
-/// The first premise that does not hold, or nothing if the collective may run on this group.
+/// The first premise that does not hold; empty if the collective may run on this group.
 std::optional<FailedPremise> first_failed_premise(const Definition& definition,
                                                   const GroupState& before);
 
-/// The group after the step. Where a premise fails it is what the formula says, and means nothing.
+/// The state after the step. Meaningless if a premise fails.
 GroupState post_state(const Definition& definition, const GroupState& before);
 
-/// How much the group knows.
+/// The value of the definition's measure.
 std::uint64_t measure(const Definition& definition, const GroupState& state);
 
 }  // namespace p2::language

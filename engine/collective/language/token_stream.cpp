@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "p2/error.h"
 #include "engine/base/text_cursor.h"
+#include "p2/error.h"
 
 namespace p2::language {
 namespace {
@@ -41,67 +41,57 @@ std::string_view first_character(std::string_view text) {
 TokenStream::TokenStream(std::string_view source, std::string_view text)
     : source_(source), text_(text) {
   const std::size_t bad = first_not_utf8(text);
-  if (bad < text.size()) {  // its names and texts come to stand in JSON, which has UTF-8 alone
+  if (bad < text.size()) {  // names and texts are written to JSON, which is UTF-8
     fail(bad, fmt::format("found the byte 0x{:02x}, expected text in UTF-8",
                           static_cast<unsigned char>(text[bad])));
   }
+  TextCursor cursor(source, text);
   do {
-    tokens_.push_back(scan());
+    tokens_.push_back(scan(cursor));
   } while (tokens_.back().kind != TokenKind::End);
 }
 
-void TokenStream::skip_blanks() {
-  while (offset_ < text_.size()) {
-    const char ch = text_[offset_];
-    if (ch == '#') {
-      offset_ = std::min(text_.find('\n', offset_), text_.size());
-    } else if (ch == ' ' || ch == '\t' || ch == '\n' || ch == '\r') {
-      ++offset_;
-    } else {
-      return;
-    }
+Token TokenStream::scan(TextCursor& cursor) const {
+  const std::string_view rest = cursor.rest();
+  const auto offset = static_cast<std::size_t>(rest.data() - text_.data());
+  if (rest.empty()) return {TokenKind::End, {}, offset};
+  if (rest[0] == '"') {
+    const std::string_view quoted = cursor.take(length_of_text(rest, offset));
+    return {TokenKind::Text, quoted.substr(1, quoted.size() - 2), offset};
   }
+  if (is_digit(rest[0])) {
+    const std::size_t length = std::min(rest.find_first_not_of("0123456789"), rest.size());
+    return {TokenKind::Number, cursor.take(length), offset};
+  }
+  if (starts_word(rest[0])) return {TokenKind::Word, cursor.take(length_of_word(rest)), offset};
+  return {TokenKind::Symbol, cursor.take(length_of_symbol(rest, offset)), offset};
 }
 
-Token TokenStream::scan() {
-  skip_blanks();
-  if (offset_ == text_.size()) return {TokenKind::End, {}, offset_};
-  const std::size_t start = offset_;
-  const char ch = text_[start];
-  if (ch == '"') return scan_text();
-  if (!continues_word(ch)) return scan_symbol();
-  const bool digits = is_digit(ch);
+std::size_t TokenStream::length_of_word(std::string_view rest) const {
   const bool premise = !tokens_.empty() && tokens_.back().kind == TokenKind::Word &&
                        tokens_.back().text == "require";
-  while (offset_ < text_.size()) {
-    const char next = text_[offset_];
-    if (!(digits ? is_digit(next) : continues_word(next) || (premise && next == '-'))) break;
-    ++offset_;
+  std::size_t length = 0;
+  while (length < rest.size() &&
+         (continues_word(rest[length]) || (premise && rest[length] == '-'))) {
+    ++length;
   }
-  if (text_.substr(start, offset_ - start) == "s" && text_.substr(offset_, 1) == "'") ++offset_;
-  const TokenKind kind = digits ? TokenKind::Number : TokenKind::Word;
-  return {kind, text_.substr(start, offset_ - start), start};
+  return rest.substr(0, length) == "s" && rest.substr(length, 1) == "'" ? length + 1 : length;
 }
 
-Token TokenStream::scan_text() {
-  const std::size_t start = offset_;
-  const std::size_t end = text_.find_first_of("\"\n", start + 1);
-  if (end == std::string_view::npos || text_[end] == '\n') {
-    fail(start, "found '\"', expected a text that ends with '\"' on the same line");
+std::size_t TokenStream::length_of_text(std::string_view rest, std::size_t offset) const {
+  const std::size_t end = rest.find_first_of("\"\n", 1);
+  if (end == std::string_view::npos || rest[end] == '\n') {
+    fail(offset, "found '\"', expected a text that ends with '\"' on the same line");
   }
-  offset_ = end + 1;
-  return {TokenKind::Text, text_.substr(start + 1, end - start - 1), start};
+  return end + 1;
 }
 
-Token TokenStream::scan_symbol() {
-  const std::string_view rest = text_.substr(offset_);
+std::size_t TokenStream::length_of_symbol(std::string_view rest, std::size_t offset) const {
   for (const std::string_view symbol : kSymbols) {
-    if (!rest.starts_with(symbol)) continue;
-    offset_ += symbol.size();
-    return {TokenKind::Symbol, symbol, offset_ - symbol.size()};
+    if (rest.starts_with(symbol)) return symbol.size();
   }
-  fail(offset_, fmt::format("found '{}', expected a name, a number, a text or one of {}",
-                            first_character(rest), fmt::join(kSymbols, " ")));
+  fail(offset, fmt::format("found '{}', expected a name, a number, a text or one of {}",
+                           first_character(rest), fmt::join(kSymbols, " ")));
 }
 
 const Token& TokenStream::take() {

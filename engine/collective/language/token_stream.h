@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/text_cursor.h"
+
 namespace p2::language {
 
 enum class TokenKind : std::uint8_t { Word, Number, Text, Symbol, End };
@@ -16,8 +18,9 @@ struct Token {
   std::size_t offset = 0;  ///< of its first byte
 };
 
-/// A definition's text, cut into tokens and read from left to right. The word after `require` may
-/// contain hyphens; `s'` is one word. Holds views: `source` and `text` must outlive it.
+/// The lexer of the language: cuts the whole text into tokens, then serves them from left to right.
+/// The word after `require` may contain hyphens, and `s'` is one word. Holds views: `source` and
+/// `text` must outlive it.
 class TokenStream {
  public:
   /// Throws InputError at the first byte that is not UTF-8, or that starts no token.
@@ -34,7 +37,7 @@ class TokenStream {
   /// The next token, if it is a text or a name: a word without a meaning of its own.
   std::string text(std::string_view what);
   const Token& name(std::string_view what);
-  /// Whether the part not read yet has a let of that name.
+  /// Whether a let of that name follows.
   bool defines_later(std::string_view name) const;
 
   /// Fails at the next token with `found …, expected WHAT`.
@@ -42,14 +45,14 @@ class TokenStream {
   [[noreturn]] void fail(std::size_t offset, std::string_view message) const;
 
  private:
-  void skip_blanks();
-  Token scan();
-  Token scan_text();
-  Token scan_symbol();
+  /// The next token of the text.
+  Token scan(TextCursor& cursor) const;
+  std::size_t length_of_word(std::string_view rest) const;
+  std::size_t length_of_text(std::string_view rest, std::size_t offset) const;
+  std::size_t length_of_symbol(std::string_view rest, std::size_t offset) const;
 
   std::string_view source_;
   std::string_view text_;
-  std::size_t offset_ = 0;
   std::vector<Token> tokens_;
   std::size_t next_ = 0;
 };

@@ -1,0 +1,41 @@
+#include "p2/place.h"
+
+#include <fmt/format.h>
+
+#include "engine/program/instance.h"
+#include "engine/program/json_text.h"
+
+namespace p2 {
+
+PlaceAnswer place(const PlaceRequest& request, const Options&) {
+  const GivenInstance given = given_instance(request.instance);
+  require_system(given, false);
+  const std::vector<Placement> placements = placements_of(given, request.max_placements);
+  PlaceAnswer answer;
+  answer.devices = given.hierarchy->devices();
+  Document& document = answer.document;
+  document.title = "p2-verify place";
+  document.line(fmt::format("{} devices: {}   axes {}", answer.devices, to_string(*given.hierarchy),
+                            to_string(*given.axes)));
+  for (const Placement& placement : placements) {
+    const std::size_t index = answer.placements.size();
+    const DeviceGrid grid(*given.hierarchy, *given.axes, placement);
+    document.line("");
+    document.line(
+        fmt::format("placement {} of {}   {}", index + 1, placements.size(), to_string(placement)));
+    document.add(Preformatted{draw_matrix(grid)});
+    const std::string drawing = index < request.max_drawn ? draw_placement(grid) : std::string();
+    if (!drawing.empty()) {
+      document.line("");
+      document.add(Preformatted{drawing});
+    }
+    answer.placements.push_back(placement.factors);
+  }
+  document.json = Json::object({{"hierarchy", parts_json(given.hierarchy->levels())},
+                                {"axes", parts_json(*given.axes)},
+                                {"count", placements.size()},
+                                {"placements", Json::array_of(answer.placements, lists_json)}});
+  return answer;
+}
+
+}  // namespace p2

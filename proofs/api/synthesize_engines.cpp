@@ -1,0 +1,287 @@
+// Cross-checks of the explicit search: the programs of a placement are enumerated again by Z3 and
+// by a SAT solver, and a property of programs is decided by each engine.
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "encodings/cnf/synthesis.h"
+#include "engine/program/program.h"
+#include "proofs/api/reference_run.h"
+#include "proofs/api/synthesize.h"
+
+namespace p2 {
+namespace {
+
+/// Programs with the groups of the whole system, by their text.
+using LoweredPrograms = std::map<std::string, std::vector<Step>>;
+
+/// Bound on the programs of each side that are replayed.
+constexpr std::size_t kMaxReplays = 16;
+
+void add(std::vector<Step> steps, const CollectiveSet& collectives, LoweredPrograms& programs) {
+  std::string text = to_string(steps, nullptr, collectives);
+  programs.emplace(std::move(text), std::move(steps));
+}
+
+LoweredPrograms lowered_list(const PlacementPrograms& found) {
+  LoweredPrograms programs;
+  found.for_each_lowered(
+      [&](const Program& program) { add(program.steps, program.terms.collectives, programs); });
+  return programs;
+}
+
+/// The list of one placement, with which the programs of a solver are compared.
+struct ListOf {
+  const PlacementPrograms& placement;
+  const SynthesisOptions& options;
+  LoweredPrograms list;
+
+  /// The programs of `some` that `others` lacks; replays the first of them.
+  std::vector<std::string> only_in(const LoweredPrograms& some, const LoweredPrograms& others,
+                                   std::vector<ListComparison::Replay>& replays) const {
+    std::vector<std::string> alone;
+    for (const auto& [text, steps] : some) {
+      if (others.contains(text)) continue;
+      alone.push_back(text);
+      if (alone.size() > kMaxReplays) continue;
+      const Program program = placement.program(steps);
+      const ReferenceRun run(program, options.dialect, options.terms.collectives.definitions(),
+                             options.limits);
+      replays.push_back({text, run.answer()});
+    }
+    return alone;
+  }
+
+  ListComparison compare(std::string engine, std::optional<std::uint32_t> settled,
+                         const LoweredPrograms& found) const {
+    ListComparison comparison;
+    comparison.engine = std::move(engine);
+    comparison.complete = settled == options.size;
+    comparison.settled_size = settled;
+    comparison.found = found.size();
+    comparison.missing = only_in(found, list, comparison.replays);
+    if (settled) {
+      LoweredPrograms expected = list;
+      std::erase_if(expected, [&](const auto& each) { return each.second.size() > *settled; });
+      comparison.extra = only_in(expected, found, comparison.replays);
+    }
+    std::ranges::sort(comparison.replays, {}, &ListComparison::Replay::program);
+    return comparison;
+  }
+};
+
+/// A solver's program with the groups of the whole system.
+std::vector<Step> lowered(const Instance& instance, std::vector<Step> steps) {
+  for (Step& step : steps) {
+    step.shape = with_pattern(instance.hierarchy, *step.shape);
+    step.groups = lower(instance.grid, *step.shape, step.collective).groups;
+  }
+  return steps;
+}
+
+ListComparison compare_with_cnf(const ListOf& subject) {
+  const SynthesisOptions& options = subject.options;
+  const Instance& instance = subject.placement.instance();
+  cnf::Enumerated answer =
+      cnf::enumerate_programs(instance, options.dialect, options.size, options.limits);
+  LoweredPrograms programs;
+  for (std::vector<Step>& steps : answer.programs) {
+    add(lowered(instance, std::move(steps)), {}, programs);
+  }
+  return subject.compare("cnf", answer.settled, programs);
+}
+
+ListComparison compare_with_z3(const ListOf& subject, const Engines& engines) {
+  const auto answer = enumerate(query_of(subject.placement, subject.options, engines));
+  const SynthesisHierarchy& hierarchy = subject.placement.instance().hierarchy;
+  LoweredPrograms programs;
+  for (const z3_encoding::Choices& choices : answer.programs) {
+    std::vector<Step> steps;
+    for (const std::uint32_t choice : choices) {
+      const z3_encoding::Instruction& instruction = answer.instructions[choice];
+      steps.push_back({static_cast<Collective>(instruction.rule), instruction.groups,
+                       with_pattern(hierarchy, instruction.shape)});
+    }
+    add(std::move(steps), subject.options.terms.collectives, programs);
+  }
+  return subject.compare("z3", answer.settled, programs);
+}
+
+std::string text_of_limit(const ListComparison& comparison) {
+  const std::string settled =
+      comparison.settled_size
+          ? fmt::format("programs of at most {} step{} are settled", *comparison.settled_size,
+                        *comparison.settled_size == 1 ? "" : "s")
+          : "nothing is settled";
+  return fmt::format("{}: stopped at a limit: {}, {} found so far, all in the list",
+                     comparison.engine, settled, comparison.found);
+}
+
+/// One placement and the property that a program is searched for with.
+struct PropertyQuestion {
+  const PlacementPrograms& placement;
+  const ProgramProperty& property;
+  const SynthesisOptions& options;
+
+  std::string text(const std::vector<Step>& steps) const {
+    return to_string(steps, &placement.instance(), options.terms.collectives);
+  }
+  bool holds_for(const Step& step) const {
+    return property.holds_for(step.collective, *step.shape);
+  }
+};
+
+/// The first program of the list with the property.
+ExistenceAnswer find_in_list(const PropertyQuestion& question) {
+  const std::uint32_t settled = question.placement.list().settled();
+  ExistenceAnswer answer{"explicit", Outcome::Refuted, {}, settled};
+  question.placement.for_each([&](const std::vector<Step>& steps) {
+    if (answer.outcome == Outcome::Established) return;
+    const bool used =
+        std::ranges::any_of(steps, [&](const Step& step) { return question.holds_for(step); });
+    if (used != question.property.used) return;
+    answer.outcome = Outcome::Established;
+    answer.program = question.text(steps);
+  });
+  if (answer.outcome == Outcome::Refuted && settled < question.options.size) {
+    answer.outcome = Outcome::Undecided;
+  }
+  return answer;
+}
+
+Outcome outcome_of(z3_encoding::Existence existence) {
+  switch (existence) {
+    case z3_encoding::Existence::Exists:
+      return Outcome::Established;
+    case z3_encoding::Existence::None:
+      return Outcome::Refuted;
+    case z3_encoding::Existence::Unknown:
+      break;
+  }
+  return Outcome::Undecided;
+}
+
+ExistenceAnswer find_with_z3(const PropertyQuestion& question, const Engines& engines) {
+  z3_encoding::SynthesisQuery query = query_of(question.placement, question.options, engines);
+  query.property = {[&](const z3_encoding::Instruction& instruction, const auto&) {
+                      return question.property.holds_for(static_cast<Collective>(instruction.rule),
+                                                         instruction.shape);
+                    },
+                    question.property.used};
+  const z3_encoding::ExistenceAnswer found = find_one(query);
+  ExistenceAnswer answer{"z3", outcome_of(found.existence), {}, found.settled};
+  if (answer.outcome == Outcome::Established) {
+    std::vector<Step> steps;
+    for (const std::uint32_t choice : found.witness) {
+      const z3_encoding::Instruction& instruction = found.instructions[choice];
+      steps.push_back({static_cast<Collective>(instruction.rule), {}, instruction.shape});
+    }
+    answer.program = question.text(steps);
+  }
+  return answer;
+}
+
+ExistenceAnswer find_with_cnf(const PropertyQuestion& question) {
+  const SynthesisOptions& options = question.options;
+  const cnf::Absence absence = cnf::refute(
+      question.placement.instance(), options.dialect, options.size,
+      {.uses = [&](const Step& step) { return question.holds_for(step); }}, options.limits);
+  switch (absence.kind) {
+    case cnf::Absence::Kind::Absent:
+      return {"cnf", Outcome::Refuted, {}, options.size};
+    case cnf::Absence::Kind::Found:
+      return {"cnf", Outcome::Established, question.text(absence.found), {}};
+    case cnf::Absence::Kind::Unknown:
+      break;
+  }
+  return {"cnf"};
+}
+
+}  // namespace
+
+z3_encoding::SynthesisQuery query_of(const PlacementPrograms& found,
+                                     const SynthesisOptions& options, const Engines& engines) {
+  z3_encoding::SynthesisQuery query;
+  query.instance = &found.instance();
+  query.dialect = options.dialect;
+  query.size = options.size;
+  query.definitions = engines.z3_definitions;
+  query.goal = options.terms.goal;
+  query.beginning = found.beginning();
+  query.budget = z3_encoding::budget_of(options.limits);
+  return query;
+}
+
+ListComparison contradiction(const PlacementPrograms& found, const SynthesisOptions& options,
+                             std::vector<Step> missing) {
+  LoweredPrograms programs;
+  add(lowered(found.instance(), std::move(missing)), {}, programs);
+  return ListOf{found, options, lowered_list(found)}.compare("cnf", {}, programs);
+}
+
+std::vector<ListComparison> compare_with_solvers(const PlacementPrograms& found,
+                                                 const SynthesisOptions& options,
+                                                 const Engines& engines) {
+  if (!engines.z3 && !engines.cnf) return {};
+  const ListOf subject{found, options, lowered_list(found)};
+  std::vector<ListComparison> comparisons;
+  if (engines.z3) comparisons.push_back(compare_with_z3(subject, engines));
+  if (engines.cnf) comparisons.push_back(compare_with_cnf(subject));
+  return comparisons;
+}
+
+std::string to_text(const ListComparison& comparison, std::uint64_t count) {
+  if (!comparison.differs()) {
+    return comparison.complete
+               ? fmt::format("{}: the same {}, and refuted that there is another",
+                             comparison.engine,
+                             count == 1 ? "program" : fmt::format("{} programs", count))
+               : text_of_limit(comparison);
+  }
+  std::string text = comparison.engine + ": DISAGREES with the list";
+  const auto list = [&](const std::string& side, const std::vector<std::string>& programs) {
+    for (const std::string& program : programs) {
+      text += fmt::format("\n  only {}: {}", side, program);
+      const auto replay =
+          std::ranges::find(comparison.replays, program, &ListComparison::Replay::program);
+      if (replay == comparison.replays.end()) continue;
+      text += fmt::format("\n    reference: {}", to_string(replay->answer));
+    }
+  };
+  list(comparison.engine, comparison.missing);
+  list("in the list", comparison.extra);
+  return text;
+}
+
+ProgramProperty parse_property(const std::string& text, const CollectiveSet& collectives) {
+  constexpr std::string_view kWithout = "no-";
+  const bool used = !text.starts_with(kWithout);
+  ProgramProperty property{used ? text : text.substr(kWithout.size()), used};
+  property.collective = collectives.called(property.name);
+  if (property.collective) return property;
+  for (const auto& [word, form] :
+       {std::pair{"InsideGroup", Form::InsideGroup}, std::pair{"Parallel", Form::Parallel},
+        std::pair{"Master", Form::Master}}) {
+    if (property.name != word) continue;
+    property.form = form;
+    return property;
+  }
+  throw InputError({"--exists"},
+                   fmt::format("nothing is called '{}', expected {}, or InsideGroup, Parallel or "
+                               "Master, with or without no- before it",
+                               property.name, collectives.names()));
+}
+
+std::vector<ExistenceAnswer> find_property(const PlacementPrograms& found,
+                                           const ProgramProperty& property,
+                                           const SynthesisOptions& options,
+                                           const Engines& engines) {
+  const PropertyQuestion question{found, property, options};
+  std::vector<ExistenceAnswer> answers = {find_in_list(question)};
+  if (engines.z3) answers.push_back(find_with_z3(question, engines));
+  if (engines.cnf && property.used) answers.push_back(find_with_cnf(question));
+  return answers;
+}
+
+}  // namespace p2
