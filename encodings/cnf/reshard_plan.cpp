@@ -1,11 +1,14 @@
 #include "encodings/cnf/reshard_plan.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <map>
 #include <vector>
 
-#include "encodings/cnf/reshard_element.h"
+#include "encodings/cnf/clauses.h"
 #include "encodings/cnf/solver.h"
+#include "engine/reshard/plans/plan.h"
 
 namespace p2::cnf {
 namespace {
@@ -13,6 +16,65 @@ namespace {
 using reshard::Box;
 using reshard::Buffer;
 using reshard::Operation;
+
+/// One element of the tensor of a plan, with its coordinates as bit vectors, and the boxes that it
+/// is in.
+class SymbolicElement {
+ public:
+  /// Both must outlive this. The bit vectors are wide enough for the boxes of the plan.
+  SymbolicElement(Clauses& clauses, const reshard::Plan& plan);
+
+  Literal in(const reshard::Box& box);
+
+ private:
+  /// Coordinate i ≥ number: a comparator over its bits, shared by all boxes.
+  Literal at_least(std::size_t i, std::int64_t number);
+
+  Clauses& clauses_;
+  std::vector<std::vector<Literal>> bits_;  // by dimension, the lowest first
+  std::vector<std::map<std::int64_t, Literal>> known_;
+};
+
+SymbolicElement::SymbolicElement(Clauses& clauses, const reshard::Plan& plan)
+    : clauses_(clauses), bits_(plan.problem.shape.size()), known_(bits_.size()) {
+  reshard::Element largest = plan.problem.shape;
+  for (const auto& program : plan.programs) {
+    for (const reshard::Step& step : program) {
+      for (const reshard::Operation& each : step) {
+        for (std::size_t i = 0; i < largest.size(); ++i) {
+          largest[i] = std::max(largest[i], each.box.high[i]);
+        }
+      }
+    }
+  }
+  for (std::size_t i = 0; i < bits_.size(); ++i) {
+    const auto width = std::bit_width(static_cast<std::uint64_t>(largest[i]));
+    bits_[i] = clauses.fresh(static_cast<std::size_t>(width));
+  }
+}
+
+Literal SymbolicElement::in(const reshard::Box& box) {
+  std::vector<Literal> all;
+  for (std::size_t i = 0; i < bits_.size(); ++i) {
+    all.push_back(at_least(i, box.low[i]));
+    all.push_back(-at_least(i, box.high[i]));
+  }
+  return clauses_.all_of(all);
+}
+
+Literal SymbolicElement::at_least(std::size_t i, std::int64_t number) {
+  if (number <= 0) return clauses_.truth();
+  const auto wanted = static_cast<std::uint64_t>(number);
+  if (static_cast<std::size_t>(std::bit_width(wanted)) > bits_[i].size()) return -clauses_.truth();
+  const auto [known, is_new] = known_[i].try_emplace(number, 0);
+  if (!is_new) return known->second;
+  Literal from_here = clauses_.truth();  // of the bits below
+  for (std::size_t bit = 0; bit < bits_[i].size(); ++bit) {
+    const Literal both[] = {bits_[i][bit], from_here};
+    from_here = (wanted >> bit & 1U) != 0 ? clauses_.all_of(both) : clauses_.any_of(both);
+  }
+  return known->second = from_here;
+}
 
 class PlanClauses {
  public:
@@ -28,7 +90,7 @@ class PlanClauses {
       const Box& region = (each.buffer == Buffer::Source ? held : needed)[device];
       const Literal stray[] = {element_.in(each.box), -element_.in(region)};
       some.push_back(clauses_.all_of(stray));
-      // Coordinates below 0 are none that bits could have.
+      // Negative coordinates have no bit vector.
       for (std::size_t i = 0; i < each.box.low.size(); ++i) {
         const bool none = each.box.high[i] <= each.box.low[i] || each.box.low[i] < 0;
         if (none) some.push_back(clauses_.truth());
@@ -57,9 +119,9 @@ class PlanClauses {
     return clauses_.any_of(some);
   }
 
-  /// The transfers must have both halves.
+  /// Precondition: all transfers have both halves.
   Literal deadlock() {
-    std::vector<std::vector<Literal>> begins;  // does not: by device and step
+    std::vector<std::vector<Literal>> begins;  // step s never begins: by device and step
     std::vector<std::vector<std::vector<Literal>>> inside;
     for (const auto& program : plan_.programs) {
       begins.push_back(clauses_.fresh(program.size()));
@@ -169,8 +231,9 @@ class PlanClauses {
 
 }  // namespace
 
-PlanJudgement judge(const PlanQuery& query) {
-  if (2 * query.plan->transfers() > PlanQuery::kMostOperations) return {};
+EngineAnswer judge(const PlanQuery& query) {
+  EngineAnswer answer{"cnf"};
+  if (2 * query.plan->transfers() > PlanQuery::kMaxOperations) return answer;
   using Ask = Literal (PlanClauses::*)();
   const std::pair<const char*, Ask> rules[] = {
       {"out-of-bounds", &PlanClauses::out_of_bounds}, {"unmatched", &PlanClauses::unmatched},
@@ -182,12 +245,13 @@ PlanJudgement judge(const PlanQuery& query) {
       const Literal broken = (plan.*ask)();
       Solver solver(query.limits);
       solver.add(plan.clauses().literals());
-      if (solver.possible(broken)) return {true, rule};
+      if (solver.possible(broken)) return {"cnf", Outcome::Refuted, 0, rule};
     }
-  } catch (const LimitMet&) {
-    return {};
+  } catch (const LimitReached&) {
+    return answer;
   }
-  return {true, {}};
+  answer.outcome = Outcome::Established;
+  return answer;
 }
 
 }  // namespace p2::cnf

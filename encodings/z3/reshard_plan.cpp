@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "encodings/z3/terms.h"
+
 namespace p2::z3_encoding {
 namespace {
 
@@ -73,7 +75,7 @@ class PlanTerms {
     return z3::mk_or(some);
   }
 
-  /// That there are times; the transfers must have both halves.
+  /// The times exist. Precondition: all transfers have both halves.
   z3::expr in_time() const {
     z3::expr_vector all(context_);
     for (std::uint32_t device = 0; device < steps_.size(); ++device) {
@@ -156,14 +158,13 @@ class PlanTerms {
   std::map<std::pair<std::uint32_t, std::uint32_t>, Halves> pairs_;  // by sender and receiver
 };
 
-}  // namespace
-
-PlanJudgement judge(const PlanQuery& query) {
-  if (2 * query.plan->transfers() > PlanQuery::kMostOperations) return {};
+EngineAnswer decide(const PlanQuery& query) {
+  EngineAnswer answer{"z3"};
+  if (2 * query.plan->transfers() > PlanQuery::kMaxOperations) return answer;
   z3::context context;
   const Meter meter(context, query.budget);
   const PlanTerms terms(context, *query.plan);
-  const auto possible = [&](const z3::expr& condition) -> std::optional<bool> {
+  const auto is_possible = [&](const z3::expr& condition) -> std::optional<bool> {
     z3::solver solver(context);
     solver.add(condition);
     const z3::check_result result = meter.check(solver, z3::expr_vector(context));
@@ -178,12 +179,23 @@ PlanJudgement judge(const PlanQuery& query) {
                                                {"not-held", &PlanTerms::not_held},
                                                {"missing", &PlanTerms::missing}};
   for (const auto& [rule, ask] : rules) {
-    const std::optional<bool> answer = possible((terms.*ask)());
-    if (!answer) return {};
-    const bool broken = ask == &PlanTerms::in_time ? !*answer : *answer;
-    if (broken) return {true, rule};
+    const std::optional<bool> possible = is_possible((terms.*ask)());
+    if (!possible) return answer;
+    const bool broken = ask == &PlanTerms::in_time ? !*possible : *possible;
+    if (broken) return {"z3", Outcome::Refuted, 0, rule};
   }
-  return {true, {}};
+  answer.outcome = Outcome::Established;
+  return answer;
+}
+
+}  // namespace
+
+EngineAnswer judge(const PlanQuery& query) {
+  try {
+    return guarded([&] { return decide(query); });
+  } catch (const LimitReached&) {
+    return {"z3"};
+  }
 }
 
 }  // namespace p2::z3_encoding

@@ -29,7 +29,7 @@ enum class StepType : std::uint8_t {
   Copy,                   ///< `cpy`: destination := local
   Reduce,                 ///< `re`: destination := destination ⊕ local
   Nop,                    ///< `nop`: waits for its dependency
-  ResidualAdd             ///< `ra`: some loaders know it; its effect is not interpreted
+  ResidualAdd             ///< `ra`: an extension of some loaders; its effect is not interpreted
 };
 
 bool sends(StepType type);
@@ -43,7 +43,7 @@ std::optional<StepType> step_type(std::string_view name);
 enum class Buffer : std::uint8_t { Input, Output, Scratch };
 char letter(Buffer buffer);
 
-/// Where consecutive chunks start. Of regions that a step does not use the offset may be anything.
+/// Consecutive chunks from `offset` on. Regions that a step does not use may have any offset.
 struct Region {
   Buffer buffer = Buffer::Input;
   std::int64_t offset = 0;
@@ -66,7 +66,7 @@ struct Step {
   std::size_t column = 0;
 };
 
-/// Steps that run one after the other.
+/// Steps that run sequentially.
 struct ThreadBlock {
   std::uint32_t id = 0;
   std::optional<std::uint32_t> send_peer = {};
@@ -80,7 +80,7 @@ struct Gpu {
   std::vector<ThreadBlock> blocks = {};
 };
 
-/// Where a step stands: positions in the lists of Algorithm, which are not always the ids.
+/// Identifies a step by positions in the lists of Algorithm, which are not always the ids.
 struct StepPlace {
   std::uint32_t gpu = 0;
   std::uint32_t block = 0;
@@ -112,5 +112,23 @@ struct Algorithm {
 
 /// `gpu 0 tb 1 step 2 (rcs, line 7)`.
 std::string describe(const Algorithm& algorithm, StepPlace place);
+
+/// The largest `cnt` that loaders of MSCCL accept.
+constexpr std::uint32_t kMaxChunksPerStep = 71;
+
+/// A bound beyond which a loader rejects a file, whatever the algorithm would do.
+struct LoaderLimit {
+  std::string name;  ///< `steps_per_thread_block`, `count`, `channels`
+  std::uint64_t allowed = 0;
+  std::uint64_t found = 0;  ///< the largest in the file
+
+  bool met() const { return found <= allowed; }
+};
+
+std::vector<LoaderLimit> loader_limits(const Algorithm& algorithm);
+
+/// Steps whose region starts inside a buffer and ends past it. Loaders check only where a region
+/// starts, so they accept them.
+std::vector<StepPlace> find_unnoticed_overruns(const Algorithm& algorithm);
 
 }  // namespace p2::msccl

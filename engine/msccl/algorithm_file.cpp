@@ -45,8 +45,8 @@ Algorithm algo_of(const XmlElement& element) {
     element.fail("inplace=\"0\" and outofplace=\"0\", expected one of them to be 1");
   }
   algorithm.min_bytes = static_cast<std::uint64_t>(element.integer("minBytes", 0, kMaxBytes, 0));
-  const std::int64_t most = element.integer("maxBytes", 0, kMaxBytes, 0);
-  if (most > 0) algorithm.max_bytes = static_cast<std::uint64_t>(most);
+  const std::int64_t max_bytes = element.integer("maxBytes", 0, kMaxBytes, 0);
+  if (max_bytes > 0) algorithm.max_bytes = static_cast<std::uint64_t>(max_bytes);
   return algorithm;
 }
 
@@ -115,10 +115,10 @@ void require_expected(const XmlElement& element) {
   }
 }
 
-/// Puts the elements together, in the order of the file.
-class Assembly {
+/// Builds the algorithm from the elements in the order of the file.
+class AlgorithmBuilder {
  public:
-  explicit Assembly(const XmlElement& root)
+  explicit AlgorithmBuilder(const XmlElement& root)
       : algorithm_(algo_of(root)),
         root_{std::string(root.source), root.line, root.column},
         seen_(ranks()) {}
@@ -143,7 +143,7 @@ class Assembly {
 
   void add_gpu(const XmlElement& element) {
     const std::uint32_t id = number(element, "id", 0, static_cast<std::int64_t>(ranks()) - 1);
-    if (seen_[id]) element.fail(fmt::format("GPU {} a second time, expected it once", id));
+    if (seen_[id]) element.fail(fmt::format("duplicate GPU {}, expected it once", id));
     seen_[id] = true;
     algorithm_.gpus[id] = gpu_of(element);
     gpu_ = &algorithm_.gpus[id];
@@ -153,7 +153,7 @@ class Assembly {
   void add_block(const XmlElement& element) {
     ThreadBlock block = block_of(element, ranks());
     if (!block_ids_.insert(block.id).second) {
-      element.fail(fmt::format("thread block {} a second time, expected it once", block.id));
+      element.fail(fmt::format("duplicate thread block {}, expected it once", block.id));
     }
     gpu_->blocks.push_back(std::move(block));
   }
@@ -184,16 +184,62 @@ bool is_xml(std::string_view text) {
 }
 
 Algorithm read_algorithm(const std::string& source, const std::string& text) {
-  std::optional<Assembly> assembly;
+  std::optional<AlgorithmBuilder> builder;
   read_xml(source, text, [&](const XmlElement& element) {
     require_expected(element);
     if (element.depth == 0) {
-      assembly.emplace(element);
+      builder.emplace(element);
     } else {
-      assembly->add(element);
+      builder->add(element);
     }
   });
-  return assembly->finished();
+  return builder->finished();
+}
+
+namespace {
+
+/// As an attribute value.
+std::string escaped(const std::string& text) {
+  std::string value;
+  for (const char ch : text) {
+    const bool markup = ch == '&' || ch == '<' || ch == '>' || ch == '"';
+    value += markup ? fmt::format("&#{};", static_cast<int>(ch)) : std::string(1, ch);
+  }
+  return value;
+}
+
+}  // namespace
+
+std::string to_xml(const Algorithm& algorithm) {
+  std::string xml = fmt::format(
+      "<?xml version=\"1.0\"?>\n<algo name=\"{}\" coll=\"{}\" proto=\"{}\" nchannels=\"{}\" "
+      "nchunksperloop=\"{}\" ngpus=\"{}\" inplace=\"{}\" outofplace=\"{}\" minBytes=\"{}\" "
+      "maxBytes=\"{}\">\n",
+      escaped(algorithm.name), escaped(algorithm.collective), to_string(algorithm.protocol),
+      algorithm.channels, algorithm.chunks, algorithm.gpus.size(), int{algorithm.in_place},
+      int{algorithm.out_of_place}, algorithm.min_bytes, algorithm.max_bytes.value_or(0));
+  const auto peer = [](const auto& each) { return each ? static_cast<int>(*each) : -1; };
+  for (std::size_t id = 0; id < algorithm.gpus.size(); ++id) {
+    const Gpu& gpu = algorithm.gpus[id];
+    xml += fmt::format(" <gpu id=\"{}\" i_chunks=\"{}\" o_chunks=\"{}\" s_chunks=\"{}\">\n", id,
+                       gpu.chunks[0], gpu.chunks[1], gpu.chunks[2]);
+    for (const ThreadBlock& block : gpu.blocks) {
+      xml += fmt::format("  <tb id=\"{}\" send=\"{}\" recv=\"{}\" chan=\"{}\">\n", block.id,
+                         peer(block.send_peer), peer(block.receive_peer), block.channel);
+      for (const Step& step : block.steps) {
+        xml += fmt::format(
+            "   <step s=\"{}\" type=\"{}\" srcbuf=\"{}\" srcoff=\"{}\" dstbuf=\"{}\" dstoff=\"{}\" "
+            "cnt=\"{}\" depid=\"{}\" deps=\"{}\" hasdep=\"{}\"/>\n",
+            step.number, to_string(step.type), letter(step.source.buffer), step.source.offset,
+            letter(step.destination.buffer), step.destination.offset, step.count,
+            step.waits_for ? static_cast<int>(step.waits_for->block) : -1,
+            step.waits_for ? static_cast<int>(step.waits_for->number) : -1, int{step.publishes});
+      }
+      xml += "  </tb>\n";
+    }
+    xml += " </gpu>\n";
+  }
+  return xml + "</algo>\n";
 }
 
 }  // namespace p2::msccl

@@ -10,11 +10,14 @@ namespace p2::msccl {
 /// Whether a text is XML rather than any other format that `check` reads.
 bool is_xml(std::string_view text);
 
-/// Reads MSCCL XML: `<algo>` › `<gpu>` › `<tb>` › `<step>`. Attributes that nothing here needs are
-/// passed over; without `outofplace` a file is for one way of calling it, without `maxBytes`, or
-/// with 0, for messages of any size. What a file says wrongly of its steps is for judge() to find;
-/// here InputError is thrown for what has no meaning: an element or value that is not expected, a
-/// GPU or thread block twice or missing, and step numbers that do not increase.
+/// Reads MSCCL XML: `<algo>` › `<gpu>` › `<tb>` › `<step>`. Unused attributes are ignored. Without
+/// `outofplace` an algorithm is in place or out of place, never both; without `maxBytes`, or with
+/// 0, it is for messages of any size. Throws InputError for a file without a meaning: an unexpected
+/// element or value, a duplicate or missing GPU or thread block, step numbers that do not increase.
+/// Faults of the algorithm itself are found by judge().
 Algorithm read_algorithm(const std::string& source, const std::string& text);
+
+/// Writes MSCCL XML that read_algorithm() reads back.
+std::string to_xml(const Algorithm& algorithm);
 
 }  // namespace p2::msccl

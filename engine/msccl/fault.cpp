@@ -2,11 +2,6 @@
 
 namespace p2::msccl {
 
-std::string_view to_string(Before before) {
-  constexpr std::array<std::string_view, 4> kNames = {"order", "dependency", "message", "capacity"};
-  return kNames[static_cast<std::size_t>(before)];
-}
-
 std::string_view to_string(Fault::Kind kind) {
   constexpr std::array<std::string_view, 15> kNames = {
       "out-of-bounds",       "no-peer",           "shared-connection", "unmatched-send",

@@ -1,8 +1,53 @@
 #include "engine/msccl/memory_layout.h"
 
+#include <map>
+
 #include <fmt/format.h>
 
 namespace p2::msccl {
+
+std::optional<Collective> Collective::of(const Algorithm& algorithm) {
+  static const std::map<std::string, Kind> kinds = {{"allreduce", Kind::AllReduce},
+                                                    {"allgather", Kind::AllGather},
+                                                    {"reduce_scatter", Kind::ReduceScatter},
+                                                    {"reducescatter", Kind::ReduceScatter},
+                                                    {"alltoall", Kind::AllToAll},
+                                                    {"broadcast", Kind::Broadcast},
+                                                    {"reduce", Kind::Reduce}};
+  const auto found = kinds.find(algorithm.collective);
+  if (found == kinds.end()) return std::nullopt;
+  const auto ranks = static_cast<std::uint32_t>(algorithm.gpus.size());
+  const Kind kind = found->second;
+  const bool has_parts =
+      kind == Kind::AllGather || kind == Kind::ReduceScatter || kind == Kind::AllToAll;
+  if (has_parts && algorithm.chunks % ranks != 0) return std::nullopt;
+  return Collective(kind, ranks, algorithm.chunks, algorithm.root);
+}
+
+bool Collective::sums() const {
+  return kind_ == Kind::AllReduce || kind_ == Kind::ReduceScatter || kind_ == Kind::Reduce;
+}
+
+Contribution Collective::expected(std::uint32_t rank, std::uint32_t chunk) const {
+  switch (kind_) {
+    case Kind::AllGather:
+      return {chunk / part_, chunk % part_};
+    case Kind::AllToAll:
+      return {chunk / part_, rank * part_ + chunk % part_};
+    case Kind::Broadcast:
+      return {root_, chunk};
+    case Kind::ReduceScatter:
+      return {0, rank * part_ + chunk};
+    case Kind::AllReduce:
+    case Kind::Reduce:
+      break;
+  }
+  return {0, chunk};
+}
+
+std::uint32_t Collective::part_start(std::uint32_t rank) const {
+  return kind_ == Kind::AllGather || kind_ == Kind::ReduceScatter ? rank * part_ : 0;
+}
 
 std::string describe(const Cell& cell) {
   return fmt::format("{}[{}] of gpu {}", letter(cell.buffer), cell.index, cell.gpu);
@@ -11,8 +56,8 @@ std::string describe(const Cell& cell) {
 MemoryLayout::MemoryLayout(const Algorithm& algorithm, bool in_place)
     : algorithm_(algorithm), in_place_(in_place), collective_(Collective::of(algorithm)) {}
 
-std::optional<std::string> MemoryLayout::beyond(std::uint32_t gpu, const Region& region,
-                                                std::uint32_t count) const {
+std::optional<std::string> MemoryLayout::find_overrun(std::uint32_t gpu, const Region& region,
+                                                      std::uint32_t count) const {
   const std::int64_t end = region.offset + count;
   const std::int64_t declared =
       algorithm_.gpus[gpu].chunks[static_cast<std::size_t>(region.buffer)];
@@ -30,12 +75,12 @@ std::optional<std::string> MemoryLayout::beyond(std::uint32_t gpu, const Region&
                      algorithm_.collective, provided, provided == 1 ? "" : "s", name);
 }
 
-std::optional<std::string> MemoryLayout::beyond(StepPlace place) const {
+std::optional<std::string> MemoryLayout::find_overrun(StepPlace place) const {
   const Step& step = algorithm_.step(place);
   if (reads_source(step.type)) {
-    if (auto found = beyond(place.gpu, step.source, step.count)) return found;
+    if (auto found = find_overrun(place.gpu, step.source, step.count)) return found;
   }
-  if (writes_destination(step.type)) return beyond(place.gpu, step.destination, step.count);
+  if (writes_destination(step.type)) return find_overrun(place.gpu, step.destination, step.count);
   return std::nullopt;
 }
 
@@ -66,7 +111,7 @@ std::vector<Access> MemoryLayout::accesses(StepPlace place) const {
   return all;
 }
 
-std::optional<Contribution> MemoryLayout::initially(const Cell& cell) const {
+std::optional<Contribution> MemoryLayout::initial_content(const Cell& cell) const {
   if (!collective_ || cell.buffer == Buffer::Scratch || !collective_->has_input(cell.gpu)) {
     return std::nullopt;
   }

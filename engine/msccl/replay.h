@@ -4,9 +4,9 @@
 
 namespace p2::msccl {
 
-/// Whether what a fault says of an algorithm is so, found without looking for it: the schedule of
-/// a race is run step by step, every arrow of a deadlock's cycle looked up, a wrong cell computed
-/// once. For faults that were kept, or come from elsewhere; their numbers may be anything.
-bool shows(const Algorithm& algorithm, const Fault& fault);
+/// Whether a fault is one of this algorithm, by replaying it: the schedule of a race is executed,
+/// the edges of a deadlock's cycle are looked up, a wrong cell is computed again. For faults from a
+/// cache or from elsewhere: they need not even refer to steps that exist.
+bool can_replay(const Algorithm& algorithm, const Fault& fault);
 
 }  // namespace p2::msccl

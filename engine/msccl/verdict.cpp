@@ -1,28 +1,27 @@
 #include "engine/msccl/verdict.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
-#include "engine/msccl/deadlock.h"
-#include "engine/msccl/races.h"
 #include "engine/msccl/result.h"
+#include "p2/error.h"
 
 namespace p2::msccl {
 namespace {
 
-std::optional<Fault> out_of_bounds(const Algorithm& algorithm, const MemoryLayout& layout) {
+using transfer::LimitWatch;
+
+std::optional<Fault> find_overrun(const Algorithm& algorithm, const MemoryLayout& layout) {
   for (const StepPlace place : algorithm.steps()) {
-    if (const auto beyond = layout.beyond(place)) {
+    if (const auto overrun = layout.find_overrun(place)) {
       return Fault{Fault::Kind::OutOfBounds,
-                   fmt::format("{} {}.", describe(algorithm, place), *beyond),
+                   fmt::format("{} {}.", describe(algorithm, place), *overrun),
                    {place}};
     }
   }
   return std::nullopt;
 }
 
-/// Why the result cannot be said; empty where it can.
+/// Why the result is undecided; empty if it can be decided.
 std::string open_question(const Algorithm& algorithm) {
   for (const StepPlace place : algorithm.steps()) {
     if (algorithm.step(place).type == StepType::ResidualAdd) {
@@ -34,105 +33,109 @@ std::string open_question(const Algorithm& algorithm) {
                      algorithm.collective, algorithm.chunks, algorithm.gpus.size());
 }
 
-Verdict invalid(Fault fault, bool in_place) {
+AlgorithmDecision refuted(Fault fault, bool in_place) {
   fault.in_place = in_place;
-  return {Verdict::Kind::Invalid, std::move(fault), {}, {}, {}};
+  return {{Outcome::Refuted, std::move(fault), {}}, {}, {}};
 }
 
-/// The plainest reason for a deadlock: a cycle that closes without full connections, if there is
-/// one.
-std::optional<Fault> any_deadlock(const Algorithm& algorithm, const std::vector<Connection>& all,
-                                  const HappensBefore& bounded) {
-  if (!bounded.has_cycle()) return std::nullopt;
-  const HappensBefore unbounded(algorithm, all, false);
-  return unbounded.has_cycle() ? deadlock(algorithm, unbounded) : deadlock(algorithm, bounded);
+AlgorithmDecision undecided(std::string reason, Property open) {
+  return {{Outcome::Undecided, {}, std::move(reason)}, {}, open};
 }
 
-/// What does not depend on how an algorithm is called: found once, for both ways.
-struct Graph {
+/// Prefers a cycle without full connections: its explanation is simpler.
+std::optional<Fault> find_simplest_deadlock(const Algorithm& algorithm,
+                                            const std::vector<Connection>& all,
+                                            const StepGraph& bounded) {
+  if (!bounded.order().has_cycle()) return std::nullopt;
+  const StepGraph unbounded(algorithm, all, false);
+  return find_deadlock(algorithm, unbounded.order().has_cycle() ? unbounded : bounded);
+}
+
+/// What does not depend on whether an algorithm is called in place: computed once.
+struct Ordering {
   std::vector<Connection> connections;
-  HappensBefore happens_before;
+  StepGraph graph;
 };
 
-/// The questions about connections and deadlocks; `graph` is there when they find nothing.
-std::optional<Fault> fault_of_order(const Algorithm& algorithm, LimitWatch& watch, Question& open,
-                                    std::optional<Graph>& graph) {
-  open = Question::Connections;
+/// Checks connections and deadlocks; sets `ordering` unless it finds a fault.
+std::optional<Fault> find_ordering_fault(const Algorithm& algorithm, const LimitWatch& watch,
+                                         Property& open, std::optional<Ordering>& ordering) {
+  open = Property::Connections;
   std::vector<Connection> all = connections(algorithm);
-  if (auto fault = mismatch(algorithm, all)) return fault;
-  if (auto fault = endless_wait(algorithm)) return fault;
-  open = Question::Deadlocks;
+  if (auto fault = find_mismatch(algorithm, all)) return fault;
+  if (auto fault = find_endless_wait(algorithm)) return fault;
+  open = Property::Deadlocks;
   watch.check();
-  HappensBefore happens_before(algorithm, all, true);
-  if (auto fault = any_deadlock(algorithm, all, happens_before)) return fault;
-  graph.emplace(Graph{std::move(all), std::move(happens_before)});
+  StepGraph graph(algorithm, all, true);
+  if (auto fault = find_simplest_deadlock(algorithm, all, graph)) return fault;
+  ordering.emplace(Ordering{std::move(all), std::move(graph)});
   return std::nullopt;
 }
 
-/// The questions one after the other; `open` is the one being looked at. Throws LimitMet.
-Verdict judge_called(const Algorithm& algorithm, bool in_place, LimitWatch& watch, Question& open,
-                     std::optional<Graph>& graph) {
-  open = Question::Bounds;
+/// `open` is the property being checked. Throws LimitReached.
+AlgorithmDecision judge_called(const Algorithm& algorithm, bool in_place, LimitWatch& watch,
+                               Property& open, std::optional<Ordering>& ordering) {
+  open = Property::Bounds;
   const MemoryLayout layout(algorithm, in_place);
-  if (auto fault = out_of_bounds(algorithm, layout)) return invalid(*fault, in_place);
-  if (!graph) {
-    if (auto fault = fault_of_order(algorithm, watch, open, graph)) {
-      return invalid(*fault, in_place);
+  if (auto fault = find_overrun(algorithm, layout)) return refuted(*fault, in_place);
+  if (!ordering) {
+    if (auto fault = find_ordering_fault(algorithm, watch, open, ordering)) {
+      return refuted(*fault, in_place);
     }
   }
-  open = Question::Races;
+  open = Property::Races;
   watch.check();
-  if (auto fault = race(algorithm, layout, graph->happens_before, watch)) {
-    return invalid(*fault, in_place);
+  if (auto fault = find_race(algorithm, layout, ordering->graph, watch)) {
+    return refuted(*fault, in_place);
   }
-  open = Question::Result;
+  open = Property::Result;
   if (std::string question = open_question(algorithm); !question.empty()) {
-    return {Verdict::Kind::Unknown, {}, std::move(question), {}, open};
+    return undecided(std::move(question), open);
   }
   if (auto fault =
-          wrong_result(algorithm, layout, graph->connections, graph->happens_before, watch)) {
-    return invalid(*fault, in_place);
+          find_wrong_result(algorithm, layout, ordering->connections, ordering->graph, watch)) {
+    return refuted(*fault, in_place);
   }
-  return {
-      Verdict::Kind::Valid, {}, {}, safe_sizes(algorithm, graph->connections, layout, watch), {}};
+  return {{}, find_safe_sizes(algorithm, ordering->connections, layout, watch), {}};
 }
 
-Verdict judge_within(const Algorithm& algorithm, bool in_place, const Limits& limits,
-                     std::optional<Graph>& graph) {
-  LimitWatch watch(limits);
-  Question open = Question::Bounds;
+AlgorithmDecision judge_within(const Algorithm& algorithm, bool in_place, const Limits& limits,
+                               std::optional<Ordering>& ordering) {
+  LimitWatch watch(limits, "checking an algorithm");
+  Property open = Property::Bounds;
   try {
-    return judge_called(algorithm, in_place, watch, open, graph);
-  } catch (const LimitMet&) {
-    return {Verdict::Kind::Unknown, {}, "A limit was met.", {}, open};
+    return judge_called(algorithm, in_place, watch, open, ordering);
+  } catch (const LimitReached&) {
+    return undecided(kLimitReached, open);
   }
+}
+
+/// Whether the safe sizes of `a` are smaller. Precondition: `a` is established.
+bool is_stricter(const AlgorithmDecision& a, const AlgorithmDecision& b) {
+  return b.safe_sizes && a.safe_sizes->max_bytes &&
+         (!b.safe_sizes->max_bytes || *a.safe_sizes->max_bytes < *b.safe_sizes->max_bytes);
 }
 
 }  // namespace
 
-Question question_of(Fault::Kind kind) {
+Property property_of(Fault::Kind kind) {
   using enum Fault::Kind;
-  if (kind == OutOfBounds) return Question::Bounds;
-  if (kind <= NeverPublished) return Question::Connections;
-  if (kind <= CapacityDeadlock) return Question::Deadlocks;
-  return kind == DataRace ? Question::Races : Question::Result;
+  if (kind == OutOfBounds) return Property::Bounds;
+  if (kind <= NeverPublished) return Property::Connections;
+  if (kind <= CapacityDeadlock) return Property::Deadlocks;
+  return kind == DataRace ? Property::Races : Property::Result;
 }
 
-Verdict judge(const Algorithm& algorithm, const Limits& limits) {
-  std::optional<Graph> graph;
-  if (!algorithm.in_place) return judge_within(algorithm, false, limits, graph);
-  if (!algorithm.out_of_place) return judge_within(algorithm, true, limits, graph);
-  const Verdict apart = judge_within(algorithm, false, limits, graph);
-  if (apart.kind == Verdict::Kind::Invalid) return apart;
-  const Verdict in_place = judge_within(algorithm, true, limits, graph);
-  if (in_place.kind == Verdict::Kind::Invalid || apart.kind == Verdict::Kind::Valid) {
-    const bool apart_is_stricter =
-        in_place.safe_sizes && apart.safe_sizes->most_bytes &&
-        (!in_place.safe_sizes->most_bytes ||
-         *apart.safe_sizes->most_bytes < *in_place.safe_sizes->most_bytes);
-    return apart_is_stricter ? apart : in_place;
-  }
-  return apart;
+AlgorithmDecision judge(const Algorithm& algorithm, const Limits& limits) {
+  std::optional<Ordering> ordering;
+  if (!algorithm.in_place) return judge_within(algorithm, false, limits, ordering);
+  if (!algorithm.out_of_place) return judge_within(algorithm, true, limits, ordering);
+  const AlgorithmDecision out_of_place = judge_within(algorithm, false, limits, ordering);
+  if (out_of_place.outcome == Outcome::Refuted) return out_of_place;
+  const AlgorithmDecision in_place = judge_within(algorithm, true, limits, ordering);
+  if (in_place.outcome == Outcome::Refuted) return in_place;
+  if (out_of_place.outcome != Outcome::Established) return out_of_place;
+  return is_stricter(out_of_place, in_place) ? out_of_place : in_place;
 }
 
 }  // namespace p2::msccl

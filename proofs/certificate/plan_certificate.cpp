@@ -1,9 +1,9 @@
 #include "proofs/certificate/plan_certificate.h"
 
-#include <stdexcept>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "p2/error.h"
 
 namespace p2 {
 namespace {
@@ -11,11 +11,12 @@ namespace {
 using reshard::Box;
 
 std::string text_of(const Box& box) {
-  constexpr std::int64_t kMost = (std::int64_t{1} << 31U) - 1;
+  constexpr std::int64_t kMaxCoordinate = (std::int64_t{1} << 31U) - 1;
   for (const auto* corner : {&box.low, &box.high}) {
     for (const std::int64_t each : *corner) {
-      if (each >= 0 && each <= kMost) continue;
-      throw std::length_error("p2-check reads coordinates from 0 to 2^31 - 1 only");
+      if (each >= 0 && each <= kMaxCoordinate) continue;
+      throw LimitReached(LimitReached::Kind::Size,
+                         "p2-check reads coordinates from 0 to 2^31 - 1 only");
     }
   }
   return fmt::format("{},{}", fmt::join(box.low, ","), fmt::join(box.high, ","));

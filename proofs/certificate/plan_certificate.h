@@ -6,7 +6,7 @@
 namespace p2 {
 
 /// The certificate of the claim `reshard-plan`, for a plan that is `right`, or
-/// `reshard-plan-wrong`. Throws std::length_error for tensors and plans larger than p2-check reads.
+/// `reshard-plan-wrong`. Throws LimitReached for tensors and plans that are too large for p2-check.
 CertificateFiles plan_certificate(const reshard::Plan& plan, bool right,
                                   const Provenance& provenance);
 

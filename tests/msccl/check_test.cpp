@@ -5,11 +5,12 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "../cli/run.h"
-#include "../cli/temporary_file.h"
-#include "cli/exit_code.h"
+#include "cli/command.h"
 #include "engine/base/csv_table.h"
-#include "schedules.h"
+#include "proofs/api/msccl_check.h"
+#include "tests/cli/run.h"
+#include "tests/cli/temporary_file.h"
+#include "tests/msccl/schedules.h"
 
 namespace p2::msccl {
 namespace {
@@ -58,7 +59,41 @@ TEST_CASE("check answers for MSCCL XML with the keys of the contract") {
   CHECK(checked(unknown, kUndecided).at("verdict") == "unknown");
 }
 
-TEST_CASE("sizes and limits stand beside the verdict") {
+TEST_CASE("the library answers with a typed result, a document and a report") {
+  const AlgorithmCheckAnswer answer = check_algorithm("racy.xml", to_xml(racy()), {}, {});
+  CHECK(answer.outcome == Outcome::Refuted);
+  REQUIRE(answer.results.size() == 1);
+  const Result& result = answer.results[0];
+  CHECK(result.engines ==
+        std::vector<EngineAnswer>{{"explicit", Outcome::Refuted, 2, "data-race"}});
+  REQUIRE(result.counterexample);
+  CHECK(result.counterexample->rule == "data-race");
+  CHECK(result.counterexample->where == SourcePosition{"racy.xml", 7, 4});
+  CHECK(result.counterexample->facts.find("cell")->dump() == R"({"gpu":0,"buffer":"s","index":1})");
+  CHECK(answer.document.json.find("verdict")->dump() == R"("invalid")");
+  REQUIRE(answer.document.reports.size() == 1);
+  const std::vector<p2::Property>& properties = answer.document.reports[0].properties;
+  REQUIRE(properties.size() == 5);
+  CHECK(properties[2].status == p2::Property::Status::Established);
+  CHECK(properties[3].status == p2::Property::Status::Refuted);
+  CHECK(properties[3].line == 7);
+  CHECK(properties[4].status == p2::Property::Status::NotExamined);
+
+  Algorithm unsupported = ring_allreduce(2);
+  unsupported.collective = "alltonext";
+  const AlgorithmCheckAnswer open = check_algorithm("f.xml", to_xml(unsupported), {}, {});
+  REQUIRE(open.results[0].undecided);
+  CHECK(open.results[0].undecided->reason == Undecided::Reason::Unsupported);
+  Limits limits;
+  limits.memory_bytes = 1 << 16;
+  const std::string large = to_xml(direct_reduce_scatter(24));
+  const AlgorithmCheckAnswer limited = check_algorithm("f.xml", large, {}, limits);
+  REQUIRE(limited.results[0].undecided);
+  CHECK(limited.results[0].undecided->reason == Undecided::Reason::Limit);
+  CHECK(limited.document.reports[0].properties[3].status == p2::Property::Status::Undecided);
+}
+
+TEST_CASE("sizes and limits are beside the verdict") {
   Algorithm algorithm = exchange(2, 3, Protocol::Simple);
   algorithm.max_bytes = 1 << 30;
   const nlohmann::json large = checked(algorithm, kEstablished);
@@ -82,7 +117,7 @@ TEST_CASE("sizes and limits stand beside the verdict") {
   CHECK(passing.at("limits").at("offset_plus_count").at("not_noticed_by_loaders").size() == 1);
 }
 
-TEST_CASE("text says the same, also beside programs") {
+TEST_CASE("text has the same answer, also beside programs") {
   const TemporaryFile file(to_xml(racy()), ".xml");
   const std::string program = P2_SOURCE_DIR "/examples/programs/valid/figure10-blueconnect.p2";
   const Ran ran = run({"check", program, file.path()});
@@ -95,7 +130,7 @@ TEST_CASE("text says the same, also beside programs") {
         std::string::npos);
 }
 
-TEST_CASE("flags that do not apply are refused in one sentence") {
+TEST_CASE("inapplicable flags are refused in one sentence") {
   const TemporaryFile file(to_xml(ring_allreduce(2)), ".xml");
   const std::vector<std::vector<std::string>> flags = {{"--certify", "/tmp/never-written"},
                                                        {"--engine", "z3"},
@@ -120,7 +155,7 @@ TEST_CASE("flags that do not apply are refused in one sentence") {
   CHECK(run({"check", broken.path()}).exit == kBadInput);
 }
 
-TEST_CASE("the examples are what their folders say") {
+TEST_CASE("the examples have the verdicts of their folders") {
   const std::filesystem::path folder = P2_SOURCE_DIR "/examples/msccl";
   std::size_t examples = 0;
   std::size_t all_refused = 0;

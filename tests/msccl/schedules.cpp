@@ -1,4 +1,4 @@
-#include "schedules.h"
+#include "tests/msccl/schedules.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/msccl/algorithm_writer.h"
+#include "engine/msccl/algorithm_file.h"
 
 namespace p2::msccl {
 

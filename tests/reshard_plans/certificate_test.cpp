@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "engine/reshard/plans/plan_file.h"
+#include "engine/reshard/plans/plan.h"
 #include "proofs/certificate/plan_certificate.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/reshard_plans/mutator.h"
@@ -63,7 +63,7 @@ TEST_CASE("p2-check tells 5000 mutated plans apart as an element-by-element run 
         plan_for(of, kStrategies[random() % 4], kDecompositions[random() % 2], 1 + random() % 3);
     const Mutant mutant = mutated(plan, random);
     if (!is_writable(mutant.plan)) continue;
-    const auto fault = judge(mutant.plan).fault;
+    const auto fault = judge(mutant.plan).violation;
     CAPTURE(i);
     CAPTURE(mutant.what);
     const auto as_right = checked(mutant.plan, true);

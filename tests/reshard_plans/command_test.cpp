@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/output.h"
+#include "engine/base/files.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
 #include "tests/execution/process.h"

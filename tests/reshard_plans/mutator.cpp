@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/reshard/plans/plan_fault.h"
+#include "engine/reshard/plans/plan_check.h"
 
 namespace p2::reshard {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/reshard/strategies.h"
+#include "engine/reshard/heuristics.h"
 
 namespace p2::reshard {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/reshard/plans/plan_fault.h"
+#include "engine/reshard/plans/plan_check.h"
 #include "engine/reshard/plans/plan_maker.h"
 
 namespace p2::reshard {

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
-#include "engine/reshard/plans/plan_formula.h"
-#include "engine/reshard/price/plan_simulation.h"
-#include "engine/reshard/strategies.h"
+#include "engine/reshard/plans/plan_maker.h"
+#include "engine/reshard/plan_simulation.h"
+#include "engine/reshard/heuristics.h"
 #include "engine/topology/system.h"
 #include "tests/reshard_plans/plans.h"
 

@@ -8,7 +8,7 @@
 namespace p2::reshard {
 namespace {
 
-/// Appends what `box` has outside `cut`, as boxes of which no two overlap.
+/// Appends the difference of `box` and `cut` as disjoint boxes.
 void append_rest(Box box, const Box& cut, std::vector<Box>& rest) {
   if (!overlap(box, cut)) {
     rest.push_back(std::move(box));
@@ -32,7 +32,7 @@ std::int64_t length(const Box& box, std::size_t dimension) {
   return box.high[dimension] - box.low[dimension];
 }
 
-/// Appends `parts` slabs of the dimension, whose length is no smaller.
+/// Appends `parts` slabs along a dimension. Precondition: it is at least that long.
 void append_slabs(const Box& box, std::size_t dimension, std::int64_t parts,
                   std::vector<Box>& slabs) {
   const std::int64_t whole = length(box, dimension);
@@ -69,7 +69,7 @@ std::int64_t Box::elements() const {
   for (std::size_t i = 0; i < low.size(); ++i) {
     const std::int64_t length = high[i] - low[i];
     if (length <= 0) return 0;
-    product = length > kMostCounted / product ? kMostCounted : product * length;
+    product = length > kMaxCountedElements / product ? kMaxCountedElements : product * length;
   }
   return product;
 }

@@ -1,16 +1,65 @@
 #include "engine/reshard/plans/plan_maker.h"
 
 #include <algorithm>
-#include <stdexcept>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "p2/error.h"
+
 namespace p2::reshard {
 namespace {
 
-/// Appends transfers to the programs of both ends. What a device does in one round of one piece is
-/// a step of it. Rounds of pieces are in one order for all, so no two devices wait for each other.
+using Devices = std::vector<std::uint32_t>;
+
+/// A part of the tensor with the devices that hold it and those that need all of it, in the order
+/// of their meshes.
+struct Piece {
+  Box box;
+  std::size_t task = 0;  // its unit task in decompose()
+  std::vector<std::uint32_t> holders;
+  std::vector<std::uint32_t> receivers;
+};
+Box box_of(const Slice& slice) { return {slice.low, slice.high}; }
+
+/// In the order of the mesh.
+std::vector<std::uint32_t> devices_with(const Layout& layout, const std::vector<Box>& regions,
+                                        const Slice& slice) {
+  std::vector<std::uint32_t> devices;
+  for (const std::uint32_t device : layout.devices) {
+    if (regions[device] == box_of(slice)) devices.push_back(device);
+  }
+  return devices;
+}
+
+/// In the order of decompose(): one piece per task for intersections; for source slices one per
+/// slice of the destination that overlaps the task's.
+std::vector<Piece> pieces_of(const Reshard& problem, Decomposition decomposition) {
+  const std::vector<Slice> destinations = slices_of(problem.shape, problem.to.sharding);
+  const std::vector<Box> held = problem.regions(problem.from);
+  const std::vector<Box> needed = problem.regions(problem.to);
+  std::vector<Devices> receivers;
+  for (const Slice& slice : destinations) {
+    receivers.push_back(devices_with(problem.to, needed, slice));
+  }
+  std::vector<Piece> pieces;
+  std::size_t tasks = 0;
+  for (const Slice& slice : slices_of(problem.shape, problem.from.sharding)) {
+    const Devices holders = devices_with(problem.from, held, slice);
+    for (std::size_t i = 0; i < destinations.size(); ++i) {
+      const Box both = common(box_of(slice), box_of(destinations[i]));
+      if (both.elements() == 0) continue;
+      pieces.push_back({both, tasks, holders, receivers[i]});
+      if (decomposition == Decomposition::Intersection) ++tasks;
+    }
+    if (decomposition == Decomposition::Source) ++tasks;
+  }
+  return pieces;
+}
+
+/// Appends transfers to the programs of both devices. The operations of a device in one round of
+/// one piece form a step. All devices run the rounds in the same order, so there is no deadlock.
 class Programs {
  public:
   explicit Programs(std::size_t devices) : programs_(devices), last_(devices) {}
@@ -20,9 +69,10 @@ class Programs {
                 const Box& box) {
     if (box.elements() == 0) return;
     operations_ += 2;
-    if (operations_ > kMostOperations) {
-      throw std::length_error(
-          fmt::format("a plan of more than {} operations, expected fewer chunks", kMostOperations));
+    if (operations_ > kMaxOperations) {
+      throw LimitReached(
+          LimitReached::Kind::Size,
+          fmt::format("a plan of more than {} operations, expected fewer chunks", kMaxOperations));
     }
     step(round, from).push_back({true, buffer, to, box});
     step(round, to).push_back({false, Buffer::Destination, from, box});
@@ -44,9 +94,7 @@ class Programs {
   std::size_t operations_ = 0;
 };
 
-using Devices = std::vector<std::uint32_t>;
-
-/// A part for every device, as far as there are elements.
+/// One part per device; the last ones are empty if there are too few elements.
 std::vector<Box> parts_for(const Box& box, std::size_t devices) {
   std::vector<Box> parts = split(box, static_cast<std::int64_t>(devices));
   const std::size_t dimensions = box.low.size();
@@ -54,7 +102,8 @@ std::vector<Box> parts_for(const Box& box, std::size_t devices) {
   return parts;
 }
 
-/// Device i has part i; in every round each passes on round a ring what it got last.
+/// A ring allgather: device i has part i; in every round each sends on the part that it received
+/// last.
 void gather(const Devices& ring, const std::vector<Box>& parts, std::size_t first_round,
             Programs& programs) {
   const std::size_t n = ring.size();
@@ -171,6 +220,53 @@ Plan make_plan(const Reshard& problem, const PlanChoice& choice, const TaskSched
                           ? fmt::format(" in {} chunks", choice.chunks)
                           : ""),
           programs.take()};
+}
+
+namespace {
+
+/// In units of 1/chunks of the time for an element.
+std::int64_t time_of(const Piece& piece, const Reshard& problem, const PlanChoice& choice) {
+  const std::int64_t t = piece.box.elements();
+  std::set<std::uint32_t> hosts;
+  std::int64_t devices = 0;
+  for (const std::uint32_t device : piece.receivers) {
+    if (std::find(piece.holders.begin(), piece.holders.end(), device) != piece.holders.end()) {
+      continue;
+    }
+    hosts.insert(problem.hosts[device]);
+    ++devices;
+  }
+  const auto a = static_cast<std::int64_t>(hosts.size());
+  switch (choice.strategy) {
+    case PlanStrategy::SendRecv:
+      return devices * t;
+    case PlanStrategy::LocalAllGather:
+      return a * t;
+    case PlanStrategy::GlobalAllGather:
+      return std::min<std::int64_t>(a, 2) * t;
+    case PlanStrategy::Broadcast:
+      break;
+  }
+  return a == 0 ? 0 : (choice.chunks + a - 1) * t;
+}
+
+}  // namespace
+
+FormulaTime time_by_formula(const Reshard& problem, const UnitTasks& tasks,
+                            const PlanChoice& choice, const TaskSchedule& schedule) {
+  UnitTasks timed = tasks;
+  for (UnitTask& task : timed) task.size = 0;
+  for (const Piece& piece : pieces_of(problem, choice.decomposition)) {
+    timed[piece.task].size += time_of(piece, problem, choice);
+  }
+  std::vector<std::size_t> order;
+  std::vector<std::uint32_t> senders(tasks.size(), 0);
+  for (const TaskRun& run : schedule.runs) {
+    order.push_back(run.task);
+    senders[run.task] = run.sender;
+  }
+  return {schedule_in_order(timed, order, senders).makespan,
+          choice.strategy == PlanStrategy::Broadcast ? choice.chunks : 1};
 }
 
 }  // namespace p2::reshard

@@ -4,17 +4,18 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/reshard/plans/plan_pieces.h"
-#include "engine/reshard/task_schedule.h"
+#include "engine/reshard/sharding.h"
+#include "engine/reshard/plans/plan.h"
+#include "engine/reshard/unit_task.h"
 
 namespace p2::reshard {
 
-/// How a slice gets from a device to others (section 3.1, figure 3).
+/// How a slice is sent from one device to several (section 3.1 and figure 3 of the paper).
 enum class PlanStrategy : std::uint8_t {
-  SendRecv,         ///< to one after the other
-  LocalAllGather,   ///< to every host once, in parts that its devices then gather
-  GlobalAllGather,  ///< once, in parts that all devices then gather
-  Broadcast         ///< in chunks along a chain of all devices, host by host
+  SendRecv,         ///< to each receiver in turn
+  LocalAllGather,   ///< scattered over the devices of each host, then a ring allgather in the host
+  GlobalAllGather,  ///< scattered over all devices, then a ring allgather of all
+  Broadcast         ///< pipelined in chunks along a chain of all devices, host by host
 };
 
 /// `sendrecv`, `local-allgather`, `global-allgather`, `broadcast`.
@@ -23,13 +24,34 @@ std::string_view to_string(PlanStrategy strategy);
 struct PlanChoice {
   PlanStrategy strategy = PlanStrategy::SendRecv;
   Decomposition decomposition = Decomposition::Intersection;
-  std::int64_t chunks = 1;  ///< of a broadcast; a piece of fewer elements has as many as elements
+  std::int64_t chunks = 1;  ///< of a broadcast; at most one per element of a piece
 };
 
-/// The programs that send the unit tasks in the order in which `schedule`, one of the tasks of
-/// decompose(), starts them. Of the devices of the sender's host that hold a piece, the one that
-/// has sent the least so far sends it. A receiver that holds a piece itself copies it: it sends it
-/// to itself. Throws std::length_error beyond kMostOperations.
+/// Generates the programs that run the unit tasks in the order in which `schedule`, a schedule of
+/// the tasks of decompose(), starts them. A piece is sent by the device of the sender's host that
+/// holds it and has sent the fewest elements so far. A receiver that holds a piece itself sends it
+/// to itself. Throws LimitReached beyond kMaxOperations.
 Plan make_plan(const Reshard& problem, const PlanChoice& choice, const TaskSchedule& schedule);
+
+/// The exact time `time / parts`, in units of one element over one link of a host.
+struct FormulaTime {
+  std::int64_t time = 0;
+  std::int64_t parts = 1;
+};
+
+/// The makespan of the unit tasks by the formulas of section 3.1, for hosts that send and receive
+/// one element per unit of time; transfers inside a host take no time. For a piece that takes t to
+/// one host, and A hosts with n devices in all:
+///
+/// | sendrecv | n·t |
+/// | local-allgather | A·t |
+/// | global-allgather | 2·t; t for one host |
+/// | broadcast | (K+A−1)/K·t; the paper prints (K+A)/K·t |
+///
+/// Copies inside a device take no time. A task occupies its sender and all its receivers for the
+/// sum of its pieces; tasks start as early as possible in the order of `schedule` (list
+/// scheduling).
+FormulaTime time_by_formula(const Reshard& problem, const UnitTasks& tasks,
+                            const PlanChoice& choice, const TaskSchedule& schedule);
 
 }  // namespace p2::reshard

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+
+#include "p2/limits.h"
+
+namespace p2::transfer {
+
+/// Counts the work and the memory of one computation and compares them with its limits; the clock
+/// is read only once in kInterval units of work. Every member that throws throws LimitReached.
+class LimitWatch {
+ public:
+  /// `limits` must outlive this; `activity` is named in the message.
+  LimitWatch(const Limits& limits, const char* activity) : limits_(limits), activity_(activity) {}
+
+  /// Before one more unit of work. Throws.
+  void step() {
+    if (++steps_ % kInterval == 0) check();
+  }
+  /// Before memory is allocated. Throws.
+  void take(std::size_t bytes) {
+    bytes_ += bytes;
+    check();
+  }
+  /// Memory that the next step() or check() compares with the limit.
+  void count(std::size_t bytes) { bytes_ += bytes; }
+  void give_back(std::size_t bytes) { bytes_ -= bytes; }
+  /// Throws.
+  void check() const { limits_.require(bytes_, activity_); }
+
+ private:
+  static constexpr std::size_t kInterval = 4096;
+
+  const Limits& limits_;
+  const char* activity_;
+  std::size_t steps_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace p2::transfer
