@@ -1,22 +1,62 @@
 #include "engine/hlo/collective.h"
 
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 
-#include "engine/hlo/fault.h"
+#include "engine/hlo/module.h"
 
 namespace p2::hlo {
 namespace {
+
+constexpr auto kCollectives = std::to_array<std::string_view>(
+    {"all-reduce", "reduce-scatter", "all-gather", "all-to-all", "collective-broadcast",
+     "collective-permute", "ragged-all-to-all"});
+
+/// The smallest counts that contain all ids.
+struct RequiredCounts {
+  std::int64_t replicas = 0;
+  std::int64_t partitions = 0;
+  std::int64_t flattened = 0;
+};
+
+std::int64_t end_of_ids(const Instruction& instruction) {
+  std::int64_t end = instruction.attributes.groups.end_of_ids();
+  for (const auto& [source, target] : instruction.attributes.pairs) {
+    end = std::max({end, source + 1, target + 1});
+  }
+  return end;
+}
+
+void add_required(const Module& module, std::optional<std::int64_t> replicas,
+                  RequiredCounts& required) {
+  for (const Computation& computation : module.computations) {
+    for (const Instruction& instruction : computation.instructions) {
+      if (!is_collective(base_opcode(instruction.opcode))) continue;
+      const std::int64_t end = end_of_ids(instruction);
+      const IdMode mode = id_mode(instruction, replicas.value_or(1));
+      std::int64_t& count = mode == IdMode::FlattenedIds ? required.flattened
+                            : mode == IdMode::Partitions ? required.partitions
+                                                         : required.replicas;
+      count = std::max(count, end);
+    }
+  }
+}
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 [[noreturn]] void refuse(const char* rule, const Instruction& instruction, const std::string& why) {
   throw IllFormed({rule, fmt::format("{} {}: {}.", instruction.opcode, instruction.name, why),
                    instruction.position});
 }
 
-/// Devices of group after group of ids, for one mode.
+/// Maps ids to devices.
 class Resolver {
  public:
   Resolver(const Devices& devices, Language language) : devices_(devices), language_(language) {}
 
+  /// The number of ids.
   std::int64_t ids(IdMode mode) const {
     switch (mode) {
       case IdMode::Partitions:
@@ -30,7 +70,7 @@ class Resolver {
     return 0;
   }
 
-  /// How often every group runs side by side: once for each partition, or replica.
+  /// The number of concurrent copies of every group: one per partition, or per replica.
   std::int64_t copies(IdMode mode) const {
     return mode == IdMode::Replicas     ? devices_.partitions
            : mode == IdMode::Partitions ? devices_.replicas
@@ -77,8 +117,8 @@ IdGroups groups_of(const Instruction& instruction, std::int64_t ids) {
   return one;
 }
 
-void require_partition(const Instruction& instruction, const IdGroups& groups, std::int64_t ids,
-                       IdMode mode) {
+void require_partition_of_ids(const Instruction& instruction, const IdGroups& groups,
+                              std::int64_t ids, IdMode mode) {
   std::vector<bool> seen(static_cast<std::size_t>(ids));
   for (const auto& group : groups) {
     if (group.empty()) refuse("groups", instruction, "a group is empty");
@@ -88,7 +128,7 @@ void require_partition(const Instruction& instruction, const IdGroups& groups, s
                fmt::format("id {} does not exist, there are {} {}", id, ids, to_string(mode)));
       }
       if (seen[static_cast<std::size_t>(id)]) {
-        refuse("groups", instruction, fmt::format("id {} stands in its groups twice", id));
+        refuse("groups", instruction, fmt::format("id {} is listed twice in its groups", id));
       }
       seen[static_cast<std::size_t>(id)] = true;
     }
@@ -114,10 +154,11 @@ Collective permutation(const Instruction& instruction, IdMode mode, const Resolv
     }
     for (std::int64_t copy = 0; copy < resolver.copies(mode); ++copy) {
       const std::uint32_t source = resolver.device(mode, from, copy);
-      std::uint32_t& receives_from = result.source[resolver.device(mode, to, copy)];
-      if (receives_from != kNone) refuse("pairs", instruction, fmt::format("target {} twice", to));
+      std::uint32_t& source_of_target = result.source[resolver.device(mode, to, copy)];
+      if (source_of_target != kNone)
+        refuse("pairs", instruction, fmt::format("target {} twice", to));
       if (sends[source]) refuse("pairs", instruction, fmt::format("source {} twice", from));
-      receives_from = source;
+      source_of_target = source;
       sends[source] = true;
     }
   }
@@ -125,6 +166,61 @@ Collective permutation(const Instruction& instruction, IdMode mode, const Resolv
 }
 
 }  // namespace
+
+std::string_view base_opcode(std::string_view opcode) {
+  constexpr std::string_view kStart = "-start";
+  if (opcode.size() > kStart.size() && opcode.substr(opcode.size() - kStart.size()) == kStart) {
+    return opcode.substr(0, opcode.size() - kStart.size());
+  }
+  return opcode;
+}
+
+bool is_collective(std::string_view opcode) {
+  return std::find(kCollectives.begin(), kCollectives.end(), opcode) != kCollectives.end();
+}
+
+IdMode id_mode(const Instruction& instruction, std::optional<std::int64_t> replicas) {
+  const Attributes& attributes = instruction.attributes;
+  if (!attributes.has_channel) return IdMode::Replicas;
+  if (attributes.global_ids.value_or(false)) return IdMode::FlattenedIds;
+  const std::string_view opcode = base_opcode(instruction.opcode);
+  const bool reducing =
+      opcode == "all-reduce" || opcode == "reduce-scatter" || opcode == "all-gather";
+  if (!reducing || (replicas == 1 && end_of_ids(instruction) > 1)) return IdMode::Partitions;
+  return IdMode::ReplicasAllPartitions;
+}
+
+Devices devices_of(const std::vector<const Module*>& modules, const DeviceCounts& requested) {
+  DeviceCounts known = requested;
+  for (const Module* module : modules) {
+    if (!known.replicas) known.replicas = module->replicas;
+    if (!known.partitions) known.partitions = module->partitions;
+  }
+  // If a header gives one of the two counts, XLA's default for the other is 1.
+  if (!requested.replicas && !requested.partitions) {
+    if (known.replicas && !known.partitions && *known.replicas > 1) known.partitions = 1;
+    if (known.partitions && !known.replicas && *known.partitions > 1) known.replicas = 1;
+  }
+  RequiredCounts required;
+  for (const Module* module : modules) add_required(*module, known.replicas, required);
+  Devices devices{known.replicas.value_or(1), known.partitions.value_or(1),
+                  !known.replicas && !known.partitions};
+  if (!known.replicas) {
+    devices.replicas = std::max(
+        {devices.replicas, required.replicas,
+         known.partitions ? divide_up(required.flattened, *known.partitions) : std::int64_t{1}});
+  }
+  if (!known.partitions) {
+    devices.partitions = std::max(
+        {devices.partitions, required.partitions, divide_up(required.flattened, devices.replicas)});
+  }
+  if (devices.replicas > kMaxDevices || devices.replicas * devices.partitions > kMaxDevices) {
+    throw InputError({modules.front()->file, 1, 1},
+                     fmt::format("{} replicas of {} partitions, expected at most {} devices",
+                                 devices.replicas, devices.partitions, kMaxDevices));
+  }
+  return devices;
+}
 
 std::size_t Collective::group_size() const {
   for (const auto& each : groups) {
@@ -143,7 +239,7 @@ Collective resolve(const Instruction& instruction, Language language, const Devi
     return permutation(instruction, mode, resolver, devices.count());
   }
   const IdGroups groups = groups_of(instruction, resolver.ids(mode));
-  require_partition(instruction, groups, resolver.ids(mode), mode);
+  require_partition_of_ids(instruction, groups, resolver.ids(mode), mode);
   Collective result{{},
                     std::vector<std::uint32_t>(devices.count(), kNone),
                     std::vector<std::uint32_t>(devices.count(), 0),

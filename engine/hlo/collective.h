@@ -1,30 +1,64 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
-#include "engine/hlo/devices.h"
+#include "engine/hlo/module.h"
 
 namespace p2::hlo {
 
+/// The devices that run a module: device = replica × partitions + partition.
+struct Devices {
+  std::int64_t replicas = 1;
+  std::int64_t partitions = 1;
+  /// Neither the request nor a module header gives the counts: they are the smallest that contain
+  /// all ids.
+  bool assumed = false;
+
+  std::uint32_t count() const { return static_cast<std::uint32_t>(replicas * partitions); }
+};
+
+/// The device counts of a request; each goes before the header of a module.
+struct DeviceCounts {
+  std::optional<std::int64_t> replicas = {};
+  std::optional<std::int64_t> partitions = {};
+};
+
+bool is_collective(std::string_view opcode);
+/// `all-reduce` of `all-reduce-start`; any other opcode itself.
+std::string_view base_opcode(std::string_view opcode);
+
+/// How the ids in an instruction's groups or pairs are interpreted (XLA, CollectiveOpGroupMode):
+/// without a channel, replicas; with a channel and without `use_global_device_ids`, all partitions
+/// of the replicas for all-reduce, all-gather and reduce-scatter, partitions for the others. With a
+/// single replica, ids above 0 in the former are read as partitions.
+IdMode id_mode(const Instruction& instruction, std::optional<std::int64_t> replicas);
+
+/// The devices that run all of `modules`: as requested, else as the headers give them, else the
+/// smallest counts that contain all ids. Throws InputError for more than kMaxDevices.
+Devices devices_of(const std::vector<const Module*>& modules, const DeviceCounts& requested);
+
+/// No group, collective, source or computation.
 constexpr std::uint32_t kNone = UINT32_MAX;
 
-/// Who takes part with whom in one collective, as devices.
+/// The groups or pairs of one collective, as devices.
 struct Collective {
   std::vector<std::vector<std::uint32_t>> groups;
-  std::vector<std::uint32_t> group;     ///< of every device; kNone where it has none
-  std::vector<std::uint32_t> position;  ///< of every device in its group
-  std::vector<std::uint32_t> source;    ///< of a permutation: who sends to it; kNone for nobody
+  std::vector<std::uint32_t> group;     ///< by device; kNone for a device in no group
+  std::vector<std::uint32_t> position;  ///< by device: its position in its group
+  std::vector<std::uint32_t> source;    ///< of a permutation, by target device; kNone: no source
 
   const std::vector<std::uint32_t>& group_of(std::uint32_t device) const {
     return groups[group[device]];
   }
-  /// The size of all groups; 0 where they differ.
+  /// The size of the groups; 0 if the sizes differ.
   std::size_t group_size() const;
 };
 
-/// Resolves the groups or pairs of an instruction. Throws IllFormed where an id does not exist, is
-/// there twice, or is missing (only a broadcast may leave devices out).
+/// Resolves the groups or pairs of an instruction. Throws IllFormed for an id that does not exist,
+/// is listed twice, or is missing (only a broadcast may leave devices out).
 Collective resolve(const Instruction& instruction, Language language, const Devices& devices);
 
 }  // namespace p2::hlo

@@ -1,17 +1,64 @@
+// Builds the data-flow graph of a module: inlines calls and fusions, resolves tuples, and joins the
+// start and done of asynchronous operations.
+
 #include "engine/hlo/flow.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "engine/hlo/fault.h"
-#include "engine/hlo/node_facts.h"
+#include "engine/hlo/module.h"
 #include "engine/hlo/operations.h"
-#include "engine/hlo/shape_rules.h"
-#include "engine/hlo/value_tree.h"
 
 namespace p2::hlo {
 namespace {
 
-constexpr int kDeepestCalls = 128;
+/// The value of an instruction: an array, or a tuple of values.
+struct ValueTree {
+  bool is_tuple = false;
+  Ref ref = {};
+  std::vector<std::shared_ptr<const ValueTree>> parts = {};
+  /// The result of an asynchronous start, whose shape in the text also has the operands.
+  bool is_async = false;
+};
+using TreePointer = std::shared_ptr<const ValueTree>;
+
+/// Appends the arrays at the leaves, from left to right.
+void append_leaves(const ValueTree& tree, std::vector<Ref>& refs) {
+  if (!tree.is_tuple) refs.push_back(tree.ref);
+  for (const TreePointer& part : tree.parts) append_leaves(*part, refs);
+}
+
+bool matches(const Flow& flow, const ValueTree& tree, const Shape& shape) {
+  if (tree.is_tuple != shape.is_tuple || tree.parts.size() != shape.parts.size()) return false;
+  for (std::size_t i = 0; i < tree.parts.size(); ++i) {
+    if (!matches(flow, *tree.parts[i], shape.parts[i])) return false;
+  }
+  return tree.is_tuple || (flow.shape(tree.ref).same_sizes(shape.array) &&
+                           flow.shape(tree.ref).type == shape.array.type);
+}
+
+/// The outputs of a node, from `ref` on, as a tree of `shape`. Advances `ref` past the last one.
+TreePointer tree_of_outputs(Ref& ref, const Shape& shape) {
+  auto tree = std::make_shared<ValueTree>();
+  tree->is_tuple = shape.is_tuple;
+  for (const Shape& part : shape.parts) tree->parts.push_back(tree_of_outputs(ref, part));
+  if (!shape.is_tuple) {
+    tree->ref = ref;
+    ++ref.output;
+  }
+  return tree;
+}
+
+TreePointer with_async(const TreePointer& tree, bool is_async) {
+  auto result = std::make_shared<ValueTree>(*tree);
+  result->is_async = is_async;
+  return result;
+}
+
+constexpr int kMaxCallDepth = 128;
 
 [[noreturn]] void refuse(const Instruction& instruction, const char* rule, const std::string& why) {
   throw IllFormed({rule, fmt::format("{} {}: {}.", instruction.opcode, instruction.name, why),
@@ -24,7 +71,7 @@ class FlowBuilder {
               Fingerprints& fingerprints) {
     flow_.module = std::move(module);
     flow_.devices = devices;
-    facts_.emplace(flow_, fingerprints);
+    completion_.emplace(flow_, fingerprints);
   }
 
   Flow build() {
@@ -34,13 +81,13 @@ class FlowBuilder {
       const Instruction& instruction = module.entry_computation().instructions[index];
       parameters.push_back(inputs(instruction, instruction.shape));
     }
-    collect(*put(module.entry, parameters, 0), flow_.outputs);
+    append_leaves(*inlined(module.entry, parameters, 0), flow_.outputs);
     return std::move(flow_);
   }
 
  private:
   TreePointer inputs(const Instruction& instruction, const Shape& shape) {
-    auto tree = std::make_shared<Tree>();
+    auto tree = std::make_shared<ValueTree>();
     tree->is_tuple = shape.is_tuple;
     for (const Shape& part : shape.parts) tree->parts.push_back(inputs(instruction, part));
     if (!shape.is_tuple) {
@@ -53,18 +100,19 @@ class FlowBuilder {
   }
 
   Ref add(Node node) {
-    if (flow_.nodes.size() == kMostNodes) {
-      throw InputError(node.instruction->position,
-                       fmt::format("more than {} operations with all calls put in place, expected "
-                                   "fewer",
-                                   kMostNodes));
+    if (flow_.nodes.size() == kMaxNodes) {
+      throw InputError(
+          node.instruction->position,
+          fmt::format("more than {} operations after inlining all calls, expected fewer",
+                      kMaxNodes));
     }
     check_shapes(flow_, node);
     flow_.nodes.push_back(std::move(node));
     return {static_cast<std::uint32_t>(flow_.nodes.size() - 1), 0};
   }
 
-  TreePointer put(std::uint32_t index, const std::vector<TreePointer>& arguments, int depth) {
+  /// The value of a computation's root, with `arguments` for its parameters.
+  TreePointer inlined(std::uint32_t index, const std::vector<TreePointer>& arguments, int depth) {
     const Computation& computation = flow_.module->computations[index];
     std::vector<TreePointer> trees;
     trees.reserve(computation.instructions.size());
@@ -85,11 +133,11 @@ class FlowBuilder {
     const std::string& opcode = instruction.opcode;
     if (opcode == "tuple") return tuple(instruction, operands);
     if (opcode == "get-tuple-element") return element(instruction, operands);
-    if (passes_on(opcode)) {
+    if (is_forwarding(opcode)) {
       if (operands.empty()) refuse(instruction, "operands", "it has no operand");
       if (opcode == "optimization-barrier" && operands.size() > 1)
         return tuple(instruction, operands);
-      return same_shape(instruction, operands[0]);
+      return forwarded(instruction, operands[0]);
     }
     if (opcode == "call" || opcode == "fusion" || opcode == "async-start") {
       return call(instruction, operands, depth);
@@ -97,20 +145,17 @@ class FlowBuilder {
     return compute(instruction, operands);
   }
 
-  TreePointer same_shape(const Instruction& instruction, const TreePointer& tree) const {
+  TreePointer forwarded(const Instruction& instruction, const TreePointer& tree) const {
     if (instruction.opcode == "copy-start" || instruction.opcode == "async-update") return tree;
     if (!matches(flow_, *tree, instruction.shape)) {
       refuse(instruction, "shapes",
-             "its shape " + to_string(instruction.shape) + " is not that of what it passes on");
+             "its shape " + to_string(instruction.shape) + " is not that of its operand");
     }
-    if (!tree->started) return tree;
-    auto done = std::make_shared<Tree>(*tree);
-    done->started = false;
-    return done;
+    return tree->is_async ? with_async(tree, false) : tree;
   }
 
   TreePointer tuple(const Instruction& instruction, std::vector<TreePointer>& operands) const {
-    auto tree = std::make_shared<Tree>();
+    auto tree = std::make_shared<ValueTree>();
     tree->is_tuple = true;
     tree->parts = std::move(operands);
     if (!matches(flow_, *tree, instruction.shape)) {
@@ -122,25 +167,25 @@ class FlowBuilder {
   TreePointer element(const Instruction& instruction,
                       const std::vector<TreePointer>& operands) const {
     if (operands.size() != 1) refuse(instruction, "operands", "one operand is expected");
-    const Tree& tree = *operands[0];
+    const ValueTree& tree = *operands[0];
     const auto index = static_cast<std::size_t>(instruction.attributes.index);
-    if (tree.started) {
+    if (tree.is_async) {
       throw InputError(instruction.position,
-                       "an element of the result of a start, expected only its done to use it");
+                       "only the matching -done may use the result of a -start");
     }
     if (!tree.is_tuple || index >= tree.parts.size()) {
       refuse(instruction, "operands", fmt::format("its operand has no element {}", index));
     }
-    return same_shape(instruction, tree.parts[index]);
+    return forwarded(instruction, tree.parts[index]);
   }
 
   TreePointer call(const Instruction& instruction, const std::vector<TreePointer>& operands,
                    int depth) {
     if (instruction.called.size() != 1) refuse(instruction, "operands", "it calls no computation");
-    if (depth == kDeepestCalls) {
+    if (depth == kMaxCallDepth) {
       throw InputError(
           instruction.position,
-          fmt::format("calls nested more than {} deep, expected fewer", kDeepestCalls));
+          fmt::format("calls nested more than {} deep, expected fewer", kMaxCallDepth));
     }
     const Computation& callee = flow_.module->computations[instruction.called[0]];
     if (callee.parameters.size() != operands.size()) {
@@ -153,12 +198,12 @@ class FlowBuilder {
         refuse(instruction, "shapes", fmt::format("operand {} does not fit the parameter", i));
       }
     }
-    TreePointer result = put(instruction.called[0], operands, depth + 1);
-    if (instruction.opcode == "async-start") return started(result);
-    return same_shape(instruction, result);
+    TreePointer result = inlined(instruction.called[0], operands, depth + 1);
+    if (instruction.opcode == "async-start") return with_async(result, true);
+    return forwarded(instruction, result);
   }
 
-  /// The shape of what an instruction computes; of a start, that is one part of what is written.
+  /// The shape of the result; of an asynchronous start, the second part of the shape in the text.
   static const Shape& computed_shape(const Instruction& instruction, std::string_view base) {
     const bool tuple = instruction.shape.is_tuple && instruction.shape.parts.size() > 1;
     if (base != instruction.opcode && base != "all-reduce" && tuple)
@@ -169,7 +214,7 @@ class FlowBuilder {
   TreePointer compute(const Instruction& instruction, const std::vector<TreePointer>& operands) {
     Node node;
     node.instruction = &instruction;
-    for (const TreePointer& operand : operands) collect(*operand, node.operands);
+    for (const TreePointer& operand : operands) append_leaves(*operand, node.operands);
     const std::string_view base = base_opcode(instruction.opcode);
     const Shape& shape = computed_shape(instruction, base);
     node.outputs = shape.arrays();
@@ -178,14 +223,14 @@ class FlowBuilder {
     node.op = operation_of(instruction, shapes);
     if (node.op == Op::Constant && !instruction.literal) node.op = Op::Opaque;
     if (node.outputs.empty() && node.op != Op::Opaque) refuse(instruction, "shapes", "no result");
-    facts_->complete(node, instruction);
+    completion_->complete(node, instruction);
     Ref ref = add(std::move(node));
     const TreePointer result = tree_of_outputs(ref, shape);
-    return base != instruction.opcode ? started(result) : result;
+    return base != instruction.opcode ? with_async(result, true) : result;
   }
 
   Flow flow_;
-  std::optional<NodeFacts> facts_;
+  std::optional<NodeCompletion> completion_;
 };
 
 }  // namespace

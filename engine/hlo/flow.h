@@ -2,19 +2,17 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/hlo/collective.h"
-#include "engine/hlo/fingerprint.h"
 #include "engine/hlo/module.h"
-#include "engine/hlo/reducer.h"
 
 namespace p2::hlo {
 
-/// The operations that are understood; all others are Opaque, or Elementwise where the element at
-/// an index is a function of the operands' elements at that index.
+/// The operations with a semantics here. Elementwise: element i of the result is a function of the
+/// elements i of the operands. Opaque: uninterpreted.
 enum class Op : std::uint8_t {
   Parameter,
   Constant,
@@ -49,7 +47,18 @@ struct Ref {
   auto operator<=>(const Ref&) const = default;
 };
 
-/// One operation. Tuples, calls, fusions and start/done pairs are gone.
+/// Interns texts: equal texts have equal numbers. Flows that are compared share one table.
+class Fingerprints {
+ public:
+  std::uint32_t intern(const std::string& text);
+  const std::string& text(std::uint32_t number) const { return *texts_[number]; }
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+  std::vector<const std::string*> texts_;
+};
+
+/// One operation on arrays.
 struct Node {
   Op op = Op::Opaque;
   const Instruction* instruction = nullptr;
@@ -57,21 +66,21 @@ struct Node {
   std::vector<Ref> operands = {};
   Reducer reducer = Reducer::Unknown;  ///< of its computation, or of a binary operation
   std::uint32_t collective = kNone;    ///< in Flow::collectives
-  std::uint32_t fingerprint = 0;       ///< what it is, but for its operands
+  std::uint32_t fingerprint = 0;       ///< of everything but the operands
   std::uint32_t called = kNone;        ///< the fingerprint of its reducer
-  std::uint32_t parameter = 0;         ///< which array of the inputs
-  bool asks_devices = false;           ///< opaque, and may depend on all devices
-  bool impure = false;                 ///< opaque, and may give another result each time
+  std::uint32_t parameter = 0;         ///< of a Parameter: in Flow::inputs
+  bool depends_on_devices = false;     ///< opaque, and may depend on the values of all devices
+  bool impure = false;                 ///< opaque, and two executions may differ
 };
 
-/// The most nodes of a flow: calls are put in place, and could double at every level.
-constexpr std::size_t kMostNodes = 1U << 21U;
+/// The largest number of nodes: inlining may double it at every level of calls.
+constexpr std::size_t kMaxNodes = 1U << 21U;
 
-/// The data flow of a module: arrays computed from arrays, each node after its operands.
+/// The data-flow graph of a module: calls, fusions, tuples and start/done pairs are inlined.
 struct Flow {
   std::shared_ptr<const Module> module;
   Devices devices;
-  std::vector<Node> nodes;
+  std::vector<Node> nodes;   ///< in topological order
   std::vector<Ref> outputs;  ///< the arrays of the root, from left to right
   std::vector<ArrayShape> inputs;
   std::vector<Collective> collectives;
@@ -80,8 +89,8 @@ struct Flow {
   const ArrayShape& shape(Ref ref) const { return nodes[ref.node].outputs[ref.output]; }
 };
 
-/// Puts the calls of a module in place and checks that shapes and groups fit together. Throws
-/// IllFormed where they do not, and InputError past kMostNodes.
+/// Builds the data-flow graph and checks shapes and groups. Throws IllFormed for a module without
+/// meaning, InputError beyond kMaxNodes.
 Flow flow_of(std::shared_ptr<const Module> module, const Devices& devices,
              Fingerprints& fingerprints);
 

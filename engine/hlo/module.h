@@ -1,20 +1,22 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "engine/hlo/number.h"
 #include "engine/hlo/replica_groups.h"
 #include "engine/hlo/shape.h"
+#include "p2/error.h"
 
 namespace p2::hlo {
 
-/// An element of a constant: a number or, where it is none that Number holds, its text.
+/// An element of a constant: a number or, if Number cannot represent it (`inf`, `nan`), its text.
 struct LiteralElement {
   Number number = {};
   std::string text = {};  ///< empty for a number
@@ -22,21 +24,21 @@ struct LiteralElement {
   bool operator==(const LiteralElement&) const = default;
 };
 
-/// The most elements that a constant may list.
-constexpr std::size_t kMostLiteralElements = 1U << 22U;
+/// The largest number of elements that a constant may list.
+constexpr std::size_t kMaxLiteralElements = 1U << 22U;
 
-/// A constant in row-major order. One element stands for all where there is only one.
+/// A constant in row-major order. A single element is a splat: it is the value of all elements.
 struct Literal {
   ArrayShape shape;
   std::vector<LiteralElement> elements;
-  bool elided = false;  ///< printed as `{...}`: nothing is known of it
+  bool elided = false;  ///< printed as `{...}`: the elements are unknown
 
   const LiteralElement& at(std::int64_t index) const {
     return elements[elements.size() == 1 ? 0 : static_cast<std::size_t>(index)];
   }
 };
 
-/// What the attributes of an instruction say, in whichever of the two languages.
+/// The attributes of an instruction, in the terms of XLA whichever language it was read from.
 struct Attributes {
   std::vector<std::int64_t> dimensions = {};
   std::vector<std::int64_t> starts = {};   ///< of a slice; the low padding of a pad
@@ -47,10 +49,10 @@ struct Attributes {
   bool has_channel = false;
   std::optional<bool> global_ids = {};
   std::vector<std::pair<std::int64_t, std::int64_t>> pairs = {};  ///< source, target
-  std::optional<std::int64_t> concat_dimension = {};  ///< of an all-to-all; else as `dimensions`
+  std::optional<std::int64_t> concat_dimension = {};  ///< of an all-to-all; absent: as `dimensions`
   std::int64_t index = 0;                             ///< of a parameter, a get-tuple-element
   std::string direction = {};                         ///< of a comparison
-  /// Everything else that can change what the instruction computes, in one text.
+  /// All other attributes that can change the result, as one text.
   std::string others = {};
 };
 
@@ -58,10 +60,10 @@ struct Instruction {
   std::string name;
   std::string opcode;  ///< as in XLA
   Shape shape = {};
-  std::vector<std::uint32_t> operands = {};  ///< instructions of the same computation, before it
+  std::vector<std::uint32_t> operands = {};  ///< earlier instructions of the same computation
   Attributes attributes = {};
   std::shared_ptr<const Literal> literal = {};
-  std::vector<std::uint32_t> called = {};  ///< computations of the module, before this one
+  std::vector<std::uint32_t> called = {};  ///< earlier computations of the module
   SourcePosition position = {};
 };
 
@@ -69,13 +71,13 @@ struct Computation {
   std::string name;
   std::vector<Instruction> instructions = {};
   std::uint32_t root = 0;
-  std::vector<std::uint32_t> parameters = {};  ///< instructions, by number
+  std::vector<std::uint32_t> parameters = {};  ///< instructions, by parameter number
 };
 
-/// Which of the two languages, where they differ in meaning.
+/// The language of a module, where XLA and StableHLO differ in meaning.
 enum class Language : std::uint8_t { Hlo, StableHlo };
 
-/// A program that every device runs.
+/// A program that every device runs (SPMD).
 struct Module {
   std::string name = {};
   std::string file = {};
@@ -88,8 +90,30 @@ struct Module {
   const Computation& entry_computation() const { return computations[entry]; }
 };
 
-/// Finds the parameters among the instructions of a computation that begins at `where`. Throws
-/// InputError unless they are numbered 0, 1, … each once.
+/// Fills in `computation.parameters`; `where` is the position of the computation. Throws InputError
+/// unless the parameters are numbered 0, 1, … without gaps or duplicates.
 void number_parameters(Computation& computation, const SourcePosition& where);
+
+/// A reduction of two scalars that is associative and commutative; Unknown for any other.
+enum class Reducer : std::uint8_t { Add, Multiply, Maximum, Minimum, And, Or, Unknown };
+
+std::string_view to_string(Reducer reducer);
+/// The reducer of a binary operation.
+Reducer reducer_of(std::string_view opcode, ElementType type);
+/// The reducer of a computation whose root is a binary operation on its two parameters.
+Reducer reducer_of(const Computation& computation);
+
+/// Why a module has no meaning: its shapes or groups are inconsistent.
+struct Fault {
+  std::string rule;    ///< `shapes`, `groups`, `pairs`, `operands`: stable names
+  std::string reason;  ///< one sentence
+  SourcePosition position;
+};
+
+/// Thrown while the data-flow graph of a module is built; caught by check_well_formed and compare.
+struct IllFormed : std::runtime_error {
+  explicit IllFormed(Fault why) : std::runtime_error(why.reason), fault(std::move(why)) {}
+  Fault fault;
+};
 
 }  // namespace p2::hlo

@@ -7,7 +7,7 @@ namespace {
 
 constexpr Wide kLargest = INT64_MAX;
 
-Wide divisor(Wide a, Wide b) {
+Wide greatest_common_divisor(Wide a, Wide b) {
   while (b != 0) {
     const Wide rest = a % b;
     a = b;
@@ -24,11 +24,11 @@ std::optional<Wide> ten_to(int power) {
   return result;
 }
 
-/// The digits of a decimal number: its mantissa and how many of them stand behind the point.
+/// A decimal number without exponent: mantissa · 10^-fraction_digits.
 struct Decimal {
   Wide mantissa = 0;
-  int behind = 0;
-  std::size_t length = 0;
+  int fraction_digits = 0;
+  std::size_t length = 0;  ///< of its text
 };
 
 std::optional<Decimal> decimal(std::string_view text) {
@@ -43,7 +43,7 @@ std::optional<Decimal> decimal(std::string_view text) {
       digits = true;
       read.mantissa = read.mantissa * 10 + (ch - '0');
       if (read.mantissa > kLargest) return std::nullopt;
-      if (point) ++read.behind;
+      if (point) ++read.fraction_digits;
     } else {
       break;
     }
@@ -69,12 +69,12 @@ std::optional<int> exponent(std::string_view text) {
 
 }  // namespace
 
-double Number::approximately() const {
+double Number::to_double() const {
   return static_cast<double>(numerator) / static_cast<double>(denominator);
 }
 
 std::optional<Number> Number::ratio(Wide numerator, Wide denominator) {
-  const Wide common = divisor(numerator, denominator) * (denominator < 0 ? -1 : 1);
+  const Wide common = greatest_common_divisor(numerator, denominator) * (denominator < 0 ? -1 : 1);
   numerator /= common;
   denominator /= common;
   if (numerator > kLargest || numerator < -kLargest || denominator > kLargest) return std::nullopt;
@@ -91,7 +91,7 @@ std::optional<Number> Number::read(std::string_view text) {
   const auto power = exponent(text.substr(read->length));
   if (!power) return std::nullopt;
   if (read->mantissa == 0) return Number{};
-  const int shift = *power - read->behind;
+  const int shift = *power - read->fraction_digits;
   const auto factor = ten_to(shift < 0 ? -shift : shift);
   if (!factor) return std::nullopt;
   const Wide sign = negative ? -1 : 1;

@@ -1,15 +1,21 @@
+// What an instruction of XLA is as a node of the data-flow graph: its kind of operation, and the
+// fingerprint under which an operation without a semantics of its own is an uninterpreted function.
+
 #include "engine/hlo/operations.h"
 
+#include <algorithm>
+#include <array>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 
-#include "engine/hlo/devices.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/hlo/collective.h"
 
 namespace p2::hlo {
 namespace {
 
-const std::unordered_map<std::string_view, Op>& understood() {
+const std::unordered_map<std::string_view, Op>& interpreted_operations() {
   static const std::unordered_map<std::string_view, Op> kOps = {
       {"parameter", Op::Parameter},
       {"constant", Op::Constant},
@@ -36,60 +42,64 @@ const std::unordered_map<std::string_view, Op>& understood() {
   return kOps;
 }
 
-bool elementwise(std::string_view opcode) {
-  static const std::unordered_set<std::string_view> kOpcodes = {"abs",
-                                                                "add",
-                                                                "and",
-                                                                "atan2",
-                                                                "bitcast-convert",
-                                                                "cbrt",
-                                                                "ceil",
-                                                                "clamp",
-                                                                "compare",
-                                                                "complex",
-                                                                "convert",
-                                                                "cosine",
-                                                                "count-leading-zeros",
-                                                                "divide",
-                                                                "erf",
-                                                                "exponential",
-                                                                "exponential-minus-one",
-                                                                "floor",
-                                                                "imag",
-                                                                "is-finite",
-                                                                "log",
-                                                                "log-plus-one",
-                                                                "logistic",
-                                                                "maximum",
-                                                                "minimum",
-                                                                "multiply",
-                                                                "negate",
-                                                                "not",
-                                                                "or",
-                                                                "popcnt",
-                                                                "power",
-                                                                "real",
-                                                                "reduce-precision",
-                                                                "remainder",
-                                                                "round-nearest-afz",
-                                                                "round-nearest-even",
-                                                                "rsqrt",
-                                                                "select",
-                                                                "shift-left",
-                                                                "shift-right-arithmetic",
-                                                                "shift-right-logical",
-                                                                "sign",
-                                                                "sine",
-                                                                "sqrt",
-                                                                "subtract",
-                                                                "tan",
-                                                                "tanh",
-                                                                "xor"};
-  return kOpcodes.count(opcode) != 0;
-}
+// Sorted.
+constexpr auto kElementwise = std::to_array<std::string_view>({"abs",
+                                                               "add",
+                                                               "and",
+                                                               "atan2",
+                                                               "bitcast-convert",
+                                                               "cbrt",
+                                                               "ceil",
+                                                               "clamp",
+                                                               "compare",
+                                                               "complex",
+                                                               "convert",
+                                                               "cosine",
+                                                               "count-leading-zeros",
+                                                               "divide",
+                                                               "erf",
+                                                               "exponential",
+                                                               "exponential-minus-one",
+                                                               "floor",
+                                                               "imag",
+                                                               "is-finite",
+                                                               "log",
+                                                               "log-plus-one",
+                                                               "logistic",
+                                                               "maximum",
+                                                               "minimum",
+                                                               "multiply",
+                                                               "negate",
+                                                               "not",
+                                                               "or",
+                                                               "popcnt",
+                                                               "power",
+                                                               "real",
+                                                               "reduce-precision",
+                                                               "remainder",
+                                                               "round-nearest-afz",
+                                                               "round-nearest-even",
+                                                               "rsqrt",
+                                                               "select",
+                                                               "shift-left",
+                                                               "shift-right-arithmetic",
+                                                               "shift-right-logical",
+                                                               "sign",
+                                                               "sine",
+                                                               "sqrt",
+                                                               "subtract",
+                                                               "tan",
+                                                               "tanh",
+                                                               "xor"});
+static_assert(std::is_sorted(kElementwise.begin(), kElementwise.end()));
 
-/// Forms that exist but are not understood are opaque.
-bool usual_form(const Instruction& instruction, const std::vector<ArrayShape>& operands, Op op) {
+constexpr auto kImpure =
+    std::to_array<std::string_view>({"rng", "infeed", "outfeed", "send", "send-done", "recv",
+                                     "recv-done", "after-all", "rng-get-and-update-state"});
+
+/// Whether an interpreted operation has the form that is interpreted; other forms are opaque.
+bool has_interpreted_form(const Instruction& instruction, const std::vector<ArrayShape>& operands,
+                          Op op) {
   switch (op) {
     case Op::DynamicSlice:
       return operands.size() == 1 + operands[0].sizes.size();
@@ -114,31 +124,167 @@ bool usual_form(const Instruction& instruction, const std::vector<ArrayShape>& o
   }
 }
 
-bool ends_in(const std::string& text, std::string_view end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+bool is_impure(const Instruction& instruction) {
+  if (std::find(kImpure.begin(), kImpure.end(), instruction.opcode) != kImpure.end()) return true;
+  return instruction.opcode == "custom-call" &&
+         instruction.attributes.others.find("custom_call_has_side_effect=true") !=
+             std::string::npos;
+}
+
+/// The elements of a literal; `name`, which must be unique, if they are unknown.
+std::string literal_text(const Literal& literal, const std::string& name) {
+  if (literal.elided) return "elided in " + name;
+  std::string text;
+  for (const LiteralElement& element : literal.elements) {
+    text += element.text.empty() ? to_string(element.number) : element.text;
+    text += ' ';
+  }
+  return text;
+}
+
+std::string groups_text(const ReplicaGroups& groups) {
+  if (groups.all_in_one) return "all";
+  std::string text;
+  for (const auto& group : groups.lists) text += fmt::format("{{{}}}", fmt::join(group, ","));
+  return text;
+}
+
+std::string pairs_text(const Attributes& attributes) {
+  std::string text;
+  for (const auto& [source, target] : attributes.pairs) {
+    text += fmt::format("{}>{} ", source, target);
+  }
+  return text;
+}
+
+std::string attributes_text(const Attributes& attributes) {
+  return fmt::format("d{} s{} l{} t{} z{} g{} c{} u{} p{} c{} i{} {} {}",
+                     fmt::join(attributes.dimensions, ","), fmt::join(attributes.starts, ","),
+                     fmt::join(attributes.limits, ","), fmt::join(attributes.strides, ","),
+                     fmt::join(attributes.slice_sizes, ","), groups_text(attributes.groups),
+                     attributes.has_channel, attributes.global_ids.value_or(false),
+                     pairs_text(attributes), attributes.concat_dimension.value_or(-1),
+                     attributes.index, attributes.direction, attributes.others);
+}
+
+/// Everything that decides the groups or pairs of a collective.
+std::string resolution_text(const Instruction& instruction) {
+  const Attributes& attributes = instruction.attributes;
+  return fmt::format("{} {} {} {}{}", base_opcode(instruction.opcode), attributes.has_channel,
+                     attributes.global_ids.value_or(false), pairs_text(attributes),
+                     groups_text(attributes.groups));
 }
 
 }  // namespace
 
-bool passes_on(const std::string& opcode) {
+bool is_forwarding(const std::string& opcode) {
   return opcode == "copy" || opcode == "copy-start" || opcode == "optimization-barrier" ||
          opcode == "domain" || opcode == "async-update" ||
-         (ends_in(opcode, "-done") && opcode != "send-done" && opcode != "recv-done");
+         (opcode.ends_with("-done") && opcode != "send-done" && opcode != "recv-done");
 }
 
 Op operation_of(const Instruction& instruction, const std::vector<ArrayShape>& operands) {
   const std::string_view opcode = base_opcode(instruction.opcode);
-  if (elementwise(opcode)) {
+  if (std::binary_search(kElementwise.begin(), kElementwise.end(), opcode)) {
     const bool same_width = opcode != "bitcast-convert" || operands.size() != 1 ||
                             operands[0].type.bits() == instruction.shape.array.type.bits();
     return same_width ? Op::Elementwise : Op::Opaque;
   }
-  const auto found = understood().find(opcode);
-  if (found == understood().end()) return Op::Opaque;
+  const auto found = interpreted_operations().find(opcode);
+  if (found == interpreted_operations().end()) return Op::Opaque;
   const Op op = found->second;
   const bool takes_operands = op > Op::ReplicaId;
-  if (takes_operands && operands.empty()) return op;  // refused by its shapes
-  return usual_form(instruction, operands, op) ? op : Op::Opaque;
+  if (takes_operands && operands.empty()) return op;  // check_shapes refuses it
+  return has_interpreted_form(instruction, operands, op) ? op : Op::Opaque;
+}
+
+std::uint32_t Fingerprints::intern(const std::string& text) {
+  const auto [found, added] = numbers_.emplace(text, static_cast<std::uint32_t>(texts_.size()));
+  if (added) texts_.push_back(&found->first);
+  return found->second;
+}
+
+ComputationSummaries::ComputationSummaries(const Module& module, Fingerprints& fingerprints)
+    : file_(module.file) {
+  for (const Computation& computation : module.computations) {
+    std::string text = fmt::format("root {};", computation.root);
+    bool depends = false;
+    bool impure = false;
+    for (const Instruction& instruction : computation.instructions) {
+      text += describe(instruction) + fmt::format("({});", fmt::join(instruction.operands, ","));
+      depends = depends || instruction.opcode == "partition-id" ||
+                instruction.opcode == "replica-id" ||
+                is_collective(base_opcode(instruction.opcode));
+      impure = impure || hlo::is_impure(instruction);
+      for (const std::uint32_t called : instruction.called) {
+        depends = depends || depends_[called];
+        impure = impure || impure_[called];
+      }
+    }
+    fingerprints_.push_back(fingerprints.intern(text));
+    depends_.push_back(depends);
+    impure_.push_back(impure);
+  }
+}
+
+std::string ComputationSummaries::describe(const Instruction& instruction) const {
+  std::string text = fmt::format("{} {} {}", instruction.opcode, to_string(instruction.shape),
+                                 attributes_text(instruction.attributes));
+  if (instruction.literal) {
+    text += " = " + literal_text(*instruction.literal, file_ + instruction.name);
+  }
+  for (const std::uint32_t called : instruction.called) {
+    text += fmt::format(" #{}", fingerprints_[called]);
+  }
+  return text;
+}
+
+void NodeCompletion::complete(Node& node, const Instruction& instruction) {
+  identify(node, instruction);
+  if (is_collective(base_opcode(instruction.opcode))) add_collective(node, instruction);
+  add_effects(node, instruction);
+}
+
+void NodeCompletion::identify(Node& node, const Instruction& instruction) {
+  if (node.op == Op::Elementwise) {
+    // A function of elements: independent of the sizes.
+    const Attributes& attributes = instruction.attributes;
+    std::string text =
+        fmt::format("{} {} {} of", instruction.opcode, attributes.direction, attributes.others);
+    for (const Ref ref : node.operands) text += fmt::format(" {}", flow_.shape(ref).type.name());
+    node.fingerprint =
+        fingerprints_.intern(text + fmt::format(" to {}", node.outputs[0].type.name()));
+    if (node.operands.size() == 2) {
+      node.reducer = reducer_of(instruction.opcode, node.outputs[0].type);
+    }
+    return;
+  }
+  node.fingerprint = fingerprints_.intern(summaries_.describe(instruction));
+  if (instruction.called.empty()) return;
+  node.called = summaries_.fingerprint(instruction.called[0]);
+  node.reducer = reducer_of(flow_.module->computations[instruction.called[0]]);
+}
+
+void NodeCompletion::add_collective(Node& node, const Instruction& instruction) {
+  if (node.op == Op::Opaque) {
+    node.depends_on_devices = true;
+    return;
+  }
+  const auto [known, added] = collectives_.emplace(
+      resolution_text(instruction), static_cast<std::uint32_t>(flow_.collectives.size()));
+  if (added) {
+    flow_.collectives.push_back(resolve(instruction, flow_.module->language, flow_.devices));
+  }
+  node.collective = known->second;
+}
+
+void NodeCompletion::add_effects(Node& node, const Instruction& instruction) const {
+  if (node.op != Op::Opaque) return;
+  node.impure = is_impure(instruction);
+  for (const std::uint32_t called : instruction.called) {
+    node.depends_on_devices = node.depends_on_devices || summaries_.depends_on_devices(called);
+    node.impure = node.impure || summaries_.is_impure(called);
+  }
 }
 
 }  // namespace p2::hlo

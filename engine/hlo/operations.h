@@ -1,13 +1,65 @@
 #pragma once
 
+#include <string>
+#include <unordered_map>
+#include <vector>
+
 #include "engine/hlo/flow.h"
 
 namespace p2::hlo {
 
-/// What kind of node an instruction becomes, from its opcode and operands alone.
+/// The kind of node for an instruction, from its opcode and the shapes of its operands.
 Op operation_of(const Instruction& instruction, const std::vector<ArrayShape>& operands);
 
-/// Whether an operation has what its operand has. A done passes on what its start computed.
-bool passes_on(const std::string& opcode);
+/// Whether the result is the first operand: copies, barriers, and the done of an asynchronous
+/// operation.
+bool is_forwarding(const std::string& opcode);
+
+/// Properties of the computations of a module.
+class ComputationSummaries {
+ public:
+  ComputationSummaries(const Module& module, Fingerprints& fingerprints);
+
+  /// Equal for computations that are equal up to names.
+  std::uint32_t fingerprint(std::uint32_t computation) const { return fingerprints_[computation]; }
+  /// Whether the result may depend on the device or on the values of other devices.
+  bool depends_on_devices(std::uint32_t computation) const { return depends_[computation]; }
+  /// Whether two executions may differ, or have side effects.
+  bool is_impure(std::uint32_t computation) const { return impure_[computation]; }
+
+  /// All properties of an instruction that decide its result, but for its operands.
+  std::string describe(const Instruction& instruction) const;
+
+ private:
+  std::string file_;
+  std::vector<std::uint32_t> fingerprints_;
+  std::vector<bool> depends_;
+  std::vector<bool> impure_;
+};
+
+/// Completes the nodes of a flow: fingerprint, reducer, groups, effects.
+class NodeCompletion {
+ public:
+  /// Precondition: `flow.module` and `flow.devices` are set.
+  NodeCompletion(Flow& flow, Fingerprints& fingerprints)
+      : flow_(flow), summaries_(*flow.module, fingerprints), fingerprints_(fingerprints) {}
+
+  /// Preconditions: op, outputs and operands are set. Throws IllFormed for illegal groups.
+  void complete(Node& node, const Instruction& instruction);
+
+ private:
+  void identify(Node& node, const Instruction& instruction);
+  void add_collective(Node& node, const Instruction& instruction);
+  void add_effects(Node& node, const Instruction& instruction) const;
+
+  Flow& flow_;
+  ComputationSummaries summaries_;
+  Fingerprints& fingerprints_;
+  std::unordered_map<std::string, std::uint32_t> collectives_;  ///< by the text of their groups
+};
+
+/// Shape inference: throws IllFormed unless the shapes of a node's results follow from those of its
+/// operands. Opaque nodes are not checked.
+void check_shapes(const Flow& flow, const Node& node);
 
 }  // namespace p2::hlo

@@ -10,7 +10,7 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// How far ids are apart along an axis of a mesh, and how many there are: its digit.
+/// An axis of a mesh as a digit of the mixed-radix number that a device's id is.
 struct Digit {
   std::int64_t stride = 1;
   std::int64_t size = 1;
@@ -31,15 +31,88 @@ Digit digit_of(const std::vector<MeshAxis>& mesh, const MeshAxis& axis,
                    fmt::format("axis '{}' is not in the mesh, expected one that is", axis.name));
 }
 
+Sizes read_sizes(TextReader& reader, std::string_view open, std::string_view close) {
+  Sizes sizes;
+  reader.expect(open, "before sizes");
+  do {
+    sizes.push_back(reader.integer("a size", 0, kMaxDevices));
+  } while (reader.accept(","));
+  reader.expect(close, "after sizes");
+  return sizes;
+}
+
+IdGroups read_iota(TextReader& reader) {
+  const SourcePosition where = reader.position();
+  const Sizes shape = read_sizes(reader, "[", "]");
+  if (shape.size() != 2) {
+    throw InputError(where, fmt::format("a tile of {} sizes, expected two", shape.size()));
+  }
+  Sizes sizes = {device_product(shape, where)};
+  Sizes order;
+  if (reader.accept("<=")) sizes = read_sizes(reader, "[", "]");
+  if (reader.accept("T")) order = read_sizes(reader, "(", ")");
+  return iota_groups(shape[0], shape[1], sizes, order, where);
+}
+
+std::string axis_name(TextReader& reader) {
+  if (!reader.accept("'")) return std::string(reader.word("the name of an axis"));
+  const std::string name(reader.word("the name of an axis"));
+  reader.expect("'", "after the name of an axis");
+  return name;
+}
+
+IdGroups read_mesh(TextReader& reader) {
+  const SourcePosition where = reader.position();
+  reader.expect("[", "before the axes of a mesh");
+  std::vector<MeshAxis> mesh;
+  do {
+    MeshAxis axis{axis_name(reader)};
+    reader.expect("=", "before the size of an axis");
+    axis.size = reader.integer("the size of an axis", 1, kMaxDevices);
+    mesh.push_back(axis);
+  } while (reader.accept(","));
+  reader.expect("]", "after the axes of a mesh");
+  if (reader.accept(",")) reader.fail("device ids of a mesh in another order, expected none");
+  std::vector<MeshAxis> axes;
+  reader.expect("{", "before the axes of the groups");
+  while (!reader.accept("}")) {
+    MeshAxis axis{axis_name(reader), 0};
+    if (reader.accept(":")) {
+      reader.expect("(", "before the size above a sub-axis");
+      axis.before = reader.integer("the size above a sub-axis", 1, kMaxDevices);
+      reader.expect(")", "after the size above a sub-axis");
+      axis.size = reader.integer("the size of a sub-axis", 1, kMaxDevices);
+    }
+    axes.push_back(axis);
+    if (!reader.accept(",") && !reader.next_is("}")) reader.unexpected("',' or '}'");
+  }
+  return mesh_groups(mesh, axes, where);
+}
+
+IdGroups read_lists(TextReader& reader) {
+  IdGroups lists;
+  reader.expect("{", "before groups");
+  while (!reader.accept("}")) {
+    std::vector<std::int64_t>& group = lists.emplace_back();
+    reader.expect("{", "before a group");
+    while (!reader.accept("}")) {
+      group.push_back(reader.integer("an id", 0, kMaxDevices - 1));
+      if (!reader.accept(",") && !reader.next_is("}")) reader.unexpected("',' or '}'");
+    }
+    if (!reader.accept(",") && !reader.next_is("}")) reader.unexpected("',' or '}'");
+  }
+  return lists;
+}
+
 }  // namespace
 
 std::int64_t device_product(const std::vector<std::int64_t>& sizes, const SourcePosition& where) {
   std::int64_t all = 1;
   for (const std::int64_t size : sizes) {
     all *= size;
-    if (size < 1 || all > kMostDevices) {
+    if (size < 1 || all > kMaxDevices) {
       throw InputError(where,
-                       fmt::format("groups of more than {} devices, expected fewer", kMostDevices));
+                       fmt::format("groups of more than {} devices, expected fewer", kMaxDevices));
     }
   }
   return all;
@@ -74,13 +147,14 @@ IdGroups iota_groups(std::int64_t groups, std::int64_t members, const Sizes& siz
     throw InputError(where, fmt::format("{} groups of {} out of {} ids, expected all of them",
                                         groups, members, all));
   }
-  Sizes turned(sizes.size());
-  std::iota(turned.begin(), turned.end(), 0);
+  Sizes permutation(sizes.size());
+  std::iota(permutation.begin(), permutation.end(), 0);
   if (!order.empty()) {
-    if (!std::is_permutation(order.begin(), order.end(), turned.begin(), turned.end())) {
-      throw InputError(where, "the transposition names not every dimension once, expected that");
+    if (!std::is_permutation(order.begin(), order.end(), permutation.begin(), permutation.end())) {
+      throw InputError(where,
+                       "the transposition is no permutation of the dimensions, expected one");
     }
-    turned = order;
+    permutation = order;
   }
   Sizes strides(sizes.size(), 1);
   for (std::size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
@@ -88,8 +162,8 @@ IdGroups iota_groups(std::int64_t groups, std::int64_t members, const Sizes& siz
   for (std::int64_t number = 0; number < all; ++number) {
     std::int64_t rest = number;
     std::int64_t id = 0;
-    for (std::size_t i = turned.size(); i-- > 0;) {
-      const auto dimension = static_cast<std::size_t>(turned[i]);
+    for (std::size_t i = permutation.size(); i-- > 0;) {
+      const auto dimension = static_cast<std::size_t>(permutation[i]);
       id += rest % sizes[dimension] * strides[dimension];
       rest /= sizes[dimension];
     }
@@ -124,6 +198,19 @@ IdGroups mesh_groups(const std::vector<MeshAxis>& mesh, const std::vector<MeshAx
     for (const std::int64_t offset : offsets) group.push_back(id + offset);
   }
   return lists;
+}
+
+ReplicaGroups read_replica_groups(TextReader& reader) {
+  ReplicaGroups groups{false, {}};
+  if (reader.accept("mesh")) {
+    groups.lists = read_mesh(reader);
+  } else if (reader.next_is("[")) {
+    groups.lists = read_iota(reader);
+  } else {
+    groups.lists = read_lists(reader);
+    groups.all_in_one = groups.lists.empty();
+  }
+  return groups;
 }
 
 }  // namespace p2::hlo

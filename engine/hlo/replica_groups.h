@@ -3,29 +3,30 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "engine/hlo/text_reader.h"
+#include "engine/hlo/text/text_reader.h"
 
 namespace p2::hlo {
 
 /// The largest number of devices: replicas × partitions.
-constexpr std::int64_t kMostDevices = 65536;
+constexpr std::int64_t kMaxDevices = 65536;
 
 /// The ids of the groups of a collective. Groups are ordered: shard i belongs to position i.
 using IdGroups = std::vector<std::vector<std::int64_t>>;
 
-/// `replica_groups` as they were written: lists, where none means one group of all.
+/// The attribute `replica_groups`: lists of ids, or one group of all devices.
 struct ReplicaGroups {
   bool all_in_one = true;
   IdGroups lists = {};
 
-  /// One more than the largest id; 0 where no id is named.
+  /// One more than the largest id; 0 without ids.
   std::int64_t end_of_ids() const;
 };
 
-/// What the ids of a collective's groups are. A collective of replicas runs once for every
-/// partition, and the other way round.
+/// How the ids of a collective are interpreted. A collective among replicas runs once for every
+/// partition, and vice versa.
 enum class IdMode : std::uint8_t {
   Replicas,
   Partitions,
@@ -34,29 +35,30 @@ enum class IdMode : std::uint8_t {
 };
 std::string_view to_string(IdMode mode);
 
-/// An axis of a mesh, or a part of one: `'b':(2)2` is the digit of size 2 above which 2 remain.
+/// An axis of a device mesh, or a sub-axis: `'b':(2)2` is the factor of size 2 with factors of
+/// product 2 before it.
 struct MeshAxis {
   std::string name;
   std::int64_t size = 1;
-  std::optional<std::int64_t> before = {};  ///< of a sub-axis: the product of what is above it
+  std::optional<std::int64_t> before = {};  ///< of a sub-axis: the product of the factors before it
 };
 
-/// The product of sizes, which are devices. Throws InputError at `where` unless all are positive
-/// and it is at most kMostDevices.
+/// The product of `sizes`. Throws InputError at `where` unless all are positive and it is at most
+/// kMaxDevices.
 std::int64_t device_product(const std::vector<std::int64_t>& sizes, const SourcePosition& where);
 
-/// Lists of `groups` × `members` ids: the numbers of `sizes` in row-major order, transposed by
-/// `order`, cut into rows. Throws InputError at `where` for numbers that do not fit.
+/// The iota form `[groups,members]<=[sizes]T(order)`: the numbers of `sizes` in row-major order,
+/// transposed by `order`, cut into rows. Throws InputError at `where` for inconsistent numbers.
 IdGroups iota_groups(std::int64_t groups, std::int64_t members,
                      const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& order,
                      const SourcePosition& where);
 
-/// The groups along `axes` of a mesh: devices that agree on everything else. Row-major ids.
+/// The groups along `axes` of a mesh: devices that agree on all other coordinates. Row-major ids.
 IdGroups mesh_groups(const std::vector<MeshAxis>& mesh, const std::vector<MeshAxis>& axes,
                      const SourcePosition& where);
 
 /// Reads `{{0,1},{2,3}}`, `{}`, `[2,2]<=[2,2]T(1,0)` or `mesh['a'=2,'b'=4] {'a','b':(2)2}`.
-/// Throws InputError, also for ids past kMostDevices.
+/// Throws InputError, also for ids of kMaxDevices or more.
 ReplicaGroups read_replica_groups(TextReader& reader);
 
 }  // namespace p2::hlo

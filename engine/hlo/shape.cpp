@@ -11,13 +11,13 @@ namespace {
 
 using Kind = ElementType::Kind;
 
-struct Row {
+struct TypeRow {
   std::string_view name;
   Kind kind;
   unsigned bits;
 };
 
-constexpr auto kTypes = std::to_array<Row>({
+constexpr auto kTypes = std::to_array<TypeRow>({
     {"token", Kind::Other, 0},    {"opaque", Kind::Other, 0},        {"pred", Kind::Boolean, 1},
     {"s1", Kind::Signed, 1},      {"s2", Kind::Signed, 2},           {"s4", Kind::Signed, 4},
     {"s8", Kind::Signed, 8},      {"s16", Kind::Signed, 16},         {"s32", Kind::Signed, 32},
@@ -38,26 +38,26 @@ void collect(const Shape& shape, std::vector<ArrayShape>& all) {
 
 }  // namespace
 
-std::optional<ElementType> ElementType::called(std::string_view name) {
+std::optional<ElementType> ElementType::from_xla(std::string_view name) {
   for (std::size_t i = 0; i < kTypes.size(); ++i) {
     if (kTypes[i].name == name) return ElementType(static_cast<std::uint8_t>(i));
   }
   return std::nullopt;
 }
 
-std::optional<ElementType> ElementType::called_in_mlir(std::string_view name) {
-  std::string known(name);
-  std::transform(known.begin(), known.end(), known.begin(), [](char ch) {
+std::optional<ElementType> ElementType::from_mlir(std::string_view name) {
+  std::string xla(name);
+  std::transform(xla.begin(), xla.end(), xla.begin(), [](char ch) {
     return ch >= 'A' && ch <= 'Z' ? static_cast<char>(ch - 'A' + 'a') : ch;
   });
-  if (known == "i1") return called("pred");
-  if (known == "index") return called("s64");
-  if (known == "complex<f32>") return called("c64");
-  if (known == "complex<f64>") return called("c128");
-  if (known.rfind("ui", 0) == 0) known.erase(1, 1);
-  if (known.rfind("si", 0) == 0) known.erase(0, 1);
-  if (known.rfind('i', 0) == 0) known[0] = 's';
-  return called(known);
+  if (xla == "i1") return from_xla("pred");
+  if (xla == "index") return from_xla("s64");
+  if (xla == "complex<f32>") return from_xla("c64");
+  if (xla == "complex<f64>") return from_xla("c128");
+  if (xla.rfind("ui", 0) == 0) xla.erase(1, 1);
+  if (xla.rfind("si", 0) == 0) xla.erase(0, 1);
+  if (xla.rfind('i', 0) == 0) xla[0] = 's';
+  return from_xla(xla);
 }
 
 std::string_view ElementType::name() const { return kTypes[index_].name; }

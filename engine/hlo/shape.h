@@ -13,10 +13,11 @@ class ElementType {
  public:
   enum class Kind : std::uint8_t { Boolean, Signed, Unsigned, Float, Complex, Other };
 
-  ElementType() = default;  ///< `token`: no numbers at all
-  static std::optional<ElementType> called(std::string_view name);
-  /// The same for the names of MLIR: `i32`, `ui8`, `f8E4M3FN`, `i1`, …
-  static std::optional<ElementType> called_in_mlir(std::string_view name);
+  ElementType() = default;  ///< `token`: holds no numbers
+  /// The type with a name of XLA; nothing for an unknown name.
+  static std::optional<ElementType> from_xla(std::string_view name);
+  /// The type with a name of MLIR: `i32`, `ui8`, `f8E4M3FN`, `i1`, …
+  static std::optional<ElementType> from_mlir(std::string_view name);
 
   std::string_view name() const;
   Kind kind() const;
@@ -31,16 +32,16 @@ class ElementType {
   std::uint8_t index_ = 0;
 };
 
-/// The largest number of elements of a tensor: products of sizes and offsets then fit 64 bits.
-constexpr std::int64_t kMostElements = std::int64_t{1} << 52;
+/// The largest number of elements of a tensor: products of sizes and offsets fit into 64 bits.
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 52;
 
-/// An array: `f32[8,16]{1,0}`. A layout that is not given is row-major.
+/// An array: `f32[8,16]{1,0}`. Without a layout it is row-major.
 struct ArrayShape {
   ElementType type = {};
   std::vector<std::int64_t> sizes = {};
   std::vector<std::int64_t> minor_to_major = {};  ///< empty: row-major
 
-  /// At most kMostElements, which the readers see to.
+  /// At most kMaxElements: the readers ensure it.
   std::int64_t elements() const;
   bool row_major() const;
   bool same_sizes(const ArrayShape& other) const { return sizes == other.sizes; }
@@ -52,7 +53,7 @@ struct Shape {
   ArrayShape array = {};
   std::vector<Shape> parts = {};
 
-  /// All arrays in it, from left to right.
+  /// The arrays at its leaves, from left to right.
   std::vector<ArrayShape> arrays() const;
 };
 

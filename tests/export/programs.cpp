@@ -10,7 +10,7 @@ std::vector<Program> programs_of(const std::string& hierarchy) {
   given.axes = parse_axes("test", std::to_string(given.hierarchy->devices()));
   given.reduction = parse_reduction("test", "0", *given.axes);
   std::vector<Program> programs;
-  for (const PlacementPrograms& placement : synthesise({*given.resolve({"test"})}, {})) {
+  for (const PlacementPrograms& placement : find_programs({*given.resolve({"test"})}, {})) {
     placement.for_each_lowered([&](const Program& program) { programs.push_back(program); });
   }
   return programs;

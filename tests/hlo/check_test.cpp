@@ -1,11 +1,11 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "../cli/run.h"
-#include "../cli/temporary_file.h"
-#include "cli/exit_code.h"
-#include "modules.h"
-#include "rewrites.h"
+#include "cli/command.h"
+#include "p2/compare.h"
+#include "tests/cli/run.h"
+#include "tests/cli/temporary_file.h"
+#include "tests/hlo/modules.h"
 
 namespace p2::hlo {
 namespace {
@@ -174,6 +174,47 @@ TEST_CASE("questions that cannot be asked are refused in one sentence") {
       run({"check", "--before", all.path(), "--after", all.path(), "--replicas", "4"});
   CHECK(given.exit == kEstablished);
   CHECK(given.out.find("4 replicas × 1 partition") != std::string::npos);
+}
+
+TEST_CASE("compare answers with typed data, a result and a document") {
+  const TemporaryFile before(by_host().before, ".hlo");
+  const TemporaryFile after(by_host().after, ".hlo");
+  const TemporaryFile wrong(
+      replaced(by_host().after, "[4,2]<=[2,4]T(1,0)", "{{0,5},{1,4},{2,6},{3,7}}"), ".hlo");
+  const CompareAnswer equal = p2::compare({before.path(), after.path()}, {});
+  CHECK(equal.outcome == Outcome::Established);
+  CHECK(equal.partitions == 8);
+  CHECK_FALSE(equal.devices_assumed);
+  CHECK_FALSE(equal.element.has_value());
+  const CompareAnswer refuted = p2::compare({before.path(), wrong.path()}, {});
+  CHECK(refuted.outcome == Outcome::Refuted);
+  REQUIRE(refuted.element.has_value());
+  CHECK(refuted.element->device == 0);
+  CHECK(refuted.element->index == std::vector<std::int64_t>{0, 0});
+  CHECK(refuted.element->before == "x[0,0] of devices 0–7");
+  REQUIRE(refuted.results.size() == 1);
+  CHECK(refuted.results[0].subject == wrong.path());
+  CHECK(refuted.results[0].counterexample->rule == "contributions");
+  REQUIRE(refuted.document.json.find("results") != nullptr);
+  CHECK(refuted.document.reports.at(0).properties.back().rule == "contributions");
+  CompareRequest ordered{before.path(), after.path()};
+  ordered.ordered = true;
+  CHECK(p2::compare(ordered, {}).results.at(0).counterexample->rule == "order");
+}
+
+TEST_CASE("a limit leaves a comparison undecided, with the reason") {
+  Options options;
+  options.limits.memory_bytes = 0;
+  std::string many = "HloModule m, num_partitions=1\nENTRY e {\n  x0 = f32[8] parameter(0)\n";
+  for (int i = 1; i <= 4000; ++i) {
+    many += "  x" + std::to_string(i) + " = f32[8] exponential(x" + std::to_string(i - 1) + ")\n";
+  }
+  const TemporaryFile chain(many + "}\n", ".hlo");
+  const CompareAnswer answer = p2::compare({chain.path(), chain.path()}, options);
+  CHECK(answer.outcome == Outcome::Undecided);
+  REQUIRE(answer.results.at(0).undecided.has_value());
+  CHECK(answer.results[0].undecided->reason == Undecided::Reason::Limit);
+  CHECK(answer.results[0].undecided->explanation.find("memory limit") != std::string::npos);
 }
 
 }  // namespace p2::hlo

@@ -1,16 +1,20 @@
+#include <map>
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "engine/hlo/collective.h"
-#include "modules.h"
+#include "engine/hlo/text/stablehlo_text.h"
+#include "tests/hlo/modules.h"
+#include "tests/shared_data.h"
 
 // What single operations mean, and what is not understood.
 
 namespace p2::hlo {
 namespace {
 
-Verdict same(const std::string& before, const std::string& after, int partitions = 2,
-             bool ordered = false) {
+ModuleDecision same(const std::string& before, const std::string& after, int partitions = 2,
+                    bool ordered = false) {
   return compared(module_text(before, partitions), module_text(after, partitions), {{}, ordered});
 }
 
@@ -65,12 +69,13 @@ TEST_CASE("tiles and meshes name the same groups as lists") {
 TEST_CASE("start and done, calls, fusions and tuples are seen through") {
   const std::string all = "f32[6] all-reduce(x), " + kAll + ", to_apply=add\n";
   const std::string plain = kX + "  ROOT y = " + all;
-  CHECK(said(same(plain, kX + "  s = f32[6] all-reduce-start(x), " + kAll +
-                             ", to_apply=add\n  ROOT y = f32[6] all-reduce-done(s)\n")) == "valid");
-  CHECK(said(same(plain, kX + "  y = " + all +
-                             "  t = (f32[6], f32[6]) tuple(x, y)\n"
-                             "  b = (f32[6], f32[6]) optimization-barrier(t)\n"
-                             "  ROOT z = f32[6] get-tuple-element(b), index=1\n")) == "valid");
+  CHECK(summary(same(plain, kX + "  s = f32[6] all-reduce-start(x), " + kAll +
+                                ", to_apply=add\n  ROOT y = f32[6] all-reduce-done(s)\n")) ==
+        "valid");
+  CHECK(summary(same(plain, kX + "  y = " + all +
+                                "  t = (f32[6], f32[6]) tuple(x, y)\n"
+                                "  b = (f32[6], f32[6]) optimization-barrier(t)\n"
+                                "  ROOT z = f32[6] get-tuple-element(b), index=1\n")) == "valid");
   const std::string before =
       "HloModule m, num_partitions=2\nadd {\n  a = f32[] parameter(0)\n  b "
       "= f32[] parameter(1)\n  ROOT c = f32[] add(b, a)\n}\n"
@@ -80,37 +85,37 @@ TEST_CASE("start and done, calls, fusions and tuples are seen through") {
                            "ROOT y = f32[6] fusion(x), kind=kLoop, calls=inner\n}\n",
                            "s = ((f32[6]), f32[6]) async-start(x), calls=inner\n  ROOT y = f32[6] "
                            "async-done(s)\n}\n"}) {
-    CHECK(said(compared(before + call, module_text(plain, 2))) == "valid");
+    CHECK(summary(compared(before + call, module_text(plain, 2))) == "valid");
   }
-  CHECK(said(same(kX + "  ROOT y = f32[12] all-gather(x), " + kAll + ", dimensions={0}\n",
-                  kX + "  s = (f32[6], f32[12]) all-gather-start(x), " + kAll +
-                      ", dimensions={0}\n  ROOT y = f32[12] all-gather-done(s)\n")) == "valid");
+  CHECK(summary(same(kX + "  ROOT y = f32[12] all-gather(x), " + kAll + ", dimensions={0}\n",
+                     kX + "  s = (f32[6], f32[12]) all-gather-start(x), " + kAll +
+                         ", dimensions={0}\n  ROOT y = f32[12] all-gather-done(s)\n")) == "valid");
 }
 
 TEST_CASE("what is not understood is equal where it is the same, and open where it is not") {
   const std::string all = "  y = f32[6] all-reduce(x), " + kAll + ", to_apply=add\n";
   const std::string sorted = kX + all + "  ROOT z = f32[6] sort(y), dimensions={0}, to_apply=add\n";
-  const Verdict alike = same(sorted, sorted);
-  CHECK(said(alike) == "valid");
+  const ModuleDecision alike = same(sorted, sorted);
+  CHECK(summary(alike) == "valid");
   CHECK(alike.uninterpreted == std::vector<std::string>{"sort"});
-  const Verdict other =
+  const ModuleDecision other =
       same(sorted, kX + "  ROOT z = f32[6] sort(x), dimensions={0}, to_apply=add\n");
-  CHECK(said(other) == "unknown");
+  CHECK(summary(other) == "unknown");
   CHECK(other.uninterpreted == std::vector<std::string>{"sort"});
   // A difference beside it is certain.
-  CHECK(said(same(kX + all +
-                      "  s = f32[6] sort(x), dimensions={0}, to_apply=add\n"
-                      "  ROOT z = f32[6] add(s, y)\n",
-                  kX + "  s = f32[6] sort(x), dimensions={0}, to_apply=add\n"
-                       "  ROOT z = f32[6] add(s, x)\n")) == "invalid contributions");
-  CHECK(said(same(kX + "  ROOT z = f32[6] exponential(x)\n",
-                  kX + all + "  ROOT z = f32[6] exponential(y)\n")) == "invalid contributions");
-  CHECK(said(same(kX + all + "  ROOT z = f32[6] exponential(y)\n",
-                  kX + all +
-                      "  h = f32[6] slice(y), slice={[0:6]}\n"
-                      "  ROOT z = f32[6] exponential(h)\n")) == "valid");
-  CHECK(said(same(kX + "  ROOT z = f32[6] rng(x, x), distribution=rng_uniform\n",
-                  kX + "  ROOT z = f32[6] rng(x, x), distribution=rng_uniform\n")) == "unknown");
+  CHECK(summary(same(kX + all +
+                         "  s = f32[6] sort(x), dimensions={0}, to_apply=add\n"
+                         "  ROOT z = f32[6] add(s, y)\n",
+                     kX + "  s = f32[6] sort(x), dimensions={0}, to_apply=add\n"
+                          "  ROOT z = f32[6] add(s, x)\n")) == "invalid contributions");
+  CHECK(summary(same(kX + "  ROOT z = f32[6] exponential(x)\n",
+                     kX + all + "  ROOT z = f32[6] exponential(y)\n")) == "invalid contributions");
+  CHECK(summary(same(kX + all + "  ROOT z = f32[6] exponential(y)\n",
+                     kX + all +
+                         "  h = f32[6] slice(y), slice={[0:6]}\n"
+                         "  ROOT z = f32[6] exponential(h)\n")) == "valid");
+  CHECK(summary(same(kX + "  ROOT z = f32[6] rng(x, x), distribution=rng_uniform\n",
+                     kX + "  ROOT z = f32[6] rng(x, x), distribution=rng_uniform\n")) == "unknown");
 }
 
 TEST_CASE("what depends on all devices through an opaque operation is told apart") {
@@ -125,8 +130,8 @@ TEST_CASE("what depends on all devices through an opaque operation is told apart
            "parameter(0)\n  ROOT t = pred[] constant(true)\n}\nENTRY e {\n  x = f32[6] "
            "parameter(0)\n  ROOT w = f32[6] while(x), condition=condition, body=body\n}\n";
   };
-  CHECK(said(compared(loop("{{0,1},{2,3}}"), loop("{{0,1},{2,3}}"))) == "valid");
-  CHECK(said(compared(loop("{{0,1},{2,3}}"), loop("{{0,2},{1,3}}"))) == "unknown");
+  CHECK(summary(compared(loop("{{0,1},{2,3}}"), loop("{{0,1},{2,3}}"))) == "valid");
+  CHECK(summary(compared(loop("{{0,1},{2,3}}"), loop("{{0,2},{1,3}}"))) == "unknown");
 }
 
 TEST_CASE("conversions keep single numbers, and sums where they are not rounded twice") {
@@ -143,10 +148,10 @@ TEST_CASE("conversions keep single numbers, and sums where they are not rounded 
                                      kAll + ", to_apply=narrow\n}\n";
   const std::string wide = head + "  w = f32[6] convert(x)\n  s = f32[6] all-reduce(w), " + kAll +
                            ", to_apply=wide\n  ROOT y = bf16[6] convert(s)\n}\n";
-  CHECK(said(compared(narrow, there_and_back)) == "valid");
-  const Verdict verdict = compared(narrow, wide);
-  CHECK(said(verdict) == "unknown");
-  CHECK(verdict.uninterpreted == std::vector<std::string>{"convert"});
+  CHECK(summary(compared(narrow, there_and_back)) == "valid");
+  const ModuleDecision decision = compared(narrow, wide);
+  CHECK(summary(decision) == "unknown");
+  CHECK(decision.uninterpreted == std::vector<std::string>{"convert"});
 }
 
 TEST_CASE("integers wrap") {
@@ -160,10 +165,10 @@ TEST_CASE("integers wrap") {
     }
     return text + "}\n";
   };
-  CHECK(said(compared(doubled(8, "u8"), doubled(9, "u8"))) == "valid");
-  CHECK(said(compared(doubled(7, "u8"), doubled(8, "u8"))) == "invalid contributions");
-  CHECK(said(compared(doubled(8, "s16"), doubled(9, "s16"))) == "invalid contributions");
-  CHECK(said(compared(doubled(8, "f32"), doubled(9, "f32"))) == "invalid contributions");
+  CHECK(summary(compared(doubled(8, "u8"), doubled(9, "u8"))) == "valid");
+  CHECK(summary(compared(doubled(7, "u8"), doubled(8, "u8"))) == "invalid contributions");
+  CHECK(summary(compared(doubled(8, "s16"), doubled(9, "s16"))) == "invalid contributions");
+  CHECK(summary(compared(doubled(8, "f32"), doubled(9, "f32"))) == "invalid contributions");
 }
 
 TEST_CASE("the order of addition is compared where that is asked") {
@@ -172,16 +177,93 @@ TEST_CASE("the order of addition is compared where that is asked") {
     return head + "  ROOT y = f32[4] all-reduce(x), channel_id=1, replica_groups=" + groups +
            ", use_global_device_ids=true, to_apply=add\n";
   };
-  CHECK(said(same(reduced("{{0,1},{2,3}}"), reduced("{{1,0},{3,2}}"), 4, true)) == "valid");
-  CHECK(said(same(reduced("{{0,1,2,3}}"), reduced("{{0,1,2,3}}"), 4, true)) == "valid");
-  CHECK(said(same(reduced("{{0,1,2,3}}"), reduced("{{0,2,1,3}}"), 4, false)) == "valid");
-  CHECK(said(same(reduced("{{0,1,2,3}}"), reduced("{{0,2,1,3}}"), 4, true)) == "invalid order");
-  CHECK(said(same(reduced("{{0,1,2,3}}"),
-                  head + "  rs = f32[1] reduce-scatter(x), channel_id=1, "
+  CHECK(summary(same(reduced("{{0,1},{2,3}}"), reduced("{{1,0},{3,2}}"), 4, true)) == "valid");
+  CHECK(summary(same(reduced("{{0,1,2,3}}"), reduced("{{0,1,2,3}}"), 4, true)) == "valid");
+  CHECK(summary(same(reduced("{{0,1,2,3}}"), reduced("{{0,2,1,3}}"), 4, false)) == "valid");
+  CHECK(summary(same(reduced("{{0,1,2,3}}"), reduced("{{0,2,1,3}}"), 4, true)) == "invalid order");
+  CHECK(summary(same(reduced("{{0,1,2,3}}"),
+                     head +
+                         "  rs = f32[1] reduce-scatter(x), channel_id=1, "
                          "replica_groups={{0,1,2,3}}, use_global_device_ids=true, dimensions={0}, "
                          "to_apply=add\n  ROOT ag = f32[4] all-gather(rs), channel_id=1, "
                          "replica_groups={{0,1,2,3}}, use_global_device_ids=true, dimensions={0}\n",
-                  4, true)) == "valid");
+                     4, true)) == "valid");
+}
+
+TEST_CASE("modules with other inputs or outputs are not equal") {
+  CHECK(summary(same(kX + "  ROOT y = f32[6] copy(x)\n",
+                     kX + "  ROOT y = f32[1,6] reshape(x)\n")) == "invalid signature");
+  CHECK(summary(same(kX + "  ROOT y = f32[6] copy(x)\n",
+                     kX + "  z = f32[6] parameter(1)\n  ROOT y = f32[6] copy(x)\n")) ==
+        "invalid signature");
+}
+
+TEST_CASE("reshapes that cut across one another are followed") {
+  const std::string x = "  x = f32[6,10] parameter(0)\n";
+  CHECK(summary(
+            same(x + "  a = f32[4,15] reshape(x)\n  b = f32[15,4] transpose(a), dimensions={1,0}\n"
+                     "  c = f32[4,15] transpose(b), dimensions={1,0}\n"
+                     "  ROOT d = f32[6,10] reshape(c)\n",
+                 x + "  ROOT d = f32[6,10] copy(x)\n")) == "valid");
+  CHECK(summary(same(x + "  a = f32[4,15] reshape(x)\n  b = f32[15,4] reshape(a)\n"
+                         "  c = f32[4,15] transpose(b), dimensions={1,0}\n"
+                         "  ROOT d = f32[6,10] reshape(c)\n",
+                     x + "  ROOT d = f32[6,10] copy(x)\n")) == "invalid contributions");
+  CHECK(summary(
+            same(x + "  r = f32[6,10] reverse(x), dimensions={0,1}\n  f = f32[60] reshape(r)\n"
+                     "  g = f32[60] reverse(f), dimensions={0}\n  ROOT d = f32[6,10] reshape(g)\n",
+                 x + "  ROOT d = f32[6,10] copy(x)\n")) == "valid");
+  CHECK(summary(same(x + "  z = f32[] constant(0)\n  p = f32[9,10] pad(x, z), padding=1_2x0_0\n"
+                         "  ROOT d = f32[6,10] slice(p), slice={[1:7], [0:10]}\n",
+                     x + "  ROOT d = f32[6,10] copy(x)\n")) == "valid");
+}
+
+TEST_CASE("what is not understood may have no operands, or no results") {
+  const std::string call = "  c = f32[6] custom-call(), custom_call_target=\"table\"\n";
+  CHECK(summary(same(kX + call + "  ROOT y = f32[6] add(x, c)\n",
+                     kX + call + "  ROOT y = f32[6] add(c, x)\n")) == "valid");
+  CHECK(summary(same(kX + "  n = () custom-call(x), custom_call_target=\"log\"\n"
+                          "  ROOT y = f32[6] copy(x)\n",
+                     kX + "  ROOT y = f32[6] copy(x)\n")) == "valid");
+}
+
+TEST_CASE("an update at an offset that an input gives stays whole, however large the tensor is") {
+  const std::string update =
+      "  x = f32[1000000,4] parameter(0)\n  u = f32[1,4] parameter(1)\n"
+      "  at = s32[] parameter(2)\n  zero = s32[] constant(0)\n"
+      "  y = f32[1000000,4] dynamic-update-slice(x, u, at, zero)\n";
+  const std::string all = "channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true";
+  CHECK(
+      summary(same(update + "  ROOT z = f32[1000000,4] all-reduce(y), " + all + ", to_apply=add\n",
+                   update + "  ROOT z = f32[1000000,4] all-reduce(y), " +
+                       replaced(all, "{0,1}", "{1,0}") + ", to_apply=add\n")) == "valid");
+}
+
+TEST_CASE("the interpreter's tests come out as StableHLO expects") {
+  const std::map<std::string, std::size_t> samples = {{"stablehlo/all_gather.mlir", 5},
+                                                      {"stablehlo/all_reduce.mlir", 5},
+                                                      {"stablehlo/reduce_scatter.mlir", 3}};
+  for (const auto& [name, count] : samples) {
+    const auto text = shared_text("hlo/" + name);
+    if (!text) continue;
+    INFO(name);
+    const std::vector<StableHloModule> modules = read_stablehlo(name, *text);
+    CHECK(modules.size() == count);
+    for (StableHloModule module : modules) {
+      REQUIRE(module.run.has_value());
+      const RunModules right = modules_of(module);
+      CHECK(summary(compare(right.expected, right.actual, {}, {})) == "valid");
+      Literal& expected = module.run->expected.back().value;
+      expected.elements.back().number.numerator += 1;
+      const RunModules wrong = modules_of(module);
+      CHECK(summary(compare(wrong.expected, wrong.actual, {}, {})) == "invalid contributions");
+    }
+  }
+  if (const auto text = shared_text("hlo/stablehlo/replica_groups_mesh_axes.mlir")) {
+    const std::vector<StableHloModule> modules = read_stablehlo("mesh", *text);
+    CHECK(modules.size() == 1);
+    CHECK(modules.at(0).module.entry_computation().instructions.at(1).opcode == "custom-call");
+  }
 }
 
 }  // namespace p2::hlo

@@ -2,22 +2,38 @@
 
 #include <string>
 
-#include "engine/hlo/equality/verdict.h"
+#include "engine/hlo/equality/equivalence.h"
 
 namespace p2::hlo {
 
-/// A module of `partitions` partitions whose entry has these lines; `add`, `maximum`, `minimum` and
-/// `multiply` are reducers of f32 in it.
+/// A module of `partitions` partitions with these lines as its entry, and with the reducers `add`,
+/// `maximum`, `minimum`, `multiply` and `subtract` of f32.
 std::string module_text(const std::string& entry, int partitions = 4);
 
-/// `text` with the one place of `from` replaced. Fails the test where there is none.
+/// `text` with the only occurrence of `from` replaced. Fails the test unless there is exactly one.
 std::string replaced(std::string text, const std::string& from, const std::string& to);
 
 std::shared_ptr<const Module> module_of(const std::string& text);
-Verdict compared(const std::string& before, const std::string& after,
-                 const Question& question = {});
+ModuleDecision compared(const std::string& before, const std::string& after,
+                        const ComparisonOptions& options = {});
 
-/// The text of the verdict's kind, and of what is wrong: `valid`, `invalid contributions`, …
-std::string said(const Verdict& verdict);
+/// The outcome and the rule: `valid`, `invalid contributions`, …
+std::string summary(const ModuleDecision& decision);
+
+/// A correct rewrite of collectives as compilers make them.
+struct Rewrite {
+  const char* name;
+  std::string before;
+  std::string after;
+};
+
+Rewrite by_host();           ///< all-reduce over 8 as three collectives with hosts of 4
+Rewrite scatter_made();      ///< all-reduce and dynamic-slice through a table as reduce-scatter
+Rewrite split_reduction();   ///< all-reduce over 8 as two around a dynamic-slice
+Rewrite folded();            ///< two all-reduces as one
+Rewrite gathered_locally();  ///< all-reduce as all-gather and a local reduction
+Rewrite ring_step();         ///< all-gather as permutes, updates of slices and an addition
+Rewrite exchanged();         ///< all-to-all as slices of an all-gather
+Rewrite largest();           ///< an all-reduce with maximum in two levels
 
 }  // namespace p2::hlo

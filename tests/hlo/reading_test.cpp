@@ -1,11 +1,11 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "engine/hlo/stablehlo/stablehlo_text.h"
 #include "engine/hlo/text/hlo_text.h"
-#include "modules.h"
+#include "engine/hlo/text/stablehlo_text.h"
+#include "tests/hlo/modules.h"
 
-// What is no module, and input that is meant to be too much.
+// Syntax errors, and inputs that are built to exhaust the reader.
 
 namespace p2::hlo {
 namespace {
@@ -15,7 +15,7 @@ std::string complaint(const std::string& text) {
     if (is_stablehlo(text)) {
       read_stablehlo("f", text);
     } else {
-      examine(std::make_shared<const Module>(read_hlo("f", text)), {});
+      check_well_formed(std::make_shared<const Module>(read_hlo("f", text)), {});
     }
   } catch (const InputError& error) {
     return error.what();
@@ -114,14 +114,14 @@ TEST_CASE("calls that double at every level, and long chains, end") {
         "  ROOT b = f32[] call(a), to_apply=c{1}\n}}\n",
         i, i - 1);
   }
-  CHECK(complaint(doubling).find("operations with all calls put in place") != std::string::npos);
+  CHECK(complaint(doubling).find("operations after inlining all calls") != std::string::npos);
   for (const char* operation : {"exponential", "sort", "reverse"}) {
     std::string chain = kX;
     chain += "  y0 = f32[8] copy(x)\n";
     for (int i = 1; i <= 5000; ++i) {
       chain += fmt::format("  y{} = f32[8] {}(y{}), dimensions={{0}}\n", i, operation, i - 1);
     }
-    CHECK(said(compared(entry(chain), entry(chain))) == "valid");
+    CHECK(summary(compared(entry(chain), entry(chain))) == "valid");
   }
 }
 

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "modules.h"
+#include "tests/hlo/modules.h"
 #include "tests/shared_data.h"
 
 // What the manifest of the samples says of each, where they are beside the repository.
@@ -13,7 +13,7 @@ namespace {
 
 std::optional<std::string> sample(const std::string& name) { return shared_text("hlo/" + name); }
 
-Question devices(std::int64_t replicas, std::int64_t partitions) {
+ComparisonOptions devices(std::int64_t replicas, std::int64_t partitions) {
   return {{replicas, partitions}, false};
 }
 
@@ -24,14 +24,14 @@ std::string with_add(const std::string& entry) {
   return std::string("HloModule after\n") + kAdd + "ENTRY main {\n" + entry + "}\n";
 }
 
-void check_rewrite(const char* name, const std::string& after, const Question& question,
+void check_rewrite(const char* name, const std::string& after, const ComparisonOptions& options,
                    const char* verdict) {
   const auto before = sample(name);
   if (!before) return;
   INFO(std::string(name));
-  const Verdict found = compared(*before, after, question);
-  INFO(found.reason);
-  CHECK(said(found) == std::string(verdict));
+  const ModuleDecision found = compared(*before, after, options);
+  INFO((found.violation ? found.violation->explanation : found.reason));
+  CHECK(summary(found) == std::string(verdict));
 }
 
 std::string each_replaced(std::string text, const std::string& from, const std::string& to) {
@@ -58,7 +58,7 @@ std::string without_reductions_over(std::string text, const std::string& groups)
 }  // namespace
 
 TEST_CASE("every sample of XLA is put together well") {
-  const std::map<std::string, std::pair<Question, std::size_t>> samples = {
+  const std::map<std::string, std::pair<ComparisonOptions, std::size_t>> samples = {
       {"xla/ardecomp_grouped.hlo", {devices(2, 1), 1}},
       {"xla/blueconnect_neg_indivisible.hlo", {devices(8, 1), 1}},
       {"xla/blueconnect_onestage.hlo", {devices(8, 1), 1}},
@@ -82,10 +82,10 @@ TEST_CASE("every sample of XLA is put together well") {
     const auto text = sample(name);
     if (!text) continue;
     INFO(name);
-    const Verdict verdict = examine(module_of(*text), expected.first);
-    CHECK(said(verdict) == "valid");
-    CHECK(verdict.collectives.size() == expected.second);
-    CHECK(said(compared(*text, *text, expected.first)) == "valid");
+    const ModuleDecision decision = check_well_formed(module_of(*text), expected.first.devices);
+    CHECK(summary(decision) == "valid");
+    CHECK(decision.collectives.size() == expected.second);
+    CHECK(summary(compared(*text, *text, expected.first)) == "valid");
   }
 }
 
@@ -174,10 +174,10 @@ TEST_CASE("the splitter's sample equals its split form") {
                    "dynamic_slice_sizes={1024}\n  ROOT out = bf16[1024] all-reduce(part), "
                    "replica_groups={{0,4},{1,5},{2,6},{3,7}}, to_apply=sum, "
                    "use_global_device_ids=true, channel_id=3");
-  CHECK(said(compared(*before, after)) == "valid");
+  CHECK(summary(compared(*before, after)) == "valid");
   const std::string wrong =
       replaced(after, "{{0,4},{1,5},{2,6},{3,7}}", "{{0,5},{1,4},{2,6},{3,7}}");
-  CHECK(said(compared(*before, wrong)) == "invalid contributions");
+  CHECK(summary(compared(*before, wrong)) == "invalid contributions");
 }
 
 TEST_CASE("the chains of the real model are all-reduces over everyone, then a slice") {
@@ -185,12 +185,12 @@ TEST_CASE("the chains of the real model are all-reduces over everyone, then a sl
   if (!before) return;
   const std::string sliced = without_reductions_over(*before, "[64,2]<=[2,64]T(1,0)");
   const std::string after = each_replaced(sliced, "[2,64]<=[128]", "[1,128]<=[128]");
-  CHECK(said(compared(*before, after)) == "valid");
-  CHECK(said(compared(*before, sliced)) == "invalid contributions");
+  CHECK(summary(compared(*before, after)) == "valid");
+  CHECK(summary(compared(*before, sliced)) == "invalid contributions");
   std::string table = *before;
   const std::string first = "constant({0, 128, 256,";
   table.replace(table.find(first), first.size(), "constant({0, 256, 128,");
-  CHECK(said(compared(table, after)) == "invalid contributions");
+  CHECK(summary(compared(table, after)) == "invalid contributions");
 }
 
 }  // namespace p2::hlo

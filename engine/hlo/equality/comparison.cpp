@@ -1,30 +1,244 @@
+// Decides whether two flows have equal outputs on every device. A tensor is compared region by
+// region: both sides are evaluated symbolically at an affine index, and a region without a uniform
+// value is split. Operands of opaque operations are numbered so that tensors with the same number
+// are equal, as in congruence closure. If two normal forms differ, concrete inputs decide
+// (difference.h).
+
 #include "engine/hlo/equality/comparison.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <memory>
 
 #include "engine/hlo/equality/difference.h"
 
 namespace p2::hlo {
 namespace {
 
-/// Of more differing regions the elements are not looked at.
-constexpr std::size_t kMostExamined = 256;
-constexpr std::size_t kMostCornerVariables = 5;
+constexpr std::size_t kMaxProofRegions = 4096;
+/// Differing regions beyond this number are not searched for a difference.
+constexpr std::size_t kMaxExaminedRegions = 256;
+constexpr std::size_t kMaxCornerVariables = 5;
+
+const ArrayShape& shape_of(const ComparisonContext& context, const Tensor& tensor) {
+  return context.flows[tensor.flow]->shape(tensor.ref);
+}
+
+std::vector<std::int64_t> encode_shape(const ArrayShape& shape) {
+  std::vector<std::int64_t> sequence = {shape.type.index()};
+  sequence.insert(sequence.end(), shape.sizes.begin(), shape.sizes.end());
+  return sequence;
+}
+
+void push(std::vector<Region>& worklist, std::vector<Region> parts) {
+  worklist.insert(worklist.end(), std::make_move_iterator(parts.rbegin()),
+                  std::make_move_iterator(parts.rend()));
+}
+
+/// Evaluates a whole tensor, in regions as large as have a uniform value.
+class TensorWalk {
+ public:
+  TensorWalk(ComparisonContext& context, const Tensor& tensor);
+
+  struct Piece {
+    Region region;
+    Value value;
+  };
+  /// Resumable: may be called again after ClassNeeded.
+  void run();
+  const std::vector<Piece>& pieces() const { return pieces_; }
+  /// Equal for tensors with equal values on the same regions.
+  std::vector<std::int64_t> signature() const;
+
+ private:
+  ComparisonContext& context_;
+  Tensor tensor_;
+  Space space_;
+  Evaluation evaluation_;
+  std::vector<Region> worklist_;
+  std::vector<Piece> pieces_;
+};
+
+/// Numbers tensors such that tensors of one class are equal. The converse does not hold: tensors of
+/// two classes may be equal too.
+class TensorClasses {
+ public:
+  explicit TensorClasses(ComparisonContext& context) : context_(context) {}
+
+  /// Assigns a class to `tensor`, after those that its opaque operations need.
+  void classify(const Tensor& tensor);
+
+ private:
+  std::uint32_t class_of(const Tensor& tensor, const TensorWalk& walk);
+  bool equal(const Tensor& a, const Tensor& b);
+
+  ComparisonContext& context_;
+  Interner signatures_;
+  std::map<std::uint32_t, std::uint32_t> class_of_signature_;
+  std::map<std::vector<std::int64_t>, std::vector<Tensor>> by_corners_;
+  std::uint32_t classes_ = 0;
+};
+
+/// Compares all outputs of two flows.
+class Comparison {
+ public:
+  explicit Comparison(ComparisonContext& context)
+      : context_(context),
+        classes_(context),
+        space_(context.values.offsets()),
+        before_(context, 0, space_),
+        after_(context, 1, space_) {}
+
+  /// Throws LimitReached.
+  void run();
+
+  OutputComparison result;
+
+ private:
+  struct Task {
+    Region region;
+    std::uint32_t device = 0;  ///< the next one
+  };
+  void compare_output(std::size_t output);
+  bool compare_region(std::size_t output, Task& task);
+  void examine(std::size_t output, const Task& task);
+  bool examine_corner(std::size_t output, const Task& task, std::size_t corner);
+  bool is_certain(Value before, Value after, ElementType type);
+  void split(const Task& task, const Refinement& refinement);
+
+  ComparisonContext& context_;
+  TensorClasses classes_;
+  Space space_;
+  Evaluation before_;
+  Evaluation after_;
+  std::vector<Task> worklist_;
+  std::size_t examined_ = 0;
+};
+
+TensorWalk::TensorWalk(ComparisonContext& context, const Tensor& tensor)
+    : context_(context),
+      tensor_(tensor),
+      space_(context.values.offsets()),
+      evaluation_(context, tensor.flow, space_) {
+  const ArrayShape& shape = shape_of(context, tensor);
+  if (shape.elements() > 0) worklist_.push_back(whole_region(space_, shape.sizes));
+}
+
+void TensorWalk::run() {
+  while (!worklist_.empty()) {
+    context_.spend(1);
+    const Region region = worklist_.back();
+    try {
+      const Value value = evaluation_.evaluate(tensor_.ref, tensor_.device, region.map);
+      worklist_.pop_back();
+      pieces_.push_back({region, value});
+    } catch (const Refinement& refinement) {
+      worklist_.pop_back();
+      push(worklist_, split_region(space_, region, refinement));
+    }
+    evaluation_.clear();
+  }
+}
+
+std::vector<std::int64_t> TensorWalk::signature() const {
+  std::vector<std::int64_t> sequence = encode_shape(shape_of(context_, tensor_));
+  for (const Piece& piece : pieces_) {
+    const std::vector<std::int64_t> map = encode(piece.region.map);
+    sequence.push_back(-1);
+    sequence.insert(sequence.end(), map.begin(), map.end());
+    for (const Variable variable : piece.region.variables) {
+      sequence.push_back(space_.extent(variable));
+    }
+    sequence.push_back(piece.value);
+  }
+  return sequence;
+}
+
+void TensorClasses::classify(const Tensor& tensor) {
+  std::vector<std::pair<Tensor, std::unique_ptr<TensorWalk>>> open;
+  const auto begin = [&](const Tensor& next) {
+    open.emplace_back(next, std::make_unique<TensorWalk>(context_, next));
+  };
+  begin(tensor);
+  while (!open.empty()) {
+    try {
+      open.back().second->run();
+      const Tensor done = open.back().first;
+      context_.classes.emplace(done, class_of(done, *open.back().second));
+      open.pop_back();
+    } catch (const ClassNeeded& needs) {
+      begin(needs.tensor);
+    }
+  }
+}
+
+std::uint32_t TensorClasses::class_of(const Tensor& tensor, const TensorWalk& walk) {
+  const std::uint32_t signature = signatures_.intern(walk.signature());
+  const auto same = class_of_signature_.find(signature);
+  if (same != class_of_signature_.end()) return same->second;
+  const ArrayShape& shape = shape_of(context_, tensor);
+  std::vector<std::int64_t> corners = encode_shape(shape);
+  if (!walk.pieces().empty()) {
+    Space space(context_.values.offsets());
+    Evaluation evaluation(context_, tensor.flow, space);
+    for (const bool last : {false, true}) {
+      IndexMap map;
+      for (const std::int64_t size : shape.sizes) map.push_back({last ? size - 1 : 0, {}});
+      corners.push_back(evaluation.evaluate(tensor.ref, tensor.device, map));
+    }
+  }
+  std::uint32_t number = classes_;
+  std::vector<Tensor>& alike = by_corners_[corners];
+  for (const Tensor& known : alike) {
+    if (!equal(known, tensor)) continue;
+    number = context_.classes.at(known);
+    break;
+  }
+  if (number == classes_) {
+    alike.push_back(tensor);
+    ++classes_;
+  }
+  class_of_signature_.emplace(signature, number);
+  return number;
+}
+
+bool TensorClasses::equal(const Tensor& a, const Tensor& b) {
+  Space space(context_.values.offsets());
+  Evaluation first(context_, a.flow, space);
+  Evaluation second(context_, b.flow, space);
+  std::vector<Region> worklist = {whole_region(space, shape_of(context_, a).sizes)};
+  std::size_t regions = 0;
+  while (!worklist.empty()) {
+    if (++regions > kMaxProofRegions) return false;
+    const Region region = worklist.back();
+    worklist.pop_back();
+    try {
+      if (first.evaluate(a.ref, a.device, region.map) !=
+          second.evaluate(b.ref, b.device, region.map)) {
+        return false;
+      }
+    } catch (const Refinement& refinement) {
+      push(worklist, split_region(space, region, refinement));
+    }
+    first.clear();
+    second.clear();
+  }
+  return true;
+}
 
 IndexMap corner_of(const Space& space, const Region& region, std::size_t corner) {
   IndexMap map = region.map;
   for (std::size_t i = 0; i < region.variables.size(); ++i) {
-    const bool last = i < kMostCornerVariables && ((corner >> i) & 1U) != 0;
+    const bool last = i < kMaxCornerVariables && ((corner >> i) & 1U) != 0;
     map = substitute(map, region.variables[i],
                      {last ? space.extent(region.variables[i]) - 1 : 0, {}});
   }
   return map;
 }
 
-}  // namespace
-
 void Comparison::run() {
-  for (std::size_t k = 0; k < context_.flows[0]->outputs.size() && !difference_; ++k) {
+  for (std::size_t k = 0; k < context_.flows[0]->outputs.size() && !result.difference; ++k) {
     compare_output(k);
   }
 }
@@ -32,36 +246,37 @@ void Comparison::run() {
 void Comparison::compare_output(std::size_t output) {
   const ArrayShape& shape = context_.flows[0]->shape(context_.flows[0]->outputs[output]);
   if (shape.elements() == 0 || shape.type.kind() == ElementType::Kind::Other) return;
-  open_ = {{whole(space_, shape.sizes), 0}};
-  before_.forget();
-  after_.forget();
-  while (!open_.empty() && !difference_) {
-    Task task = open_.back();
+  worklist_ = {{whole_region(space_, shape.sizes), 0}};
+  before_.clear();
+  after_.clear();
+  while (!worklist_.empty() && !result.difference) {
+    Task task = worklist_.back();
     try {
       if (compare_region(output, task)) {
-        open_.pop_back();
-        before_.forget();
-        after_.forget();
+        worklist_.pop_back();
+        before_.clear();
+        after_.clear();
       }
-    } catch (const NeedsTensor& needs) {
-      open_.back() = task;
-      classes_.settle(needs.tensor);
+    } catch (const ClassNeeded& needs) {
+      worklist_.back() = task;
+      classes_.classify(needs.tensor);
     }
   }
 }
 
-/// True when the region needs no more looking at as it is.
+/// Whether the region is done; otherwise it has been split.
 bool Comparison::compare_region(std::size_t output, Task& task) {
   const Ref before = context_.flows[0]->outputs[output];
   const Ref after = context_.flows[1]->outputs[output];
   try {
     for (; task.device < context_.flows[0]->devices.count(); ++task.device) {
       context_.spend(1);
-      const Value a = before_.at(before, task.device, task.region.map);
-      const Value b = after_.at(after, task.device, task.region.map);
+      const Value a = before_.evaluate(before, task.device, task.region.map);
+      const Value b = after_.evaluate(after, task.device, task.region.map);
       if (a == b) continue;
       examine(output, task);
-      if (difference_ || open_.empty() || open_.back().region.map != task.region.map) return false;
+      if (result.difference || worklist_.empty() || worklist_.back().region.map != task.region.map)
+        return false;
     }
     return true;
   } catch (const Refinement& refinement) {
@@ -70,28 +285,29 @@ bool Comparison::compare_region(std::size_t output, Task& task) {
   }
 }
 
-/// Puts the parts of a region in its place.
+/// Replaces the region by its parts.
 void Comparison::split(const Task& task, const Refinement& refinement) {
-  open_.pop_back();
-  std::vector<Region> parts = refined(space_, task.region, refinement);
+  worklist_.pop_back();
+  std::vector<Region> parts = split_region(space_, task.region, refinement);
   context_.spend(parts.size());
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-    open_.push_back({std::move(*part), task.device});
+    worklist_.push_back({std::move(*part), task.device});
   }
-  before_.forget();
-  after_.forget();
+  before_.clear();
+  after_.clear();
 }
 
-/// Two answers that are not the same function: looks for an element where they differ for certain.
+/// The normal forms differ on the region: searches its corners for an element that differs.
 void Comparison::examine(std::size_t output, const Task& task) {
-  if (++examined_ > kMostExamined) return;
-  const std::size_t variables = std::min(task.region.variables.size(), kMostCornerVariables);
+  if (++examined_ > kMaxExaminedRegions) return;
+  const std::size_t variables = std::min(task.region.variables.size(), kMaxCornerVariables);
   bool differs = false;
-  for (std::size_t corner = 0; corner < (std::size_t{1} << variables) && !difference_; ++corner) {
+  for (std::size_t corner = 0; corner < (std::size_t{1} << variables) && !result.difference;
+       ++corner) {
     differs = examine_corner(output, task, corner) || differs;
   }
-  if (differs || difference_) return;
-  // The corners are equal, so the region is larger than one element, and some part differs.
+  if (differs || result.difference) return;
+  // The corners are equal: the region has more elements, and some part differs.
   Refinement halves;
   for (const Variable variable : task.region.variables) {
     if (halves.cuts.empty() || space_.extent(variable) > space_.extent(halves.variable)) {
@@ -105,23 +321,36 @@ void Comparison::examine(std::size_t output, const Task& task) {
 bool Comparison::examine_corner(std::size_t output, const Task& task, std::size_t corner) {
   const IndexMap map = corner_of(space_, task.region, corner);
   const Ref ref = context_.flows[0]->outputs[output];
-  const Value a = before_.at(ref, task.device, map);
-  const Value b = after_.at(context_.flows[1]->outputs[output], task.device, map);
+  const Value a = before_.evaluate(ref, task.device, map);
+  const Value b = after_.evaluate(context_.flows[1]->outputs[output], task.device, map);
   if (a == b) return false;
   Mismatch mismatch{task.device, output, {}, a, b};
   for (const Coordinate& coordinate : map) mismatch.index.push_back(coordinate.base);
   if (is_certain(a, b, context_.flows[0]->shape(ref).type)) {
-    difference_ = mismatch;
-  } else if (!open_question_) {
-    open_question_ = mismatch;
+    result.difference = mismatch;
+  } else if (!result.undecided) {
+    result.undecided = mismatch;
   }
   return true;
 }
 
-/// Where orders are compared the sums are known to be equal, and another order is a difference.
+/// In an ordered comparison the sums are known to be equal: another order is a difference.
 bool Comparison::is_certain(Value before, Value after, ElementType type) {
-  if (context_.ordered) return same_unknowns(context_, before, after);
-  return certainly_different(context_, before, after, type);
+  if (context_.ordered) return same_uninterpreted_terms(context_, before, after);
+  return are_distinguishable(context_, before, after, type);
+}
+
+}  // namespace
+
+OutputComparison compare_outputs(ComparisonContext& context) {
+  context.fixed.resize(context.flows.size());
+  Comparison comparison(context);
+  try {
+    comparison.run();
+  } catch (const LimitReached& limit) {
+    comparison.result.limit = limit.what();
+  }
+  return comparison.result;
 }
 
 }  // namespace p2::hlo

@@ -1,15 +1,15 @@
 #pragma once
 
-#include "engine/hlo/equality/comparison_context.h"
+#include "engine/hlo/equality/evaluation.h"
 
 namespace p2::hlo {
 
-/// Whether two values of `type` differ for certain: there are inputs, found by trying a few, for
-/// which their numbers differ by more than rounding could do. False where an operation that is not
-/// understood decides, and where no such inputs were found. The variables of the values are fixed.
-bool certainly_different(ComparisonContext& context, Value before, Value after, ElementType type);
+/// Whether two values of `type` are proved to differ: on some concrete inputs their numbers differ
+/// by more than rounding. False if an uninterpreted function occurs in the difference, and if the
+/// search finds no such inputs. Precondition: the values are at fixed indices.
+bool are_distinguishable(ComparisonContext& context, Value before, Value after, ElementType type);
 
-/// Whether the same operations that are not understood, of the same values, are in both.
-bool same_unknowns(const ComparisonContext& context, Value a, Value b);
+/// Whether both values have the same uninterpreted subterms.
+bool same_uninterpreted_terms(const ComparisonContext& context, Value a, Value b);
 
 }  // namespace p2::hlo

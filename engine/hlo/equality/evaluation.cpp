@@ -1,3 +1,5 @@
+// Demand-driven symbolic evaluation: the memoizing evaluator and opaque operations.
+
 #include "engine/hlo/equality/evaluation.h"
 
 #include "engine/base/invariant.h"
@@ -5,26 +7,48 @@
 namespace p2::hlo {
 namespace {
 
-/// What one look at a node costs, where one term of a sum costs 1.
-constexpr std::uint64_t kStep = 16;
+constexpr std::uint64_t kMaxWork = 400'000'000;
+constexpr std::size_t kMaxBytes = std::size_t{3} << 30U;
+constexpr std::uint64_t kLimitCheckInterval = 1U << 14U;  // in units of work
+/// The cost of evaluating a node, in units of one term of a sum.
+constexpr std::uint64_t kNodeWork = 16;
 
 }  // namespace
 
-void Evaluation::forget() {
+std::uint32_t ComparisonContext::class_of(const Tensor& tensor) const {
+  const auto found = classes.find(tensor);
+  if (found == classes.end()) throw ClassNeeded{tensor};
+  return found->second;
+}
+
+void ComparisonContext::spend(std::uint64_t units) {
+  const std::uint64_t before = work / kLimitCheckInterval;
+  work += units;
+  if (work > kMaxWork) {
+    throw LimitReached(LimitReached::Kind::Work, "the comparison takes too many steps");
+  }
+  if (work / kLimitCheckInterval == before) return;
+  limits.require(values.bytes(), "the comparison");
+  if (values.bytes() > kMaxBytes) {
+    throw LimitReached(LimitReached::Kind::Memory, "the comparison takes too much memory");
+  }
+}
+
+void Evaluation::clear() {
   answers_.clear();
   reductions_.clear();
 }
 
-Value Evaluation::at(Ref ref, std::uint32_t device, const IndexMap& map) {
-  open_.clear();
-  wanted_.clear();
-  const Answer known = ask(ref, device, map);
+Value Evaluation::evaluate(Ref ref, std::uint32_t device, const IndexMap& map) {
+  stack_.clear();
+  demanded_.clear();
+  const Answer known = demand(ref, device, map);
   if (known) return *known;
-  const Query asked = wanted_.front();
-  open_ = wanted_;
-  while (!open_.empty()) {
-    const Query query = open_.back();
-    wanted_.clear();
+  const Query asked = demanded_.front();
+  stack_ = demanded_;
+  while (!stack_.empty()) {
+    const Query query = stack_.back();
+    demanded_.clear();
     Answer answer;
     try {
       answer = compute(query);
@@ -33,38 +57,39 @@ Value Evaluation::at(Ref ref, std::uint32_t device, const IndexMap& map) {
       continue;
     }
     if (!answer) {
-      open_.insert(open_.end(), wanted_.begin(), wanted_.end());
+      stack_.insert(stack_.end(), demanded_.begin(), demanded_.end());
       continue;
     }
     const bool fixed = is_fixed(values_.map(query.map));
     (fixed ? context_.fixed[number_] : answers_)[query] = *answer;
-    open_.pop_back();
+    stack_.pop_back();
   }
   const bool fixed = is_fixed(values_.map(asked.map));
   return (fixed ? context_.fixed[number_] : answers_).at(asked);
 }
 
-/// Cuts the part of a reduction that the variable belongs to, and goes on from there.
+/// Splits the part of a pending reduction that the variable belongs to, and returns to it.
 bool Evaluation::refine_reduction(const Refinement& refinement) {
-  for (std::size_t i = open_.size(); i-- > 0;) {
-    const auto found = reductions_.find(open_[i]);
+  for (std::size_t i = stack_.size(); i-- > 0;) {
+    const auto found = reductions_.find(stack_[i]);
     if (found == reductions_.end()) continue;
     std::vector<Region>& parts = found->second.parts;
     for (std::size_t k = 0; k < parts.size(); ++k) {
       if (!parts[k].has(refinement.variable)) continue;
-      std::vector<Region> cut = refined(space_, parts[k], refinement);
-      parts[k] = std::move(cut[0]);
+      std::vector<Region> split = split_region(space_, parts[k], refinement);
+      parts[k] = std::move(split[0]);
       parts.insert(parts.begin() + static_cast<std::ptrdiff_t>(k) + 1,
-                   std::make_move_iterator(cut.begin() + 1), std::make_move_iterator(cut.end()));
-      open_.resize(i + 1);
-      context_.spend(cut.size());
+                   std::make_move_iterator(split.begin() + 1),
+                   std::make_move_iterator(split.end()));
+      stack_.resize(i + 1);
+      context_.spend(split.size());
       return true;
     }
   }
   return false;
 }
 
-/// The same for all devices whose answer is the same anyway.
+/// One device for all devices with the same result, so that the result is memoized once.
 std::uint32_t Evaluation::canonical_device(Ref ref, std::uint32_t device) const {
   const Node& node = flow_.node(ref);
   switch (node.op) {
@@ -82,20 +107,20 @@ std::uint32_t Evaluation::canonical_device(Ref ref, std::uint32_t device) const 
   }
 }
 
-Evaluation::Answer Evaluation::ask(Ref ref, std::uint32_t device, const IndexMap& map) {
+Evaluation::Answer Evaluation::demand(Ref ref, std::uint32_t device, const IndexMap& map) {
   const Query query{ref, canonical_device(ref, device), values_.intern_map(map)};
   const Answers& known = is_fixed(map) ? context_.fixed[number_] : answers_;
   const auto found = known.find(query);
   if (found != known.end()) return found->second;
-  wanted_.push_back(query);
+  demanded_.push_back(query);
   return std::nullopt;
 }
 
-Evaluation::Operands Evaluation::ask_all(const std::vector<Ref>& refs, std::uint32_t device,
-                                         const IndexMap& map) {
+Evaluation::Operands Evaluation::demand_all(const std::vector<Ref>& refs, std::uint32_t device,
+                                            const IndexMap& map) {
   std::vector<Value> all;
   for (const Ref ref : refs) {
-    if (const Answer answer = ask(ref, device, map)) all.push_back(*answer);
+    if (const Answer answer = demand(ref, device, map)) all.push_back(*answer);
   }
   if (all.size() != refs.size()) return std::nullopt;
   return all;
@@ -103,19 +128,19 @@ Evaluation::Operands Evaluation::ask_all(const std::vector<Ref>& refs, std::uint
 
 Evaluation::Answer Evaluation::compute(const Query& query) {
   const Node& node = flow_.node(query.ref);
-  context_.spend(kStep + node.operands.size());
+  context_.spend(kNodeWork + node.operands.size());
   const IndexMap map = values_.map(query.map);
   if (node.op == Op::Opaque) return opaque(query, node, map);
   try {
-    return understood(query, node, map);
-  } catch (const Space::Undecided&) {
-    wanted_.clear();
+    return interpret(query, node, map);
+  } catch (const Space::UnknownOffset&) {
+    demanded_.clear();
     return opaque(query, node, map);
   }
 }
 
-Evaluation::Answer Evaluation::understood(const Query& query, const Node& node,
-                                          const IndexMap& map) {
+Evaluation::Answer Evaluation::interpret(const Query& query, const Node& node,
+                                         const IndexMap& map) {
   if (node.collective != kNone) return collective(query, node, map);
   switch (node.op) {
     case Op::Parameter:
@@ -144,7 +169,8 @@ Evaluation::Answer Evaluation::understood(const Query& query, const Node& node,
   }
 }
 
-/// The classes of all tensors that the result depends on, after what tells devices apart.
+/// The operation and the classes of all operands that the result depends on. The negative numbers
+/// separate the forms of dependence on devices.
 std::vector<std::int64_t> Evaluation::opaque_operands(const Query& query, const Node& node) const {
   std::vector<std::int64_t> sequence = {node.fingerprint};
   const auto add = [&](std::uint32_t device) {
@@ -162,7 +188,7 @@ std::vector<std::int64_t> Evaluation::opaque_operands(const Query& query, const 
     const Collective& all = flow_.collectives[node.collective];
     sequence.insert(sequence.end(), {-3, all.position[query.device]});
     for (const std::uint32_t member : all.group_of(query.device)) add(member);
-  } else if (node.asks_devices) {
+  } else if (node.depends_on_devices) {
     sequence.insert(sequence.end(), {-4, query.device});
     for (std::uint32_t device = 0; device < flow_.devices.count(); ++device) add(device);
   } else {
@@ -176,7 +202,7 @@ Value Evaluation::opaque(const Query& query, const Node& node, const IndexMap& m
   context_.spend(sequence.size());
   sequence.push_back(query.ref.output);
   context_.uninterpreted.insert(node.instruction->opcode);
-  return values_.atom({ValueKind::Element, context_.opaque.of(sequence), 0, map});
+  return values_.atom({ValueKind::Element, context_.opaque.intern(sequence), 0, map});
 }
 
 }  // namespace p2::hlo

@@ -1,16 +1,78 @@
 #pragma once
 
-#include <memory>
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "engine/hlo/equality/comparison_context.h"
+#include "engine/hlo/equality/values.h"
+#include "engine/hlo/flow.h"
+#include "p2/limits.h"
 
 namespace p2::hlo {
 
-/// Evaluates a flow backwards: what an array holds on a device at an index, from what its operands
-/// hold at the indices it is made of. The index has variables, so one answer is for a whole region.
+/// One array on one device in one of the compared flows.
+struct Tensor {
+  std::uint32_t flow = 0;
+  Ref ref = {};
+  std::uint32_t device = 0;
+
+  auto operator<=>(const Tensor&) const = default;
+};
+
+/// Thrown where an opaque operation takes a tensor that has no class yet.
+struct ClassNeeded {
+  Tensor tensor;
+};
+
+/// The element of an array on a device at an index (Values::map).
+struct Query {
+  Ref ref = {};
+  std::uint32_t device = 0;
+  std::uint32_t map = 0;
+
+  bool operator==(const Query&) const = default;
+};
+struct QueryHash {
+  std::size_t operator()(const Query& query) const {
+    std::uint64_t state = query.ref.node;
+    for (const std::uint32_t part : {query.ref.output, query.device, query.map}) {
+      state = (state ^ part) * 0x9E3779B97F4A7C15ULL;
+      state ^= state >> 31U;
+    }
+    return state;
+  }
+};
+using Answers = std::unordered_map<Query, Value, QueryHash>;
+
+/// The state that all evaluations of one comparison share.
+struct ComparisonContext {
+  std::vector<const Flow*> flows;
+  Fingerprints& fingerprints;
+  const Limits& limits;
+  bool ordered = false;  ///< floating-point addition is not associative
+
+  Values values = {};
+  std::vector<Answers> fixed = {};  ///< by flow: memoized answers at fixed indices
+  /// Tensors of one class are equal in all elements.
+  std::map<Tensor, std::uint32_t> classes = {};
+  Interner opaque = {};                      ///< results of opaque operations
+  std::set<std::string> uninterpreted = {};  ///< opcodes of uninterpreted operations
+  std::uint64_t work = 0;
+
+  /// Throws ClassNeeded.
+  std::uint32_t class_of(const Tensor& tensor) const;
+  /// Counts `units` of work. Throws LimitReached.
+  void spend(std::uint64_t units);
+};
+
+/// Symbolic evaluation of a flow, demand-driven: an element of an array on a device is computed
+/// from the elements of the operands that it depends on, backwards to the inputs. The index is an
+/// affine map, so one evaluation covers a whole region. Iterative, with memoization: graphs may be
+/// deep.
 class Evaluation {
  public:
   Evaluation(ComparisonContext& context, std::uint32_t flow, Space& space)
@@ -20,31 +82,31 @@ class Evaluation {
         flow_(*context.flows[flow]),
         number_(flow) {}
 
-  /// Throws Refinement where the region has no one answer, NeedsTensor and OutOfReach. `owner` of a
-  /// refinement's variable is the caller.
-  Value at(Ref ref, std::uint32_t device, const IndexMap& map);
-  /// Variables mean something else from now on.
-  void forget();
+  /// Throws Refinement, of a variable of `map`, if the region has no uniform value; ClassNeeded and
+  /// LimitReached.
+  Value evaluate(Ref ref, std::uint32_t device, const IndexMap& map);
+  /// Drops the answers that depend on variables, which are about to be reused.
+  void clear();
 
  private:
-  using Answer = std::optional<Value>;
+  using Answer = std::optional<Value>;  ///< nothing: operands have been demanded first
   using Operands = std::optional<std::vector<Value>>;
-  /// A reduction under way: the parts of the operand's region that are put together.
+  /// A reduction in progress: the parts of the operand's region, each with a uniform value.
   struct Reduction {
     std::vector<Region> parts;
   };
 
   // evaluation.cpp
   Answer compute(const Query& query);
-  Answer understood(const Query& query, const Node& node, const IndexMap& map);
-  Answer ask(Ref ref, std::uint32_t device, const IndexMap& map);
-  Operands ask_all(const std::vector<Ref>& refs, std::uint32_t device, const IndexMap& map);
+  Answer interpret(const Query& query, const Node& node, const IndexMap& map);
+  Answer demand(Ref ref, std::uint32_t device, const IndexMap& map);
+  Operands demand_all(const std::vector<Ref>& refs, std::uint32_t device, const IndexMap& map);
   std::uint32_t canonical_device(Ref ref, std::uint32_t device) const;
   Value opaque(const Query& query, const Node& node, const IndexMap& map);
   std::vector<std::int64_t> opaque_operands(const Query& query, const Node& node) const;
   bool refine_reduction(const Refinement& refinement);
 
-  // evaluation_layout.cpp
+  // evaluation_layout.cpp: slices, reshapes, …, and collectives
   Answer slice(const Query& query, const Node& node, const IndexMap& map);
   Answer dynamic_slice(const Query& query, const Node& node, IndexMap map);
   Answer update_slice(const Query& query, const Node& node, IndexMap map);
@@ -52,15 +114,16 @@ class Evaluation {
   Answer concatenate(const Query& query, const Node& node, IndexMap map);
   Answer pad(const Query& query, const Node& node, IndexMap map);
   IndexMap reshaped(const Node& node, const IndexMap& map) const;
-  Coordinate offset(Value value, ElementType type, std::int64_t most);
+  Coordinate offset(Value value, ElementType type, std::int64_t max);
+  Answer collective(const Query& query, const Node& node, IndexMap map);
+  Answer reduce_members(const Query& query, const Node& node, const IndexMap& map);
+  Answer all_to_all(const Query& query, const Node& node, IndexMap map);
 
-  // evaluation_constants.cpp
+  // evaluation_arithmetic.cpp: constants and elementwise operations
   Answer constant(const Query& query, const Node& node, const IndexMap& map);
   Answer fold(const Node& node, const std::vector<Value>& operands);
   Answer fold_numbers(const Node& node, const std::vector<Number>& numbers);
   Answer convert(const Node& node, Value value);
-
-  // evaluation_arithmetic.cpp
   Answer elementwise(const Query& query, const Node& node, const IndexMap& map);
   Value arithmetic(const Node& node, const std::vector<Value>& operands);
   Value uninterpreted(const Node& node, const std::vector<Value>& operands);
@@ -71,22 +134,15 @@ class Evaluation {
   bool keeps_order(ElementType type) const { return context_.ordered && type.is_float(); }
   bool fits(Value value, ElementType type) const;
 
-  // evaluation_collectives.cpp
-  Answer collective(const Query& query, const Node& node, IndexMap map);
-  Answer reduce_members(const Query& query, const Node& node, const IndexMap& map);
-  Answer all_to_all(const Query& query, const Node& node, IndexMap map);
-
-  // evaluation_binding.cpp
-  std::optional<Value> bind(const Node& node, Value value, const Region& part);
-  std::optional<Value> bind_atom(Reducer reducer, const Atom& atom, const Region& part,
-                                 std::int64_t& times) const;
-
-  // evaluation_reduce.cpp
+  // evaluation_reduce.cpp: reductions over dimensions of a tensor
   Answer reduce(const Query& query, const Node& node, const IndexMap& map);
-  Answer reduce_one_by_one(const Query& query, Reduction& reduction);
+  Answer unroll(const Query& query, Reduction& reduction);
   std::int64_t indices(const Region& part) const;
   bool is_neutral(const Node& node, Value initial) const;
   Region operand_region(const Node& node, const IndexMap& map);
+  std::optional<Value> bind(const Node& node, Value value, const Region& part);
+  std::optional<Value> bind_atom(Reducer reducer, const Atom& atom, const Region& part,
+                                 std::int64_t& times) const;
 
   ComparisonContext& context_;
   Values& values_;
@@ -94,8 +150,8 @@ class Evaluation {
   const Flow& flow_;
   std::uint32_t number_;
   Answers answers_;
-  std::vector<Query> wanted_;
-  std::vector<Query> open_;
+  std::vector<Query> demanded_;  ///< by the query that is being computed
+  std::vector<Query> stack_;
   std::unordered_map<Query, Reduction, QueryHash> reductions_;
 };
 

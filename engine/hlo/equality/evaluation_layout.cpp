@@ -1,3 +1,5 @@
+// Symbolic evaluation of operations that move elements: slices, reshapes, collectives.
+
 #include <algorithm>
 
 #include "engine/hlo/equality/evaluation.h"
@@ -5,8 +7,8 @@
 namespace p2::hlo {
 namespace {
 
-/// The sizes of a shape from the dimension that lies outermost in memory to the innermost.
-std::vector<std::int64_t> in_memory(const ArrayShape& shape, std::vector<std::size_t>& order) {
+/// The dimensions of a shape and their sizes from major to minor.
+std::vector<std::int64_t> memory_order(const ArrayShape& shape, std::vector<std::size_t>& order) {
   order.clear();
   for (std::size_t i = 0; i < shape.sizes.size(); ++i) order.push_back(i);
   if (!shape.row_major()) {
@@ -27,32 +29,34 @@ Evaluation::Answer Evaluation::slice(const Query& query, const Node& node, const
   for (std::size_t i = 0; i < map.size(); ++i) {
     inner.push_back(map[i].times(attributes.strides[i]).plus(attributes.starts[i]));
   }
-  return ask(node.operands[0], query.device, inner);
+  return demand(node.operands[0], query.device, inner);
 }
 
-/// An offset as slices use it: kept inside the tensor. One that is not known is a variable.
-Coordinate Evaluation::offset(Value value, ElementType type, std::int64_t most) {
+/// An offset, clamped as slices do. An unknown one becomes a variable.
+Coordinate Evaluation::offset(Value value, ElementType type, std::int64_t max) {
   if (const auto number = values_.as_number(value)) {
     const bool huge = type.kind() == ElementType::Kind::Unsigned && number->numerator < 0;
-    return {huge ? most : std::clamp<std::int64_t>(number->numerator, 0, most), {}};
+    return {huge ? max : std::clamp<std::int64_t>(number->numerator, 0, max), {}};
   }
-  if (most == 0) return {};
-  return {0, {{values_.offsets().of(value, most), 1}}};
+  if (max == 0) return {};
+  return {0, {{values_.offsets().intern(value, max), 1}}};
 }
 
 Evaluation::Answer Evaluation::dynamic_slice(const Query& query, const Node& node, IndexMap map) {
-  const auto offsets = ask_all({node.operands.begin() + 1, node.operands.end()}, query.device, {});
+  const auto offsets =
+      demand_all({node.operands.begin() + 1, node.operands.end()}, query.device, {});
   if (!offsets) return std::nullopt;
   const ArrayShape& from = flow_.shape(node.operands[0]);
   for (std::size_t i = 0; i < map.size(); ++i) {
     const ElementType type = flow_.shape(node.operands[i + 1]).type;
     map[i] = map[i] + offset((*offsets)[i], type, from.sizes[i] - node.outputs[0].sizes[i]);
   }
-  return ask(node.operands[0], query.device, map);
+  return demand(node.operands[0], query.device, map);
 }
 
 Evaluation::Answer Evaluation::update_slice(const Query& query, const Node& node, IndexMap map) {
-  const auto offsets = ask_all({node.operands.begin() + 2, node.operands.end()}, query.device, {});
+  const auto offsets =
+      demand_all({node.operands.begin() + 2, node.operands.end()}, query.device, {});
   if (!offsets) return std::nullopt;
   const ArrayShape& update = flow_.shape(node.operands[1]);
   const ArrayShape& all = flow_.shape(node.operands[0]);
@@ -61,12 +65,12 @@ Evaluation::Answer Evaluation::update_slice(const Query& query, const Node& node
     const ElementType type = flow_.shape(node.operands[i + 2]).type;
     const Coordinate start = offset((*offsets)[i], type, all.sizes[i] - update.sizes[i]);
     const Coordinate shifted = map[i] + start.times(-1);
-    if (space_.part_of(shifted, {0, update.sizes[i]}) != 1) {
-      return ask(node.operands[0], query.device, map);
+    if (space_.interval_of(shifted, {0, update.sizes[i]}) != 1) {
+      return demand(node.operands[0], query.device, map);
     }
     inner.push_back(shifted);
   }
-  return ask(node.operands[1], query.device, inner);
+  return demand(node.operands[1], query.device, inner);
 }
 
 IndexMap Evaluation::reshaped(const Node& node, const IndexMap& map) const {
@@ -75,8 +79,8 @@ IndexMap Evaluation::reshaped(const Node& node, const IndexMap& map) const {
   if (node.instruction->opcode != "bitcast") return space_.reshape(map, to.sizes, from.sizes);
   std::vector<std::size_t> to_order;
   std::vector<std::size_t> from_order;
-  const std::vector<std::int64_t> to_sizes = in_memory(to, to_order);
-  const std::vector<std::int64_t> from_sizes = in_memory(from, from_order);
+  const std::vector<std::int64_t> to_sizes = memory_order(to, to_order);
+  const std::vector<std::int64_t> from_sizes = memory_order(from, from_order);
   IndexMap ordered;
   for (const std::size_t dimension : to_order) ordered.push_back(map[dimension]);
   ordered = space_.reshape(ordered, to_sizes, from_sizes);
@@ -108,12 +112,12 @@ Evaluation::Answer Evaluation::reorder(const Query& query, const Node& node, con
     default:
       inner = reshaped(node, map);
       if (from.type != node.outputs[0].type) {
-        const Answer value = ask(node.operands[0], query.device, inner);
+        const Answer value = demand(node.operands[0], query.device, inner);
         if (!value) return std::nullopt;
         return uninterpreted(node, {*value});
       }
   }
-  return ask(node.operands[0], query.device, inner);
+  return demand(node.operands[0], query.device, inner);
 }
 
 Evaluation::Answer Evaluation::concatenate(const Query& query, const Node& node, IndexMap map) {
@@ -122,20 +126,84 @@ Evaluation::Answer Evaluation::concatenate(const Query& query, const Node& node,
   for (const Ref operand : node.operands) {
     ends.push_back((ends.empty() ? 0 : ends.back()) + flow_.shape(operand).sizes[along]);
   }
-  const std::size_t part = space_.part_of(map[along], ends);
+  const std::size_t part = space_.interval_of(map[along], ends);
   if (part > 0) map[along] = map[along].plus(-ends[part - 1]);
-  return ask(node.operands[part], query.device, map);
+  return demand(node.operands[part], query.device, map);
 }
 
 Evaluation::Answer Evaluation::pad(const Query& query, const Node& node, IndexMap map) {
   const ArrayShape& from = flow_.shape(node.operands[0]);
   for (std::size_t i = 0; i < map.size(); ++i) {
     map[i] = map[i].plus(-node.instruction->attributes.starts[i]);
-    if (space_.part_of(map[i], {0, from.sizes[i]}) != 1) {
-      return ask(node.operands[1], query.device, {});
+    if (space_.interval_of(map[i], {0, from.sizes[i]}) != 1) {
+      return demand(node.operands[1], query.device, {});
     }
   }
-  return ask(node.operands[0], query.device, map);
+  return demand(node.operands[0], query.device, map);
+}
+
+Evaluation::Answer Evaluation::reduce_members(const Query& query, const Node& node,
+                                              const IndexMap& map) {
+  const auto& group = flow_.collectives[node.collective].group_of(query.device);
+  const Ref operand = node.operands[query.ref.output];
+  context_.spend(group.size());
+  std::vector<Value> members;
+  for (const std::uint32_t member : group) {
+    if (const Answer answer = demand(operand, member, map)) members.push_back(*answer);
+  }
+  if (members.size() != group.size()) return std::nullopt;
+  return combine(node, node.reducer, std::move(members), node.outputs[query.ref.output].type);
+}
+
+Evaluation::Answer Evaluation::all_to_all(const Query& query, const Node& node, IndexMap map) {
+  const Collective& all = flow_.collectives[node.collective];
+  const auto& group = all.group_of(query.device);
+  const std::uint32_t position = all.position[query.device];
+  if (node.outputs.size() > 1) {
+    return demand(node.operands[position], group[query.ref.output], map);
+  }
+  const Attributes& attributes = node.instruction->attributes;
+  const auto split = static_cast<std::size_t>(attributes.dimensions[0]);
+  const auto concat =
+      static_cast<std::size_t>(attributes.concat_dimension.value_or(attributes.dimensions[0]));
+  const ArrayShape& from = flow_.shape(node.operands[0]);
+  const std::int64_t part = from.sizes[split] / static_cast<std::int64_t>(group.size());
+  const std::int64_t piece = split == concat ? part : from.sizes[concat];
+  const std::int64_t sender = space_.block_of(map[concat], piece);
+  map[concat] = map[concat].plus(-sender * piece);
+  map[split] = map[split].plus(position * part);
+  return demand(node.operands[0], group[static_cast<std::size_t>(sender)], map);
+}
+
+Evaluation::Answer Evaluation::collective(const Query& query, const Node& node, IndexMap map) {
+  const Collective& all = flow_.collectives[node.collective];
+  const Ref operand = node.operands[node.op == Op::AllToAll ? 0 : query.ref.output];
+  const auto zero = [&] { return values_.number({}); };
+  switch (node.op) {
+    case Op::AllReduce:
+      return reduce_members(query, node, map);
+    case Op::ReduceScatter: {
+      const auto along = static_cast<std::size_t>(node.instruction->attributes.dimensions[0]);
+      const std::int64_t part = node.outputs[query.ref.output].sizes[along];
+      map[along] = map[along].plus(all.position[query.device] * part);
+      return reduce_members(query, node, map);
+    }
+    case Op::AllGather: {
+      const auto along = static_cast<std::size_t>(node.instruction->attributes.dimensions[0]);
+      const std::int64_t part = flow_.shape(operand).sizes[along];
+      const std::int64_t piece = space_.block_of(map[along], part);
+      map[along] = map[along].plus(-piece * part);
+      return demand(operand, all.group_of(query.device)[static_cast<std::size_t>(piece)], map);
+    }
+    case Op::CollectiveBroadcast:
+      if (all.group[query.device] == kNone) return zero();
+      return demand(operand, all.group_of(query.device)[0], map);
+    case Op::CollectivePermute:
+      if (all.source[query.device] == kNone) return zero();
+      return demand(operand, all.source[query.device], map);
+    default:
+      return all_to_all(query, node, map);
+  }
 }
 
 }  // namespace p2::hlo

@@ -1,13 +1,69 @@
+// Symbolic values in a hash-consed normal form: sums as linear combinations, products as powers,
+// maxima and the like as sorted sets.
+
 #include "engine/hlo/equality/values.h"
 
 #include <algorithm>
+
+#include "engine/base/invariant.h"
 
 namespace p2::hlo {
 namespace {
 
 constexpr std::size_t kAtomHeader = 5;
 
+std::uint64_t hash(Interner::Sequence sequence) {
+  std::uint64_t state = sequence.size();
+  for (const std::int64_t number : sequence) {
+    state = (state ^ static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15ULL;
+    state ^= state >> 29U;
+  }
+  return state;
+}
+
 }  // namespace
+
+std::uint32_t Interner::intern(Sequence sequence) {
+  const std::uint64_t key = hash(sequence);
+  const auto [first, last] = by_hash_.equal_range(key);
+  for (auto each = first; each != last; ++each) {
+    const Sequence known = (*this)[each->second];
+    if (std::equal(known.begin(), known.end(), sequence.begin(), sequence.end())) {
+      return each->second;
+    }
+  }
+  const auto number = static_cast<std::uint32_t>(size());
+  pool_.insert(pool_.end(), sequence.begin(), sequence.end());
+  starts_.push_back(pool_.size());
+  by_hash_.emplace(key, number);
+  return number;
+}
+
+std::vector<std::int64_t> encode(const IndexMap& map) {
+  std::vector<std::int64_t> sequence;
+  for (const Coordinate& coordinate : map) {
+    sequence.push_back(coordinate.base);
+    sequence.push_back(static_cast<std::int64_t>(coordinate.terms.size()));
+    for (const Term& term : coordinate.terms) {
+      sequence.push_back(term.variable);
+      sequence.push_back(term.stride);
+    }
+  }
+  return sequence;
+}
+
+IndexMap decode(Interner::Sequence sequence) {
+  IndexMap map;
+  for (std::size_t at = 0; at < sequence.size();) {
+    Coordinate& coordinate = map.emplace_back();
+    coordinate.base = sequence[at++];
+    auto terms = static_cast<std::size_t>(sequence[at++]);
+    for (; terms > 0; --terms, at += 2) {
+      coordinate.terms.push_back({sequence[at], sequence[at + 1]});
+    }
+  }
+  return map;
+}
 
 Value Values::atom(const Atom& atom) {
   std::vector<std::int64_t> sequence = {
@@ -64,7 +120,7 @@ std::vector<std::pair<Value, std::int64_t>> Values::factors(Value value) const {
   return all;
 }
 
-std::vector<Value> Values::parts(Value value) const {
+std::vector<Value> Values::children(Value value) const {
   const auto sequence = store_[value];
   std::vector<Value> parts;
   const auto take = [&](std::size_t first, std::size_t step) {
@@ -94,26 +150,26 @@ std::vector<Value> Values::parts(Value value) const {
   return parts;
 }
 
-std::vector<Value> Values::inside(Value value) const {
+std::vector<Value> Values::subterms(Value value) const {
   std::vector<Value> found = {value};
   std::vector<Value> open = {value};
   std::vector<bool> seen(value + std::size_t{1});
   while (!open.empty()) {
     const Value next = open.back();
     open.pop_back();
-    for (const Value part : parts(next)) {
+    for (const Value part : children(next)) {
       if (seen[part]) continue;
       seen[part] = true;
       found.push_back(part);
       open.push_back(part);
     }
   }
-  std::sort(found.begin(), found.end());  // parts are stored before what they are part of
+  std::sort(found.begin(), found.end());  // subterms are interned before their terms
   return found;
 }
 
-bool Values::depends(Value value, const std::vector<Variable>& variables) const {
-  for (const Value part : is_atom(value) ? std::vector<Value>{value} : inside(value)) {
+bool Values::depends_on(Value value, const std::vector<Variable>& variables) const {
+  for (const Value part : is_atom(value) ? std::vector<Value>{value} : subterms(value)) {
     if (!is_atom(part)) continue;
     for (const Coordinate& coordinate : as_atom(part).map) {
       for (const Term& term : coordinate.terms) {
@@ -124,6 +180,102 @@ bool Values::depends(Value value, const std::vector<Variable>& variables) const 
     }
   }
   return false;
+}
+
+Number wrap_around(Number number, ElementType type) {
+  if (!type.is_integer() || !number.is_whole() || type.bits() == 64) return number;
+  const std::int64_t modulus = std::int64_t{1} << type.bits();
+  std::int64_t rest = number.numerator % modulus;
+  if (rest < 0) rest += modulus;
+  if (type.kind() == ElementType::Kind::Signed && rest >= modulus / 2) rest -= modulus;
+  return {rest, 1};
+}
+
+std::optional<Value> Values::from_linear(Linear linear, ElementType type) {
+  auto& terms = linear.terms;
+  std::sort(terms.begin(), terms.end(),
+            [](const LinearTerm& a, const LinearTerm& b) { return a.value < b.value; });
+  linear.constant = wrap_around(linear.constant, type);
+  std::vector<std::int64_t> sequence = {static_cast<std::int64_t>(ValueKind::Sum),
+                                        linear.constant.numerator, linear.constant.denominator};
+  for (std::size_t i = 0; i < terms.size();) {
+    Number total = terms[i].coefficient;
+    const Value value = terms[i].value;
+    for (++i; i < terms.size() && terms[i].value == value; ++i) {
+      const auto more = sum(total, terms[i].coefficient);
+      if (!more) return std::nullopt;
+      total = wrap_around(*more, type);
+    }
+    total = wrap_around(total, type);
+    if (total.is_zero()) continue;
+    sequence.insert(sequence.end(), {value, total.numerator, total.denominator});
+  }
+  if (sequence.size() == 3) return number(linear.constant);
+  const bool single = sequence.size() == 6 && linear.constant.is_zero();
+  if (single && sequence[4] == 1 && sequence[5] == 1) return static_cast<Value>(sequence[3]);
+  return intern(sequence);
+}
+
+std::optional<Value> Values::product(const std::vector<Value>& members, ElementType type) {
+  Number scale{1, 1};
+  std::vector<std::pair<Value, std::int64_t>> powers;
+  for (Value member : members) {
+    if (kind(member) == ValueKind::Product) {
+      const auto inner = factors(member);
+      powers.insert(powers.end(), inner.begin(), inner.end());
+      continue;
+    }
+    const Linear linear = as_linear(member);
+    const bool scaled = linear.constant.is_zero() && linear.terms.size() == 1;
+    const auto factor = linear.terms.empty() ? linear.constant
+                        : scaled             ? linear.terms[0].coefficient
+                                             : Number{1, 1};
+    const auto more = hlo::product(scale, factor);
+    if (!more) return std::nullopt;
+    scale = wrap_around(*more, type);
+    if (linear.terms.empty()) continue;
+    if (scaled) member = linear.terms[0].value;
+    powers.emplace_back(member, 1);
+  }
+  std::sort(powers.begin(), powers.end());
+  std::vector<std::int64_t> sequence = {static_cast<std::int64_t>(ValueKind::Product)};
+  for (const auto& [value, exponent] : powers) {
+    if (sequence.size() > 1 && sequence[sequence.size() - 2] == value) {
+      sequence.back() += exponent;
+    } else {
+      sequence.insert(sequence.end(), {value, exponent});
+    }
+  }
+  if (sequence.size() == 1) return number(scale);
+  const bool single = sequence.size() == 3 && sequence[2] == 1;
+  const Value pure = single ? static_cast<Value>(sequence[1]) : intern(sequence);
+  return from_linear({{}, {{pure, scale}}}, type);
+}
+
+std::optional<Value> Values::combine(Reducer reducer, const std::vector<Value>& members,
+                                     ElementType type) {
+  invariant(reducer != Reducer::Add && reducer != Reducer::Unknown,
+            "combine() takes neither Add nor Unknown");
+  if (reducer == Reducer::Multiply) return product(members, type);
+  const ValueKind set = reducer == Reducer::Maximum   ? ValueKind::Maximum
+                        : reducer == Reducer::Minimum ? ValueKind::Minimum
+                        : reducer == Reducer::And     ? ValueKind::And
+                                                      : ValueKind::Or;
+  std::vector<Value> all;
+  for (const Value member : members) {
+    if (kind(member) == set) {
+      const std::vector<Value> inner = children(member);
+      all.insert(all.end(), inner.begin(), inner.end());
+    } else {
+      all.push_back(member);
+    }
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  if (all.size() == 1) return all[0];
+  std::vector<std::int64_t> sequence = {static_cast<std::int64_t>(set)};
+  sequence.insert(sequence.end(), all.begin(), all.end());
+  return intern(sequence);
 }
 
 }  // namespace p2::hlo

@@ -1,39 +1,65 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/hlo/equality/index_map.h"
+#include "engine/hlo/module.h"
 #include "engine/hlo/number.h"
-#include "engine/hlo/reducer.h"
 #include "engine/hlo/shape.h"
 
 namespace p2::hlo {
 
-/// What an element of a tensor is, as a function of the inputs of all devices. Equal numbers, equal
-/// functions; where numbers differ, functions may still be the same.
+/// Hash-consing of integer sequences: equal sequences have equal numbers, counted from 0.
+class Interner {
+ public:
+  using Sequence = std::span<const std::int64_t>;
+
+  std::uint32_t intern(Sequence sequence);
+  /// Valid until the next call of intern().
+  Sequence operator[](std::uint32_t number) const {
+    return {pool_.data() + starts_[number], starts_[number + 1] - starts_[number]};
+  }
+  std::size_t size() const { return starts_.size() - 1; }
+  std::size_t bytes() const { return pool_.size() * 8 + size() * 48; }
+
+ private:
+  std::vector<std::int64_t> pool_;
+  std::vector<std::size_t> starts_ = {0};
+  std::unordered_multimap<std::uint64_t, std::uint32_t> by_hash_;
+};
+
+/// An index map as a sequence, and back.
+std::vector<std::int64_t> encode(const IndexMap& map);
+IndexMap decode(Interner::Sequence sequence);
+
+/// A symbolic value: an element of a tensor as a function of the inputs of all devices, in a normal
+/// form. Equal numbers mean equal functions; different numbers may be equal functions too.
 using Value = std::uint32_t;
 
 enum class ValueKind : std::int64_t {
   Number,
-  Text,      ///< a constant that is no number of ours: `inf`, …
+  Text,      ///< a constant that Number cannot represent: `inf`, …
   Input,     ///< an element of an input of a device
   Array,     ///< an element of a constant
   Position,  ///< the coordinate itself, of an iota
-  Element,   ///< an element of what an operation that is not understood computes
+  Element,   ///< an element of the result of an uninterpreted operation on tensors
   Sum,       ///< constant + Σ coefficient · value
   Product,   ///< Π value ^ exponent
   Maximum,
   Minimum,
   And,
   Or,
-  Apply  ///< an operation that is not understood, of values
+  Apply  ///< an uninterpreted function of values
 };
 
-/// Input, Array, Position or Element: `source` says of what, `map` where. With binders it stands
-/// for all values of those variables of the map, put together by `reducer`.
+/// Input, Array, Position or Element: an element, at `map`, of `source`. With binders: the
+/// reduction by `reducer` of all elements over the bound variables of the map.
 struct Atom {
   ValueKind kind = ValueKind::Input;
   std::int64_t source = 0;
@@ -53,17 +79,17 @@ struct Linear {
   std::vector<LinearTerm> terms = {};
 };
 
-/// The store of all values: each is kept once.
+/// The store of all values, hash-consed.
 class Values {
  public:
   Value number(Number number) { return intern({0, number.numerator, number.denominator}); }
   Value text(std::uint32_t fingerprint) { return intern({1, fingerprint}); }
   Value atom(const Atom& atom);
-  /// `operands` in their order; sorted where the operation is commutative.
+  /// Sorts `operands` if the function is commutative.
   Value apply(std::uint32_t fingerprint, std::vector<Value> operands, bool commutative);
-  /// Sorts and adds up; wraps coefficients of integer types. Nothing where a number gets too large.
-  std::optional<Value> of(Linear linear, ElementType type);
-  /// What `reducer`, one of those but Add, makes of `members`. Nothing as above.
+  /// The normal form of a sum; integer types wrap around. Nothing on overflow of Number.
+  std::optional<Value> from_linear(Linear linear, ElementType type);
+  /// The normal form of a reduction by any reducer but Add and Unknown. Nothing on overflow.
   std::optional<Value> combine(Reducer reducer, const std::vector<Value>& members,
                                ElementType type);
 
@@ -71,27 +97,29 @@ class Values {
   bool is_atom(Value value) const;
   std::optional<Number> as_number(Value value) const;
   Atom as_atom(Value value) const;
+  /// Any value as a linear combination, if need be 0 + 1 · value.
   Linear as_linear(Value value) const;
-  /// The values directly inside, and of an Apply or Text its fingerprint.
-  std::vector<Value> parts(Value value) const;
+  /// The direct subterms.
+  std::vector<Value> children(Value value) const;
+  /// Of an Apply or a Text.
   std::uint32_t fingerprint(Value value) const {
     return static_cast<std::uint32_t>(store_[value][1]);
   }
-  /// Of a Product.
+  /// Of a Product: values with their exponents.
   std::vector<std::pair<Value, std::int64_t>> factors(Value value) const;
-  /// Everything inside, and itself, parts first.
-  std::vector<Value> inside(Value value) const;
-  /// Whether a value changes with one of the variables.
-  bool depends(Value value, const std::vector<Variable>& variables) const;
+  /// All subterms and the value itself, subterms first.
+  std::vector<Value> subterms(Value value) const;
+  /// Whether one of the variables occurs in a value.
+  bool depends_on(Value value, const std::vector<Variable>& variables) const;
 
-  std::uint32_t intern_map(const IndexMap& map) { return maps_.of(encode(map)); }
+  std::uint32_t intern_map(const IndexMap& map) { return maps_.intern(encode(map)); }
   IndexMap map(std::uint32_t number) const { return decode(maps_[number]); }
   Offsets& offsets() { return offsets_; }
   const Offsets& offsets() const { return offsets_; }
   std::size_t bytes() const { return store_.bytes() + maps_.bytes(); }
 
  private:
-  Value intern(const std::vector<std::int64_t>& sequence) { return store_.of(sequence); }
+  Value intern(const std::vector<std::int64_t>& sequence) { return store_.intern(sequence); }
   std::optional<Value> product(const std::vector<Value>& members, ElementType type);
 
   Interner store_;
@@ -99,7 +127,7 @@ class Values {
   Offsets offsets_;
 };
 
-/// A number as an integer of `type` holds it: modulo 2^bits. Others stay as they are.
-Number wrapped(Number number, ElementType type);
+/// A number modulo 2^bits, in the range of an integer type; unchanged for other types.
+Number wrap_around(Number number, ElementType type);
 
 }  // namespace p2::hlo

@@ -1,18 +1,159 @@
+// The parser of XLA's HLO text (xla/hlo/parser/hlo_parser.cc), in its long and short forms.
+
 #include "engine/hlo/text/hlo_text.h"
 
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string_view>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
-#include "engine/hlo/text/hlo_attributes.h"
-#include "engine/hlo/text/hlo_shapes.h"
+#include "engine/hlo/module.h"
+#include "engine/hlo/text/hlo_syntax.h"
+#include "engine/hlo/text/text_reader.h"
 
 namespace p2::hlo {
+
 namespace {
+
+using Integers = std::vector<std::int64_t>;
+constexpr std::int64_t kMaxInteger = kMaxElements;
+
+constexpr auto kComputations = std::to_array<std::string_view>(
+    {"to_apply", "calls", "called_computations", "body", "condition", "branch_computations",
+     "true_computation", "false_computation", "select", "scatter", "comparator"});
+
+/// Attributes for placement, debugging and tuning, which do not change the result.
+constexpr auto kIgnored = std::to_array<std::string_view>(
+    {"metadata", "sharding", "frontend_attributes", "control-predecessors", "origin", "statistics",
+     "schedule_config", "original_value", "result_accuracy", "constrain_layout", "execution_thread",
+     "async_execution_thread", "is_stable_layout", "operand_layout_constraints",
+     "parameter_replication", "cross_program_prefetch_index", "stacktrace", "has_dynamic_root"});
+
+template <typename Names>
+bool contains(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Integers read_list(TextReader& reader) {
+  Integers list;
+  reader.expect("{", "before a list");
+  while (!reader.accept("}")) {
+    list.push_back(reader.integer("a number", -kMaxInteger, kMaxInteger));
+    if (!reader.accept(",") && !reader.next_is("}")) reader.unexpected("',' or '}'");
+  }
+  return list;
+}
+
+/// `{[0:4], [0:8:2]}`.
+void read_slice(TextReader& reader, Attributes& attributes) {
+  reader.expect("{", "before the ranges of a slice");
+  while (!reader.accept("}")) {
+    reader.expect("[", "before a range");
+    attributes.starts.push_back(reader.integer("where a range starts", 0, kMaxInteger));
+    reader.expect(":", "inside a range");
+    attributes.limits.push_back(reader.integer("where a range ends", 0, kMaxInteger));
+    const bool strided = reader.accept(":");
+    attributes.strides.push_back(strided ? reader.integer("a stride", 1, kMaxInteger) : 1);
+    reader.expect("]", "after a range");
+    if (!reader.accept(",") && !reader.next_is("}")) reader.unexpected("',' or '}'");
+  }
+}
+
+/// `0_1x2_3_1`: low, high and interior padding of every dimension.
+void read_padding(TextReader& reader, Attributes& attributes) {
+  const SourcePosition where = reader.position();
+  const std::string_view text = reader.word("padding");
+  std::size_t at = 0;
+  const auto number = [&](char after) {
+    TextReader part(text.substr(at), where);
+    const std::int64_t value = part.integer("padding", -kMaxInteger, kMaxInteger);
+    const std::size_t end = text.find_first_of("_x", at);
+    at = end == std::string_view::npos ? text.size() : end;
+    if (after != '\0' && (at == text.size() || text[at] != after)) part.fail("expected '_'");
+    if (after != '\0') ++at;
+    return value;
+  };
+  while (at < text.size()) {
+    attributes.starts.push_back(number('_'));
+    attributes.limits.push_back(number('\0'));
+    const bool interior = at < text.size() && text[at] == '_';
+    if (interior) ++at;
+    attributes.strides.push_back(interior ? number('\0') : 0);
+    if (at < text.size() && text[at] == 'x') ++at;
+  }
+}
+
+void read_pairs(TextReader& reader, Attributes& attributes) {
+  reader.expect("{", "before pairs");
+  while (!reader.accept("}")) {
+    reader.expect("{", "before a pair");
+    const std::int64_t source = reader.integer("a source", 0, kMaxDevices - 1);
+    reader.expect(",", "inside a pair");
+    attributes.pairs.emplace_back(source, reader.integer("a target", 0, kMaxDevices - 1));
+    reader.expect("}", "after a pair");
+    if (!reader.accept(",") && !reader.next_is("}")) reader.unexpected("',' or '}'");
+  }
+}
+
+bool read_flag(TextReader& reader) {
+  if (reader.accept_word("true")) return true;
+  if (reader.accept_word("false")) return false;
+  reader.unexpected("true or false");
+}
+
+bool read_known(TextReader& reader, std::string_view name, const Instruction& instruction,
+                Attributes& attributes) {
+  const bool iota = name == "iota_dimension" || name == "dimension";
+  if (name == "dimensions") {
+    attributes.dimensions = read_list(reader);
+  } else if (iota && instruction.opcode == "iota") {
+    attributes.dimensions = {reader.integer("a dimension", 0, kMaxInteger)};
+  } else if (name == "dynamic_slice_sizes") {
+    attributes.slice_sizes = read_list(reader);
+  } else if (name == "slice" && instruction.opcode == "slice") {
+    read_slice(reader, attributes);
+  } else if (name == "padding") {
+    read_padding(reader, attributes);
+  } else if (name == "replica_groups") {
+    attributes.groups = read_replica_groups(reader);
+  } else if (name == "source_target_pairs") {
+    read_pairs(reader, attributes);
+  } else if (name == "channel_id") {
+    attributes.has_channel =
+        reader.integer("a channel", 0, std::numeric_limits<std::int64_t>::max()) > 0;
+  } else if (name == "use_global_device_ids") {
+    attributes.global_ids = read_flag(reader);
+  } else if (name == "index") {
+    attributes.index = reader.integer("an index", 0, kMaxInteger);
+  } else if (name == "direction") {
+    attributes.direction = reader.word("a direction");
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// Whether an attribute names computations: `to_apply`, `calls`, `body`, …
+bool names_computations(std::string_view attribute) { return contains(kComputations, attribute); }
+
+/// Reads the value of one attribute of an instruction. Attributes that do not change the result are
+/// skipped; unknown ones are kept in `others`. Precondition: not names_computations(name).
+void read_attribute(TextReader& reader, std::string_view name, const Instruction& instruction,
+                    Attributes& attributes) {
+  if (read_known(reader, name, instruction, attributes)) return;
+  const std::string_view value = reader.raw(",})", true);
+  if (value.empty()) reader.unexpected("the value of an attribute");
+  const bool tuning = name == "backend_config" && instruction.opcode != "custom-call";
+  if (tuning || contains(kIgnored, name)) return;
+  attributes.others += std::string(name) + "=" + without_blanks(value) + ";";
+}
 
 using Names = std::unordered_map<std::string, std::uint32_t>;
 
-/// Reads computation after computation; what a name stands for is known once it was read.
+/// A recursive-descent parser. Names must be defined before they are used.
 class HloReader {
  public:
   HloReader(const std::string& source, const std::string& text) : reader_(source, text) {
@@ -36,9 +177,9 @@ class HloReader {
       const std::string_view attribute = reader_.word("an attribute of the module");
       if (!reader_.accept("=")) continue;  // `is_scheduled` alone
       if (attribute == "replica_count") {
-        module_.replicas = reader_.integer("the number of replicas", 1, kMostDevices);
+        module_.replicas = reader_.integer("the number of replicas", 1, kMaxDevices);
       } else if (attribute == "num_partitions") {
-        module_.partitions = reader_.integer("the number of partitions", 1, kMostDevices);
+        module_.partitions = reader_.integer("the number of partitions", 1, kMaxDevices);
       } else {
         reader_.raw(",", true);
       }
@@ -50,7 +191,7 @@ class HloReader {
     return std::string(reader_.word(what));
   }
 
-  /// True for the entry.
+  /// Whether it is the entry.
   bool read_computation() {
     const bool entry = reader_.accept_word("ENTRY");
     const SourcePosition where = reader_.position();
@@ -92,7 +233,7 @@ class HloReader {
     if (!root) computation.root = static_cast<std::uint32_t>(computation.instructions.size() - 1);
   }
 
-  /// True for the root. Names may repeat, as they do in shortened files; the last one counts.
+  /// Whether it is the root. Names may repeat, as in reduced test files: the last one counts.
   bool read_instruction(Computation& computation) {
     const bool root = reader_.accept_word("ROOT");
     Instruction instruction;
@@ -114,7 +255,7 @@ class HloReader {
 
   void read_operands(Instruction& instruction) {
     if (instruction.opcode == "parameter") {
-      instruction.attributes.index = reader_.integer("a number", 0, kMostElements);
+      instruction.attributes.index = reader_.integer("a number", 0, kMaxElements);
     } else if (instruction.opcode == "constant") {
       if (instruction.shape.is_tuple) {
         instruction.attributes.others = without_blanks(reader_.raw(")", false));
@@ -138,7 +279,7 @@ class HloReader {
       const TextReader::Mark before = reader_.mark();
       reader_.word("an operand");
       const bool shape = reader_.next_is("[");
-      reader_.back_to(before);
+      reader_.reset(before);
       if (shape) read_shape(reader_);
     }
     const SourcePosition where = reader_.position();

@@ -1,0 +1,408 @@
+// Equivalence of two modules, and of a module and its goal, with counterexamples for people.
+
+#include "engine/hlo/equality/equivalence.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/hlo/equality/comparison.h"
+#include "engine/hlo/flow.h"
+
+namespace p2::hlo {
+namespace {
+
+constexpr std::size_t kMaxDescribedTerms = 6;
+constexpr int kMaxDescriptionDepth = 3;
+
+std::string number_list(const std::vector<std::uint32_t>& sorted) {
+  std::string text;
+  for (std::size_t i = 0; i < sorted.size();) {
+    std::size_t end = i + 1;
+    while (end < sorted.size() && sorted[end] == sorted[end - 1] + 1) ++end;
+    text += text.empty() ? "" : ", ";
+    text += end - i > 2 ? fmt::format("{}–{}", sorted[i], sorted[end - 1])
+                        : fmt::format("{}", sorted[i]);
+    i = end - i > 2 ? end : i + 1;
+  }
+  return text;
+}
+
+std::string name_of_input(const Flow& flow, std::int64_t input) {
+  for (const Node& node : flow.nodes) {
+    if (node.op == Op::Parameter && node.parameter == input) return node.instruction->name;
+  }
+  return fmt::format("input {}", input);
+}
+
+std::string index_text(const IndexMap& map) {
+  std::vector<std::string> coordinates;
+  for (const Coordinate& coordinate : map) {
+    std::string text =
+        coordinate.base != 0 || coordinate.terms.empty() ? fmt::format("{}", coordinate.base) : "";
+    for (const Term& term : coordinate.terms) {
+      const std::string name = term.variable < 0 ? "offset"
+                               : term.variable >= kBinder
+                                   ? fmt::format("i{}", term.variable - kBinder)
+                                   : fmt::format("v{}", term.variable);
+      text += text.empty() ? "" : "+";
+      text += term.stride == 1 ? name : fmt::format("{}·{}", term.stride, name);
+    }
+    coordinates.push_back(text);
+  }
+  return fmt::format("[{}]", fmt::join(coordinates, ","));
+}
+
+/// A term, and the devices of whose inputs it is taken.
+struct SharedTerm {
+  std::string text;
+  std::vector<std::uint32_t> devices;
+};
+
+std::string binder_text(const Atom& atom) {
+  if (atom.binders.empty()) return "";
+  std::vector<std::string> ranges;
+  for (std::size_t k = 0; k < atom.binders.size(); ++k) {
+    ranges.push_back(fmt::format("i{} < {}", k, atom.binders[k]));
+  }
+  return fmt::format(" ({} over {})", to_string(atom.reducer), fmt::join(ranges, ", "));
+}
+
+std::string describe(const ComparisonContext& context, const Flow& flow, Value value, int depth);
+
+void describe_term(const ComparisonContext& context, const Flow& flow, Value value,
+                   const std::string& factor, int depth, std::vector<SharedTerm>& all) {
+  const Values& values = context.values;
+  std::string what;
+  std::vector<std::uint32_t> devices;
+  if (values.kind(value) == ValueKind::Input) {
+    const Atom atom = values.as_atom(value);
+    what = name_of_input(flow, atom.source) + index_text(atom.map) + binder_text(atom);
+    devices = {atom.device};
+  } else if (values.kind(value) == ValueKind::Element) {
+    what = "the result of an uninterpreted operation at " + index_text(values.as_atom(value).map);
+  } else if (values.kind(value) == ValueKind::Apply) {
+    const std::string& function = context.fingerprints.text(values.fingerprint(value));
+    what = fmt::format(
+        "{}({})", function == "added in order" ? function : function.substr(0, function.find(' ')),
+        describe(context, flow, values.children(value)[0], depth + 1) +
+            (values.children(value).size() > 1 ? ", …" : ""));
+  } else {
+    what = describe(context, flow, value, depth + 1);
+  }
+  what = factor + what;
+  for (SharedTerm& each : all) {
+    if (each.text != what || devices.empty()) continue;
+    each.devices.push_back(devices[0]);
+    return;
+  }
+  all.push_back({what, devices});
+}
+
+std::string describe(const ComparisonContext& context, const Flow& flow, Value value, int depth) {
+  if (depth == kMaxDescriptionDepth) return "…";
+  const Values& values = context.values;
+  if (const auto number = values.as_number(value)) return to_string(*number);
+  const ValueKind kind = values.kind(value);
+  if (kind == ValueKind::Text) return context.fingerprints.text(values.fingerprint(value));
+  if (kind == ValueKind::Array) return "a constant at " + index_text(values.as_atom(value).map);
+  if (kind == ValueKind::Position) return "a position";
+  std::vector<SharedTerm> terms;
+  std::string between = " + ";
+  std::string prefix;
+  if (kind == ValueKind::Sum) {
+    const Linear linear = values.as_linear(value);
+    for (const LinearTerm& term : linear.terms) {
+      const Number factor = term.coefficient;
+      describe_term(context, flow, term.value,
+                    factor == Number{1, 1} ? "" : to_string(factor) + "·", depth, terms);
+    }
+    if (!linear.constant.is_zero()) terms.push_back({to_string(linear.constant), {}});
+  } else if (kind >= ValueKind::Product && kind <= ValueKind::Or) {
+    between = ", ";
+    prefix = kind == ValueKind::Product   ? "the product of "
+             : kind == ValueKind::Maximum ? "the largest of "
+             : kind == ValueKind::Minimum ? "the least of "
+             : kind == ValueKind::And     ? "all of "
+                                          : "any of ";
+    for (const Value part : values.children(value))
+      describe_term(context, flow, part, "", depth, terms);
+  } else {
+    describe_term(context, flow, value, "", depth, terms);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < terms.size() && i < kMaxDescribedTerms; ++i) {
+    std::sort(terms[i].devices.begin(), terms[i].devices.end());
+    text += text.empty() ? "" : between;
+    text += terms[i].text;
+    if (terms[i].devices.empty()) continue;
+    text += fmt::format(" of device{} {}", terms[i].devices.size() == 1 ? "" : "s",
+                        number_list(terms[i].devices));
+  }
+  if (terms.size() > kMaxDescribedTerms)
+    text += fmt::format(" and {} more", terms.size() - kMaxDescribedTerms);
+  return prefix + text;
+}
+
+constexpr std::size_t kMaxGroupsShown = 4;
+
+ModuleDecision ill_formed(const Fault& fault, const Devices& devices) {
+  ModuleDecision decision{{Outcome::Refuted, Difference{fault.rule, fault.reason}}};
+  decision.violation->position = fault.position;
+  decision.devices = devices;
+  return decision;
+}
+
+/// Throws InputError if a collective is among all devices and their number is unknown.
+void require_devices(const Devices& devices, const Module& module) {
+  if (!devices.assumed || devices.count() > 1) return;
+  for (const Computation& computation : module.computations) {
+    for (const Instruction& instruction : computation.instructions) {
+      if (is_collective(base_opcode(instruction.opcode)) &&
+          instruction.attributes.groups.all_in_one && instruction.attributes.pairs.empty()) {
+        throw InputError(instruction.position,
+                         "a group of all devices, whose number is unknown, expected --replicas or "
+                         "--partitions");
+      }
+    }
+  }
+}
+
+std::string shapes_text(const std::vector<ArrayShape>& shapes) {
+  std::string text;
+  for (const ArrayShape& shape : shapes) text += (text.empty() ? "" : ", ") + to_string(shape);
+  return "(" + text + ")";
+}
+
+std::vector<ArrayShape> outputs_of(const Flow& flow) {
+  std::vector<ArrayShape> shapes;
+  for (const Ref ref : flow.outputs) shapes.push_back(flow.shape(ref));
+  return shapes;
+}
+
+std::optional<std::string> signature_difference(const Flow& before, const Flow& after) {
+  const std::string inputs = shapes_text(before.inputs);
+  const std::string outputs = shapes_text(outputs_of(before));
+  if (inputs != shapes_text(after.inputs)) {
+    return fmt::format("The inputs are {} before and {} after.", inputs, shapes_text(after.inputs));
+  }
+  if (outputs != shapes_text(outputs_of(after))) {
+    return fmt::format("The outputs are {} before and {} after.", outputs,
+                       shapes_text(outputs_of(after)));
+  }
+  return std::nullopt;
+}
+
+DifferingElement element_of(const ComparisonContext& context, const Mismatch& mismatch) {
+  const Flow& flow = *context.flows[0];
+  return {mismatch.device,
+          mismatch.device / flow.devices.partitions,
+          mismatch.device % flow.devices.partitions,
+          mismatch.output,
+          mismatch.index,
+          describe(context, flow, mismatch.before, 0),
+          describe(context, flow, mismatch.after, 0)};
+}
+
+std::string explain(const DifferingElement& element) {
+  return fmt::format(
+      "On device {} (replica {}, partition {}), element [{}] of output {} is {} before, and {} "
+      "after.",
+      element.device, element.replica, element.partition, fmt::join(element.index, ","),
+      element.output, element.before, element.after);
+}
+
+/// Runs one comparison into `decision`, which stays as it is if all outputs are equal.
+void compare_into(ModuleDecision& decision, ComparisonContext& context) {
+  const OutputComparison comparison = compare_outputs(context);
+  if (comparison.difference) {
+    Difference difference{context.ordered ? "order" : "contributions", {}};
+    difference.element = element_of(context, *comparison.difference);
+    difference.explanation = explain(*difference.element);
+    if (context.ordered) {
+      difference.explanation += " The sums are equal, the orders of addition are not.";
+    }
+    decision.outcome = Outcome::Refuted;
+    decision.violation = std::move(difference);
+  } else if (comparison.undecided) {
+    decision.outcome = Outcome::Undecided;
+    decision.undecided_element = element_of(context, *comparison.undecided);
+    decision.reason = explain(*decision.undecided_element) +
+                      " Whether these are equal depends on uninterpreted operations.";
+  } else if (comparison.limit) {
+    decision.outcome = Outcome::Undecided;
+    decision.reason = fmt::format("Undecided: {}.", *comparison.limit);
+  }
+}
+
+std::string groups_text(const Collective& collective) {
+  std::string text;
+  const bool pairs = !collective.source.empty();
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < (pairs ? collective.source.size() : collective.groups.size()); ++i) {
+    if (pairs && collective.source[i] == kNone) continue;
+    if (shown++ == kMaxGroupsShown) return text + " …";
+    const auto& group = pairs ? std::vector<std::uint32_t>{} : collective.groups[i];
+    text += text.empty() ? "" : " ";
+    text += pairs               ? fmt::format("{}→{}", collective.source[i], i)
+            : group.size() > 16 ? fmt::format("{{{},{},…,{}}}", group[0], group[1], group.back())
+                                : fmt::format("{{{}}}", fmt::join(group, ","));
+  }
+  return text;
+}
+
+struct GoalRow {
+  std::string_view name;
+  Goal goal;
+  const char* opcode;
+};
+constexpr GoalRow kGoals[] = {{"allreduce", Goal::AllReduce, "all-reduce"},
+                              {"reducescatter", Goal::ReduceScatter, "reduce-scatter"},
+                              {"allgather", Goal::AllGather, "all-gather"},
+                              {"broadcast", Goal::Broadcast, "collective-broadcast"},
+                              {"alltoall", Goal::AllToAll, "all-to-all"}};
+
+const char* opcode_of(Goal goal) {
+  for (const GoalRow& row : kGoals) {
+    if (row.goal == goal) return row.opcode;
+  }
+  return "";
+}
+
+Instruction parameter(const std::string& name, const ArrayShape& shape, std::size_t number) {
+  Instruction instruction{name, "parameter"};
+  instruction.shape.array = shape;
+  instruction.attributes.index = static_cast<std::int64_t>(number);
+  return instruction;
+}
+
+/// The reducer of a sum.
+Computation adder(ElementType type) {
+  const ArrayShape scalar{type, {}, {}};
+  Computation computation{"add"};
+  computation.instructions = {parameter("a", scalar, 0), parameter("b", scalar, 1)};
+  computation.parameters = {0, 1};
+  Instruction& sum = computation.instructions.emplace_back(Instruction{"sum", "add"});
+  sum.shape.array = scalar;
+  sum.operands = {0, 1};
+  computation.root = 2;
+  return computation;
+}
+
+std::int64_t first_difference(const ArrayShape& from, const ArrayShape& to) {
+  for (std::size_t i = 0; i < from.sizes.size() && i < to.sizes.size(); ++i) {
+    if (from.sizes[i] != to.sizes[i]) return static_cast<std::int64_t>(i);
+  }
+  return 0;
+}
+
+}  // namespace
+
+ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<const Module> after,
+                       const ComparisonOptions& options, const Limits& limits) {
+  ModuleDecision decision;
+  decision.devices = devices_of({before.get(), after.get()}, options.devices);
+  require_devices(decision.devices, *before);
+  require_devices(decision.devices, *after);
+  Fingerprints fingerprints;
+  std::vector<Flow> flows;
+  try {
+    flows.push_back(flow_of(std::move(before), decision.devices, fingerprints));
+    flows.push_back(flow_of(std::move(after), decision.devices, fingerprints));
+  } catch (const IllFormed& error) {
+    return ill_formed(error.fault, decision.devices);
+  }
+  if (auto difference = signature_difference(flows[0], flows[1])) {
+    decision.outcome = Outcome::Refuted;
+    decision.violation = Difference{"signature", *difference};
+    return decision;
+  }
+  for (const bool ordered : {false, true}) {
+    if (ordered && !options.ordered) break;
+    ComparisonContext context{{&flows[0], &flows[1]}, fingerprints, limits, ordered};
+    compare_into(decision, context);
+    decision.uninterpreted.assign(context.uninterpreted.begin(), context.uninterpreted.end());
+    if (decision.outcome != Outcome::Established) break;
+  }
+  return decision;
+}
+
+ModuleDecision check_well_formed(std::shared_ptr<const Module> module,
+                                 const DeviceCounts& devices) {
+  ModuleDecision decision;
+  decision.devices = devices_of({module.get()}, devices);
+  Fingerprints fingerprints;
+  try {
+    const Flow flow = flow_of(std::move(module), decision.devices, fingerprints);
+    for (const Node& node : flow.nodes) {
+      if (node.collective == kNone) continue;
+      decision.collectives.push_back({node.instruction->name, node.instruction->opcode,
+                                      to_string(node.instruction->shape),
+                                      groups_text(flow.collectives[node.collective])});
+    }
+  } catch (const IllFormed& error) {
+    return ill_formed(error.fault, decision.devices);
+  }
+  return decision;
+}
+
+std::optional<Goal> goal_called(std::string_view name) {
+  for (const GoalRow& row : kGoals) {
+    if (row.name == name) return row.goal;
+  }
+  return std::nullopt;
+}
+
+std::shared_ptr<const Module> goal_module(const Module& module, Goal goal,
+                                          const std::vector<std::vector<std::uint32_t>>& classes) {
+  const Computation& entry = module.entry_computation();
+  std::vector<ArrayShape> inputs;
+  for (const std::uint32_t index : entry.parameters) {
+    for (ArrayShape& shape : entry.instructions[index].shape.arrays()) {
+      inputs.push_back(std::move(shape));
+    }
+  }
+  const std::vector<ArrayShape> outputs = entry.instructions[entry.root].shape.arrays();
+  if (inputs.size() != outputs.size()) {
+    throw InputError({module.file},
+                     fmt::format("{} inputs and {} outputs, expected one output for every input to "
+                                 "compare it with a goal",
+                                 inputs.size(), outputs.size()));
+  }
+  auto result = std::make_shared<Module>(Module{"goal", "goal", module.language});
+  result->replicas = module.replicas;
+  result->partitions = module.partitions;
+  Computation computation{"goal"};
+  Instruction root{"all", "tuple"};
+  root.shape.is_tuple = true;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    computation.parameters.push_back(static_cast<std::uint32_t>(computation.instructions.size()));
+    computation.instructions.push_back(parameter(fmt::format("x{}", k), inputs[k], k));
+    Instruction collective{fmt::format("of input {}", k), opcode_of(goal)};
+    collective.shape.array = outputs[k];
+    collective.operands = {computation.parameters.back()};
+    Attributes& attributes = collective.attributes;
+    attributes.has_channel = true;
+    attributes.global_ids = true;
+    attributes.groups = {false, {}};
+    for (const auto& each : classes) {
+      attributes.groups.lists.emplace_back(each.begin(), each.end());
+    }
+    attributes.dimensions = {first_difference(inputs[k], outputs[k])};
+    collective.called = {static_cast<std::uint32_t>(result->computations.size())};
+    result->computations.push_back(adder(inputs[k].type));
+    root.operands.push_back(static_cast<std::uint32_t>(computation.instructions.size()));
+    root.shape.parts.push_back({false, outputs[k], {}});
+    computation.instructions.push_back(std::move(collective));
+  }
+  computation.root = static_cast<std::uint32_t>(computation.instructions.size());
+  computation.instructions.push_back(std::move(root));
+  result->entry = static_cast<std::uint32_t>(result->computations.size());
+  result->computations.push_back(std::move(computation));
+  return result;
+}
+
+}  // namespace p2::hlo

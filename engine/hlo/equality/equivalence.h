@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/hlo/collective.h"
+#include "p2/limits.h"
+#include "p2/result.h"
+
+namespace p2::hlo {
+
+/// An element of an output whose values differ.
+struct DifferingElement {
+  std::uint32_t device = 0;
+  std::int64_t replica = 0;
+  std::int64_t partition = 0;
+  std::size_t output = 0;
+  std::vector<std::int64_t> index;
+  std::string before;  ///< its value in terms of the inputs, for people
+  std::string after;
+};
+
+/// Why two modules are not equal, or a module is not well-formed.
+struct Difference {
+  std::string rule;         ///< `contributions`, `order`, `signature`, or that of a Fault
+  std::string explanation;  ///< one paragraph
+  std::optional<DifferingElement> element = {};  ///< for `contributions` and `order`
+  std::optional<SourcePosition> position = {};   ///< of what is ill-formed
+};
+
+/// A collective of a module, for people.
+struct CollectiveLine {
+  std::string name;
+  std::string opcode;
+  std::string shape;
+  std::string groups;  ///< as devices, shortened
+};
+
+/// The decision about one module, or about two.
+struct ModuleDecision : Decision<Difference> {
+  Devices devices = {};
+  /// Opcodes of operations that were compared as uninterpreted functions.
+  std::vector<std::string> uninterpreted = {};
+  /// When undecided: an element whose values may be equal or not; absent if a limit was reached.
+  std::optional<DifferingElement> undecided_element = {};
+  std::vector<CollectiveLine> collectives = {};  ///< of a single module
+};
+
+struct ComparisonOptions {
+  DeviceCounts devices = {};
+  /// Floating-point sums must also be added in the same order.
+  bool ordered = false;
+};
+
+/// Decides whether all outputs of two modules are equal on every device, for all inputs. Throws
+/// InputError if the number of devices is needed and unknown. A limit makes it Undecided.
+ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<const Module> after,
+                       const ComparisonOptions& options, const Limits& limits);
+
+/// Decides whether a module is well-formed: its shapes are consistent, its groups and pairs legal.
+ModuleDecision check_well_formed(std::shared_ptr<const Module> module, const DeviceCounts& devices);
+
+/// The specification of a module: output k is this collective of input k.
+enum class Goal : std::uint8_t { AllReduce, ReduceScatter, AllGather, Broadcast, AllToAll };
+
+/// `allreduce`, `reducescatter`, …; nothing for any other name.
+std::optional<Goal> goal_called(std::string_view name);
+
+/// The module that is one collective for each output of `module`, over groups of devices that
+/// partition all devices; the first of a group is the root of a broadcast. A dimension is split or
+/// concatenated where input and output differ first. Throws InputError if the numbers of inputs and
+/// outputs differ.
+std::shared_ptr<const Module> goal_module(const Module& module, Goal goal,
+                                          const std::vector<std::vector<std::uint32_t>>& classes);
+
+}  // namespace p2::hlo

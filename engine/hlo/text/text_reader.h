@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "engine/base/text_cursor.h"
+
+namespace p2::hlo {
+
+/// The lexer of HLO and MLIR text: a text cursor with their words, literals, strings and brackets.
+/// Comments are `// …` and `/* … */`. Holds views: `source` and `text` must outlive it.
+class TextReader : public TextCursor {
+ public:
+  TextReader(std::string_view source, std::string_view text)
+      : TextCursor(source, text, Comments::Slashes) {}
+  /// For a part, at `where`, of another text. `where` must outlive the reader.
+  TextReader(std::string_view text, const SourcePosition&& where) = delete;
+  TextReader(std::string_view text, const SourcePosition& where)
+      : TextCursor(text, where, Comments::Slashes) {}
+
+  bool next_is(std::string_view token);
+  /// Whether `ch` follows without a blank.
+  bool touches(char ch) const { return offset() < text().size() && text()[offset()] == ch; }
+  /// A word: letters, digits, `_`, `-`, `.`; empty if there is none.
+  std::string_view peek_word();
+  std::string_view word(std::string_view what);
+  /// Accepts a whole word, not a prefix.
+  bool accept_word(std::string_view word);
+  std::int64_t integer(std::string_view what, std::int64_t low, std::int64_t high);
+  /// The text of a number: `-1.5e3`, `inf`, `true`, `0x7F`.
+  std::string_view literal();
+  /// The content of `"…"`, escapes unresolved.
+  std::string_view quoted();
+  /// The text up to a byte of `stops` or, with `line`, the end of the line, outside brackets and
+  /// strings, without trailing blanks. Brackets must match; with `angles` also `<>`.
+  std::string_view raw(std::string_view stops, bool line, bool angles = false);
+  /// Throws InputError at the current byte.
+  [[noreturn]] void fail(std::string_view message) const { fail_here(message); }
+};
+
+}  // namespace p2::hlo

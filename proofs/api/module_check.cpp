@@ -1,0 +1,297 @@
+// Modules of XLA and StableHLO, as `check` and `compare` answer for them.
+
+#include "proofs/api/module_check.h"
+
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/base/files.h"
+#include "engine/hlo/text/hlo_text.h"
+#include "engine/hlo/text/stablehlo_text.h"
+
+namespace p2 {
+namespace {
+
+using hlo::ModuleDecision;
+using hlo::StableHloModule;
+
+/// What was decided.
+struct Subject {
+  std::string file;    ///< the only one, or the one after the rewrite
+  std::string before;  ///< empty for a module on its own
+  std::string goal;    ///< empty without --reduces
+};
+
+void require_applicable(const std::string& file, const ModuleQuestion& question) {
+  const auto refuse = [&](const std::string& flag) {
+    throw InputError({file}, fmt::format("is a module, which the explicit engine alone judges, "
+                                         "expected the check without {}",
+                                         flag));
+  };
+  for (const std::string& flag : question.program_flags) {
+    if (flag != "goal" || !question.reduces) refuse("--" + flag);
+  }
+  if (question.engine == "z3" || question.engine == "cnf") refuse("--engine " + question.engine);
+}
+
+hlo::ComparisonOptions options_of(const ModuleQuestion& question) {
+  hlo::ComparisonOptions options;
+  if (question.replicas) options.devices.replicas = static_cast<std::int64_t>(*question.replicas);
+  if (question.partitions) {
+    options.devices.partitions = static_cast<std::int64_t>(*question.partitions);
+  }
+  options.ordered = question.ordered;
+  return options;
+}
+
+std::vector<StableHloModule> read_modules(const std::string& file, const std::string& text) {
+  if (hlo::is_stablehlo(text)) return hlo::read_stablehlo(file, text);
+  if (!hlo::is_hlo(text)) {
+    throw InputError({file}, "is no module of XLA or StableHLO, expected one");
+  }
+  return {{hlo::read_hlo(file, text), {}}};
+}
+
+std::shared_ptr<const hlo::Module> read_module(const std::string& file, const std::string& text) {
+  std::vector<StableHloModule> modules = read_modules(file, text);
+  if (modules.size() != 1 || modules[0].run) {
+    throw InputError({file}, "has several modules, or one that is a test, expected one module");
+  }
+  return std::make_shared<const hlo::Module>(std::move(modules[0].module));
+}
+
+/// The first decision about a module of a file that is not Established; tests are run.
+ModuleDecision check_all_modules(const std::string& file, const std::string& text,
+                                 const hlo::ComparisonOptions& options, const Limits& limits) {
+  ModuleDecision all;
+  for (StableHloModule& module : read_modules(file, text)) {
+    const auto copy = std::make_shared<const hlo::Module>(module.module);
+    ModuleDecision decision = hlo::check_well_formed(copy, options.devices);
+    std::vector<hlo::CollectiveLine> collectives = std::move(all.collectives);
+    collectives.insert(collectives.end(), decision.collectives.begin(), decision.collectives.end());
+    if (module.run && decision.outcome == Outcome::Established) {
+      const hlo::RunModules run = modules_of(module);
+      decision = compare(run.expected, run.actual, options, limits);
+    }
+    all = std::move(decision);
+    all.collectives = std::move(collectives);
+    if (all.outcome != Outcome::Established) break;
+  }
+  return all;
+}
+
+/// The reduction classes: without --axes all devices are axis 0.
+std::vector<Group> classes_of(const std::string& reduces, GivenInstance given,
+                              std::uint32_t devices) {
+  const std::string all = std::to_string(devices);
+  if (!given.axes) given.axes = parse_axes("--axes", all);
+  if (!given.hierarchy) given.hierarchy = parse_hierarchy("--hierarchy", all);
+  given.reduction = parse_reduction("--reduces", reduces, *given.axes);
+  const auto instance = given.resolve({"--reduces"});
+  if (instance->grid.devices() != devices) {
+    throw InputError({"--reduces"},
+                     fmt::format("{} devices by the axes, {} by the module, expected as many",
+                                 instance->grid.devices(), devices));
+  }
+  return instance->classes();
+}
+
+std::string devices_text(const hlo::Devices& devices) {
+  return fmt::format("{} replica{} × {} partition{}{}", devices.replicas,
+                     devices.replicas == 1 ? "" : "s", devices.partitions,
+                     devices.partitions == 1 ? "" : "s",
+                     devices.assumed ? ", as few as the groups allow" : "");
+}
+
+const std::string& explanation_of(const ModuleDecision& decision) {
+  return decision.violation ? decision.violation->explanation : decision.reason;
+}
+
+std::string rule_of(const ModuleDecision& decision) {
+  return decision.violation ? decision.violation->rule : "";
+}
+
+Json element_json(const std::string& rule, const hlo::DifferingElement& element) {
+  return Json::object({{"rule", rule},
+                       {"device", element.device},
+                       {"replica", element.replica},
+                       {"partition", element.partition},
+                       {"output", element.output},
+                       {"index", Json::array_of(element.index)},
+                       {"before", element.before},
+                       {"after", element.after}});
+}
+
+/// The member `counterexample`; also the element on which an undecided comparison stopped.
+Json counterexample_json(const ModuleDecision& decision) {
+  if (decision.undecided_element) return element_json("undecided", *decision.undecided_element);
+  if (!decision.violation) return {};
+  const hlo::Difference& violation = *decision.violation;
+  if (violation.position) {
+    return Json::object({{"rule", violation.rule},
+                         {"file", violation.position->source},
+                         {"line", violation.position->line},
+                         {"column", violation.position->column}});
+  }
+  return violation.element ? element_json(violation.rule, *violation.element) : Json();
+}
+
+Json json_of(const Subject& subject, const ModuleDecision& decision, bool solvers_skipped) {
+  const auto optional = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+  const std::string_view verdict = to_string(decision.outcome);
+  Json json = Json::object({{"file", subject.file},
+                            {"before", optional(subject.before)},
+                            {"format", "hlo"},
+                            {"goal", optional(subject.goal)},
+                            {"replicas", decision.devices.replicas},
+                            {"partitions", decision.devices.partitions},
+                            {"devices_assumed", decision.devices.assumed},
+                            {"verdict", verdict},
+                            {"engines", Json::object({{"explicit", verdict}})}});
+  if (solvers_skipped) json.add("not_asked", Json::array({"z3", "cnf"}));
+  json.add("certificate", nullptr);
+  json.add("step", nullptr);
+  json.add("reason", optional(explanation_of(decision)));
+  json.add("counterexample", counterexample_json(decision));
+  json.add("uninterpreted", Json::array_of(decision.uninterpreted));
+  json.add("collectives", Json::array_of(decision.collectives, [](const hlo::CollectiveLine& line) {
+             return Json::object({{"name", line.name},
+                                  {"operation", line.opcode},
+                                  {"shape", line.shape},
+                                  {"groups", line.groups}});
+           }));
+  return json;
+}
+
+std::vector<Document::Block> text_of(const Subject& subject, const ModuleDecision& decision,
+                                     bool solvers_skipped) {
+  Document document;
+  const std::string rule = rule_of(decision);
+  document.line(fmt::format("{}: {}{} ({}{})", subject.file, to_string(decision.outcome),
+                            rule.empty() ? "" : ", " + rule,
+                            !subject.before.empty() ? fmt::format("after {}, ", subject.before)
+                            : !subject.goal.empty() ? fmt::format("goal {}, ", subject.goal)
+                                                    : "",
+                            devices_text(decision.devices)));
+  if (!explanation_of(decision).empty()) {
+    std::string position;
+    if (decision.violation && decision.violation->position) {
+      const SourcePosition& where = *decision.violation->position;
+      position = fmt::format("{}:{}:{}: ", where.source, where.line, where.column);
+    }
+    document.line(position + explanation_of(decision));
+  }
+  if (!decision.uninterpreted.empty()) {
+    document.line(fmt::format("not looked into: {}", fmt::join(decision.uninterpreted, ", ")));
+  }
+  std::string lines;
+  for (const hlo::CollectiveLine& line : decision.collectives) {
+    lines += fmt::format("    {} {} {} {}\n", line.name, line.opcode, line.shape, line.groups);
+  }
+  if (!lines.empty()) document.add(Preformatted{lines});
+  if (solvers_skipped) document.line("z3, cnf: not asked, they know programs of collectives");
+  return document.blocks;
+}
+
+FileReport report_of(const Subject& subject, const ModuleDecision& decision) {
+  FileReport report{subject.file, "hlo", {}, 0};
+  Property well_formed{"well-formed"};
+  Property equal{subject.before.empty() ? "goal" : "equal"};
+  const bool compared = !subject.before.empty() || !subject.goal.empty();
+  const bool ill_formed = decision.violation && decision.violation->position;
+  Property& decided = ill_formed || !compared ? well_formed : equal;
+  if (decision.outcome == Outcome::Refuted) decided.status = Property::Status::Refuted;
+  if (decision.outcome == Outcome::Undecided) decided.status = Property::Status::Undecided;
+  decided.rule = rule_of(decision);
+  decided.message = explanation_of(decision);
+  if (ill_formed) {
+    decided.line = decision.violation->position->line;
+    decided.column = decision.violation->position->column;
+    equal.status = Property::Status::NotExamined;
+  }
+  report.properties.push_back(well_formed);
+  if (compared) report.properties.push_back(equal);
+  return report;
+}
+
+Result result_of(const Subject& subject, const ModuleDecision& decision, bool ordered) {
+  Result result;
+  result.subject = subject.file;
+  result.outcome = decision.outcome;
+  if (decision.violation) {
+    const hlo::Difference& violation = *decision.violation;
+    result.counterexample =
+        Counterexample{violation.rule, violation.position.value_or(SourcePosition{subject.file}),
+                       violation.explanation, counterexample_json(decision)};
+  }
+  if (decision.outcome == Outcome::Undecided) {
+    result.undecided = Undecided{
+        decision.undecided_element ? Undecided::Reason::Unsupported : Undecided::Reason::Limit,
+        decision.reason};
+  }
+  result.engines = {{"explicit", decision.outcome, 0, rule_of(decision)}};
+  result.model = fmt::format("{}; {}", devices_text(decision.devices),
+                             ordered ? "floating-point addition in the order of each module"
+                                     : "real numbers, integers modulo 2^bits");
+  result.evidence.kind = Evidence::Kind::None;
+  return result;
+}
+
+ModuleCheck answer(const Subject& subject, ModuleDecision decision,
+                   const ModuleQuestion& question) {
+  const bool solvers_skipped = question.engine == "all";
+  ModuleCheck check;
+  check.result = result_of(subject, decision, question.ordered);
+  check.json = json_of(subject, decision, solvers_skipped);
+  check.text = text_of(subject, decision, solvers_skipped);
+  check.report = report_of(subject, decision);
+  check.decision = std::move(decision);
+  return check;
+}
+
+}  // namespace
+
+bool is_module_text(const std::string& text) {
+  return hlo::is_hlo(text) || hlo::is_stablehlo(text);
+}
+
+ModuleCheck check_module_file(const std::string& file, const std::string& text,
+                              const ModuleQuestion& question, const GivenInstance& given,
+                              const Limits& limits) {
+  require_applicable(file, question);
+  const hlo::ComparisonOptions options = options_of(question);
+  if (!question.reduces) {
+    if (question.ordered) {
+      throw InputError({"--order"},
+                       "orders are compared of two modules, expected --before and --after");
+    }
+    return answer({file, {}, {}}, check_all_modules(file, text, options, limits), question);
+  }
+  const auto module = read_module(file, text);
+  const std::string& name = given.terms.goal.name;
+  const auto goal = hlo::goal_called(name);
+  if (!goal) {
+    throw InputError({"--goal"}, fmt::format("'{}' is no goal of a module, expected allreduce, "
+                                             "reducescatter, allgather, broadcast or alltoall",
+                                             name));
+  }
+  const hlo::Devices devices = devices_of({module.get()}, options.devices);
+  const auto specification =
+      goal_module(*module, *goal, classes_of(*question.reduces, given, devices.count()));
+  return answer({file, {}, name}, compare(specification, module, options, limits), question);
+}
+
+ModuleCheck compare_module_files(const std::string& before, const std::string& after,
+                                 const ModuleQuestion& question, const Limits& limits) {
+  require_applicable(before, question);
+  return answer({after, before, {}},
+                compare(read_module(before, read_file(before)),
+                        read_module(after, read_file(after)), options_of(question), limits),
+                question);
+}
+
+}  // namespace p2

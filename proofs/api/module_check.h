@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/hlo/equality/equivalence.h"
+#include "engine/program/instance.h"
+#include "p2/document.h"
+#include "p2/limits.h"
+#include "p2/result.h"
+
+namespace p2 {
+
+/// What is asked of modules of XLA and StableHLO.
+struct ModuleQuestion {
+  std::optional<std::uint64_t> replicas = {};    ///< absent: as the module says
+  std::optional<std::uint64_t> partitions = {};  ///< likewise
+  /// Floating-point sums must also be added in the same order.
+  bool ordered = false;
+  /// The axes over which a module must compute the goal, in the notation of `--reduces`.
+  std::optional<std::string> reduces = {};
+  /// The engine asked for: `explicit` or `all` decide; `z3` and `cnf` alone are refused.
+  std::string engine = "explicit";
+  /// Flags of the request that apply to programs only, without dashes; any of them is refused, but
+  /// for `goal` if `reduces` is present.
+  std::vector<std::string> program_flags = {};
+};
+
+/// The answer about one module, or about a module before and after a rewrite.
+struct ModuleCheck {
+  Result result;
+  hlo::ModuleDecision decision;
+  Json json;                          ///< the element of `results` in the document of `check`
+  std::vector<Document::Block> text;  ///< as `--format text` shows it
+  FileReport report;                  ///< `seconds` is left 0
+};
+
+/// Whether a text is a module of XLA or StableHLO.
+bool is_module_text(const std::string& text);
+
+/// Decides whether the modules of a file are well-formed and, for tests of StableHLO's interpreter,
+/// whether they have the expected results; with `reduces`, whether the only module of the file
+/// computes the goal of `given.terms` over the axes (`given.axes`, or all devices as axis 0).
+/// Throws InputError for a mistake in the file and for a question that does not apply.
+ModuleCheck check_module_file(const std::string& file, const std::string& text,
+                              const ModuleQuestion& question, const GivenInstance& given,
+                              const Limits& limits);
+
+/// Decides whether the module in the file `after` has the same outputs on every device as the one
+/// in `before`, for all inputs. Throws InputError likewise.
+ModuleCheck compare_module_files(const std::string& before, const std::string& after,
+                                 const ModuleQuestion& question, const Limits& limits);
+
+}  // namespace p2

@@ -1,0 +1,139 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "engine/export/module_lowering.h"
+#include "engine/program/program_file.h"
+#include "tests/export/programs.h"
+
+namespace p2 {
+namespace {
+
+std::vector<std::string> texts_of(const Program& program) {
+  const hlo::Module module = hlo::lower_to_module(program, {"test"});
+  return {to_hlo(module), to_stablehlo(module)};
+}
+
+std::string judged(const std::string& text, const std::vector<Group>& classes) {
+  const hlo::ModuleDecision decision = hlo::check_all_reduce("test", text, classes, {});
+  return std::string(to_string(decision.outcome)) +
+         (decision.violation ? " " + decision.violation->rule : "");
+}
+
+void check_valid(const Program& program) {
+  for (const std::string& text : texts_of(program)) {
+    CAPTURE(text);
+    CHECK(judged(text, program.classes) == "valid");
+  }
+}
+
+Program program_of(const std::string& text) { return read_program("test.p2", text, {}).program; }
+
+std::size_t count(const std::string& text, const std::string& word) {
+  std::size_t times = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+    ++times;
+  return times;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "all programs of [2,2] and every tenth of [2,2,2] become modules that are the AllReduce") {
+  const std::vector<Program> small = programs_of("2,2");
+  CHECK(small.size() == 47);
+  for (const Program& program : small) check_valid(program);
+  const std::vector<Program> large = programs_of("2,2,2");
+  CHECK(large.size() == 825);
+  for (std::size_t i = 0; i < large.size(); i += 10) check_valid(large[i]);
+}
+
+TEST_CASE("several classes, uneven groups and devices that take no part") {
+  const char* const programs[] = {
+      "devices 4\nclasses {0,2},{1,3}\nAllReduce{0,2},{1,3}",
+      "devices 6\nclasses {0,1,2},{3,4},{5}\nAllReduce{0,1,2}; AllReduce{3,4}",
+      "devices 4\nclasses {0,3},{1,2}\nReduceScatter{0,3},{1,2}; AllGather{0,3},{1,2}",
+      "devices 8\nclasses {0,2,4,6},{1,3,5,7}\nReduceScatter{0,2},{4,6},{1,3},{5,7}; "
+      "AllReduce{0,4},{2,6},{1,5},{3,7}; AllGather{0,2},{4,6},{1,3},{5,7}",
+      "devices 5\nAllReduce{0,1,2,3,4}",
+      "devices 5\nReduce{0,1},{2,3,4}; AllReduce{0,2}; Broadcast{0,1},{2,3,4}",
+      "devices 4\nReduceScatter{0,1,2,3}; AllGather{0,3},{1,2}; AllGather{0,1},{2,3}",
+      // One device is left over: no groups of two are made of it.
+      "devices 6\nclasses {0,1,2,3,4},{5}\nReduce{0,1},{2,3,4}; ReduceScatter{0,2}; "
+      "AllGather{0,2}; Broadcast{0,1},{2,3,4}",
+      // Device 4 keeps its six rows while the others have one or two.
+      "devices 6\nclasses {0,1},{2,3,4},{5}\nReduceScatter{0,1},{2,3,4}; AllGather{0,1},{2,3,4}",
+      "devices 7\nclasses {0,1,2,3},{4},{5},{6}\nReduce{0,1},{2,3}; AllReduce{0,2}; "
+      "Broadcast{0,1}; Broadcast{2,3}"};
+  for (const char* text : programs) {
+    CAPTURE(text);
+    check_valid(program_of(text));
+  }
+}
+
+TEST_CASE("a step is the collective of its name, with no more rows than are held") {
+  const auto texts = texts_of(program_of(
+      "hierarchy 2,2\naxes 4\nreduce 0\n"
+      "ReduceScatter(l0, InsideGroup); AllReduce(l0, Parallel(root)); AllGather(l0, InsideGroup)"));
+  CHECK(texts[0] ==
+        "HloModule program, num_partitions=4\n\n"
+        "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+        "  ROOT sum = f32[] add(a, b)\n}\n\n"
+        "ENTRY main {\n  x0 = f32[4] parameter(0)\n"
+        "  v1 = f32[2] reduce-scatter(x0), channel_id=1, replica_groups={{0,1},{2,3}}, "
+        "use_global_device_ids=true, dimensions={0}, to_apply=add\n"
+        "  v2 = f32[2] all-reduce(v1), channel_id=2, replica_groups={{0,2},{1,3}}, "
+        "use_global_device_ids=true, to_apply=add\n"
+        "  ROOT v3 = f32[4] all-gather(v2), channel_id=3, replica_groups={{0,1},{2,3}}, "
+        "use_global_device_ids=true, dimensions={0}\n}\n");
+  CHECK(count(texts[1], "stablehlo.reduce_scatter") == 1);
+  CHECK(count(texts[1], "tensor<2xf32>") == 4);
+  const auto uneven = texts_of(
+      program_of("devices 5\nReduce{0,1},{2,3,4}; AllReduce{0,2}; Broadcast{0,1},{2,3,4}"));
+  // StableHLO fills up groups of an all-reduce only.
+  CHECK(count(uneven[0], "collective-broadcast") == 0);
+  CHECK(count(uneven[1], "\"stablehlo.all_reduce\"") == 3);
+  CHECK(count(uneven[1], "[0, 1, -1], [2, 3, 4]") == 2);
+  const auto even =
+      texts_of(program_of("devices 4\nReduce{0,1},{2,3}; AllReduce{0,2}; "
+                          "Broadcast{0,1},{2,3}"));
+  CHECK(count(even[0], "collective-broadcast(v") == 1);
+  CHECK(count(even[1], "\"stablehlo.collective_broadcast\"") == 1);
+}
+
+TEST_CASE("a module with other groups, rows or offsets is refused") {
+  const Program program =
+      program_of("devices 4\nReduceScatter{0,1},{2,3}; AllReduce{0,2},{1,3}; AllGather{0,1},{2,3}");
+  const auto texts = texts_of(program);
+  const std::pair<const char*, const char*> groups[] = {{"{0,2},{1,3}", "{0,1},{2,3}"},
+                                                        {"[0, 2], [1, 3]", "[0, 1], [2, 3]"}};
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    CHECK(judged(texts[i], program.classes) == "valid");
+    std::string swapped = texts[i];
+    REQUIRE(count(swapped, groups[i].first) == 1);
+    const std::string from = groups[i].first;
+    swapped.replace(swapped.find(from), from.size(), groups[i].second);
+    CHECK(judged(swapped, program.classes) == "invalid contributions");
+    CHECK(judged(texts[i], {{0, 1}, {2, 3}}) == "invalid contributions");
+  }
+  // The rows of a gather in the order of the group.
+  std::string turned = texts[0];
+  const std::size_t last = turned.rfind("{0,1},{2,3}");
+  turned.replace(last, 11, "{1,0},{2,3}");
+  CHECK(judged(turned, program.classes) == "invalid contributions");
+}
+
+TEST_CASE("other goals and beginnings are refused") {
+  CHECK_THROWS_AS(hlo::lower_to_module(
+                      [] {
+                        Program program = program_of("devices 4\nReduceScatter{0,1,2,3}");
+                        program.terms.goal.name = "reducescatter";
+                        return program;
+                      }(),
+                      {"test"}),
+                  InputError);
+  Program shards = program_of("devices 4\nAllReduce{0,1,2,3}");
+  shards.beginning.start = Start::Shards;
+  CHECK_THROWS_AS(hlo::lower_to_module(shards, {"test"}), InputError);
+}
+
+}  // namespace p2
