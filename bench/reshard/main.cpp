@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include "engine/base/invariant.h"
-#include "engine/reshard/exact_search.h"
-#include "engine/reshard/plans/plan_fault.h"
-#include "engine/reshard/plans/plan_formula.h"
-#include "engine/reshard/price/plan_simulation.h"
-#include "engine/reshard/strategies.h"
+#include "engine/reshard/branch_and_bound.h"
+#include "engine/reshard/plans/plan_check.h"
+#include "engine/reshard/plans/plan_maker.h"
+#include "engine/reshard/plan_simulation.h"
+#include "engine/reshard/heuristics.h"
 #include "engine/topology/system.h"
 
 namespace {
@@ -61,7 +61,7 @@ Times times_of(const Setting& setting, PlanStrategy strategy, Order order) {
   const TaskSchedule schedule = schedule_of(tasks, order);
   const FormulaTime formula = time_by_formula(problem, tasks, choice, schedule);
   const Plan plan = make_plan(problem, choice, schedule);
-  invariant(!judge(plan).fault, "a plan is wrong");
+  invariant(!judge(plan).violation, "a plan is wrong");
   return {static_cast<double>(formula.time) / static_cast<double>(formula.parts) * kBytes /
               kBytesPerSecond,
           simulated_time(plan, on, devices_on(on, problem, "system"), kBytes).seconds};

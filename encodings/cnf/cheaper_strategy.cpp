@@ -1,10 +1,15 @@
 #include "encodings/cnf/cheaper_strategy.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "encodings/cnf/solver.h"
-#include "encodings/cnf/strategy_sums.h"
-#include "engine/strategy/elimination_order.h"
+#include "engine/strategy/bucket_elimination.h"
+#include "engine/strategy/bucket_tree.h"
 
 namespace p2::cnf {
 namespace {
@@ -14,13 +19,71 @@ using strategy::Cost;
 using strategy::CostTerm;
 using strategy::Graph;
 using strategy::Strategy;
-
 using Sums = std::vector<Cost>;
 
-struct TooLarge {};
+struct TooManyClauses {};
 
-/// One configuration of every vertex, at least; which of its `sums` every addition reaches; and
-/// that the last one does not reach the only one it has.
+/// Interval stabbing: a least set of points that meets every interval [low, high]; every `low` is
+/// raised to its point.
+Sums stab(Sums& low, const Sums& high) {
+  const auto end = [&](std::size_t i) { return std::max(low[i], high[i]); };
+  std::vector<std::size_t> by_end(low.size());
+  std::iota(by_end.begin(), by_end.end(), std::size_t{0});
+  std::ranges::sort(by_end, {}, [&](std::size_t i) { return std::pair(end(i), i); });
+  Sums points;
+  Cost group_end = -1;
+  for (const std::size_t i : by_end) {
+    if (low[i] > group_end) {
+      points.push_back(low[i]);
+      group_end = end(i);
+    }
+    points.back() = std::max(points.back(), low[i]);
+  }
+  for (Cost& sum : low) sum = *std::ranges::lower_bound(points, sum);
+  return points;
+}
+
+/// Ascending thresholds of every addition that suffice to refute a cheaper strategy if there is
+/// none. For given configurations of its scope, any threshold between the value that a sum must
+/// reach and its least value serves; the last addition has `bound` alone. Empty if there are
+/// more than `max_assignments`.
+std::optional<std::vector<Sums>> initial_thresholds(const Graph& graph,
+                                                    const std::vector<Addition>& additions,
+                                                    Cost bound, std::size_t max_assignments) {
+  const auto choices = join_assignments(graph, additions, max_assignments);
+  if (!choices) return std::nullopt;
+  const auto terms = cost_terms(graph);
+  const auto least = least_sums(graph, additions, *choices);
+  const Sums zero = {0};
+  std::vector<Sums> needed(additions.size()), points(additions.size());
+  needed.back() = points.back() = {bound};
+  // From the whole down to its parts: what a sum must reach beside the least part, and then a part
+  // beside what is needed of the sum.
+  for (std::size_t n = additions.size(); n-- > 0;) {
+    const auto sum = additions[n].sum;
+    const bool is_term = additions[n].part < terms.size();
+    const std::size_t part = is_term ? 0 : additions[n].part - terms.size();
+    const Sums& least_part = is_term ? *terms[additions[n].part].cells : least[part];
+    if (sum) {
+      needed[*sum].assign((*choices)[*sum].made, 0);
+      (*choices)[n].for_each([&](std::size_t a, std::size_t b, std::size_t made) {
+        needed[*sum][a] = std::max(needed[*sum][a], needed[n][made] - least_part[b]);
+      });
+      points[*sum] = stab(needed[*sum], least[*sum]);
+    }
+    if (is_term) continue;
+    const Sums& beside = sum ? needed[*sum] : zero;
+    needed[part].assign((*choices)[part].made, 0);
+    (*choices)[n].for_each([&](std::size_t a, std::size_t b, std::size_t made) {
+      needed[part][b] = std::max(needed[part][b], needed[n][made] - beside[a]);
+    });
+    points[part] = stab(needed[part], least[part]);
+  }
+  return points;
+}
+
+/// At least one configuration of every vertex; the thresholds that every addition reaches; and that
+/// the last addition does not reach its only threshold.
 class Encoding {
  public:
   Encoding(const Graph& graph, const std::vector<Addition>& additions,
@@ -35,7 +98,7 @@ class Encoding {
 
   const Clauses& clauses() const { return clauses_; }
 
-  /// Of the configurations that hold in the last model, the first of every vertex.
+  /// The first configuration of every vertex that holds in the last model.
   Strategy strategy(const Solver& solver) const {
     Strategy strategy;
     for (const auto& own : chosen_) {
@@ -48,7 +111,7 @@ class Encoding {
 
  private:
   void add(const std::vector<Literal>& clause) {
-    if (++count_ > kMostStrategyClauses) throw TooLarge{};
+    if (++count_ > kMaxStrategyClauses) throw TooManyClauses{};
     clauses_.add(clause);
   }
 
@@ -82,9 +145,8 @@ class Encoding {
     }
   }
 
-  /// Where the part is at least this, unless one of the literals holds: with every number that the
-  /// sum may have reached, 0 first, what the newest addition reaches. Where that is no more than
-  /// with the number before, there is nothing to say.
+  /// The part is at least `part` unless one of the literals holds: for every threshold of the sum,
+  /// 0 first, the threshold that the newest addition reaches. Redundant clauses are omitted.
   void add_case(std::optional<std::size_t> sum, Cost part, const std::vector<Literal>& unless) {
     const Sums& made = sums_[reached_.size() - 1];
     std::size_t known = 0;
@@ -110,9 +172,9 @@ class Encoding {
   std::vector<std::vector<Literal>> reached_;  // by addition and sum
 };
 
-/// The sums of this strategy, too.
-void tell_apart(const Graph& graph, const Strategy& strategy,
-                const std::vector<Addition>& additions, std::vector<Sums>& sums) {
+/// Adds the partial sums of this strategy as thresholds.
+void refine(const Graph& graph, const Strategy& strategy, const std::vector<Addition>& additions,
+            std::vector<Sums>& sums) {
   const std::vector<CostTerm> terms = cost_terms(graph);
   std::vector<Cost> made;
   for (std::size_t n = 0; n + 1 < additions.size(); ++n) {
@@ -135,11 +197,12 @@ void tell_apart(const Graph& graph, const Strategy& strategy,
 
 }  // namespace
 
-CheaperStrategy cheaper_strategy(const Graph& graph, Cost below, const Limits& limits) try {
-  CheaperStrategy answer;
+StrategyRefutation refute_cheaper_strategy(const Graph& graph, Cost below,
+                                           const Limits& limits) try {
+  StrategyRefutation answer;
   answer.additions = strategy::additions(graph, strategy::elimination_order(graph).vertices);
-  auto sums = telling_sums(graph, answer.additions, below, kMostOpenChoices);
-  if (!sums) throw TooLarge{};
+  auto sums = initial_thresholds(graph, answer.additions, below, kMaxJoinAssignments);
+  if (!sums) throw TooManyClauses{};
   for (answer.sums = std::move(*sums);;) {
     const Encoding encoding(graph, answer.additions, answer.sums);
     const DratTrace trace;
@@ -148,21 +211,23 @@ CheaperStrategy cheaper_strategy(const Graph& graph, Cost below, const Limits& l
     solver.add(encoding.clauses().literals());
     if (!solver.possible()) {
       solver.finish_proof();
-      answer.kind = CheaperStrategy::Kind::None;
+      answer.outcome = Outcome::Established;
       answer.proof = clause_proof(encoding.clauses(), trace, limits);
       return answer;
     }
     answer.strategy = encoding.strategy(solver);
     if (cost_of(graph, answer.strategy) < below) {
-      answer.kind = CheaperStrategy::Kind::Exists;
+      answer.outcome = Outcome::Refuted;
       return answer;
     }
-    tell_apart(graph, answer.strategy, answer.additions, answer.sums);
+    refine(graph, answer.strategy, answer.additions, answer.sums);
   }
-} catch (const LimitMet&) {
+} catch (const LimitReached&) {
   return {};
-} catch (const TooLarge&) {
-  return {CheaperStrategy::Kind::TooLarge, {}, {}, {}, {}};
+} catch (const TooManyClauses&) {
+  StrategyRefutation undecided;
+  undecided.too_large = true;
+  return undecided;
 }
 
 }  // namespace p2::cnf

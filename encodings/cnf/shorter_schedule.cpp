@@ -4,31 +4,30 @@
 #include <set>
 
 #include "encodings/cnf/solver.h"
-#include "engine/reshard/task_schedule.h"
+#include "engine/reshard/unit_task.h"
 
 namespace p2::cnf {
 namespace {
 
-constexpr std::size_t kMostPoints = std::size_t{1} << 16;
-constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+constexpr std::size_t kMaxPoints = std::size_t{1} << 16;
+constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
 
-struct TooLarge {};
+struct TooManyClauses {};
 
-/// When a task can start that starts as early as it can: at the end of others, one after the other
-/// from 0, hence at a sum of sizes.
+/// The possible starts in semi-active schedules: sums of sizes.
 std::vector<std::int64_t> starts_before(std::int64_t end, const UnitTasks& tasks) {
   std::set<std::int64_t> sums = {0};
   for (const UnitTask& task : tasks) {
     for (const std::int64_t sum : std::set(sums)) {
       if (sum + task.size < end) sums.insert(sum + task.size);
     }
-    if (sums.size() > kMostPoints) throw TooLarge{};
+    if (sums.size() > kMaxPoints) throw TooManyClauses{};
   }
   return {sums.begin(), sums.end()};
 }
 
-/// Every task has a start, as literals "then or later", and a sender; of two tasks that share a
-/// host one ends before the other starts.
+/// Order encoding: of every task, literals "starts at this point or later" and its sender; of two
+/// tasks that share a host one ends before the other starts.
 class Encoding {
  public:
   Encoding(const UnitTasks& tasks, std::int64_t makespan)
@@ -36,8 +35,8 @@ class Encoding {
     clauses_.add({-never_});
     for (const UnitTask& task : tasks) add_task(task, makespan);
     for (std::size_t j = 0; j < tasks.size(); ++j) {
-      for (std::size_t i = 0; i < j; ++i) keep_apart(i, j);
-      if (clauses_.bytes() > kMostBytes) throw TooLarge{};
+      for (std::size_t i = 0; i < j; ++i) separate(i, j);
+      if (clauses_.bytes() > kMaxBytes) throw TooManyClauses{};
     }
   }
 
@@ -45,7 +44,7 @@ class Encoding {
 
  private:
   void add_task(const UnitTask& task, std::int64_t makespan) {
-    auto& starts = later_.emplace_back(1, clauses_.truth());
+    auto& starts = starts_from_.emplace_back(1, clauses_.truth());
     if (task.size >= makespan) clauses_.add({never_});
     for (std::size_t k = 1; k < points_.size() && points_[k] + task.size < makespan; ++k) {
       starts.push_back(clauses_.fresh());
@@ -55,12 +54,12 @@ class Encoding {
     clauses_.add(sent_.back());
   }
 
-  void keep_apart(std::size_t i, std::size_t j) {
+  void separate(std::size_t i, std::size_t j) {
     const UnitTask& a = tasks_[i];
     const UnitTask& b = tasks_[j];
-    if (share_a_receiver(a, b)) {
+    if (share_receiver(a, b)) {
       const Literal first = order(i, j, {});
-      if (a == b) clauses_.add({first});  // equal tasks can change places
+      if (a == b) clauses_.add({first});  // symmetry of identical tasks
       return;
     }
     for (std::size_t s = 0; s < a.sender_hosts.size(); ++s) {
@@ -70,7 +69,7 @@ class Encoding {
     }
   }
 
-  /// Unless one of the literals holds; returns the literal that i comes first.
+  /// Orders i and j unless one of the literals holds; returns the literal "i first".
   Literal order(std::size_t i, std::size_t j, const std::vector<Literal>& unless) {
     const Literal first = clauses_.fresh();
     follow(i, j, -first, unless);
@@ -79,12 +78,12 @@ class Encoding {
   }
 
   void follow(std::size_t a, std::size_t b, Literal other, const std::vector<Literal>& unless) {
-    for (std::size_t k = 0; k < later_[a].size(); ++k) {
+    for (std::size_t k = 0; k < starts_from_[a].size(); ++k) {
       const std::int64_t end = points_[k] + tasks_[a].size;
       const auto next = static_cast<std::size_t>(
           std::lower_bound(points_.begin(), points_.end(), end) - points_.begin());
-      std::vector<Literal> clause{other, -later_[a][k],
-                                  next < later_[b].size() ? later_[b][next] : never_};
+      std::vector<Literal> clause{other, -starts_from_[a][k],
+                                  next < starts_from_[b].size() ? starts_from_[b][next] : never_};
       clause.insert(clause.end(), unless.begin(), unless.end());
       clauses_.add(clause);
     }
@@ -94,25 +93,25 @@ class Encoding {
   const std::vector<std::int64_t> points_;
   Clauses clauses_;
   const Literal never_;
-  std::vector<std::vector<Literal>> later_;  // by task and point
-  std::vector<std::vector<Literal>> sent_;   // by task and sender
+  std::vector<std::vector<Literal>> starts_from_;  // by task and point
+  std::vector<std::vector<Literal>> sent_;         // by task and sender
 };
 
 }  // namespace
 
-ShorterSchedule shorter_schedule(const UnitTasks& tasks, std::int64_t makespan,
-                                 const Limits& limits) try {
+ScheduleRefutation refute_shorter_schedule(const UnitTasks& tasks, std::int64_t makespan,
+                                           const Limits& limits) try {
   const Encoding encoding(tasks, makespan);
   const DratTrace trace;
   Solver solver(limits);
   solver.write_proof(trace);
   solver.add(encoding.clauses().literals());
-  if (solver.possible()) return {ShorterSchedule::Kind::Exists, {}};
+  if (solver.possible()) return {Outcome::Refuted, {}};
   solver.finish_proof();
-  return {ShorterSchedule::Kind::None, clause_proof(encoding.clauses(), trace, limits)};
-} catch (const LimitMet&) {
+  return {Outcome::Established, clause_proof(encoding.clauses(), trace, limits)};
+} catch (const LimitReached&) {
   return {};
-} catch (const TooLarge&) {
+} catch (const TooManyClauses&) {
   return {};
 }
 

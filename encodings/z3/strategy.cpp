@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "encodings/z3/terms.h"
+
 namespace p2::z3_encoding {
 namespace {
 
@@ -22,14 +24,13 @@ class Encoding {
     if (query.memory != nullptr) solver_.add(sum_of(*query.memory) <= number(query.limit));
   }
 
-  StrategyJudgement answer() {
-    StrategyJudgement judgement;
+  StrategyBound answer() {
+    StrategyBound bound;
     const z3::check_result result = meter_.check(solver_, z3::expr_vector(context_));
-    if (result == z3::unknown) return judgement;
-    judgement.kind =
-        result == z3::sat ? StrategyJudgement::Kind::Some : StrategyJudgement::Kind::None;
-    if (result == z3::sat) read(solver_.get_model(), judgement.strategy);
-    return judgement;
+    if (result == z3::unknown) return bound;
+    bound.outcome = result == z3::sat ? Outcome::Refuted : Outcome::Established;
+    if (result == z3::sat) read(solver_.get_model(), bound.strategy);
+    return bound;
   }
 
  private:
@@ -46,7 +47,7 @@ class Encoding {
     if (own.size() > 1) solver_.add(z3::atmost(all, 1));
   }
 
-  /// What the chosen configurations add up to.
+  /// The sum over the chosen configurations.
   z3::expr sum_of(const std::vector<std::vector<Cost>>& costs) {
     z3::expr sum = number(0);
     for (std::size_t v = 0; v < costs.size(); ++v) {
@@ -57,7 +58,7 @@ class Encoding {
     return sum;
   }
 
-  /// A symbol that is the cell of the table which the two ends choose.
+  /// A variable equal to the table's cell at the two chosen configurations.
   z3::expr cost_of_edge(std::size_t e) {
     meter_.checkpoint();
     const strategy::Edge& edge = query_.graph->edges[e];
@@ -89,12 +90,14 @@ class Encoding {
 
 }  // namespace
 
-StrategyJudgement cheaper_strategy(const StrategyQuery& query) {
-  z3::context context;
-  const Meter meter(context, query.budget);
+StrategyBound check_bound(const StrategyQuery& query) {
   try {
-    return Encoding(context, query, meter).answer();
-  } catch (const OutOfBudget&) {
+    return guarded([&] {
+      z3::context context;
+      const Meter meter(context, query.budget);
+      return Encoding(context, query, meter).answer();
+    });
+  } catch (const LimitReached&) {
     return {};
   }
 }

@@ -1,56 +1,60 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <vector>
+
+#include "p2/pipeline.h"
 
 namespace p2 {
 
-/// In which order a stage of a synchronous pipeline does its work ("On Optimizing the Communication
-/// of Model Parallelism", section 4). `Eager` is eager-1F1B.
-enum class PipelineSchedule : std::uint8_t { GPipe, OneForwardOneBackward, Eager };
-
-/// `gpipe`, `1f1b`, `eager-1f1b`.
-std::string_view to_string(PipelineSchedule schedule);
-
-/// What a stage computes of a microbatch. Where backwards are split, `Backward` is the gradient of
-/// activations, which the stage before waits for, and `Weight` the gradient of weights.
-enum class WorkKind : std::uint8_t { Forward, Backward, Weight };
-
-/// The computation of one microbatch on one stage; microbatches count from 0.
-struct Work {
-  WorkKind kind = WorkKind::Forward;
-  std::uint32_t microbatch = 0;
-
-  bool operator==(const Work&) const = default;
-};
-
-/// `F0`, `B3`, `W3`.
-std::string to_string(Work work);
-
-/// How many stages, and how many microbatches go through each; both at least 1.
-struct PipelineSize {
-  std::uint32_t stages = 1;
-  std::uint32_t microbatches = 1;
-};
-
-/// How many forwards `stage` (from 0) does before its first backward: all of them for GPipe,
-/// stages − stage for 1F1B, 2 (stages − stage) − 1 for eager-1F1B, and never more than there are.
-/// As many activations are held at the peak, see peak_activations().
+/// The number of forwards of `stage` (from 0) before its first backward: all of them for GPipe,
+/// stages − stage for 1F1B, 2 (stages − stage) − 1 for eager-1F1B, at most `microbatches`. It
+/// equals peak_activations() of the order.
 std::uint32_t warm_up(PipelineSchedule schedule, PipelineSize size, std::uint32_t stage);
 
-/// What `stage` does, in order: its warm-up forwards, then backward and forward in turn while there
-/// are forwards left, then the backwards that are left.
+/// The work of `stage` in order: its warm-up forwards, then alternately a backward and a forward,
+/// then the remaining backwards.
 std::vector<Work> stage_order(PipelineSchedule schedule, PipelineSize size, std::uint32_t stage);
 
-/// The same with backwards split (backward weight delaying, section 4): the gradient of weights of
-/// a microbatch is computed right after the backward of the `delay`-th microbatch after it, or at
-/// the end where there is none.
+/// The same order with backwards split (backward weight delaying, section 4): the gradient of
+/// weights of a microbatch is computed right after the backward of the `delay`-th next microbatch,
+/// or at the end where there is none.
 std::vector<Work> with_delayed_weights(const std::vector<Work>& order, std::uint32_t delay);
 
-/// The most microbatches whose forward is done or begun and whose backward, with its gradient of
-/// weights, is not yet done, at any point of an order: how many activations the stage must hold.
+/// The peak number of activations that a stage holds: of a microbatch, from the start of its
+/// forward to the end of its backward, or of its gradient of weights where backwards are split.
 std::uint32_t peak_activations(const std::vector<Work>& order);
+
+/// A transfer to a neighbouring stage.
+struct TimedTransfer {
+  std::size_t from = 0;  ///< stage
+  TimedWork sent;        ///< the work whose result is sent, and the times of the transfer
+};
+
+struct PipelineRun {
+  std::vector<std::vector<TimedWork>> stages;  ///< by stage, in order
+  std::vector<TimedTransfer> transfers;        ///< in no particular order
+  std::int64_t makespan = 0;                   ///< the end of the last work
+};
+
+/// Simulates a pipeline in which stage i follows `orders[i]`. Work starts as soon as the stage is
+/// free and its input has arrived: a forward needs the forward of the previous stage, a backward
+/// that of the next stage, a gradient of weights only its place in the order. Throws InternalError
+/// for orders with a cyclic dependency.
+PipelineRun simulate(const std::vector<std::vector<Work>>& orders, const PipelineTimes& times,
+                     PipelineLink link);
+
+/// The same with the orders of a schedule.
+PipelineRun simulate(PipelineSchedule schedule, PipelineSize size, const PipelineTimes& times,
+                     PipelineLink link);
+
+/// The same with backwards split and gradients of weights delayed.
+PipelineRun simulate_split(PipelineSchedule schedule, PipelineSize size, const PipelineTimes& times,
+                           PipelineLink link, std::uint32_t delay);
+
+/// The least delay of gradients of weights that minimises the makespan over all delays up to the
+/// number of microbatches.
+std::uint32_t least_delay(PipelineSchedule schedule, PipelineSize size, const PipelineTimes& times,
+                          PipelineLink link);
 
 }  // namespace p2

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "engine/base/text_cursor.h"
+#include "p2/error.h"
 
 namespace p2 {
 namespace {
@@ -14,9 +16,9 @@ namespace {
 void check_elements(const TensorShape& shape, const SourcePosition& where) {
   std::int64_t elements = 1;
   for (const std::int64_t length : shape) {
-    if (length > kMostElements / elements) {
-      throw InputError(
-          where, fmt::format("too large a tensor, expected at most {} elements", kMostElements));
+    if (length > kMaxTensorElements / elements) {
+      throw InputError(where, fmt::format("too large a tensor, expected at most {} elements",
+                                          kMaxTensorElements));
     }
     elements *= length;
   }
@@ -34,7 +36,8 @@ std::vector<std::size_t> parse_dimension(TextCursor& cursor, std::array<bool, 2>
   for (const char digit : word.substr(1)) {
     axes.push_back(digit == '0' ? 0 : 1);
     if (used[axes.back()]) {
-      throw InputError(where, fmt::format("mesh axis {} cuts two dimensions, expected one", digit));
+      throw InputError(
+          where, fmt::format("mesh axis {} shards two dimensions, expected at most one", digit));
     }
     used[axes.back()] = true;
   }
@@ -43,17 +46,17 @@ std::vector<std::size_t> parse_dimension(TextCursor& cursor, std::array<bool, 2>
 
 std::array<std::uint32_t, 2> parse_mesh(TextCursor& cursor) {
   const SourcePosition where = cursor.position();
-  const auto hosts = cursor.integer("the hosts of the mesh", 1, kMostHosts);
+  const auto hosts = cursor.integer("the hosts of the mesh", 1, kMaxMeshHosts);
   cursor.expect("x", "between the hosts and the devices of a host");
-  const auto devices = cursor.integer("the devices of a host", 1, kMostDevices);
-  if (hosts * devices > kMostDevices) {
+  const auto devices = cursor.integer("the devices of a host", 1, kMaxMeshDevices);
+  if (hosts * devices > kMaxMeshDevices) {
     throw InputError(where,
-                     fmt::format("too large a mesh, expected at most {} devices", kMostDevices));
+                     fmt::format("too large a mesh, expected at most {} devices", kMaxMeshDevices));
   }
   return {static_cast<std::uint32_t>(hosts), static_cast<std::uint32_t>(devices)};
 }
 
-/// The number of the shard of every dimension that a device holds.
+/// The shard index of a device in every dimension.
 std::vector<std::uint32_t> shards_of(const Sharding& sharding,
                                      const std::array<std::uint32_t, 2>& device) {
   std::vector<std::uint32_t> numbers;
@@ -90,11 +93,11 @@ TensorShape parse_shape(std::string_view source, const std::string& text) {
   const SourcePosition where = cursor.position();
   TensorShape shape;
   do {
-    if (shape.size() == kMostDimensions) {
-      cursor.fail(fmt::format("expected at most {} dimensions", kMostDimensions));
+    if (shape.size() == kMaxTensorDimensions) {
+      cursor.fail(fmt::format("expected at most {} dimensions", kMaxTensorDimensions));
     }
     shape.push_back(static_cast<std::int64_t>(
-        cursor.integer("the length of a dimension", 1, std::uint64_t{kMostElements})));
+        cursor.integer("the length of a dimension", 1, std::uint64_t{kMaxTensorElements})));
   } while (cursor.accept(","));
   expect_end(cursor, "the shape");
   check_elements(shape, where);
@@ -157,6 +160,45 @@ std::vector<Slice> slices_of(const TensorShape& shape, const Sharding& sharding)
     if (slice.elements() > 0) held.push_back(std::move(slice));
   }
   return held;
+}
+
+namespace {
+
+std::int64_t intersection_size(const Slice& a, const Slice& b) {
+  Slice both = a;
+  for (std::size_t i = 0; i < a.low.size(); ++i) {
+    both.low[i] = std::max(a.low[i], b.low[i]);
+    both.high[i] = std::min(a.high[i], b.high[i]);
+  }
+  return both.elements();
+}
+
+}  // namespace
+
+UnitTasks decompose(const TensorShape& shape, const Sharding& from, const Sharding& to,
+                    Decomposition decomposition, std::string_view source) {
+  const std::vector<Slice> destinations = slices_of(shape, to);
+  UnitTasks tasks;
+  for (const Slice& slice : slices_of(shape, from)) {
+    std::set<std::uint32_t> receivers;
+    for (const Slice& destination : destinations) {
+      const std::int64_t common = intersection_size(slice, destination);
+      if (common == 0) continue;
+      receivers.insert(destination.hosts.begin(), destination.hosts.end());
+      if (decomposition == Decomposition::Intersection) {
+        tasks.push_back({common, slice.hosts, destination.hosts});
+      }
+    }
+    if (decomposition == Decomposition::Source) {
+      tasks.push_back({slice.elements(), slice.hosts, {receivers.begin(), receivers.end()}});
+    }
+    if (tasks.size() > kMaxTasks) {
+      throw InputError(
+          {std::string(source)},
+          fmt::format("more than {} unit tasks, expected coarser shardings", kMaxTasks));
+    }
+  }
+  return tasks;
 }
 
 }  // namespace p2

@@ -1,4 +1,4 @@
-#include "engine/strategy/dominance.h"
+#include "engine/strategy/strategy.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,11 +6,11 @@
 namespace p2::strategy {
 namespace {
 
-/// The table of an edge with a row per configuration of one of its ends, what is left of both.
+/// The table of an edge with a row per configuration of one of its ends, both ends reduced.
 struct Side {
   std::size_t columns = 0;
   std::vector<Cost> cells;
-  std::vector<Cost> least;  ///< of every row
+  std::vector<Cost> least;  ///< by row
 
   const Cost* row(std::size_t r) const { return cells.data() + r * columns; }
 };
@@ -31,7 +31,7 @@ class Dominance {
       for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
         if (!changed_[v]) continue;
         changed_[v] = false;
-        thin_out(v);
+        reduce(v);
       }
     }
     return std::move(result_);
@@ -53,7 +53,7 @@ class Dominance {
     return side;
   }
 
-  void thin_out(std::uint32_t vertex) {
+  void reduce(std::uint32_t vertex) {
     auto& kept = result_.kept[vertex];
     sides_.clear();
     for (const std::size_t e : edges_[vertex]) sides_.push_back(side_of(graph_.edges[e], vertex));
@@ -62,29 +62,30 @@ class Dominance {
       least_[c] = graph_.costs[vertex][kept[c]];
       for (const Side& side : sides_) least_[c] += side.least[c];
     }
-    std::vector<std::size_t> left(kept.size());
-    for (std::size_t c = 0; c < kept.size(); ++c) left[c] = c;
+    std::vector<std::size_t> remaining(kept.size());
+    for (std::size_t c = 0; c < kept.size(); ++c) remaining[c] = c;
     for (std::size_t c = kept.size(); c-- > 0;) {
-      const auto by = std::ranges::find_if(left, [&](std::size_t other) {
-        return other != c && no_larger(vertex, kept[other], kept[c]) && dominates(other, c);
+      const auto by = std::ranges::find_if(remaining, [&](std::size_t other) {
+        return other != c && needs_no_more(vertex, kept[other], kept[c]) && dominates(other, c);
       });
-      if (by == left.end()) continue;
+      if (by == remaining.end()) continue;
       result_.removals.push_back({vertex, kept[c], kept[*by]});
-      std::erase(left, c);
+      std::erase(remaining, c);
     }
-    if (left.size() == kept.size()) return;
-    for (std::size_t& c : left) c = kept[c];
-    kept.assign(left.begin(), left.end());
+    if (remaining.size() == kept.size()) return;
+    for (std::size_t& c : remaining) c = kept[c];
+    kept.assign(remaining.begin(), remaining.end());
     for (const std::size_t e : edges_[vertex]) {
       changed_[graph_.edges[e].first + graph_.edges[e].second - vertex] = true;
     }
   }
 
-  bool no_larger(std::uint32_t vertex, std::uint32_t by, std::uint32_t c) const {
+  bool needs_no_more(std::uint32_t vertex, std::uint32_t by, std::uint32_t c) const {
     return memory_ == nullptr || (*memory_)[vertex][by] <= (*memory_)[vertex][c];
   }
 
-  /// Starts from a bound, the difference of the least cells, and replaces it edge by edge.
+  /// Starts from an optimistic bound, the difference of row minima, and makes it exact edge by
+  /// edge.
   bool dominates(std::size_t by, std::size_t c) const {
     Cost worst = least_[by] - least_[c];
     if (worst > 0) return false;
@@ -105,9 +106,9 @@ class Dominance {
   const Graph& graph_;
   const std::vector<std::vector<Cost>>* memory_;
   std::vector<std::vector<std::size_t>> edges_;  // by vertex
-  std::vector<bool> changed_;                    // a neighbour has lost configurations
+  std::vector<bool> changed_;                    // by vertex: a neighbour has lost configurations
   Reduction result_;
-  // Of the vertex that is thinned out:
+  // Of the vertex being reduced:
   std::vector<Side> sides_;
   std::vector<Cost> least_;
 };

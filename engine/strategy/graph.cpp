@@ -50,4 +50,19 @@ Graph restricted(const Graph& graph, const Kept& kept) {
   return part;
 }
 
+Cost memory_of(const Memory& memory, const Strategy& strategy) {
+  Cost sum = 0;
+  for (std::size_t v = 0; v < strategy.size(); ++v) sum += memory[v][strategy[v]];
+  return sum;
+}
+
+Memory restricted(const Memory& memory, const Kept& kept) {
+  Memory part;
+  for (std::size_t v = 0; v < kept.size(); ++v) {
+    auto& own = part.emplace_back();
+    for (const std::uint32_t c : kept[v]) own.push_back(memory[v][c]);
+  }
+  return part;
+}
+
 }  // namespace p2::strategy

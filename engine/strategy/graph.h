@@ -6,20 +6,23 @@
 namespace p2::strategy {
 
 using Cost = std::int64_t;
+/// For intermediate results: products of two costs do not overflow it.
+__extension__ using Wide = __int128;
 
-/// The largest cost of every vertex and of every edge together stay below this, so that no sum of
-/// parts of a strategy, and no difference of such sums, overflows.
+/// The largest costs of all vertices and edges add up to less than this, so that neither a sum of
+/// parts of a strategy nor a difference of such sums overflows.
 constexpr Cost kCostEnd = Cost{1} << 62U;
 
-/// Two vertices and what every pair of their configurations costs.
+/// Two vertices and the cost of every pair of their configurations.
 struct Edge {
   std::uint32_t first = 0;
   std::uint32_t second = 0;  ///< another vertex
-  std::vector<Cost> table;   ///< row by row; a row per configuration of `first`
+  std::vector<Cost> table;   ///< row-major; a row per configuration of `first`
 };
 
-/// What a strategy costs: the cost of the configuration chosen at every vertex, and the cell of
-/// every edge at the two that it joins. Costs are not negative.
+/// A weighted constraint network with unary and binary cost functions: the cost of a strategy is
+/// the sum over vertices of the chosen configuration's cost and over edges of the table's cell.
+/// Costs are not negative.
 struct Graph {
   std::vector<std::vector<Cost>> costs;  ///< by vertex and configuration; no vertex without one
   std::vector<Edge> edges;               ///< first < second, ascending, no pair twice
@@ -28,7 +31,7 @@ struct Graph {
   std::size_t configurations(std::uint32_t vertex) const { return costs[vertex].size(); }
 };
 
-/// The configuration of every vertex, by number.
+/// The number of the chosen configuration, by vertex.
 using Strategy = std::vector<std::uint32_t>;
 
 /// Whether the largest costs add up to less than kCostEnd.
@@ -36,10 +39,16 @@ bool sums_fit(const Graph& graph);
 
 Cost cost_of(const Graph& graph, const Strategy& strategy);
 
-/// For every vertex some of its configurations, ascending.
+/// A subset of the configurations of every vertex, ascending.
 using Kept = std::vector<std::vector<std::uint32_t>>;
 Kept all_configurations(const Graph& graph);
-/// The graph with the kept configurations only, which are numbered anew.
+/// The graph with the kept configurations only, renumbered.
 Graph restricted(const Graph& graph, const Kept& kept);
+
+/// Bytes on a device by vertex and configuration.
+using Memory = std::vector<std::vector<Cost>>;
+Cost memory_of(const Memory& memory, const Strategy& strategy);
+/// The rows of the kept configurations.
+Memory restricted(const Memory& memory, const Kept& kept);
 
 }  // namespace p2::strategy

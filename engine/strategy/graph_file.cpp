@@ -2,16 +2,58 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "engine/base/json_document.h"
-#include "engine/strategy/vertex_splits.h"
 
 namespace p2::strategy {
 namespace {
+
+constexpr std::int64_t kMaxNumber = 1 << 30;
+
+/// The number of parts of every dimension of a vertex under a configuration.
+using Split = std::vector<std::int64_t>;
+
+Split read_numbers(const JsonValue& list, std::string_view what) {
+  Split numbers;
+  for (const JsonValue& item : list.array(what)) {
+    numbers.push_back(item.integer(what, 0, kMaxNumber));
+  }
+  return numbers;
+}
+
+/// `configs` of a vertex that has `count` configurations.
+std::vector<Split> read_splits(const JsonValue& value, std::size_t count) {
+  std::vector<Split> splits;
+  for (const JsonValue& item : value.array("the configurations")) {
+    splits.push_back(read_numbers(item, "a configuration"));
+  }
+  if (splits.size() != count) {
+    value.fail(fmt::format("there are {} configurations and {} costs, expected one each",
+                           splits.size(), count));
+  }
+  return splits;
+}
+
+/// The configuration of data parallelism: the first dimension of `dom` that is as long as the batch
+/// is split over all devices, the others are not split.
+std::optional<std::uint32_t> data_parallel_split(const JsonValue& dom,
+                                                 const std::vector<Split>& splits,
+                                                 std::int64_t devices, std::int64_t batch) {
+  const Split lengths = read_numbers(dom, "the dimensions of a vertex");
+  const auto along = std::ranges::find(lengths, batch);
+  if (along == lengths.end()) return std::nullopt;
+  Split wanted(lengths.size(), 1);
+  wanted[static_cast<std::size_t>(along - lengths.begin())] = devices;
+  const auto found = std::ranges::find(splits, wanted);
+  if (found == splits.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - splits.begin());
+}
 
 struct Table {
   std::int64_t rows = 0;
@@ -37,8 +79,8 @@ class Reader {
     const auto devices = root.find("p");
     const auto batch = root.find("batch");
     if (devices && batch) {
-      devices_ = devices->integer("p", 1, kMostNumber);
-      batch_ = batch->integer("batch", 1, kMostNumber);
+      devices_ = devices->integer("p", 1, kMaxNumber);
+      batch_ = batch->integer("batch", 1, kMaxNumber);
       data_parallel_.emplace();
     }
     const auto vertices = root.member("vertices", "the file").array("the vertices");
@@ -66,10 +108,10 @@ class Reader {
  private:
   void read_vertex(const JsonValue& vertex) {
     const JsonValue id = vertex.member("id", "a vertex");
-    const std::int64_t number = id.integer("the id of a vertex", 0, kMostNumber);
+    const std::int64_t number = id.integer("the id of a vertex", 0, kMaxNumber);
     const auto position = static_cast<std::uint32_t>(numbers_.size());
     if (!numbers_.emplace(number, position).second) {
-      id.fail(fmt::format("vertex {} stands twice, expected ids that differ", number));
+      id.fail(fmt::format("duplicate vertex {}, expected distinct ids", number));
     }
     const JsonValue costs = vertex.member("cost", "a vertex");
     file_.graph.costs.push_back(read_costs(costs, "the costs of a vertex"));
@@ -95,7 +137,7 @@ class Reader {
     data_parallel_->push_back(*parallel);
   }
 
-  /// Of all vertices or of none.
+  /// All vertices have one, or none.
   void read_memory(const JsonValue& vertex, std::size_t count) {
     const auto given = vertex.find("memory");
     if (given && file_.labels.empty()) file_.memory.emplace();
@@ -112,10 +154,10 @@ class Reader {
 
   void read_table(const JsonValue& value) {
     const JsonValue id = value.member("id", "a table");
-    const std::int64_t number = id.integer("the id of a table", 0, kMostNumber);
+    const std::int64_t number = id.integer("the id of a table", 0, kMaxNumber);
     Table table;
-    table.rows = value.member("rows", "a table").integer("rows", 1, kMostNumber);
-    table.columns = value.member("cols", "a table").integer("cols", 1, kMostNumber);
+    table.rows = value.member("rows", "a table").integer("rows", 1, kMaxNumber);
+    table.columns = value.member("cols", "a table").integer("cols", 1, kMaxNumber);
     const JsonValue cells = value.member("cells", "a table");
     table.cells = read_costs(cells, "the cells of a table");
     if (std::ssize(table.cells) != table.rows * table.columns) {
@@ -123,13 +165,13 @@ class Reader {
                              table.cells.size(), table.rows, table.columns));
     }
     if (!tables_.emplace(number, std::move(table)).second) {
-      id.fail(fmt::format("table {} stands twice, expected ids that differ", number));
+      id.fail(fmt::format("duplicate table {}, expected distinct ids", number));
     }
   }
 
   std::uint32_t end_of(const JsonValue& edge, std::string_view key) const {
     const JsonValue value = edge.member(key, "an edge");
-    const auto found = numbers_.find(value.integer(key, 0, kMostNumber));
+    const auto found = numbers_.find(value.integer(key, 0, kMaxNumber));
     if (found == numbers_.end()) value.fail("there is no such vertex");
     return found->second;
   }
@@ -139,7 +181,7 @@ class Reader {
     std::uint32_t second = end_of(edge, "dst");
     if (first == second) edge.fail("an edge joins a vertex to itself, expected two vertices");
     const JsonValue id = edge.member("table", "an edge");
-    const auto found = tables_.find(id.integer("the table of an edge", 0, kMostNumber));
+    const auto found = tables_.find(id.integer("the table of an edge", 0, kMaxNumber));
     if (found == tables_.end()) id.fail("there is no such table");
     const Table& table = found->second;
     const std::size_t rows = file_.graph.configurations(first);

@@ -6,26 +6,52 @@
 #include <utility>
 #include <vector>
 
-#include "engine/strategy/machine.h"
+#include "engine/strategy/graph.h"
+#include "p2/error.h"
 
 namespace p2::operations {
+
+using strategy::Wide;  // products of the numbers of a machine and an operation do not overflow it
+
+/// The nearest integer, halves to even. `denominator` > 0, `numerator` ≥ 0.
+Wide rounded(Wide numerator, Wide denominator);
+
+/// One level of a machine, such as the devices of a node or the nodes of a rack.
+struct Level {
+  std::string name;
+  std::int64_t size = 1;       ///< instances of the next inner level
+  std::int64_t bandwidth = 1;  ///< bytes per second and device, to others in the same instance
+};
+
+/// Devices and their interconnect. Levels are innermost first.
+struct Machine {
+  std::int64_t flops = 1;  ///< operations per second and device
+  std::int64_t word_bytes = 8;
+  std::vector<Level> levels;
+
+  std::int64_t devices() const;
+  /// The time of sending or receiving `words`/`parts` words within a group of `group` consecutive
+  /// devices, at the bandwidth of the slowest level that the group spans; in operations of a
+  /// device.
+  Wide cost_of_words(Wide words, Wide parts, std::int64_t group) const;
+};
 
 /// A dimension of an operation's iteration domain.
 struct Dimension {
   std::string name;
   std::int64_t length = 1;
-  bool splits = true;  ///< whether a configuration may split it
+  bool splits = true;  ///< a configuration may split it
 };
 
-/// One axis of a tensor: as many parts as the dimension it follows, or always whole.
+/// An axis of a tensor: split like the dimension that it follows, or never split.
 struct Axis {
   std::optional<std::size_t> dimension;
-  std::int64_t length = 1;  ///< in an input of no meaning: there the producer decides
+  std::int64_t length = 1;  ///< meaningless in an input: the producer determines it
 };
 using Tensor = std::vector<Axis>;
 
-/// An operation of a model in one step of training: forward, and backward for every input that
-/// comes from another operation and for the weights.
+/// An operation of a model in one training step: forward, and backward for the weights and every
+/// input that another operation produces.
 struct Operation {
   std::string name;
   std::string kind;
@@ -33,23 +59,23 @@ struct Operation {
   std::vector<Tensor> inputs;
   std::vector<Tensor> weights;
   Tensor output;
-  /// What parts that share the rest compute terms of, which are then added up: the output, or
+  /// The tensor of partial sums where a dimension that it lacks is split: the output, or
   /// statistics.
   Tensor partial;
-  Tensor work;                ///< of which each element costs `pointwise`
-  std::int64_t multiply = 0;  ///< operations per point of the domain, of all passes
+  Tensor work;                ///< every element costs `pointwise` operations
+  std::int64_t multiply = 0;  ///< operations per point of the domain, all passes
   std::int64_t pointwise = 0;
-  /// The first input's elements go where the data says: any part needs any of them.
+  /// The first input is routed by data: any part may need any element.
   bool scattered = false;
   std::optional<std::size_t> data;   ///< the dimension that data parallelism splits
-  std::optional<std::size_t> model;  ///< the one that an expert splits besides
+  std::optional<std::size_t> model;  ///< the dimension that expert strategies also split
 };
 
 /// A tensor from one operation to another.
 struct TensorEdge {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
-  std::size_t input = 0;  ///< which of the inputs of `to`
+  std::size_t input = 0;  ///< number of the input of `to`
 };
 
 struct OperationGraph {
@@ -59,12 +85,72 @@ struct OperationGraph {
   std::vector<TensorEdge> tensors;
 };
 
-/// Into how many parts every dimension is split. Their product is the number of devices used.
+/// The number of parts of every dimension. Their product is the number of devices used.
 using Configuration = std::vector<std::int64_t>;
 
 std::int64_t product(const Configuration& configuration);
 std::int64_t parts(const Axis& axis, const Configuration& configuration);
 std::int64_t elements(const Tensor& tensor);
 std::int64_t elements_of_part(const Tensor& tensor, const Configuration& configuration);
+
+/// An operation as in a file, before its kind is applied.
+struct OperationSketch {
+  std::string name;
+  std::string kind;
+  std::vector<std::pair<std::string, std::int64_t>> dimensions;
+  std::optional<std::int64_t> pointwise;  ///< overrides the kind's
+  std::string data;                       ///< empty: the kind's
+  std::string model;
+  // For the kind einsum only: dimension names separated by blanks.
+  std::vector<std::string> inputs = {};
+  std::vector<std::string> weights = {};
+  std::string output = {};
+};
+
+/// A tensor by the names of its producer and consumer.
+struct TensorSketch {
+  std::string from;
+  std::string to;
+  std::size_t input = 0;
+};
+
+/// An operation graph as in a file.
+struct GraphSketch {
+  std::string model;
+  std::int64_t batch = 1;
+  std::vector<OperationSketch> operations;
+  std::vector<TensorSketch> tensors;
+};
+
+/// A kind of operation. Tensors are names of dimensions and constant lengths separated by blanks;
+/// `c.h.w` is one axis with the product of their lengths, split like the first; `*` stands for all
+/// dimensions. Optional dimensions that an operation omits are dropped.
+struct Kind {
+  std::string name = {};
+  std::string dimensions = {};  ///< `*`: any
+  std::string optional = {};    ///< dimensions that may be omitted
+  std::string whole = {};       ///< dimensions that no configuration splits
+  std::vector<std::string> inputs = {};
+  std::vector<std::string> weights = {};
+  std::string output = {};
+  std::string partial = {};  ///< empty: the output
+  std::string work = {};     ///< empty: the output
+  std::int64_t multiply = 0;
+  std::int64_t pointwise = 0;
+  std::string model = {};    ///< the dimension that an expert splits; empty: none
+  bool many_inputs = false;  ///< any number of inputs like the first
+  bool scattered = false;
+};
+
+const std::vector<Kind>& kinds();
+
+/// A mistake in an operation or a graph of operations, without a position: its reader adds one.
+class SketchError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Throws SketchError with the reason.
+Operation make_operation(const OperationSketch& sketch);
 
 }  // namespace p2::operations

@@ -3,34 +3,34 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <stdexcept>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/base/json_document.h"
 
 namespace p2::operations {
 namespace {
 
-constexpr std::int64_t kMostDevices = 4096;
-constexpr std::int64_t kMostLength = std::int64_t{1} << 40U;
-constexpr std::int64_t kMostFlops = 10'000'000'000'000'000;
-constexpr std::int64_t kMostBandwidth = 1'000'000'000'000'000;
+constexpr std::int64_t kMaxDevices = 4096;
+constexpr std::int64_t kMaxLength = std::int64_t{1} << 40U;
+constexpr std::int64_t kMaxFlops = 10'000'000'000'000'000;
+constexpr std::int64_t kMaxBandwidth = 1'000'000'000'000'000;
 
 Machine read_machine(const JsonValue& value) {
   value.only_keys({"flops", "word_bytes", "levels"}, "the machine");
   Machine machine;
-  machine.flops = value.member("flops", "the machine").integer("flops", 1, kMostFlops);
+  machine.flops = value.member("flops", "the machine").integer("flops", 1, kMaxFlops);
   machine.word_bytes = value.member("word_bytes", "the machine").integer("word_bytes", 1, 64);
   const JsonValue levels = value.member("levels", "the machine");
   for (const JsonValue& level : levels.array("the levels")) {
     level.only_keys({"name", "size", "bandwidth"}, "a level");
     Level& made = machine.levels.emplace_back();
     made.name = level.member("name", "a level").string("the name of a level");
-    made.size = level.member("size", "a level").integer("size", 1, kMostDevices);
-    made.bandwidth = level.member("bandwidth", "a level").integer("bandwidth", 1, kMostBandwidth);
-    if (machine.devices() > kMostDevices) {
-      level.fail(fmt::format("the machine has more than {} devices", kMostDevices));
+    made.size = level.member("size", "a level").integer("size", 1, kMaxDevices);
+    made.bandwidth = level.member("bandwidth", "a level").integer("bandwidth", 1, kMaxBandwidth);
+    if (machine.devices() > kMaxDevices) {
+      level.fail(fmt::format("the machine has more than {} devices", kMaxDevices));
     }
   }
   if (machine.levels.empty()) levels.fail("the machine has no levels, expected at least one");
@@ -54,7 +54,7 @@ OperationSketch read_sketch(const JsonValue& value) {
   sketch.kind = value.member("kind", "an operation").string("the kind of an operation");
   for (const auto& [name, length] : value.member("dims", "an operation").members("dims")) {
     sketch.dimensions.emplace_back(name,
-                                   length.integer("the length of a dimension", 1, kMostLength));
+                                   length.integer("the length of a dimension", 1, kMaxLength));
   }
   if (const auto given = value.find("pointwise")) {
     sketch.pointwise = given->integer("pointwise", 0, 1 << 20);
@@ -84,7 +84,7 @@ class Reader {
     fed_.resize(graph_.operations.size());
     const JsonValue tensors = root.member("tensors", "the file");
     for (const JsonValue& value : tensors.array("the tensors")) read_tensor(value);
-    refuse_cycle(tensors);
+    check_acyclic(tensors);
   }
 
   OperationGraph finish() { return std::move(graph_); }
@@ -94,12 +94,11 @@ class Reader {
     const OperationSketch sketch = read_sketch(value);
     const auto number = static_cast<std::uint32_t>(graph_.operations.size());
     if (!numbers_.emplace(sketch.name, number).second) {
-      value.fail(
-          fmt::format("operation \"{}\" stands twice, expected names that differ", sketch.name));
+      value.fail(fmt::format("duplicate operation \"{}\", expected distinct names", sketch.name));
     }
     try {
       graph_.operations.push_back(make_operation(sketch));
-    } catch (const std::invalid_argument& error) {
+    } catch (const SketchError& error) {
       value.fail(error.what());
     }
   }
@@ -153,21 +152,22 @@ class Reader {
     }
   }
 
-  void refuse_cycle(const JsonValue& tensors) const {
-    std::vector<std::size_t> waits_for(graph_.operations.size(), 0);
-    for (const TensorEdge& edge : graph_.tensors) ++waits_for[edge.to];
+  /// Topological sort (Kahn, 1962).
+  void check_acyclic(const JsonValue& tensors) const {
+    std::vector<std::size_t> indegree(graph_.operations.size(), 0);
+    for (const TensorEdge& edge : graph_.tensors) ++indegree[edge.to];
     std::vector<std::uint32_t> ready;
-    for (std::uint32_t v = 0; v < waits_for.size(); ++v) {
-      if (waits_for[v] == 0) ready.push_back(v);
+    for (std::uint32_t v = 0; v < indegree.size(); ++v) {
+      if (indegree[v] == 0) ready.push_back(v);
     }
     for (std::size_t i = 0; i < ready.size(); ++i) {
       for (const TensorEdge& edge : graph_.tensors) {
-        if (edge.from == ready[i] && --waits_for[edge.to] == 0) ready.push_back(edge.to);
+        if (edge.from == ready[i] && --indegree[edge.to] == 0) ready.push_back(edge.to);
       }
     }
-    if (ready.size() == waits_for.size()) return;
-    const auto on_cycle = std::ranges::find_if(waits_for, [](std::size_t n) { return n > 0; });
-    const auto v = static_cast<std::size_t>(on_cycle - waits_for.begin());
+    if (ready.size() == indegree.size()) return;
+    const auto on_cycle = std::ranges::find_if(indegree, [](std::size_t n) { return n > 0; });
+    const auto v = static_cast<std::size_t>(on_cycle - indegree.begin());
     tensors.fail(fmt::format("the tensors make a cycle, and \"{}\" waits for it",
                              graph_.operations[v].name));
   }
@@ -187,6 +187,52 @@ OperationGraph read_operations(const std::string& source, std::string text) {
 bool claims_operations(const std::string& text) {
   return text.find("\"operation-graph/") != std::string::npos &&
          text.find("\"pairwise-strategy-graph/") == std::string::npos;
+}
+
+namespace {
+
+Json operation_json(const OperationSketch& sketch) {
+  Json dimensions = Json::object();
+  for (const auto& [name, length] : sketch.dimensions) dimensions.add(name, length);
+  Json::Object members = {
+      {"name", sketch.name}, {"kind", sketch.kind}, {"dims", std::move(dimensions)}};
+  if (sketch.pointwise) members.emplace_back("pointwise", *sketch.pointwise);
+  if (!sketch.data.empty()) members.emplace_back("data", sketch.data);
+  if (!sketch.model.empty()) members.emplace_back("model", sketch.model);
+  if (sketch.kind == "einsum") {
+    members.emplace_back("inputs", Json::array_of(sketch.inputs));
+    members.emplace_back("weights", Json::array_of(sketch.weights));
+    members.emplace_back("output", sketch.output);
+  }
+  return members;
+}
+
+Json machine_json(const Machine& machine) {
+  return Json::object({{"flops", machine.flops},
+                       {"word_bytes", machine.word_bytes},
+                       {"levels", Json::array_of(machine.levels, [](const Level& level) {
+                          return Json::object({{"name", level.name},
+                                               {"size", level.size},
+                                               {"bandwidth", level.bandwidth}});
+                        })}});
+}
+
+}  // namespace
+
+Json operation_graph_json(const GraphSketch& sketch, const Machine& machine) {
+  return Json::object(
+      {{"format", "operation-graph/1"},
+       {"model", sketch.model},
+       {"batch", sketch.batch},
+       {"machine", machine_json(machine)},
+       {"operations", Json::array_of(sketch.operations, operation_json)},
+       {"tensors", Json::array_of(sketch.tensors, [](const TensorSketch& tensor) {
+          return Json::object({{"from", tensor.from}, {"to", tensor.to}, {"input", tensor.input}});
+        })}});
+}
+
+std::string write_operations(const GraphSketch& sketch, const Machine& machine) {
+  return operation_graph_json(sketch, machine).document();
 }
 
 }  // namespace p2::operations

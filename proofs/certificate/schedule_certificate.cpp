@@ -1,7 +1,6 @@
 #include "proofs/certificate/schedule_certificate.h"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,7 +16,8 @@ using Indices = std::vector<std::size_t>;
 
 std::string schedule_text(const UnitTasks& tasks, const TaskSchedule& schedule) {
   if (schedule.makespan >= kTimeEnd) {
-    throw std::length_error(
+    throw LimitReached(
+        LimitReached::Kind::Size,
         fmt::format("a makespan of {} is beyond the times that p2-check reads", schedule.makespan));
   }
   std::vector<const TaskRun*> runs(tasks.size());
@@ -50,15 +50,15 @@ Indices received_by(const SchedulingProblem& problem, std::size_t receiver) {
   return tasks_of(problem, classes);
 }
 
-/// Those tasks of a pool, the longest first, that say `value`: all on average, or the shortest of
-/// the n·q + 1 longest.
-Indices tasks_that_say(std::int64_t value, const UnitTasks& tasks, Indices all, std::size_t n) {
+/// The tasks of a pool, the longest first, that justify the bound `value`: all of them by the mean
+/// load, or the n·q + 1 longest by the pigeonhole bound.
+Indices justifying_tasks(std::int64_t value, const UnitTasks& tasks, Indices all, std::size_t n) {
   std::int64_t total = 0;
   for (const std::size_t i : all) total += tasks[i].size;
   const auto senders = static_cast<std::int64_t>(n);
   if ((total + senders - 1) / senders >= value) return all;
   for (std::size_t q = 0;; ++q) {
-    invariant(n * q < all.size(), "a bound of senders that no set of their tasks has");
+    invariant(n * q < all.size(), "some tasks of the pool justify its bound");
     std::int64_t share = 0;
     for (std::size_t i = n * q - q; i <= n * q; ++i) share += tasks[all[i]].size;
     if (share < value) continue;
@@ -77,7 +77,7 @@ CertificateFiles schedule_certificate(const UnitTasks& tasks, const SchedulingPr
   if (bound.reason == LowerBound::Reason::Senders) {
     const SenderPool& pool = problem.pools[bound.index];
     for (const std::size_t i : pool.senders) senders.push_back(problem.sender_hosts[i]);
-    some = tasks_that_say(bound.value, tasks, tasks_of(problem, pool.classes), senders.size());
+    some = justifying_tasks(bound.value, tasks, tasks_of(problem, pool.classes), senders.size());
   } else if (bound.reason == LowerBound::Reason::Clique) {
     some = tasks_of(problem, problem.cliques[bound.index]);
   } else {
@@ -101,6 +101,62 @@ CertificateFiles schedule_certificate(const UnitTasks& tasks, const TaskSchedule
   files["problem.cnf"] = std::move(proof.cnf);
   files["proof.lrat"] = std::move(proof.lrat);
   add_manifest("reshard-schedule-clauses", provenance, files);
+  return files;
+}
+
+namespace {
+
+constexpr std::int64_t kPipelineTimeEnd = std::int64_t{1} << 40;  // of times that p2-check reads
+constexpr std::uint32_t kMaxPipelineWork = 1U << 13U;             // forwards and backwards
+
+/// Of every stage the starts of its forwards, or of its backwards, by microbatch.
+std::string starts_of(WorkKind kind, const PipelineRun& run) {
+  std::string text;
+  for (const std::vector<TimedWork>& stage : run.stages) {
+    std::vector<std::int64_t> starts;
+    for (const TimedWork& each : stage) {
+      if (each.work.kind == kind) starts.push_back(each.start);
+    }
+    text += fmt::format("{}[{}]", text.empty() ? "" : ",", fmt::join(starts, ","));
+  }
+  return "[" + text + "]";
+}
+
+std::string text_of(const std::vector<OverlapCase>& cases) {
+  std::string text;
+  for (const OverlapCase& each : cases) {
+    text += fmt::format("{}[{},{},{}]", text.empty() ? "" : ",", each.stage, each.forward,
+                        each.backward);
+  }
+  return "[" + text + "]";
+}
+
+}  // namespace
+
+CertificateFiles pipeline_certificate(PipelineSize size, const PipelineTimes& times,
+                                      const LeastMemory& least, const Provenance& provenance) {
+  if (least.each != least.peaks) {
+    throw LimitReached(LimitReached::Kind::Size,
+                       "the stages' minima are incompatible, which only the search shows");
+  }
+  const std::uint32_t work = 2 * size.stages * size.microbatches;
+  if (least.run.makespan >= kPipelineTimeEnd || work > kMaxPipelineWork) {
+    throw LimitReached(
+        LimitReached::Kind::Size,
+        fmt::format("{} forwards and backwards until {} are more than p2-check reads", work,
+                    least.run.makespan));
+  }
+  std::string all;
+  for (const auto& cases : least.cases) all += (all.empty() ? "" : ",\n") + text_of(cases);
+  CertificateFiles files;
+  files["pipeline.json"] = fmt::format(
+      "{{\"stages\":{},\"microbatches\":{},\"forward\":{},\"backward\":{},\"latency\":{},"
+      "\"makespan\":{},\n\"forwards\":{},\n\"backwards\":{}}}\n",
+      size.stages, size.microbatches, times.forward, times.backward, times.latency,
+      least.run.makespan, starts_of(WorkKind::Forward, least.run),
+      starts_of(WorkKind::Backward, least.run));
+  files["cases.json"] = fmt::format("{{\"cases\":[{}]}}\n", all);
+  add_manifest("pipeline-memory", provenance, files);
   return files;
 }
 

@@ -2,24 +2,31 @@
 
 #include <optional>
 
-#include "encodings/cnf/clause_proof.h"
-#include "engine/reshard/partial_schedule.h"
-#include "engine/reshard/task_schedule.h"
+#include "encodings/cnf/drat_to_lrat.h"
+#include "engine/pipeline/memory_search.h"
+#include "engine/reshard/scheduling_problem.h"
+#include "engine/reshard/unit_task.h"
 #include "proofs/certificate/certificate_folder.h"
 
 namespace p2 {
 
-/// Both throw std::length_error when p2-check could not read the certificate.
+// All throw LimitReached where p2-check would not read the certificate.
 
-/// The certificate of the claim `reshard-schedule`: that no schedule of the tasks is shorter than
-/// this one, whose makespan is `bound`. Where it is longer, of the claim `reshard-schedule-gap`:
-/// that this is a schedule, and none is shorter than `bound`.
+/// A certificate of the claim `reshard-schedule`: no schedule of the tasks is shorter than this
+/// one, whose makespan is `bound`. Where it is longer, of the claim `reshard-schedule-gap`: this is
+/// a schedule, and none is shorter than `bound`.
 CertificateFiles schedule_certificate(const UnitTasks& tasks, const SchedulingProblem& problem,
                                       const TaskSchedule& schedule, const LowerBound& bound,
                                       const Provenance& provenance);
 
-/// The certificate of the claim `reshard-schedule-clauses`, which is the same, by a refutation.
+/// A certificate of the claim `reshard-schedule-clauses`: the same, by a refutation of clauses.
 CertificateFiles schedule_certificate(const UnitTasks& tasks, const TaskSchedule& schedule,
                                       cnf::ClauseProof proof, const Provenance& provenance);
+
+/// A certificate of the claim `pipeline-memory`: no pipeline with this makespan holds fewer
+/// activations on any stage, whatever it holds on the others. Requires that the stages' minima are
+/// compatible (`each` equals `peaks`).
+CertificateFiles pipeline_certificate(PipelineSize size, const PipelineTimes& times,
+                                      const LeastMemory& least, const Provenance& provenance);
 
 }  // namespace p2

@@ -1,7 +1,6 @@
 #include "proofs/certificate/strategy_certificate.h"
 
 #include <map>
-#include <stdexcept>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +10,7 @@ namespace {
 
 using strategy::Cost;
 
-/// Tables that many edges share are written once.
+/// A table that several edges share is written once.
 std::string problem_text(const strategy::Graph& graph) {
   std::string vertices;
   for (const auto& costs : graph.costs) {
@@ -48,7 +47,7 @@ std::string strategy_text(const strategy::Found& found) {
                      found.cost);
 }
 
-std::string bound_text(const strategy::Answer& answer) {
+std::string bound_text(const strategy::Solution& answer) {
   std::string removals;
   for (const strategy::Removal& removal : answer.removals) {
     removals += fmt::format("{}\n[{},{},{}]", removals.empty() ? "" : ",", removal.vertex,
@@ -58,27 +57,28 @@ std::string bound_text(const strategy::Answer& answer) {
                      fmt::join(answer.order.vertices, ","));
 }
 
-/// `terms`: how many there are; sums are numbered after them.
-std::string sums_text(const cnf::CheaperStrategy& cheaper, std::size_t terms) {
+/// `terms`: their number; sums are numbered after them.
+std::string sums_text(const cnf::StrategyRefutation& refutation, std::size_t terms) {
   std::string additions;
   std::string sums;
-  for (std::size_t n = 0; n < cheaper.sums.size(); ++n) {
-    const strategy::Addition& addition = cheaper.additions[n];
+  for (std::size_t n = 0; n < refutation.sums.size(); ++n) {
+    const strategy::Addition& addition = refutation.additions[n];
     const auto sum = addition.sum ? fmt::format("{},", terms + *addition.sum) : "";
     const auto* const separator = n == 0 ? "" : ",";
     additions += fmt::format("{}[{}{}]", separator, sum, addition.part);
-    sums += fmt::format("{}\n[{}]", separator, fmt::join(cheaper.sums[n], ","));
+    sums += fmt::format("{}\n[{}]", separator, fmt::join(refutation.sums[n], ","));
   }
   return fmt::format("{{\"additions\":[{}],\n\"sums\":[{}]}}\n", additions, sums);
 }
 
 }  // namespace
 
-CertificateFiles strategy_certificate(const strategy::Graph& graph, const strategy::Answer& answer,
+CertificateFiles strategy_certificate(const strategy::Graph& graph, const strategy::Solution& answer,
                                       const Provenance& provenance) {
-  constexpr std::uint64_t kMostWork = std::uint64_t{1} << 30U;
-  if (answer.order.additions > kMostWork) {
-    throw std::length_error("checking the certificate would take more work than p2-check allows");
+  constexpr std::uint64_t kMaxWork = std::uint64_t{1} << 30U;
+  if (answer.order.additions > kMaxWork) {
+    throw LimitReached(LimitReached::Kind::Size,
+                       "checking the certificate would take more work than p2-check allows");
   }
   CertificateFiles files;
   files["problem.json"] = problem_text(graph);
@@ -89,14 +89,14 @@ CertificateFiles strategy_certificate(const strategy::Graph& graph, const strate
 }
 
 CertificateFiles strategy_certificate(const strategy::Graph& graph, const strategy::Found& found,
-                                      const cnf::CheaperStrategy& cheaper,
+                                      const cnf::StrategyRefutation& refutation,
                                       const Provenance& provenance) {
   CertificateFiles files;
   files["problem.json"] = problem_text(graph);
   files["strategy.json"] = strategy_text(found);
-  files["sums.json"] = sums_text(cheaper, graph.vertices() + graph.edges.size());
-  files["problem.cnf"] = cheaper.proof.cnf;
-  files["proof.lrat"] = cheaper.proof.lrat;
+  files["sums.json"] = sums_text(refutation, graph.vertices() + graph.edges.size());
+  files["problem.cnf"] = refutation.proof.cnf;
+  files["proof.lrat"] = refutation.proof.lrat;
   add_manifest("strategy-optimal-clauses", provenance, files);
   return files;
 }

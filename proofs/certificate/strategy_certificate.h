@@ -6,18 +6,17 @@
 
 namespace p2 {
 
-/// Both throw std::length_error when a file would be larger, or checking it would take more work,
-/// than p2-check allows.
+// Both throw LimitReached where a file would be larger, or checking it would take more work, than
+// p2-check allows.
 
-/// The certificate of the claim `strategy-optimal`: that no strategy of the graph costs less than
-/// the one of `answer`, which is optimal.
-CertificateFiles strategy_certificate(const strategy::Graph& graph, const strategy::Answer& answer,
+/// A certificate of the claim `strategy-optimal`: no strategy of the graph costs less than the one
+/// of `answer`, which is optimal.
+CertificateFiles strategy_certificate(const strategy::Graph& graph, const strategy::Solution& answer,
                                       const Provenance& provenance);
 
-/// The certificate of the claim `strategy-optimal-clauses`, which is the same, by a refutation of
-/// `cheaper`.
+/// A certificate of the claim `strategy-optimal-clauses`: the same, by a refutation of clauses.
 CertificateFiles strategy_certificate(const strategy::Graph& graph, const strategy::Found& found,
-                                      const cnf::CheaperStrategy& cheaper,
+                                      const cnf::StrategyRefutation& refutation,
                                       const Provenance& provenance);
 
 }  // namespace p2

@@ -12,7 +12,7 @@
 
 using namespace p2;
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using Value = nlohmann::json;
 
 TEST_CASE("a network is written, parallelized and certified") {
   const TemporaryFile network("", ".json");
@@ -24,7 +24,7 @@ TEST_CASE("a network is written, parallelized and certified") {
   const Ran ran =
       run({"parallelize", network.path(), "--format", "json", "--certify", folder.path()});
   CHECK(ran.exit == 0);
-  const Json answer = Json::parse(ran.out);
+  const Value answer = Value::parse(ran.out);
   CHECK(answer["optimal"] == true);
   CHECK(answer["known"].size() == 2);
   CHECK(answer["memory"].is_number());
@@ -36,13 +36,13 @@ TEST_CASE("a network is written, parallelized and certified") {
   CHECK(text.out.find("\nexpert, ") != std::string::npos);
 }
 
-TEST_CASE("a memory limit makes strategies dearer until none fits") {
+TEST_CASE("a memory limit makes strategies costlier until none fits") {
   const TemporaryFile file(operations::two_layers());
-  const Json free = Json::parse(run({"parallelize", file.path(), "--format", "json"}).out);
+  const Value free = Value::parse(run({"parallelize", file.path(), "--format", "json"}).out);
   const std::string limit = std::to_string(free["memory"].get<std::int64_t>() - 1);
   const Ran tight = run({"parallelize", file.path(), "--format", "json", "--memory-limit", limit});
   CHECK(tight.exit == 0);
-  const Json answer = Json::parse(tight.out);
+  const Value answer = Value::parse(tight.out);
   CHECK(answer["cost"] > free["cost"]);
   CHECK(answer["memory"] < free["memory"]);
   CHECK(answer["optimal"] == true);
@@ -62,7 +62,7 @@ TEST_CASE("a pairwise graph may say what its vertices need in memory") {
 "edge_tables":[],"edges":[]})");
   const Ran ran = run({"parallelize", file.path(), "--format", "json", "--memory-limit", "115"});
   CHECK(ran.exit == 0);
-  CHECK(Json::parse(ran.out)["cost"] == 7);
+  CHECK(Value::parse(ran.out)["cost"] == 7);
   const TemporaryFile some(R"({"format":"pairwise-strategy-graph/1","vertices":[
 {"id":0,"cost":[1],"memory":[100]},{"id":1,"cost":[2]}],"edge_tables":[],"edges":[]})");
   CHECK(run({"parallelize", some.path()}).exit == 2);
@@ -87,7 +87,7 @@ TEST_CASE("a placed strategy names the collectives it needs, and synth takes the
   const Ran ran = run({"parallelize", file.path(), "--price", "placed", "--collectives-out",
                        out.path(), "--format", "json"});
   CHECK(ran.exit == 0);
-  CHECK(Json::parse(ran.out)["optimal"] == true);
+  CHECK(Value::parse(ran.out)["optimal"] == true);
   std::ifstream lines(out.path());
   std::size_t commands = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -117,11 +117,11 @@ TEST_CASE("a placed strategy names the collectives it needs, and synth takes the
 TEST_CASE("the example puts data parallelism between nodes, and all else inside them") {
   const std::string example =
       std::string(P2_SOURCE_DIR) + "/examples/strategy/attention_block.json";
-  const Json free = Json::parse(run({"parallelize", example, "--format", "json"}).out);
+  const Value free = Value::parse(run({"parallelize", example, "--format", "json"}).out);
   const Ran ran = run({"parallelize", example, "--price", "placed", "--format", "json"});
   CHECK(ran.exit == 0);
-  const Json placed = Json::parse(ran.out);
+  const Value placed = Value::parse(ran.out);
   CHECK(placed["cost"] > free["cost"]);
   CHECK(placed["vertices"][4]["configuration"] == "b/2 h/4 [[2 1] [1 4]]");
-  for (const Json& known : placed["known"]) CHECK(known["cost"] >= placed["cost"]);
+  for (const Value& known : placed["known"]) CHECK(known["cost"] >= placed["cost"]);
 }

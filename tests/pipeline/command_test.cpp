@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/output.h"
+#include "engine/base/files.h"
 #include "tests/cli/run.h"
 
 using namespace p2;
@@ -97,7 +97,7 @@ TEST_CASE("pipeline says what is wrong with its flags") {
       {{"--stages", "2", "--microbatches", "2", "--schedule", "dapple"}, "gpipe"},
       {{"--stages", "2", "--microbatches", "2", "--link", "carrier"}, "blocking"},
       {{"--stages", "2", "--microbatches", "2", "--forward", "0"}, "--forward:1:1"},
-      {{"--stages", "2", "--microbatches", "2", "--latency", "1.5"}, "--latency:1:2"},
+      {{"--stages", "2", "--microbatches", "2", "--latency", "1.5"}, "--latency:1:1"},
       {{"--stages", "2", "--microbatches", "2", "extra"}, "command line"},
       {{"--stages", "2", "--microbatches", "2", "--split-backward", "1"}, "--split-backward:1:2"},
       {{"--stages", "2", "--microbatches", "2", "--split-backward", "1,1", "--backward", "2"},

@@ -13,7 +13,7 @@
 
 using namespace p2;
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using Value = nlohmann::json;
 
 namespace {
 
@@ -22,10 +22,10 @@ const std::string kExample = std::string(P2_SOURCE_DIR) + "/examples/strategy/ml
 /// A file of vertices that are all joined by different tables.
 std::string clique(std::size_t vertices, std::size_t configurations) {
   std::mt19937 random(8);
-  Json file = {{"format", "pairwise-strategy-graph/1"},
-               {"vertices", Json::array()},
-               {"edges", Json::array()},
-               {"edge_tables", Json::array()}};
+  Value file = {{"format", "pairwise-strategy-graph/1"},
+               {"vertices", Value::array()},
+               {"edges", Value::array()},
+               {"edge_tables", Value::array()}};
   for (std::size_t v = 0; v < vertices; ++v) {
     file["vertices"].push_back({{"id", v}, {"cost", std::vector<int>(configurations, 0)}});
     for (std::size_t u = 0; u < v; ++u) {
@@ -49,7 +49,7 @@ TEST_CASE("parallelize prints the strategy, certifies it and draws it") {
   const Ran json = run({"parallelize", kExample, "--format", "json", "--certify", folder.path(),
                         "--dot", dot.path()});
   CHECK(json.exit == 0);
-  const Json answer = Json::parse(json.out);
+  const Value answer = Value::parse(json.out);
   CHECK(answer["optimal"] == true);
   CHECK(answer["bound"] == answer["cost"]);
   CHECK(answer["certificate"] == folder.path());
@@ -83,7 +83,7 @@ TEST_CASE("parallelize exits with 3 at a limit, and where p2-check would not fin
   const Ran stopped =
       run({"parallelize", hard.path(), "--memory", "1", "--timeout", "1", "--format", "json"});
   CHECK(stopped.exit == 3);
-  const Json answer = Json::parse(stopped.out);
+  const Value answer = Value::parse(stopped.out);
   CHECK(answer["optimal"] == false);
   CHECK(answer["bound"] < answer["cost"]);
   CHECK(answer["certificate"] == nullptr);
@@ -104,7 +104,7 @@ TEST_CASE("exported graphs of real models have the optima that another program f
         "rnnlm_p8", "rnnlm_p16", "transformer_p4"}) {
     const auto graph = shared_data("strategy/" + name + ".json");
     if (!graph) return;
-    const Json known = (*graph)["result"]["all_tensor_edges"];
+    const Value known = (*graph)["result"]["all_tensor_edges"];
     const TemporaryFile file(graph->dump());
     for (const std::string engine : {"explicit", "cnf"}) {
       const TemporaryFile folder("", "");
@@ -113,7 +113,7 @@ TEST_CASE("exported graphs of real models have the optima that another program f
                            "--certify", folder.path()});
       INFO(name, ", ", engine);
       CHECK(ran.exit == 0);
-      const Json answer = Json::parse(ran.out);
+      const Value answer = Value::parse(ran.out);
       CHECK(answer["cost"] == known["optimum_int"]);
       CHECK(answer["data_parallel_cost"] == known["data_parallel_cost_int"]);
       CHECK(check_folder(folder.path()).verdict == kernel::Verdict::Accepted);
@@ -127,9 +127,9 @@ TEST_CASE("parallelize runs the printed algorithms on a file and on random graph
   CHECK(file.exit == 0);
   CHECK(file.out.find("as printed: total 211206144, optimal") != std::string::npos);
   const Ran json = run({"parallelize", kExample, "--printed", "--format", "json"});
-  CHECK(Json::parse(json.out) == Json({{"least", 211206144}, {"printed", 211206144}}));
+  CHECK(Value::parse(json.out) == Value({{"least", 211206144}, {"printed", 211206144}}));
   const Ran counts = run({"parallelize", "--printed-campaign", "500", "--format", "json"});
-  CHECK(Json::parse(counts.out)["search_optimal"] == true);
+  CHECK(Value::parse(counts.out)["search_optimal"] == true);
   const TemporaryFile large(clique(9, 9));
   const Ran refused = run({"parallelize", large.path(), "--printed"});
   CHECK(refused.exit == 3);

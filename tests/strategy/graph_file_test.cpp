@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "p2/error.h"
 #include "engine/strategy/graph_file.h"
+#include "p2/error.h"
 
 using namespace p2;
 using namespace p2::strategy;
@@ -63,7 +63,7 @@ TEST_CASE("what is wrong with a graph is said with its place") {
       {file_with(""), "no vertices"},
       {file_with(R"({"id":0,"cost":[]})"), "vertex 0 has no configuration"},
       {file_with(R"({"id":0})"), "lacks the key \"cost\""},
-      {file_with(R"({"id":0,"cost":[1]},{"id":0,"cost":[1]})"), "stands twice"},
+      {file_with(R"({"id":0,"cost":[1]},{"id":0,"cost":[1]})"), "duplicate vertex 0"},
       {file_with(R"({"id":0,"cost":[-1]})"), "a cost is -1"},
       {file_with(R"({"id":0,"cost":[-0.2]})"), "a cost is -0.2"},
       {file_with(R"({"id":0,"cost":[1e19]})"), "a cost is 1e19"},
@@ -77,7 +77,7 @@ TEST_CASE("what is wrong with a graph is said with its place") {
       {file_with(kTwo, R"({"src":7,"dst":7,"table":0})", cells), "to itself"},
       {file_with(kTwo, R"({"src":3,"dst":7,"table":0})", cells), "2 rows and 3 columns"},
       {file_with(kTwo, edge, table("0", "1,2,3,4,5")), "5 cells"},
-      {file_with(kTwo, edge, cells + "," + cells), "table 0 stands twice"},
+      {file_with(kTwo, edge, cells + "," + cells), "duplicate table 0"},
       {file_with(kTwo, edge + "," + edge, table("0", "3e18,0,0,0,0,0")), "parallel edges"},
   };
   for (const Case& wrong : cases) {

@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include "engine/strategy/small_graphs.h"
+#include "engine/strategy/paper_algorithm.h"
 
 namespace p2::strategy {
 

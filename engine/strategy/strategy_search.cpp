@@ -1,0 +1,184 @@
+#include <algorithm>
+#include <utility>
+
+#include "engine/strategy/strategy.h"
+
+namespace p2::strategy {
+namespace {
+
+/// Costs by vertex and configuration plus the row minima of edges to later vertices: the sum over
+/// vertices of the minima is a lower bound.
+std::vector<std::vector<Cost>> costs_with_edge_minima(const Graph& graph) {
+  std::vector<std::vector<Cost>> costs = graph.costs;
+  for (const Edge& edge : graph.edges) {
+    const auto columns = std::ssize(graph.costs[edge.second]);
+    for (std::size_t row = 0; row < costs[edge.first].size(); ++row) {
+      const auto begin = edge.table.begin() + static_cast<std::ptrdiff_t>(row) * columns;
+      costs[edge.first][row] += *std::min_element(begin, begin + columns);
+    }
+  }
+  return costs;
+}
+
+Cost lower_bound(const Graph& graph) {
+  Cost sum = 0;
+  for (const auto& costs : costs_with_edge_minima(graph)) sum += std::ranges::min(costs);
+  return sum;
+}
+
+/// The cost of every configuration given the configurations of all other vertices.
+std::vector<std::vector<Cost>> conditional_costs(const Graph& graph, const Strategy& strategy) {
+  std::vector<std::vector<Cost>> costs = graph.costs;
+  for (const Edge& edge : graph.edges) {
+    const std::size_t columns = graph.configurations(edge.second);
+    for (std::size_t row = 0; row < costs[edge.first].size(); ++row) {
+      costs[edge.first][row] += edge.table[row * columns + strategy[edge.second]];
+    }
+    for (std::size_t column = 0; column < columns; ++column) {
+      costs[edge.second][column] += edge.table[strategy[edge.first] * columns + column];
+    }
+  }
+  return costs;
+}
+
+/// One pass of local search: changes pairwise non-adjacent vertices to their best configuration
+/// given the others; false at a local optimum.
+bool improve(const Graph& graph, Strategy& strategy) {
+  const auto costs = conditional_costs(graph, strategy);
+  std::vector<bool> stale(graph.vertices(), false);
+  bool improved = false;
+  for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
+    const auto best = std::ranges::min_element(costs[v]);
+    if (stale[v] || *best == costs[v][strategy[v]]) continue;
+    strategy[v] = static_cast<std::uint32_t>(best - costs[v].begin());
+    improved = true;
+    for (const Edge& edge : graph.edges) {
+      if (edge.first == v || edge.second == v) stale[edge.first + edge.second - v] = true;
+    }
+  }
+  return improved;
+}
+
+/// A first strategy: the minimisers of the lower bound, improved by local search.
+Strategy local_optimum(const Graph& graph) {
+  Strategy strategy;
+  for (const auto& costs : costs_with_edge_minima(graph)) {
+    strategy.push_back(static_cast<std::uint32_t>(std::ranges::min_element(costs) - costs.begin()));
+  }
+  while (improve(graph, strategy)) {
+  }
+  return strategy;
+}
+
+class Search {
+ public:
+  Search(const Graph& graph, std::uint64_t max_bytes, const Limits& limits)
+      : max_bytes_(max_bytes), limits_(limits) {
+    best_.strategy = local_optimum(graph);
+    best_.cost = best_.bound = cost_of(graph, best_.strategy);
+  }
+
+  /// `numbers`: the configurations of the whole graph that those of `graph` stand for.
+  void visit(const Graph& graph, const Kept& numbers, const EliminationOrder& order) {
+    const Cost bound = lower_bound(graph);
+    if (bound >= best_.cost) return;
+    if (order.cells <= max_bytes_ / sizeof(Cost)) {
+      if (const auto optimum = eliminate(graph, order, limits_)) {
+        record(*optimum, numbers);
+      } else {
+        best_.bound = std::min(best_.bound, bound);
+      }
+    } else {
+      branch(graph, numbers, order);
+    }
+  }
+
+  Found result() {
+    best_.bound = std::min(best_.bound, best_.cost);
+    return std::move(best_);
+  }
+
+ private:
+  struct Branch {
+    Cost bound = 0;
+    std::uint32_t configuration = 0;
+  };
+
+  void record(const Optimum& optimum, const Kept& numbers) {
+    if (optimum.cost >= best_.cost) return;
+    best_.cost = optimum.cost;
+    for (std::size_t v = 0; v < numbers.size(); ++v) {
+      best_.strategy[v] = numbers[v][optimum.strategy[v]];
+    }
+  }
+
+  static Graph fixed(const Graph& graph, std::uint32_t vertex, std::uint32_t configuration) {
+    Kept kept = all_configurations(graph);
+    kept[vertex] = {configuration};
+    return restricted(graph, kept);
+  }
+
+  void branch(const Graph& graph, const Kept& numbers, const EliminationOrder& order) {
+    const std::uint32_t vertex = branching_vertex(graph, order);
+    std::vector<Branch> branches;
+    for (std::uint32_t c = 0; c < graph.configurations(vertex); ++c) {
+      branches.push_back({lower_bound(fixed(graph, vertex, c)), c});
+    }
+    std::ranges::stable_sort(branches, {}, &Branch::bound);
+    for (const Branch& next : branches) {
+      if (limits_.exceeded(0)) {
+        best_.bound = std::min(best_.bound, next.bound);
+        return;  // the bounds of the other branches are no lower
+      }
+      const Graph whole = fixed(graph, vertex, next.configuration);
+      const Kept kept = remove_dominated(whole).kept;
+      Kept inner = numbers;
+      for (std::size_t v = 0; v < kept.size(); ++v) {
+        inner[v].clear();
+        for (const std::uint32_t c : kept[v]) {
+          inner[v].push_back(numbers[v][v == vertex ? next.configuration : c]);
+        }
+      }
+      const Graph part = restricted(whole, kept);
+      visit(part, inner, elimination_order(part));
+    }
+  }
+
+  /// The vertex of highest degree in the largest bucket.
+  static std::uint32_t branching_vertex(const Graph& graph, const EliminationOrder& order) {
+    std::vector<std::size_t> degree(graph.vertices(), 0);
+    for (const Edge& edge : graph.edges) {
+      ++degree[edge.first];
+      ++degree[edge.second];
+    }
+    return *std::ranges::max_element(order.largest, {}, [&](std::uint32_t v) { return degree[v]; });
+  }
+
+  std::uint64_t max_bytes_;
+  const Limits& limits_;
+  Found best_;
+};
+
+}  // namespace
+
+Found branch_and_bound(const Graph& graph, const EliminationOrder& order, std::uint64_t max_bytes,
+                       const Limits& limits) {
+  Search search(graph, max_bytes, limits);
+  search.visit(graph, all_configurations(graph), order);
+  return search.result();
+}
+
+Solution find_strategy(const Graph& graph, const Limits& limits) {
+  constexpr std::uint64_t kMemory = std::uint64_t{4} << 30U;
+  Reduction reduction = remove_dominated(graph);
+  const Graph part = restricted(graph, reduction.kept);
+  Solution answer{{}, std::move(reduction.removals), elimination_order(part)};
+  answer.found =
+      branch_and_bound(part, answer.order, limits.memory_bytes.value_or(kMemory), limits);
+  for (std::size_t v = 0; v < graph.vertices(); ++v) {
+    answer.found.strategy[v] = reduction.kept[v][answer.found.strategy[v]];
+  }
+  return answer;
+}
+
+}  // namespace p2::strategy

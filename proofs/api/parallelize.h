@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "encodings/cnf/cheaper_strategy.h"
+#include "engine/strategy/graph_file.h"
+#include "engine/strategy/strategy.h"
+#include "p2/limits.h"
+#include "p2/result.h"
+
+namespace p2 {
+
+/// A solver's check of an answer of the search: nothing costs less (within the memory limit, if
+/// any), or, where nothing was found, nothing fits.
+struct StrategyCheck {
+  EngineAnswer answer;  ///< Refuted: the solver found a better strategy
+  std::string text;     ///< one line for people
+};
+
+StrategyCheck check_with_z3(const strategy::GraphFile& file,
+                            std::optional<strategy::Cost> memory_limit,
+                            const strategy::Found* found, const Limits& limits);
+
+/// `refutation`: where established, the clauses' refutation of a cheaper strategy.
+StrategyCheck check_with_clauses(const strategy::Graph& graph, const strategy::Found& found,
+                                 const Limits& limits, cnf::StrategyRefutation& refutation);
+
+}  // namespace p2

@@ -1,0 +1,399 @@
+#include "p2/reshard.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "encodings/cnf/shorter_schedule.h"
+#include "encodings/cnf/synthesis.h"
+#include "engine/base/files.h"
+#include "engine/base/invariant.h"
+#include "engine/base/plot.h"
+#include "engine/base/progress.h"
+#include "engine/reshard/branch_and_bound.h"
+#include "engine/reshard/heuristics.h"
+#include "engine/reshard/plan_simulation.h"
+#include "engine/reshard/plans/plan.h"
+#include "engine/reshard/plans/plan_check.h"
+#include "engine/reshard/plans/plan_maker.h"
+#include "engine/reshard/plans/plan_report.h"
+#include "engine/reshard/sharding.h"
+#include "engine/topology/system.h"
+#include "p2/version.h"
+#include "proofs/certificate/schedule_certificate.h"
+
+namespace p2 {
+namespace {
+
+constexpr double kPlotWidth = 1000;
+constexpr std::uint64_t kMaxConflicts = 2'000'000;  // of the SAT solver, unless told otherwise
+constexpr std::int64_t kMaxChunks = 1'000'000;
+
+/// The tensor of the request, parsed.
+struct Tensor {
+  TensorShape shape;
+  Sharding from;
+  Sharding to;
+};
+
+Tensor parse_tensor(const ReshardTensor& given) {
+  Tensor tensor{parse_shape("--shape", given.shape), {}, {}};
+  tensor.from = parse_sharding("--from", given.from, tensor.shape.size());
+  tensor.to = parse_sharding("--to", given.to, tensor.shape.size());
+  if (given.pad) tensor.shape = padded(tensor.shape, tensor.from, tensor.to, "--shape");
+  return tensor;
+}
+
+/// What the answer is made from.
+struct Problem {
+  const ReshardRequest& request;
+  std::optional<Tensor> tensor;
+  UnitTasks tasks;
+  SchedulingProblem scheduling;
+};
+
+Problem read_problem(const ReshardRequest& request) {
+  if (request.tasks && request.tensor) {
+    throw InputError({"--shape"}, "given with --tasks, expected only one of both");
+  }
+  if (!request.tasks && !request.tensor) {
+    throw InputError({"command line"}, "nothing to schedule, expected --tasks or --shape");
+  }
+  if (request.plan && !request.tensor) {
+    throw InputError({"--plan"}, "tasks do not say where elements are, expected --shape");
+  }
+  std::optional<Tensor> tensor;
+  UnitTasks tasks;
+  if (request.tasks) {
+    tasks = read_tasks(*request.tasks, read_file(*request.tasks));
+  } else {
+    tensor = parse_tensor(*request.tensor);
+    tasks = decompose(tensor->shape, tensor->from, tensor->to, request.tensor->decomposition,
+                      "--shape");
+  }
+  SchedulingProblem scheduling(tasks);
+  return {request, std::move(tensor), std::move(tasks), std::move(scheduling)};
+}
+
+// The schedule.
+
+TaskSchedule baseline_schedule(const Problem& problem, std::uint64_t seed) {
+  if (problem.request.strategy == ReshardStrategy::Naive) return naive_schedule(problem.tasks);
+  if (problem.request.strategy == ReshardStrategy::LoadBalance) {
+    return load_balanced_schedule(problem.tasks);
+  }
+  return greedy_schedule(problem.tasks, seed);
+}
+
+ExactSchedule find_schedule(const Problem& problem, const Options& options) {
+  if (problem.request.strategy != ReshardStrategy::Exact) {
+    const LowerBound bound = lower_bound(PartialSchedule(problem.scheduling), problem.scheduling);
+    return {baseline_schedule(problem, options.seed), bound, bound.value, 0};
+  }
+  ScheduleSearchProgress progress;
+  const ProgressReporter reporter(options.progress, [&] {
+    return fmt::format("{} states, best makespan {}", progress.states.load(), progress.best.load());
+  });
+  return exact_schedule(problem.tasks, problem.scheduling, options.seed, options.limits, progress);
+}
+
+/// The certificate of the machine-based bound where that is the lower bound, else by clauses.
+CertificateFiles schedule_certificate(const Problem& problem, const ExactSchedule& found,
+                                      const Options& options) {
+  Provenance provenance{{{"p2-verify", build_info().version}},
+                        {{"strategy", std::string(to_string(problem.request.strategy))}},
+                        options.seed};
+  if (found.lower_bound == found.bound.value) {
+    return schedule_certificate(problem.tasks, problem.scheduling, found.schedule, found.bound,
+                                provenance);
+  }
+  if (!found.optimal()) {
+    throw LimitReached(LimitReached::Kind::Work,
+                       fmt::format("the lower bound of {} was proved by the search before it "
+                                   "stopped, without a certificate",
+                                   found.lower_bound));
+  }
+  Limits limits = options.limits;
+  if (!limits.work) limits.work = kMaxConflicts;
+  cnf::ScheduleRefutation refutation =
+      cnf::refute_shorter_schedule(problem.tasks, found.schedule.makespan, limits);
+  invariant(refutation.outcome != Outcome::Refuted, "no schedule is shorter than the optimum");
+  if (refutation.outcome == Outcome::Undecided) {
+    throw LimitReached(LimitReached::Kind::Work,
+                       "no refutation of a shorter schedule within the limits");
+  }
+  provenance.tools["CaDiCaL"] = cnf::solver_version();
+  return schedule_certificate(problem.tasks, found.schedule, std::move(refutation.proof),
+                              provenance);
+}
+
+std::string hosts_text(const std::vector<std::size_t>& numbers,
+                       const std::vector<std::uint32_t>& hosts) {
+  std::vector<std::uint32_t> named;
+  for (const std::size_t i : numbers) named.push_back(hosts[i]);
+  return fmt::format("{} {}", named.size() == 1 ? "host" : "hosts", fmt::join(named, ", "));
+}
+
+/// The argument for a machine-based lower bound.
+std::string bound_text(const LowerBound& bound, const SchedulingProblem& problem) {
+  if (bound.reason == LowerBound::Reason::Receiver) {
+    return fmt::format("host {} receives for {}", problem.receiver_hosts[bound.index], bound.value);
+  }
+  if (bound.reason == LowerBound::Reason::Senders) {
+    const auto& senders = problem.pools[bound.index].senders;
+    return fmt::format("{}{} must send for {}", senders.size() == 1 ? "" : "one of ",
+                       hosts_text(senders, problem.sender_hosts), bound.value);
+  }
+  std::vector<std::size_t> tasks;
+  for (const std::size_t i : problem.cliques[bound.index]) {
+    tasks.insert(tasks.end(), problem.classes[i].tasks.begin(), problem.classes[i].tasks.end());
+  }
+  std::sort(tasks.begin(), tasks.end());
+  return fmt::format("no two of tasks {} can run at once, they take {}", fmt::join(tasks, ", "),
+                     bound.value);
+}
+
+std::string evidence_text(const Problem& problem, const ExactSchedule& found,
+                          const Evidence& evidence) {
+  if (found.lower_bound == found.bound.value) return bound_text(found.bound, problem.scheduling);
+  const bool certified = evidence.kind == Evidence::Kind::Certificate;
+  return fmt::format("{}a search of {} states found nothing shorter{}",
+                     certified ? "" : "solver-only: ", found.states,
+                     certified ? ", and the CNF for a shorter schedule is unsatisfiable" : "");
+}
+
+/// A lane for what each host sends, and one for what it receives.
+std::string draw_timeline(const Problem& problem, const TaskSchedule& schedule) {
+  Timeline line{fmt::format("{} tasks, {}: makespan {}", problem.tasks.size(),
+                            to_string(problem.request.strategy), schedule.makespan),
+                "time"};
+  std::map<std::pair<bool, std::uint32_t>, std::size_t> lanes;  // receiving, host
+  for (const UnitTask& task : problem.tasks) {
+    for (const std::uint32_t host : task.sender_hosts) lanes[{false, host}] = 0;
+    for (const std::uint32_t host : task.receiver_hosts) lanes[{true, host}] = 0;
+  }
+  for (auto& [lane, number] : lanes) {
+    number = line.lanes.size();
+    line.lanes.push_back(fmt::format("host {} {}", lane.second, lane.first ? "receives" : "sends"));
+  }
+  for (const TaskRun& run : schedule.runs) {
+    const UnitTask& task = problem.tasks[run.task];
+    const auto start = static_cast<double>(run.start);
+    const auto end = static_cast<double>(run.start + task.size);
+    line.bars.push_back({lanes.at({false, run.sender}), start, end, run.task});
+    for (const std::uint32_t host : task.receiver_hosts) {
+      line.bars.push_back({lanes.at({true, host}), start, end, run.task});
+    }
+  }
+  Svg svg(kPlotWidth, height_of(line));
+  draw(svg, line, 0, 0, kPlotWidth);
+  return svg.document();
+}
+
+std::string optimality_text(const ReshardAnswer& answer) {
+  if (answer.optimal) return "optimal";
+  const auto bound = static_cast<double>(answer.lower_bound);
+  const auto gap = static_cast<double>(answer.schedule.makespan - answer.lower_bound) / bound;
+  return fmt::format("not shown to be optimal: at least {}, a gap of {:.1f} %", answer.lower_bound,
+                     100 * gap);
+}
+
+void add_schedule_text(const Problem& problem, const ReshardAnswer& answer, Document& document) {
+  document.line(fmt::format("{} tasks   strategy {}", answer.tasks.size(),
+                            to_string(problem.request.strategy)));
+  document.line("");
+  document.line(fmt::format("makespan {}, {}", answer.schedule.makespan, optimality_text(answer)));
+  document.line(fmt::format("lower bound: {}", answer.bound_reason));
+  document.line("");
+  const Evidence& evidence = answer.results[0].evidence;
+  if (evidence.kind == Evidence::Kind::Certificate) {
+    document.line("certificate: " + evidence.folder);
+    document.line("");
+  }
+  Table table;
+  table.header = {"start", "end", "task", "sender", "receivers"};
+  table.right_aligned = 4;
+  for (const TaskRun& run : answer.schedule.runs) {
+    const UnitTask& task = answer.tasks[run.task];
+    table.rows.push_back({std::to_string(run.start), std::to_string(run.start + task.size),
+                          std::to_string(run.task), std::to_string(run.sender),
+                          fmt::format("{}", fmt::join(task.receiver_hosts, " "))});
+  }
+  document.add(std::move(table));
+  if (problem.request.plot) document.add(Drawing{"Timeline", answer.plot});
+}
+
+Json::Object schedule_members(const Problem& problem, const ReshardAnswer& answer) {
+  const Evidence& evidence = answer.results[0].evidence;
+  return {{"tasks", Json::array_of(answer.tasks,
+                                   [](const UnitTask& task) {
+                                     return Json::object(
+                                         {{"size", task.size},
+                                          {"sender_hosts", Json::array_of(task.sender_hosts)},
+                                          {"receiver_hosts", Json::array_of(task.receiver_hosts)}});
+                                   })},
+          {"strategy", to_string(problem.request.strategy)},
+          {"schedule", Json::array_of(answer.schedule.runs,
+                                      [&](const TaskRun& run) {
+                                        return Json::object(
+                                            {{"task", run.task},
+                                             {"sender", run.sender},
+                                             {"start", run.start},
+                                             {"end", run.start + answer.tasks[run.task].size}});
+                                      })},
+          {"makespan", answer.schedule.makespan},
+          {"lower_bound", answer.lower_bound},
+          {"optimal", answer.optimal},
+          {"evidence", answer.bound_reason},
+          {"certificate",
+           evidence.kind == Evidence::Kind::Certificate ? Json(evidence.folder) : Json()}};
+}
+
+// The plan of transfers.
+
+reshard::PlanStrategy plan_strategy(TransferStrategy strategy) {
+  switch (strategy) {
+    case TransferStrategy::Broadcast:
+      return reshard::PlanStrategy::Broadcast;
+    case TransferStrategy::SendRecv:
+      return reshard::PlanStrategy::SendRecv;
+    case TransferStrategy::LocalAllGather:
+      return reshard::PlanStrategy::LocalAllGather;
+    case TransferStrategy::GlobalAllGather:
+      break;
+  }
+  return reshard::PlanStrategy::GlobalAllGather;
+}
+
+/// The time by the formulas as a multiple of the time to send the tensor once to one host.
+double formula_multiple(const reshard::FormulaTime& formula, const TensorShape& shape) {
+  double elements = 1;
+  for (const std::int64_t length : shape) elements *= static_cast<double>(length);
+  return static_cast<double>(formula.time) / static_cast<double>(formula.parts) / elements;
+}
+
+/// Makes, checks and prices the plan; its report is the end of the text and the member `plan`.
+Json add_plan(const Problem& problem, ReshardAnswer& answer, Document& text) {
+  const ReshardPlanSpec& spec = *problem.request.plan;
+  const Tensor& tensor = *problem.tensor;
+  if (spec.chunks < 1 || spec.chunks > kMaxChunks) {
+    throw InputError({"--chunks"}, fmt::format("found {}, expected a whole number from 1 to {}",
+                                               spec.chunks, kMaxChunks));
+  }
+  if (spec.first_host && *spec.first_host > tensor.from.mesh[0]) {
+    throw InputError({"--to-host", 1, 1},
+                     fmt::format("found '{}', expected a whole number from 0 to {}",
+                                 *spec.first_host, tensor.from.mesh[0]));
+  }
+  const reshard::Reshard resharding = reshard::reshard_between(
+      tensor.shape, tensor.from, tensor.to, spec.first_host.value_or(tensor.from.mesh[0]));
+  const reshard::PlanChoice choice{plan_strategy(spec.strategy),
+                                   problem.request.tensor->decomposition, spec.chunks};
+  const reshard::Plan plan = make_plan(resharding, choice, answer.schedule);
+  const auto decision = judge(plan);
+  const reshard::FormulaTime formula =
+      time_by_formula(resharding, answer.tasks, choice, answer.schedule);
+  const auto& fault = decision.violation;
+  answer.plan = ReshardPlanAnswer{!fault.has_value(), to_json(plan), 0};
+  Result& result = answer.results.emplace_back();
+  result.subject = "plan";
+  result.outcome = fault ? Outcome::Refuted : Outcome::Established;
+  if (fault) {
+    result.counterexample = Counterexample{
+        std::string(to_string(fault->rule)), {}, fault->explanation, fault_json(*fault), {}};
+  }
+  Json seconds;
+  Json bottleneck;
+  text.line("");
+  text.line(fmt::format("plan: {}, {} transfers, {}", plan.strategy, plan.transfers(),
+                        fault ? fault->explanation : "right"));
+  text.line(fmt::format("by the formulas: {:.4g} times the time to send the tensor once",
+                        formula_multiple(formula, tensor.shape)));
+  if (spec.system && !fault) {
+    const std::string& source = *spec.system;
+    const Network network(parse_system(source, read_file(source)), {source});
+    const reshard::SimulatedTime simulated =
+        simulated_time(plan, network, devices_on(network, resharding, source), spec.element_bytes);
+    const std::string busiest = network.name(simulated.busiest);
+    answer.plan->seconds = simulated.seconds;
+    seconds = Json::number(fmt::format("{:.9g}", simulated.seconds));
+    bottleneck = busiest;
+    text.line(fmt::format("on {}: {:.4g} s; {} is busy for {:.4g} s of them", source,
+                          simulated.seconds, busiest, simulated.busy_seconds));
+  }
+  if (spec.file) text.line("written to " + *spec.file);
+  text.line("");
+  text.add(Preformatted{draw(plan)});
+  return Json::object(
+      {{"strategy", plan.strategy},
+       {"transfers", plan.transfers()},
+       {"verdict", fault ? "invalid" : "valid"},
+       {"reason", fault ? Json(fault->explanation) : Json()},
+       {"file", spec.file ? Json(*spec.file) : Json()},
+       {"formula", Json::object({{"elements", formula.time}, {"parts", formula.parts}})},
+       {"seconds", seconds},
+       {"bottleneck", bottleneck},
+       {"programs", plan_json(plan)}});
+}
+
+}  // namespace
+
+std::string_view to_string(ReshardStrategy strategy) {
+  switch (strategy) {
+    case ReshardStrategy::Exact:
+      return "exact";
+    case ReshardStrategy::Naive:
+      return "naive";
+    case ReshardStrategy::LoadBalance:
+      return "load-balance";
+    case ReshardStrategy::Greedy:
+      break;
+  }
+  return "greedy";
+}
+
+ReshardAnswer schedule_resharding(const ReshardRequest& request, const Options& options) {
+  const Problem problem = read_problem(request);
+  ExactSchedule found = find_schedule(problem, options);
+  ReshardAnswer answer;
+  answer.tasks = problem.tasks;
+  answer.schedule = found.schedule;
+  answer.lower_bound = found.lower_bound;
+  answer.optimal = found.optimal();
+  answer.states = found.states;
+  Result result;
+  result.subject = "schedule";
+  result.model = fmt::format("strategy {}", to_string(request.strategy));
+  const bool undecided = request.strategy == ReshardStrategy::Exact && !answer.optimal;
+  result.outcome = undecided ? Outcome::Undecided : Outcome::Established;
+  if (undecided) {
+    result.undecided = Undecided{Undecided::Reason::Limit,
+                                 fmt::format("makespan {}, lower bound {}, optimality not proved",
+                                             answer.schedule.makespan, answer.lower_bound)};
+  }
+  result.evidence.kind = Evidence::Kind::SolverOnly;
+  if (request.certify) {
+    const auto write = [&] {
+      write_folder(*request.certify, schedule_certificate(problem, found, options));
+    };
+    result.evidence = written_evidence(*request.certify, write, answer.diagnostics);
+  }
+  answer.bound_reason = evidence_text(problem, found, result.evidence);
+  answer.results.push_back(std::move(result));
+  if (request.plot) answer.plot = draw_timeline(problem, answer.schedule);
+  Document& document = answer.document;
+  document.title = "p2-verify reshard";
+  add_schedule_text(problem, answer, document);
+  Json::Object members;
+  if (request.plan) members.emplace_back("plan", add_plan(problem, answer, document));
+  for (Json::Member& member : schedule_members(problem, answer)) {
+    members.push_back(std::move(member));
+  }
+  document.json = Json(std::move(members));
+  for (const Result& each : answer.results) answer.outcome = worst(answer.outcome, each.outcome);
+  return answer;
+}
+
+}  // namespace p2
