@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 namespace p2 {
 namespace {
 
-const double kWidest = std::log(64.0);
+const double kMaxLogFactor = std::log(64.0);
 constexpr int kGrid = 256;
 constexpr int kSweeps = 64;
 constexpr double kNoise = 1e-12;
 
-/// The sum of squares that is minimised, over the logarithms of the factors.
+/// The objective: the sum of squared logarithmic errors for given factors.
 class Misfit {
  public:
   Misfit(const Network& network, const std::vector<Measurement>& measurements)
@@ -31,7 +33,8 @@ class Misfit {
   const std::vector<Measurement>& measurements_;
 };
 
-/// The least value of `misfit(x)` between `low` and `high`, where it has one valley.
+/// Golden-section search (Kiefer 1953): the minimum of a unimodal function between `low` and
+/// `high`.
 template <typename Function>
 double golden_section(const Function& misfit, double low, double high) {
   const double ratio = (std::sqrt(5.0) - 1) / 2;
@@ -47,14 +50,14 @@ double golden_section(const Function& misfit, double low, double high) {
   return (low + high) / 2;
 }
 
-/// The best factor of one interconnect, given the others; its old one unless another is better.
+/// Sets the best factor of one interconnect, given the others.
 void improve(const Misfit& misfit, std::vector<double>& factors, std::uint32_t interconnect) {
   const auto at = [&](double logarithm) {
     std::vector<double> tried = factors;
     tried[interconnect] = std::exp(logarithm);
     return misfit(tried);
   };
-  const double cell = 2 * kWidest / kGrid;
+  const double cell = 2 * kMaxLogFactor / kGrid;
   double best = std::log(factors[interconnect]);
   double least = at(best) - kNoise;
   const auto consider = [&](double logarithm) {
@@ -63,7 +66,7 @@ void improve(const Misfit& misfit, std::vector<double>& factors, std::uint32_t i
     least = value - kNoise;
     best = logarithm;
   };
-  for (int i = 0; i <= kGrid; ++i) consider(-kWidest + cell * i);
+  for (int i = 0; i <= kGrid; ++i) consider(-kMaxLogFactor + cell * i);
   consider(golden_section(at, best - cell, best + cell));
   factors[interconnect] = std::exp(best);
 }
@@ -108,6 +111,50 @@ System fitted(const Network& network, const std::vector<std::uint32_t>& intercon
     bandwidth = rounded(static_cast<double>(bandwidth) * factors[interconnect]);
   }
   return system;
+}
+
+namespace {
+
+std::vector<double> ranks(std::span<const double> values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> rank(values.size());
+  for (std::size_t first = 0, last; first < order.size(); first = last) {
+    for (last = first; last < order.size() && values[order[last]] == values[order[first]];) ++last;
+    for (std::size_t i = first; i < last; ++i) {
+      rank[order[i]] = static_cast<double>(first + last - 1) / 2;
+    }
+  }
+  return rank;
+}
+
+}  // namespace
+
+double rank_correlation(std::span<const double> a, std::span<const double> b) {
+  const std::vector<double> x = ranks(a);
+  const std::vector<double> y = ranks(b);
+  const double mean = static_cast<double>(a.size() - 1) / 2;
+  double xy = 0;
+  double xx = 0;
+  double yy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mean) * (y[i] - mean);
+    xx += (x[i] - mean) * (x[i] - mean);
+    yy += (y[i] - mean) * (y[i] - mean);
+  }
+  return xx == 0 || yy == 0 ? 0 : xy / std::sqrt(xx * yy);
+}
+
+double median_relative_error(std::span<const double> predicted, std::span<const double> measured) {
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    errors.push_back(std::abs(predicted[i] / measured[i] - 1));
+  }
+  std::sort(errors.begin(), errors.end());
+  const std::size_t middle = errors.size() / 2;
+  return errors.size() % 2 == 1 ? errors[middle] : (errors[middle - 1] + errors[middle]) / 2;
 }
 
 }  // namespace p2

@@ -1,29 +1,36 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/cost/program_cost.h"
 
 namespace p2 {
 
-/// One measured time of a program, and the model's price for it on the system as it is described.
+/// One measured time of a program, and its price on the system as described.
 struct Measurement {
   ProgramCost cost;
   double bytes = 0;    ///< per device
   double seconds = 0;  ///< of one run
 };
 
-/// The model's time when the bandwidth of interconnect i is `factors[i]` times what the system
-/// says.
+/// The predicted time if the bandwidth of interconnect i is `factors[i]` times that of the system.
 double predicted_seconds(const Measurement& measurement, const Network& network,
                          const std::vector<double>& factors);
 
-/// The system with the bandwidths of `interconnects` (indices, each once) fitted to the
-/// measurements: least squares of log(predicted / measured), one bandwidth after the other until
-/// nothing improves, between 1/64 and 64 times what the system says; rounded to four digits. A
-/// bandwidth that no measurement depends on stays as it is. The same input gives the same system.
+/// Fits the bandwidths of `interconnects` (indices, each once) to measurements: least squares of
+/// log(predicted / measured) by coordinate descent, with golden-section search between 1/64 and 64
+/// times the system's bandwidth; rounded to four digits. A bandwidth that no measurement depends on
+/// is unchanged. Deterministic.
 System fitted(const Network& network, const std::vector<std::uint32_t>& interconnects,
               const std::vector<Measurement>& measurements);
+
+/// Spearman's rank correlation of two lists of equal length, at least 2; tied values have the mean
+/// of their ranks. 0 if all values of a list are equal.
+double rank_correlation(std::span<const double> a, std::span<const double> b);
+
+/// The median of |predicted / measured − 1|; the lists have equal length, at least 1.
+double median_relative_error(std::span<const double> predicted, std::span<const double> measured);
 
 }  // namespace p2

@@ -99,10 +99,10 @@ void Network::route(std::uint32_t from, std::uint32_t to, std::vector<LinkId>& r
   }
 }
 
-Integer Network::latency(const std::vector<LinkId>& route) const {
-  Integer sum = 0;
+Rational Network::latency(const std::vector<LinkId>& route) const {
+  Rational sum = 0;
   for (std::size_t i = 0; i < route.size(); ++i) {
-    // The two doors of one interconnect stand beside each other.
+    // The two links of one interconnect are adjacent in the route: its latency counts once.
     if (i > 0 && interconnect_of_[route[i]] == interconnect_of_[route[i - 1]]) continue;
     sum += system_.interconnects[interconnect_of_[route[i]]].latency_ps;
   }

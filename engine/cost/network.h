@@ -12,8 +12,8 @@ namespace p2 {
 /// One direction of one port, ring edge, NIC or medium of a system; index into a Network's links.
 using LinkId = std::uint32_t;
 
-/// The links of a system and which of them a transfer crosses (section 5, figure 9). A transfer
-/// from `a` to `b`
+/// The links of a system and the routes of transfers over them (P2 paper, section 5, figure 9). A
+/// transfer from `a` to `b`
 ///  - goes over a ring in which they are neighbours, if there is one, and crosses nothing else;
 ///  - otherwise through the innermost switch or shared medium that joins them: the one with the
 ///    fewest devices whose run holds both, as different parts. On the way it leaves every switch,
@@ -21,8 +21,7 @@ using LinkId = std::uint32_t;
 /// It loads the port (of a switch) or the whole (NIC, medium) of what it leaves in direction out,
 /// of what it enters in direction in, and of what joins them in both. An outer interconnect that
 /// holds both is not touched, nor is a NIC that both leave through, nor one beside what joins them:
-/// a NIC leads out of the instance around its level, and parts of that level which a switch joins
-/// have no use for it.
+/// a NIC is used only by traffic that leaves its instance.
 class Network {
  public:
   /// Throws InputError at `where` when the system has no interconnects.
@@ -38,16 +37,16 @@ class Network {
   /// InputError when nothing joins them.
   void route(std::uint32_t from, std::uint32_t to, std::vector<LinkId>& route) const;
   /// Picoseconds of one message over a route: every interconnect on it counts once.
-  Integer latency(const std::vector<LinkId>& route) const;
+  Rational latency(const std::vector<LinkId>& route) const;
   /// Seconds that a byte takes on a link of this interconnect.
   Rational seconds_per_byte(std::uint32_t interconnect) const;
 
-  /// The node of a device, for the algorithms that tell nodes from what is inside them: the part of
-  /// the widest interconnect it is in, or 0 for all when those parts are single devices.
+  /// The node of a device, for algorithms that distinguish nodes: its part of the widest
+  /// interconnect, or 0 for all devices if those parts are single devices.
   std::uint32_t node_of(std::uint32_t device) const { return device / devices_per_node_; }
 
  private:
-  /// Where an interconnect's links start, and how a device finds its own.
+  /// The links of an interconnect, and how a device finds its own.
   struct Place {
     std::uint32_t devices_per_part = 1;
     std::uint32_t span = 1;
@@ -69,8 +68,8 @@ class Network {
 
   bool over_ring(std::uint32_t from, std::uint32_t to, std::vector<LinkId>& route) const;
   const Place* joining(std::uint32_t from, std::uint32_t to) const;
-  /// Where `span` instances of a level are, from number `first`: `node 0 gpu 4-7`, or the instance
-  /// around them when they are all of it.
+  /// The location of `span` instances of a level from number `first`: `node 0 gpu 4-7`, or of the
+  /// enclosing instance if they are all of it.
   std::string location(const std::string& level, std::uint32_t first, std::uint32_t span) const;
 
   System system_;

@@ -1,12 +1,79 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <span>
+#include <tuple>
 #include <vector>
 
-#include "engine/cost/step_cost.h"
+#include "engine/cost/transfers.h"
 #include "engine/program/derivation.h"
+#include "engine/program/program.h"
 
 namespace p2 {
+
+/// The load of a step on a link.
+struct LinkLoad {
+  LinkId link = 0;
+  Rational seconds_per_byte;  ///< seconds that it is busy, per byte of a device's buffer
+};
+
+/// The time of one step on a system: `latency + seconds_per_byte · bytes`. Its groups run
+/// concurrently, their loads on a link add up, and the slowest link determines seconds_per_byte;
+/// the slowest chain of messages determines the latency.
+struct StepCost {
+  Rational latency;               ///< seconds
+  Rational seconds_per_byte;      ///< per byte of a device's buffer
+  LinkId bottleneck = 0;          ///< the first of the busiest links, if seconds_per_byte is not 0
+  std::vector<LinkLoad> busiest;  ///< the first of the busiest of each interconnect used
+
+  Rational seconds(const Rational& bytes) const { return latency + seconds_per_byte * bytes; }
+};
+
+/// Prices steps on one system, with memoization: programs of one placement share most steps.
+class StepPricer {
+ public:
+  /// `network` must outlive this.
+  StepPricer(const Network& network, Algorithm algorithm)
+      : network_(network), algorithm_(algorithm), amounts_(network.links()) {}
+
+  /// `rows` says how many of the `chunks` chunks of a buffer the first device of every group holds
+  /// before the step. Groups of one device cost nothing. The reference stays valid.
+  const StepCost& price(const Step& step, const std::vector<std::uint32_t>& rows,
+                        std::uint32_t chunks);
+
+  /// The loads of all links that the step uses, by link; the arguments are those of price.
+  std::vector<LinkLoad> loads(const Step& step, std::span<const std::uint32_t> rows,
+                              std::uint32_t chunks);
+
+  const Network& network() const { return network_; }
+
+ private:
+  using Key = std::tuple<Collective, std::uint32_t, std::vector<std::uint32_t>, std::vector<Group>>;
+  /// Loads on links in chunks, and nothing for those without.
+  using Loads = std::map<LinkId, Rational>;
+
+  /// Adds what a group sends to `amounts_` and raises `latency` to how long its messages wait.
+  void add_group(const Step& step, const Group& group, std::uint32_t rows, Rational& latency);
+  /// The busiest links of the amounts counted so far, which are in 1/`unit` of a chunk, one per
+  /// interconnect; the amounts are forgotten.
+  Loads take_busiest(std::uint64_t unit);
+  /// All loads of the amounts counted so far are added to `loads`; the amounts are forgotten.
+  void take_all(std::uint64_t unit, Loads& loads);
+  /// The loads that decide what a step takes, or all of them.
+  Loads loads_of(const Step& step, std::span<const std::uint32_t> rows, bool all, Rational& latency);
+  StepCost compute(const Step& step, std::span<const std::uint32_t> rows, std::uint32_t chunks);
+
+  const Network& network_;
+  Algorithm algorithm_;
+  std::map<Key, StepCost, std::less<>> known_;
+  // Link → load in 1/(2n) of a chunk. No sum exceeds 2^63: a transfer is at most 2^41 (2n · rows,
+  // of at most 2^20 devices and chunks), a step has at most four per device.
+  std::vector<std::uint64_t> amounts_;
+  std::vector<LinkId> loaded_;
+  std::vector<LinkId> route_;
+};
 
 /// The time of a program: its steps follow each other, so it is `latency + seconds_per_byte ·
 /// bytes` too.
@@ -18,15 +85,14 @@ struct ProgramCost {
   Rational seconds(const Rational& bytes) const { return latency + seconds_per_byte * bytes; }
 };
 
-/// A program's verdict and, when it is valid, its price.
+/// The decision on a program and, if it is valid, its price.
 struct PricedProgram {
-  Verdict verdict;
+  ProgramDecision decision;
   ProgramCost cost;
 };
 
-/// Judges programs and prices them step by step: how many chunks a device holds before a step, and
-/// so how much it sends, is what the derivation says. States and steps are remembered from one
-/// program to the next.
+/// Decides programs and prices them step by step: the derivation says how many chunks a device
+/// holds before a step, and so how much it sends. States and steps are memoized across programs.
 class ProgramPricer {
  public:
   /// `steps` must outlive this and the prices it gives.
@@ -41,10 +107,10 @@ class ProgramPricer {
   std::vector<std::vector<LinkLoad>> loads(const Program& program, Dialect dialect);
 
  private:
-  /// What is to be known of a step before it is priced: how many chunks the first device of every
-  /// group holds.
+  /// Receives a step and how many chunks the first device of every group holds before it.
   using SeeStep = std::function<void(const Step& step, const std::vector<std::uint32_t>& rows)>;
-  Verdict derive(const Program& program, Dialect dialect, const Limits& limits, const SeeStep& see);
+  ProgramDecision derive(const Program& program, Dialect dialect, const Limits& limits,
+                         const SeeStep& see);
 
   StepPricer& steps_;
   StateTable states_;
@@ -55,19 +121,19 @@ class ProgramPricer {
 ProgramCost price_allreduce(const std::vector<Group>& classes, std::uint32_t devices,
                             StepPricer& pricer);
 
-/// For which sizes of a buffer a program is the fastest.
-struct Reign {
-  Integer from;  ///< bytes
-  Integer to;    ///< the last size in bytes
+/// A range of buffer sizes in which one program is the fastest.
+struct FastestRange {
+  Rational from;  ///< bytes
+  Rational to;    ///< the last size in bytes
   std::size_t program = 0;
 };
 
-/// Indices into `costs`, fastest first at this size; of equally fast ones the first comes first.
+/// Indices into `costs`, fastest first at this size; a stable sort.
 std::vector<std::size_t> ranking(const std::vector<const ProgramCost*>& costs,
                                  const Rational& bytes);
-/// Which program is the first of the ranking at every whole size from `low` to `high`: exact, since
-/// times are straight lines. There must be at least one program.
-std::vector<Reign> reigns(const std::vector<const ProgramCost*>& costs, const Integer& low,
-                          const Integer& high);
+/// The first program of the ranking at every whole size from `low` to `high`. Exact: the lower
+/// envelope of lines. There must be at least one program.
+std::vector<FastestRange> fastest_ranges(const std::vector<const ProgramCost*>& costs,
+                                         const Rational& low, const Rational& high);
 
 }  // namespace p2

@@ -104,7 +104,7 @@ std::string_view to_string(Algorithm algorithm) {
   return algorithm == Algorithm::Ring ? "ring" : "tree";
 }
 
-std::optional<Algorithm> algorithm_called(std::string_view name) {
+std::optional<Algorithm> find_algorithm(std::string_view name) {
   for (const Algorithm each : {Algorithm::Ring, Algorithm::Tree}) {
     if (to_string(each) == name) return each;
   }

@@ -11,7 +11,7 @@
 
 namespace p2 {
 
-/// How a group runs a collective; NCCL_ALGO chooses between the same two (section 4).
+/// The algorithm of a collective, as NCCL_ALGO (P2 paper, section 4).
 enum class Algorithm : std::uint8_t { Ring, Tree };
 
 /// Data that one device of a group sends another.
@@ -21,17 +21,17 @@ struct Transfer {
   std::uint64_t amount = 0;  ///< in 1/(2n) of a chunk, for a group of n devices
 };
 
-/// Transfers that are under way together; a message passes along one of them `rounds` times.
+/// Concurrent transfers; a message passes along one of them `rounds` times in sequence.
 struct Stage {
   std::uint64_t rounds = 0;
   std::vector<Transfer> transfers;
 };
 
-/// What a collective on one group sends, when every device of it (for Broadcast the first) holds
+/// The transfers of a collective on one group in which every device (for Broadcast the first) holds
 /// `rows` chunks. `group` is ascending and has at least two devices.
 ///
-/// Ring: the devices stand in a ring in the order of their ids, which is the order of the hardware,
-/// and half of the data goes round it in either direction, as NCCL's channels do. Of r chunks a
+/// Ring: the devices form a ring in the order of their ids, which is that of the hardware, and half
+/// of the data travels in either direction, as on NCCL's channels. Of r chunks a
 /// ring edge carries, both directions together, 2(n−1)/n · r for AllReduce, (n−1)/n · r for
 /// ReduceScatter, (n−1) · r for AllGather. Reduce and Broadcast are two chains that start or end at
 /// the first device, one in each direction, each with half of the r chunks.
@@ -45,6 +45,6 @@ std::vector<Stage> transfers(Collective collective, Algorithm algorithm, const G
 
 /// `ring`, `tree`.
 std::string_view to_string(Algorithm algorithm);
-std::optional<Algorithm> algorithm_called(std::string_view name);
+std::optional<Algorithm> find_algorithm(std::string_view name);
 
 }  // namespace p2

@@ -4,6 +4,25 @@
 #include <cmath>
 
 namespace p2::execution {
+
+Expectation::Expectation(const Program& program, Dialect dialect)
+    : states_(program.devices), classes_(program.classes), class_of_(program.devices) {
+  decision_ = check(program, dialect, states_, {},
+                    [&](std::size_t, const SystemState& state) { after_.push_back(state); });
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    for (const std::uint32_t rank : classes_[c]) class_of_[rank] = c;
+  }
+}
+
+std::vector<std::uint32_t> Expectation::after(std::size_t step, std::uint32_t rank,
+                                              std::uint32_t chunk) const {
+  std::vector<std::uint32_t> contributors;
+  for (const Run& run : states_.sets().runs(states_.row(after_[step][rank], chunk))) {
+    for (std::uint32_t c = run.begin; c < run.end; ++c) contributors.push_back(c);
+  }
+  return contributors;
+}
+
 namespace {
 
 constexpr std::size_t kBlock = 4096;  // elements compared at a time
@@ -13,7 +32,7 @@ class Auditor {
   Auditor(const Held& held, const Inputs& inputs, std::size_t step)
       : held_(held), inputs_(inputs), step_(static_cast<std::uint32_t>(step)) {}
 
-  /// Row `row` of the buffer, which should be chunk `chunk` summed over `contributors`.
+  /// Compares row `row` of the buffer with chunk `chunk` summed over `contributors`.
   void compare(std::size_t row, std::size_t chunk, std::span<const std::uint32_t> contributors) {
     for_blocks(chunk, contributors, [&](std::size_t first, std::size_t offset, std::size_t count) {
       const std::size_t at = row * held_.chunk_elements + offset;
@@ -30,7 +49,7 @@ class Auditor {
     });
   }
 
-  /// A chunk that should be there and is not.
+  /// Counts a chunk that the rank lacks.
   void miss(std::size_t chunk, std::span<const std::uint32_t> contributors) {
     for_blocks(chunk, contributors, [&](std::size_t first, std::size_t, std::size_t count) {
       for (std::size_t i = 0; i < count; ++i) {

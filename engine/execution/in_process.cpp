@@ -1,207 +1,352 @@
 #include "engine/execution/in_process.h"
 
+#include <condition_variable>
 #include <cstring>
+#include <deque>
 #include <exception>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "engine/execution/host_buffer.h"
-#include "engine/execution/meeting.h"
-#include "engine/execution/rank_run.h"
-#include "engine/execution/reduction.h"
+#include "engine/execution/host_rank.h"
+#include "engine/execution/region.h"
 
 namespace p2::execution {
 namespace {
 
-/// Whether some rank of each group, [partition][group], packs its rows for a call, ever. No program
-/// that the rules accept does.
-std::vector<std::vector<bool>> packing_groups(const Plan& plan) {
-  std::vector<std::vector<bool>> packing;
-  for (const auto& groups : plan.partitions) packing.emplace_back(groups.size(), false);
-  for (const std::vector<RankStep>& ranks : plan.steps) {
-    for (const RankStep& rank : ranks) {
-      if (rank.call && rank.pack) packing[rank.call->partition][rank.call->group] = true;
-    }
+constexpr std::int64_t kMaxMessage = std::int64_t{1} << 40U;  // elements
+
+/// Sends and receives between threads of one process. The k-th send of a rank to another is matched
+/// with the k-th receive there; the receiving thread copies the elements. A set of ranks that all
+/// wait, or have arrived at a barrier, is a deadlock.
+class Mailbox {
+ public:
+  Mailbox(std::uint32_t ranks, Deadline deadline) : deadline_(deadline), states_(ranks) {}
+
+  /// A send or receive and the buffers of its rank.
+  struct Endpoint {
+    std::uint32_t rank = 0;
+    const reshard::Operation* operation = nullptr;
+    const Regions* regions = nullptr;
+    const reshard::Word* source = nullptr;
+    reshard::Word* destination = nullptr;
+  };
+
+  /// Returns when all operations of a step of one rank are complete. Throws BarrierAborted when the
+  /// mailbox is aborted or the deadline passes, and Interrupted at a deadlock.
+  void run(const std::vector<Endpoint>& step);
+  /// A rank arrives at a barrier of all ranks: it posts nothing until they all have. Throws
+  /// Interrupted at a deadlock.
+  void arrive();
+  /// Aborts all waiters, present and future.
+  void abort();
+
+ private:
+  struct State {
+    std::size_t pending = 0;                         // operations of the current step
+    std::deque<std::pair<Endpoint, Endpoint>> work;  // matched, to be received by this rank
+    bool waits = false;
+    std::condition_variable woken;
+  };
+  using Queue = std::deque<Endpoint>;
+
+  void post(const Endpoint& endpoint);
+  void wake(State& state);
+  void wait(State& own, std::unique_lock<std::mutex>& lock);
+  void complete(std::uint32_t rank);
+  void detect_deadlock() const;
+
+  Deadline deadline_;
+  std::vector<State> states_;  // by rank
+  /// Unmatched sends and receives, by sender and receiver. One of the two queues is empty.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<Queue, Queue>> unmatched_;
+  std::mutex mutex_;
+  std::size_t arrived_ = 0;  // ranks at the barrier
+  std::size_t waiting_ = 0;  // ranks that wait for a match or for its completion
+  bool aborted_ = false;
+};
+
+/// Copies the elements from the sender's buffer, as they are by now.
+void move(const Mailbox::Endpoint& send, const Mailbox::Endpoint& receive) {
+  const bool from_source = send.operation->buffer == reshard::Buffer::Source;
+  const reshard::Word* from = from_source ? send.source : send.destination;
+  const reshard::Box& held = from_source ? send.regions->source : send.regions->destination;
+  const reshard::Box& needed = receive.regions->destination;
+  const reshard::Box& box = receive.operation->box;
+  if (send.operation->box == box && held.contains(box) && needed.contains(box)) {
+    return copy_box(from, held, receive.destination, needed, box);
   }
-  return packing;
+  if (send.operation->box.elements() > kMaxMessage) {
+    throw Interrupted("a message is too large for the memory");
+  }
+  unpack(packed(from, held, send.operation->box), box, receive.destination, needed);
+}
+
+void Mailbox::run(const std::vector<Endpoint>& step) {
+  if (step.empty()) return;
+  const std::uint32_t rank = step.front().rank;
+  std::unique_lock lock(mutex_);
+  State& own = states_[rank];
+  own.pending = step.size();
+  for (const Endpoint& each : step) post(each);
+  while (own.pending > 0) {
+    if (aborted_) throw BarrierAborted();
+    if (own.work.empty()) {
+      wait(own, lock);
+      continue;
+    }
+    const auto [send, receive] = own.work.front();
+    own.work.pop_front();
+    lock.unlock();
+    move(send, receive);
+    lock.lock();
+    complete(send.rank);
+    complete(receive.rank);
+  }
+}
+
+void Mailbox::post(const Endpoint& endpoint) {
+  const bool sends = endpoint.operation->sends;
+  const std::uint32_t peer = endpoint.operation->peer;
+  auto& [sent, received] =
+      unmatched_[sends ? std::pair(endpoint.rank, peer) : std::pair(peer, endpoint.rank)];
+  Queue& partners = sends ? received : sent;
+  if (partners.empty()) {
+    (sends ? sent : received).push_back(endpoint);
+    return;
+  }
+  const Endpoint partner = partners.front();
+  partners.pop_front();
+  State& receiver = states_[sends ? partner.rank : endpoint.rank];
+  receiver.work.emplace_back(sends ? endpoint : partner, sends ? partner : endpoint);
+  wake(receiver);
+}
+
+void Mailbox::wake(State& state) {
+  if (!state.waits) return;
+  state.waits = false;
+  --waiting_;
+  state.woken.notify_one();
+}
+
+void Mailbox::complete(std::uint32_t rank) {
+  if (--states_[rank].pending == 0) wake(states_[rank]);
+}
+
+void Mailbox::wait(State& own, std::unique_lock<std::mutex>& lock) {
+  own.waits = true;
+  ++waiting_;
+  detect_deadlock();
+  const auto over = [&] { return !own.waits || aborted_; };
+  if (!deadline_) return own.woken.wait(lock, over);
+  if (!own.woken.wait_until(lock, *deadline_, over)) throw BarrierAborted();
+}
+
+void Mailbox::arrive() {
+  const std::scoped_lock lock(mutex_);
+  if (++arrived_ == states_.size()) {
+    arrived_ = 0;
+  } else {
+    detect_deadlock();
+  }
+}
+
+void Mailbox::abort() {
+  const std::scoped_lock lock(mutex_);
+  aborted_ = true;
+  for (State& state : states_) state.woken.notify_all();
+}
+
+void Mailbox::detect_deadlock() const {
+  if (aborted_ || waiting_ == 0 || waiting_ + arrived_ < states_.size()) return;
+  throw Interrupted(fmt::format("{} devices wait for each other for ever", waiting_));
 }
 
 /// What the threads of a job share.
-struct Floor {
-  explicit Floor(const Job& of)
+struct JobState {
+  explicit JobState(const Job& of)
       : job(of),
-        packs(packing_groups(of.plan)),
-        everybody(of.plan.devices, of.deadline),
-        progress(of.plan.devices),
-        sends(of.plan.devices),
-        receives(of.plan.devices) {
-    for (const std::vector<Group>& groups : of.plan.partitions) {
-      auto& meetings = by_group.emplace_back();
+        all(of.work.ranks(), of.deadline),
+        mailbox(of.work.ranks(), of.deadline),
+        progress(of.work.ranks()),
+        ranks(of.work.ranks()),
+        sends(of.work.ranks()),
+        receives(of.work.ranks()) {
+    for (const std::vector<Group>& groups : of.work.partitions()) {
+      auto& barriers = by_group.emplace_back();
       for (const Group& group : groups) {
-        meetings.push_back(
-            std::make_unique<Meeting>(static_cast<std::uint32_t>(group.size()), of.deadline));
+        barriers.push_back(
+            std::make_unique<Barrier>(static_cast<std::uint32_t>(group.size()), of.deadline));
       }
     }
   }
 
-  /// Notes why the job ends, if nobody has, and sends everybody home.
-  void end(const std::string& why, std::exception_ptr cause = nullptr) {
+  /// Cancels all ranks. The first reason is kept.
+  void abort(const std::string& why, std::exception_ptr cause = nullptr) {
     {
       const std::scoped_lock lock(mutex);
-      if (ended.empty()) {
-        ended = why;
+      if (reason.empty()) {
+        reason = why;
         exception = std::move(cause);
       }
     }
-    everybody.give_up();
-    for (const auto& meetings : by_group) {
-      for (const auto& meeting : meetings) meeting->give_up();
+    all.abort();
+    mailbox.abort();
+    for (const auto& barriers : by_group) {
+      for (const auto& barrier : barriers) barrier->abort();
     }
   }
 
   const Job& job;
-  const std::vector<std::vector<bool>> packs;
-  Meeting everybody;
-  std::vector<std::vector<std::unique_ptr<Meeting>>> by_group;  // [partition][group]
+  Barrier all;
+  std::vector<std::vector<std::unique_ptr<Barrier>>> by_group;  // [partition][group]
+  Mailbox mailbox;
   std::vector<RankProgress> progress;
-  std::vector<std::byte*> sends;  // where each rank's rows are, and where it receives
+  std::vector<std::unique_ptr<Rank>> ranks;  // kept to the end: other threads read their buffers
+  std::vector<std::byte*> sends;             // each rank's buffers, as published last
   std::vector<std::byte*> receives;
   std::mutex mutex;
-  std::string ended;
+  std::string reason;
   std::exception_ptr exception;
 };
 
-class ThreadRank final : public Rank {
+class ThreadRank final : public HostRank {
  public:
-  ThreadRank(std::uint32_t number, Floor& floor)
-      : number_(number), floor_(floor), buffer_(floor.job.plan.most_rows, floor.job.row_bytes()) {}
+  ThreadRank(std::uint32_t number, JobState& state)
+      : HostRank(number, state.job.work), state_(state) {}
 
-  void fill(std::size_t bytes, const std::function<void(std::span<std::byte>)>& write) override {
-    write({buffer_.rows(), bytes});
-  }
-  void show(std::size_t bytes,
-            const std::function<void(std::span<const std::byte>)>& read) override {
-    read({buffer_.rows(), bytes});
-  }
-  void rearrange(const Rows& from) override { buffer_.rearrange(from); }
-  void meet() override {
-    tell_places();
-    floor_.everybody.meet();
+  void barrier() override {
+    publish_buffers();
+    if (state_.job.work.kind() == WorkloadKind::Plan) state_.mailbox.arrive();
+    state_.all.arrive_and_wait();
   }
 
-  std::uint64_t take_part(const Call& call) override {
-    const Group& group = floor_.job.plan.partitions[call.partition][call.group];
-    Meeting& meeting = *floor_.by_group[call.partition][call.group];
-    if (floor_.packs[call.partition][call.group]) {
-      tell_places();
-      meeting.meet();
+  std::uint64_t run_collective(const Call& call, std::uint64_t count, ElementType type) override {
+    const Group& group = state_.job.work.partitions()[call.partition][call.group];
+    Barrier& barrier = *state_.by_group[call.partition][call.group];
+    if (call.packed) {  // buffers have been swapped since the barrier before the step
+      publish_buffers();
+      barrier.arrive_and_wait();
     }
-    const std::uint64_t count = call.rows * floor_.job.chunk_elements;
     switch (call.collective) {
       case Collective::AllReduce:
-        add_share(group, call, count, places(group, floor_.sends));
+        add_share(group, call, count, type, of(group, state_.sends));
         break;
       case Collective::Reduce:
-        add_share(group, call, count, {floor_.sends[group[0]]});
+        add_share(group, call, count, type, {state_.sends[group[0]]});
         break;
       case Collective::ReduceScatter:
-        add_up(type(), sources(group), call.position * count, count,
-               std::span<std::byte* const>(&floor_.receives[number_], 1), 0);
+        sum_buffers(type, sources(group), call.position * count, count,
+                    std::span<std::byte* const>(&state_.receives[number()], 1), 0);
         break;
       case Collective::AllGather:
-        gather(group, count * size_of(type()));
+        gather(group, count * size_of(type));
         break;
       case Collective::Broadcast:
         if (call.position > 0) {
-          std::memcpy(buffer_.rows(), floor_.sends[group[0]], count * size_of(type()));
+          std::memcpy(buffer(0), state_.sends[group[0]], count * size_of(type));
         }
         break;
     }
-    meeting.meet();
+    barrier.arrive_and_wait();
     if (call.collective == Collective::ReduceScatter || call.collective == Collective::AllGather) {
-      buffer_.swap();
+      swap();
     }
     return count;
   }
 
-  void misbehave(Fault::Kind kind) override {
-    if (kind == Fault::Kind::Dies) {
-      floor_.end(fmt::format("rank {} died", number_));
-      throw MeetingEnded();
+  void run_transfers(const reshard::Step& step, const Regions& regions) override {
+    std::vector<Mailbox::Endpoint> endpoints;
+    endpoints.reserve(step.size());
+    for (const reshard::Operation& each : step) {
+      endpoints.push_back({number(), &each, &regions, words(0), words(1)});
     }
-    Meeting never(2, floor_.job.deadline);
-    never.meet();
+    state_.mailbox.run(endpoints);
+  }
+
+  void inject(InjectedFault::Kind kind) override {
+    if (kind == InjectedFault::Kind::Dies) {
+      state_.abort(fmt::format("rank {} died", number()));
+      throw BarrierAborted();
+    }
+    Barrier never(2, state_.job.deadline);
+    never.arrive_and_wait();
   }
 
  private:
-  ElementType type() const { return floor_.job.inputs.type; }
-
-  /// For all that come to the same meeting next.
-  void tell_places() {
-    floor_.sends[number_] = buffer_.rows();
-    floor_.receives[number_] = buffer_.spare();
+  /// To the ranks that pass the same barrier next.
+  void publish_buffers() {
+    state_.sends[number()] = buffer(0);
+    state_.receives[number()] = buffer(1);
   }
 
-  static std::vector<std::byte*> places(const Group& group, const std::vector<std::byte*>& of) {
+  static std::vector<std::byte*> of(const Group& group, const std::vector<std::byte*>& buffers) {
     std::vector<std::byte*> all;
-    for (const std::uint32_t rank : group) all.push_back(of[rank]);
+    all.reserve(group.size());
+    for (const std::uint32_t rank : group) all.push_back(buffers[rank]);
     return all;
   }
   std::vector<const std::byte*> sources(const Group& group) const {
-    const std::vector<std::byte*> all = places(group, floor_.sends);
+    const std::vector<std::byte*> all = of(group, state_.sends);
     return {all.begin(), all.end()};
   }
 
   /// Adds up this rank's share of the elements, in place.
-  void add_share(const Group& group, const Call& call, std::uint64_t count,
+  void add_share(const Group& group, const Call& call, std::uint64_t count, ElementType type,
                  const std::vector<std::byte*>& to) {
     const std::uint64_t first = count * call.position / call.size;
     const std::uint64_t end = count * (call.position + 1) / call.size;
-    add_up(type(), sources(group), first, end - first, to, first);
+    sum_buffers(type, sources(group), first, end - first, to, first);
   }
 
   void gather(const Group& group, std::size_t bytes) {
     for (std::size_t i = 0; i < group.size(); ++i) {
-      std::memcpy(buffer_.spare() + i * bytes, floor_.sends[group[i]], bytes);
+      std::memcpy(buffer(1) + i * bytes, state_.sends[group[i]], bytes);
     }
   }
 
-  std::uint32_t number_;
-  Floor& floor_;
-  HostBuffer buffer_;
+  JobState& state_;
 };
 
-void run_thread(std::uint32_t number, Floor& floor, RankResult& result) {
+void run_thread(std::uint32_t number, JobState& state, RankResult& result) {
   try {
-    ThreadRank rank(number, floor);
-    result = run_rank(rank, number, floor.job, floor.progress[number]);
-  } catch (const MeetingEnded&) {
-    floor.end(who_is_late(floor.progress));
+    state.ranks[number] = std::make_unique<ThreadRank>(number, state);
+    result = run_rank(*state.ranks[number], state.job, state.progress[number]);
+  } catch (const BarrierAborted&) {
+    state.abort(describe_stall(state.progress));
+  } catch (const Interrupted& failure) {
+    state.abort(failure.what());
+  } catch (const std::bad_alloc&) {
+    state.abort("out of memory");
   } catch (...) {
-    floor.end("a rank failed", std::current_exception());
+    state.abort("a rank failed", std::current_exception());
   }
 }
 
 }  // namespace
 
 std::vector<RankResult> InProcess::run(const Job& job) {
-  Floor floor(job);
-  std::vector<RankResult> results(job.plan.devices);
+  JobState state(job);
+  std::vector<RankResult> results(job.work.ranks());
   {
     std::vector<std::jthread> threads;
     try {
-      for (std::uint32_t rank = 0; rank < job.plan.devices; ++rank) {
-        threads.emplace_back([rank, &floor, &results] { run_thread(rank, floor, results[rank]); });
+      for (std::uint32_t rank = 0; rank < job.work.ranks(); ++rank) {
+        threads.emplace_back([rank, &state, &results] { run_thread(rank, state, results[rank]); });
       }
     } catch (const std::system_error&) {
-      floor.end(fmt::format("no thread could be started for rank {}", threads.size()));
+      state.abort(fmt::format("no thread could be started for rank {}", threads.size()));
     }
   }
-  if (floor.exception) std::rethrow_exception(floor.exception);
-  if (!floor.ended.empty()) throw Interrupted(floor.ended);
+  if (state.exception) std::rethrow_exception(state.exception);
+  if (!state.reason.empty()) throw Interrupted(state.reason);
   return results;
 }
 

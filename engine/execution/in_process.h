@@ -1,12 +1,12 @@
 #pragma once
 
-#include "engine/execution/backend.h"
+#include "engine/execution/runtime.h"
 
 namespace p2::execution {
 
-/// A thread per rank, and memory that all of them share. Sums are formed in the order of the
-/// groups, so that floating-point results are the same in every run. Needs nothing that is not
-/// there.
+/// A thread per rank over shared memory; needs no library. Sums are formed in the order of the
+/// groups, so floating-point results are the same in every run. A send waits for its receive, which
+/// reads the elements from the sender's buffer; a deadlock is detected when it occurs.
 class InProcess final : public Backend {
  public:
   std::vector<RankResult> run(const Job& job) override;

@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/base/invariant.h"
+
 namespace p2::execution {
 namespace {
 
@@ -15,7 +20,8 @@ Rows united(const Group& group, const std::vector<Rows>& held) {
   return all;
 }
 
-/// How to make `rows` rows that start with the chunks `wanted` of a buffer that holds `held`.
+/// The rearrangement of a buffer that holds `held` into `rows` rows that start with the chunks
+/// `wanted`; nothing if there is nothing to move.
 std::optional<Rows> arrangement(const Rows& held, const Rows& wanted, std::size_t rows) {
   if (held == wanted && rows == wanted.size()) return std::nullopt;
   Rows from(rows, kZeros);
@@ -28,8 +34,8 @@ std::optional<Rows> arrangement(const Rows& held, const Rows& wanted, std::size_
   return from;
 }
 
-/// Where the chunks `all` stand when each rank of the group has brought `rows` rows; nothing when
-/// they stand there in order.
+/// The rearrangement into the chunks `all` of what the ranks of the group contributed, `rows` rows
+/// each; nothing if they are already in order.
 std::optional<Rows> merging(const Group& group, const std::vector<Rows>& held, const Rows& all,
                             std::uint32_t rows) {
   Rows from(all.size(), kZeros);
@@ -49,7 +55,7 @@ class Planner {
  public:
   explicit Planner(const Program& program) : held_(program.devices) {
     plan_.devices = program.devices;
-    plan_.most_rows = program.devices;
+    plan_.max_rows = program.devices;
     for (Rows& rows : held_) {
       rows.resize(program.devices);
       std::iota(rows.begin(), rows.end(), 0U);
@@ -108,10 +114,16 @@ class Planner {
       if (collective == Collective::Reduce && i > 0) after[i].clear();
       if (collective == Collective::ReduceScatter) after[i] = block(all, i, call.rows);
     }
+    const bool packed = std::any_of(group.begin(), group.end(), [&](std::uint32_t rank) {
+      return steps_[rank].call && steps_[rank].pack;
+    });
+    for (const std::uint32_t rank : group) {
+      if (steps_[rank].call) steps_[rank].call->packed = packed;
+    }
     for (std::uint32_t i = 0; i < size; ++i) held_[group[i]] = std::move(after[i]);
     const bool of_all =
         collective == Collective::ReduceScatter || collective == Collective::AllGather;
-    plan_.most_rows = std::max(plan_.most_rows, of_all ? call.rows * size : call.rows);
+    plan_.max_rows = std::max(plan_.max_rows, of_all ? call.rows * size : call.rows);
   }
 
   static std::optional<Rows> packing(const Call& call, const Rows& held, const Rows& all) {
@@ -144,5 +156,99 @@ class Planner {
 }  // namespace
 
 Plan plan_of(const Program& program) { return Planner(program).take(); }
+
+namespace {
+
+const Group& group_of(const Plan& plan, const Issued& issued) {
+  return plan.partitions[issued.call.partition][issued.call.group];
+}
+
+std::string named(const Plan& plan, std::size_t rank, const Issued& issued) {
+  return fmt::format("rank {} has {} of step {} over {{{}}} with {} elements", rank,
+                     to_string(issued.call.collective), issued.step,
+                     fmt::join(group_of(plan, issued), ","), issued.count);
+}
+
+/// Whether two ranks make the same call.
+bool matches(const Issued& a, const Issued& b) {
+  Issued moved = b;
+  moved.call.position = a.call.position;
+  return a == moved;
+}
+
+}  // namespace
+
+std::vector<Issued> planned_calls(const Plan& plan, std::uint32_t rank,
+                                  std::size_t chunk_elements) {
+  std::vector<Issued> calls;
+  for (std::size_t step = 0; step < plan.steps.size(); ++step) {
+    const std::optional<Call>& call = plan.steps[step][rank].call;
+    if (!call) continue;
+    calls.push_back({static_cast<std::uint32_t>(step + 1), *call, call->rows * chunk_elements});
+  }
+  return calls;
+}
+
+std::vector<std::vector<Issued>> planned_calls(const Plan& plan) {
+  std::vector<std::vector<Issued>> all;
+  for (std::uint32_t rank = 0; rank < plan.devices; ++rank) {
+    all.push_back(planned_calls(plan, rank, 1));
+  }
+  return all;
+}
+
+std::string record_lines(const Plan& plan, std::uint32_t program, ElementType type,
+                         const std::vector<Issued>& issued) {
+  std::string lines;
+  for (const Issued& each : issued) {
+    const bool rooted =
+        each.call.collective == Collective::Reduce || each.call.collective == Collective::Broadcast;
+    lines += fmt::format(
+        "{{\"program\":{},\"type\":\"{}\",\"step\":{},\"collective\":\"{}\",\"group\":[{}],"
+        "\"position\":{},\"count\":{},\"root\":{}}}\n",
+        program, to_string(type), each.step, to_string(each.call.collective),
+        fmt::join(group_of(plan, each), ","), each.call.position, each.count,
+        rooted ? "0" : "null");
+  }
+  return lines;
+}
+
+std::optional<std::string> first_mismatch(const Plan& plan,
+                                          const std::vector<std::vector<Issued>>& issued) {
+  std::vector<std::size_t> next(issued.size(), 0);
+  const auto head = [&](std::size_t rank) -> const Issued* {
+    return next[rank] < issued[rank].size() ? &issued[rank][next[rank]] : nullptr;
+  };
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t rank = 0; rank < issued.size(); ++rank) {
+      const Issued* call = head(rank);
+      if (call == nullptr) continue;
+      const Group& group = group_of(plan, *call);
+      const bool ready = std::all_of(group.begin(), group.end(), [&](std::uint32_t other) {
+        return head(other) != nullptr && matches(*call, *head(other));
+      });
+      if (!ready) continue;
+      for (const std::uint32_t other : group) ++next[other];
+      moved = true;
+    }
+  }
+  // Of the blocked calls the earliest: the others may only be waiting for it.
+  std::optional<std::size_t> stuck;
+  for (std::size_t rank = 0; rank < issued.size(); ++rank) {
+    if (head(rank) == nullptr) continue;
+    if (!stuck || head(rank)->step < head(*stuck)->step) stuck = rank;
+  }
+  if (!stuck) return std::nullopt;
+  const Issued& call = *head(*stuck);
+  for (const std::uint32_t other : group_of(plan, call)) {
+    if (head(other) != nullptr && matches(call, *head(other))) continue;
+    return named(plan, *stuck, call) + " to do, and " +
+           (head(other) == nullptr ? fmt::format("rank {} is done", other)
+                                   : named(plan, other, *head(other)));
+  }
+  invariant(false, "a call that all ranks of its group have to do next is not done");
+  return std::nullopt;
+}
 
 }  // namespace p2::execution

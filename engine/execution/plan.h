@@ -2,20 +2,21 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "engine/execution/elements.h"
 #include "engine/program/program.h"
 
-/// Lowered programs on real data (section 3.4). A device's buffer is cut into k chunks, k = number
-/// of devices. A rank holds some of them, and keeps just those, one after the other in ascending
-/// order: its compact buffer, whose rows they are. So every collective runs on contiguous memory
-/// and is one call of a communication library, with the root, if it has one, at position 0 of the
-/// group.
+/// Lowering of programs to calls of a communication library (section 3.4 of the P2 paper). A
+/// device's buffer is cut into k chunks, k = number of devices. A rank stores only the chunks that
+/// it holds, in ascending order: the rows of its compact buffer. So every collective runs on
+/// contiguous memory and is one call, with the root, if it has one, at position 0 of the group.
 namespace p2::execution {
 
-/// Where the rows of a new compact buffer come from in the old one.
+/// For every row of a new compact buffer its index in the old one.
 using Rows = std::vector<std::uint32_t>;
-/// In Rows: not held, take zeros.
+/// In Rows: a row of zeros.
 constexpr std::uint32_t kZeros = UINT32_MAX;
 
 /// One collective as one rank takes part in it.
@@ -28,31 +29,57 @@ struct Call {
   /// AllReduce, Reduce, Broadcast: rows of the buffer. ReduceScatter: rows that each rank receives.
   /// AllGather: rows that each rank sends.
   std::uint32_t rows = 0;
+  bool packed = false;  ///< some rank of the group rearranges its rows before the call
 
   bool operator==(const Call&) const = default;
 };
 
-/// What one rank does in one step: rearrange its rows, call, rearrange what it then has.
+/// One step of one rank: rearrange rows, call, rearrange the received rows.
 struct RankStep {
-  std::optional<Rows> pack;  ///< nothing: the rows are as the call needs them
-  std::optional<Call> call;  ///< nothing: no data move to or from this rank
+  std::optional<Rows> pack;  ///< absent: the rows are already as the call needs them
+  std::optional<Call> call;  ///< absent: the rank takes no part
   std::optional<Rows> unpack;
-  Rows held;  ///< the chunks after the step; rows of the buffer beyond these mean nothing
+  Rows held;  ///< the chunks after the step; further rows are undefined
 };
 
 /// The calls of all ranks of a program.
 ///
-/// Every program has a plan, also one that the rules refuse: a rank that lacks a chunk which others
-/// add up adds zeros; blocks that do not divide evenly are filled up with zeros; of a chunk that
-/// several ranks bring to an AllGather the first one counts; a Broadcast replaces what was there.
+/// Invalid programs have a plan, too: a rank that lacks a chunk contributes zeros to its sum;
+/// blocks that do not divide evenly are padded with zeros; of a chunk that several ranks contribute
+/// to an AllGather the first one is taken; a Broadcast overwrites.
 struct Plan {
   std::uint32_t devices = 0;
-  /// Distinct sets of groups of two or more ranks: what a library needs a communicator for.
+  /// Distinct sets of groups of two or more ranks: a communicator each.
   std::vector<std::vector<Group>> partitions;
   std::vector<std::vector<RankStep>> steps;  ///< [step][rank]
-  std::uint32_t most_rows = 0;               ///< that a buffer ever holds
+  std::uint32_t max_rows = 0;                ///< of any buffer at any time
 };
 
 Plan plan_of(const Program& program);
+
+/// A call as it was made: counts in elements, as passed to the library.
+struct Issued {
+  std::uint32_t step = 0;  ///< from 1
+  Call call;
+  std::uint64_t count = 0;
+
+  bool operator==(const Issued&) const = default;
+};
+
+/// The calls of a rank in order, for chunks of `chunk_elements`.
+std::vector<Issued> planned_calls(const Plan& plan, std::uint32_t rank, std::size_t chunk_elements);
+/// Those of all ranks, for chunks of one element.
+std::vector<std::vector<Issued>> planned_calls(const Plan& plan);
+
+/// The calls that a rank issued for program number `program`, a JSON object per line: program, name
+/// of the elements' type, step, collective, group, position, count and root, in the order of issue.
+std::string record_lines(const Plan& plan, std::uint32_t program, ElementType type,
+                         const std::vector<Issued>& issued);
+
+/// Matches the calls of all ranks: a call is complete when it is the next one of every rank of its
+/// group, and all of them have the same arguments. Returns what keeps the calls from matching, or
+/// nothing if all complete; then no order of arrival can deadlock. `issued` is by rank.
+std::optional<std::string> first_mismatch(const Plan& plan,
+                                          const std::vector<std::vector<Issued>>& issued);
 
 }  // namespace p2::execution

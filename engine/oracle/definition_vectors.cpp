@@ -1,16 +1,14 @@
-#include "engine/oracle/definition_vectors.h"
+#include "engine/oracle/test_vectors.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/collective/language/built_in.h"
+#include "engine/collective/language/definition.h"
 #include "engine/collective/language/interpreter.h"
-#include "engine/collective/language/state_json.h"
-#include "engine/oracle/array_file.h"
 
-namespace p2::oracle {
+namespace p2::vectors {
 namespace {
 
 using execution::Inputs;
@@ -19,10 +17,10 @@ using language::Definition;
 using language::GroupState;
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint32_t kLeastGroup = 2;
-constexpr std::uint32_t kMostGroup = 4;
-constexpr std::size_t kMostStates = 64;  // of one group size
-constexpr std::size_t kMostCases = 8;    // of one group size, legal and refused each
+constexpr std::uint32_t kMinGroup = 2;
+constexpr std::uint32_t kMaxGroup = 4;
+constexpr std::size_t kMaxStates = 64;  // of one group size
+constexpr std::size_t kMaxCases = 8;    // of one group size, legal and refused each
 
 constexpr const char* kReadme = R"(# Test vectors of the collective {name}
 
@@ -34,8 +32,8 @@ hold the chunk. A legal case has the same `after` the step; the others name the 
 them. The arrays have the axes rank, chunk, element ({type}), and are 0 where nothing is held.
 )";
 
-/// The same with all ranks but the first in reverse order.
-GroupState turned(const GroupState& state) {
+/// The state with all ranks but the first in reverse order.
+GroupState reversed(const GroupState& state) {
   GroupState other(state.devices(), state.chunks(), state.contributors());
   for (std::uint32_t i = 0; i < state.devices(); ++i) {
     const std::uint32_t from = i == 0 ? 0 : state.devices() - i;
@@ -48,7 +46,7 @@ GroupState turned(const GroupState& state) {
   return other;
 }
 
-/// Everybody holds its own contribution in every chunk.
+/// Every rank holds its own contribution in every chunk.
 GroupState start_of(std::uint32_t ranks, std::uint32_t chunks) {
   GroupState start(ranks, chunks, ranks);
   for (std::uint32_t i = 0; i < ranks; ++i) {
@@ -57,12 +55,12 @@ GroupState start_of(std::uint32_t ranks, std::uint32_t chunks) {
   return start;
 }
 
-/// States in the order in which they are met.
+/// Reachable states in breadth-first order, at most kMaxStates.
 std::vector<GroupState> reachable(const Definition& own, std::uint32_t ranks,
                                   std::uint32_t chunks) {
   std::vector<GroupState> met = {start_of(ranks, chunks)};
   const auto meet = [&](GroupState state) {
-    if (met.size() == kMostStates || std::find(met.begin(), met.end(), state) != met.end()) return;
+    if (met.size() == kMaxStates || std::find(met.begin(), met.end(), state) != met.end()) return;
     met.push_back(std::move(state));
   };
   const auto step = [&](const Definition& definition, const GroupState& state) {
@@ -72,30 +70,30 @@ std::vector<GroupState> reachable(const Definition& own, std::uint32_t ranks,
     const GroupState state = met[i];
     step(own, state);
     for (const Definition& definition : language::built_in_definitions()) step(definition, state);
-    meet(turned(state));
+    meet(reversed(state));
   }
   return met;
 }
 
 class Cases {
  public:
-  Cases(const Definition& definition, const Amount& amount)
-      : definition_(definition), amount_(amount) {}
+  Cases(const Definition& definition, const VectorOptions& options)
+      : definition_(definition), options_(options) {}
 
   FolderFiles files() && {
-    for (std::uint32_t ranks = kLeastGroup; ranks <= kMostGroup; ++ranks) add_group(ranks);
+    for (std::uint32_t ranks = kMinGroup; ranks <= kMaxGroup; ++ranks) add_group(ranks);
     const Json index = {{"schema", "p2-oracle/1"},
                         {"kind", "collective"},
                         {"collective", definition_.name},
-                        {"seed", amount_.seed},
-                        {"type", to_string(amount_.type)},
-                        {"numpy", numpy_name(amount_.type)},
-                        {"chunk_elements", amount_.chunk_elements},
+                        {"seed", options_.seed},
+                        {"type", to_string(options_.type)},
+                        {"numpy", numpy_name(options_.type)},
+                        {"chunk_elements", options_.chunk_elements},
                         {"cases", cases_}};
     files_["index.json"] = index.dump(2) + "\n";
     files_["README.md"] = fmt::format(fmt::runtime(kReadme), fmt::arg("name", definition_.name),
                                       fmt::arg("description", definition_.description),
-                                      fmt::arg("type", to_string(amount_.type)));
+                                      fmt::arg("type", to_string(options_.type)));
     return std::move(files_);
   }
 
@@ -107,11 +105,11 @@ class Cases {
     const auto runs = [&](const GroupState& state) {
       return !first_failed_premise(definition_, state);
     };
-    // What deals out blocks of chunks, as an all-to-all does, has nothing to move with one each.
+    // A collective that distributes blocks of chunks, as all-to-all does, needs more than one each.
     if (std::ranges::none_of(states, runs)) states = reachable(definition_, ranks, ranks * ranks);
     for (const GroupState& before : states) {
       const auto failed = first_failed_premise(definition_, before);
-      if ((failed ? refused : legal)++ < kMostCases) add(before, failed);
+      if ((failed ? refused : legal)++ < kMaxCases) add(before, failed);
     }
   }
 
@@ -136,9 +134,10 @@ class Cases {
   }
 
   std::string values(const GroupState& state) const {
-    const Inputs inputs{amount_.type, Inputs::Kind::Integers, state.contributors(), amount_.seed};
-    const std::size_t chunk = amount_.chunk_elements;
-    std::vector<std::byte> buffer(state.devices() * state.chunks() * chunk * size_of(amount_.type));
+    const Inputs inputs{options_.type, Inputs::Kind::Integers, state.contributors(), options_.seed};
+    const std::size_t chunk = options_.chunk_elements;
+    std::vector<std::byte> buffer(state.devices() * state.chunks() * chunk *
+                                  size_of(options_.type));
     Reference reference;
     for (std::uint32_t i = 0; i < state.devices(); ++i) {
       for (std::uint32_t r = 0; r < state.chunks(); ++r) {
@@ -147,22 +146,22 @@ class Cases {
           if (state.holds(i, r, c)) held.push_back(c);
         }
         reference.compute(inputs, held, r * chunk, chunk);
-        reference.write(amount_.type, buffer, (i * state.chunks() + r) * chunk);
+        reference.write(options_.type, buffer, (i * state.chunks() + r) * chunk);
       }
     }
-    return array_file(amount_.type, {state.devices(), state.chunks(), chunk}, buffer);
+    return array_file(options_.type, {state.devices(), state.chunks(), chunk}, buffer);
   }
 
   const Definition& definition_;
-  const Amount& amount_;
+  const VectorOptions& options_;
   FolderFiles files_;
   Json cases_ = Json::array();
 };
 
 }  // namespace
 
-FolderFiles definition_vectors(const Definition& definition, const Amount& amount) {
-  return Cases(definition, amount).files();
+FolderFiles definition_vectors(const Definition& definition, const VectorOptions& options) {
+  return Cases(definition, options).files();
 }
 
-}  // namespace p2::oracle
+}  // namespace p2::vectors

@@ -1,14 +1,40 @@
-#include "engine/oracle/program_vectors.h"
+#include <bit>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/execution/expectation.h"
-#include "engine/oracle/array_file.h"
-#include "engine/oracle/wrong_programs.h"
-#include "engine/program/notation.h"
+#include "engine/base/invariant.h"
+#include "engine/execution/audit.h"
+#include "engine/oracle/test_vectors.h"
+#include "engine/program/program.h"
 
-namespace p2::oracle {
+namespace p2::vectors {
+
+using execution::ElementType;
+
+std::string numpy_name(ElementType type) {
+  invariant(type != ElementType::BFloat16, "an array of bfloat16");
+  return fmt::format("<{}{}", type == ElementType::Int32 ? 'i' : 'f', size_of(type));
+}
+
+std::string array_file(ElementType type, const std::vector<std::size_t>& shape,
+                       std::span<const std::byte> elements) {
+  static_assert(std::endian::native == std::endian::little);
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", numpy_name(type),
+                  fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  // Magic, version, length of the header and header take up a multiple of 64 bytes.
+  constexpr std::size_t kBefore = 10;
+  header += std::string(63 - (kBefore + header.size()) % 64, ' ') + "\n";
+  std::string file = "\x93NUMPY";
+  file += {'\x01', '\x00', static_cast<char>(header.size() & 0xFFU),
+           static_cast<char>(header.size() >> 8U)};
+  file += header;
+  file.append(reinterpret_cast<const char*>(elements.data()), elements.size());
+  return file;
+}
+
 namespace {
 
 using namespace execution;
@@ -33,22 +59,22 @@ constexpr const char* kReadme = R"(# Test vectors of a communication program
 
 class Vectors {
  public:
-  Vectors(const ProgramFile& file, const Amount& amount)
+  Vectors(const ProgramFile& file, const VectorOptions& options)
       : file_(file),
         program_(file.program),
-        amount_(amount),
-        inputs_{amount.type, Inputs::Kind::Integers, program_.devices, amount.seed},
+        options_(options),
+        inputs_{options.type, Inputs::Kind::Integers, program_.devices, options.seed},
         expectation_(program_, file.dialect) {}
 
   FolderFiles files() && {
     index_ = {{"schema", "p2-oracle/1"},
               {"kind", "program"},
-              {"seed", amount_.seed},
-              {"type", to_string(amount_.type)},
-              {"numpy", numpy_name(amount_.type)},
+              {"seed", options_.seed},
+              {"type", to_string(options_.type)},
+              {"numpy", numpy_name(options_.type)},
               {"devices", program_.devices},
               {"elements", elements()},
-              {"chunk_elements", amount_.chunk_elements},
+              {"chunk_elements", options_.chunk_elements},
               {"program", Json::parse(to_json(program_, instance(), file_.dialect))}};
     add_buffers();
     add_states();
@@ -57,25 +83,25 @@ class Vectors {
     files_["README.md"] = fmt::format(
         fmt::runtime(kReadme), fmt::arg("program", to_string(program_.steps, instance())),
         fmt::arg("devices", program_.devices), fmt::arg("elements", elements()),
-        fmt::arg("type", to_string(amount_.type)), fmt::arg("chunk", amount_.chunk_elements));
+        fmt::arg("type", to_string(options_.type)), fmt::arg("chunk", options_.chunk_elements));
     return std::move(files_);
   }
 
  private:
   const Instance* instance() const { return file_.instance ? &*file_.instance : nullptr; }
-  std::size_t elements() const { return program_.devices * amount_.chunk_elements; }
+  std::size_t elements() const { return program_.devices * options_.chunk_elements; }
 
   void add_buffers() {
-    std::vector<std::byte> buffer(elements() * size_of(amount_.type));
+    std::vector<std::byte> buffer(elements() * size_of(options_.type));
     Reference reference;
     for (std::uint32_t rank = 0; rank < program_.devices; ++rank) {
       const std::string input = fmt::format("input-rank-{}.npy", rank);
       const std::string expected = fmt::format("expected-rank-{}.npy", rank);
       inputs_.write(rank, 0, buffer);
-      files_[input] = array_file(amount_.type, {elements()}, buffer);
+      files_[input] = array_file(options_.type, {elements()}, buffer);
       reference.compute(inputs_, expectation_.goal(rank), 0, elements());
-      reference.write(amount_.type, buffer, 0);
-      files_[expected] = array_file(amount_.type, {elements()}, buffer);
+      reference.write(options_.type, buffer, 0);
+      files_[expected] = array_file(options_.type, {elements()}, buffer);
       index_["ranks"].push_back({{"rank", rank}, {"input", input}, {"expected", expected}});
     }
   }
@@ -103,7 +129,7 @@ class Vectors {
   void add_wrong_programs() {
     index_["wrong_programs"] = Json::array();
     for (const WrongProgram& wrong :
-         wrong_programs(program_, inputs_, amount_.chunk_elements, amount_.wrong_programs)) {
+         wrong_programs(program_, inputs_, options_.chunk_elements, options_.wrong_programs)) {
       const std::string name = fmt::format("wrong-{:02}.json", index_["wrong_programs"].size() + 1);
       files_[name] = to_json(wrong.program, nullptr, file_.dialect) + "\n";
       index_["wrong_programs"].push_back({{"file", name},
@@ -117,7 +143,7 @@ class Vectors {
 
   const ProgramFile& file_;
   const Program& program_;
-  const Amount& amount_;
+  const VectorOptions& options_;
   Inputs inputs_;
   Expectation expectation_;
   FolderFiles files_;
@@ -126,8 +152,8 @@ class Vectors {
 
 }  // namespace
 
-FolderFiles program_vectors(const ProgramFile& file, const Amount& amount) {
-  return Vectors(file, amount).files();
+FolderFiles program_vectors(const ProgramFile& file, const VectorOptions& options) {
+  return Vectors(file, options).files();
 }
 
-}  // namespace p2::oracle
+}  // namespace p2::vectors

@@ -1,19 +1,21 @@
-#include "engine/oracle/wrong_programs.h"
+#include "engine/oracle/test_vectors.h"
 
 #include <set>
 
 #include "engine/execution/in_process.h"
-#include "engine/program/explanation.h"
-#include "engine/program/notation.h"
+#include "engine/execution/program_run.h"
+#include "engine/program/derivation.h"
+#include "engine/program/program.h"
 
-namespace p2::oracle {
+namespace p2::vectors {
 namespace {
 
 using namespace execution;
 
-class Changes {
+/// All programs that differ from one by a single change.
+class Mutants {
  public:
-  explicit Changes(const Program& program) : program_(program) {
+  explicit Mutants(const Program& program) : program_(program) {
     for (Step& step : program_.steps) step.shape.reset();
     seen_.insert(to_string(program_.steps, nullptr));
   }
@@ -25,7 +27,7 @@ class Changes {
       longer.steps.push_back({collective, program_.classes, std::nullopt});
       add(std::move(longer));
     }
-    return std::move(changed_);
+    return std::move(mutants_);
   }
 
  private:
@@ -57,19 +59,20 @@ class Changes {
 
   void add(Program program) {
     if (seen_.insert(to_string(program.steps, nullptr)).second) {
-      changed_.push_back(std::move(program));
+      mutants_.push_back(std::move(program));
     }
   }
 
   Program program_;
   std::set<std::string> seen_;
-  std::vector<Program> changed_;
+  std::vector<Program> mutants_;
 };
 
 std::uint64_t wrong_elements(const Program& program, const Expectation& expectation,
                              const Inputs& inputs, std::size_t chunk_elements) {
   const Plan plan = plan_of(program);
-  Job job{plan, expectation, inputs, chunk_elements};
+  const ProgramRun run(plan, expectation, inputs, chunk_elements);
+  Job job{run};
   job.warmup = job.iterations = 0;
   job.check = Check::Result;
   std::uint64_t wrong = 0;
@@ -80,14 +83,14 @@ std::uint64_t wrong_elements(const Program& program, const Expectation& expectat
 }  // namespace
 
 std::vector<WrongProgram> wrong_programs(const Program& program, const Inputs& inputs,
-                                         std::size_t chunk_elements, std::size_t most) {
+                                         std::size_t chunk_elements, std::size_t max_count) {
   std::vector<WrongProgram> first;
   std::vector<WrongProgram> others;
   std::set<std::pair<std::string, bool>> met;
-  for (Program& changed : Changes(program).all()) {
+  for (Program& changed : Mutants(program).all()) {
     const Expectation expectation(changed, Dialect::Published);
-    if (!expectation.verdict().refutation) continue;
-    const Refutation& refutation = *expectation.verdict().refutation;
+    if (!expectation.decision().violation) continue;
+    const Refutation& refutation = *expectation.decision().violation;
     WrongProgram wrong;
     wrong.step = refutation.step;
     wrong.rule = rule_name(refutation);
@@ -98,8 +101,8 @@ std::vector<WrongProgram> wrong_programs(const Program& program, const Inputs& i
     (is_new ? first : others).push_back(std::move(wrong));
   }
   for (WrongProgram& other : others) first.push_back(std::move(other));
-  if (first.size() > most) first.resize(most);
+  if (first.size() > max_count) first.resize(max_count);
   return first;
 }
 
-}  // namespace p2::oracle
+}  // namespace p2::vectors

@@ -4,7 +4,6 @@
 
 #include <array>
 
-#include "engine/cost/accuracy.h"
 #include "tests/cost/systems.h"
 
 using namespace p2;
@@ -21,7 +20,7 @@ std::vector<Measurement> measured_on(const System& real, const Network& network,
     for (const char* reduce : {"0", "1"}) {
       const Instance instance = placed(real, "2,8", reduce, placement);
       const Rational seconds = step_seconds(real, Algorithm::Ring, Collective::AllReduce,
-                                            instance.classes(), Rational(Integer(1) << 31));
+                                            instance.classes(), Rational(Rational(std::int64_t{1} << 31)));
       all.push_back(
           {price_allreduce(instance.classes(), network.system().hierarchy.devices(), pricer),
            kBytes, to_double(seconds)});

@@ -1,9 +1,9 @@
-#include "engine/cost/program_cost.h"
+#include <algorithm>
 
 #include <doctest/doctest.h>
-
 #include <rapidcheck.h>
 
+#include "engine/cost/program_cost.h"
 #include "engine/program/program_file.h"
 #include "engine/program/synthesis.h"
 #include "tests/cost/systems.h"
@@ -15,13 +15,189 @@ namespace {
 
 constexpr std::int64_t kGiga = 1'000'000'000;
 
+/// The paper's systems at 1 GB per device: seconds, by hand.
+struct ByHand {
+  const char* system;
+  const char* axes;
+  const char* placement;
+  const char* reduce;
+  Algorithm algorithm;
+  Rational seconds;
+};
+
+Rational allreduce_seconds(const ByHand& row) {
+  const System system = shipped_system(row.system);
+  const Instance instance = placed(system, row.axes, row.reduce, row.placement);
+  return step_seconds(system, row.algorithm, Collective::AllReduce, instance.classes(),
+                      Rational(kGiga));
+}
+
+}  // namespace
+
+TEST_CASE("AllReduce on the paper's systems takes what is worked out by hand") {
+  const Algorithm ring = Algorithm::Ring;
+  const Algorithm tree = Algorithm::Tree;
+  const ByHand rows[] = {
+      // One ring over all: 2 · 31/32 through the NIC of 8 GB/s.
+      {"a100-2nodes", "32", "[[2 16]]", "0", ring, Rational(2 * 31, 32 * 8)},
+      // 16 pairs share the NIC, each sends all its data.
+      {"a100-2nodes", "2,16", "[[2 1] [1 16]]", "0", ring, Rational(16, 8)},
+      {"a100-2nodes", "2,16", "[[2 1] [1 16]]", "0", tree, Rational(16, 8)},
+      // Inside a node: 2 · 15/16 through a port of 270 GB/s; a chain sends everything both ways.
+      {"a100-2nodes", "2,16", "[[2 1] [1 16]]", "1", ring, Rational(2 * 15, 16 * 270)},
+      {"a100-2nodes", "2,16", "[[2 1] [1 16]]", "1", tree, Rational(2, 270)},
+      // Two trees over 4 nodes: an inner node of one sends 3 halves for it and 1 as a leaf.
+      {"a100-4nodes", "64", "[[4 16]]", "0", tree, Rational(4, 2 * 8)},
+      {"a100-4nodes", "64", "[[4 16]]", "0", ring, Rational(2 * 63, 64 * 8)},
+      // V100: the whole NVLink ring, half of it each way round, on half of the 135 GB/s each.
+      {"v100-2nodes", "2,8", "[[2 1] [1 8]]", "1", ring, Rational(7 * 2, 8 * 135)},
+      // Pairs of neighbours reach each other on half of the port.
+      {"v100-2nodes", "8,2", "[[2 4] [1 2]]", "1", ring, Rational(2, 135)},
+      // Half a ring is no ring: the edge that closes it goes through the memory of the CPU.
+      {"v100-2nodes", "4,4", "[[2 2] [1 4]]", "1", ring, Rational(2 * 3, 4 * 8)},
+      {"v100-2nodes", "4,4", "[[2 2] [1 4]]", "1", tree, Rational(2, 135)},
+      // Every second GPU: all 4 edges of 2 groups, 2 edges leave through each CPU per group.
+      {"v100-2nodes", "4,4", "[[1 4] [2 2]]", "0", ring, Rational(4 * 2 * 3, 4 * 8)},
+      // 4 pairs across the CPUs.
+      {"v100-2nodes", "2,8", "[[1 2] [2 4]]", "0", ring, Rational(4, 8)},
+      // 4 groups of {0,4 | 8,12}: up and down a chain across the CPUs, and the NIC's share too.
+      {"v100-2nodes", "4,4", "[[2 2] [1 4]]", "0", tree, Rational(4 * 2, 8)},
+  };
+  for (const ByHand& row : rows) {
+    CAPTURE(row.system);
+    CAPTURE(row.placement);
+    CAPTURE(to_string(row.algorithm));
+    CHECK(allreduce_seconds(row) == row.seconds);
+  }
+}
+
+TEST_CASE("a step names its busiest link, the first of equal ones, one per interconnect") {
+  const System a100 = shipped_system("a100-2nodes");
+  const Network network(a100, {"test"});
+  StepPricer pricer(network, Algorithm::Ring);
+  const Step step{Collective::AllReduce, {{1, 17}, {2, 18}}, std::nullopt};
+  const StepCost& cost = pricer.price(step, {32, 32}, 32);
+  CHECK(network.name(cost.bottleneck) == "NIC of node 0, out");
+  CHECK(cost.seconds_per_byte == Rational(2, 8 * kGiga));
+  REQUIRE(cost.busiest.size() == 3);
+  CHECK(network.name(cost.busiest[0].link) == "NVSwitch of node 0 gpu 1, out");
+  CHECK(cost.busiest[0].seconds_per_byte == Rational(1, 270 * kGiga));
+  CHECK(network.name(cost.busiest[2].link) == "data-center network of node 0, out");
+  CHECK(&pricer.price(step, {32, 32}, 32) == &cost);
+}
+
+TEST_CASE("groups of different size add up on a shared link; single devices cost nothing") {
+  const System system = system_from(
+      "node=2,gpu=4", {{"N", InterconnectKind::SharedNic, "gpu", 4, kGiga, 0, Duplex::Full},
+                       {"D", InterconnectKind::Switch, "node", 2, 100 * kGiga, 0, Duplex::Full},
+                       {"S", InterconnectKind::Switch, "gpu", 4, 100 * kGiga, 0, Duplex::Full}});
+  // {0,4}: one edge each way, 1 in all. {1,2,5}: of its ring 2->5 and 5->1 cross, both ways round
+  // 4/3 together.
+  CHECK(step_seconds(system, Algorithm::Ring, Collective::AllReduce, {{0, 4}, {1, 2, 5}, {3}},
+                     Rational(kGiga)) == Rational(1) + Rational(4, 3));
+  CHECK(step_seconds(system, Algorithm::Ring, Collective::AllReduce, {{0}, {3}}, Rational(kGiga)) ==
+        0);
+}
+
+TEST_CASE("a half-duplex NIC takes twice as long; a shared medium counts every byte both ways") {
+  System system =
+      system_from("node=2,gpu=2",
+                  {{"N", InterconnectKind::SharedNic, "gpu", 2, kGiga, 0, Duplex::Full},
+                   {"D", InterconnectKind::Switch, "node", 2, 100 * kGiga, 0, Duplex::Full},
+                   {"M", InterconnectKind::SharedMedium, "gpu", 2, 4 * kGiga, 0, Duplex::Full}});
+  const auto seconds = [&](const Group& group) {
+    return step_seconds(system, Algorithm::Ring, Collective::AllReduce, {group}, Rational(kGiga));
+  };
+  CHECK(seconds({0, 2}) == 1);
+  CHECK(seconds({0, 1}) == Rational(2, 4));
+  system.interconnects[0].duplex = Duplex::Half;
+  system.interconnects[2].duplex = Duplex::Half;
+  CHECK(seconds({0, 2}) == 2);
+  CHECK(seconds({0, 1}) == 1);
+}
+
+TEST_CASE(
+    "latency: a ring waits for every round, a tree for its depth, steps for the slowest group") {
+  const System rack = shipped_system("figure2a-rack");
+  const auto latency = [&](Algorithm algorithm, Collective collective, std::vector<Group> groups) {
+    return step_seconds(rack, algorithm, collective, groups, 0) * 1'000'000;
+  };
+  const Rational inside = 1;                     // microseconds: S0
+  const Rational across = Rational(5, 2);        // S0 and S1
+  const Rational between = inside + across + 4;  // S0, S1 and S2
+  CHECK(latency(Algorithm::Ring, Collective::AllReduce, {{0, 1, 2, 3}}) == 6 * inside);
+  CHECK(latency(Algorithm::Ring, Collective::ReduceScatter, {{0, 1}, {2, 4}}) == across);
+  CHECK(latency(Algorithm::Ring, Collective::Broadcast, {{0, 1, 8}}) == 2 * between);
+  CHECK(latency(Algorithm::Tree, Collective::AllReduce, {{0, 1, 2, 8}}) ==
+        4 * inside + 2 * between);
+}
+
+TEST_CASE("times scale with bandwidths and bytes, exactly") {
+  rc::check([] {
+    System system = shipped_system(*rc::gen::element<std::string>("a100-2nodes", "v100-2nodes"));
+    const auto algorithm = *rc::gen::element(Algorithm::Ring, Algorithm::Tree);
+    const auto collective =
+        *rc::gen::elementOf(std::vector<Collective>(kCollectives.begin(), kCollectives.end()));
+    const std::uint32_t devices = system.hierarchy.devices();
+    Group all(devices);
+    for (std::uint32_t i = 0; i < devices; ++i) all[i] = i;
+    const auto cut = *rc::gen::inRange<std::uint32_t>(1, devices);
+    const std::vector<Group> groups{Group(all.begin(), all.begin() + cut),
+                                    Group(all.begin() + cut, all.end())};
+    const auto factor = *rc::gen::inRange<std::int64_t>(1, 1000);
+    const auto bytes = *rc::gen::inRange<std::int64_t>(1, 1'000'000'000);
+    const Rational before = step_seconds(system, algorithm, collective, groups, bytes);
+    for (Interconnect& each : system.interconnects) each.bytes_per_second *= factor;
+    const Rational after = step_seconds(system, algorithm, collective, groups, bytes);
+    RC_ASSERT(after * factor == before);
+    RC_ASSERT(step_seconds(system, algorithm, collective, groups, bytes * 3) == after * 3);
+    RC_ASSERT(step_seconds(system, algorithm, collective, groups, bytes + 1) >= after);
+  });
+}
+
+TEST_CASE("under ring, exchanging whole nodes changes no time") {
+  rc::check([] {
+    const System system =
+        shipped_system(*rc::gen::element<std::string>("a100-4nodes", "v100-4nodes"));
+    const std::uint32_t size = system.hierarchy.levels()[1].size;
+    std::vector<std::uint32_t> order{0, 1, 2, 3};
+    for (std::uint32_t i = 3; i > 0; --i) {
+      std::swap(order[i], order[*rc::gen::inRange<std::uint32_t>(0, i + 1)]);
+    }
+    // Groups that have equal parts in every node, so that ids still follow the hardware.
+    const auto width = *rc::gen::element<std::uint32_t>(1, 2, 4);
+    const auto chosen = *rc::gen::inRange<std::uint32_t>(2, 5);
+    std::vector<Group> here;
+    std::vector<Group> there;
+    for (std::uint32_t first = 0; first < size; first += width) {
+      Group a;
+      Group b;
+      for (std::uint32_t node = 0; node < chosen; ++node) {
+        for (std::uint32_t i = 0; i < width; ++i) {
+          a.push_back(node * size + first + i);
+          b.push_back(order[node] * size + first + i);
+        }
+      }
+      std::sort(b.begin(), b.end());
+      here.push_back(a);
+      there.push_back(b);
+    }
+    for (const Collective collective : kCollectives) {
+      RC_ASSERT(step_seconds(system, Algorithm::Ring, collective, here, 1) ==
+                step_seconds(system, Algorithm::Ring, collective, there, 1));
+    }
+  });
+}
+
+namespace {
+
 /// The seconds of every step of a program at 1 GB per device.
 std::vector<Rational> step_times(const System& system, const std::string& text) {
   const ProgramFile file = read_program("test", text, {});
   const Network network(system, {"test"});
   StepPricer pricer(network, Algorithm::Ring);
   const PricedProgram priced = ProgramPricer(pricer).price(file.program, file.dialect);
-  REQUIRE(priced.verdict.kind == Verdict::Kind::Valid);
+  REQUIRE(priced.decision.outcome == Outcome::Established);
   std::vector<Rational> times;
   Rational sum = 0;
   for (const StepCost* step : priced.cost.steps) {
@@ -58,8 +234,8 @@ TEST_CASE("a program that is not valid has its refutation and no more steps than
   const Network network(system, {"test"});
   StepPricer pricer(network, Algorithm::Ring);
   const PricedProgram priced = ProgramPricer(pricer).price(file.program, file.dialect);
-  CHECK(priced.verdict.kind == Verdict::Kind::Invalid);
-  CHECK(priced.verdict.refutation->step == 2);
+  CHECK(priced.decision.outcome == Outcome::Refuted);
+  CHECK(priced.decision.violation->step == 2);
 }
 
 TEST_CASE(
@@ -79,14 +255,14 @@ TEST_CASE(
       const Network network(system, {"test"});
       StepPricer pricer(network, algorithm);
       std::vector<ProgramCost> costs;
-      for (const PlacementPrograms& found : synthesise(instances, {})) {
+      for (const PlacementPrograms& found : find_programs(instances, {})) {
         ProgramPricer programs(pricer);
         const ProgramCost allreduce =
             price_allreduce(found.instance().classes(), system.hierarchy.devices(), pricer);
         bool first = true;
         found.for_each_lowered([&](const Program& program) {
           const PricedProgram priced = programs.price(program, Dialect::Published);
-          REQUIRE(priced.verdict.kind == Verdict::Kind::Valid);
+          REQUIRE(priced.decision.outcome == Outcome::Established);
           CHECK(priced.cost.steps.size() == program.steps.size());
           CHECK(priced.cost.seconds_per_byte > 0);
           // The shortest program of every placement is the single AllReduce.
@@ -118,15 +294,15 @@ TEST_CASE("who is the fastest at which size is what asking at every size says") 
     }
     std::vector<const ProgramCost*> all;
     for (const ProgramCost& cost : costs) all.push_back(&cost);
-    const Integer low = *rc::gen::inRange(1, 20);
-    const Integer high = low + *rc::gen::inRange(0, 60);
-    Integer at = low;
+    const Rational low = *rc::gen::inRange(1, 20);
+    const Rational high = low + *rc::gen::inRange(0, 60);
+    Rational at = low;
     std::size_t before = costs.size();
-    for (const Reign& reign : reigns(all, low, high)) {
-      RC_ASSERT(reign.from == at);
-      RC_ASSERT(reign.program != before);
-      before = reign.program;
-      for (; at <= reign.to; ++at) RC_ASSERT(ranking(all, Rational(at)).front() == reign.program);
+    for (const FastestRange& range : fastest_ranges(all, low, high)) {
+      RC_ASSERT(range.from == at);
+      RC_ASSERT(range.program != before);
+      before = range.program;
+      for (; at <= range.to; at += 1) RC_ASSERT(ranking(all, Rational(at)).front() == range.program);
     }
     RC_ASSERT(at == high + 1);
   });

@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-#include "engine/execution/element.h"
+#include "engine/execution/elements.h"
 #include "tests/execution/shared_arena.h"
 
 namespace {

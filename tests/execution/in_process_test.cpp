@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/execution/call_record.h"
+#include "engine/execution/plan_run.h"
 #include "tests/execution/ran.h"
 #include "tests/program/random_programs.h"
 
@@ -80,7 +80,7 @@ TEST_CASE("what is accepted computes the right data, and wrong data come from wh
       for (std::uint32_t changes = random.below(3); changes > 0; --changes) random.mutate(program);
     }
     const Ran ran = run_in_process(program, Dialect::Published, inputs_of(ElementType::Int32));
-    const bool is_valid = ran.verdict.kind == Verdict::Kind::Valid;
+    const bool is_valid = ran.verdict.outcome == Outcome::Established;
     accepted += is_valid;
     wrong += ran.wrong > 0;
     refused_and_right += !is_valid && ran.wrong == 0;
@@ -100,7 +100,7 @@ TEST_CASE("a contribution that is counted twice is found in every element of the
                         {step(Collective::AllReduce, {{0, 1}, {2, 3}}),
                          step(Collective::AllReduce, {{0, 1}, {2, 3}})}};
   const Ran ran = run_in_process(program, Dialect::Published);
-  CHECK(ran.verdict.kind == Verdict::Kind::Invalid);
+  CHECK(ran.verdict.outcome == Outcome::Refuted);
   CHECK(ran.wrong > 40);  // of 48: a sum may be right by chance
   const WrongElement& shown = ran.ranks[1].audits.back().shown[0];
   CHECK(shown.rank == 1);
@@ -121,13 +121,13 @@ TEST_CASE("every rank issues the calls of its plan, in the plan's order") {
   for (const Program& program : all_programs(instance, 4)) {
     const Plan plan = plan_of(program);
     const Expectation expectation(program, Dialect::Published);
-    Job job{plan, expectation, {}, 2};
-    job.inputs.ranks = program.devices;
+    const ProgramRun run(plan, expectation, {}, 2);
+    Job job{run};
     job.warmup = job.iterations = 0;
     const std::vector<RankResult> ranks = InProcess().run(job);
     for (std::uint32_t rank = 0; rank < program.devices; ++rank) {
       CHECK(!ranks[rank].strayed);
-      CHECK(ranks[rank].issued == planned_calls(plan, rank, job.chunk_elements));
+      CHECK(ranks[rank].issued == planned_calls(plan, rank, run.chunk_elements()));
     }
   }
 }
@@ -136,21 +136,48 @@ TEST_CASE("a rank that dies or hangs ends the run in time and is named") {
   const Program program = all_programs(instance_of("2,2", "4", "0", "[[2 2]]"))[10];
   const Plan plan = plan_of(program);
   const Expectation expectation(program, Dialect::Published);
-  for (const Fault::Kind kind : {Fault::Kind::Dies, Fault::Kind::Hangs}) {
-    Job job{plan, expectation, {}, 2};
-    job.inputs.ranks = program.devices;
+  for (const InjectedFault::Kind kind : {InjectedFault::Kind::Dies, InjectedFault::Kind::Hangs}) {
+    const ProgramRun run(plan, expectation, {}, 2);
+    Job job{run};
     const auto start = std::chrono::steady_clock::now();
     job.deadline = start + std::chrono::milliseconds(300);
-    job.fault = Fault{kind, 2, 2};
+    job.fault = InjectedFault{kind, 2, 2};
     std::string message;
     try {
       InProcess().run(job);
     } catch (const Interrupted& end) {
       message = end.what();
     }
-    CHECK(message == (kind == Fault::Kind::Dies
+    CHECK(message == (kind == InjectedFault::Kind::Dies
                           ? "rank 2 died"
                           : "rank 2 did not enter step 2 of program 1, where others wait for it"));
     CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(3));
   }
+}
+
+TEST_CASE("programs and plans run on one runtime: a plan's deadlock, wrong data and right data") {
+  using namespace reshard;
+  const auto transfer = [](bool sends, Buffer buffer, std::uint32_t peer) {
+    return Operation{sends, buffer, peer, {{0}, {4}}};
+  };
+  reshard::Plan plan;
+  const Sharding mesh = parse_sharding("--from", "1x1:R", 1);
+  plan.problem = reshard_between({4}, mesh, mesh, 1);
+  plan.programs = {{{transfer(true, Buffer::Source, 1)}},
+                   {{transfer(false, Buffer::Destination, 0)}}};
+  const auto wrong = [&] {
+    const PlanRun run(plan);
+    Job job{run, 3, 1, 2};
+    std::uint64_t elements = 0;
+    for (const RankResult& rank : InProcess().run(job)) {
+      CHECK(rank.seconds.size() == 2);
+      elements += rank.audits.back().wrong;
+    }
+    return elements;
+  };
+  CHECK(wrong() == 0);
+  plan.programs[0][0][0].box = plan.programs[1][0][0].box = {{0}, {3}};
+  CHECK(wrong() == 1);
+  plan.programs[0].clear();
+  CHECK_THROWS_WITH_AS(wrong(), "1 devices wait for each other for ever", Interrupted);
 }

@@ -1,15 +1,15 @@
 #pragma once
 
 #include "engine/execution/in_process.h"
-#include "engine/execution/rank_run.h"
+#include "engine/execution/program_run.h"
 #include "engine/program/synthesis.h"
 #include "tests/program/instances.h"
 
 namespace p2::execution {
 
-/// What became of a program that was run on threads.
+/// The verdict on a program, and what running it on threads showed.
 struct Ran {
-  Verdict verdict;
+  ProgramDecision verdict;
   std::uint64_t wrong = 0;  ///< elements of the result
   std::uint64_t compared = 0;
   std::uint64_t wrong_in_steps = 0;
@@ -20,11 +20,11 @@ inline Ran run_in_process(const Program& program, Dialect dialect, Inputs inputs
                           std::size_t chunk_elements = 3, unsigned iterations = 0) {
   const Plan plan = plan_of(program);
   const Expectation expectation(program, dialect);
-  inputs.ranks = program.devices;
-  Job job{plan, expectation, inputs, chunk_elements};
+  const ProgramRun run(plan, expectation, inputs, chunk_elements);
+  Job job{run};
   job.warmup = 0;
   job.iterations = iterations;
-  Ran ran{expectation.verdict()};
+  Ran ran{expectation.decision()};
   ran.ranks = InProcess().run(job);
   for (const RankResult& rank : ran.ranks) {
     for (const Audit& audit : rank.audits) {
@@ -45,7 +45,7 @@ inline std::vector<Program> all_programs(const Instance& instance, std::uint32_t
   options.size = size;
   options.jobs = 1;
   std::vector<Program> programs;
-  synthesise({instance}, options)[0].for_each_lowered(
+  find_programs({instance}, options)[0].for_each_lowered(
       [&](const Program& program) { programs.push_back(program); });
   return programs;
 }

@@ -4,15 +4,14 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/collective/language/built_in.h"
+#include "engine/collective/language/definition.h"
 #include "engine/execution/in_process.h"
-#include "engine/oracle/definition_vectors.h"
-#include "engine/oracle/wrong_programs.h"
-#include "engine/program/explanation.h"
+#include "engine/oracle/test_vectors.h"
+#include "engine/program/derivation.h"
 #include "tests/execution/ran.h"
 
 using namespace p2;
-using namespace p2::oracle;
+using namespace p2::vectors;
 using nlohmann::json;
 
 namespace {
@@ -44,10 +43,10 @@ ProgramFile blueconnect() {
 
 TEST_CASE("expected buffers are the sums of the inputs over the classes, in every type") {
   const ProgramFile file = blueconnect();
-  Amount amount;
-  amount.wrong_programs = 0;
-  amount.type = execution::ElementType::Int32;
-  const FolderFiles files = program_vectors(file, amount);
+  VectorOptions options;
+  options.wrong_programs = 0;
+  options.type = execution::ElementType::Int32;
+  const FolderFiles files = program_vectors(file, options);
   for (const Group& members : file.program.classes) {
     std::vector<std::int32_t> sum(64, 0);
     for (const std::uint32_t rank : members) {
@@ -62,16 +61,16 @@ TEST_CASE("expected buffers are the sums of the inputs over the classes, in ever
             sum);
     }
   }
-  amount.type = execution::ElementType::Float64;
-  CHECK(load<double>(program_vectors(file, amount).at("expected-rank-0.npy"), "<f8").size() == 64);
+  options.type = execution::ElementType::Float64;
+  CHECK(load<double>(program_vectors(file, options).at("expected-rank-0.npy"), "<f8").size() == 64);
 }
 
 TEST_CASE("the same seed gives the same bytes, another seed other data and the same programs") {
-  Amount amount;
-  const FolderFiles files = program_vectors(blueconnect(), amount);
-  CHECK(files == program_vectors(blueconnect(), amount));
-  amount.seed = 2;
-  const FolderFiles others = program_vectors(blueconnect(), amount);
+  VectorOptions options;
+  const FolderFiles files = program_vectors(blueconnect(), options);
+  CHECK(files == program_vectors(blueconnect(), options));
+  options.seed = 2;
+  const FolderFiles others = program_vectors(blueconnect(), options);
   CHECK(others.at("input-rank-0.npy") != files.at("input-rank-0.npy"));
   CHECK(others.at("wrong-01.json") == files.at("wrong-01.json"));
 }
@@ -99,9 +98,9 @@ TEST_CASE("every wrong program is refused where the index says, and its data are
     const ProgramFile read = read_program(name, files.at(name), {});
     execution::Inputs inputs;
     const execution::Ran ran = execution::run_in_process(read.program, read.dialect, inputs, 8);
-    REQUIRE(ran.verdict.refutation);
-    CHECK(ran.verdict.refutation->step == wrong["step"]);
-    CHECK(rule_name(*ran.verdict.refutation) == wrong["rule"]);
+    REQUIRE(ran.verdict.violation);
+    CHECK(ran.verdict.violation->step == wrong["step"]);
+    CHECK(rule_name(*ran.verdict.violation) == wrong["rule"]);
     CHECK(ran.wrong == wrong["wrong_elements"]);
     CHECK((ran.wrong > 0) == (wrong["data"] == "wrong"));
     rules.insert(wrong["rule"]);
@@ -114,10 +113,10 @@ TEST_CASE("every wrong program is refused where the index says, and its data are
 TEST_CASE(
     "test vectors of a collective: legal steps with their values, refused ones with a premise") {
   for (const language::Definition& definition : language::built_in_definitions()) {
-    Amount amount;
-    amount.type = execution::ElementType::Int32;
-    amount.chunk_elements = 2;
-    const FolderFiles files = definition_vectors(definition, amount);
+    VectorOptions options;
+    options.type = execution::ElementType::Int32;
+    options.chunk_elements = 2;
+    const FolderFiles files = definition_vectors(definition, options);
     const json index = json::parse(files.at("index.json"));
     std::size_t legal = 0;
     std::size_t refused = 0;

@@ -1,0 +1,46 @@
+#include "p2/oracle.h"
+
+#include <ostream>
+
+#include "cli/commands.h"
+
+namespace p2 {
+namespace {
+
+FlagGroup oracle_flags() {
+  return {"Oracle",
+          {{"type", "NAME", "float32 (default), float64 or int32"},
+           {"elements", "N", "per chunk (default 8)"},
+           {"wrong", "N", "at most so many wrong programs (default 12)"}}};
+}
+
+}  // namespace
+
+int run_oracle(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  const CommandLine line(
+      "usage: p2-verify oracle FILE --output DIR [OPTION…]\n"
+      "Writes test vectors of a valid program or of the definition of a collective (.p2c): "
+      "inputs,\n"
+      "expected outputs, states, and programs that are wrong. The same for the same --seed.",
+      {system_flag_group(), reduction_flag_group(), oracle_flags()}, arguments, "files");
+  if (line.help_wanted()) {
+    out << line.help();
+    return kEstablished;
+  }
+  CommonOptions common = line.common();
+  const std::vector<std::string> files = line.texts("files");
+  if (files.size() != 1) throw InputError({"command line"}, "expected exactly one file");
+  if (!common.output) throw InputError({"command line"}, "no folder, expected --output DIR");
+  OracleRequest request;
+  request.file = files.front();
+  request.instance = line.instance_spec();
+  request.folder = *common.output;
+  request.type = line.text("type").value_or(request.type);
+  request.chunk_elements = line.integer("elements", 1, 1 << 20, request.chunk_elements);
+  request.wrong_programs = line.integer("wrong", 0, 99, request.wrong_programs);
+  const OracleAnswer answer = oracle(request, options_of(common, err));
+  common.output.reset();  // the folder of the vectors, not the file of the answer
+  return print_answer(answer, common, out, err);
+}
+
+}  // namespace p2

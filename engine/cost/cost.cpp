@@ -1,0 +1,85 @@
+#include "p2/cost.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/cost/pricing.h"
+#include "p2/bytes.h"
+
+namespace p2 {
+namespace {
+
+std::pair<std::uint64_t, std::uint64_t> parse_sizes(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) {
+    throw InputError({"--sizes"},
+                     fmt::format("\"{}\" is no range, expected one such as 1K:1G", text));
+  }
+  const std::uint64_t low = parse_bytes("--sizes", text.substr(0, colon));
+  const std::uint64_t high = parse_bytes("--sizes", text.substr(colon + 1));
+  if (low > high) {
+    throw InputError({"--sizes"}, "the first size is larger than the last, expected SMALL:LARGE");
+  }
+  return {low, high};
+}
+
+CostQuestion parse(const CostRequest& request) {
+  CostQuestion question{
+      request,         given_instance(request.instance),      system_of(request.instance),
+      Algorithm::Ring, parse_bytes("--bytes", request.bytes), {}};
+  const auto algorithm = find_algorithm(request.algorithm);
+  if (!algorithm) {
+    throw InputError({"--algorithm"},
+                     fmt::format("unknown '{}', expected ring or tree", request.algorithm));
+  }
+  question.algorithm = *algorithm;
+  if (request.sizes) question.sizes = parse_sizes(*request.sizes);
+  if (request.files.empty() && !request.fit) require_system(question.given, true);
+  return question;
+}
+
+PricedText priced_text(const CostCandidate& candidate, const Pricing& pricing,
+                       const Rational& bytes) {
+  PricedText text{candidate.source->name,
+                  candidate.text(),
+                  to_double(candidate.cost.seconds(bytes)),
+                  to_double(candidate.source->allreduce.seconds(bytes)),
+                  candidate.speedup(bytes),
+                  {}};
+  for (const StepCost* step : candidate.cost.steps) {
+    text.steps.push_back({to_double(step->seconds(bytes)), pricing.bottleneck(*step)});
+  }
+  return text;
+}
+
+}  // namespace
+
+CostAnswer cost(const CostRequest& request, const Options& options) {
+  const CostQuestion question = parse(request);
+  if (request.fit) return fit_system(question, options);
+  const Pricing pricing = price_programs(question, options);
+  CostAnswer answer;
+  answer.priced = pricing.ranked.size();
+  answer.complete = pricing.complete;
+  const std::size_t count = std::min(request.top.value_or(answer.priced), answer.priced);
+  for (std::size_t i = 0; i < count; ++i) {
+    answer.programs.push_back(priced_text(pricing.ranked[i], pricing, question.bytes));
+  }
+  if (request.plot && !pricing.ranked.empty()) answer.plot = draw_costs(pricing, question);
+  answer.document = cost_document(pricing, question);
+  for (const CostRefusal& refusal : pricing.refused) {
+    Result result{refusal.file, refusal.undecided ? Outcome::Undecided : Outcome::Refuted};
+    if (refusal.undecided) {
+      result.undecided = Undecided{Undecided::Reason::Limit, refusal.reason};
+    } else {
+      result.counterexample = Counterexample{{}, {refusal.file}, refusal.reason, {}};
+    }
+    answer.outcome = worst(answer.outcome, result.outcome);
+    answer.results.push_back(std::move(result));
+  }
+  if (!pricing.complete) answer.outcome = worst(answer.outcome, Outcome::Undecided);
+  return answer;
+}
+
+}  // namespace p2

@@ -1,0 +1,198 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "engine/cost/pricing.h"
+#include "engine/program/json_text.h"
+#include "engine/program/program.h"
+#include "p2/bytes.h"
+
+namespace p2 {
+namespace {
+
+constexpr std::size_t kShown = 20;  // in text, unless the request says how many
+
+/// `17.3 ms`: four significant digits.
+std::string duration_to_string(double seconds) {
+  constexpr std::array<std::string_view, 4> kUnits{"s", "ms", "us", "ns"};
+  std::size_t unit = 0;
+  for (; unit + 1 < kUnits.size() && seconds < 1 && seconds != 0; ++unit) seconds *= 1000;
+  return fmt::format("{:#.4g} {}", seconds, kUnits[unit]);
+}
+
+std::uint64_t size_of(const Rational& bytes) { return bytes.to_uint64(); }
+
+class CostReport {
+ public:
+  CostReport(const Pricing& pricing, const CostQuestion& question)
+      : pricing_(pricing), question_(question), bytes_(question.bytes) {
+    if (!question.sizes || pricing.ranked.empty()) return;
+    std::vector<const ProgramCost*> costs;
+    for (const CostCandidate& candidate : pricing.ranked) costs.push_back(&candidate.cost);
+    ranges_ = fastest_ranges(costs, question.sizes->first, question.sizes->second);
+  }
+
+  Document document() const {
+    Document document;
+    document.title = "p2-verify cost";
+    add_text(document);
+    if (question_.request.json) document.json = json();
+    return document;
+  }
+
+ private:
+  bool from_files() const { return !question_.request.files.empty(); }
+
+  std::size_t shown(std::size_t otherwise) const {
+    return std::min<std::size_t>(question_.request.top.value_or(otherwise), pricing_.ranked.size());
+  }
+
+  std::string slowest_link(const CostCandidate& candidate) const {
+    const auto& steps = candidate.cost.steps;
+    const auto slowest =
+        std::max_element(steps.begin(), steps.end(), [&](const StepCost* a, const StepCost* b) {
+          return a->seconds(bytes_) < b->seconds(bytes_);
+        });
+    return slowest == steps.end() ? "none" : pricing_.bottleneck(**slowest);
+  }
+
+  void add_text(Document& document) const {
+    document
+        .line(fmt::format("{}: {}   {}, {} bytes per device", question_.system.name,
+                          to_string(question_.system.hierarchy), to_string(question_.algorithm),
+                          bytes_to_string(question_.bytes)))
+        .line("");
+    if (!pricing_.ranked.empty()) {
+      for (const CostSource& source : pricing_.sources) {
+        document.line(fmt::format("single AllReduce, {}: {}", source.name,
+                                  duration_to_string(to_double(source.allreduce.seconds(bytes_)))));
+      }
+      document.line("");
+      add_ranking(document);
+      if (question_.sizes) add_ranges(document);
+    }
+    for (const CostRefusal& refusal : pricing_.refused) {
+      document
+          .line(fmt::format("{}: not priced, {}", refusal.file,
+                            refusal.undecided ? "undecided" : "invalid"))
+          .line(refusal.reason);
+    }
+    if (!pricing_.complete) document.line("stopped at a limit: there may be more programs");
+  }
+
+  std::string source_heading() const { return from_files() ? "file" : "placement"; }
+
+  void add_ranking(Document& document) const {
+    Table table{
+        {"rank", "time", "speedup", source_heading(), "slowest step waits for", "program"}, {}, 3};
+    const std::size_t count = shown(kShown);
+    for (std::size_t i = 0; i < count; ++i) {
+      const CostCandidate& each = pricing_.ranked[i];
+      table.rows.push_back({std::to_string(i + 1),
+                            duration_to_string(to_double(each.cost.seconds(bytes_))),
+                            fmt::format("{:.2f}x", each.speedup(bytes_)), each.source->name,
+                            slowest_link(each), each.text()});
+    }
+    document.add(std::move(table));
+    if (count < pricing_.ranked.size()) {
+      document.line(fmt::format("… and {} more: --top {} shows all", pricing_.ranked.size() - count,
+                                pricing_.ranked.size()));
+    }
+  }
+
+  void add_ranges(Document& document) const {
+    document.line("").line("the fastest program by size, in bytes per device");
+    Table table{{"from", "to", "time", "to", "speedup", "to", source_heading(), "program"}, {}, 6};
+    for (const FastestRange& range : ranges_) {
+      const CostCandidate& best = pricing_.ranked[range.program];
+      const auto time = [&](const Rational& bytes) {
+        return duration_to_string(to_double(best.cost.seconds(bytes)));
+      };
+      table.rows.push_back(
+          {bytes_to_string(size_of(range.from)), bytes_to_string(size_of(range.to)),
+           time(range.from), time(range.to), fmt::format("{:.2f}x", best.speedup(range.from)),
+           fmt::format("{:.2f}x", best.speedup(range.to)), best.source->name, best.text()});
+    }
+    document.add(std::move(table));
+  }
+
+  /// `program`, `text`, and `placement` or `file`.
+  void add_candidate(const CostCandidate& candidate, Json& json) const {
+    const CostSource& source = *candidate.source;
+    json.add("program",
+             program_json(candidate.program(), source.instance_or_null(), source.dialect));
+    json.add("text", candidate.text());
+    if (from_files()) {
+      json.add("file", source.name);
+    } else {
+      json.add("placement", lists_json(source.instance->grid.placement().factors));
+    }
+  }
+
+  Json priced_json(const CostCandidate& candidate) const {
+    Json json = Json::object();
+    add_candidate(candidate, json);
+    json.add("seconds", to_double(candidate.cost.seconds(bytes_)));
+    json.add("allreduce_seconds", to_double(candidate.source->allreduce.seconds(bytes_)));
+    json.add("speedup", candidate.speedup(bytes_));
+    return json.add("steps", Json::array_of(candidate.cost.steps, [&](const StepCost* step) {
+                      return Json::object({{"seconds", to_double(step->seconds(bytes_))},
+                                           {"bottleneck", pricing_.bottleneck(*step)}});
+                    }));
+  }
+
+  /// Of the sources, the seconds of the fastest single AllReduce; null without any.
+  Json fastest_allreduce() const {
+    if (pricing_.sources.empty()) return {};
+    std::vector<Rational> seconds;
+    for (const CostSource& source : pricing_.sources) {
+      seconds.push_back(source.allreduce.seconds(bytes_));
+    }
+    return to_double(*std::min_element(seconds.begin(), seconds.end()));
+  }
+
+  Json json() const {
+    Json programs = Json::array();
+    const std::size_t count = shown(pricing_.ranked.size());
+    for (std::size_t i = 0; i < count; ++i) programs.push_back(priced_json(pricing_.ranked[i]));
+    Json json = Json::object(
+        {{"system", question_.system.name},
+         {"algorithm", to_string(question_.algorithm)},
+         {"bytes", question_.bytes},
+         {"allreduce_seconds", fastest_allreduce()},
+         {"programs", std::move(programs)},
+         {"refused", Json::array_of(pricing_.refused, [](const CostRefusal& refusal) {
+            return Json::object({{"file", refusal.file},
+                                 {"step", refusal.step},
+                                 {"verdict", refusal.undecided ? "unknown" : "invalid"},
+                                 {"reason", refusal.reason}});
+          })}});
+    if (!ranges_.empty()) {
+      json.add(
+          "sizes", Json::array_of(ranges_, [&](const FastestRange& range) {
+            const CostCandidate& best = pricing_.ranked[range.program];
+            Json each = Json::object({{"from", size_of(range.from)}, {"to", size_of(range.to)}});
+            add_candidate(best, each);
+            each.add("seconds", Json::array({to_double(best.cost.seconds(range.from)),
+                                             to_double(best.cost.seconds(range.to))}));
+            return each.add("speedup",
+                            Json::array({best.speedup(range.from), best.speedup(range.to)}));
+          }));
+    }
+    return json.add("complete", pricing_.complete);
+  }
+
+  const Pricing& pricing_;
+  const CostQuestion& question_;
+  Rational bytes_;
+  std::vector<FastestRange> ranges_;
+};
+
+}  // namespace
+
+Document cost_document(const Pricing& pricing, const CostQuestion& question) {
+  return CostReport(pricing, question).document();
+}
+
+}  // namespace p2

@@ -1,0 +1,149 @@
+#include "engine/cost/pricing.h"
+
+#include <fmt/format.h>
+
+#include "engine/base/progress.h"
+#include "engine/program/derivation.h"
+#include "engine/program/program.h"
+#include "engine/program/program_file.h"
+#include "engine/program/synthesis.h"
+
+namespace p2 {
+namespace {
+
+constexpr std::size_t kMaxPlacements = 100'000;
+constexpr std::uint64_t kMaxPrograms = 1'000'000;
+
+CostSource& add_source(Pricing& pricing, CostSource source) {
+  source.allreduce = price_allreduce(source.classes, source.devices, *pricing.pricer);
+  return pricing.sources.emplace_back(std::move(source));
+}
+
+void price_placement(const PlacementPrograms& found, const CostQuestion& question,
+                     const Options& options, Pricing& pricing) {
+  const Instance& instance = found.instance();
+  const CostSource& source = add_source(pricing, {to_string(instance.grid.placement()),
+                                                  instance,
+                                                  question.given.dialect,
+                                                  instance.grid.devices(),
+                                                  instance.classes(),
+                                                  {}});
+  ProgramPricer pricer(*pricing.pricer);
+  found.for_each_lowered([&](const Program& program) {
+    if (!pricing.complete) return;
+    PricedProgram priced = pricer.price(program, source.dialect, options.limits);
+    if (priced.decision.outcome != Outcome::Established) {
+      pricing.complete = false;
+      return;
+    }
+    CostCandidate candidate{&source, program.steps, std::move(priced.cost)};
+    for (Step& step : candidate.steps) step.groups.clear();
+    pricing.ranked.push_back(std::move(candidate));
+  });
+  pricing.complete = pricing.complete && found.list().settled() == question.request.max_steps;
+}
+
+void price_instance(const CostQuestion& question, const Options& options, Pricing& pricing) {
+  std::vector<Instance> instances;
+  for (Placement& placement : placements_of(question.given, kMaxPlacements)) {
+    instances.emplace_back(
+        DeviceGrid(*question.given.hierarchy, *question.given.axes, std::move(placement)),
+        *question.given.reduction, question.given.kind);
+  }
+  SearchProgress progress;
+  const ProgressReporter reporter(options.progress, [&] {
+    return fmt::format("cost: {} of {} searches done, {} states expanded",
+                       progress.searches_done.load(), progress.searches.load(),
+                       progress.states.load());
+  });
+  SynthesisOptions search{
+      question.given.dialect, {},       question.request.max_steps, options.jobs,
+      options.limits,         &progress};
+  const std::vector<PlacementPrograms> all = find_programs(std::move(instances), search);
+  std::uint64_t programs = 0;
+  for (const PlacementPrograms& found : all) {
+    if (found.list().count() > kMaxPrograms - programs) {
+      throw LimitReached(LimitReached::Kind::Size,
+                         "more than 1000000 programs, expected a smaller --size");
+    }
+    programs += found.list().count();
+  }
+  for (const PlacementPrograms& found : all) price_placement(found, question, options, pricing);
+}
+
+void price_given(SourceProgram given, const CostQuestion& question, const Options& options,
+                 Pricing& pricing) {
+  const std::string& file = given.name;
+  ProgramFile& read = given.read;
+  Program& program = read.program;
+  if (program.devices != question.system.hierarchy.devices()) {
+    throw InputError(
+        {file}, fmt::format("a program for {} devices, expected {}: those of {}", program.devices,
+                            question.system.hierarchy.devices(), question.system.name));
+  }
+  PricedProgram priced =
+      ProgramPricer(*pricing.pricer).price(program, read.dialect, options.limits);
+  const Instance* const instance = read.instance ? &*read.instance : nullptr;
+  if (priced.decision.violation) {
+    pricing.refused.push_back({file, priced.decision.violation->step,
+                               explain(*priced.decision.violation, program, instance), false});
+  } else if (priced.decision.outcome == Outcome::Undecided) {
+    pricing.refused.push_back({file, priced.decision.legal_steps,
+                               "A limit was reached before the program was decided.", true});
+  } else {
+    const CostSource& source = add_source(
+        pricing,
+        {file, read.instance, read.dialect, program.devices, std::move(program.classes), {}});
+    pricing.ranked.push_back({&source, std::move(program.steps), std::move(priced.cost)});
+  }
+}
+
+void sort_by_time(const CostQuestion& question, std::vector<CostCandidate>& candidates) {
+  std::vector<const ProgramCost*> costs;
+  costs.reserve(candidates.size());
+  for (const CostCandidate& candidate : candidates) costs.push_back(&candidate.cost);
+  std::vector<CostCandidate> ranked;
+  ranked.reserve(candidates.size());
+  for (const std::size_t i : ranking(costs, question.bytes)) ranked.push_back(candidates[i]);
+  candidates = std::move(ranked);
+}
+
+}  // namespace
+
+std::string CostCandidate::text() const { return to_string(steps, source->instance_or_null()); }
+
+double CostCandidate::speedup(const Rational& bytes) const {
+  const Rational seconds = cost.seconds(bytes);
+  return seconds == 0 ? 1 : to_double(source->allreduce.seconds(bytes) / seconds);
+}
+
+std::string Pricing::bottleneck(const StepCost& step) const {
+  return step.seconds_per_byte == 0 ? "none" : network->name(step.bottleneck);
+}
+
+Program CostCandidate::program() const {
+  Program whole{source->devices, source->classes, steps};
+  for (Step& step : whole.steps) {
+    if (step.groups.empty()) step = lower(source->instance->grid, *step.shape, step.collective);
+  }
+  return whole;
+}
+
+Pricing price_programs(const CostQuestion& question, const Options& options) {
+  Pricing pricing;
+  pricing.network = std::make_unique<Network>(question.system, SourcePosition{"command line"});
+  pricing.pricer = std::make_unique<StepPricer>(*pricing.network, question.algorithm);
+  if (question.request.files.empty()) {
+    price_instance(question, options, pricing);
+  } else {
+    for (const std::string& file : question.request.files) {
+      for (SourceProgram& each : programs_in(file, question.given)) {
+        price_given(std::move(each), question, options, pricing);
+      }
+    }
+  }
+  sort_by_time(question, pricing.ranked);
+  return pricing;
+}
+
+}  // namespace p2

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/cost/program_cost.h"
+#include "engine/program/instance.h"
+#include "engine/program/program_file.h"
+#include "engine/topology/system.h"
+#include "p2/answer.h"
+#include "p2/cost.h"
+
+/// The parts of the verb `cost`: what is asked, what is priced, and how it is shown.
+namespace p2 {
+
+/// A CostRequest whose texts are parsed.
+struct CostQuestion {
+  CostRequest request;
+  GivenInstance given;
+  System system;
+  Algorithm algorithm = Algorithm::Ring;
+  std::uint64_t bytes = 0;                                       ///< per device
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> sizes;  ///< smallest and largest buffer
+};
+
+/// Where programs come from: a placement of the instance, or one file.
+struct CostSource {
+  std::string name;  ///< the placement, or the path of the file
+  std::optional<Instance> instance;
+  Dialect dialect = Dialect::Published;
+  std::uint32_t devices = 0;
+  std::vector<Group> classes;
+  ProgramCost allreduce;  ///< the single AllReduce on the same groups
+
+  const Instance* instance_or_null() const { return instance ? &*instance : nullptr; }
+};
+
+/// A valid program and its price.
+struct CostCandidate {
+  const CostSource* source = nullptr;
+  std::vector<Step> steps;  ///< of an instance: without groups, which follow from the shapes
+  ProgramCost cost;
+
+  /// `ReduceScatter(node, InsideGroup); …`
+  std::string text() const;
+  /// With all groups.
+  Program program() const;
+  /// How many times faster it is than the single AllReduce of its source.
+  double speedup(const Rational& bytes) const;
+};
+
+/// A program file that is not priced.
+struct CostRefusal {
+  std::string file;
+  std::size_t step = 0;
+  std::string reason;
+  bool undecided = false;  ///< a limit was reached; otherwise the program is invalid
+};
+
+/// All priced programs, fastest first.
+struct Pricing {
+  std::unique_ptr<const Network> network;
+  std::unique_ptr<StepPricer> pricer;  ///< owns the prices of the steps
+  std::deque<CostSource> sources;
+  std::vector<CostCandidate> ranked;
+  std::vector<CostRefusal> refused;
+  bool complete = true;  ///< every list of programs was finished within the limits
+
+  /// The link that a step waits for; `none` where nothing is sent.
+  std::string bottleneck(const StepCost& step) const;
+};
+
+/// Finds or reads the programs and prices them; errors as of `cost`.
+Pricing price_programs(const CostQuestion& question, const Options& options);
+
+Document cost_document(const Pricing& pricing, const CostQuestion& question);
+
+/// An SVG of two parts: the predicted time of every program, in increasing order, coloured by
+/// placement or file, with the single AllReduce of each (as figure 11 of the P2 paper), and below
+/// it the timeline of the fastest program: a lane per link. Links of one interconnect that are
+/// equally busy in every step share one, named after the first and how many more there are. There
+/// must be a program.
+std::string draw_costs(const Pricing& pricing, const CostQuestion& question);
+
+/// Fits bandwidths to the measurements of `request.fit` and says how well the fitted system
+/// predicts the rows that were fitted to and those that were held out. Throws InputError for bad
+/// measurements, programs that are not valid, and links that the system does not have.
+CostAnswer fit_system(const CostQuestion& question, const Options& options);
+
+}  // namespace p2

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "p2/answer.h"
+#include "p2/instance.h"
+
+/// Predicts how long programs take on a system with interconnects, and ranks them (docs/cost.md has
+/// the model); or fits bandwidths of the system to measured times.
+///
+///   CostRequest request;
+///   request.instance.system = "examples/systems/a100-4nodes.json";
+///   request.instance.axes = "8,8";
+///   request.instance.reduce = "0";
+///   const CostAnswer answer = cost(request, {});
+///   answer.programs[0].text;     // the fastest program
+///   answer.programs[0].seconds;  // its predicted time
+namespace p2 {
+
+struct CostRequest {
+  InstanceSpec instance;  ///< with a system that has interconnects
+  /// Program files. None: all valid programs of `instance`, which then has axes and reduction.
+  std::vector<std::string> files;
+  std::uint32_t max_steps = 5;       ///< of a program of `instance`, at most 32
+  std::string algorithm = "ring";    ///< how AllReduce runs: `ring` or `tree`
+  std::string bytes = "2G";          ///< per device; the default is the paper's 2^29 float32
+  std::optional<std::size_t> top;    ///< only so many of the fastest; text has 20 without it
+  std::optional<std::string> sizes;  ///< `1K:1G`: also the fastest program at every size
+  bool plot = false;                 ///< also draw the times, and the timeline of the fastest
+  bool json = true;                  ///< fill Document::json, with the groups of every program
+
+  /// A CSV file of measured times (docs/cost.md has the columns): nothing is ranked, but the
+  /// bandwidths of the interconnects `fit_links` are fitted to it.
+  std::optional<std::string> fit;
+  std::vector<std::string> fit_links;
+};
+
+struct StepTime {
+  double seconds = 0;
+  std::string bottleneck;  ///< the link that the step waits for; `none` where nothing is sent
+};
+
+/// A valid program and its price.
+struct PricedText {
+  std::string source;  ///< placement or file
+  std::string text;    ///< in the notation of programs
+  double seconds = 0;
+  double allreduce_seconds = 0;  ///< of the single AllReduce on the same groups
+  double speedup = 1;            ///< over that AllReduce
+  std::vector<StepTime> steps;
+};
+
+/// Refuted if a program is invalid, Undecided if a limit was reached.
+struct CostAnswer : Answer {
+  std::vector<PricedText> programs;  ///< fastest first, `top` of them
+  std::size_t priced = 0;            ///< how many there are
+  bool complete = true;              ///< all programs up to the size were found within the limits
+  std::string plot;                  ///< SVG, if asked for and there is a program
+  std::string fitted_system;         ///< the system file with fitted bandwidths, if asked for
+};
+
+/// Throws InputError for a system without interconnects, texts and files that cannot be read, and
+/// programs for another number of devices; LimitReached beyond a million programs.
+CostAnswer cost(const CostRequest& request, const Options& options);
+
+}  // namespace p2

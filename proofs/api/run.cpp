@@ -1,0 +1,568 @@
+#include "p2/run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <climits>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "engine/base/files.h"
+#include "engine/base/invariant.h"
+#include "engine/base/progress.h"
+#include "engine/base/text_cursor.h"
+#include "engine/execution/plan_run.h"
+#include "engine/execution/program_run.h"
+#include "engine/program/derivation.h"
+#include "engine/program/program_file.h"
+#include "engine/program/synthesis.h"
+#include "engine/reshard/plans/plan_check.h"
+#include "engine/reshard/plans/plan.h"
+#include "p2/bytes.h"
+#include "proofs/api/rank_session.h"
+#include "proofs/api/run_report.h"
+#include "proofs/api/terms.h"
+
+namespace p2 {
+namespace {
+
+namespace fs = std::filesystem;
+
+using namespace execution;
+
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 39U;
+constexpr std::size_t kMaxPrograms = 100'000;
+constexpr std::size_t kMaxPlacements = 1000;
+constexpr std::uint32_t kMaxThreads = 256;
+constexpr int kBadInput = 2;  // exit code
+
+// ---- Reading the request
+
+/// The value that a text names, the first one where it is absent.
+template <typename Value>
+Value choose(const char* flag, const std::optional<std::string>& text,
+             const std::vector<std::pair<std::string, Value>>& choices) {
+  std::string known;
+  for (const auto& [name, value] : choices) {
+    if (!text || *text == name) return value;
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  throw InputError({flag}, "unknown '" + *text + "', expected one of " + known);
+}
+
+std::uint64_t parse_size(const char* flag, std::string_view text) {
+  const std::uint64_t bytes = parse_bytes(flag, text);
+  if (bytes <= kMaxBytes) return bytes;
+  throw InputError({flag}, fmt::format("{} per device, expected at most {}", bytes_to_string(bytes),
+                                       bytes_to_string(kMaxBytes)));
+}
+
+/// `1K:64M` or, with another factor than 2, `1K:64M:4`.
+std::vector<std::uint64_t> parse_sizes(const std::string& text) {
+  const std::size_t first_end = text.find(':');
+  if (first_end == std::string::npos) {
+    throw InputError({"--sizes"}, "one size, expected the smallest and the largest, 1K:64M");
+  }
+  const std::size_t last_end = std::min(text.find(':', first_end + 1), text.size());
+  const std::uint64_t first = parse_size("--sizes", text.substr(0, first_end));
+  const std::uint64_t last =
+      parse_size("--sizes", text.substr(first_end + 1, last_end - first_end - 1));
+  std::uint64_t factor = 2;
+  if (last_end < text.size()) {
+    TextCursor cursor("--sizes", text.substr(last_end + 1));
+    factor = cursor.integer("a factor", 2, 1024);
+    expect_end(cursor, "the factor");
+  }
+  if (last < first) throw InputError({"--sizes"}, "the last is below the first, expected 1K:64M");
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t size = first; size <= last; size *= factor) sizes.push_back(size);
+  return sizes;
+}
+
+/// `die:RANK:STEP` or `hang:RANK:STEP`.
+InjectedFault parse_fault(const std::string& text) {
+  TextCursor cursor("--fault", text);
+  InjectedFault fault;
+  if (cursor.accept("hang")) {
+    fault.kind = InjectedFault::Kind::Hangs;
+  } else {
+    cursor.expect("die", "or hang");
+  }
+  cursor.expect(":", "and the rank");
+  fault.rank = static_cast<std::uint32_t>(cursor.integer("a rank", 0, UINT32_MAX));
+  cursor.expect(":", "and the step");
+  fault.step = static_cast<std::uint32_t>(cursor.integer("a step", 1, UINT32_MAX));
+  expect_end(cursor, "the fault");
+  return fault;
+}
+
+std::vector<ProgramJobs::Source> programs_of(const RunRequest& request, const Options& options) {
+  const GivenInstance given = given_instance(request.instance);
+  require_system(given, true);
+  std::vector<Instance> instances;
+  for (Placement& placement : placements_of(given, kMaxPlacements)) {
+    instances.emplace_back(DeviceGrid(*given.hierarchy, *given.axes, std::move(placement)),
+                           *given.reduction, given.kind);
+  }
+  SynthesisOptions search;
+  search.dialect = given.dialect;
+  search.size = request.max_steps.value_or(5);
+  search.jobs = options.jobs;
+  search.limits = options.limits;
+  std::vector<ProgramJobs::Source> programs;
+  for (const PlacementPrograms& found : find_programs(std::move(instances), search)) {
+    if (found.list().count() > kMaxPrograms - programs.size()) {
+      throw InputError({"--size"},
+                       fmt::format("more than {} programs, expected a smaller size", kMaxPrograms));
+    }
+    found.for_each_lowered([&](const Program& program) {
+      programs.push_back({{}, {program, found.instance(), given.dialect}});
+    });
+  }
+  return programs;
+}
+
+/// A setting without effect is a mistake.
+void require_effect(const RunRequest& request, const ProgramJobs& jobs) {
+  if (request.record && jobs.check == Check::Nothing) {
+    throw InputError({"--record"},
+                     "with --check none, expected the run that checks, whose calls are recorded");
+  }
+  if (!jobs.fault) return;
+  const auto [kind, rank, step] = *jobs.fault;
+  const bool fires = std::ranges::any_of(jobs.programs, [&](const ProgramJobs::Source& program) {
+    return rank < program.read.program.devices && step <= program.read.program.steps.size();
+  });
+  if (!fires) {
+    throw InputError({"--fault"}, fmt::format("no program has a rank {} and a step {}, expected "
+                                              "ones that some program has",
+                                              rank, step));
+  }
+}
+
+ProgramJobs read_jobs(const RunRequest& request, const Options& options) {
+  ProgramJobs jobs;
+  jobs.type = choose<ElementType>("--type", request.type,
+                                  {{"float32", ElementType::Float32},
+                                   {"float64", ElementType::Float64},
+                                   {"int32", ElementType::Int32},
+                                   {"bfloat16", ElementType::BFloat16}});
+  jobs.inputs =
+      choose<Inputs::Kind>("--inputs", request.inputs,
+                           {{"integers", Inputs::Kind::Integers}, {"reals", Inputs::Kind::Reals}});
+  if (jobs.inputs == Inputs::Kind::Reals && jobs.type == ElementType::Int32) {
+    throw InputError({"--inputs"}, "reals are no int32, expected integers or another type");
+  }
+  jobs.check =
+      choose<Check>("--check", request.check,
+                    {{"steps", Check::Steps}, {"result", Check::Result}, {"none", Check::Nothing}});
+  if (request.bytes && request.sizes) {
+    throw InputError({"command line"}, "both --bytes and --sizes, expected one of the two");
+  }
+  jobs.sizes = request.sizes ? parse_sizes(*request.sizes)
+                             : std::vector{parse_size("--bytes", request.bytes.value_or("1M"))};
+  if (request.fault) jobs.fault = parse_fault(*request.fault);
+  if (request.files.empty()) {
+    jobs.programs = programs_of(request, options);
+  } else {
+    const GivenInstance given = given_instance(request.instance);
+    for (const std::string& file : request.files) {
+      for (SourceProgram& each : programs_in(file, given)) {
+        require_allreduce(each.name, each.read.program.terms);
+        jobs.programs.push_back({each.name, std::move(each.read)});
+      }
+    }
+  }
+  require_effect(request, jobs);
+  return jobs;
+}
+
+// ---- What a run needs of the machine
+
+/// Throws LimitReached, before the machine is out of memory; the message ends in what was
+/// `expected`.
+void require_memory(std::uint64_t bytes, const Limits& limits, const char* expected) {
+  const std::uint64_t there = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                              static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
+  const std::uint64_t most = limits.memory_bytes.value_or(there / 10 * 9);
+  if (bytes <= most) return;
+  throw LimitReached(LimitReached::Kind::Memory,
+                     fmt::format("the buffers of all devices would take {} MiB of {}, expected {}",
+                                 bytes >> 20U, most >> 20U, expected));
+}
+
+/// Two buffers per rank, of rows of bytes / ranks; of the program with the largest.
+std::uint64_t buffer_bytes(const ProgramJobs& jobs) {
+  std::uint64_t bytes = 0;
+  for (const ProgramJobs::Source& program : jobs.programs) {
+    bytes = std::max(bytes, 2 * jobs.sizes.back() * plan_of(program.read.program).max_rows);
+  }
+  return bytes;
+}
+
+std::uint64_t buffer_bytes(const std::vector<PlanSource>& plans) {
+  std::uint64_t bytes = 0;
+  for (const PlanSource& each : plans) {
+    const PlanRun run(each.plan);
+    std::uint64_t sum = 0;
+    for (std::uint32_t rank = 0; rank < run.ranks(); ++rank) {
+      const auto [source, destination] = run.buffer_bytes(rank);
+      sum += source + destination;
+    }
+    bytes = std::max(bytes, 2 * sum);  // messages are at most as large
+  }
+  return bytes;
+}
+
+void require_ranks(std::uint32_t ranks, RunBackend backend) {
+  const bool threads = backend == RunBackend::InProcess;
+  const std::uint32_t most = threads ? kMaxThreads : RankBoard::kMaxRanks;
+  if (ranks > most) {
+    throw InputError({"--backend"}, fmt::format("{} devices, expected at most {}{}", ranks, most,
+                                                threads ? " in one process" : " processes"));
+  }
+}
+
+LaunchSpec launch_spec(const ProgramJobs& jobs, const RunRequest& request, const Options& options) {
+  LaunchSpec spec{1, WorkloadKind::Program, false, 0, options.limits.deadline, request.command};
+  std::size_t steps = 1;
+  for (const ProgramJobs::Source& each : jobs.programs) {
+    const Program& program = each.read.program;
+    require_ranks(program.devices, request.backend);
+    const bool same = &each == &jobs.programs.front() || program.devices == spec.ranks;
+    if (!same && request.backend != RunBackend::InProcess) {
+      throw InputError({"--backend"},
+                       fmt::format("programs for {} and for {} devices, expected the same number, "
+                                   "as each is a process",
+                                   spec.ranks, program.devices));
+    }
+    spec.ranks = program.devices;
+    steps = std::max(steps, program.steps.size());
+  }
+  spec.max_gathered_bytes = max_gathered_bytes(steps, request.iterations);
+  if (request.backend == RunBackend::Mpi) {
+    if (jobs.type == ElementType::BFloat16) {
+      throw InputError({"--type"}, "MPI has no bfloat16, expected float32, float64 or int32");
+    }
+    if (jobs.sizes.back() / size_of(jobs.type) > INT_MAX / 2) {
+      throw InputError({"--bytes"}, "too many elements for one call of MPI, expected at most 2^30");
+    }
+  }
+  const bool in_host_memory = request.backend != RunBackend::Nccl;
+  if (in_host_memory && (request.backend == RunBackend::InProcess || !under_mpirun())) {
+    require_memory(buffer_bytes(jobs), options.limits, "smaller --bytes");
+  }
+  return spec;
+}
+
+LaunchSpec launch_spec(const std::vector<PlanSource>& plans, const RunRequest& request,
+                       const Options& options) {
+  LaunchSpec spec{1, WorkloadKind::Plan, true, 0, options.limits.deadline, request.command};
+  for (const PlanSource& each : plans)
+    spec.ranks = std::max(spec.ranks, each.plan.problem.devices());
+  require_ranks(spec.ranks, request.backend);
+  spec.max_gathered_bytes = max_gathered_bytes(1, request.iterations);
+  if (!under_mpirun()) require_memory(buffer_bytes(plans), options.limits, "a smaller tensor");
+  return spec;
+}
+
+// ---- Running
+
+RunTime run_time(const Measurement& measured) {
+  return {std::string(to_string(measured.collective)),
+          measured.bytes,
+          measured.count,
+          measured.seconds,
+          measured.algbw(),
+          measured.busbw(),
+          measured.wrong};
+}
+
+/// Runs the programs of a request at all sizes, and beside each the single AllReduce over its
+/// classes.
+class ProgramRunner {
+ public:
+  ProgramRunner(const ProgramJobs& jobs, const RunRequest& request, const Options& options,
+                Backend& backend, RunAnswer& answer)
+      : jobs_(jobs), request_(request), options_(options), backend_(backend), answer_(answer) {}
+
+  /// `number` follows the program that is run, from 1.
+  void run_all(std::atomic<std::uint32_t>& number) {
+    for (const ProgramJobs::Source& program : jobs_.programs) {
+      number_ = ++number;
+      run(program);
+    }
+  }
+
+ private:
+  void run(const ProgramJobs::Source& source) {
+    const Program& program = source.read.program;
+    const Expectation expectation(program, source.read.dialect);
+    ProgramTimes& times = answer_.programs.emplace_back();
+    times.file = source.file;
+    if (const auto& refutation = expectation.decision().violation) {
+      times.refused = explain(*refutation, program, source.instance());
+      times.skipped = !request_.force;
+      if (times.skipped) return;
+    }
+    const Plan plan = plan_of(program);
+    invariant(!first_mismatch(plan, planned_calls(plan)), "the calls of a plan do not match");
+    for (const std::uint64_t bytes : jobs_.sizes) {
+      times.sizes.push_back(run(plan, expectation, bytes));
+      times.sizes.back().allreduce = run_allreduce(program, bytes);
+    }
+  }
+
+  ProgramRun workload(const Plan& plan, const Expectation& expectation, std::uint64_t bytes) const {
+    const std::uint64_t per_chunk = plan.devices * size_of(jobs_.type);
+    return {plan,
+            expectation,
+            {jobs_.type, jobs_.inputs, plan.devices, options_.seed},
+            (bytes + per_chunk - 1) / per_chunk};
+  }
+  Job job_of(const ProgramRun& run) const {
+    return {run,
+            number_,
+            request_.warmup,
+            request_.iterations,
+            jobs_.check,
+            options_.limits.deadline,
+            jobs_.fault};
+  }
+
+  SizeTimes run(const Plan& plan, const Expectation& expectation, std::uint64_t bytes) {
+    const ProgramRun run = workload(plan, expectation, bytes);
+    const Job job = job_of(run);
+    const std::vector<RankResult> results = backend_.run(job);
+    SizeTimes times;
+    times.bytes = bytes;
+    times.elements = plan.devices * run.chunk_elements();
+    for (std::size_t step = 0; step < plan.steps.size(); ++step) {
+      times.steps.push_back(run_time(measure_step(run, job, results, step)));
+    }
+    times.total = run_time(measure_program(run, job, results));
+    Audit all;
+    for (const RankResult& rank : results) {
+      for (const Audit& audit : rank.audits) all.join(audit);
+    }
+    times.wrong = all.wrong;
+    for (std::size_t i = 0; i < std::min<std::uint64_t>(all.wrong, Audit::kShown); ++i) {
+      const WrongElement& each = all.shown[i];
+      times.wrong_elements.push_back({each.rank, each.step, each.element,
+                                      each.missing ? std::nullopt : std::optional(each.got),
+                                      each.expected});
+    }
+    for (std::uint32_t rank = 0; rank < plan.devices; ++rank) {
+      if (results[rank].strayed) times.strayed.push_back(rank);
+      if (request_.record && backend_.runs(rank)) record(plan, rank, results[rank].issued);
+    }
+    return times;
+  }
+
+  void record(const Plan& plan, std::uint32_t rank, const std::vector<Issued>& issued) {
+    const fs::path file = fs::path(*request_.record) / fmt::format("rank-{}.jsonl", rank);
+    const bool first = recorded_.insert(rank).second;
+    std::ofstream lines(file, first ? std::ios::trunc : std::ios::app);
+    lines << record_lines(plan, number_, jobs_.type, issued);
+    if (!lines.flush()) {
+      throw InputError({file.string()}, "cannot be written, expected a writable folder");
+    }
+  }
+
+  /// The single AllReduce over the classes of a program, which many programs share.
+  RunTime run_allreduce(const Program& program, std::uint64_t bytes) {
+    const auto [known, is_new] = allreduce_.try_emplace({program.classes, bytes});
+    if (is_new) {
+      const Program single{
+          program.devices, program.classes, {{Collective::AllReduce, program.classes, {}}}};
+      const Plan plan = plan_of(single);
+      const Expectation expectation(single, Dialect::Published);
+      const ProgramRun run = workload(plan, expectation, bytes);
+      Job job = job_of(run);
+      job.check = Check::Nothing;
+      job.fault.reset();
+      known->second = run_time(measure_program(run, job, backend_.run(job)));
+    }
+    return known->second;
+  }
+
+  const ProgramJobs& jobs_;
+  const RunRequest& request_;
+  const Options& options_;
+  Backend& backend_;
+  RunAnswer& answer_;
+  std::uint32_t number_ = 0;
+  std::set<std::uint32_t> recorded_;
+  std::map<std::pair<std::vector<Group>, std::uint64_t>, RunTime> allreduce_;
+};
+
+void run_plan(const PlanSource& source, std::uint32_t number, const RunRequest& request,
+              const Options& options, Backend& backend, PlanTimes& times) {
+  const PlanRun run(source.plan);
+  const Job job{
+      run, number, request.warmup, request.iterations, Check::Result, options.limits.deadline, {}};
+  const std::vector<RankResult> results = backend.run(job);
+  times.ran = true;
+  times.seconds = mean_of_slowest(job, results, 0);
+  for (const RankResult& result : results) {
+    const Audit& audit = result.audits.back();
+    times.wrong += audit.wrong;
+    if (audit.wrong == 0 || !times.first_wrong.empty()) continue;
+    const WrongElement& first = audit.shown.front();
+    times.first_wrong = fmt::format(
+        "device {}, element {}: got {}", first.rank, first.element,
+        first.missing ? "nothing"
+                      : fmt::format("element {}", static_cast<std::uint64_t>(first.got) - 1));
+  }
+}
+
+/// Runs on the backend of a session with `work(backend, answer)`, which returns why it was
+/// interrupted, and reports with `report(answer, complete)`.
+template <typename Work, typename Report>
+RunAnswer run_session(const LaunchSpec& spec, RunBackend kind, Work work, Report report) {
+  RunAnswer answer;
+  answer.session = std::make_shared<RankSession>();
+  const auto undecided = [&](const std::string& why) {
+    answer.outcome = worst(answer.outcome, Outcome::Undecided);
+    answer.diagnostics.push_back({Diagnostic::Kind::Undecided, why});
+  };
+  try {
+    Backend* const backend = answer.session->open(kind, spec);
+    if (backend == nullptr) {
+      const SupervisedExit& exit = answer.session->exit();
+      answer.reports = false;
+      answer.rank_exit_code = exit.exit_code;
+      if (!exit.fault.empty()) undecided(exit.fault);
+      return answer;
+    }
+    answer.reports = backend->reports();
+    const std::string interrupted = work(*backend, answer);
+    if (!interrupted.empty()) undecided(interrupted);
+    answer.document = report(answer, interrupted.empty());
+  } catch (const Interrupted& failure) {
+    answer.reports = false;
+    undecided(failure.what());
+  } catch (const InputError&) {  // mostly all ranks meet it, and one reports it
+    if (answer.session->rank() == 0) throw;
+    answer.reports = false;
+    answer.rank_exit_code = answer.session->finish(kBadInput);
+  }
+  return answer;
+}
+
+RunAnswer run_programs(const RunRequest& request, const Options& options) {
+  const ProgramJobs jobs = read_jobs(request, options);
+  if (request.record) {
+    std::error_code failure;
+    fs::create_directories(*request.record, failure);
+    if (failure) throw InputError({*request.record}, "cannot be made: " + failure.message());
+  }
+  const auto work = [&](Backend& backend, RunAnswer& answer) {
+    std::atomic<std::uint32_t> number = 0;
+    const Progress progress = backend.reports() ? options.progress : Progress();
+    const ProgressReporter reporter(progress, [&] {
+      return fmt::format("run: at program {} of {}", number.load(), jobs.programs.size());
+    });
+    std::string interrupted;
+    try {
+      ProgramRunner(jobs, request, options, backend, answer).run_all(number);
+    } catch (const Interrupted& failure) {
+      interrupted = failure.what();
+    }
+    for (const ProgramTimes& program : answer.programs) {
+      bool refuted = program.skipped;
+      for (const SizeTimes& size : program.sizes) {
+        refuted = refuted || size.wrong > 0 || !size.strayed.empty();
+      }
+      const bool whole = program.skipped || program.sizes.size() == jobs.sizes.size();
+      answer.results.push_back({program.file, refuted ? Outcome::Refuted
+                                              : whole ? Outcome::Established
+                                                      : Outcome::Undecided});
+      answer.outcome = worst(answer.outcome, answer.results.back().outcome);
+    }
+    return interrupted;
+  };
+  return run_session(launch_spec(jobs, request, options), request.backend, work,
+                     [&](const RunAnswer& answer, bool complete) {
+                       return program_report(answer, jobs, request, options.seed, complete);
+                     });
+}
+
+/// Throws InputError for what is for programs only.
+void require_plan_request(const RunRequest& request) {
+  const InstanceSpec& instance = request.instance;
+  const std::pair<const char*, bool> flags[] = {
+      {"bytes", request.bytes.has_value()},    {"sizes", request.sizes.has_value()},
+      {"type", request.type.has_value()},      {"inputs", request.inputs.has_value()},
+      {"check", request.check.has_value()},    {"top", request.top.has_value()},
+      {"record", request.record.has_value()},  {"fault", request.fault.has_value()},
+      {"size", request.max_steps.has_value()}, {"hierarchy", instance.hierarchy.has_value()},
+      {"system", instance.system.has_value()}, {"axes", instance.axes.has_value()},
+      {"reduce", instance.reduce.has_value()}, {"placement", instance.placement.has_value()}};
+  for (const auto& [flag, given] : flags) {
+    if (!given) continue;
+    throw InputError({request.files.front()},
+                     fmt::format("is a plan of a resharding, expected no --{}", flag));
+  }
+}
+
+RunAnswer run_plans(const std::vector<PlanSource>& plans, const RunRequest& request,
+                    const Options& options) {
+  const auto work = [&](Backend& backend, RunAnswer& answer) {
+    std::string interrupted;
+    for (const PlanSource& each : plans) {
+      const auto number = static_cast<std::uint32_t>(answer.plans.size() + 1);
+      PlanTimes& times = answer.plans.emplace_back();
+      times.file = each.file;
+      const auto fault = judge(each.plan).violation;
+      if (fault) times.refused = fault->explanation;
+      if (!fault || request.force) {
+        try {
+          run_plan(each, number, request, options, backend, times);
+        } catch (const Interrupted& failure) {
+          interrupted = fmt::format("plan {}: {}", number, failure.what());
+        }
+      }
+      const bool refuted = fault || times.wrong > 0;
+      answer.results.push_back({each.file, refuted     ? Outcome::Refuted
+                                           : times.ran ? Outcome::Established
+                                                       : Outcome::Undecided});
+      answer.outcome = worst(answer.outcome, answer.results.back().outcome);
+      if (!interrupted.empty()) break;
+    }
+    return interrupted;
+  };
+  return run_session(launch_spec(plans, request, options), request.backend, work,
+                     [&](const RunAnswer& answer, bool /*complete*/) {
+                       return plan_report(answer, plans, request);
+                     });
+}
+
+}  // namespace
+
+bool started_by_mpirun() { return execution::under_mpirun(); }
+
+int RunAnswer::finish(int exit_code) const {
+  return session == nullptr ? exit_code : session->finish(exit_code);
+}
+
+RunAnswer run(const RunRequest& request, const Options& options) {
+  std::vector<PlanSource> plans;
+  for (const std::string& text : request.plan_texts) {
+    plans.push_back({"", reshard::read_plan("--plan", text)});
+  }
+  if (!request.files.empty() && reshard::is_plan(read_file(request.files.front()))) {
+    require_plan_request(request);
+    for (const std::string& file : request.files) {
+      plans.push_back({file, reshard::read_plan(file, read_file(file))});
+    }
+  }
+  return plans.empty() ? run_programs(request, options) : run_plans(plans, request, options);
+}
+
+}  // namespace p2
