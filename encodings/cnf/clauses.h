@@ -5,9 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "encodings/cnf/proof/literal.h"
-
 namespace p2::cnf {
+
+/// A variable (positive) or its negation, as in DIMACS; never 0.
+using Literal = std::int32_t;
 
 /// A formula in conjunctive normal form under construction, with the definitions that the encoding
 /// needs. Variables are numbered in the order in which they are made.

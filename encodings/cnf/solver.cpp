@@ -1,51 +1,146 @@
 #include "encodings/cnf/solver.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
+#include <vector>
 
-#include "encodings/cnf/synthesis.h"
+#include <cadical.hpp>
+
 #include "engine/base/invariant.h"
 
 namespace p2::cnf {
+namespace {
+
+/// Literals that hold in every model.
+class Facts {
+ public:
+  explicit Facts(std::int32_t variables)
+      : signs_(static_cast<std::size_t>(variables) + 1, std::int8_t{0}) {}
+
+  void add(Literal literal) { signs_[variable(literal)] = literal > 0 ? 1 : -1; }
+  bool contain(Literal literal) const {
+    return signs_[variable(literal)] == (literal > 0 ? 1 : -1);
+  }
+
+ private:
+  static std::size_t variable(Literal literal) {
+    return static_cast<std::size_t>(std::abs(literal));
+  }
+
+  std::vector<std::int8_t> signs_;  ///< by variable: of the literal that holds; 0 for neither
+};
+
+}  // namespace
+
+DratTrace::DratTrace() : file_(std::tmpfile()) {
+  if (!file_) throw ToolError("no temporary file for the solver's proof");
+}
+
+void DratTrace::for_each(
+    const std::function<bool(bool learnt, std::span<const Literal> clause)>& visit) const {
+  std::rewind(file_.get());
+  std::vector<Literal> clause;
+  for (int kind = std::getc(file_.get()); kind != EOF; kind = std::getc(file_.get())) {
+    if (kind != 'a' && kind != 'd') throw ToolError("the solver's proof is not DRAT");
+    clause.clear();
+    while (true) {
+      std::uint64_t number = 0;
+      for (unsigned shift = 0;; shift += 7) {
+        const int byte = std::getc(file_.get());
+        if (byte == EOF || shift > 56) throw ToolError("the solver's proof is cut off");
+        number |= static_cast<std::uint64_t>(byte & 127) << shift;
+        if (byte < 128) break;
+      }
+      if (number == 0) break;
+      const auto variable = static_cast<Literal>(number / 2);
+      clause.push_back(number % 2 == 0 ? variable : -variable);
+    }
+    if (!visit(kind == 'a', clause)) return;
+  }
+}
 
 std::string solver_version() { return CaDiCaL::Solver::version(); }
 
-Solver::Solver(const Limits& limits) : limits_(limits) {
-  solver_.set("quiet", 1);
-  solver_.set("inprocessing", 0);
-  solver_.connect_terminator(this);
-}
+struct Solver::Backend : CaDiCaL::Terminator {
+  explicit Backend(const Limits& given) : limits(given) {
+    solver.set("quiet", 1);
+    solver.set("inprocessing", 0);
+    solver.connect_terminator(this);
+  }
+  ~Backend() override { solver.disconnect_terminator(); }
+  bool terminate() override { return limits.exceeded(bytes); }
 
-Solver::~Solver() { solver_.disconnect_terminator(); }
+  const Limits& limits;
+  std::size_t bytes = 0;
+  CaDiCaL::Solver solver;
+};
+
+Solver::Solver(const Limits& limits) : backend_(std::make_unique<Backend>(limits)) {}
+
+Solver::~Solver() = default;
 
 void Solver::write_proof(const DratTrace& trace) {
-  invariant(solver_.trace_proof(trace.file(), "proof"), "the solver refuses to write a proof");
+  invariant(backend_->solver.trace_proof(trace.file(), "proof"),
+            "the solver refuses to write a proof");
 }
 
 void Solver::add(std::span<const Literal> clauses) {
-  bytes_ += clauses.size() * sizeof(Literal);
-  for (const Literal literal : clauses) solver_.add(literal);
+  backend_->bytes += clauses.size() * sizeof(Literal);
+  for (const Literal literal : clauses) backend_->solver.add(literal);
 }
 
 void Solver::exclude(std::span<const Literal> literals) {
-  for (const Literal literal : literals) solver_.add(-literal);
-  solver_.add(0);
+  for (const Literal literal : literals) backend_->solver.add(-literal);
+  backend_->solver.add(0);
 }
 
 bool Solver::possible(Literal assumed) {
-  solver_.assume(assumed);
+  backend_->solver.assume(assumed);
   return possible();
 }
 
 bool Solver::possible() {
-  if (terminate()) throw LimitMet{};
-  if (limits_.work) {
-    constexpr std::uint64_t kMost = std::numeric_limits<int>::max();
-    solver_.limit("conflicts", static_cast<int>(std::min(*limits_.work, kMost)));
+  const Limits& limits = backend_->limits;
+  limits.require(backend_->bytes, "solving clauses");
+  if (limits.work) {
+    constexpr std::uint64_t kMax = std::numeric_limits<int>::max();
+    backend_->solver.limit("conflicts", static_cast<int>(std::min(*limits.work, kMax)));
   }
-  const int answer = solver_.solve();
-  if (answer == 0) throw LimitMet{};
+  const int answer = backend_->solver.solve();
+  if (answer == 0) throw LimitReached(LimitReached::Kind::Work, "a limit stopped the SAT solver");
   return answer == 10;
+}
+
+bool Solver::holds(Literal literal) const { return backend_->solver.val(literal) > 0; }
+
+void Solver::finish_proof() { backend_->solver.flush_proof_trace(); }
+
+Formula::Formula(const Clauses& clauses, std::span<const Literal> known, const Limits& limits)
+    : Solver(limits) {
+  Facts facts(clauses.variables());
+  std::vector<Literal> open;
+  const auto add_open = [&] {
+    if (open.size() == 1) facts.add(open[0]);
+    open.push_back(0);
+    add(open);
+    open.clear();
+  };
+  for (const Literal literal : known) {
+    open.push_back(literal);
+    add_open();
+  }
+  bool holds = false;
+  for (const Literal literal : clauses.literals()) {
+    if (literal != 0) {
+      holds = holds || facts.contain(literal);
+      if (!facts.contain(-literal)) open.push_back(literal);
+      continue;
+    }
+    if (!holds) add_open();
+    open.clear();
+    holds = false;
+  }
 }
 
 }  // namespace p2::cnf

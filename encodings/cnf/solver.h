@@ -1,51 +1,83 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdio>
+#include <functional>
+#include <memory>
 #include <span>
-
-#include <cadical.hpp>
+#include <string>
 
 #include "encodings/cnf/clauses.h"
-#include "encodings/cnf/proof/drat_trace.h"
+#include "p2/error.h"
 #include "p2/limits.h"
 
 namespace p2::cnf {
 
-/// Thrown where a limit is met before there is an answer.
-struct LimitMet {};
+/// A temporary file with a solver's proof in binary DRAT; it is deleted with the object.
+class DratTrace {
+ public:
+  /// Throws ToolError when no temporary file can be made.
+  DratTrace();
 
-/// A formula in a SAT solver. CaDiCaL runs without inprocessing: on these formulas it is as fast,
-/// and what it learns is less to check.
-class Solver : private CaDiCaL::Terminator {
+  std::FILE* file() const { return file_.get(); }
+
+  /// Reads the proof from the start: `visit` gets every clause, with whether it was learnt or
+  /// deleted, and returns whether to continue. Throws ToolError where it is not DRAT.
+  void for_each(
+      const std::function<bool(bool learnt, std::span<const Literal> clause)>& visit) const;
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::unique_ptr<std::FILE, Close> file_;
+};
+
+/// What the solver throws where a limit is reached before there is an answer.
+using LimitReached = LimitReached;
+
+/// The version of CaDiCaL in use, e.g. `1.5.3`.
+std::string solver_version();
+
+/// CaDiCaL on one formula (Biere et al., CaDiCaL at the SAT Competition 2020). It runs without
+/// inprocessing: on these formulas it is as fast, and what it learns is less to check.
+class Solver {
  public:
   /// The limits must outlive the solver; their work is counted in conflicts, anew for each answer.
   explicit Solver(const Limits& limits);
-  ~Solver() override;
+  ~Solver();
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
 
-  /// From now on writes what is learnt and forgotten to `trace`; called before the first clause.
+  /// From now on writes learnt and deleted clauses to `trace`; called before the first clause.
   void write_proof(const DratTrace& trace);
-  /// Clauses, each ended by 0.
+  /// Adds clauses, each ended by 0.
   void add(std::span<const Literal> clauses);
   /// Excludes the models in which all of `literals` hold.
   void exclude(std::span<const Literal> literals);
 
-  /// Whether there is a model in which `assumed` holds. Throws LimitMet.
+  /// Whether there is a model in which `assumed` holds. Throws LimitReached.
   bool possible(Literal assumed);
-  /// Whether there is a model. Throws LimitMet.
+  /// Whether there is a model. Throws LimitReached.
   bool possible();
-  /// In the last model.
-  bool holds(Literal literal) const { return solver_.val(literal) > 0; }
-  /// Writes out what is left of the proof.
-  void finish_proof() { solver_.flush_proof_trace(); }
+  /// Whether the literal holds in the last model.
+  bool holds(Literal literal) const;
+  /// Flushes the proof.
+  void finish_proof();
 
  private:
-  bool terminate() override { return limits_.exceeded(bytes_); }
+  struct Backend;  // keeps cadical.hpp out of this header
 
-  const Limits& limits_;
-  std::size_t bytes_ = 0;
-  mutable CaDiCaL::Solver solver_;  // whose val() is not const
+  std::unique_ptr<Backend> backend_;
+};
+
+/// Clauses in a solver of their own.
+class Formula : public Solver {
+ public:
+  /// The literals of `known` hold. One pass over the clauses, in the order in which they were made,
+  /// propagates them and the unit clauses, so that the solver never sees most of the clauses. The
+  /// limits must outlive the formula.
+  Formula(const Clauses& clauses, std::span<const Literal> known, const Limits& limits);
 };
 
 }  // namespace p2::cnf

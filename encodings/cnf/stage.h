@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/program/instance.h"
+#include "engine/program/program.h"
 
 namespace p2::cnf {
 
@@ -25,5 +26,65 @@ struct Stage {
   std::vector<std::uint32_t> class_of;  ///< of every device, the number of its reduction class
   std::vector<Shape> shapes;            ///< no two with the same groups
 };
+
+/// The devices that have to be simulated, as points with one coordinate per level of the synthesis
+/// hierarchy, and the instructions over them. Groups are read off the table of forms by comparing
+/// coordinates; the engine's lowering is not used, so that a mistake there cannot hide here.
+///
+/// Over (d), collapsed and the lattice one reduction class is simulated, with the chunks of the
+/// whole system (why that is exact: engine/program/synthesis.h).
+class Coordinates {
+ public:
+  explicit Coordinates(const Instance& instance);
+
+  std::uint32_t devices() const { return static_cast<std::uint32_t>(points_.size()); }
+  std::uint32_t chunks() const { return chunks_; }
+
+  /// The groups of at least two devices that a shape forms, by simulated device numbers; each
+  /// ascending, ordered by first device. `shape.pattern` is not looked at.
+  std::vector<Group> groups(const GroupShape& shape) const;
+
+  /// One shape for every distinct, non-empty set of groups.
+  std::vector<Stage::Shape> distinct_shapes() const;
+  Stage stage() const { return {chunks_, class_, distinct_shapes()}; }
+
+ private:
+  std::vector<GroupShape> linear_shapes() const;
+  std::vector<GroupShape> lattice_shapes() const;
+
+  bool lattice_;
+  std::uint32_t chunks_;
+  std::uint32_t levels_;
+  std::vector<std::vector<std::uint32_t>> points_;
+  std::vector<std::uint32_t> class_;
+};
+
+/// One step of a given program, by the devices that are simulated.
+struct ConcreteStep {
+  Collective collective = Collective::AllReduce;
+  std::vector<Group> groups;    ///< in the order in which they are judged
+  bool of_instruction = false;  ///< was given with slice and form
+  bool allowed = true;          ///< by the dialect; bare groups always are
+};
+
+/// A given program over the devices that have to be simulated: all of them or, where every class
+/// goes through the same, one class.
+///
+/// One class stands for all if every group lies inside a class and, with devices numbered by their
+/// position in their class, every step has the same list of groups in each class. All classes start
+/// alike, up to the names of contributors; a rule looks at the order of the devices of a group,
+/// which positions keep, and at no name; so they stay alike. Their groups are refused by the same
+/// rule, and since each class lists its groups in the same order, the first refused group of the
+/// program and the first of the simulated class meet the same rule.
+struct ConcreteProgram {
+  std::uint32_t devices = 0;  ///< simulated
+  std::uint32_t chunks = 0;   ///< of the whole system
+  std::vector<Group> classes;
+  std::vector<ConcreteStep> steps;
+};
+
+/// The groups of steps with a shape are formed by Coordinates and not taken from the step;
+/// `instance` is needed where there is such a step.
+ConcreteProgram concrete(const Program& program, const Instance* instance, Dialect dialect);
 
 }  // namespace p2::cnf

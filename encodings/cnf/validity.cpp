@@ -2,10 +2,9 @@
 
 #include <vector>
 
-#include "encodings/cnf/concrete_program.h"
-#include "encodings/cnf/formula.h"
 #include "encodings/cnf/group_rules.h"
-#include "encodings/cnf/premises.h"
+#include "encodings/cnf/solver.h"
+#include "encodings/cnf/stage.h"
 #include "engine/base/invariant.h"
 
 namespace p2::cnf {
@@ -162,40 +161,43 @@ class Execution {
   Cells cells_;  ///< of the present moment
 };
 
-/// Fills in `judgement` as far as the solver gets. Throws LimitMet.
-void judge(const ConcreteProgram& program, const Limits& limits, Judgement& judgement) {
+/// Fills in `answer` as far as the solver gets. Throws LimitReached.
+void judge(const ConcreteProgram& program, const Limits& limits, EngineAnswer& answer) {
   Execution execution(program, limits);
+  std::size_t legal_steps = 0;
   for (const ConcreteStep& step : program.steps) {
+    answer.step = legal_steps;
     const bool legal = step.allowed && execution.take(step);
     if (!legal) {
-      judgement.rule = step.allowed ? execution.refusing_rule(step) : "master";
-      judgement.step = judgement.legal_steps + 1;
-      judgement.kind = Judgement::Kind::Invalid;
+      answer.rule = step.allowed ? execution.refusing_rule(step) : "master";
+      answer.step = legal_steps + 1;
+      answer.outcome = Outcome::Refuted;
       return;
     }
-    ++judgement.legal_steps;
+    ++legal_steps;
   }
-  judgement.rule = execution.missed_goal();
-  judgement.step = judgement.legal_steps;
-  judgement.kind = judgement.rule.empty() ? Judgement::Kind::Valid : Judgement::Kind::Invalid;
+  answer.step = legal_steps;
+  answer.rule = execution.missed_goal();
+  answer.outcome = answer.rule.empty() ? Outcome::Established : Outcome::Refuted;
+  if (answer.rule.empty()) answer.step = 0;
 }
 
 }  // namespace
 
-Judgement judge(const ValidityQuery& query) {
+EngineAnswer judge(const ValidityQuery& query) {
   const ConcreteProgram program = concrete(*query.program, query.instance, query.dialect);
-  Judgement judgement;
+  EngineAnswer answer{"cnf"};
   const std::size_t cells = std::size_t{program.devices} * program.chunks * program.devices;
-  if (cells > ValidityQuery::kMostCells) {
-    judgement.rule = ValidityQuery::kTooLarge;
-    return judgement;
+  if (cells > ValidityQuery::kMaxCells) {
+    answer.rule = ValidityQuery::kTooLarge;
+    return answer;
   }
   try {
-    judge(program, query.limits, judgement);
-  } catch (const LimitMet&) {
-    judgement.rule.clear();
+    judge(program, query.limits, answer);
+  } catch (const LimitReached&) {
+    // Undecided after the steps that are known to be legal.
   }
-  return judgement;
+  return answer;
 }
 
 }  // namespace p2::cnf

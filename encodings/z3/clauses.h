@@ -5,9 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <z3++.h>
-
-#include "encodings/z3/budget.h"
+#include "encodings/z3/terms.h"
 
 namespace p2::z3_encoding {
 
@@ -16,7 +14,7 @@ namespace p2::z3_encoding {
 /// parts of ours stand under a guard in one polarity only, where clauses need no variables.
 class Clauses {
  public:
-  /// There may be millions: OutOfBudget is thrown where the meter, which must outlive this, says
+  /// There may be millions: LimitReached is thrown where the meter, which must outlive this, says
   /// so.
   explicit Clauses(const Meter& meter) : meter_(meter) {}
 

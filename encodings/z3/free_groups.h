@@ -5,8 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "encodings/z3/budget.h"
-#include "encodings/z3/rulebook.h"
+#include "encodings/z3/query.h"
 #include "encodings/z3/synthesis.h"
 #include "engine/program/program.h"
 
@@ -18,7 +17,7 @@ struct GroupPrice {
   std::uint64_t per_chunk = 0;
 };
 
-/// A step costs the price of its dearest group, a program the sum of its steps.
+/// A step costs the price of its most expensive group, a program the sum of its steps.
 struct PriceLimit {
   std::function<GroupPrice(Collective collective, std::size_t size)> price;
   std::uint64_t below = 0;  ///< only programs that cost less

@@ -6,12 +6,75 @@
 #include <unordered_map>
 #include <vector>
 
-#include "encodings/z3/arithmetic.h"
-#include "encodings/z3/group_rows.h"
-#include "encodings/z3/truth.h"
-#include "encodings/z3/usage.h"
+#include "encodings/z3/terms.h"
+#include "engine/collective/language/definition.h"
 
 namespace p2::z3_encoding {
+
+/// The symbolic states of a group's devices: for every position and chunk one row, a bit-vector in
+/// which bit c says whether the contribution of device c is held.
+class GroupRows {
+ public:
+  /// `rows` is ordered by position, then by chunk; at least one position, rows of equal width.
+  GroupRows(std::vector<z3::expr> rows, std::uint32_t positions);
+
+  std::uint32_t positions() const { return positions_; }
+  std::uint32_t chunks() const { return static_cast<std::uint32_t>(alike_.size()); }
+  std::uint32_t contributors() const { return contributors_; }
+  const z3::expr& row(std::uint32_t position, std::uint32_t chunk) const {
+    return rows_[std::size_t{position} * alike_.size() + chunk];
+  }
+
+  /// Chunks whose rows are the same terms at every position: the first of them stands for all.
+  struct Class {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+  };
+  const std::vector<Class>& classes() const { return classes_; }
+  /// The chunk that stands for `chunk`.
+  std::uint32_t first_alike(std::uint32_t chunk) const { return alike_[chunk]; }
+
+  /// Whether every row is a constant, so that everything about the group can be simplified away.
+  bool constant() const { return constant_; }
+
+ private:
+  std::vector<z3::expr> rows_;
+  std::uint32_t positions_;
+  std::uint32_t contributors_ = 0;
+  std::vector<std::uint32_t> alike_;
+  std::vector<Class> classes_;
+  bool constant_ = true;
+};
+
+/// A set of variables of a definition: bit s stands for the variable in slot s.
+using Slots = std::uint8_t;
+static_assert(language::kMaxVariables <= 8);
+
+/// How an expression depends on the variables around it.
+struct Usage {
+  Slots free = 0;     ///< those it depends on
+  Slots numeric = 0;  ///< those whose index matters, not only which row of the state it picks
+  Slots chunk = 0;    ///< those that pick a chunk of the state
+  Slots single = 0;   ///< those that need one value at a time: for any other contributor the
+                      ///< expression has a value for all contributors at once
+};
+
+/// The usage of every expression of one definition, by the expression's address: the definition
+/// must outlive this and stay where it is.
+class UsageTable {
+ public:
+  explicit UsageTable(const language::Definition& definition);
+
+  const Usage& of(const language::Expression& expression) const { return usages_.at(&expression); }
+
+ private:
+  Usage note(const language::Expression& expression);
+  Usage of_call(const language::Expression& expression) const;
+  Usage of_parts(const language::Expression& expression);
+
+  const language::Definition& definition_;
+  std::unordered_map<const language::Expression*, Usage> usages_;
+};
 
 /// A definition and what was found out about it; the definition must outlive this.
 struct Rule {

@@ -6,14 +6,18 @@
 #include <string>
 #include <vector>
 
-#include "encodings/z3/budget.h"
-#include "encodings/z3/instruction_set.h"
+#include "encodings/z3/query.h"
+#include "engine/program/instance.h"
 #include "engine/program/program.h"
 
 namespace p2::z3_encoding {
 
-/// The Z3 that answers, e.g. `4.8.12`.
-std::string solver_version();
+/// One thing that a program may do in a step.
+struct Instruction {
+  GroupShape shape;  ///< the first of the names that form these groups
+  std::uint32_t rule = 0;
+  std::vector<Group> groups;
+};
 
 /// What may be asked of a program beyond being valid: that it uses, or does not use, some of the
 /// instructions.
@@ -70,7 +74,7 @@ struct ExistenceAnswer {
 ExistenceAnswer find_one(const SynthesisQuery& query);
 
 /// The query as SMT-LIB 2, for programs of exactly `length` steps, at least 1: unsat = there are
-/// none. Throws OutOfBudget.
+/// none. Throws LimitReached.
 std::string smt_lib(const SynthesisQuery& query, std::uint32_t length);
 
 }  // namespace p2::z3_encoding

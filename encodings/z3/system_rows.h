@@ -1,14 +1,45 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
-#include <z3++.h>
-
 #include "encodings/z3/reading.h"
+#include "engine/base/invariant.h"
+#include "engine/collective/collective.h"
+#include "engine/program/goal.h"
+#include "engine/program/instruction.h"
 #include "engine/program/program.h"
 
 namespace p2::z3_encoding {
+
+/// The rules of the definitions of a query.
+class Rulebook {
+ public:
+  explicit Rulebook(Definitions definitions) {
+    for (const language::Definition& definition : definitions) rules_.emplace_back(definition);
+  }
+
+  const std::vector<Rule>& rules() const { return rules_; }
+  /// The rule of that name, which must be there.
+  const Rule& called(std::string_view name) const {
+    const auto found = std::find_if(rules_.begin(), rules_.end(),
+                                    [&](const Rule& rule) { return rule.definition.name == name; });
+    invariant(found != rules_.end(), "no definition has the name of a collective");
+    return *found;
+  }
+
+ private:
+  std::vector<Rule> rules_;
+};
+
+/// Dialect `published` has AllReduce only with Master: where a group exists at the first instance
+/// of the levels below slice, and not everywhere.
+inline bool dialect_allows(Dialect dialect, bool everyone_takes_part, std::string_view collective) {
+  return dialect == Dialect::Printed || everyone_takes_part ||
+         collective == to_string(Collective::AllReduce);
+}
 
 /// The symbolic states of all devices: for every device and chunk one row over the contributors.
 class SystemRows {
@@ -48,5 +79,18 @@ class SystemRows {
 z3::expr equal(const SystemRows& a, const SystemRows& b);
 /// That no device of the group holds anything.
 z3::expr holds_nothing(const GroupRows& group);
+
+/// Where programs begin and where they have to end, as constant rows.
+struct EndRows {
+  SystemRows begin;
+  SystemRows goal;
+};
+
+/// The ends on `classes`, which partition some or all devices of a system, computed from the
+/// definitions of the goal and of what prepares its beginning. A row is as wide as there are
+/// `contributors`.
+EndRows end_rows(z3::context& context, const Goal& goal, Start start,
+                 const std::vector<Group>& classes, std::uint32_t chunks,
+                 std::uint32_t contributors);
 
 }  // namespace p2::z3_encoding

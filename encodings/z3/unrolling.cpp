@@ -1,8 +1,119 @@
 #include "encodings/z3/unrolling.h"
 
+#include <algorithm>
+#include <numeric>
+#include <set>
+
 #include <fmt/format.h>
 
+#include "engine/base/invariant.h"
+
 namespace p2::z3_encoding {
+namespace {
+
+constexpr std::size_t kMaxLatticeFactors = 8;
+
+std::vector<GroupShape> linear_names(const SynthesisHierarchy& hierarchy) {
+  const auto levels = static_cast<std::uint32_t>(hierarchy.levels().size());
+  std::vector<GroupShape> names;
+  for (std::uint32_t slice = 0; slice < levels; ++slice) {
+    names.push_back(linear_shape(hierarchy, slice, Form::InsideGroup, 0));
+  }
+  for (const Form form : {Form::Parallel, Form::Master}) {
+    for (std::uint32_t slice = 0; slice < levels; ++slice) {
+      for (std::uint32_t level = 0; level < slice; ++level) {
+        names.push_back(linear_shape(hierarchy, slice, form, level));
+      }
+    }
+  }
+  return names;
+}
+
+/// Every way to say of every factor whether groups vary over it, pin it to zero, or neither: those
+/// that pin nothing first.
+std::vector<GroupShape> lattice_names(const SynthesisHierarchy& hierarchy) {
+  std::vector<std::uint32_t> factors;
+  for (std::uint32_t l = 0; l < hierarchy.levels().size(); ++l) {
+    if (hierarchy.levels()[l].size > 1) factors.push_back(l);
+  }
+  if (factors.size() > kMaxLatticeFactors) {
+    throw LimitReached(LimitReached::Kind::Size,
+                       "the lattice has more than 8 factors greater than 1");
+  }
+  std::vector<GroupShape> names;
+  const auto subset = [&](std::uint32_t bits) {
+    std::vector<std::uint32_t> some;
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      if ((bits >> i & 1U) != 0) some.push_back(factors[i]);
+    }
+    return some;
+  };
+  for (std::uint32_t pinned = 0; pinned < 1U << factors.size(); ++pinned) {
+    for (std::uint32_t varied = 1; varied < 1U << factors.size(); ++varied) {
+      if ((varied & pinned) != 0) continue;
+      names.push_back(lattice_shape(hierarchy, subset(varied), subset(pinned)));
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<Instruction> all_instructions(const Lowering& lowering, const Instance& instance,
+                                          Dialect dialect, const Rulebook& rulebook,
+                                          const Meter& meter) {
+  const SynthesisHierarchy& hierarchy = instance.hierarchy;
+  std::vector<Instruction> instructions;
+  std::set<std::vector<Group>> known;
+  for (const GroupShape& name :
+       hierarchy.is_lattice() ? lattice_names(hierarchy) : linear_names(hierarchy)) {
+    meter.checkpoint();
+    const Formed formed = lowering.form(name);
+    if (formed.groups.empty() || !known.insert(formed.groups).second) continue;
+    for (std::uint32_t rule = 0; rule < rulebook.rules().size(); ++rule) {
+      const std::string& collective = rulebook.rules()[rule].definition.name;
+      if (!dialect_allows(dialect, formed.everyone, collective)) continue;
+      instructions.push_back({name, rule, formed.groups});
+    }
+  }
+  return instructions;
+}
+
+namespace {
+
+/// The groups that lie in `members`, with its devices numbered from 0.
+std::vector<Group> among(const std::vector<Group>& groups, const Group& members) {
+  std::vector<Group> inside;
+  for (const Group& group : groups) {
+    Group renumbered;
+    for (const std::uint32_t device : group) {
+      const auto place = std::lower_bound(members.begin(), members.end(), device);
+      if (place == members.end() || *place != device) continue;
+      renumbered.push_back(static_cast<std::uint32_t>(place - members.begin()));
+    }
+    invariant(renumbered.empty() || renumbered.size() == group.size(), "a group leaves its class");
+    if (!renumbered.empty()) inside.push_back(std::move(renumbered));
+  }
+  return inside;
+}
+
+}  // namespace
+
+Arena arena_of(const Instance& instance, const Lowering& lowering,
+               const std::vector<Instruction>& instructions) {
+  Arena arena;
+  const std::vector<Group> classes = lowering.classes();
+  Group members(instance.grid.devices());
+  std::iota(members.begin(), members.end(), 0U);
+  if (instance.hierarchy.confined_to_reduction()) members = classes[0];
+  arena.devices = static_cast<std::uint32_t>(members.size());
+  arena.classes = instance.hierarchy.confined_to_reduction() ? among({members}, members) : classes;
+  for (const Instruction& instruction : instructions) {
+    arena.groups.push_back(among(instruction.groups, members));
+  }
+  return arena;
+}
+
 namespace {
 
 /// Symbols that name bits of a step, shared by the choices, of which only one is made.
@@ -54,11 +165,11 @@ Unrolling::Unrolling(z3::context& context, const Arena& arena,
       goal_(std::move(ends.goal)),
       clauses_(meter) {}
 
-Unrolling::Outcome Unrolling::outcome(std::uint32_t rule, const Group& group) const {
+Unrolling::RuleResult Unrolling::outcome(std::uint32_t rule, const Group& group) const {
   const GroupRows before = rows_.of(group);
   const Rule& definition = rulebook_.rules()[rule];
   Reading reading(*context_, definition, before);
-  Outcome outcome{{!holds_nothing(before)}, {}};
+  RuleResult outcome{{!holds_nothing(before)}, {}};
   for (std::size_t i = 0; i < definition.definition.premises.size(); ++i) {
     outcome.conditions.push_back(reading.premise(i));
   }
@@ -70,8 +181,8 @@ Unrolling::Outcome Unrolling::outcome(std::uint32_t rule, const Group& group) co
   return outcome;
 }
 
-Unrolling::Outcomes Unrolling::outcomes() const {
-  Outcomes all;
+Unrolling::RuleResults Unrolling::outcomes() const {
+  RuleResults all;
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
     for (const Group& group : arena_.groups[i]) {
       const std::pair key(instructions_[i].rule, group);
@@ -134,7 +245,7 @@ void Unrolling::demand_legal() {
 SystemRows Unrolling::rows_after(std::size_t instruction) const {
   SystemRows after = rows_;
   for (const Group& group : arena_.groups[instruction]) {
-    const Outcome& outcome = outcomes_.at({instructions_[instruction].rule, group});
+    const RuleResult& outcome = outcomes_.at({instructions_[instruction].rule, group});
     for (std::size_t place = 0; place < outcome.rows.size(); ++place) {
       const auto chunk = static_cast<std::uint32_t>(place % rows_.chunks());
       after.set(group[place / rows_.chunks()], chunk, outcome.rows[place]);

@@ -3,19 +3,42 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "encodings/z3/arena.h"
 #include "encodings/z3/clauses.h"
-#include "encodings/z3/ends.h"
+#include "encodings/z3/lowering.h"
+#include "encodings/z3/synthesis.h"
+#include "encodings/z3/system_rows.h"
 
 namespace p2::z3_encoding {
+
+/// All instructions over the instance's hierarchy: every slice, form and level, its groups formed
+/// by the solver's formulas, with every rule that the dialect allows. Two that form the same groups
+/// are one. Throws LimitReached where the meter says so. InsideGroup comes before Parallel and
+/// Parallel before Master, each by slice and level.
+std::vector<Instruction> all_instructions(const Lowering& lowering, const Instance& instance,
+                                          Dialect dialect, const Rulebook& rulebook,
+                                          const Meter& meter);
+
+/// The devices whose states are unrolled. Where no instruction leaves a reduction class ((d),
+/// collapsed, lattice) one class with the chunks of the whole system stands for all: the argument
+/// is that of engine/program/synthesis.h.
+struct Arena {
+  std::uint32_t devices = 0;
+  std::vector<Group> classes;
+  /// The groups of every instruction among these devices, numbered anew.
+  std::vector<std::vector<Group>> groups;
+};
+
+Arena arena_of(const Instance& instance, const Lowering& lowering,
+               const std::vector<Instruction>& instructions);
 
 /// Programs of symbolic choice: in every step exactly one instruction is chosen, and the chosen one
 /// is legal. Rows between steps are symbols. Grown step by step: `choose`, then `end` if programs
 /// of this length are asked for, then `go_on` if longer ones are. All arguments must outlive it;
-/// every function throws OutOfBudget where `meter` says so.
+/// every function throws LimitReached where `meter` says so.
 class Unrolling {
  public:
   /// `names` are the instructions', for the names of the symbols; `ends` are on the arena's
@@ -47,11 +70,11 @@ class Unrolling {
  private:
   /// What a rule makes of one group: the conditions under which it may run, and the rows after it
   /// by position and chunk.
-  struct Outcome {
+  struct RuleResult {
     std::vector<z3::expr> conditions;
     std::vector<z3::expr> rows;
   };
-  using Outcomes = std::map<std::pair<std::uint32_t, Group>, Outcome>;
+  using RuleResults = std::map<std::pair<std::uint32_t, Group>, RuleResult>;
 
   /// A condition that must hold where any of some instructions is chosen.
   struct Demand {
@@ -59,8 +82,8 @@ class Unrolling {
     std::vector<std::size_t> instructions;
   };
 
-  Outcome outcome(std::uint32_t rule, const Group& group) const;
-  Outcomes outcomes() const;
+  RuleResult outcome(std::uint32_t rule, const Group& group) const;
+  RuleResults outcomes() const;
   std::vector<Demand> demands() const;
   void demand_legal();
   SystemRows rows_after(std::size_t instruction) const;
@@ -75,7 +98,7 @@ class Unrolling {
   const Meter& meter_;
   SystemRows rows_;
   SystemRows goal_;
-  Outcomes outcomes_;  ///< of the last step
+  RuleResults outcomes_;  ///< of the last step
   std::vector<std::vector<z3::expr>> choices_;
   Clauses clauses_;
   std::map<std::vector<std::size_t>, z3::expr> guards_;  ///< of the last step

@@ -1,14 +1,111 @@
 #include "encodings/z3/validity.h"
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 
 #include <fmt/format.h>
 
-#include "encodings/z3/execution.h"
+#include "encodings/z3/lowering.h"
+#include "encodings/z3/system_rows.h"
 
 namespace p2::z3_encoding {
 namespace {
+
+/// A program as terms, step by step: the conditions under which each step is legal and the rows it
+/// leaves. All arguments must outlive it; `lowering` is needed where a step has a shape.
+class Execution {
+ public:
+  Execution(z3::context& context, const Program& program, const Lowering* lowering, Dialect dialect,
+            const Rulebook& rulebook);
+
+  /// A condition of a valid program, by the name of its rule: a premise of the definition,
+  /// `master`, `empty-group`, `goal-lacks` or `goal-excess`. Returns whether to go on.
+  using Condition = std::function<bool(const std::string& rule, const z3::expr& holds)>;
+
+  /// Gives the conditions of a step, in the order in which they are checked, and takes the step.
+  /// False when `condition` wanted no more; the rows then mean nothing.
+  bool take(const Step& step, const Condition& condition);
+  /// Gives the conditions under which the present rows are the goal.
+  bool finish(const Condition& condition) const;
+
+  SystemRows& rows() { return rows_; }
+
+ private:
+  Execution(z3::context& context, const Program& program, const Lowering* lowering, Dialect dialect,
+            const Rulebook& rulebook, EndRows ends);
+  bool take(const Rule& rule, const Group& group, bool of_instruction, const Condition& condition);
+
+  z3::context* context_;
+  const Program& program_;
+  const Lowering* lowering_;
+  Dialect dialect_;
+  const Rulebook& rulebook_;
+  SystemRows rows_;
+  SystemRows goal_;
+};
+
+Execution::Execution(z3::context& context, const Program& program, const Lowering* lowering,
+                     Dialect dialect, const Rulebook& rulebook)
+    : Execution(context, program, lowering, dialect, rulebook,
+                end_rows(context, program.terms.goal, program.beginning.start, program.classes,
+                         program.chunks(), program.devices)) {}
+
+Execution::Execution(z3::context& context, const Program& program, const Lowering* lowering,
+                     Dialect dialect, const Rulebook& rulebook, EndRows ends)
+    : context_(&context),
+      program_(program),
+      lowering_(lowering),
+      dialect_(dialect),
+      rulebook_(rulebook),
+      rows_(std::move(ends.begin)),
+      goal_(std::move(ends.goal)) {}
+
+bool Execution::take(const Step& step, const Condition& condition) {
+  const Rule& rule = rulebook_.called(program_.terms.collectives.name_of(step.collective));
+  std::vector<Group> groups = step.groups;
+  if (step.shape) {
+    invariant(lowering_ != nullptr, "a step has a shape but no instance");
+    Formed formed = lowering_->form(*step.shape);
+    const bool allowed = dialect_allows(dialect_, formed.everyone, rule.definition.name);
+    if (!condition("master", context_->bool_val(allowed))) return false;
+    groups = std::move(formed.groups);
+  }
+  for (const Group& group : groups) {
+    if (!take(rule, group, step.shape.has_value(), condition)) return false;
+  }
+  return true;
+}
+
+bool Execution::take(const Rule& rule, const Group& group, bool of_instruction,
+                     const Condition& condition) {
+  const GroupRows before = rows_.of(group);
+  if (of_instruction && !condition("empty-group", !holds_nothing(before))) return false;
+  Reading reading(*context_, rule, before);
+  for (std::size_t i = 0; i < rule.definition.premises.size(); ++i) {
+    if (!condition(rule.definition.premises[i].name, reading.premise(i))) return false;
+  }
+  rows_.take(group, reading);
+  return true;
+}
+
+bool Execution::finish(const Condition& condition) const {
+  const z3::expr none = context_->bv_val(0, program_.devices);
+  // The first difference names the rule, and the same rows have no other one later.
+  std::set<std::pair<unsigned, unsigned>> seen;
+  for (std::uint32_t d = 0; d < program_.devices; ++d) {
+    for (std::uint32_t r = 0; r < rows_.chunks(); ++r) {
+      const z3::expr& held = rows_.row(d, r);
+      const z3::expr& wanted = goal_.row(d, r);
+      if (!seen.emplace(held.id(), wanted.id()).second) continue;
+      if (!condition("goal-excess", (held & ~wanted) == none)) return false;
+      if (!condition("goal-lacks", (wanted & ~held) == none)) return false;
+    }
+  }
+  return true;
+}
 
 /// Whether a condition without symbols holds; nothing when the budget does not suffice.
 std::optional<bool> decided(const z3::expr& condition, const Meter& meter) {
@@ -48,34 +145,7 @@ void name_rows(SystemRows& rows, std::size_t step, z3::solver& solver) {
   }
 }
 
-}  // namespace
-
-Judgement judge(const ValidityQuery& query) {
-  z3::context context;
-  const Meter meter(context, query.budget);
-  const Rulebook rulebook(query.definitions);
-  const std::optional<Lowering> lowering = lowering_for(context, query);
-  Execution execution(context, *query.program, lowering ? &*lowering : nullptr, query.dialect,
-                      rulebook);
-  Judgement judgement;
-  const auto condition = [&](const std::string& rule, const z3::expr& holds) {
-    const std::optional<bool> answer = meter.exhausted() ? std::nullopt : decided(holds, meter);
-    if (answer == true) return true;
-    judgement.kind = answer ? Judgement::Kind::Invalid : Judgement::Kind::Unknown;
-    if (answer) judgement.rule = rule;
-    return false;
-  };
-  for (const Step& step : query.program->steps) {
-    judgement.step = judgement.legal_steps + 1;
-    if (!execution.take(step, condition)) return judgement;
-    ++judgement.legal_steps;
-  }
-  judgement.step = judgement.legal_steps;
-  if (execution.finish(condition)) judgement.kind = Judgement::Kind::Valid;
-  return judgement;
-}
-
-std::string smt_lib(const ValidityQuery& query) {
+std::string written(const ValidityQuery& query) {
   z3::context context;
   const Rulebook rulebook(query.definitions);
   const std::optional<Lowering> lowering = lowering_for(context, query);
@@ -97,6 +167,44 @@ std::string smt_lib(const ValidityQuery& query) {
   solver.add(z3::mk_or(failures));
   return fmt::format("; query {}: unsat = the program is valid\n{}", ValidityQuery::kName,
                      solver.to_smt2());
+}
+
+}  // namespace
+
+EngineAnswer judge(const ValidityQuery& query) try {
+  EngineAnswer answer{"z3"};
+  const auto run = [&] {
+    z3::context context;
+    const Meter meter(context, query.budget);
+    const Rulebook rulebook(query.definitions);
+    const std::optional<Lowering> lowering = lowering_for(context, query);
+    Execution execution(context, *query.program, lowering ? &*lowering : nullptr, query.dialect,
+                        rulebook);
+    std::size_t legal_steps = 0;
+    const auto condition = [&](const std::string& rule, const z3::expr& holds) {
+      const std::optional<bool> decision = meter.exhausted() ? std::nullopt : decided(holds, meter);
+      if (decision == true) return true;
+      answer.step = legal_steps;
+      if (!decision) return false;
+      answer.outcome = Outcome::Refuted;
+      answer.step = std::min(legal_steps + 1, query.program->steps.size());
+      answer.rule = rule;
+      return false;
+    };
+    for (const Step& step : query.program->steps) {
+      if (!execution.take(step, condition)) return;
+      ++legal_steps;
+    }
+    if (execution.finish(condition)) answer.outcome = Outcome::Established;
+  };
+  guarded(run);
+  return answer;
+} catch (const LimitReached&) {
+  return EngineAnswer{"z3"};
+}
+
+std::string smt_lib(const ValidityQuery& query) {
+  return guarded([&] { return written(query); });
 }
 
 }  // namespace p2::z3_encoding

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "encodings/judgement.h"
-#include "encodings/z3/budget.h"
-#include "encodings/z3/rulebook.h"
+#include "encodings/z3/query.h"
+#include "engine/program/instance.h"
 #include "engine/program/program.h"
+#include "p2/result.h"
 
 namespace p2::z3_encoding {
 
@@ -18,10 +18,11 @@ struct ValidityQuery {
   Budget budget = {};
 };
 
-/// Judges the program step by step. All rows of all states are constants, so that each condition is
-/// one Z3 simplifies to true or false; the solver is asked where that should not suffice. The
-/// groups of steps with a shape are formed inside Z3 (formation.h) and not taken from the step.
-Judgement judge(const ValidityQuery& query);
+/// Decides the program step by step. All rows of all states are constants, so that each condition
+/// is one that Z3 simplifies to true or false; the solver is called where that does not suffice.
+/// The groups of steps with a shape are formed inside Z3 (lowering.h) and not taken from the step.
+/// Undecided where a limit is reached.
+EngineAnswer judge(const ValidityQuery& query);
 
 /// The query as SMT-LIB 2: every row of every state is a symbol, and the assertion says that some
 /// condition fails. Hence unsat = the program is valid.

@@ -1,7 +1,9 @@
 #include "proofs/certificate/absence_certificate.h"
 
+#include <fmt/format.h>
+
 #include "engine/program/json_text.h"
-#include "proofs/certificate/system_text.h"
+#include "proofs/certificate/program_certificate.h"
 
 namespace p2 {
 namespace {
@@ -62,6 +64,26 @@ CertificateFiles unmixed_certificate(std::uint32_t devices, const std::vector<Gr
   const std::string system = system_text(devices, classes, dialect, nullptr);
   return folder_of("unmixed", "{" + system + fmt::format("\"size\":{}}}\n", size), std::move(proof),
                    provenance);
+}
+
+CertificateFiles cheapest_certificate(const CheapestClaim& claim, const Provenance& provenance) {
+  std::string uplinks;
+  for (const Uplink& uplink : claim.uplinks) {
+    uplinks += fmt::format("{}[{},{}]", uplinks.empty() ? "" : ",", uplink.span, uplink.slowdown);
+  }
+  std::string programs;
+  for (const ProgramFile& file : claim.programs) {
+    programs += (programs.empty() ? "\n" : ",\n") +
+                program_text(file.program, file.dialect, file.instance ? &*file.instance : nullptr);
+  }
+  CertificateFiles files;
+  files["problem.json"] = "{" +
+                          system_text(claim.devices, claim.classes, claim.dialect,
+                                      claim.over ? &*claim.over : nullptr) +
+                          fmt::format("\"uplinks\":[{}],\n\"among\":\"{}\",\n\"programs\":[{}]}}\n",
+                                      uplinks, claim.among, programs);
+  add_manifest("cheapest", provenance, files);
+  return files;
 }
 
 }  // namespace p2

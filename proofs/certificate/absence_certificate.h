@@ -1,11 +1,16 @@
 #pragma once
 
-#include "encodings/cnf/absence.h"
+#include <string>
+#include <vector>
+
+#include "encodings/cnf/synthesis.h"
+#include "engine/cost/latency_bandwidth.h"
+#include "engine/program/program_file.h"
 #include "proofs/certificate/certificate_folder.h"
 
 namespace p2 {
 
-/// All throw std::length_error when a file would be larger than p2-check reads.
+/// All throw LimitReached when a file would be larger than p2-check reads.
 
 /// The certificate of the claim `synthesis-complete`: that the programs of `proof` are all the
 /// valid programs of at most `size` steps of the instance.
@@ -30,5 +35,20 @@ CertificateFiles unused_certificate(const Instance& instance, Dialect dialect, s
 CertificateFiles unmixed_certificate(std::uint32_t devices, const std::vector<Group>& classes,
                                      Dialect dialect, std::uint32_t size, cnf::AbsenceProof proof,
                                      const Provenance& provenance);
+
+/// That no valid program costs less than the least of some, on a network and for any α : β.
+struct CheapestClaim {
+  std::uint32_t devices = 0;
+  std::vector<Group> classes;  ///< ascending, each and by first device
+  Dialect dialect = Dialect::Published;
+  std::optional<Instance> over;  ///< no program over this; without it over any disjoint groups
+  std::vector<Uplink> uplinks;
+  std::string among;  ///< what the programs are: `hierarchies`, `unmixed` or `all`
+  std::vector<ProgramFile> programs;
+};
+
+/// The certificate of the claim `cheapest`. Throws LimitReached when a file would be larger
+/// than p2-check reads.
+CertificateFiles cheapest_certificate(const CheapestClaim& claim, const Provenance& provenance);
 
 }  // namespace p2

@@ -1,7 +1,7 @@
 #include "proofs/certificate/certificate_folder.h"
 
+#include <new>
 #include <set>
-#include <stdexcept>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -40,7 +40,8 @@ void add_manifest(const std::string& claim, const Provenance& provenance, Certif
                                      {"files", nlohmann::ordered_json::object()}};
   for (const auto& [name, bytes] : files) {
     if (bytes.size() > largest_file(name)) {
-      throw std::length_error(
+      throw LimitReached(
+          LimitReached::Kind::Size,
           fmt::format("{} of the certificate would have {} bytes, more than p2-check reads", name,
                       bytes.size()));
     }
@@ -56,6 +57,29 @@ void add_manifest(const std::string& claim, const Provenance& provenance, Certif
 
 void write_folder(const fs::path& folder, const CertificateFiles& files) {
   write_whole_folder(folder, files, "certificate", is_certificate);
+}
+
+Evidence written_evidence(const std::string& folder, const std::function<void()>& write,
+                          std::vector<Diagnostic>& diagnostics) {
+  const auto trouble = [&](Diagnostic::Kind kind, const std::string& message) {
+    diagnostics.push_back({kind, message});
+    return Evidence{Evidence::Kind::Unwritten, folder, message};
+  };
+  try {
+    write();
+    return {Evidence::Kind::Certificate, folder, {}};
+  } catch (const InputError& error) {
+    return trouble(Diagnostic::Kind::BadInput, error.what());
+  } catch (const fs::filesystem_error& error) {
+    return trouble(Diagnostic::Kind::BadInput,
+                   folder + ": " + error.code().message() + ", expected a folder");
+  } catch (const LimitReached& error) {
+    return trouble(Diagnostic::Kind::Undecided, folder + ": " + error.what());
+  } catch (const std::bad_alloc&) {
+    return trouble(Diagnostic::Kind::Undecided, folder + ": out of memory");
+  } catch (const std::exception& error) {
+    return trouble(Diagnostic::Kind::ToolFailure, folder + ": tool failure: " + error.what());
+  }
 }
 
 }  // namespace p2

@@ -2,10 +2,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "engine/base/files.h"
+#include "p2/answer.h"
+#include "p2/error.h"
 
 namespace p2 {
 
@@ -20,13 +24,20 @@ struct Provenance {
 };
 
 /// Adds manifest.json, which names the claim and lists every other file with its hash. A manifest
-/// that is already there is replaced. Throws std::length_error when a file is larger than p2-check
+/// that is already there is replaced. Throws LimitReached when a file is larger than p2-check
 /// reads.
 void add_manifest(const std::string& claim, const Provenance& provenance, CertificateFiles& files);
 
-/// Writes the files to `folder`, all of them or none: they appear under another name first. An
-/// empty folder or a certificate that stands there is replaced. Throws InputError when anything
-/// else does, or when writing fails.
+/// Writes the files to `folder`, all of them or none: they are written under a temporary name
+/// first. An empty folder or an existing certificate is replaced. Throws InputError when `folder`
+/// exists and is anything else, or when writing fails.
 void write_folder(const std::filesystem::path& folder, const CertificateFiles& files);
+
+/// Calls `write`, which writes a certificate to `folder`. An exception of it does not reach the
+/// caller, whose result stands without the certificate: it becomes Evidence::Kind::Unwritten and a
+/// diagnostic, BadInput where the folder cannot be written, Undecided where a limit was reached or
+/// a file is larger than p2-check reads, ToolFailure otherwise.
+Evidence written_evidence(const std::string& folder, const std::function<void()>& write,
+                          std::vector<Diagnostic>& diagnostics);
 
 }  // namespace p2

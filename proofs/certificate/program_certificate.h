@@ -3,13 +3,26 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/program/derivation.h"
+#include "engine/program/instance.h"
+#include "engine/program/program.h"
 #include "engine/program/program_file.h"
 #include "proofs/certificate/certificate_folder.h"
 
 namespace p2 {
+
+/// The keys of problem.json that say which system is spoken of, each followed by a comma; those of
+/// the instance only where there is one. `classes` are ordered by first device.
+std::string system_text(std::uint32_t devices, const std::vector<Group>& classes, Dialect dialect,
+                        const Instance* instance);
+
+/// problem.json of a program; with the hierarchy `to` that its steps are compared with, if any.
+std::string program_text(const Program& program, Dialect dialect, const Instance* instance,
+                         std::optional<HierarchyKind> to = std::nullopt);
 
 /// What a certificate of a given program claims.
 enum class ProgramClaim : std::uint8_t { Valid, Invalid, NotExpressible };
@@ -20,15 +33,15 @@ std::string_view to_string(ProgramClaim claim);
 /// The certificate of a verdict: the claim, and as evidence the states after every legal step and,
 /// for an invalid program, the refutation. `verdict` must be what check() found of the same file,
 /// and not Unknown. With `to` the claim is that the program, which is valid and of an instance, has
-/// a step that is no instruction over that hierarchy. Throws std::length_error when a file would be
+/// a step that is no instruction over that hierarchy. Throws LimitReached when a file would be
 /// larger than p2-check reads.
-CertificateFiles program_certificate(const ProgramFile& file, const Verdict& verdict,
+CertificateFiles program_certificate(const ProgramFile& file, const ProgramDecision& verdict,
                                      const Provenance& provenance,
                                      std::optional<HierarchyKind> to = std::nullopt);
 
 /// Writes it to `folder` (see write_folder), returning what it claims.
 ProgramClaim write_program_certificate(const std::filesystem::path& folder, const ProgramFile& file,
-                                       const Verdict& verdict, const Provenance& provenance,
+                                       const ProgramDecision& verdict, const Provenance& provenance,
                                        std::optional<HierarchyKind> to = std::nullopt);
 
 }  // namespace p2

@@ -2,21 +2,23 @@
 
 #include <algorithm>
 #include <future>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "proofs/definition/adequacy.h"
-#include "proofs/definition/violation.h"
+#include "proofs/definition/claim.h"
+#include "proofs/definition/settlement.h"
 
 namespace p2::definition {
 namespace {
 
 using Settlements = std::array<Settlement, kClaims.size()>;
 
-SettledBy settled_by(Verdict verdict, Verdict by_states) {
-  if (verdict == Verdict::Unknown) return SettledBy::Nobody;
-  return by_states == Verdict::Unknown ? SettledBy::SolverOnly : SettledBy::Both;
+SettledBy settled_by(Outcome verdict, Outcome by_states) {
+  if (verdict == Outcome::Undecided) return SettledBy::Nobody;
+  return by_states == Outcome::Undecided ? SettledBy::SolverOnly : SettledBy::Both;
 }
 
 Check by_construction(std::string name, std::string detail) {
@@ -40,7 +42,7 @@ Check check_of(Claim claim, const language::Definition& definition, const Settle
     const std::optional<Violation> where = step ? violation(claim, *step) : std::nullopt;
     invariant(where.has_value(), "a counterexample that shows nothing");
     check.detail = to_string(shape_of(*before));
-    check.counterexample = Counterexample{explain(claim, *step, *where), *before, step->after};
+    check.counterexample = CheckCounterexample{explain(claim, *step, *where), *before, step->after};
   }
   return check;
 }
@@ -70,8 +72,8 @@ Check satisfiable(const Satisfiability& answer, const language::Definition& defi
   check.z3 = answer.z3;
   check.by_states = answer.by_states;
   check.settled_by = settled_by(check.verdict, check.by_states);
-  if (answer.verdict == Verdict::Refuted) {
-    check.counterexample = Counterexample{excluding_text(answer, definition), {}, {}};
+  if (answer.verdict == Outcome::Refuted) {
+    check.counterexample = CheckCounterexample{excluding_text(answer, definition), {}, {}};
   }
   return check;
 }
@@ -79,12 +81,12 @@ Check satisfiable(const Satisfiability& answer, const language::Definition& defi
 /// The check `keeps-all`, with whose copies are dropped although the group keeps what they hold.
 Check keeps_all(const language::Definition& definition, const Settlements& settled) {
   Check check = check_of(Claim::KeepsAll, definition, settled);
-  if (check.verdict != Verdict::Holds) return check;
-  const Verdict root = settled[index_of(Claim::RootKeeps)].verdict();
-  const Verdict others = settled[index_of(Claim::OthersKeep)].verdict();
-  if (root == Verdict::Unknown || others == Verdict::Unknown) return check;
-  const bool root_drops = root == Verdict::Refuted;
-  const bool others_drop = others == Verdict::Refuted;
+  if (check.verdict != Outcome::Established) return check;
+  const Outcome root = settled[index_of(Claim::RootKeeps)].verdict();
+  const Outcome others = settled[index_of(Claim::OthersKeep)].verdict();
+  if (root == Outcome::Undecided || others == Outcome::Undecided) return check;
+  const bool root_drops = root == Outcome::Refuted;
+  const bool others_drop = others == Outcome::Refuted;
   check.detail = root_drops && others_drop ? "any position may drop copies"
                  : root_drops              ? "the root may drop copies"
                  : others_drop             ? "positions but the root may drop copies"
@@ -94,37 +96,37 @@ Check keeps_all(const language::Definition& definition, const Settlements& settl
 
 /// The check `equivariant`, with the positions that are alike.
 Check equivariant(const language::Definition& definition, const Settlements& settled,
-                  std::uint32_t most_group) {
+                  std::uint32_t max_group) {
   Check check = check_of(Claim::ContributorsAlike, definition, settled);
-  const Verdict all = settled[index_of(Claim::PositionsAlike)].verdict();
-  const Verdict others = settled[index_of(Claim::NonRootsAlike)].verdict();
+  const Outcome all = settled[index_of(Claim::PositionsAlike)].verdict();
+  const Outcome others = settled[index_of(Claim::NonRootsAlike)].verdict();
   std::string positions = "positions undecided";
-  if (all == Verdict::Holds) positions = "all positions alike";
-  if (all == Verdict::Refuted && others == Verdict::Holds && most_group > 2) {
+  if (all == Outcome::Established) positions = "all positions alike";
+  if (all == Outcome::Refuted && others == Outcome::Established && max_group > 2) {
     positions = "all positions but the root alike";
   }
-  if (all == Verdict::Refuted && (others == Verdict::Refuted || most_group == 2)) {
+  if (all == Outcome::Refuted && (others == Outcome::Refuted || max_group == 2)) {
     positions = "no positions alike";
   }
   check.detail += (check.detail.empty() ? "" : "; ") + positions;
   return check;
 }
 
-Relations relations_to(std::span<const language::Definition* const> known, const Subject& subject,
+Relations relations_of(const Subject& subject, std::span<const language::Definition* const> known,
                        const Scope& scope) {
   std::vector<z3_encoding::Rule> rules;
   for (const language::Definition* other : known) rules.emplace_back(*other);
   std::vector<const z3_encoding::Rule*> known_rules;
   known_rules.reserve(rules.size());
   for (const z3_encoding::Rule& rule : rules) known_rules.push_back(&rule);
-  return find_relations(subject, known_rules, scope);
+  return z3_encoding::guarded([&] { return find_relations(subject, known_rules, scope); });
 }
 
 Check relations_check(const Relations& relations) {
   Check check;
   check.name = "relations";
-  check.verdict = check.z3 = relations.decided ? Verdict::Holds : Verdict::Unknown;
-  check.by_states = Verdict::Unknown;
+  check.verdict = check.z3 = relations.decided ? Outcome::Established : Outcome::Undecided;
+  check.by_states = Outcome::Undecided;
   check.settled_by = settled_by(check.verdict, check.by_states);
   check.detail = relations.found.empty() ? "none to known collectives"
                                          : fmt::format("{} found", relations.found.size());
@@ -138,12 +140,12 @@ void add_claims(Findings& findings, const language::Definition& definition,
   for (const Claim claim : {Claim::NothingInvented, Claim::ChunksApart, Claim::SumsWhole,
                             Claim::NoDoubleCount, Claim::Realisable}) {
     Check check = check_of(claim, definition, settled);
-    if (every_size && check.verdict == Verdict::Holds) check.detail = "proved for every n";
+    if (every_size && check.verdict == Outcome::Established) check.detail = "proved for every n";
     findings.checks.push_back(std::move(check));
   }
   findings.checks.push_back(keeps_all(definition, settled));
   findings.checks.push_back(check_of(Claim::MeasureRises, definition, settled));
-  findings.checks.push_back(equivariant(definition, settled, findings.most_group));
+  findings.checks.push_back(equivariant(definition, settled, findings.max_group));
 }
 
 /// `every_size`: that every row is a sum, a copy or nothing was proved, and so that it is
@@ -163,6 +165,41 @@ void add_differences(Findings& findings, const Settlements& settled, bool every_
 
 }  // namespace
 
+std::string_view check_word(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::Established:
+      return "holds";
+    case Outcome::Refuted:
+      return "refuted";
+    default:
+      return "unknown";
+  }
+}
+
+Outcome Findings::outcome() const {
+  if (!differences.empty()) return Outcome::Disagreement;
+  const auto some = [&](Outcome verdict) {
+    return std::any_of(checks.begin(), checks.end(),
+                       [&](const Check& check) { return check.verdict == verdict; });
+  };
+  if (some(Outcome::Refuted)) return Outcome::Refuted;
+  return some(Outcome::Undecided) ? Outcome::Undecided : Outcome::Established;
+}
+
+std::string Findings::refuted_checks() const {
+  std::vector<std::string> names;
+  for (const Check& check : checks) {
+    if (check.verdict == Outcome::Refuted) names.push_back(check.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+Relations find_relations(const language::Definition& own,
+                         std::span<const language::Definition* const> known, const Scope& scope) {
+  const z3_encoding::Rule rule(own);
+  return relations_of({own, rule}, known, scope);
+}
+
 Findings examine(const language::Definition& definition,
                  std::span<const language::Definition* const> known, const Scope& scope,
                  const language::Definition& z3_reads) {
@@ -170,14 +207,17 @@ Findings examine(const language::Definition& definition,
   const Subject subject{definition, rule};
   const auto policy = scope.jobs == 1 ? std::launch::deferred : std::launch::async;
   std::future<Relations> comparing =
-      std::async(policy, [&] { return relations_to(known, subject, scope); });
+      std::async(policy, [&] { return relations_of(subject, known, scope); });
   const std::vector<Exploration> seen = explore(definition, scope);
-  const Satisfiability legal = settle_satisfiability(subject, seen, scope.limits);
-  const Settlements settled = settle_claims(subject, seen, scope.limits);
-  const bool every_size = row_is_number(z3_reads, scope.limits);
+  const auto [legal, settled, every_size] = z3_encoding::guarded([&] {
+    Satisfiability satisfiability = settle_satisfiability(subject, seen, scope.limits);
+    Settlements settlements = settle_claims(subject, seen, scope.limits);
+    const bool is_number = row_is_number(z3_reads, scope.limits);
+    return std::tuple(std::move(satisfiability), std::move(settlements), is_number);
+  });
   const Relations relations = comparing.get();
 
-  Findings findings{definition.name, scope.most_group, {}, relations.found, {}};
+  Findings findings{definition.name, scope.max_group, {}, relations.found, {}};
   findings.checks.push_back(by_construction("well-formed", "parsed and typed"));
   findings.checks.push_back(satisfiable(legal, definition));
   findings.checks.push_back(by_construction("determined", "one formula over the group alone"));

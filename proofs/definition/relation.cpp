@@ -1,19 +1,106 @@
-#include "proofs/definition/relation.h"
+#include "proofs/definition/settlement.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "proofs/definition/candidate.h"
+#include "encodings/z3/reading.h"
+#include "proofs/definition/step.h"
+#include "proofs/definition/symbolic_step.h"
 
 namespace p2::definition {
 namespace {
 
+using KnownRules = std::span<const z3_encoding::Rule* const>;
+
+/// A known collective, or two one after the other, and how it was found to differ from a
+/// definition.
+struct Candidate {
+  std::vector<std::size_t> parts;  ///< count the known ones
+  bool differs = false;            ///< both are legal in some state and end differently
+  bool own_alone = false;          ///< only the definition is legal in some state
+  bool other_alone = false;        ///< only the candidate is
+  std::set<std::uint32_t> meets;   ///< sizes of groups for which both are legal in some state
+};
+
+/// What a definition and a candidate make of one state.
+struct PostStates {
+  std::optional<language::GroupState> own;
+  std::optional<language::GroupState> other;
+
+  bool differ() const { return own && other && *own != *other; }
+};
+
+/// The state after the steps of these collectives, or nothing where one of them is not legal.
+std::optional<language::GroupState> outcome(std::span<const std::size_t> parts, KnownRules known,
+                                            const language::GroupState& before);
+
+/// Enters what one state shows.
+void note(const PostStates& outcomes, std::uint32_t devices, Candidate& candidate);
+
+/// The same as terms, for one shape.
+class SymbolicComparison {
+ public:
+  SymbolicComparison(z3::context& context, const z3_encoding::Rule& own, const Candidate& candidate,
+                     KnownRules known, const Shape& shape);
+
+  const z3_encoding::GroupRows& before() const { return own_.before(); }
+  z3::expr own_legal() const { return own_legal_; }
+  z3::expr other_legal() const { return other_legal_; }
+  z3::expr differ() const { return own_legal_ && other_legal_ && !same_; }
+
+ private:
+  SymbolicStep own_;
+  z3::expr own_legal_;
+  z3::expr other_legal_;
+  z3::expr same_;
+};
+
+std::optional<language::GroupState> outcome(std::span<const std::size_t> parts, KnownRules known,
+                                            const language::GroupState& before) {
+  std::optional<language::GroupState> state = before;
+  for (const std::size_t part : parts) {
+    std::optional<Step> step = take(known[part]->definition, *state);
+    if (!step) return std::nullopt;
+    state = std::move(step->after);
+  }
+  return state;
+}
+
+void note(const PostStates& outcomes, std::uint32_t devices, Candidate& candidate) {
+  if (outcomes.differ()) candidate.differs = true;
+  if (outcomes.own && outcomes.other) candidate.meets.insert(devices);
+  if (outcomes.own && !outcomes.other) candidate.own_alone = true;
+  if (!outcomes.own && outcomes.other) candidate.other_alone = true;
+}
+
+SymbolicComparison::SymbolicComparison(z3::context& context, const z3_encoding::Rule& own,
+                                       const Candidate& candidate, KnownRules known,
+                                       const Shape& shape)
+    : own_(context, own, symbolic_rows(context, shape)),
+      own_legal_(own_.legal()),
+      other_legal_(context.bool_val(true)),
+      same_(context.bool_val(true)) {
+  z3_encoding::GroupRows rows = own_.before();
+  for (const std::size_t part : candidate.parts) {
+    SymbolicStep step(context, *known[part], rows);
+    other_legal_ = other_legal_ && step.legal();
+    rows = step.after();
+  }
+  same_ = same_rows(own_.after(), rows);
+}
+
 using language::GroupState;
 
 /// Shapes whose states are all compared; every state costs as many steps as there are candidates.
-constexpr std::uint32_t kMostBitsCompared = 12;
+constexpr std::uint32_t kMaxComparedBits = 12;
 
 std::vector<Candidate> all_candidates(std::size_t known) {
   std::vector<Candidate> all;
@@ -42,13 +129,13 @@ class Search {
  private:
   template <typename Visit>
   void for_each_shape(Visit visit) const {
-    for (std::uint32_t n = kLeastGroup; n <= scope_.most_group; ++n) {
+    for (std::uint32_t n = kMinGroup; n <= scope_.max_group; ++n) {
       for (const Shape& shape : shapes_of(n)) visit(shape);
     }
   }
 
-  Outcomes outcomes(const Candidate& candidate, const GroupState& before) const {
-    Outcomes found;
+  PostStates outcomes(const Candidate& candidate, const GroupState& before) const {
+    PostStates found;
     if (auto step = take(own_.definition, before)) found.own = std::move(step->after);
     found.other = outcome(candidate.parts, known_, before);
     return found;
@@ -75,7 +162,7 @@ class Search {
 };
 
 void Search::compare_states(const Shape& shape) {
-  const bool all = shape.bits() <= kMostBitsCompared;
+  const bool all = shape.bits() <= kMaxComparedBits;
   const auto visit = [&](const GroupState& before) {
     const std::optional<Step> own = take(own_.definition, before);
     std::vector<std::optional<Step>> first;
@@ -84,7 +171,7 @@ void Search::compare_states(const Shape& shape) {
       if (candidate.differs) continue;
       const std::optional<Step>& start = first[candidate.parts[0]];
       if (!own && !start) continue;
-      Outcomes found;
+      PostStates found;
       if (own) found.own = own->after;
       if (start) {
         found.other = outcome(std::span(candidate.parts).subspan(1), known_, start->after);
@@ -100,7 +187,8 @@ void Search::compare_states(const Shape& shape) {
 /// interpreter sees something else than Z3 is a difference.
 bool Search::ask(Candidate& candidate, const SymbolicComparison& compared,
                  const z3::expr& condition, const Shape& shape) {
-  const Answer answer = find_state(context_, compared.before(), condition, scope_.limits, false);
+  const StateAnswer answer =
+      find_state(context_, compared.before(), condition, scope_.limits, false);
   if (!answer.decided) result_.decided = false;
   if (!answer.state) return false;
   const Candidate known = candidate;
@@ -115,13 +203,13 @@ bool Search::ask(Candidate& candidate, const SymbolicComparison& compared,
 }
 
 bool Search::meets_everywhere(Candidate& candidate) {
-  for (std::uint32_t n = kLeastGroup; n <= scope_.most_group; ++n) {
+  for (std::uint32_t n = kMinGroup; n <= scope_.max_group; ++n) {
     if (candidate.differs) return false;
     std::vector<Shape> shapes = shapes_of(n);
     std::reverse(shapes.begin(), shapes.end());  // the larger, the more likely
     for (const Shape& shape : shapes) {
       // Where all states were compared, a state in which both are legal would be known.
-      if (candidate.meets.count(n) != 0 || shape.bits() <= kMostBitsCompared) break;
+      if (candidate.meets.count(n) != 0 || shape.bits() <= kMaxComparedBits) break;
       if (stopped()) return false;
       const SymbolicComparison compared(context_, own_.rule, candidate, known_, shape);
       ask(candidate, compared, compared.own_legal() && compared.other_legal(), shape);

@@ -1,65 +1,91 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "proofs/definition/shape.h"
-#include "proofs/definition/solver_query.h"
+#include "encodings/z3/reading.h"
+#include "proofs/definition/examination.h"
+#include "proofs/definition/exploration.h"
+#include "proofs/definition/symbolic_step.h"
 
+/// Private: the questions that Z3 and the interpreter are asked about a definition, and how their
+/// answers are combined.
 namespace p2::definition {
 
-enum class Verdict : std::uint8_t { Holds, Refuted, Unknown };
-
-/// `holds`, `refuted`, `unknown`
-std::string_view to_string(Verdict verdict);
-
-/// Where the two engines contradict each other: a mistake of this program, never of the definition.
-struct Difference {
-  std::string check;
-  Shape shape;
-  std::string z3;                             ///< what Z3 says
-  std::string by_states;                      ///< what the interpreter says
-  std::optional<language::GroupState> state;  ///< the state on which they differ, if it is one
-};
-
-/// What the explicit engine has to say of one shape: whether it looked at all states, and the
-/// smallest state that it found to break the claim.
+/// What the explicit engine found for one shape: whether it enumerated all states, and the smallest
+/// state that breaks the claim.
 struct Seen {
   bool complete = false;
   std::optional<language::GroupState> breaks;
 };
 
-/// What both engines say of one claim, gathered shape after shape until it is refuted.
+/// What both engines find for one claim, gathered shape by shape until it is refuted.
 class Settlement {
  public:
   /// `confirmed` tells whether the interpreter, too, finds the claim broken in a state.
-  void note(const Shape& shape, const Answer& z3, const Seen& seen,
+  void note(const Shape& shape, const StateAnswer& z3, const Seen& seen,
             const std::function<bool(const language::GroupState&)>& confirmed);
 
   /// Whether further shapes have anything to add.
   bool open() const { return !counterexample_ && !difference_; }
 
-  Verdict verdict() const;
-  Verdict z3() const { return z3_; }
-  Verdict by_states() const { return by_states_; }
+  Outcome verdict() const;
+  Outcome z3() const { return z3_; }
+  Outcome by_states() const { return by_states_; }
   /// The greatest group up to which the explicit engine has looked at all states of all shapes;
-  /// less than kLeastGroup where there is none.
+  /// less than kMinGroup where there is none.
   std::uint32_t exhausted_to() const { return incomplete_from_ ? *incomplete_from_ - 1 : last_; }
   /// The smallest state that breaks the claim.
   const std::optional<language::GroupState>& counterexample() const { return counterexample_; }
   const std::optional<Difference>& difference() const { return difference_; }
 
  private:
-  Verdict z3_ = Verdict::Holds;
-  Verdict by_states_ = Verdict::Holds;
+  Outcome z3_ = Outcome::Established;
+  Outcome by_states_ = Outcome::Established;
   bool undecided_ = false;
   std::uint32_t last_ = 0;
   std::optional<std::uint32_t> incomplete_from_;
   std::optional<language::GroupState> counterexample_;
   std::optional<Difference> difference_;
 };
+
+/// One definition as each engine reads it: the same text, except in tests that check that a
+/// difference is detected. Both must outlive the question.
+struct Subject {
+  const language::Definition& definition;  ///< what the interpreter reads
+  const z3_encoding::Rule& rule;           ///< what Z3 reads
+};
+
+/// What both engines say of every claim, in the order of kClaims; `seen` is what the explicit
+/// engine saw of the shapes to ask about.
+std::array<Settlement, kClaims.size()> settle_claims(const Subject& subject,
+                                                     const std::vector<Exploration>& seen,
+                                                     const Limits& limits);
+
+/// For which groups a state that holds something satisfies the premises.
+struct Satisfiability {
+  Outcome verdict = Outcome::Established;  ///< Holds: for all of them
+  Outcome z3 = Outcome::Established;
+  Outcome by_states = Outcome::Established;
+  std::vector<std::uint32_t> groups;   ///< sizes for which there is a legal step
+  std::vector<std::uint32_t> vacuous;  ///< sizes for which there is none
+  /// Premises that exclude each other at the first of these, none of which can be spared.
+  std::vector<std::size_t> excluding;
+  std::optional<Difference> difference;
+};
+
+Satisfiability settle_satisfiability(const Subject& subject, const std::vector<Exploration>& seen,
+                                     const Limits& limits);
+
+/// The relations to `known` and to every pair of them. The explicit engine searches for states that
+/// tell the definition from a candidate; where it finds none, Z3 has to prove that there is none.
+Relations find_relations(const Subject& own, std::span<const z3_encoding::Rule* const> known,
+                         const Scope& scope);
 
 }  // namespace p2::definition

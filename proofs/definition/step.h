@@ -2,12 +2,60 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/collective/language/definition.h"
-#include "engine/collective/language/group_state.h"
+#include "engine/collective/language/interpreter.h"
 
+/// Whether a definition of a collective is sound, asked of Z3 and of the interpreter alike.
+///
+/// Every answer is for all states of the shapes below and no others. A premise or a post-state of
+/// the paper's kind looks at one chunk and one contribution at a time and counts chunks; what such
+/// a definition can get wrong already shows in groups this small:
+///  - n contributors let every device of the group have a contribution of its own, so that sums are
+///    disjoint in every way; one more lets two sums overlap without one being part of the other,
+///    and lets a device hold a sum of two;
+///  - n chunks give every device one, n + 1 are not divisible by n, and 2n give two to each, so
+///  that
+///    the borders of blocks show.
+/// One chunk or one contributor alone are there so that a counterexample is no larger than it must
+/// be. For other sizes the answers are evidence, not proof.
 namespace p2::definition {
+
+/// The size of a group and of its buffers.
+struct Shape {
+  std::uint32_t devices = 1;
+  std::uint32_t chunks = 1;
+  std::uint32_t contributors = 1;
+
+  /// How many contributions a state of this shape may hold: it is one of 2^bits states.
+  std::uint32_t bits() const { return devices * chunks * contributors; }
+  bool operator==(const Shape&) const = default;
+};
+
+/// Groups of one device are no reduction. Larger ones take Z3 long and show nothing new.
+constexpr std::uint32_t kMinGroup = 2;
+constexpr std::uint32_t kMaxGroup = 8;
+
+/// The shapes that are looked at for a group of `devices`, from kMinGroup to kMaxGroup, by
+/// ascending bits: 1, n, n + 1 and 2n chunks of 1 and n contributors, and 1 and n chunks of n + 1.
+std::vector<Shape> shapes_of(std::uint32_t devices);
+
+Shape shape_of(const language::GroupState& state);
+
+/// `2 devices, 3 chunks, 2 contributors`
+std::string to_string(const Shape& shape);
+
+/// What a device holds in one chunk: bit c is the contribution of device c.
+using Row = std::uint32_t;
+
+Row row(const language::GroupState& state, std::uint32_t position, std::uint32_t chunk);
+/// The number of contributions held.
+std::uint32_t amount(const language::GroupState& state);
+/// The state whose contributions are the bits of `number`, by position, chunk and contributor; the
+/// shape has at most 64 bits.
+language::GroupState numbered(const Shape& shape, std::uint64_t number);
 
 /// One legal step of a collective on a group that holds something.
 struct Step {

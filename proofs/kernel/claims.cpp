@@ -1,8 +1,5 @@
 #include "proofs/kernel/claims.h"
 
-#include "proofs/kernel/cost.h"
-#include "proofs/kernel/pipeline.h"
-
 namespace p2::kernel {
 namespace {
 

@@ -9,6 +9,14 @@
 
 namespace p2::kernel {
 
+/// The files of a certificate with this claim, beside its manifest. Rejects an unknown
+/// claim.
+std::vector<std::string> files_of(const std::string& claim);
+/// The claim in words if the files, those and no others, prove it (docs/certificates.md). Whatever
+/// the bytes are, it ends in bounded time and memory, and throws nothing but a CheckFailure, or
+/// std::bad_alloc where the machine has less memory than that bound.
+std::string check_claim(const std::string& claim, const Files& files);
+
 using Clause = std::vector<std::int32_t>;  ///< variables, or their negations as negative numbers
 
 struct Variables {
@@ -32,14 +40,14 @@ Variables encode(const Search& search, const std::function<void(const Clause&)>&
 /// Hands out clauses and returns the number of their variables.
 using ClauseMaker = std::function<std::int32_t(const std::function<void(const Clause&)>& sink)>;
 
-/// Objects unless the clauses of problem.cnf (the header `p cnf VARIABLES CLAUSES`, and clauses)
+/// Rejects unless the clauses of problem.cnf (the header `p cnf VARIABLES CLAUSES`, and clauses)
 /// are some of the maker's, in their order and over as many variables, and proof.lrat ends by
 /// deriving the empty clause from the clauses: every step's hints, taken in order, become unit
 /// clauses once the step's clause is assumed false, and the last of them is false then (strict
 /// LRUP: no RAT, no deletion, no hint that is not unit).
 void check_refutation(const Files& files, const ClauseMaker& encode, Budget& budget);
 
-// All below return the claim in words, or object.
+// All functions below return the claim as text, or reject.
 
 /// The claims about a program: derivation.json records the states of all devices before the first
 /// step and after every legal one, as numbered sets and states, and is replayed. Then the goal is
@@ -55,20 +63,31 @@ std::string judge_program(const std::string& claim, const Files& files);
 /// groups, `unmixed`.
 std::string judge_absence(const std::string& claim, const Files& files);
 
+/// The claim `cheapest`: no program over any disjoint groups, or over the hierarchy of
+/// problem.json, costs less than the least of the programs listed there, whatever α and β. Beside
+/// problem.json there is nothing: this checker searches all states itself.
+std::string judge_cost(const std::string& claim, const Files& files);
+
 /// The claims `strategy-optimal` and `strategy-optimal-clauses`: no strategy of the graph in
 /// problem.json costs less than the one in strategy.json. By bound.json, where there is one: it
-/// leaves out dominated configurations, each checked, and names the order in which the vertices of
-/// the rest are minimised out here once more. Otherwise by proof.lrat.
+/// removes dominated configurations, each checked, and gives an elimination order of the remaining
+/// vertices, in which the checker redoes the bucket elimination. Otherwise by proof.lrat.
 std::string judge_strategy(const std::string& claim, const Files& files);
 
 /// The claims `reshard-schedule` and `reshard-schedule-clauses`: schedule.json is a schedule of
-/// unit tasks, and none is shorter. By bound.json, where there is one: tasks of which no two can
-/// ever run at once, or with no other senders than some. Otherwise by proof.lrat. The claim
+/// unit tasks, and none is shorter. By bound.json, where there is one: pairwise conflicting
+/// tasks, or tasks all of whose senders lie in a given set. Otherwise by proof.lrat. The claim
 /// `reshard-schedule-gap`: by bound.json none is shorter than the number that it names.
 std::string judge_schedule(const std::string& claim, const Files& files);
 
 /// The claim `reshard-plan`: the programs in plan.json bring every device what it needs, whatever
 /// they do first; and `reshard-plan-wrong`: they do not.
 std::string judge_plan(const std::string& claim, const Files& files);
+
+/// The claim `pipeline-memory`: the start times in pipeline.json are feasible, and no pipeline with
+/// the same or a smaller makespan holds fewer activations on any stage. By cases.json: a
+/// complete set of orders of a forward and a backward pass, in each of which some operation ends
+/// after the makespan.
+std::string judge_pipeline(const std::string& claim, const Files& files);
 
 }  // namespace p2::kernel

@@ -1,19 +1,191 @@
-#include "proofs/kernel/cost.h"
-
 #include <algorithm>
+#include <bit>
+#include <compare>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <string>
 #include <unordered_map>
+#include <vector>
+
+#include "proofs/kernel/cost.h"
+#include "proofs/kernel/problem.h"
 
 namespace p2::kernel {
+
 namespace {
 
-/// What a valid program takes; objects unless that is linear in α and β.
+/// Of how many of the sets, disjoint, `all` is the union at least; very many where it is none.
+std::size_t fewest(unsigned all, const std::u16string& sets) {
+  std::size_t best = all == 0 ? 0 : 99;
+  for (const unsigned set : sets) {
+    const bool fits = (set & all & (~all + 1)) != 0 && (set & ~all) == 0;
+    if (fits) best = std::min(best, 1 + fewest(all & ~set, sets));
+  }
+  return best;
+}
+
+}  // namespace
+
+PricedSystem::PricedSystem(const Problem& problem, const Json& uplinks)
+    : initial(std::size_t{problem.devices} * problem.devices, 0),
+      goal(initial),
+      devices_(problem.devices) {
+  if (devices_ > 16) throw CheckFailure(Verdict::Incomplete, "the devices are too many");
+  for (Amount n = 2; n <= devices_; ++n) chunk_ = std::lcm(chunk_, n);
+  for (const Numbers& members : problem.classes) {
+    unsigned all = 0;
+    for (const std::uint32_t d : members) all |= 1U << d;
+    classes_.push_back(static_cast<char16_t>(all));
+    for (const std::uint32_t d : members) {
+      initial.replace(d * devices_, devices_, devices_, static_cast<char16_t>(1U << d));
+      goal.replace(d * devices_, devices_, devices_, classes_.back());
+    }
+  }
+  for (const Json& item : as_list(uplinks)) {
+    const Numbers pair = as_numbers(item, 1U << 16U);
+    if (pair.size() != 2 || pair[0] == 0) malformed("an uplink is not [span, slowdown]");
+    for (std::uint32_t first = 0; first < devices_; first += pair[0]) {
+      links_.push_back({first, first + pair[0], pair[1]});
+    }
+  }
+}
+
+std::uint32_t PricedSystem::held(const Holdings& state, std::uint32_t device) const {
+  const auto row = state.begin() + device * devices_;
+  return devices_ - static_cast<std::uint32_t>(std::count(row, row + devices_, 0));
+}
+
+bool PricedSystem::run(const Step& step, const Numbers& group, Holdings& state) const {
+  const bool gathers = step.collective == "AllGather";
+  const bool copies = step.collective == "Broadcast";
+  const bool scatters = step.collective == "ReduceScatter";
+  const std::size_t n = held(state, group[0]);
+  std::u16string total = state.substr(group[0] * devices_, devices_);
+  const std::u16string sent = total;
+  bool learns = false;
+  for (std::size_t i = 1; i < group.size(); ++i) {
+    if (gathers && held(state, group[i]) != n) return false;
+    for (std::uint32_t r = 0; r < devices_; ++r) {
+      const char16_t own = state[group[i] * devices_ + r];
+      const bool broken = copies    ? (own & ~sent[r]) != 0
+                          : gathers ? own != 0 && total[r] != 0
+                                    : (own & total[r]) != 0 || (own == 0) != (sent[r] == 0);
+      if (broken) return false;
+      learns = learns || own != sent[r];
+      total[r] = static_cast<char16_t>(total[r] | own);
+    }
+  }
+  if (n == 0 || (copies && !learns) || (scatters && n % group.size() != 0)) return false;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    std::size_t before = 0;  // chunks
+    for (std::uint32_t r = 0; r < devices_; ++r) {
+      const bool part = before * group.size() / n == i;
+      const bool kept = scatters ? part : step.collective != "Reduce" || i == 0;
+      state[group[i] * devices_ + r] = kept ? total[r] : 0;
+      before += total[r] != 0 ? 1 : 0;
+    }
+  }
+  return true;
+}
+
+std::vector<Charge> PricedSystem::charges(const Step& step, const Numbers& held) const {
+  std::vector<Charge> own;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    const Amount n = std::ssize(step.groups[i]);
+    const Amount bytes = chunk_ * held[i];
+    const Charge shares = {n - 1, (n - 1) * bytes / n};
+    const Amount depth = std::bit_width(static_cast<unsigned>(n - 1));
+    own.push_back(step.collective == "AllReduce"       ? Charge{2 * shares.rounds, 2 * shares.bytes}
+                  : step.collective == "ReduceScatter" ? shares
+                  : step.collective == "AllGather"     ? Charge{n - 1, (n - 1) * bytes}
+                                                       : Charge{depth, depth * bytes});
+  }
+  std::vector<Charge> slowest = own;
+  for (const Link& link : links_) {
+    const auto crosses = [&](std::size_t i) {
+      const auto inside = std::ranges::count_if(step.groups[i], link);
+      return inside > 0 && inside < std::ssize(step.groups[i]);
+    };
+    Amount load = 0;
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      if (crosses(i)) load += link.slowdown * own[i].bytes;
+    }
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      if (crosses(i)) slowest[i].bytes = std::max(slowest[i].bytes, load);
+    }
+  }
+  return slowest;
+}
+
+std::optional<std::vector<Charge>> PricedSystem::take(const Step& step, Holdings& state) const {
+  Numbers before;
+  for (const Numbers& group : step.groups) {
+    before.push_back(held(state, group[0]));
+    if (!run(step, group, state)) return std::nullopt;
+  }
+  return charges(step, before);
+}
+
+bool PricedSystem::add_what_is_left(const Holdings& state, std::uint32_t r, unsigned all,
+                                    Left& left) const {
+  std::u16string pure(devices_, 0);  // what may become a part of the class
+  Amount most = 0, sum = 0, open = 0;
+  for (std::uint32_t d = 0; d < devices_; ++d) {
+    const unsigned own = state[d * devices_ + r];
+    if ((all >> d & 1U) != 0 && own != all) ++open;
+    if ((own & ~all) != 0) continue;
+    pure[d] = static_cast<char16_t>(own);
+    most = std::max<Amount>(most, std::popcount(own));
+    sum += std::popcount(own);
+  }
+  const auto pieces = static_cast<Amount>(fewest(all, pure));
+  if (pieces > devices_) return false;
+  if (open == 0) return true;
+  const Amount size = std::popcount(all);
+  while ((most * sum << left.rounds) < size * size * size) ++left.rounds;
+  left.volume += pieces - 1 + open - (pieces > 1 ? 1 : 0);
+  for (std::size_t l = 0; l < links_.size(); ++l) {
+    unsigned there[2] = {}, members[2] = {};  // outside and inside
+    for (std::uint32_t d = 0; d < devices_; ++d) {
+      there[links_[l](d)] |= pure[d];
+      members[links_[l](d)] |= all & 1U << d;
+    }
+    for (const int side : {0, 1}) left.flows[l] += members[side] != 0 && there[side] != all ? 1 : 0;
+  }
+  return true;
+}
+
+std::optional<Amount> PricedSystem::least(const Holdings& state, const Ratio& ratio) const {
+  if (state == goal) return 0;
+  const Amount k = devices_;
+  Left left = {1, 0, std::vector<Amount>(links_.size(), 0)};
+  Amount most = 0;  // volume of a chunk
+  for (std::uint32_t r = 0; r < devices_; ++r) {
+    const Amount before = left.volume;
+    for (const unsigned all : classes_) {
+      if (!add_what_is_left(state, r, all, left)) return std::nullopt;
+    }
+    most = std::max(most, left.volume - before);
+  }
+  const Amount bytes = ratio.beta * left.volume * chunk_ / k;
+  Amount least =
+      std::max(ratio.alpha * left.rounds, bytes + ratio.alpha * std::max(k, 2 * most) / k);
+  for (std::size_t l = 0; l < links_.size(); ++l) {
+    const Amount load = links_[l].slowdown * left.flows[l] * chunk_ / 2;
+    least = std::max(least, ratio.price({1, load}));
+  }
+  return least;
+}
+
+namespace {
+
+/// What a valid program takes; rejects unless that is linear in α and β.
 Charge cost_of(const Problem& program, const PricedSystem& system, const std::string& which) {
   Charge total;
   Holdings state = system.initial;
   for (const Step& step : program.steps) {
-    if (state == system.goal) reject(which + "it goes on at the goal");
+    if (state == system.goal) reject(which + "steps after the goal");
     if (!step.allowed(program.published)) reject(which + "a Master with another collective");
     const auto charges = system.take(step, state);
     if (!charges) reject(which + "a step is not legal");
@@ -24,7 +196,7 @@ Charge cost_of(const Problem& program, const PricedSystem& system, const std::st
     if (std::ranges::count(*charges, slowest) == 0) reject(which + "a step has no slowest group");
     total = {total.rounds + slowest.rounds, total.bytes + slowest.bytes};
   }
-  if (state != system.goal) reject(which + "the goal is missed");
+  if (state != system.goal) reject(which + "the goal is not reached");
   return total;
 }
 
@@ -68,7 +240,7 @@ void search(const PricedSystem& system, const std::vector<Step>& choices, const 
     budget.spend(2 * state.size());
     const std::optional<Amount> left = system.least(state, ratio);
     if (!left || cost + *left >= limit) return;
-    if (*left == 0) reject("a program costs less");
+    if (*left == 0) reject("there is a cheaper program");
     least[state] = cost;
     open.emplace(cost, state);
   };
@@ -107,7 +279,7 @@ std::vector<Charge> costs_of(const Json& root, const Problem& problem, const Pri
     const std::string which = "program " + std::to_string(costs.size()) + ": ";
     const Problem program = read_problem(item, {"steps"}, budget);
     if (program.classes != problem.classes || program.published != problem.published) {
-      reject(which + "it is of another system");
+      reject(which + "it is for a different system");
     }
     for (const Step& step : program.steps) {
       if (among == "hierarchies" && !step.instruction) reject(which + "it has bare groups");

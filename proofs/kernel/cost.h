@@ -74,9 +74,4 @@ class PricedSystem {
   std::vector<Link> links_;
 };
 
-/// The claim `cheapest`: no program over any disjoint groups, or over the hierarchy of
-/// problem.json, costs less than the least of the programs listed there, whatever α and β. Beside
-/// problem.json there is nothing: this checker searches all states itself.
-std::string judge_cost(const std::string& claim, const Files& files);
-
 }  // namespace p2::kernel

@@ -8,21 +8,20 @@ namespace {
 
 /// A list whose numbers belong together two by two.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> in_pairs(const Numbers& flat) {
-  if (flat.size() % 2 != 0) malformed("a list of pairs is cut off");
+  if (flat.size() % 2 != 0) malformed("a list of pairs has odd length");
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
   for (std::size_t i = 0; i < flat.size(); i += 2) pairs.emplace_back(flat[i], flat[i + 1]);
   return pairs;
 }
 
-/// derivation.json, replayed. Objects where a step is not legal or leads to other states than those
-/// that are recorded.
+/// derivation.json, replayed. Rejects if a step is illegal or yields other states than recorded.
 struct Derivation {
   Derivation(const Files& files, const Problem& problem, Budget& given) : budget(given) {
     const Json root = parse_json(files, "derivation.json");
     expect_keys(root, {"symmetry", "sets", "states", "systems"});
     const std::size_t systems = as_list(root["systems"]).size();
     if (systems == 0) malformed("systems is empty");
-    if (systems - 1 > problem.steps.size()) reject("there are more systems than the steps give");
+    if (systems - 1 > problem.steps.size()) reject("more systems than steps");
     budget.spend(systems * (problem.classes.size() + problem.devices));
     const std::string& symmetry = as_text(root["symmetry"]);
     if (symmetry != "none" && symmetry != "classes") malformed("symmetry is unknown");
@@ -91,8 +90,8 @@ struct Derivation {
   std::optional<System> system;  ///< after the last recorded step, on the stage
 };
 
-/// The rule that the group breaks in the step after the stage's last. Positions do not tell devices
-/// of different classes apart: a group across classes is run on the whole system instead.
+/// The rule that the group breaks in the step after the stage's last. Positions are ambiguous
+/// across classes, so a group that spans classes is replayed on the whole system.
 const char* broken_rule(const Problem& problem, Derivation& derivation, Numbers group) {
   const Stage& stage = derivation.stage;
   const std::size_t legal = stage.steps.size();
@@ -106,7 +105,7 @@ const char* broken_rule(const Problem& problem, Derivation& derivation, Numbers 
   return whole.run(problem.steps[legal], group);
 }
 
-/// Objects unless refutation.json is right. Returns the refutation in words.
+/// Rejects unless refutation.json is right. Returns the refutation in words.
 std::string check_refutation(const Files& files, const Problem& problem, Derivation& derivation) {
   const Json root = parse_json(files, "refutation.json");
   const bool whole = root.contains("rule") && (root["rule"] == "goal" || root["rule"] == "master");
@@ -116,15 +115,15 @@ std::string check_refutation(const Files& files, const Problem& problem, Derivat
   const std::size_t step = as_number(root["step"], problem.steps.size() + 1);
   const std::size_t legal = derivation.stage.steps.size();
   if (rule == "goal") {
-    if (step != problem.steps.size() || step != legal) reject("the last step is another");
+    if (step != problem.steps.size() || step != legal) reject("the step is not the last one");
     if (derivation.system->at_goal(derivation.stage.classes)) reject("the goal is reached");
-    return "the goal is missed after the last step";
+    return "the goal is not reached after the last step";
   }
   if (step != legal + 1) reject("the derivation does not lead to its step");
   const std::string name = problem.name(step);
   const Step& refused = problem.steps[legal];
   if (rule == "master") {
-    if (refused.allowed(problem.published)) reject(name + " is no Master, or allowed");
+    if (refused.allowed(problem.published)) reject(name + " is not a Master step, or is allowed");
     return "master at " + name;
   }
   const Numbers group = as_ascending(root["group"], problem.devices);
@@ -150,7 +149,7 @@ std::string judge_program(const std::string& claim, const Files& files) {
   } else if (derivation.stage.steps.size() != steps) {
     reject("the derivation ends before the program");
   } else if (!derivation.system->at_goal(derivation.stage.classes)) {
-    reject("the goal is missed");
+    reject("the goal is not reached");
   }
   if (beyond) {
     const Numbers lacking = problem.lacking(problem.steps, root, budget);

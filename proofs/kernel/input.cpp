@@ -16,11 +16,11 @@ Json parse_json(const Files& files, const std::string& name) {
   constexpr int kDeepest = 8;
   std::vector<std::set<std::string>> keys(kDeepest + 2);  // of the objects that are open, by depth
   const auto watch = [&](int depth, Json::parse_event_t event, const Json& value) {
-    if (depth > kDeepest) malformed(name + " is nested too deeply");
+    if (depth > kDeepest) malformed(name + ": nested too deeply");
     const auto at = static_cast<std::size_t>(depth);
     if (event == Json::parse_event_t::object_start) keys[at + 1].clear();
     if (event == Json::parse_event_t::key && !keys[at].insert(value.get<std::string>()).second) {
-      malformed(name + " has a key twice in one object");
+      malformed(name + ": duplicate key");
     }
     return true;
   };

@@ -1,13 +1,40 @@
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
-#include "proofs/kernel/verdict.h"
+#include "proofs/kernel/certificate.h"
 
 namespace p2::kernel {
+
+/// Ends a check with any verdict but Accepted. Whatever the kernel's parts find wrong they throw.
+struct CheckFailure : std::runtime_error {
+  CheckFailure(Verdict given, const std::string& reason)
+      : std::runtime_error(reason), verdict(given) {}
+  Verdict verdict;
+};
+[[noreturn]] inline void reject(const std::string& reason) {
+  throw CheckFailure(Verdict::Rejected, reason);
+}
+[[noreturn]] inline void malformed(const std::string& reason) {
+  throw CheckFailure(Verdict::NotACertificate, reason);
+}
+
+/// The work one check may take, in numbers touched; bounds time and memory together.
+class Budget {
+ public:
+  void spend(std::uint64_t work) {
+    if (work > left_)
+      throw CheckFailure(Verdict::Incomplete, "the checker's work limit was reached");
+    left_ -= work;
+  }
+
+ private:
+  std::uint64_t left_ = std::uint64_t{1} << 30U;
+};
 
 using Json = nlohmann::json;
 using List = Json::array_t;
@@ -15,7 +42,7 @@ using Numbers = std::vector<std::uint32_t>;
 
 constexpr std::size_t kLargestJson = std::size_t{64} << 20U;
 
-// Every function below throws an Objection (NotACertificate) at what is not as it says.
+// Every function below throws an CheckFailure (NotACertificate) at what is not as it says.
 /// One file of at most kLargestJson bytes: nested at most 8 deep, no key twice in one object.
 Json parse_json(const Files& files, const std::string& name);
 /// An object with exactly these keys.

@@ -88,7 +88,8 @@ Step lowered(const Instance& instance, const Shape& shape) {
 }
 
 std::vector<Shape> linear_shapes(const Names& levels) {
-  if (levels.size() > 65) throw Objection(Verdict::Incomplete, "the hierarchy has too many levels");
+  if (levels.size() > 65)
+    throw CheckFailure(Verdict::Incomplete, "the hierarchy has too many levels");
   std::vector<Shape> shapes;
   for (const std::string form : {"InsideGroup", "Parallel", "Master"}) {
     const bool inside = form == "InsideGroup";
@@ -116,7 +117,7 @@ std::vector<Shape> lattice_shapes(const Instance& instance) {
       prefix.push_back(0);
       for (; prefix.back() < (wide ? 3 : 1); ++prefix.back()) all.push_back(prefix);
     }
-    if (all.size() > 6561) throw Objection(Verdict::Incomplete, "the lattice is too large");
+    if (all.size() > 6561) throw CheckFailure(Verdict::Incomplete, "the lattice is too large");
   }
   const auto counts = [](const Roles& role) {
     return std::pair(std::ranges::count(role, 2U), std::ranges::count(role, 1U));

@@ -23,7 +23,7 @@ class Reader {
     const auto [after, error] = std::from_chars(at_, end_, value);
     const bool ended = after != end_ && (*after == ' ' || *after == '\n');
     if (error != std::errc() || !ended || value == INT32_MIN) {
-      malformed(std::string(name_) + " has something else than numbers");
+      malformed(std::string(name_) + ": expected a number followed by a space or newline");
     }
     at_ = after + 1;
     return value;
@@ -51,7 +51,7 @@ class Assignment {
 
   std::vector<bool>::reference is_false(std::int32_t literal) {
     const std::size_t index = 2 * static_cast<std::size_t>(std::abs(literal)) + (literal < 0);
-    if (index >= false_.size()) reject("proof.lrat speaks of an unknown variable");
+    if (index >= false_.size()) reject("proof.lrat: unknown variable");
     return false_[index];
   }
   void make_false(std::int32_t literal) {
@@ -73,7 +73,7 @@ bool propagate(const Clause& clause, Assignment& assignment, const std::string& 
   std::int32_t open = 0;
   for (const std::int32_t literal : clause) {
     if (assignment.is_false(literal)) continue;
-    if (open != 0 || assignment.is_false(-literal)) reject(where + "a hint is not unit");
+    if (open != 0 || assignment.is_false(-literal)) reject(where + "hint is not unit");
     open = literal;
   }
   if (open != 0) assignment.make_false(-open);
@@ -82,19 +82,19 @@ bool propagate(const Clause& clause, Assignment& assignment, const std::string& 
 
 Cnf read_cnf(const std::string& text, Budget& budget) {
   const std::string header = "p cnf ";
-  if (!text.starts_with(header)) malformed("problem.cnf has no header");
+  if (!text.starts_with(header)) malformed("problem.cnf: missing header");
   Reader reader(text, header.size(), "problem.cnf", budget);
   Cnf cnf;
   cnf.variables = reader.number();
   const std::int32_t count = reader.number();
-  if (cnf.variables < 0) malformed("problem.cnf has a wrong header");
+  if (cnf.variables < 0) malformed("problem.cnf: malformed header");
   budget.spend(static_cast<std::uint64_t>(cnf.variables));
   while (!reader.at_end()) cnf.clauses.push_back(reader.list());
-  if (std::ssize(cnf.clauses) != count) malformed("problem.cnf has more or fewer clauses");
+  if (std::ssize(cnf.clauses) != count) malformed("problem.cnf: clause count mismatch");
   return cnf;
 }
 
-/// Objects unless every clause is one of the maker's, in their order.
+/// Rejects unless every clause is one of the maker's, in their order.
 void compare_clauses(const Cnf& cnf, const ClauseMaker& encode, Budget& budget) {
   std::size_t matched = 0;
   const std::int32_t variables = encode([&](const Clause& clause) {
@@ -102,9 +102,10 @@ void compare_clauses(const Cnf& cnf, const ClauseMaker& encode, Budget& budget) 
     if (matched < cnf.clauses.size() && clause == cnf.clauses[matched]) ++matched;
   });
   if (matched < cnf.clauses.size()) {
-    reject("clause " + std::to_string(matched + 1) + " of problem.cnf is not the claim's");
+    reject("clause " + std::to_string(matched + 1) +
+           " of problem.cnf is not in the CNF of the claim");
   }
-  if (variables != cnf.variables) reject("problem.cnf has another number of variables");
+  if (variables != cnf.variables) reject("problem.cnf: variable count mismatch");
 }
 
 }  // namespace
@@ -119,21 +120,21 @@ void check_refutation(const Files& files, const ClauseMaker& encode, Budget& bud
   while (!reader.at_end()) {
     const std::int32_t number = reader.number();
     const std::string where = "proof.lrat, step " + std::to_string(number) + ": ";
-    if (number != std::ssize(clauses) + 1) reject(where + "it is not the next number");
+    if (number != std::ssize(clauses) + 1) reject(where + "step number is not consecutive");
     const Clause clause = reader.list();
     for (const std::int32_t literal : clause) {
-      if (assignment.is_false(-literal)) reject(where + "it holds in any case");
+      if (assignment.is_false(-literal)) reject(where + "clause is a tautology");
       assignment.make_false(literal);
     }
     bool open = true;
     for (const std::int32_t hint : reader.list()) {
-      if (!open) reject(where + "a hint too many");
-      if (hint < 1 || hint >= number) reject(where + "a hint is no earlier clause");
+      if (!open) reject(where + "hint after a conflict");
+      if (hint < 1 || hint >= number) reject(where + "hint refers to no earlier clause");
       const Clause& used = clauses[static_cast<std::size_t>(hint) - 1];
       budget.spend(used.size());
       open = propagate(used, assignment, where);
     }
-    if (open) reject(where + "its hints do not end in a contradiction");
+    if (open) reject(where + "hints do not end in a conflict");
     assignment.clear();
     clauses.push_back(clause);
   }

@@ -1,4 +1,4 @@
-#include "proofs/kernel/pipeline.h"
+#include "proofs/kernel/claims.h"
 
 #include <algorithm>
 #include <array>
@@ -11,8 +11,8 @@ namespace {
 using Time = std::int64_t;
 
 constexpr Time kTimeEnd = Time{1} << 40U;
-constexpr std::uint32_t kMostWork = 1U << 13U;  // forwards and backwards
-constexpr std::size_t kDeepest = 2000;          // cases within cases
+constexpr std::uint32_t kMaxWork = 1U << 13U;  // forwards and backwards
+constexpr std::size_t kDeepest = 2000;         // cases within cases
 
 /// `second` starts at least `apart` after `first` starts.
 struct After {
@@ -70,9 +70,9 @@ Time as_time(const Json& value) {
 
 Pipeline read_pipeline(const Json& value) {
   Pipeline p;
-  p.stages = as_number(value["stages"], kMostWork);
-  p.microbatches = as_number(value["microbatches"], kMostWork);
-  if (p.stages == 0 || p.microbatches == 0 || 2 * p.stages * p.microbatches > kMostWork) {
+  p.stages = as_number(value["stages"], kMaxWork);
+  p.microbatches = as_number(value["microbatches"], kMaxWork);
+  if (p.stages == 0 || p.microbatches == 0 || 2 * p.stages * p.microbatches > kMaxWork) {
     malformed("no stages, no microbatches, or too many of them");
   }
   p.forward = as_time(value["forward"]);
@@ -85,16 +85,16 @@ Pipeline read_pipeline(const Json& value) {
 Starts read_starts(const Json& value, const Pipeline& p) {
   Starts starts;
   for (const char* key : {"forwards", "backwards"}) {
-    if (as_list(value[key]).size() != p.stages) malformed("starts of other stages");
+    if (as_list(value[key]).size() != p.stages) malformed("starts: stage count mismatch");
     for (const Json& stage : value[key]) {
-      if (as_list(stage).size() != p.microbatches) malformed("starts of other microbatches");
+      if (as_list(stage).size() != p.microbatches) malformed("starts: microbatch count mismatch");
       for (const Json& start : stage) starts.push_back(as_time(start));
     }
   }
   return starts;
 }
 
-/// Objects unless the work can start so.
+/// Rejects unless the work can start so.
 void check_starts(const Pipeline& p, const Starts& starts) {
   for (const After& rule : p.rules()) {
     if (starts[rule.second] < starts[rule.first] + rule.apart) reject("work starts too early");
@@ -107,7 +107,8 @@ void check_starts(const Pipeline& p, const Starts& starts) {
   }
   std::ranges::sort(runs);
   const auto overlap = [](const auto& a, const auto& b) { return a[0] == b[0] && b[1] < a[2]; };
-  if (std::ranges::adjacent_find(runs, overlap) != runs.end()) reject("a stage does two at once");
+  if (std::ranges::adjacent_find(runs, overlap) != runs.end())
+    reject("two operations overlap on a stage");
 }
 
 /// The most microbatches whose forward has begun on a stage and whose backward has not ended.
@@ -151,10 +152,10 @@ struct Refutation {
 
   void refute(Starts early) {
     if (!settle(early)) return;
-    if (next == cases.size()) reject("a case is left open");
-    if (++depth > kDeepest) throw Objection(Verdict::Incomplete, "cases are too deep");
+    if (next == cases.size()) reject("a case is not refuted");
+    if (++depth > kDeepest) throw CheckFailure(Verdict::Incomplete, "cases are too deep");
     const List& numbers = as_list(cases[next++]);
-    if (numbers.size() != 3) malformed("a case is no stage, forward and backward");
+    if (numbers.size() != 3) malformed("a case is not [stage, forward, backward]");
     const std::uint32_t stage = as_number(numbers[0], p.stages);
     const std::uint32_t f = p.forward_of(stage, as_number(numbers[1], p.microbatches));
     const std::uint32_t b = p.backward_of(stage, as_number(numbers[2], p.microbatches));
@@ -167,7 +168,7 @@ struct Refutation {
   }
 };
 
-/// Objects unless no pipeline that ends in time holds fewer than `held` on `stage`.
+/// Rejects unless no pipeline that ends in time holds fewer than `held` on `stage`.
 void check_least(const Pipeline& p, std::uint32_t stage, std::uint32_t held, const Json& cases,
                  Budget& budget) {
   Refutation refutation{p, p.rules(), as_list(cases), budget};
@@ -178,7 +179,7 @@ void check_least(const Pipeline& p, std::uint32_t stage, std::uint32_t held, con
     }
     refutation.refute(Starts(2 * p.stages * p.microbatches, 0));
   }
-  if (refutation.next != refutation.cases.size()) malformed("there are more cases than needed");
+  if (refutation.next != refutation.cases.size()) malformed("more cases than needed");
 }
 
 }  // namespace
@@ -193,7 +194,7 @@ std::string judge_pipeline(const std::string&, const Files& files) {
   check_starts(p, starts);
   const Json evidence = parse_json(files, "cases.json");
   expect_keys(evidence, {"cases"});
-  if (as_list(evidence["cases"]).size() != p.stages) malformed("cases of other stages");
+  if (as_list(evidence["cases"]).size() != p.stages) malformed("cases: stage count mismatch");
   std::string peaks;
   for (std::uint32_t stage = 0; stage < p.stages; ++stage) {
     const std::uint32_t held = peak(p, starts, stage);

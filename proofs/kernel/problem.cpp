@@ -7,8 +7,8 @@
 namespace p2::kernel {
 namespace {
 
-constexpr std::uint32_t kMostDevices = 1U << 20U;
-constexpr std::size_t kMostSteps = 4096;
+constexpr std::uint32_t kMaxDevices = 1U << 20U;
+constexpr std::size_t kMaxSteps = 4096;
 
 /// A list of groups, no device twice.
 std::vector<Numbers> read_groups(const Json& value, std::uint32_t devices) {
@@ -73,13 +73,13 @@ Problem read_problem(const Json& root, std::vector<std::string> keys, Budget& bu
   }
   expect_keys(root, keys);
   Problem problem;
-  problem.devices = as_number(root["devices"], kMostDevices + 1);
+  problem.devices = as_number(root["devices"], kMaxDevices + 1);
   problem.published = root["dialect"] == "published";
   if (root["dialect"] != problem.dialect()) malformed("dialect is unknown");
   problem.classes = read_groups(root["classes"], problem.devices);
   std::size_t members = 0;
   for (const Numbers& group : problem.classes) members += group.size();
-  if (members != problem.devices) reject("classes leave out a device");
+  if (members != problem.devices) reject("a device is in no class");
   if (!std::ranges::is_sorted(problem.classes)) malformed("classes are not in order");
   if (placed) {
     problem.instance.emplace(root, problem.devices);
@@ -88,7 +88,7 @@ Problem read_problem(const Json& root, std::vector<std::string> keys, Budget& bu
     }
   }
   if (!root.contains("steps")) return problem;
-  if (as_list(root["steps"]).size() > kMostSteps) malformed("steps are too many");
+  if (as_list(root["steps"]).size() > kMaxSteps) malformed("too many steps");
   for (const Json& step : root["steps"]) {
     budget.spend(32 * std::uint64_t{problem.devices});
     problem.steps.push_back(read_step(step, problem));
@@ -118,7 +118,7 @@ bool Problem::mixes(const std::vector<Numbers>& groups) const {
 }
 
 std::set<std::vector<Numbers>> disjoint_groups(std::uint32_t devices) {
-  if (devices > 6) throw Objection(Verdict::Incomplete, "the sets of groups are too many");
+  if (devices > 6) throw CheckFailure(Verdict::Incomplete, "the sets of groups are too many");
   std::set<std::vector<Numbers>> sets;
   for (std::uint32_t code = 0; code < 46656; ++code) {  // a digit to base 6: a device's group
     std::vector<Numbers> groups(6);

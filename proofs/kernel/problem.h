@@ -47,7 +47,7 @@ struct Instance {
 
   /// The reduction classes, ordered by first device.
   std::vector<Numbers> classes() const;
-  /// An instruction; objects unless slice and form are one that forms groups of at least two
+  /// An instruction; rejects unless slice and form are one that forms groups of at least two
   /// devices.
   Step lower(const std::string& slice, const std::string& form) const;
   /// One step for every set of groups and every collective that the dialect allows on it, in the
@@ -82,7 +82,7 @@ struct Problem {
   bool mixes(const std::vector<Numbers>& groups) const;
 };
 
-/// Every set, not empty, of disjoint groups of at least two devices. Objects to more than 6.
+/// Every set, not empty, of disjoint groups of at least two devices. Rejects more than 6.
 std::set<std::vector<Numbers>> disjoint_groups(std::uint32_t devices);
 
 /// What is looked at: the whole system, or, where all classes look alike, the first class alone.
@@ -99,7 +99,7 @@ struct Stage {
 };
 
 Stage whole_system(const Problem& problem, std::vector<Step> steps);
-/// Objects unless every class is the first one's image in all the steps.
+/// Rejects unless every class is the first one's image in all the steps.
 Stage first_class(const Problem& problem, std::vector<Step> steps);
 
 /// `root` has these keys beside those of the system. With `steps` among them, they are read.

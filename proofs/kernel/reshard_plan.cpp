@@ -87,7 +87,7 @@ struct Plan {
 
   Box read_box(const Json& value, std::size_t before) const {
     Numbers all = as_numbers(value, std::uint64_t{1} << 31U);
-    if (all.size() != before + corners_) malformed("a box of other dimensions");
+    if (all.size() != before + corners_) malformed("a box has the wrong number of dimensions");
     return all;
   }
   void read_program(const Json& steps) {
@@ -96,7 +96,7 @@ struct Plan {
       auto& read = program.emplace_back();
       for (const Json& value : as_list(step)) {
         const Numbers all = read_box(value, 2);
-        if (all[0] > 2 || all[1] >= has_.size()) malformed("not an operation");
+        if (all[0] > 2 || all[1] >= has_.size()) malformed("unknown operation");
         places_.push_back({programs_.size() - 1, program.size() - 1, read.size()});
         read.push_back({all[0], all[1], {all.begin() + 2, all.end()}});
       }

@@ -28,7 +28,7 @@ bool meet(const Numbers& a, const Numbers& b) {
   return std::ranges::any_of(a, [&](auto host) { return std::ranges::binary_search(b, host); });
 }
 
-/// Objects unless every task has one of its senders, no host sends or receives two at once, and all
+/// Rejects unless every task has one of its senders, no host sends or receives two at once, and all
 /// end by the makespan.
 Tasks read_schedule(const Json& list, Time makespan) {
   Tasks tasks;
@@ -41,7 +41,7 @@ Tasks read_schedule(const Json& list, Time makespan) {
     const std::uint32_t sender = as_number(item["sender"], kHostsEnd);
     const Time start = as_time(item["start"]);
     if (start + size > makespan) reject("a task ends after the makespan");
-    if (!meet({sender}, senders)) reject("a task has no such sender");
+    if (!meet({sender}, senders)) reject("the sender is not one of the task's");
     uses.emplace_back(sender, start, start + size);
     for (const auto host : receivers) uses.emplace_back(kHostsEnd + host, start, start + size);
   }
@@ -49,7 +49,7 @@ Tasks read_schedule(const Json& list, Time makespan) {
   const auto overlap = [](const auto& a, const auto& b) {
     return std::get<0>(a) == std::get<0>(b) && std::get<1>(b) < std::get<2>(a);
   };
-  if (std::ranges::adjacent_find(uses, overlap) != uses.end()) reject("a host does two at once");
+  if (std::ranges::adjacent_find(uses, overlap) != uses.end()) reject("two transfers overlap on a host");
   return tasks;
 }
 
@@ -61,7 +61,7 @@ Time serial_bound(const Tasks& tasks, const Numbers& some, Budget& budget) {
     for (const std::uint32_t j : some) {
       budget.spend(tasks[i].receivers.size() + 1);
       const bool one_sender = tasks[i].senders.size() == 1 && tasks[i].senders == tasks[j].senders;
-      if (!one_sender && !meet(tasks[i].receivers, tasks[j].receivers)) reject("not serial");
+      if (!one_sender && !meet(tasks[i].receivers, tasks[j].receivers)) reject("two tasks can run at once");
     }
   }
   return total;
@@ -71,7 +71,7 @@ Time serial_bound(const Tasks& tasks, const Numbers& some, Budget& budget) {
 Time pool_bound(const Tasks& tasks, const Numbers& some, const Numbers& senders) {
   std::vector<Time> sums = {0};
   for (const std::uint32_t i : some) {
-    if (!std::ranges::includes(senders, tasks[i].senders)) reject("a task has another sender");
+    if (!std::ranges::includes(senders, tasks[i].senders)) reject("a task has a sender outside the set");
     sums.push_back(tasks[i].size);
   }
   std::ranges::sort(sums);

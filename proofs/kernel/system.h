@@ -41,7 +41,7 @@ class System {
   /// group as it is, returns the rule that forbids it, the first in the order of the tables of
   /// docs/certificates.md.
   const char* run(const Step& step, const Numbers& group);
-  /// All groups; objects where one is forbidden.
+  /// All groups; rejects where one is forbidden.
   void take(const Step& step, const std::string& name);
   /// Whether every device holds exactly its class in all chunks.
   bool at_goal(const std::vector<Numbers>& classes) const;

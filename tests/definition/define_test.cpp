@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "cli/define_report.h"
+#include "proofs/api/define.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
 #include "tests/definition/examined.h"
@@ -108,13 +108,14 @@ TEST_CASE("engines that differ end in 4, with both answers") {
   language::Definition wrong = language::built_in("Broadcast");
   wrong.premises.pop_back();
   definition::Scope scope;
-  scope.most_group = 2;
-  const DefineResult result = {
-      "broadcast.p2c", definition::examine(language::built_in("Broadcast"), {}, scope, wrong)};
-  CHECK(exit_code({result}) == kDisagreement);
-  CHECK(to_text(result).find("measure: THE ENGINES DISAGREE (") != std::string::npos);
-  CHECK(to_text(result).find("z3 says refuted, explicit says holds") != std::string::npos);
-  const json document = json::parse(to_json(result));
+  scope.max_group = 2;
+  const DefineAnswer answer = define_answer(
+      {{"broadcast.p2c", definition::examine(language::built_in("Broadcast"), {}, scope, wrong)}});
+  CHECK(answer.outcome == Outcome::Disagreement);
+  const std::string text = write_document(answer.document, DocumentFormat::Text);
+  CHECK(text.find("measure: THE ENGINES DISAGREE (") != std::string::npos);
+  CHECK(text.find("z3 says refuted, explicit says holds") != std::string::npos);
+  const json document = json::parse(answer.document.json.dump())["results"][0];
   bool shown = false;
   for (const json& difference : document["differences"]) {
     if (difference["check"] != "measure") continue;

@@ -1,8 +1,8 @@
 #include <chrono>
 
 #include "engine/collective/language/interpreter.h"
-#include "proofs/definition/measure_by_chunk.h"
-#include "proofs/definition/violation.h"
+#include "proofs/definition/claim.h"
+#include "proofs/definition/symbolic_step.h"
 #include "tests/collective/language_states.h"
 #include "tests/definition/examined.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 Findings read_differently(const Definition& by_states, const Definition& by_z3) {
   Scope scope;
-  scope.most_group = 2;
+  scope.max_group = 2;
   return examine(by_states, {}, scope, by_z3);
 }
 
@@ -41,7 +41,7 @@ TEST_CASE("engines that read different definitions are found to differ, whicheve
        {read_differently(right, wrong), read_differently(wrong, right)}) {
     CHECK(differ(findings, "no-double-count"));
     CHECK(differ(findings, "measure"));
-    CHECK(check_called(findings, "measure").verdict == Verdict::Unknown);
+    CHECK(check_called(findings, "measure").verdict == Outcome::Undecided);
   }
   Definition never = right;
   never.premises.push_back(language::with_clauses("require never \"\": false").premises.front());
@@ -103,7 +103,7 @@ TEST_CASE("a measure that rises only over all chunks together is found to rise")
       "ensure s'(i, r, c) = exists q in chunks: q = 0 and r = 1 and i = 0 and s(i, q, c) "
       "measure sum i in group, r in chunks: (r + 1) * (count c in contributors: s(i, r, c))");
   const Findings findings = examined(moves);
-  CHECK(check_called(findings, "measure").verdict == Verdict::Holds);
+  CHECK(check_called(findings, "measure").verdict == Outcome::Established);
   CHECK(refuted(findings) == "chunks-apart realisable keeps-all");
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("a limit leaves checks undecided and refutes none") {
   for (const Check& check : findings.checks) {
     if (check.settled_by == SettledBy::Construction) continue;
     CAPTURE(check.name);
-    CHECK(check.verdict == Verdict::Unknown);
+    CHECK(check.verdict == Outcome::Undecided);
     CHECK(check.settled_by == SettledBy::Nobody);
   }
 }

@@ -7,8 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/collective/language/built_in.h"
-#include "engine/collective/language/parser.h"
+#include "engine/collective/language/definition.h"
 #include "proofs/definition/examination.h"
 #include "tests/file_bytes.h"
 
@@ -36,11 +35,11 @@ inline std::vector<const Definition*> known_with(const std::vector<const Definit
   return known;
 }
 
-/// The findings for groups of at most `most_group`, compared with `known`. The engines must agree.
-inline Findings examined(const Definition& definition, std::uint32_t most_group = 3,
+/// The findings for groups of at most `max_group`, compared with `known`. The engines must agree.
+inline Findings examined(const Definition& definition, std::uint32_t max_group = 3,
                          const std::vector<const Definition*>& known = {}) {
   Scope scope;
-  scope.most_group = most_group;
+  scope.max_group = max_group;
   Findings findings = examine(definition, known, scope);
   CHECK(findings.differences.empty());
   return findings;
@@ -57,9 +56,9 @@ inline Check check_called(const Findings& findings, std::string_view name) {
 inline std::string refuted(const Findings& findings) {
   std::string names;
   for (const Check& check : findings.checks) {
-    CHECK(check.verdict != Verdict::Unknown);
-    CHECK(check.counterexample.has_value() == (check.verdict == Verdict::Refuted));
-    if (check.verdict == Verdict::Refuted) names += (names.empty() ? "" : " ") + check.name;
+    CHECK(check.verdict != Outcome::Undecided);
+    CHECK(check.counterexample.has_value() == (check.verdict == Outcome::Refuted));
+    if (check.verdict == Outcome::Refuted) names += (names.empty() ? "" : " ") + check.name;
   }
   return names;
 }

@@ -59,7 +59,7 @@ std::vector<Family> families() {
           instance_of(system.hierarchy, system.axes, system.reduce, system.placement, system.kind),
           dialect,
           {}};
-      synthesise({family.instance}, options)[0].for_each_lowered(
+      find_programs({family.instance}, options)[0].for_each_lowered(
           [&](const Program& program) { family.programs.push_back(program); });
       REQUIRE(!family.programs.empty());
       all.push_back(std::move(family));

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "engine/collective/language/interpreter.h"
-#include "engine/collective/language/parser.h"
+#include "engine/collective/language/definition.h"
 #include "tests/fuzz/property.h"
 
 namespace p2 {

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "engine/hlo/equality/verdict.h"
-#include "engine/hlo/stablehlo/parallel_run.h"
+#include "engine/hlo/equality/equivalence.h"
+#include "engine/hlo/text/stablehlo_text.h"
 #include "engine/hlo/text/hlo_text.h"
 #include "tests/fuzz/property.h"
 
@@ -21,19 +21,20 @@ inline std::size_t operations_of(const hlo::Module& module) {
 /// A module is put together well or not, and where it is, nobody finds it different from itself.
 inline void check_module(const std::shared_ptr<const hlo::Module>& module) {
   constexpr std::size_t kMostOperations = 200;
-  constexpr std::uint32_t kMostDevices = 64;
+  constexpr std::uint32_t kMaxDevices = 64;
   const bool small = operations_of(*module) <= kMostOperations &&
-                     hlo::devices_of({module.get()}, {}).count() <= kMostDevices;
+                     hlo::devices_of({module.get()}, {}).count() <= kMaxDevices;
   if (!small) return;
-  const hlo::Verdict alone = hlo::examine(module, {});
-  promise(alone.kind != hlo::Verdict::Kind::Unknown, "no verdict of a module on its own");
-  const bool ill = alone.kind == hlo::Verdict::Kind::Invalid;
-  promise(ill == alone.position.has_value(), "what is ill-formed is nowhere");
+  const hlo::ModuleDecision alone = hlo::check_well_formed(module, {});
+  promise(alone.outcome != Outcome::Undecided, "no decision about a module on its own");
+  const bool ill = alone.outcome == Outcome::Refuted;
+  promise(!ill || alone.violation->position.has_value(), "an ill-formed module without a position");
   Limits limits;
   limits.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-  const hlo::Verdict same = hlo::compare(module, module, {{}, true}, limits);
-  promise((same.kind == hlo::Verdict::Kind::Invalid) == ill,
-          "a module differs from itself: " + same.reason);
+  const hlo::ModuleDecision same = hlo::compare(module, module, {{}, true}, limits);
+  promise((same.outcome == Outcome::Refuted) == ill,
+          "a module differs from itself: " +
+              (same.violation ? same.violation->explanation : same.reason));
 }
 
 /// Returns whether `text` is a module that can be judged.

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "engine/msccl/algorithm_file.h"
-#include "engine/msccl/algorithm_writer.h"
 #include "engine/msccl/replay.h"
 #include "engine/msccl/verdict.h"
 #include "tests/fuzz/property.h"
@@ -16,7 +15,7 @@ inline bool check_msccl_text(const std::string& text) {
   // What is beyond these is read only: judging it would take too long for fuzzing.
   constexpr std::size_t kMostGpus = 64;
   constexpr std::size_t kMostChunks = 1024;
-  constexpr std::size_t kMostSteps = 512;
+  constexpr std::size_t kMaxSteps = 512;
 
   if (!msccl::is_xml(text)) return false;
   const auto algorithm = accepted([&] { return msccl::read_algorithm(kFuzzedSource, text); });
@@ -31,16 +30,16 @@ inline bool check_msccl_text(const std::string& text) {
   for (const msccl::StepPlace place : algorithm->steps()) {
     chunks += algorithm->step(place).count;
   }
-  if (chunks > kMostChunks || algorithm->steps().size() > kMostSteps) return true;
-  const msccl::Verdict verdict = msccl::judge(*algorithm, {});
-  promise((verdict.kind == msccl::Verdict::Kind::Invalid) == verdict.fault.has_value(),
+  if (chunks > kMostChunks || algorithm->steps().size() > kMaxSteps) return true;
+  const msccl::AlgorithmDecision decision = msccl::judge(*algorithm, {});
+  promise((decision.outcome == Outcome::Refuted) == decision.violation.has_value(),
           "a verdict does not go with its fault");
-  promise((verdict.kind == msccl::Verdict::Kind::Valid) == verdict.safe_sizes.has_value(),
+  promise((decision.outcome == Outcome::Established) == decision.safe_sizes.has_value(),
           "a verdict does not go with its sizes");
-  promise(msccl::judge(again, {}).kind == verdict.kind, "XML changes the verdict of " + xml);
-  if (!verdict.fault) return true;
-  promise(!verdict.fault->reason.empty(), "a fault without a reason");
-  promise(shows(*algorithm, *verdict.fault), "a refutation cannot be replayed: " + xml);
+  promise(msccl::judge(again, {}).outcome == decision.outcome, "XML changes the verdict of " + xml);
+  if (!decision.violation) return true;
+  promise(!decision.violation->reason.empty(), "a fault without a reason");
+  promise(can_replay(*algorithm, *decision.violation), "a refutation cannot be replayed: " + xml);
   return true;
 }
 

@@ -3,9 +3,8 @@
 #include <cstddef>
 #include <string>
 
-#include "engine/program/drawing.h"
-#include "engine/program/explanation.h"
-#include "engine/program/notation.h"
+#include "engine/program/derivation.h"
+#include "engine/program/program.h"
 #include "engine/program/program_file.h"
 #include "tests/fuzz/property.h"
 
@@ -33,17 +32,17 @@ inline void check_refutation(const ProgramFile& file, const Refutation& refutati
 }
 
 /// A small program is judged, and the judgement can be drawn. Returns the verdict.
-inline Verdict::Kind check_judgement(const ProgramFile& file) {
+inline Outcome check_judgement(const ProgramFile& file) {
   StateTable states(file.program.devices);
-  const Verdict verdict = check(file.program, file.dialect, states);
-  promise(verdict.kind != Verdict::Kind::Unknown, "no verdict, though nothing limits the check");
-  promise((verdict.kind == Verdict::Kind::Invalid) == verdict.refutation.has_value(),
+  const ProgramDecision verdict = check(file.program, file.dialect, states);
+  promise(verdict.outcome != Outcome::Undecided, "no verdict, though nothing limits the check");
+  promise((verdict.outcome == Outcome::Refuted) == verdict.violation.has_value(),
           "a verdict does not go with its refutation");
   promise(verdict.legal_steps <= file.program.steps.size(), "more legal steps than steps");
-  if (verdict.refutation) check_refutation(file, *verdict.refutation);
+  if (verdict.violation) check_refutation(file, *verdict.violation);
   const std::string drawing = draw_derivation(file.program, file.dialect, instance_of(file));
   promise(!drawing.empty() && drawing.back() == '\n', "a drawing does not end its last line");
-  return verdict.kind;
+  return verdict.outcome;
 }
 
 /// JSON and the notation of the steps are read back to the same program, which is returned.

@@ -86,11 +86,11 @@ CertificateFiles certify(const std::string& text) {
 void reseal(const std::string& claim, CertificateFiles& files) { add_manifest(claim, {}, files); }
 
 std::string claim_of(const CertificateFiles& files) {
-  return Json::parse(files.at("manifest.json"))["claim"];
+  return json::parse(files.at("manifest.json"))["claim"];
 }
 
-kernel::Result check_changed(CertificateFiles files, const std::string& key, const Json& value) {
-  Json problem = Json::parse(files["problem.json"]);
+kernel::Result check_changed(CertificateFiles files, const std::string& key, const json& value) {
+  json problem = json::parse(files["problem.json"]);
   problem[key] = value;
   files["problem.json"] = problem.dump();
   reseal(claim_of(files), files);

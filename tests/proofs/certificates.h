@@ -10,7 +10,7 @@
 
 namespace p2::proofs {
 
-using Json = nlohmann::json;
+using json = nlohmann::json;
 
 /// Reads and judges a program in any notation and certifies the verdict.
 CertificateFiles certify(const std::string& text);
@@ -21,7 +21,7 @@ CertificateFiles certify(const ProgramFile& file);
 void reseal(const std::string& claim, CertificateFiles& files);
 std::string claim_of(const CertificateFiles& files);
 /// Judges the same folder after one key of problem.json was changed, with right hashes.
-kernel::Result check_changed(CertificateFiles files, const std::string& key, const Json& value);
+kernel::Result check_changed(CertificateFiles files, const std::string& key, const json& value);
 
 /// Whether problem.json says what `claim` claims of it, by the brute-force evaluation of
 /// tests/synthesis on the program as the engine reads it: no part of the kernel has a say.

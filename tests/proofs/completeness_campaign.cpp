@@ -4,7 +4,7 @@
 //    collapsed, both dialects, size 5;
 //  - all placements and reductions of the systems of the paper's appendix whose reduction class has
 //    at most 16 devices, (d) and collapsed, both dialects, size 5.
-// Instances are identified whose problems are equal (engine/program/problem.h): names are
+// Instances are identified whose problems are equal (engine/program/synthesis.h): names are
 // stripped, everything that the rules look at is kept. usage: completeness_campaign RESULTS [PART
 // OF]; lines already in RESULTS are not done again, so that it can be killed and resumed; with PART
 // and OF only every OF-th question is done, so that processes with results of their own share the
@@ -18,11 +18,11 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include "cli/synth/cross_check.h"
+#include "proofs/api/synthesize.h"
 #include "encodings/cnf/validity.h"
 #include "encodings/z3/validity.h"
-#include "engine/program/notation.h"
-#include "engine/program/problem.h"
+#include "engine/program/program.h"
+#include "engine/program/state_graph.h"
 #include "proofs/certificate/absence_certificate.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/synthesis/all_instances.h"
@@ -52,7 +52,7 @@ struct Questions {
   void add(const Instance& instance) {
     for (const Dialect dialect : {Dialect::Published, Dialect::Printed}) {
       ++instances;
-      if (!seen.emplace(state_problem(instance, dialect).problem, dialect).second) continue;
+      if (!seen.emplace(make_problem(instance, dialect).problem, dialect).second) continue;
       std::string reduce;
       for (const std::uint32_t axis : instance.reduction) {
         reduce += (reduce.empty() ? "" : ",") + std::to_string(axis);
@@ -121,10 +121,10 @@ std::string find_again(const PlacementPrograms& found, const SynthesisOptions& o
 std::string judge_all(const PlacementPrograms& found, Dialect dialect, bool z3) {
   std::string wrong;
   found.for_each_lowered([&](const Program& program) {
-    const Judgement judgement =
+    const EngineAnswer judgement =
         z3 ? judge(z3_encoding::ValidityQuery{&program, &found.instance(), dialect})
            : judge(cnf::ValidityQuery{&program, &found.instance(), dialect, {}});
-    if (judgement.kind != Judgement::Kind::Valid) wrong = to_string(program.steps, nullptr);
+    if (judgement.outcome != Outcome::Established) wrong = to_string(program.steps, nullptr);
   });
   return wrong;
 }
@@ -146,7 +146,7 @@ std::string settle(const Questions::Question& question) {
   SynthesisOptions options;
   options.dialect = question.dialect;
   options.size = kSize;
-  const PlacementPrograms found = std::move(synthesise({question.instance}, options)[0]);
+  const PlacementPrograms found = std::move(find_programs({question.instance}, options)[0]);
   const bool is_long = question.instance.grid.devices() >= 32 && found.list().count() > 100;
   std::string line = fmt::format("{}\t{}", question.name, found.list().count());
   for (const bool z3 : {true, false}) {

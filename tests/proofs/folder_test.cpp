@@ -58,15 +58,15 @@ TEST_CASE("check --certify writes one certificate per verdict and says where") {
   const std::string all = (folder / "all").string();
   const Ran ran = run({"check", kValid, kRefused, "--certify", all, "--format", "json"});
   CHECK(ran.exit == 1);
-  const Json results = Json::parse(ran.out)["results"];
+  const json results = json::parse(ran.out)["results"];
   CHECK(results[0]["certificate"] == all + "/1-figure3a-allreduce");
   CHECK(results[1]["certificate"] == all + "/2-unfinished");
-  for (const Json& result : results) CHECK(verdict_of(result["certificate"]) == "accepted");
+  for (const json& result : results) CHECK(verdict_of(result["certificate"]) == "accepted");
   const std::string one = (folder / "one").string();
   const Ran text = run({"check", kValid, "--certify", one});
   CHECK(text.out.find("certificate: " + one) != std::string::npos);
   CHECK(verdict_of(one) == "accepted");
-  CHECK(Json::parse(run({"check", kValid, "--format", "json"}).out)["results"][0]["certificate"] ==
+  CHECK(json::parse(run({"check", kValid, "--format", "json"}).out)["results"][0]["certificate"] ==
         nullptr);
   CHECK(p2_check(one) == 0);
   CHECK(p2_check(one + " " + all + "/2-unfinished --format json") == 0);

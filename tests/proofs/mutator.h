@@ -24,20 +24,20 @@ class Mutator {
     return random_() % end;
   }
   /// A random element of a list that is not empty.
-  Json& any(Json& list) { return list[below(list.size())]; }
+  json& any(json& list) { return list[below(list.size())]; }
 
   void blindly(CertificateFiles& files);
-  void change(Json& root);
-  void change_list(Json& list);
-  void change_object(Json& object);
+  void change(json& root);
+  void change_list(json& list);
+  void change_object(json& object);
 
   void in_form(CertificateFiles& files);
-  void change_problem(Json& problem, Json& derivation);
-  void change_steps(Json& steps, Json& systems);
-  void change_groups(Json& groups);
-  void change_derivation(Json& derivation);
-  void change_system(Json& system, std::size_t states);
-  void change_refutation(Json& refutation, Json& steps);
+  void change_problem(json& problem, json& derivation);
+  void change_steps(json& steps, json& systems);
+  void change_groups(json& groups);
+  void change_derivation(json& derivation);
+  void change_system(json& system, std::size_t states);
+  void change_refutation(json& refutation, json& steps);
 
   std::mt19937 random_;
 };

@@ -7,8 +7,8 @@ using namespace p2::proofs;
 
 namespace {
 
-std::size_t number_of_set(Json& derivation, const Json& set) {
-  Json& sets = derivation["sets"];
+std::size_t number_of_set(json& derivation, const json& set) {
+  json& sets = derivation["sets"];
   for (std::size_t i = 0; i < sets.size(); ++i) {
     if (sets[i] == set) return i;
   }
@@ -18,18 +18,18 @@ std::size_t number_of_set(Json& derivation, const Json& set) {
 
 /// Records that `device` holds `state`, a list of (chunks, contributors), after `step` steps.
 /// Runs of devices are written out for that.
-void record(Json& derivation, std::size_t step, std::size_t device, const Json& state) {
-  Json numbers = Json::array();
-  for (const Json& set : state) numbers.push_back(number_of_set(derivation, set));
-  Json& states = derivation["states"];
+void record(json& derivation, std::size_t step, std::size_t device, const json& state) {
+  json numbers = json::array();
+  for (const json& set : state) numbers.push_back(number_of_set(derivation, set));
+  json& states = derivation["states"];
   auto found = std::find(states.begin(), states.end(), numbers);
   const auto number = static_cast<std::size_t>(found - states.begin());
   if (found == states.end()) states.push_back(numbers);
-  Json one_by_one = Json::array();
-  const Json system = derivation["systems"][step];
+  json one_by_one = json::array();
+  const json system = derivation["systems"][step];
   for (std::size_t i = 0; i < system.size(); i += 2) {
     for (std::size_t n = system[i + 1]; n > 0; --n) {
-      one_by_one.insert(one_by_one.end(), {system[i], Json(1U)});
+      one_by_one.insert(one_by_one.end(), {system[i], json(1U)});
     }
   }
   one_by_one[2 * device] = number;
@@ -116,9 +116,9 @@ TEST_CASE("a derivation by a wrong rule is rejected at the first wrong state") {
   for (const Wrong& wrong : kWrongs) {
     CertificateFiles files = certify(wrong.program);
     REQUIRE(claim_of(files) == "program-valid");
-    Json derivation = Json::parse(files["derivation.json"]);
+    json derivation = json::parse(files["derivation.json"]);
     for (const std::size_t device : wrong.devices) {
-      record(derivation, wrong.step, device, Json::parse(wrong.state));
+      record(derivation, wrong.step, device, json::parse(wrong.state));
     }
     files["derivation.json"] = derivation.dump();
     reseal("program-valid", files);
@@ -133,10 +133,10 @@ TEST_CASE("a premise is checked although the states are what the rule without it
   for (const Careless& careless : kCareless) {
     CertificateFiles files = certify(careless.program);
     REQUIRE(claim_of(files) == "program-invalid");
-    Json derivation = Json::parse(files["derivation.json"]);
-    derivation["systems"].push_back(Json(derivation["systems"].back()));
+    json derivation = json::parse(files["derivation.json"]);
+    derivation["systems"].push_back(json(derivation["systems"].back()));
     const std::size_t step = derivation["systems"].size() - 1;
-    const Json states = Json::parse(careless.states);
+    const json states = json::parse(careless.states);
     for (std::size_t d = 0; d < states.size(); ++d) record(derivation, step, d, states[d]);
     files["derivation.json"] = derivation.dump();
     files.erase("refutation.json");
@@ -159,7 +159,7 @@ TEST_CASE("the first class does not stand for classes that are not like it") {
   for (const auto& [program, reason] : forged) {
     CertificateFiles files = certify(program);
     REQUIRE(claim_of(files) == "program-invalid");
-    const std::string k = std::to_string(Json::parse(files["problem.json"])["devices"].get<int>());
+    const std::string k = std::to_string(json::parse(files["problem.json"])["devices"].get<int>());
     files["derivation.json"] =
         k == "3" ? R"({"symmetry":"classes","sets":[[0,3],[0,1]],"states":[[0,1]],)"
                    R"("systems":[[0,1],[0,1]]})"

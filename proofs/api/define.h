@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "p2/define.h"
+#include "proofs/definition/examination.h"
+
+namespace p2 {
+
+/// A definition file and what its examination found.
+struct ExaminedDefinition {
+  std::string file;
+  definition::Findings findings;
+};
+
+/// The answer of `define` for these files, with its document.
+DefineAnswer define_answer(const std::vector<ExaminedDefinition>& examined);
+
+}  // namespace p2
