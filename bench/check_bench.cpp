@@ -21,8 +21,8 @@ void check_4096(benchmark::State& state) {
   const ProgramFile file = read_program("bench", header("8,8,8,8", 4096) + kFiveSteps, {});
   for (auto _ : state) {
     StateTable states(file.program.devices);
-    const Verdict verdict = check(file.program, file.dialect, states);
-    if (verdict.kind != Verdict::Kind::Valid) state.SkipWithError("not valid");
+    const ProgramDecision verdict = check(file.program, file.dialect, states);
+    if (verdict.outcome != Outcome::Established) state.SkipWithError("not valid");
   }
 }
 BENCHMARK(check_4096)->Unit(benchmark::kMillisecond);

@@ -23,7 +23,7 @@ Instance instance(std::int64_t which) {
 std::vector<std::vector<Step>> programs_of(const Instance& instance) {
   SynthesisOptions options;
   options.size = kSize;
-  return synthesise({instance}, options)[0].programs();
+  return find_programs({instance}, options)[0].programs();
 }
 
 CertificateFiles certificate(const Instance& instance,

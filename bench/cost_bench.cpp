@@ -39,7 +39,7 @@ std::vector<Row> appendix() {
       instances.emplace_back(DeviceGrid(system.hierarchy, axes, placement),
                              parse_reduction("bench", row.reduce, axes), HierarchyKind::Collapsed);
     }
-    rows.push_back({system, synthesise(std::move(instances), {})});
+    rows.push_back({system, find_programs(std::move(instances), {})});
   }
   return rows;
 }
@@ -56,7 +56,7 @@ std::size_t rank(const Row& row, Algorithm algorithm) {
   }
   std::vector<const ProgramCost*> all;
   for (const ProgramCost& cost : costs) all.push_back(&cost);
-  return ranking(all, Rational(Integer(1) << 31)).size();
+  return ranking(all, Rational(Rational(std::int64_t{1} << 31))).size();
 }
 
 /// Judging, pricing and ranking all programs of all placements of all 42 rows, under one algorithm.

@@ -9,8 +9,8 @@
 
 #include "bench/single_allreduce.h"
 #include "engine/execution/in_process.h"
-#include "engine/execution/measurement.h"
-#include "engine/execution/meeting.h"
+#include "engine/execution/program_run.h"
+#include "engine/execution/runtime.h"
 
 namespace {
 
@@ -27,16 +27,16 @@ double copy_seconds(std::uint32_t ranks, std::size_t bytes) {
   const std::vector<std::vector<std::byte>> from(ranks, std::vector<std::byte>(bytes));
   std::vector<std::vector<std::byte>> to(ranks, std::vector<std::byte>(bytes));
   std::vector<std::vector<double>> seconds(ranks);
-  Meeting meeting(ranks, std::nullopt);
+  Barrier barrier(ranks, std::nullopt);
   {
     std::vector<std::jthread> threads;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([&, rank] {
         for (unsigned call = 0; call <= calls(bytes); ++call) {  // the first is to warm up
-          meeting.meet();
+          barrier.arrive_and_wait();
           const auto start = std::chrono::steady_clock::now();
           std::memcpy(to[rank].data(), from[rank].data(), bytes);
-          meeting.meet();
+          barrier.arrive_and_wait();
           const auto end = std::chrono::steady_clock::now();
           if (call > 0) seconds[rank].push_back(std::chrono::duration<double>(end - start).count());
         }
@@ -60,9 +60,8 @@ void allreduce_in_process(benchmark::State& state) {
   const Program program = single_allreduce(ranks);
   const Plan plan = plan_of(program);
   const Expectation expectation(program, Dialect::Published);
-  Job job{plan, expectation, {}};
-  job.inputs.ranks = ranks;
-  job.chunk_elements = bytes / sizeof(float) / ranks;
+  const ProgramRun run(plan, expectation, {}, bytes / sizeof(float) / ranks);
+  Job job{run};
   job.check = Check::Nothing;
   job.iterations = calls(bytes);
   double best = 1e9;
@@ -70,7 +69,7 @@ void allreduce_in_process(benchmark::State& state) {
   InProcess backend;
   for (auto _ : state) {
     const std::vector<RankResult> results = backend.run(job);
-    best = std::min(best, measure_program(job, results).seconds);
+    best = std::min(best, measure_program(run, job, results).seconds);
     copy = std::min(copy, copy_seconds(ranks, bytes));
   }
   state.counters["algbw_GBps"] = static_cast<double>(bytes) / best * 1e-9;

@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "bench/single_allreduce.h"
-#include "engine/execution/measurement.h"
+#include "engine/execution/program_run.h"
 #include "engine/execution/mpi/mpi_backend.h"
-#include "engine/execution/mpi/mpi_world.h"
 
 namespace {
 
@@ -35,23 +34,22 @@ double by_hand(std::vector<float>& buffer, MPI_Comm communicator) {
   return sum / kCalls;
 }
 
-double by_backend(MpiBackend& backend, const Job& job) {
-  return measure_program(job, backend.run(job)).seconds;
+double by_backend(MpiBackend& backend, const ProgramRun& run, const Job& job) {
+  return measure_program(run, job, backend.run(job)).seconds;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::size_t bytes = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : std::size_t{16} << 20U;
-  auto world = mpi_world(nullptr);
+  auto world = mpi_channel(nullptr);
   const std::uint32_t ranks = world->ranks();
   const bool prints = world->rank() == 0;
   const Program program = single_allreduce(ranks);
   const Plan plan = plan_of(program);
   const Expectation expectation(program, Dialect::Published);
-  Job job{plan, expectation, {}};
-  job.inputs.ranks = ranks;
-  job.chunk_elements = bytes / sizeof(float) / ranks;
+  const ProgramRun run(plan, expectation, {}, bytes / sizeof(float) / ranks);
+  Job job{run};
   job.check = Check::Nothing;
   job.iterations = kCalls;
   MpiBackend backend(std::move(world));
@@ -61,10 +59,10 @@ int main(int argc, char** argv) {
   std::vector<double> hand;
   for (unsigned pair = 0; pair < kPairs; ++pair) {
     // As the backend does, each run takes a buffer of its own.
-    std::vector<float> buffer(ranks * job.chunk_elements, 1.0F);
+    std::vector<float> buffer(ranks * run.chunk_elements(), 1.0F);
     const bool first = pair % 2 == 0;
-    const double a = first ? by_hand(buffer, communicator) : by_backend(backend, job);
-    const double b = first ? by_backend(backend, job) : by_hand(buffer, communicator);
+    const double a = first ? by_hand(buffer, communicator) : by_backend(backend, run, job);
+    const double b = first ? by_backend(backend, run, job) : by_hand(buffer, communicator);
     hand.push_back(first ? a : b);
     ratios.push_back(first ? b / a : a / b);
   }

@@ -3,9 +3,9 @@
 #include <numeric>
 
 #include "engine/strategy/operation_graph_file.h"
-#include "engine/strategy/networks/network.h"
+#include "engine/strategy/networks.h"
 #include "engine/strategy/pairwise.h"
-#include "engine/strategy/printed_algorithm.h"
+#include "engine/strategy/paper_algorithm.h"
 #include "engine/strategy/strategy.h"
 
 namespace {
@@ -45,7 +45,7 @@ void in_file_order(benchmark::State& state, const std::string& name, std::int64_
 /// The paper's algorithms 1 to 3.
 void as_printed(benchmark::State& state, const std::string& name, std::int64_t devices) {
   const Graph graph = network(name, devices);
-  FirstOfTies first;
+  FirstTie first;
   for (auto _ : state) {
     benchmark::DoNotOptimize(printed_algorithm(graph, {}, first, std::size_t{1} << 20U));
   }

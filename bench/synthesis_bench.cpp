@@ -1,6 +1,6 @@
 #include <benchmark/benchmark.h>
 
-#include "engine/program/notation.h"
+#include "engine/program/program.h"
 #include "engine/program/synthesis.h"
 #include "tests/synthesis/appendix.h"
 #include "tests/synthesis/brute_force.h"
@@ -35,7 +35,7 @@ void appendix_listed(benchmark::State& state) {
     programs = 0;
     for (const AppendixRow& row : kAppendix) {
       for (const auto& found :
-           synthesise(instances_of(row.hierarchy, row.axes, row.reduce), single_thread(5))) {
+           find_programs(instances_of(row.hierarchy, row.axes, row.reduce), single_thread(5))) {
         found.for_each([&](const std::vector<Step>& steps) {
           benchmark::DoNotOptimize(to_string(steps, &found.instance()));
           ++programs;
@@ -52,7 +52,7 @@ void count(benchmark::State& state, const char* hierarchy, const char* devices,
   std::uint64_t programs = 0;
   std::size_t states = 0;
   for (auto _ : state) {
-    const auto found = synthesise(instances_of(hierarchy, devices, "0"), single_thread(size));
+    const auto found = find_programs(instances_of(hierarchy, devices, "0"), single_thread(size));
     programs = found[0].list().count();
     states = found[0].list().states();
   }

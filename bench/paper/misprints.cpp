@@ -1,4 +1,4 @@
-#include "bench/paper/misprints.h"
+#include "bench/paper/report.h"
 
 #include <fmt/format.h>
 

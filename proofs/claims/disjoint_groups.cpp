@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/program/notation.h"
+#include "engine/program/program.h"
 
 namespace p2::claims {
 namespace {
@@ -56,9 +56,9 @@ bool mixes(const std::vector<Group>& groups, const std::vector<Group>& classes) 
   });
 }
 
-std::string to_string(const std::vector<BareMove>& moves, const std::vector<std::uint32_t>& way) {
+std::string to_string(const std::vector<BareMove>& moves, const std::vector<std::uint32_t>& path) {
   std::vector<Step> steps;
-  for (const std::uint32_t move : way) {
+  for (const std::uint32_t move : path) {
     steps.push_back({moves[move].collective, moves[move].groups, std::nullopt});
   }
   return p2::to_string(steps, nullptr);

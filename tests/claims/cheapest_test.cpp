@@ -2,11 +2,11 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/program/notation.h"
+#include "engine/program/program.h"
+#include "proofs/claims/arbitrary_groups.h"
 #include "proofs/claims/campaign.h"
-#include "proofs/claims/cheaper_groups.h"
-#include "proofs/claims/free_groups.h"
-#include "proofs/claims/machine.h"
+#include "proofs/claims/costs.h"
+#include "proofs/claims/simulator.h"
 #include "tests/cli/run.h"
 
 using namespace p2;
@@ -20,7 +20,7 @@ Group all_devices(std::uint32_t devices) {
   return all;
 }
 
-Cost cost(std::int64_t rounds, Fraction bytes) { return Cost({Charge{rounds, bytes}}); }
+Cost cost(std::int64_t rounds, Rational bytes) { return Cost({Charge{rounds, bytes}}); }
 
 Bounds steps(std::uint32_t size) {
   Bounds bounds;
@@ -32,7 +32,7 @@ Bounds steps(std::uint32_t size) {
 Cost price(const Program& program, const LatencyBandwidth& network) {
   StateTable states(program.devices);
   Cost total;
-  const Verdict verdict =
+  const ProgramDecision verdict =
       check(program, Dialect::Published, states, {}, [&](std::size_t number, const auto& state) {
         if (number == program.steps.size()) return;
         const Step& step = program.steps[number];
@@ -42,7 +42,7 @@ Cost price(const Program& program, const LatencyBandwidth& network) {
         }
         total = total + network.of_step(step.collective, step.groups, held, program.devices);
       });
-  CHECK(verdict.kind == Verdict::Kind::Valid);
+  CHECK(verdict.outcome == Outcome::Established);
   return total;
 }
 
@@ -52,18 +52,19 @@ Cost price(const std::string& text, std::uint32_t devices, const LatencyBandwidt
 }
 
 /// The least of all valid programs, found by trying all and leaving nothing out.
-void try_all(const std::vector<BareMove>& moves, const LatencyBandwidth& network, Machine& machine,
-             const SystemState& state, const Cost& so_far, std::size_t left, CostFront& front) {
-  if (state == machine.goal()) return front.add(so_far);
+void try_all(const std::vector<BareMove>& moves, const LatencyBandwidth& network,
+             Simulator& simulator, const SystemState& state, const Cost& so_far, std::size_t left,
+             CostFront& front) {
+  if (state == simulator.goal()) return front.add(so_far);
   if (left == 0) return;
   for (const BareMove& move : moves) {
     SystemState after = state;
-    if (!machine.run(move.collective, move.groups, after)) continue;
+    if (!simulator.run(move.collective, move.groups, after)) continue;
     std::vector<std::uint32_t> held;
-    for (const Group& group : move.groups) held.push_back(machine.chunks_held(state[group[0]]));
+    for (const Group& group : move.groups) held.push_back(simulator.chunks_held(state[group[0]]));
     const auto devices = static_cast<std::uint32_t>(state.size());
     const Cost cost = network.of_step(move.collective, move.groups, held, devices);
-    try_all(moves, network, machine, after, so_far + cost, left - 1, front);
+    try_all(moves, network, simulator, after, so_far + cost, left - 1, front);
   }
 }
 
@@ -98,8 +99,8 @@ TEST_CASE("the cheapest programs are those that trying all of them finds") {
     for (const PricedProgram& program : programs.found) found.add(program.cost);
     CHECK(programs.settled == row.size);
     CostFront expected;
-    Machine machine(row.devices, row.classes);
-    try_all(problem.moves, row.network, machine, machine.initial(), Cost(), row.size, expected);
+    Simulator simulator(row.devices, row.classes);
+    try_all(problem.moves, row.network, simulator, simulator.initial(), Cost(), row.size, expected);
     CHECK(!expected.costs().empty());
     CHECK(same_least(found, expected));
   }
@@ -111,7 +112,7 @@ TEST_CASE("what a found program is said to cost is what its steps cost") {
   const CheaperPrograms programs = cheaper_programs(problem, {}, steps(4));
   REQUIRE(programs.found.size() > 1);
   for (const PricedProgram& program : programs.found) {
-    CHECK(price(to_string(problem.moves, program.way), 4, network) == program.cost);
+    CHECK(price(to_string(problem.moves, program.path), 4, network) == program.cost);
   }
 }
 
@@ -126,8 +127,8 @@ TEST_CASE("over hierarchies four devices reduce in 4α + 3/2β, five in 8α + 8/
       best_over_hierarchies(5, {all_devices(5)}, Dialect::Published, LatencyBandwidth(), steps(5))
           .front();
   REQUIRE(five.ratios().size() == 3);
-  CHECK(*five.at({0, 1}) == Fraction(8, 5));
-  CHECK(*five.at({1, 0}) == Fraction(6));
+  CHECK(*five.at({0, 1}) == Rational(8, 5));
+  CHECK(*five.at({1, 0}) == Rational(6));
   CHECK(five.ratios()[2] == Cost::Ratio{{11, 5}, 1});
 }
 
@@ -156,16 +157,16 @@ TEST_CASE("no program that mixes classes is cheaper, also where a class is large
   for (const Row& row : rows) {
     CAPTURE(p2::to_string(row.classes));
     CHECK(no_mixing_is_cheaper(row.devices, row.classes, row.network, steps(32)).any_length);
-    const CostAnswer found =
+    const CostSettlement found =
         no_mixing_is_cheaper(row.devices, row.classes, row.network, steps(row.size));
-    CHECK(found.answer.verdict == Outcome::Holds);
+    CHECK(found.answer.outcome == Outcome::Established);
     CostFront least;
     for (const ProgramFile& file : found.programs) least.add(price(file.program, row.network));
     // All programs, those that mix too, found by trying.
     CostFront expected;
-    Machine machine(row.devices, row.classes);
-    try_all(all_bare_moves(row.devices), row.network, machine, machine.initial(), Cost(), row.size,
-            expected);
+    Simulator simulator(row.devices, row.classes);
+    try_all(all_bare_moves(row.devices), row.network, simulator, simulator.initial(), Cost(),
+            row.size, expected);
     CHECK(same_least(least, expected));
   }
 }
@@ -210,13 +211,14 @@ TEST_CASE(
 
 TEST_CASE("Z3 finds cheaper groups exactly where the search does") {
   const auto verdicts = [](const char* claim) {
-    Request request;
-    request.claims = {claim_called(claim)};
+    CampaignRequest request;
+    request.claims = {find_claim(claim)};
     request.systems = placed_systems(5);
     request.size = 3;
     request.deep = true;
     std::vector<Outcome> found;
-    for (const Result& result : settle(request, {})) found.push_back(result.answer.verdict);
+    for (const SettledQuestion& result : settle(request, {}))
+      found.push_back(result.answer.outcome);
     return found;
   };
   const std::vector<Outcome> searched = verdicts("beyond-dsl");

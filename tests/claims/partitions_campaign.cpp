@@ -9,12 +9,12 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
-#include "engine/program/notation.h"
-#include "proofs/certificate/cost_certificate.h"
-#include "proofs/kernel/certificate.h"
+#include "engine/program/program.h"
+#include "proofs/certificate/absence_certificate.h"
 #include "proofs/claims/arbitrary_groups.h"
-#include "proofs/claims/cheaper_groups.h"
+#include "proofs/claims/costs.h"
 #include "proofs/claims/disjoint_groups.h"
+#include "proofs/kernel/certificate.h"
 
 // Every partition of 2 to 6 devices (or of as many as P2_MOST_DEVICES says) into classes, whether a
 // placement has it or not, and every division into equal nodes: the shortest program that mixes
@@ -48,17 +48,17 @@ std::string shortest(const Case& each) {
   const auto several = [](const Group& members) { return members.size() > 1; };
   const bool two = std::count_if(each.classes.begin(), each.classes.end(), several) > 1;
   const Bounds bounds{each.devices < 6 ? 32U : two ? 4U : 3U, {}, true};
-  const Answer answer = smallest_mixing_program(each.devices, each.classes, bounds);
-  if (answer.verdict == Outcome::Refuted) return std::to_string(answer.steps);
+  const Settlement answer = smallest_mixing_program(each.devices, each.classes, bounds);
+  if (answer.outcome == Outcome::Refuted) return std::to_string(answer.steps);
   return answer.note.empty() ? fmt::format("none of {}", answer.settled) : "none";
 }
 
 /// `no`, or the mixing program that is cheaper and where.
 std::string cheaper(const Case& each, const std::vector<Uplink>& uplinks) {
-  const CostAnswer found =
+  const CostSettlement found =
       no_mixing_is_cheaper(each.devices, each.classes, LatencyBandwidth(uplinks), {32, {}, true});
   if (!found.any_length) return "undecided";
-  const bool holds = found.answer.verdict == Outcome::Holds;
+  const bool holds = found.answer.outcome == Outcome::Established;
   const CheapestClaim claim{each.devices,  each.classes, Dialect::Published,
                             std::nullopt,  uplinks,      holds ? "unmixed" : "all",
                             found.programs};

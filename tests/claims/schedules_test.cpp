@@ -6,47 +6,45 @@
 #include <set>
 #include <sstream>
 
-#include "proofs/claims/printed_scheduling.h"
-#include "proofs/claims/schedule_claim.h"
-#include "proofs/claims/small_tasks.h"
+#include "proofs/claims/claim.h"
+#include "proofs/claims/reshard_claims.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
 
 using namespace p2;
 using namespace p2::claims;
-using Json = nlohmann::json;
 
 namespace {
 
-const char* const kRefuted[] = {"reshard-greedy-optimal", "reshard-dfs-bound",
+const char* const kRefutedClaims[] = {"reshard-greedy-optimal", "reshard-dfs-bound",
                                 "reshard-simple-bound-tight", "pipeline-eager-hides-always"};
 const char* const kHolding[] = {"pipeline-eager-hides",  "pipeline-same-without-latency",
                                 "pipeline-peaks",        "pipeline-eager-memory",
                                 "pipeline-split-enough", "pipeline-eager-least-memory"};
 
-Json tasks_refuting(const char* name) {
-  const ScheduleAnswer answer = schedule_claim_called(name)->settles({});
-  REQUIRE(answer.verdict == Outcome::Refuted);
-  return Json::parse(answer.tasks)["tasks"];
+nlohmann::json tasks_refuting(const char* name) {
+  const ScheduleSettlement answer = find_schedule_claim(name)->settle({});
+  REQUIRE(answer.outcome == Outcome::Refuted);
+  return nlohmann::json::parse(answer.tasks)["tasks"];
 }
 
 }  // namespace
 
 TEST_CASE("what the paper says of schedules is refuted, or holds in all cases") {
-  for (const char* name : kRefuted) {
+  for (const char* name : kRefutedClaims) {
     CAPTURE(name);
-    const ScheduleAnswer answer = schedule_claim_called(name)->settles({});
-    CHECK(answer.verdict == Outcome::Refuted);
+    const ScheduleSettlement answer = find_schedule_claim(name)->settle({});
+    CHECK(answer.outcome == Outcome::Refuted);
     CHECK(!answer.counterexample.empty());
     CHECK(!answer.command.empty());
   }
   for (const char* name : kHolding) {
     CAPTURE(name);
-    const ScheduleAnswer answer = schedule_claim_called(name)->settles({});
-    CHECK(answer.verdict == Outcome::Holds);
+    const ScheduleSettlement answer = find_schedule_claim(name)->settle({});
+    CHECK(answer.outcome == Outcome::Established);
     CHECK(answer.cases >= 90);
   }
-  CHECK(schedule_registry().size() == std::size(kRefuted) + std::size(kHolding));
+  CHECK(schedule_registry().size() == std::size(kRefutedClaims) + std::size(kHolding));
 }
 
 TEST_CASE("the counterexamples are as small as they are known to be") {
@@ -99,7 +97,7 @@ TEST_CASE("sets of tasks are all enumerated, each once") {
 TEST_CASE("prove prints claims about schedules, beside others too, and reports them") {
   const Ran refuted = run({"prove", "reshard-simple-bound-tight", "--format", "json"});
   CHECK(refuted.exit == 1);
-  const Json answer = Json::parse(refuted.out);
+  const nlohmann::json answer = nlohmann::json::parse(refuted.out);
   CHECK(answer["verdict"] == "refuted");
   REQUIRE(answer["schedules"].size() == 1);
   CHECK(answer["schedules"][0]["counterexample"]["tasks"]["tasks"].size() == 3);
@@ -120,7 +118,8 @@ TEST_CASE("prove prints claims about schedules, beside others too, and reports t
   CHECK(text.str().find("p2-verify reshard --tasks FILE") != std::string::npos);
 
   CHECK(run({"prove", "--list"}).out.find("pipeline-eager-hides") != std::string::npos);
-  CHECK(Json::parse(run({"prove", "--list", "--format", "json"}).out)["schedules"].size() ==
-        schedule_registry().size());
+  CHECK(
+      nlohmann::json::parse(run({"prove", "--list", "--format", "json"}).out)["schedules"].size() ==
+      schedule_registry().size());
   CHECK(run({"prove", "--all", "pipeline-peaks"}).exit == 2);
 }

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <vector>
+
+#include "proofs/claims/claim.h"
+
+/// What the claims of the registry state about instructions (lemmas.cpp) and rules (rules.cpp).
+namespace p2::claims {
+
+/// The moves of `from` whose lowered groups and collective no instruction of `to` has: `to` ≥
+/// `from` holds exactly if no valid program uses one (semantics: x ≥ y). Whether a program is valid
+/// does not depend on the hierarchy it is written over.
+std::vector<bool> not_expressible(const Subject& subject);
+/// The same for the instructions of one form: the cases of lemmas B.7 and B.8.
+std::vector<bool> inside_group_not_expressible(const Subject& subject);
+std::vector<bool> parallel_not_expressible(const Subject& subject);
+std::vector<bool> master_not_expressible(const Subject& subject);
+
+/// The moves that lemmas B.3 (for groups that a hierarchy forms), B.4, B.5 and B.6 say no valid
+/// program uses: those whose groups vary over a factor outside the reduction axes; the same for
+/// instructions of one form; and for Master those that vary over or pin such a factor. Groups that
+/// several forms give count for each of them.
+std::vector<bool> reduces_outside(const Subject& subject);
+std::vector<bool> parallel_reduces_outside(const Subject& subject);
+std::vector<bool> inside_group_reduces_outside(const Subject& subject);
+std::vector<bool> master_reaches_outside(const Subject& subject);
+
+/// Lemma B.1, the instruction that its proof constructs: for every instruction of (a), the one over
+/// (b) that the proof names, with x_i0 as the slice; and with the last factor x_im, which is the
+/// right one.
+Settlement first_factor_of_level(const Subject& subject, const Bounds& bounds);
+Settlement last_factor_of_level(const Subject& subject, const Bounds& bounds);
+
+/// Lemma B.2: for every instruction of form Parallel, its groups counted and measured.
+Settlement parallel_groups(const Subject& subject, const Bounds& bounds);
+/// The proof of lemma B.5: the same for InsideGroup.
+Settlement inside_groups(const Subject& subject, const Bounds& bounds);
+
+/// Lemma B.7: the moves whose witness over (c) forms other groups. With (e1, e2) covering e_i … e_j
+/// on the reduction axis, the proof takes the level before e_i in (c) and e_j; for Master it writes
+/// Parallel, which is a claim apart from the one that keeps Master.
+std::vector<bool> misses_row_witness(const Subject& subject);
+std::vector<bool> misses_row_witness_as_printed(const Subject& subject);
+/// The same with a Parallel for an InsideGroup too, as it should be, Master left out.
+std::vector<bool> misses_parallel_witness(const Subject& subject);
+/// Lemma B.8: the same over (d).
+std::vector<bool> misses_reduction_witness(const Subject& subject);
+
+/// This and the next four run every instruction of `from` in every state that fewer than
+/// `bounds.size` legal steps reach without passing the goal.
+///
+/// Every legal step raises the pair (contributions held, minus chunks held) in lexicographic order;
+/// both are bounded, so every program ends.
+Settlement information_increases(const Subject& subject, const Bounds& bounds);
+
+/// Wherever AllReduce is legal on the groups of an instruction, Reduce; Broadcast is legal and does
+/// the same; and where ReduceScatter is legal too, so does ReduceScatter; AllGather.
+Settlement composes(const Subject& subject, const Bounds& bounds);
+
+/// A collective that is legal on a group stays legal, and has the same result on every device, if
+/// two of its devices exchange their states before; for Broadcast, two receivers.
+Settlement order_does_not_matter(const Subject& subject, const Bounds& bounds);
+
+/// The instructions of `from` are legal in the same order, and reach the goal at the same time, on
+/// the system and on one reduction class alone: as a system of its own, cut into as many chunks as
+/// it has devices.
+Settlement class_independent(const Subject& subject, const Bounds& bounds);
+
+/// The same for the system and the one in which every factor greater than 1 is 2.
+Settlement size_independent(const Subject& subject, const Bounds& bounds);
+
+/// Of the definitions of the five collectives (engine/collective/*.p2c), whatever the subject: the
+/// rules of rows are right for sums in any commutative monoid, for groups of every size:
+/// proofs/definition/adequacy.h.
+Settlement rules_are_adequate(const Subject& subject, const Bounds& bounds);
+
+/// Likewise, as triples in every state of a group of 2 to 4 devices and not only in those that
+/// programs reach: AllReduce = Reduce; Broadcast, and AllReduce = ReduceScatter; AllGather where
+/// these are defined.
+Settlement composes_as_triples(const Subject& subject, const Bounds& bounds);
+
+}  // namespace p2::claims
