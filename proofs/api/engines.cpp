@@ -1,54 +1,33 @@
 #include "proofs/api/engines.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
-#include "proofs/api/reference_run.h"
 #include "encodings/cnf/validity.h"
 #include "encodings/z3/validity.h"
+#include "engine/program/derivation.h"
+#include "proofs/api/reference_run.h"
 
 namespace p2 {
 namespace {
 
-Finding finding_of(const Judgement& judgement) {
-  switch (judgement.kind) {
-    case Judgement::Kind::Valid:
-      return {"valid", 0, {}};
-    case Judgement::Kind::Invalid:
-      return {"invalid", judgement.step, judgement.rule};
-    case Judgement::Kind::Unknown:
-      return {"unknown", judgement.legal_steps, judgement.rule};
-  }
-  return {};
-}
-
-Finding by_z3(const Engines& engines, const ProgramFile& file, const Limits& limits) {
+EngineAnswer ask_z3(const Engines& engines, const ProgramFile& file, const Limits& limits) {
   z3_encoding::ValidityQuery query;
   query.program = &file.program;
   query.instance = file.instance ? &*file.instance : nullptr;
   query.dialect = file.dialect;
   query.definitions = engines.z3_definitions;
   query.budget = z3_encoding::budget_of(limits);
-  return finding_of(z3_encoding::judge(query));
+  return z3_encoding::judge(query);
 }
 
-Finding by_cnf(const ProgramFile& file, const Limits& limits) {
-  return finding_of(
-      cnf::judge({&file.program, file.instance ? &*file.instance : nullptr, file.dialect, limits}));
+EngineAnswer ask_cnf(const ProgramFile& file, const Limits& limits) {
+  const Instance* instance = file.instance ? &*file.instance : nullptr;
+  return cnf::judge({&file.program, instance, file.dialect, limits});
 }
 
 }  // namespace
-
-Engines engines_called(const std::string& name) {
-  Engines engines;
-  engines.z3 = name == "z3" || name == "all";
-  engines.cnf = name == "cnf" || name == "all";
-  engines.reference = name == "all";
-  if (!engines.z3 && !engines.cnf && name != "explicit") {
-    throw InputError({"--engine"},
-                     fmt::format("unknown '{}', expected explicit, z3, cnf or all", name));
-  }
-  return engines;
-}
 
 std::string not_asked_text() {
   return "cnf: not asked, it knows the five collectives and the goal allreduce only";
@@ -68,16 +47,66 @@ Engines on_terms(Engines engines, const Terms& terms) {
   return engines;
 }
 
-Findings ask(const Engines& engines, const ProgramFile& file, const Verdict& verdict,
-             const Limits& limits) {
-  Findings findings;
-  findings["explicit"] = finding_of(verdict);
-  if (engines.z3) findings["z3"] = by_z3(engines, file, limits);
-  if (engines.cnf) findings["cnf"] = by_cnf(file, limits);
-  if (engines.reference) {
-    findings["reference"] = reference_finding(file.program, file.dialect, verdict, limits);
+Engines engines_called(const std::string& name) {
+  Engines engines;
+  engines.z3 = name == "z3" || name == "all";
+  engines.cnf = name == "cnf" || name == "all";
+  engines.reference = name == "all";
+  if (!engines.z3 && !engines.cnf && name != "explicit") {
+    throw InputError({"--engine"},
+                     fmt::format("unknown '{}', expected explicit, z3, cnf or all", name));
   }
-  return findings;
+  return engines;
+}
+
+std::vector<EngineAnswer> ask(const Engines& engines, const ProgramFile& file,
+                              const ProgramDecision& decision, const Limits& limits) {
+  std::vector<EngineAnswer> answers = {engine_answer(decision)};
+  if (engines.z3) answers.push_back(ask_z3(engines, file, limits));
+  if (engines.cnf) answers.push_back(ask_cnf(file, limits));
+  if (engines.reference) {
+    answers.push_back(reference_answer(file.program, file.dialect, decision, limits));
+  }
+  for (EngineAnswer& answer : answers) {
+    if (answer.outcome == Outcome::Established) answer.step = 0;
+  }
+  std::ranges::sort(answers, {}, &EngineAnswer::engine);
+  return answers;
+}
+
+EngineAnswer engine_answer(const ProgramDecision& decision) {
+  EngineAnswer answer{"explicit", decision.outcome, 0, {}};
+  if (answer.outcome == Outcome::Undecided) answer.step = decision.legal_steps;
+  if (decision.violation) {
+    answer.step = decision.violation->step;
+    answer.rule = rule_name(*decision.violation);
+  }
+  return answer;
+}
+
+bool same_decision(const EngineAnswer& a, const EngineAnswer& b) {
+  return a.outcome == b.outcome && a.step == b.step && a.rule == b.rule;
+}
+
+std::string to_string(const EngineAnswer& answer) {
+  if (answer.outcome == Outcome::Undecided) {
+    return fmt::format("unknown after {} legal step{}{}{}", answer.step,
+                       answer.step == 1 ? "" : "s", answer.rule.empty() ? "" : ", ", answer.rule);
+  }
+  const std::string_view outcome = to_string(answer.outcome);
+  if (answer.rule.empty()) return std::string(outcome);
+  return fmt::format("{} at step {} by {}", outcome, answer.step, answer.rule);
+}
+
+Json json_of(const EngineAnswer& answer) {
+  const bool undecided = answer.outcome == Outcome::Undecided;
+  const bool refused = !undecided && !answer.rule.empty();
+  Json json;
+  json.add("verdict", to_string(answer.outcome));
+  json.add("step", refused ? Json(answer.step) : Json());
+  json.add("rule", answer.rule.empty() ? Json() : Json(answer.rule));
+  if (undecided) json.add("legal_steps", answer.step);
+  return json;
 }
 
 }  // namespace p2

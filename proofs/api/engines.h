@@ -3,41 +3,52 @@
 #include <string>
 #include <vector>
 
-#include "proofs/api/finding.h"
-#include "encodings/z3/rulebook.h"
-#include "p2/limits.h"
+#include "engine/collective/language/definition.h"
+#include "engine/program/derivation.h"
 #include "engine/program/program_file.h"
+#include "p2/json.h"
+#include "p2/limits.h"
+#include "p2/result.h"
 
 namespace p2 {
 
-/// The engines that a command line asks for beside the explicit one, which always answers: `z3`
-/// (bit-vectors compiled from the definitions), `cnf` (clauses for CaDiCaL) and `reference` (the
-/// interpreter of the definitions, which runs again what the others found). They share the
-/// definitions of the collectives and no evaluator; z3 and cnf have a lowering of their own. cnf
-/// knows the paper's collectives and goal alone.
+/// The engines that are asked beside the explicit one, which always answers: `z3` (bit-vectors
+/// compiled from the definitions), `cnf` (clauses for CaDiCaL) and `reference` (the interpreter of
+/// the definitions, which replays the other answers). They share the definitions of the collectives
+/// and no evaluator; z3 and cnf have a lowering of their own. cnf supports the paper's collectives
+/// and goal only.
 struct Engines {
   bool z3 = false;
   bool cnf = false;
   bool reference = false;
-  bool cnf_left_out = false;  ///< asked for, and unable to answer
-  /// What z3 goes by, in the order of Collective; others than the built-in ones and those that the
-  /// user defines only to see a difference come to light.
+  bool cnf_left_out = false;  ///< asked for, but the terms are not supported
+  /// The definitions of z3, in the order of Collective. Others than the built-in ones and the
+  /// user's serve to test that a difference is detected.
   std::vector<language::Definition> z3_definitions = language::built_in_definitions();
 };
 
-/// `cnf: not asked, …`, for an answer that cnf was left out of.
+/// `cnf: not asked, …`, for an answer without cnf.
 std::string not_asked_text();
 
-/// Those of `engines` that know the terms. Throws InputError where that leaves out the only one
-/// that was asked for.
+/// The engines that support the terms. Throws InputError if the only one asked for does not.
 Engines on_terms(Engines engines, const Terms& terms);
 
-/// The engines that `--engine NAME` asks for. Throws InputError for an unknown name.
+/// The engines of `--engine NAME`. Throws InputError for an unknown name.
 Engines engines_called(const std::string& name);
 
-/// What every engine asked, the explicit one included, says of the program, on which the explicit
-/// engine gave `verdict`.
-Findings ask(const Engines& engines, const ProgramFile& file, const Verdict& verdict,
-             const Limits& limits);
+/// The answers about a program of all engines asked, by name; the explicit one's is `decision`.
+std::vector<EngineAnswer> ask(const Engines& engines, const ProgramFile& file,
+                              const ProgramDecision& decision, const Limits& limits);
+
+/// The answer of the explicit engine.
+EngineAnswer engine_answer(const ProgramDecision& decision);
+
+/// Whether two answers have the same outcome, step and rule.
+bool same_decision(const EngineAnswer& a, const EngineAnswer& b);
+
+/// `valid`, `unknown after 1 legal step`, or `invalid at step 2 by disjoint`.
+std::string to_string(const EngineAnswer& answer);
+/// `{verdict, step, rule}`; of an undecided answer also `legal_steps`.
+Json json_of(const EngineAnswer& answer);
 
 }  // namespace p2

@@ -3,8 +3,15 @@
 #include <algorithm>
 #include <tuple>
 
+#include <fmt/format.h>
+
+#include "engine/base/invariant.h"
+#include "engine/collective/language/definition.h"
 #include "engine/collective/language/interpreter.h"
-#include "engine/program/explanation.h"
+#include "engine/program/derivation.h"
+#include "p2/error.h"
+#include "proofs/api/engines.h"
+#include "proofs/definition/claim.h"
 
 namespace p2 {
 namespace {
@@ -21,7 +28,7 @@ std::uint64_t work(const Program& program) {
     for (const Group& members : program.classes) squares += members.size() * members.size();
   }
   const std::uint64_t cells = std::uint64_t{program.devices} * program.chunks();
-  return cells > ReferenceRun::kMostWork ? cells : cells * (squares + program.devices);
+  return cells > ReferenceRun::kMaxWork ? cells : cells * (squares + program.devices);
 }
 
 const Definition& called(std::string_view name, std::span<const Definition> definitions) {
@@ -40,21 +47,21 @@ bool holds_nothing(const GroupState& state) {
 ReferenceRun::ReferenceRun(const Program& program, Dialect dialect,
                            std::span<const Definition> definitions, const Limits& limits)
     : program_(program) {
-  if (work(program) > kMostWork) {
-    finding_.rule = "too large for the reference interpreter";
+  if (work(program) > kMaxWork) {
+    answer_.rule = "too large for the reference interpreter";
     return;
   }
   states_ = ReferenceStates::begin(program);
   goal_ = states_.goal(program);
   for (const Step& step : program.steps) {
-    ++finding_.step;
-    if (!take(step, dialect, definitions, limits)) return;
+    ++answer_.step;
+    if (!run_step(step, dialect, definitions, limits)) return;
   }
-  judge_end();
+  check_goal();
 }
 
-bool ReferenceRun::take(const Step& step, Dialect dialect, std::span<const Definition> definitions,
-                        const Limits& limits) {
+bool ReferenceRun::run_step(const Step& step, Dialect dialect,
+                            std::span<const Definition> definitions, const Limits& limits) {
   if (step.shape && !allows(dialect, step.shape->pattern, step.collective)) return refuse("master");
   const Definition& definition =
       called(program_.terms.collectives.name_of(step.collective), definitions);
@@ -70,7 +77,7 @@ bool ReferenceRun::take(const Step& step, Dialect dialect, std::span<const Defin
   return true;
 }
 
-void ReferenceRun::judge_end() {
+void ReferenceRun::check_goal() {
   for (std::uint32_t d = 0; d < program_.devices; ++d) {
     for (std::uint32_t r = 0; r < states_.chunks(); ++r) {
       bool lacks = false;
@@ -85,12 +92,12 @@ void ReferenceRun::judge_end() {
       }
     }
   }
-  finding_ = {"valid", 0, {}};
+  answer_ = {"reference", Outcome::Established, 0, {}};
 }
 
 bool ReferenceRun::refuse(const char* rule, const Group& group) {
-  finding_.verdict = "invalid";
-  finding_.rule = rule;
+  answer_.outcome = Outcome::Refuted;
+  answer_.rule = rule;
   group_ = group;
   return false;
 }
@@ -126,8 +133,8 @@ bool ReferenceRun::shows(const Refusal& refusal) const {
 }
 
 bool ReferenceRun::shows(const Refutation& refutation) const {
-  if (finding_.verdict != "invalid" || finding_.step != refutation.step ||
-      finding_.rule != rule_name(refutation) || group_ != refutation.group) {
+  if (answer_.outcome != Outcome::Refuted || answer_.step != refutation.step ||
+      answer_.rule != rule_name(refutation) || group_ != refutation.group) {
     return false;
   }
   const auto& [device, chunk, contributor] =
@@ -149,15 +156,132 @@ bool ReferenceRun::shows(const Refutation& refutation) const {
   return false;
 }
 
-Finding reference_finding(const Program& program, Dialect dialect, const Verdict& verdict,
-                          const Limits& limits) {
+EngineAnswer reference_answer(const Program& program, Dialect dialect,
+                              const ProgramDecision& decision, const Limits& limits) {
   const ReferenceRun run(program, dialect, program.terms.collectives.definitions(), limits);
-  Finding finding = run.finding();
-  const bool same = finding == finding_of(verdict);
-  if (same && verdict.refutation && !run.shows(*verdict.refutation)) {
-    finding.rule += ", which the counterexample does not show";
+  EngineAnswer answer = run.answer();
+  const bool same = same_decision(answer, engine_answer(decision));
+  if (same && decision.violation && !run.shows(*decision.violation)) {
+    answer.rule += ", which the counterexample does not show";
   }
-  return finding;
+  return answer;
+}
+
+ReferenceStates ReferenceStates::begin(const Program& program) {
+  ReferenceStates states;
+  states.states_ = GroupState(program.devices, program.chunks(), program.devices);
+  for (std::uint32_t d = 0; d < program.devices; ++d) {
+    for (std::uint32_t r = 0; r < program.chunks(); ++r) states.states_.set(d, r, d, true);
+  }
+  if (const auto prepared = preparation(program.beginning.start)) {
+    states.run_on_classes(language::built_in(to_string(*prepared)), program);
+  }
+  return states;
+}
+
+ReferenceStates ReferenceStates::goal(const Program& program) const {
+  ReferenceStates goal = *this;
+  if (program.terms.goal.is_allreduce()) {
+    goal.put_sums(program);
+  } else {
+    goal.run_on_classes(program.terms.goal.definition(), program);
+  }
+  return goal;
+}
+
+void ReferenceStates::run_on_classes(const language::Definition& definition,
+                                     const Program& program) {
+  for (const Group& members : program.classes) {
+    if (members.size() > 1) put(members, post_state(definition, of(members)));
+  }
+}
+
+void ReferenceStates::put_sums(const Program& program) {
+  for (const Group& members : program.classes) {
+    for (const std::uint32_t d : members) {
+      for (std::uint32_t r = 0; r < chunks(); ++r) {
+        for (const std::uint32_t c : members) states_.set(d, r, c, true);
+      }
+    }
+  }
+}
+
+GroupState ReferenceStates::of(const Group& group) const {
+  GroupState state(static_cast<std::uint32_t>(group.size()), chunks(), contributors());
+  for (std::uint32_t i = 0; i < group.size(); ++i) {
+    for (std::uint32_t r = 0; r < chunks(); ++r) {
+      for (std::uint32_t c = 0; c < contributors(); ++c) {
+        state.set(i, r, c, states_.holds(group[i], r, c));
+      }
+    }
+  }
+  return state;
+}
+
+void ReferenceStates::put(const Group& group, const GroupState& state) {
+  for (std::uint32_t i = 0; i < group.size(); ++i) {
+    for (std::uint32_t r = 0; r < chunks(); ++r) {
+      for (std::uint32_t c = 0; c < contributors(); ++c) {
+        states_.set(group[i], r, c, state.holds(i, r, c));
+      }
+    }
+  }
+}
+
+bool ReferenceStates::holds_chunk(std::uint32_t device, std::uint32_t chunk) const {
+  for (std::uint32_t c = 0; c < contributors(); ++c) {
+    if (states_.holds(device, chunk, c)) return true;
+  }
+  return false;
+}
+
+std::uint32_t ReferenceStates::chunks_held(std::uint32_t device) const {
+  std::uint32_t held = 0;
+  for (std::uint32_t r = 0; r < chunks(); ++r) held += holds_chunk(device, r) ? 1 : 0;
+  return held;
+}
+
+void SoundSteps::require(const std::string& where, const Program& program) {
+  const CollectiveSet& collectives = program.terms.collectives;
+  const auto own = [](const Step& step) {
+    return static_cast<std::size_t>(step.collective) >= kCollectives.size();
+  };
+  if (std::none_of(program.steps.begin(), program.steps.end(), own)) return;
+  const std::uint64_t cells = std::uint64_t{program.devices} * program.devices * program.chunks();
+  if (cells > ReferenceRun::kMaxWork) {
+    throw LimitReached(LimitReached::Kind::Size,
+                       where + ": the program is too large to see that its steps are sound");
+  }
+  if (limits_.exceeded(0)) {
+    throw LimitReached(LimitReached::Kind::Time,
+                       where + ": a limit was met before it was clear that steps are sound");
+  }
+  ReferenceStates states = ReferenceStates::begin(program);
+  for (const Step& step : program.steps) {
+    const Definition& definition = collectives.definition_of(step.collective);
+    for (const Group& group : step.groups) {
+      const GroupState before = states.of(group);
+      if (own(step)) require(where, definition, before);
+      states.put(group, post_state(definition, before));
+    }
+  }
+}
+
+void SoundSteps::require(const std::string& where, const Definition& definition,
+                         const GroupState& before) {
+  using definition::Claim;
+  std::vector<GroupState>& known = sound_[definition.name];
+  if (std::find(known.begin(), known.end(), before) != known.end()) return;
+  const std::optional<definition::Step> step = definition::take(definition, before);
+  if (!step) return;  // a group that holds nothing
+  for (const Claim claim : {Claim::Realisable, Claim::MeasureRises}) {
+    if (const auto violation = definition::violation(claim, *step)) {
+      throw InputError({where}, fmt::format("{} is not sound for a group of {}, {} refuted: {}",
+                                            definition.name, before.devices(), name_of(claim),
+                                            explain(claim, *step, *violation)));
+    }
+  }
+  known.push_back(before);
 }
 
 }  // namespace p2

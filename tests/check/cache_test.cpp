@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/exit_code.h"
+#include "cli/command.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/check/folder.h"
 #include "tests/cli/run.h"

@@ -1,9 +1,14 @@
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/check/file_patterns.h"
-#include "cli/exit_code.h"
+#include "cli/completion.h"
+#include "cli/command.h"
 #include "p2/error.h"
+#include "proofs/api/check_files.h"
 #include "tests/check/folder.h"
 #include "tests/cli/run.h"
 
@@ -15,7 +20,7 @@ using Words = std::vector<std::string>;
 
 /// The files that a pattern below `folder` names, without the folder.
 Words named(const TemporaryFolder& folder, const std::string& pattern) {
-  Words files = files_named({folder.path(pattern)});
+  Words files = matching_files({folder.path(pattern)});
   for (std::string& file : files) file.erase(0, folder.path().size());
   return files;
 }
@@ -49,7 +54,7 @@ TEST_CASE("links are not followed by **, so that they cannot lead round") {
 }
 
 TEST_CASE("a file named twice is judged once, in the order of the command line") {
-  CHECK(files_named({kValidXml, kRefusedXml, kValidXml}) == Words{kValidXml, kRefusedXml});
+  CHECK(matching_files({kValidXml, kRefusedXml, kValidXml}) == Words{kValidXml, kRefusedXml});
   const Ran ran = run({"check", kExamples + "msccl/**/*.xml", "--format", "json"});
   CHECK(ran.exit == kRefuted);
   CHECK(json::parse(ran.out).at("results").size() >= 3);
@@ -92,6 +97,51 @@ TEST_CASE("a pattern that matches nothing is bad input") {
   const Ran ran = run({"check", "/nowhere/*.xml"});
   CHECK(ran.exit == kBadInput);
   CHECK(ran.err == "p2-verify: /nowhere/*.xml: no file matches, expected at least one\n");
+}
+
+namespace {
+
+const std::string kCi = kExamples + "ci/";
+
+/// The flags in the lines from `p2-verify check` on, as far as the command goes.
+std::set<std::string> flags_given(const std::string& text) {
+  std::set<std::string> flags;
+  for (std::size_t at = text.find("p2-verify check"); at != std::string::npos;
+       at = text.find("p2-verify check", at + 1)) {
+    const std::size_t end = std::min(
+        {text.find("||", at), text.find("language", at), text.find("artifacts", at), text.size()});
+    const std::string command = text.substr(at, end - at);
+    for (std::size_t flag = command.find(" --"); flag != std::string::npos;
+         flag = command.find(" --", flag + 1)) {
+      const std::size_t start = flag + 3;
+      flags.insert(command.substr(start, command.find_first_of(" \n", start) - start));
+    }
+  }
+  return flags;
+}
+
+}  // namespace
+
+TEST_CASE("the examples for CI use flags that there are") {
+  std::set<std::string> known;
+  for (const DescribedCommand& command : described_commands()) {
+    if (command.name != "check") continue;
+    for (const DescribedOption& option : command.options) known.insert(option.name);
+  }
+  std::size_t found = 0;
+  for (const char* file :
+       {"action/action.yml", "gitlab-ci.yml", "pre-commit-hooks.yaml", "pre-commit"}) {
+    CAPTURE(file);
+    const std::set<std::string> flags = flags_given(text_of(kCi + file));
+    CHECK(!flags.empty());
+    for (const std::string& flag : flags) CHECK_MESSAGE(known.contains(flag), flag);
+    found += flags.size();
+  }
+  CHECK(found >= 7);
+}
+
+TEST_CASE("the hook for git is a shell script") {
+  CHECK(std::system(("sh -n " + kCi + "pre-commit").c_str()) == 0);
 }
 
 }  // namespace p2

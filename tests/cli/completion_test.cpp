@@ -4,9 +4,9 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/command_list.h"
-#include "cli/completion/described_commands.h"
-#include "cli/exit_code.h"
+#include "cli/commands.h"
+#include "cli/completion.h"
+#include "cli/command.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
 
@@ -26,11 +26,12 @@ std::vector<std::string> flags_of(const std::string& command) {
 }
 
 /// Whether a program is there and ends well with these arguments.
-enum class Outcome { NotThere, Fails, EndsWell };
-Outcome outcome_of(const std::string& program, const std::string& arguments) {
+enum class ShellResult { NotThere, Fails, EndsWell };
+ShellResult result_of(const std::string& program, const std::string& arguments) {
   const std::string there = "command -v " + program + " > /dev/null 2>&1";
-  if (std::system(there.c_str()) != 0) return Outcome::NotThere;
-  return std::system((program + " " + arguments).c_str()) == 0 ? Outcome::EndsWell : Outcome::Fails;
+  if (std::system(there.c_str()) != 0) return ShellResult::NotThere;
+  return std::system((program + " " + arguments).c_str()) == 0 ? ShellResult::EndsWell
+                                                               : ShellResult::Fails;
 }
 
 /// What bash offers for the words of a command line, the last one being completed.
@@ -93,22 +94,22 @@ TEST_CASE("the scripts are scripts of their shells") {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     CAPTURE(shell);
     const TemporaryFile file(run({"completion", shell}).out, ".script");
-    CHECK(outcome_of(shell, "-n " + file.path()) != Outcome::Fails);
+    CHECK(result_of(shell, "-n " + file.path()) != ShellResult::Fails);
   }
   const TemporaryFile page(run({"man"}).out, ".1");
   const std::string quiet = page.path() + " 2>&1 | grep -v '^$' | (! grep -q warning)";
-  CHECK(outcome_of("man", "--warnings -E UTF-8 -l -Tutf8 -Z " + quiet) != Outcome::Fails);
+  CHECK(result_of("man", "--warnings -E UTF-8 -l -Tutf8 -Z " + quiet) != ShellResult::Fails);
 }
 
 TEST_CASE("bash offers commands, flags, values and files") {
-  if (outcome_of("bash", "-c 'mapfile -t x < /dev/null'") != Outcome::EndsWell) {
+  if (result_of("bash", "-c 'mapfile -t x < /dev/null'") != ShellResult::EndsWell) {
     MESSAGE("skipped: there is no bash with mapfile");
     return;
   }
   CHECK(offered({"p2-verify", "che"}) == "check\n");
   CHECK(offered({"p2-verify", "check", "--updat"}) == "--update-baseline\n");
-  CHECK(offered({"p2-verify", "check", "--format", ""}) == "text\njson\njunit\nsarif\n");
-  CHECK(offered({"p2-verify", "place", "--format", ""}) == "text\njson\n");
+  CHECK(offered({"p2-verify", "check", "--format", ""}) == "text\njson\nhtml\njunit\nsarif\n");
+  CHECK(offered({"p2-verify", "place", "--format", ""}) == "text\njson\nhtml\n");
   CHECK(offered({"p2-verify", "check", "--engine", "c"}) == "cnf\n");
   CHECK(offered({"p2-verify", "completion", "z"}) == "zsh\n");
   CHECK(offered({"p2-verify", "check", "--baseline", "/et"}) == "/etc\n");
@@ -122,7 +123,7 @@ TEST_CASE("--describe-options is JSON for other programs") {
   bool found = false;
   for (const nlohmann::json& option : check.at("options")) {
     if (option.at("name") != "format") continue;
-    CHECK(option.at("value") == "text|json|junit|sarif");
+    CHECK(option.at("value") == "text|json|html|junit|sarif");
     found = true;
   }
   CHECK(found);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/dispatch.h"
+#include "cli/commands.h"
 
 namespace p2 {
 

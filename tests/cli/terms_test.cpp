@@ -135,7 +135,7 @@ TEST_CASE("definitions and goals that cannot be used end in exit 2 and one line"
   refuses(synth({"--collectives", "/no/such.p2c"}), "/no/such.p2c: cannot be read");
   refuses(synth({"--goal", "/no/such.p2c"}), "/no/such.p2c: cannot be read");
   refuses(synth({"--collectives", kScatter, "scatter"}),
-          "--collectives: found 'scatter', expected files *.p2c");
+          "--collectives: 'scatter' is no definition, expected FILE.p2c");
   refuses(synth({"--goal", "scatter"}), "--goal: unknown 'scatter', expected allreduce, ");
   refuses({"check", five.path(), "--goal", "reducescatter"},
           "goal reducescatter: premise divisible refuses the class of device 0");
@@ -156,7 +156,7 @@ TEST_CASE("a definition that is not examined to the end leaves everything undeci
   const Ran ran = run(synth({"--collectives", kScatter, "--rlimit", "1"}));
   CHECK(ran.exit == 3);
   CHECK(ran.out.empty());
-  CHECK(ran.err.find("a limit was met before it was clear that Scatter is sound") !=
+  CHECK(ran.err.find("a limit was reached before Scatter was known to be sound") !=
         std::string::npos);
 }
 

@@ -1,0 +1,89 @@
+#include "p2/check.h"
+
+#include <ostream>
+
+#include "cli/commands.h"
+
+namespace p2 {
+namespace {
+
+constexpr std::uint64_t kMaxDevices = 65536;
+
+std::vector<FlagGroup> check_flag_groups() {
+  return {
+      system_flag_group(),
+      reduction_flag_group(),
+      terms_flag_group(),
+      {"Check",
+       {{"engine", "explicit|z3|cnf|all",
+         "engines that decide; all: and the reference interpreter (default: explicit)"},
+        {"certify", "DIR",
+         "write a certificate that p2-check accepts; of several files one each, inside DIR"},
+        {"smt2", "OUT", "write the query whether the one program is invalid as SMT-LIB 2"},
+        {"explain", "", "draw the device states after every step"},
+        {"baseline", "FILE", "known failures: only others fail the run, and fixed ones are named"},
+        {"update-baseline", "", "write the failures of this run to the file of --baseline"},
+        {"cache", "DIR",
+         "keep evidence there, and reuse answers whose evidence is accepted again"}}},
+      {"Modules of XLA and StableHLO",
+       {{"before", "FILE",
+         "with --after: whether two modules have the same outputs on every device"},
+        {"after", "FILE", "the rewritten module"},
+        {"order", "", "floating-point sums also have to be added in the same order"},
+        {"reduces", "AXES",
+         "whether a module is the AllReduce (or --goal) over these axes; without --axes all "
+         "devices are axis 0"},
+        {"replicas", "N", "how many replicas run (default: as the module says)"},
+        {"partitions", "N", "how many partitions run (default: as the module says)"}}}};
+}
+
+CheckRequest check_request(const CommandLine& line) {
+  CheckRequest request;
+  request.files = line.texts("files");
+  request.instance = line.instance_spec(&request.files);
+  request.before = line.text("before");
+  request.after = line.text("after");
+  request.ordered = line.has("order");
+  request.reduces = line.text("reduces");
+  if (line.has("replicas")) request.replicas = line.integer("replicas", 1, kMaxDevices, 1);
+  if (line.has("partitions")) request.partitions = line.integer("partitions", 1, kMaxDevices, 1);
+  if (const auto engine = line.text("engine")) request.engine = *engine;
+  request.certify = line.text("certify");
+  request.explain = line.has("explain");
+  request.smt2 = line.has("smt2");
+  request.baseline = line.text("baseline");
+  request.update_baseline = line.has("update-baseline");
+  request.cache = line.text("cache");
+  return request;
+}
+
+}  // namespace
+
+int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  const CommandLine line(
+      "usage: p2-verify check FILE… [OPTION…]\n"
+      "       p2-verify check --before FILE --after FILE [OPTION…]\n"
+      "Checks programs given as JSON or in .p2 notation, algorithms given as MSCCL XML, modules\n"
+      "of XLA and StableHLO, and plans of reshardings (reshard --plan-out). A program that names\n"
+      "no instance has the one given here; --dialect overrides the dialect of a file. In a FILE "
+      "in\n"
+      "quotes * ? and [ ] match inside a name, ** any folders. The exit code is that of the worst\n"
+      "file: 4 engines disagree, 5 tool failure, 2 bad input, 1 refuted, 3 undecided, 0.",
+      check_flag_groups(), arguments, "files", Formats::Reports);
+  if (line.help_wanted()) {
+    out << line.help();
+    return kEstablished;
+  }
+  const CommonOptions common = line.common();
+  const CheckRequest request = check_request(line);
+  const bool drawn = common.format == Format::Text || common.format == Format::Html;
+  if (request.explain && !drawn) {
+    throw InputError({"--explain"}, "draws for people, expected --format text or html");
+  }
+  const CheckAnswer answer = check(request, options_of(common, err));
+  if (answer.smt2) write_file(*line.text("smt2"), *answer.smt2);
+  if (answer.updated_baseline) write_file(*request.baseline, *answer.updated_baseline);
+  return print_answer(answer, common, out, err);
+}
+
+}  // namespace p2

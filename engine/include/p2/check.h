@@ -1,0 +1,87 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "p2/answer.h"
+#include "p2/instance.h"
+
+namespace p2 {
+
+/// What is checked, and against what. The subject of each file is recognized by its content:
+/// a reduction program (JSON or `.p2` notation), an algorithm as MSCCL XML, a module of XLA or
+/// StableHLO, or the plan of a resharding.
+struct CheckRequest {
+  /// Paths and patterns: `*`, `?` and `[…]` match inside one name, `**` any number of folders. A
+  /// file that is named twice is checked once.
+  std::vector<std::string> files;
+
+  /// Two modules, both or neither: whether `after` computes on every device what `before` does. The
+  /// comparison is the last result.
+  std::optional<std::string> before;
+  std::optional<std::string> after;
+  /// Modules: floating-point sums must also be added in the same order.
+  bool ordered = false;
+  /// Modules: the axes over which each module must compute `instance.goal` (default: AllReduce).
+  std::optional<std::string> reduces;
+  std::optional<std::uint64_t> replicas;    ///< of modules; absent: as the module says
+  std::optional<std::uint64_t> partitions;  ///< likewise
+
+  /// Programs: the instance, for files that do not name their own. `dialect` and `goal` take
+  /// precedence over the file's. With `reduces`, the system of the devices.
+  InstanceSpec instance;
+  /// The engines that decide beside the explicit one: `explicit` (none), `z3`, `cnf`, `all`.
+  std::string engine = "explicit";
+
+  /// The folder for certificates that p2-check accepts: of one file itself, of several one inside
+  /// for each.
+  std::optional<std::string> certify;
+  bool explain = false;  ///< programs and plans: also draw the states after each step
+  bool smt2 = false;     ///< one program: also return the query as SMT-LIB 2
+  /// The file of known failures; only others fail the run (Document::exit_code).
+  std::optional<std::string> baseline;
+  /// Also return the baseline with the failures of this run; its file need not exist.
+  bool update_baseline = false;
+  /// The folder in which evidence is kept. An entry is used only if its evidence is accepted again.
+  std::optional<std::string> cache;
+};
+
+/// A failure as a baseline has it. It has no position, so that it survives edits of the file.
+struct KnownFailure {
+  std::string file;  ///< relative to the folder of the baseline
+  std::string rule;  ///< `msccl/data-race`, or `program/undecided`
+
+  auto operator<=>(const KnownFailure&) const = default;
+};
+
+/// `results` has the files that were decided, in the order of the request; a file that was not has
+/// a diagnostic, and a report like all others (Document::reports). `outcome` is the worst over the
+/// files, without known failures. `document.exit_code` is that of the worst file: 4 engines
+/// disagree, 5 tool failure, 2 bad input, 1 refuted, 3 undecided, 0.
+struct CheckAnswer : Answer {
+  std::vector<KnownFailure> fixed;  ///< failures of the baseline that no longer occur
+  std::size_t cache_hits = 0;
+  std::size_t cache_stored = 0;
+  std::optional<std::string> smt2;              ///< the query, if asked for
+  std::optional<std::string> updated_baseline;  ///< the new text of the baseline's file
+};
+
+/// Decides every file, `options.jobs` at a time. A file that cannot be read or decided hides no
+/// result of another. Throws InputError for a request that cannot be answered: no file, half of a
+/// comparison, an unknown engine, an unsound definition, a pattern without a match, a baseline that
+/// cannot be read.
+///
+///     p2::CheckRequest request;
+///     request.files = {"examples/programs/**/*.p2", "allreduce.xml"};
+///     const p2::CheckAnswer answer = p2::check(request, {});
+///     for (const p2::Result& result : answer.results) {
+///       if (result.counterexample) std::cout << result.counterexample->explanation << "\n";
+///     }
+///     std::cout << p2::write_document(answer.document, p2::DocumentFormat::Sarif);
+CheckAnswer check(const CheckRequest& request, const Options& options);
+
+}  // namespace p2

@@ -1,0 +1,397 @@
+#include "p2/check.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <new>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/document_writers.h"
+#include "engine/base/files.h"
+#include "engine/base/progress.h"
+#include "engine/msccl/algorithm_file.h"
+#include "engine/reshard/plans/plan.h"
+#include "proofs/api/check_files.h"
+#include "proofs/api/subject_check.h"
+#include "proofs/api/terms.h"
+
+namespace p2 {
+namespace {
+
+using Kind = Diagnostic::Kind;
+using Status = Property::Status;
+
+// An allreduce of 1024 ranks as a ring is 220 MB of XML.
+constexpr std::size_t kMaxMebibytes = 128;
+constexpr std::size_t kMaxXmlMebibytes = 512;
+
+/// What kept a file, or its certificate, from being answered.
+struct FileError {
+  Kind kind = Kind::BadInput;
+  SourcePosition where;
+  std::string message;  ///< without the position
+  std::string line;     ///< with the position
+};
+
+/// A file of the request, and what is known of it.
+struct CheckedFile {
+  std::string file;            ///< of a comparison the one after
+  bool is_comparison = false;  ///< of `before` and `after`
+  std::optional<SubjectCheck> check = {};
+  std::vector<FileError> errors = {};
+  FileReport report = {};
+  double seconds = 0;
+};
+
+/// Recognizes the subject by its content.
+SubjectCheck check_file(const std::string& file, const CheckQuestion& question) {
+  const std::string text = read_file(file, kMaxXmlMebibytes);
+  if (msccl::is_xml(text)) return check_msccl(file, text, question);
+  if (text.size() > kMaxMebibytes << 20) {
+    throw InputError({file}, fmt::format("is larger than {} MiB, expected a smaller file, or XML",
+                                         kMaxMebibytes));
+  }
+  if (is_module(text)) return check_module(file, text, question);
+  if (reshard::is_plan(text)) return check_plan(file, text, question);
+  return check_program(file, text, question);
+}
+
+FileError error_of(Kind kind, const std::string& file, const std::string& message) {
+  return {kind, {file}, message, fmt::format("{}: {}", file, message)};
+}
+
+void check_into(CheckedFile& file, const CheckQuestion& question) {
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    file.check = file.is_comparison ? compare_modules(question) : check_file(file.file, question);
+    for (const Diagnostic& each : file.check->diagnostics) {
+      file.errors.push_back({each.kind, {file.file}, each.message, each.message});
+    }
+  } catch (const InputError& error) {
+    file.errors = {{Kind::BadInput, error.where(), error.message(), error.what()}};
+  } catch (const LimitReached& error) {
+    file.errors = {error_of(Kind::Undecided, file.file, error.what())};
+  } catch (const std::bad_alloc&) {
+    file.errors = {error_of(Kind::Undecided, file.file, "out of memory, nothing was settled")};
+  } catch (const std::exception& error) {
+    file.errors = {error_of(Kind::ToolFailure, file.file,
+                            fmt::format("tool failure, nothing was settled: {}", error.what()))};
+  }
+  file.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The folder of the certificate of file number `index`: the one asked for, or one inside.
+std::optional<std::string> certificate_folder(const CheckRequest& request,
+                                              const std::vector<CheckedFile>& files,
+                                              std::size_t index) {
+  if (!request.certify || files[index].is_comparison) return std::nullopt;
+  const auto comparisons = std::ranges::count(files, true, &CheckedFile::is_comparison);
+  if (files.size() - static_cast<std::size_t>(comparisons) == 1) return request.certify;
+  const std::string stem = std::filesystem::path(files[index].file).stem().string();
+  return fmt::format("{}/{}-{}", *request.certify, index + 1, stem);
+}
+
+void check_all(std::vector<CheckedFile>& files, const CheckQuestion& question) {
+  std::atomic<std::size_t> next = 0;
+  std::atomic<std::size_t> done = 0;
+  const ProgressReporter progress(question.options.progress, [&] {
+    return fmt::format("{} of {} files checked", done.load(), files.size());
+  });
+  const auto work = [&] {
+    for (std::size_t i = next++; i < files.size(); i = next++) {
+      CheckQuestion own = question;
+      own.certificate = certificate_folder(question.request, files, i);
+      check_into(files[i], own);
+      ++done;
+    }
+  };
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t wanted = question.options.jobs == 0 ? cores : question.options.jobs;
+  std::vector<std::jthread> helpers;
+  for (std::size_t i = 1; i < std::min(wanted, files.size()); ++i) helpers.emplace_back(work);
+  work();
+}
+
+Property property_of(const FileError& error) {
+  Property property{"input", Status::BadInput};
+  if (error.kind == Kind::Undecided) property = {"limits", Status::Undecided};
+  if (error.kind == Kind::ToolFailure) property = {"tool", Status::ToolFailure};
+  property.message = error.message;
+  property.line = error.where.line;
+  property.column = error.where.column;
+  return property;
+}
+
+FileReport report_of(const CheckedFile& file) {
+  FileReport report = file.check ? file.check->report : FileReport{file.file, "input", {}, 0};
+  for (const FileError& error : file.errors) report.properties.push_back(property_of(error));
+  report.seconds = file.seconds;
+  return report;
+}
+
+std::vector<CheckedFile> files_of(const CheckRequest& request) {
+  std::vector<CheckedFile> files;
+  for (const std::string& file : matching_files(request.files)) files.push_back({file});
+  const bool one_program = files.size() == 1 && !request.before;
+  if (request.after) files.push_back({*request.after, true});
+  if (files.empty()) throw InputError({"command line"}, "no file, expected at least one");
+  if (request.smt2 && !one_program) {
+    throw InputError({"--smt2"}, "writes one query, expected one program");
+  }
+  return files;
+}
+
+void require_consistent(const CheckRequest& request) {
+  if (request.update_baseline && !request.baseline) {
+    throw InputError({"--update-baseline"}, "nothing says which file, expected --baseline FILE");
+  }
+  if (request.before.has_value() != request.after.has_value()) {
+    throw InputError({request.before ? "--before" : "--after"},
+                     "is half of a comparison, expected --before and --after");
+  }
+  if (request.before && request.reduces) {
+    throw InputError({"--reduces"}, "is for one module, expected no --before and --after");
+  }
+}
+
+/// Distinguishes cache entries and proves nothing: --system is here by its name, --collectives not
+/// at all. An entry is used only if its evidence fits the problem (check_cache.h), and there are
+/// none for programs with other terms than the paper's.
+std::string cache_options(const CheckRequest& request) {
+  const InstanceSpec& spec = request.instance;
+  std::string text = "engine=" + request.engine + "\n";
+  const auto add = [&](const char* name, const std::optional<std::string>& value) {
+    if (value) text += fmt::format("{}={}\n", name, *value);
+  };
+  add("dialect", spec.dialect);
+  add("hierarchy", spec.hierarchy);
+  add("system", spec.system);
+  add("axes", spec.axes);
+  add("reduce", spec.reduce);
+  add("placement", spec.placement);
+  add("synthesis-hierarchy", spec.synthesis_hierarchy);
+  add("goal", spec.goal);
+  return text;
+}
+
+std::optional<Baseline> baseline_of(const CheckRequest& request) {
+  if (!request.baseline) return std::nullopt;
+  const bool fresh = request.update_baseline && !std::filesystem::exists(*request.baseline);
+  return fresh ? Baseline(*request.baseline) : Baseline::read(*request.baseline);
+}
+
+/// The worst status of all files, without known failures.
+Outcome outcome_of(const std::vector<FileReport>& reports) {
+  Outcome outcome = Outcome::Established;
+  for (const FileReport& report : reports) {
+    for (const Property& property : report.properties) {
+      if (property.known) continue;
+      if (property.status == Status::Disagreement) return Outcome::Disagreement;
+      if (property.status == Status::Refuted) outcome = worst(outcome, Outcome::Refuted);
+      if (property.status == Status::Undecided) outcome = worst(outcome, Outcome::Undecided);
+    }
+  }
+  return outcome;
+}
+
+int exit_code_of(const CheckAnswer& answer) {
+  const auto has = [&](Kind kind) {
+    return std::ranges::find(answer.diagnostics, kind, &Diagnostic::kind) !=
+           answer.diagnostics.end();
+  };
+  if (answer.outcome == Outcome::Disagreement) return 4;
+  if (has(Kind::ToolFailure)) return 5;
+  if (has(Kind::BadInput)) return 2;
+  if (answer.outcome == Outcome::Refuted) return 1;
+  return answer.outcome == Outcome::Undecided ? 3 : 0;
+}
+
+Json failure_json(const std::string& file, const std::string& rule) {
+  return Json::object({{"file", file}, {"rule", rule}});
+}
+
+/// Adds how the failures compare with the baseline.
+void add_baseline(const std::vector<KnownFailure>& fixed, Document& document) {
+  Json known = Json::array();
+  Json fresh = Json::array();
+  for (const FileReport& report : document.reports) {
+    for (const Property& property : report.properties) {
+      const std::string rule = baseline_rule(report, property);
+      if (rule.empty()) continue;
+      (property.known ? known : fresh).push_back(failure_json(report.file, rule));
+      document.line(fmt::format("{}: {}: {}", property.known ? "known" : "new", report.file, rule));
+    }
+  }
+  for (const KnownFailure& each : fixed) {
+    document.line(fmt::format("fixed: {}: {}", each.file, each.rule));
+  }
+  document.json.add("baseline",
+                    Json::object({{"known", known},
+                                  {"new", fresh},
+                                  {"fixed", Json::array_of(fixed, [](const KnownFailure& each) {
+                                     return failure_json(each.file, each.rule);
+                                   })}}));
+}
+
+Json not_judged_json(const CheckedFile& file, const FileError& error) {
+  return Json::object({{"file", file.file},
+                       {"line", error.where.line},
+                       {"column", error.where.column},
+                       {"message", error.message}});
+}
+
+/// Text blocks, and `results`, `not_judged` and `disagreements` of the JSON document.
+void add_files(std::vector<CheckedFile>& files, Document& document) {
+  Json results = Json::array();
+  Json not_judged = Json::array();
+  Json disagreements = Json::array();
+  for (CheckedFile& file : files) {
+    if (auto& check = file.check) {
+      for (Document::Block& block : check->text) document.add(std::move(block));
+      if (check->result.outcome == Outcome::Disagreement) {
+        Json disagreement = Json::object({{"result", check->json}});
+        if (const auto* members = check->input.if_object()) {
+          for (const auto& [key, value] : *members) disagreement.add(key, value);
+        }
+        disagreements.push_back(std::move(disagreement));
+      }
+      results.push_back(std::move(check->json));
+    }
+    for (const FileError& error : file.errors) not_judged.push_back(not_judged_json(file, error));
+  }
+  document.json.add("results", std::move(results));
+  if (!not_judged.if_array()->empty()) document.json.add("not_judged", std::move(not_judged));
+  if (!disagreements.if_array()->empty()) {
+    document.json.add("disagreements", std::move(disagreements));
+  }
+}
+
+/// Moves what is known of the files into the answer.
+void collect(std::vector<CheckedFile>& files, CheckAnswer& answer) {
+  for (CheckedFile& file : files) {
+    // Known to be undecided is no news.
+    for (const FileError& error : file.errors) {
+      const bool known = std::ranges::any_of(file.report.properties, [&](const Property& each) {
+        return each.known && each.message == error.message;
+      });
+      answer.diagnostics.push_back({known ? Kind::Note : error.kind, error.line});
+    }
+    if (file.check) {
+      file.check->result.seconds = file.seconds;
+      answer.results.push_back(std::move(file.check->result));
+      if (file.check->smt2) answer.smt2 = std::move(file.check->smt2);
+    }
+  }
+}
+
+}  // namespace
+
+Json parsed_json(const std::string& text) {
+  const auto convert = [](const auto& self, const nlohmann::ordered_json& value) -> Json {
+    switch (value.type()) {
+      case nlohmann::json::value_t::object: {
+        Json object = Json::object();
+        for (const auto& [key, member] : value.items()) object.add(key, self(self, member));
+        return object;
+      }
+      case nlohmann::json::value_t::array:
+        return Json::array_of(value, [&](const auto& each) { return self(self, each); });
+      case nlohmann::json::value_t::string:
+        return value.get<std::string>();
+      case nlohmann::json::value_t::boolean:
+        return value.get<bool>();
+      case nlohmann::json::value_t::null:
+        return {};
+      default:
+        return Json::number(value.dump());
+    }
+  };
+  return convert(convert, nlohmann::ordered_json::parse(text));
+}
+
+std::vector<std::string> program_options(const CheckRequest& request) {
+  std::vector<std::string> flags;
+  if (request.certify) flags.emplace_back("certify");
+  if (request.explain) flags.emplace_back("explain");
+  if (request.smt2) flags.emplace_back("smt2");
+  if (request.instance.goal) flags.emplace_back("goal");
+  if (!request.instance.collectives.empty()) flags.emplace_back("collectives");
+  return flags;
+}
+
+Json outcomes_json(const std::vector<EngineAnswer>& answers) {
+  Json outcomes = Json::object();
+  for (const EngineAnswer& answer : answers) {
+    outcomes.add(answer.engine, to_string(answer.outcome));
+  }
+  return outcomes;
+}
+
+Property engines_property(const std::vector<EngineAnswer>& answers) {
+  Property property{"engines"};
+  for (const EngineAnswer& answer : answers) {
+    property.message += fmt::format("{}{}: {}", property.message.empty() ? "" : "; ", answer.engine,
+                                    to_string(answer));
+    if (answer.outcome == Outcome::Undecided) property.status = Status::Undecided;
+  }
+  if (disagree(answers)) property.status = Status::Disagreement;
+  return property;
+}
+
+CheckAnswer check(const CheckRequest& request, const Options& options) {
+  return check(request, options, language::built_in_definitions());
+}
+
+CheckAnswer check(const CheckRequest& request, const Options& options,
+                  std::vector<language::Definition> z3_definitions) {
+  require_consistent(request);
+  Engines engines = engines_called(request.engine);
+  engines.z3_definitions = std::move(z3_definitions);
+  GivenInstance given = given_instance(request.instance);
+  Soundness soundness = read_terms(request.instance, options, given);
+  CheckAnswer answer;
+  answer.document.title = "p2-verify check";
+  answer.diagnostics = std::move(soundness.diagnostics);
+  answer.outcome = soundness.outcome;
+  if (soundness.outcome != Outcome::Established) {
+    answer.document.json = Json::object({{"results", Json::array()}});
+    answer.document.exit_code = exit_code_of(answer);
+    return answer;
+  }
+  std::vector<CheckedFile> files = files_of(request);
+  std::optional<Baseline> baseline = baseline_of(request);
+  EvidenceCache cache(request.cache, cache_options(request));
+  check_all(files, {request, options, given, engines, cache, {}});
+
+  std::vector<FileReport>& reports = answer.document.reports;
+  for (const CheckedFile& file : files) reports.push_back(report_of(file));
+  if (baseline) {
+    answer.fixed = baseline->fixed(reports);
+    if (request.update_baseline) {
+      baseline->update(reports);
+      answer.updated_baseline = baseline->text();
+    }
+    baseline->mark(reports);
+  }
+  for (std::size_t i = 0; i < files.size(); ++i) files[i].report = reports[i];
+  answer.outcome = outcome_of(reports);
+  add_files(files, answer.document);
+  collect(files, answer);
+  if (baseline) add_baseline(answer.fixed, answer.document);
+  answer.document.against_baseline = baseline.has_value();
+  cache.write(answer.diagnostics);
+  answer.cache_hits = cache.hits();
+  answer.cache_stored = cache.stored();
+  if (request.cache) {
+    answer.document.json.add(
+        "cache", Json::object({{"hits", answer.cache_hits}, {"stored", answer.cache_stored}}));
+  }
+  answer.document.exit_code = exit_code_of(answer);
+  return answer;
+}
+
+}  // namespace p2

@@ -1,0 +1,251 @@
+#include <fmt/format.h>
+
+#include "encodings/z3/validity.h"
+#include "engine/program/derivation.h"
+#include "p2/version.h"
+#include "proofs/api/reference_run.h"
+#include "proofs/api/subject_check.h"
+#include "proofs/api/terms.h"
+#include "proofs/certificate/program_certificate.h"
+
+namespace p2 {
+namespace {
+
+using Status = Property::Status;
+
+/// The facts of a failed premise: devices and, where it is about them, chunk, contributor and
+/// counts.
+void add_premise_facts(const Refutation& refutation, Json& facts) {
+  const Refusal& refusal = refutation.refusal;
+  const std::uint32_t first = refutation.group[refusal.first];
+  const std::uint32_t second = refutation.group[refusal.second];
+  switch (refusal.premise) {
+    case Premise::SameChunks:
+    case Premise::DisjointChunks:
+      facts.add("devices", Json::array({first, second})).add("chunk", refusal.chunk);
+      break;
+    case Premise::Disjoint:
+    case Premise::Contained:
+      facts.add("devices", Json::array({first, second})).add("chunk", refusal.chunk);
+      facts.add("contributor", refusal.contributor);
+      break;
+    case Premise::Divisible:
+      facts.add("devices", Json::array({first}));
+      facts.add("chunks_held", Json::array({refusal.first_count}));
+      break;
+    case Premise::EqualCount:
+      facts.add("devices", Json::array({first, second}));
+      facts.add("chunks_held", Json::array({refusal.first_count, refusal.second_count}));
+      break;
+    case Premise::Informative:
+      facts.add("devices", Json::array({first}));
+      break;
+  }
+}
+
+/// The variables of a user's premise for whose values it does not hold.
+Json witness_json(const Refutation& refutation) {
+  Json witness = Json::object();
+  for (const language::Binding& binding : refutation.defined.witness) {
+    const bool is_position = binding.sort == language::Sort::Position;
+    witness.add(binding.name,
+                is_position ? Json(refutation.group[binding.value]) : Json(binding.value));
+  }
+  return witness;
+}
+
+Json facts_of(const Refutation& refutation) {
+  Json facts;
+  facts.add("rule", rule_name(refutation)).add("step", refutation.step);
+  if (!refutation.group.empty()) facts.add("group", Json::array_of(refutation.group));
+  switch (refutation.rule) {
+    case Refutation::Rule::Premise:
+      add_premise_facts(refutation, facts);
+      break;
+    case Refutation::Rule::Lacks:
+    case Refutation::Rule::Excess:
+      facts.add("devices", Json::array({refutation.device})).add("chunk", refutation.chunk);
+      facts.add("contributor", refutation.contributor);
+      break;
+    case Refutation::Rule::Defined:
+      facts.add("witness", witness_json(refutation));
+      break;
+    case Refutation::Rule::Master:
+    case Refutation::Rule::Empty:
+      break;
+  }
+  return facts;
+}
+
+/// The position of a step, from 1, in its file.
+SourcePosition position_of(const std::string& file, const ProgramFile& read, std::size_t step) {
+  if (step == 0 || step > read.step_positions.size()) return {file};
+  return {file, read.step_positions[step - 1].line, read.step_positions[step - 1].column};
+}
+
+/// The decision of the explicit engine and the answers of all.
+struct CheckedProgram {
+  const std::string& file;
+  const ProgramFile& read;
+  ProgramDecision decision;
+  std::vector<EngineAnswer> answers;
+  bool cnf_left_out = false;
+  Evidence evidence = {};
+
+  const Instance* instance() const { return read.instance ? &*read.instance : nullptr; }
+  Outcome explicit_outcome() const { return decision.outcome; }
+};
+
+Result result_of(const CheckedProgram& checked) {
+  const Program& program = checked.read.program;
+  Result result;
+  result.subject = checked.file;
+  result.outcome = disagree(checked.answers) ? Outcome::Disagreement : checked.explicit_outcome();
+  if (const auto& refutation = checked.decision.violation) {
+    result.counterexample = {.rule = std::string(rule_name(*refutation)),
+                             .where = position_of(checked.file, checked.read, refutation->step),
+                             .explanation = explain(*refutation, program, checked.instance()),
+                             .facts = facts_of(*refutation)};
+  } else if (checked.explicit_outcome() == Outcome::Undecided) {
+    result.undecided = {Undecided::Reason::Limit,
+                        fmt::format("A limit was met after {} of {} steps, all of them legal.",
+                                    checked.decision.legal_steps, program.steps.size())};
+  }
+  result.engines = checked.answers;
+  result.model =
+      fmt::format("dialect {}, goal {}", to_string(checked.read.dialect), program.terms.goal.name);
+  result.evidence = checked.evidence;
+  return result;
+}
+
+bool is_written(const Evidence& evidence) { return evidence.kind == Evidence::Kind::Certificate; }
+
+std::string reason_of(const Result& result) {
+  if (result.counterexample) return result.counterexample->explanation;
+  return result.undecided ? result.undecided->explanation : "";
+}
+
+Json json_of(const CheckedProgram& checked, const Result& result) {
+  const Program& program = checked.read.program;
+  const std::string reason = reason_of(result);
+  Json findings = Json::object();
+  for (const EngineAnswer& answer : checked.answers) findings.add(answer.engine, json_of(answer));
+  Json json;
+  json.add("file", checked.file).add("dialect", to_string(checked.read.dialect));
+  json.add("goal", program.terms.goal.name).add("begins", to_string(program.beginning.start));
+  json.add("chunks", program.chunks()).add("verdict", to_string(checked.explicit_outcome()));
+  json.add("engines", outcomes_json(checked.answers)).add("findings", std::move(findings));
+  json.add("certificate", is_written(result.evidence) ? Json(result.evidence.folder) : Json());
+  if (checked.cnf_left_out) json.add("not_asked", Json::array({"cnf"}));
+  const auto& refutation = checked.decision.violation;
+  json.add("step", refutation ? Json(refutation->step) : Json());
+  json.add("reason", reason.empty() ? Json() : Json(reason));
+  json.add("counterexample", result.counterexample ? result.counterexample->facts : Json());
+  return json;
+}
+
+std::vector<Document::Block> text_of(const CheckedProgram& checked, const Result& result,
+                                     const CheckQuestion& question) {
+  const Program& program = checked.read.program;
+  std::vector<Document::Block> text;
+  text.push_back(Heading{fmt::format("{}: {} ({} devices, {} step{}, dialect {}{})", checked.file,
+                                     to_string(checked.explicit_outcome()), program.devices,
+                                     program.steps.size(), program.steps.size() == 1 ? "" : "s",
+                                     to_string(checked.read.dialect),
+                                     goal_text(program.terms.goal, program.beginning))});
+  const std::string reason = reason_of(result);
+  if (question.request.explain) {
+    text.push_back(Preformatted{draw_derivation(program, checked.read.dialect, checked.instance(),
+                                                question.options.limits)});
+  } else if (!reason.empty()) {
+    text.push_back(Paragraph{reason});
+  }
+  for (const EngineAnswer& answer : checked.answers) {
+    if (checked.answers.size() == 1) break;
+    text.push_back(Paragraph{fmt::format("{}: {}", answer.engine, to_string(answer))});
+  }
+  if (checked.cnf_left_out) text.push_back(Paragraph{not_asked_text()});
+  if (is_written(result.evidence)) {
+    text.push_back(Paragraph{"certificate: " + result.evidence.folder});
+  }
+  return text;
+}
+
+bool is_about_goal(const Refutation& refutation) {
+  return refutation.rule == Refutation::Rule::Lacks || refutation.rule == Refutation::Rule::Excess;
+}
+
+FileReport report_of(const CheckedProgram& checked, const Result& result) {
+  Property premises{"premises"};
+  Property goal{"goal"};
+  if (const auto& counterexample = result.counterexample) {
+    Property& refuted = is_about_goal(*checked.decision.violation) ? goal : premises;
+    refuted.status = Status::Refuted;
+    refuted.rule = counterexample->rule;
+    refuted.message = counterexample->explanation;
+    refuted.line = counterexample->where.line;
+    refuted.column = counterexample->where.column;
+    if (&refuted == &premises) goal.status = Status::NotExamined;
+  } else if (result.undecided) {
+    premises.status = Status::Undecided;
+    premises.message = result.undecided->explanation;
+    goal.status = Status::NotExamined;
+  }
+  FileReport report{checked.file, "program", {premises, goal}, 0};
+  if (checked.answers.size() > 1) report.properties.push_back(engines_property(checked.answers));
+  return report;
+}
+
+void certify(const CheckQuestion& question, CheckedProgram& checked,
+             std::vector<Diagnostic>& diagnostics) {
+  const bool decided = checked.explicit_outcome() != Outcome::Undecided;
+  if (!question.certificate || !decided || disagree(checked.answers)) return;
+  checked.evidence = written_evidence(
+      *question.certificate,
+      [&] {
+        write_program_certificate(*question.certificate, checked.read, checked.decision,
+                                  {{{"p2-verify", build_info().version}},
+                                   {{"engine", "explicit"}},
+                                   question.options.seed});
+      },
+      diagnostics);
+}
+
+std::string smt_lib_of(const ProgramFile& file, const Engines& engines) {
+  z3_encoding::ValidityQuery query;
+  query.program = &file.program;
+  query.instance = file.instance ? &*file.instance : nullptr;
+  query.dialect = file.dialect;
+  query.definitions = engines.z3_definitions;
+  return smt_lib(query);
+}
+
+}  // namespace
+
+SubjectCheck check_program(const std::string& file, const std::string& text,
+                           const CheckQuestion& question) {
+  const Limits& limits = question.options.limits;
+  const ProgramFile read = read_program(file, text, question.given);
+  const Program& program = read.program;
+  const Engines engines = on_terms(question.engines, program.terms);
+  if (question.certificate) require_paper("--certify", program.terms);
+  StateTable states(program.chunks());
+  CheckedProgram checked{
+      file, read, check(program, read.dialect, states, limits), {}, engines.cnf_left_out};
+  if (checked.explicit_outcome() == Outcome::Established) SoundSteps(limits).require(file, program);
+  checked.answers = ask_with_cache(engines, read, checked.decision, text, limits, question.cache);
+
+  SubjectCheck answer;
+  certify(question, checked, answer.diagnostics);
+  answer.result = result_of(checked);
+  answer.json = json_of(checked, answer.result);
+  answer.text = text_of(checked, answer.result, question);
+  answer.report = report_of(checked, answer.result);
+  if (answer.result.outcome == Outcome::Disagreement) {
+    answer.input.add("program", parsed_json(to_json(program, checked.instance(), read.dialect)));
+  }
+  if (question.request.smt2) answer.smt2 = smt_lib_of(read, engines);
+  return answer;
+}
+
+}  // namespace p2

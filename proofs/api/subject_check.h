@@ -1,0 +1,69 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/program/instance.h"
+#include "p2/check.h"
+#include "proofs/api/check_cache.h"
+#include "proofs/api/engines.h"
+
+namespace p2 {
+
+/// What `check` asks of one file.
+struct CheckQuestion {
+  const CheckRequest& request;
+  const Options& options;
+  const GivenInstance& given;  ///< of `request.instance`, with its terms
+  const Engines& engines;
+  EvidenceCache& cache;
+  /// The folder for the certificate of this file; nothing if none is wanted.
+  std::optional<std::string> certificate;
+};
+
+/// The answer about one file.
+struct SubjectCheck {
+  Result result;
+  Json json;                          ///< the element of `results` in the document
+  std::vector<Document::Block> text;  ///< as `--format text` shows it
+  FileReport report;                  ///< its properties; `seconds` is filled in by check()
+  /// What the engines were asked, as a member that reproduces a disagreement: `{"program":…}`.
+  Json input = {};
+  std::optional<std::string> smt2 = {};      ///< the query, if asked for
+  std::vector<Diagnostic> diagnostics = {};  ///< a certificate that could not be written
+};
+
+// One function per subject. Each throws InputError for a mistake in the file, and where the request
+// has an option that does not apply to it; LimitReached where nothing was decided.
+
+SubjectCheck check_program(const std::string& file, const std::string& text,
+                           const CheckQuestion& question);
+SubjectCheck check_msccl(const std::string& file, const std::string& text,
+                         const CheckQuestion& question);
+SubjectCheck check_plan(const std::string& file, const std::string& text,
+                        const CheckQuestion& question);
+/// Whether a text is a module of XLA or StableHLO.
+bool is_module(const std::string& text);
+SubjectCheck check_module(const std::string& file, const std::string& text,
+                          const CheckQuestion& question);
+/// `request.before` and `request.after`.
+SubjectCheck compare_modules(const CheckQuestion& question);
+
+/// The options present in the request that only apply to programs, as flags without dashes: of
+/// `certify`, `explain`, `smt2`, `goal`, `collectives`.
+std::vector<std::string> program_options(const CheckRequest& request);
+
+/// A JSON text as a value; the text must be JSON.
+Json parsed_json(const std::string& text);
+/// `{"explicit":"valid",…}`: the outcome of each engine.
+Json outcomes_json(const std::vector<EngineAnswer>& answers);
+/// The property `engines`: whether all engines asked agree. Reported where there are several.
+Property engines_property(const std::vector<EngineAnswer>& answers);
+
+/// As check(); Z3 uses other definitions than the built-in ones, in the order of Collective: to
+/// test that a difference between the engines is detected.
+CheckAnswer check(const CheckRequest& request, const Options& options,
+                  std::vector<language::Definition> z3_definitions);
+
+}  // namespace p2
