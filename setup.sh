@@ -39,7 +39,7 @@ case "${1:-}" in
     # shellcheck disable=SC2086
     {
       ./p2-verify synth $system --certify demo-certificates                   # placed, synthesised, proved
-      ./p2-check demo-certificates/*                                           # believed by a checker of its own
+      ./p2-check demo-certificates/*                                           # verified by the independent checker
       ./p2-verify cost $system --top 10                                        # ranked
       ./p2-verify run $system --placement '[[2,4],[2,4]]' --bytes 1M --top 3   # on real data
     }

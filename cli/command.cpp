@@ -32,10 +32,10 @@ FlagGroup common_flags(Formats formats) {
             reports ? "text for people, JSON for machines, a page to look at, JUnit XML and SARIF "
                       "2.1.0 for CI systems"
                     : "text for people, JSON for machines, a page to look at"},
-           {"output", "FILE", "write the result there, whole or not at all"},
+           {"output", "FILE", "write the result there, atomically"},
            {"jobs", "N", "threads (default: one per core)"},
-           {"timeout", "SECONDS", "stop after so long (exit 3)"},
-           {"memory", "MIB", "stop at so much memory (exit 3)"},
+           {"timeout", "SECONDS", "time limit (exit 3)"},
+           {"memory", "MIB", "memory limit (exit 3)"},
            {"rlimit", "N",
             "stop each solver after N units of work, the same in every run (exit 3)"},
            {"seed", "N", "random seed (default 1)"},

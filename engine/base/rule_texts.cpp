@@ -21,13 +21,13 @@ constexpr auto kProgramRules = std::to_array<RuleText>({
      "ReduceScatter deals the chunks that a device holds into as many equal parts as the group has "
      "devices."},
     {"disjoint-chunks", "Two devices bring the same chunk to an AllGather.",
-     "AllGather puts different chunks together; of a chunk that two devices bring it is not said "
-     "which one counts."},
+     "AllGather puts different chunks together; if two devices supply the same chunk, the "
+     "result is ambiguous."},
     {"equal-count", "The devices of an AllGather bring different numbers of chunks.",
      "Libraries gather blocks of one size. Scatter evenly before."},
     {"contained", "A Broadcast would overwrite a contribution that its root lacks.",
      "What a device of the group holds has to be contained in what the root holds, or it is lost."},
-    {"informative", "A device takes part in a step that can tell nobody anything.",
+    {"informative", "A device of the group contributes no new data.",
      "A device of the group holds nothing, or nothing that the others lack."},
     {"master", "A collective that the dialect does not allow with Master.",
      "Dialect published allows only AllReduce with Master; dialect printed allows all."},
@@ -46,7 +46,7 @@ constexpr auto kMscclRules = std::to_array<RuleText>({
      "caller of the collective provides. Loaders look at the offset only."},
     {"no-peer", "A step sends or receives in a thread block without a peer that way.",
      "Set send or recv of the thread block."},
-    {"shared-connection", "Two thread blocks use one end of a connection.",
+    {"shared-connection", "Two thread blocks send, or receive, on the same connection.",
      "Nothing orders their messages. Use another channel, or one thread block."},
     {"unmatched-send", "A send has no receive.",
      "The k-th send of a connection meets its k-th receive. A step is missing at the other end, or "
@@ -107,9 +107,9 @@ constexpr auto kHloRules = std::to_array<RuleText>({
      "Only modules of the same signature can be compared."},
     {"shapes", "The shape of a result does not follow from its operands.",
      "Look at the dimensions that the instruction names."},
-    {"groups", "The groups of a collective are none.",
+    {"groups", "The replica groups of a collective are malformed.",
      "Every device stands in one group at most; groups have the size that the shapes say."},
-    {"pairs", "The pairs of a collective-permute are none.",
+    {"pairs", "The source-target pairs of a collective-permute are malformed.",
      "No device is twice a source, or twice a target."},
     {"operands", "An instruction has other operands than it needs.",
      "Compare the number and the types of the operands."},

@@ -21,17 +21,30 @@ std::string found(char ch) {
 
 }  // namespace
 
+bool TextCursor::starts_comment() const {
+  if (comments_ == Comments::Hash) return text_[offset_] == '#';
+  return text_[offset_] == '/' && offset_ + 1 < text_.size() &&
+         (text_[offset_ + 1] == '/' || text_[offset_ + 1] == '*');
+}
+
+void TextCursor::skip_comment() {
+  if (comments_ == Comments::Hash || text_[offset_ + 1] == '/') {
+    while (offset_ < text_.size() && text_[offset_] != '\n') ++offset_;
+    return;
+  }
+  offset_ += 2;
+  while (offset_ < text_.size() && text_.substr(offset_, 2) != "*/") step();
+  if (offset_ == text_.size()) fail_here("the comment is not closed, expected '*/'");
+  offset_ += 2;
+}
+
 void TextCursor::skip_blanks() {
   while (offset_ < text_.size()) {
     const char ch = text_[offset_];
-    if (ch == '#') {
-      while (offset_ < text_.size() && text_[offset_] != '\n') ++offset_;
-    } else if (ch == ' ' || ch == '\t' || ch == '\r') {
-      ++offset_;
-    } else if (ch == '\n') {
-      ++offset_;
-      ++line_;
-      line_start_ = offset_;
+    if (ch == ' ' || ch == '\t' || ch == '\r' || ch == '\n') {
+      step();
+    } else if (starts_comment()) {
+      skip_comment();
     } else {
       return;
     }
@@ -53,8 +66,7 @@ bool TextCursor::accept(std::string_view token) {
 }
 
 void TextCursor::expect(std::string_view token, std::string_view context) {
-  if (!accept(token))
-    fail(fmt::format("found {}, expected '{}' {}", found(peek()), token, context));
+  if (!accept(token)) unexpected(fmt::format("'{}' {}", token, context));
 }
 
 std::string_view TextCursor::rest() {
@@ -78,7 +90,7 @@ std::string_view TextCursor::peek_name() {
 
 std::string TextCursor::name(std::string_view what) {
   const std::string_view word = peek_name();
-  if (word.empty()) fail(fmt::format("found {}, expected {}", found(peek()), what));
+  if (word.empty()) unexpected(what);
   offset_ += word.size();
   return std::string(word);
 }
@@ -104,10 +116,31 @@ std::uint64_t TextCursor::integer(std::string_view what, std::uint64_t low, std:
 
 SourcePosition TextCursor::position() {
   skip_blanks();
-  return {std::string(source_), line_, offset_ - line_start_ + 1};
+  return {std::string(source_), line_, offset_ - line_start_ + 1 + column_offset_};
 }
 
 void TextCursor::fail(std::string_view message) { throw InputError(position(), message); }
+
+void TextCursor::fail_here(std::string_view message) const {
+  const std::size_t column = std::min(offset_, text_.size()) - line_start_ + 1 + column_offset_;
+  throw InputError({std::string(source_), line_, column}, message);
+}
+
+void TextCursor::unexpected(std::string_view expected) {
+  fail(fmt::format("found {}, expected {}", found(peek()), expected));
+}
+
+TextCursor::Mark TextCursor::mark() {
+  skip_blanks();
+  return {offset_, line_, line_start_, column_offset_};
+}
+
+void TextCursor::reset(const Mark& mark) {
+  offset_ = mark.offset;
+  line_ = mark.line;
+  line_start_ = mark.line_start;
+  column_offset_ = mark.column_offset;
+}
 
 bool is_plain_name(std::string_view text) {
   return !text.empty() && starts_name(text.front()) &&

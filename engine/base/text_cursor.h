@@ -14,7 +14,18 @@ namespace p2 {
 /// skipped before every token. Holds views: `source` and `text` must outlive it.
 class TextCursor {
  public:
-  TextCursor(std::string_view source, std::string_view text) : source_(source), text_(text) {}
+  /// How comments are written: `# …`, or `// …` and `/* … */`.
+  enum class Comments : std::uint8_t { Hash, Slashes };
+
+  TextCursor(std::string_view source, std::string_view text, Comments comments = Comments::Hash)
+      : source_(source), text_(text), comments_(comments) {}
+  /// For a part, at `where`, of another text. `where` must outlive the cursor.
+  TextCursor(std::string_view text, const SourcePosition& where, Comments comments)
+      : source_(where.source),
+        text_(text),
+        comments_(comments),
+        line_(where.line),
+        column_offset_(where.column - 1) {}
 
   /// True when only blanks and comments are left.
   bool at_end();
@@ -38,16 +49,48 @@ class TextCursor {
 
   /// Where the next token starts. Constant time: line breaks are counted as they are skipped.
   SourcePosition position();
+  std::string_view source() const { return source_; }
+  /// Throws InputError at the next token.
   [[noreturn]] void fail(std::string_view message);
+  /// Fails with `found 'x', expected WHAT`.
+  [[noreturn]] void unexpected(std::string_view expected);
+
+  /// The start of the next token, for backtracking.
+  struct Mark {
+    std::size_t offset, line, line_start, column_offset;
+  };
+  Mark mark();
+  void reset(const Mark& mark);
+
+ protected:
+  // For languages with tokens of their own.
+  void skip_blanks();
+  /// Consumes one byte.
+  void step() {
+    if (text_[offset_++] == '\n') {
+      ++line_;
+      line_start_ = offset_;
+      column_offset_ = 0;
+    }
+  }
+  std::string_view text() const { return text_; }
+  std::size_t offset() const { return offset_; }
+  /// Moves within the line.
+  void set_offset(std::size_t offset) { offset_ = offset; }
+  /// Throws InputError at the current byte.
+  [[noreturn]] void fail_here(std::string_view message) const;
 
  private:
-  void skip_blanks();
+  bool starts_comment() const;
+  void skip_comment();
 
   std::string_view source_;
   std::string_view text_;
+  Comments comments_;
   std::size_t offset_ = 0;
   std::size_t line_ = 1;
   std::size_t line_start_ = 0;
+  std::size_t column_offset_ = 0;  ///< of the first line, for a part of another text
 };
 
 /// Whether `text` may name a level or an axis: letters, digits, `_` and `-`, starting with a letter

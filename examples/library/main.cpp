@@ -1,17 +1,16 @@
-// Which programs reduce over eight devices, and is a given one valid?
+// Which programs reduce over eight devices on two nodes?
 #include <iostream>
 
-#include "p2/check.h"
 #include "p2/synthesize.h"
 
 int main() {
   try {
-    p2::SynthesisRequest synthesis;
+    p2::SynthesizeRequest synthesis;
     synthesis.instance.hierarchy = "node=2,gpu=4";
     synthesis.instance.axes = "8";
     synthesis.instance.reduce = "0";
     synthesis.size = 3;
-    const p2::SynthesisAnswer programs = p2::synthesize(synthesis, {});
+    const p2::SynthesizeAnswer programs = p2::synthesize(synthesis, {});
     std::cout << programs.total << " programs of at most 3 steps\n";
     std::cout << p2::write_document(programs.document, p2::DocumentFormat::Text);
     return programs.outcome == p2::Outcome::Established ? 0 : 1;
