@@ -34,7 +34,7 @@ struct Budget {
   const std::atomic<bool>* cancelled = nullptr;
 };
 
-/// What is left of the limits, for one query.
+/// The remaining time, memory and work of the limits, for one query.
 Budget budget_of(const Limits& limits);
 
 /// The version of Z3 in use, e.g. `4.8.12`.

@@ -16,6 +16,7 @@
 #include "engine/msccl/algorithm_file.h"
 #include "engine/reshard/plans/plan.h"
 #include "proofs/api/check_files.h"
+#include "proofs/api/module_check.h"
 #include "proofs/api/subject_check.h"
 #include "proofs/api/terms.h"
 
@@ -55,7 +56,7 @@ SubjectCheck check_file(const std::string& file, const CheckQuestion& question) 
     throw InputError({file}, fmt::format("is larger than {} MiB, expected a smaller file, or XML",
                                          kMaxMebibytes));
   }
-  if (is_module(text)) return check_module(file, text, question);
+  if (is_module_text(text)) return check_module(file, text, question);
   if (reshard::is_plan(text)) return check_plan(file, text, question);
   return check_program(file, text, question);
 }

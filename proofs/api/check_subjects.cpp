@@ -30,8 +30,6 @@ ModuleQuestion module_question(const CheckQuestion& question) {
 
 }  // namespace
 
-bool is_module(const std::string& text) { return is_module_text(text); }
-
 SubjectCheck check_module(const std::string& file, const std::string& text,
                           const CheckQuestion& question) {
   return subject_of(check_module_file(file, text, module_question(question), question.given,

@@ -253,20 +253,6 @@ Json::Object schedule_members(const Problem& problem, const ReshardAnswer& answe
 
 // The plan of transfers.
 
-reshard::PlanStrategy plan_strategy(TransferStrategy strategy) {
-  switch (strategy) {
-    case TransferStrategy::Broadcast:
-      return reshard::PlanStrategy::Broadcast;
-    case TransferStrategy::SendRecv:
-      return reshard::PlanStrategy::SendRecv;
-    case TransferStrategy::LocalAllGather:
-      return reshard::PlanStrategy::LocalAllGather;
-    case TransferStrategy::GlobalAllGather:
-      break;
-  }
-  return reshard::PlanStrategy::GlobalAllGather;
-}
-
 /// The time by the formulas as a multiple of the time to send the tensor once to one host.
 double formula_multiple(const reshard::FormulaTime& formula, const TensorShape& shape) {
   double elements = 1;
@@ -289,7 +275,7 @@ Json add_plan(const Problem& problem, ReshardAnswer& answer, Document& text) {
   }
   const reshard::Reshard resharding = reshard::reshard_between(
       tensor.shape, tensor.from, tensor.to, spec.first_host.value_or(tensor.from.mesh[0]));
-  const reshard::PlanChoice choice{plan_strategy(spec.strategy),
+  const reshard::PlanChoice choice{spec.strategy,
                                    problem.request.tensor->decomposition, spec.chunks};
   const reshard::Plan plan = make_plan(resharding, choice, answer.schedule);
   const auto decision = judge(plan);

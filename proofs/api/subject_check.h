@@ -43,8 +43,6 @@ SubjectCheck check_msccl(const std::string& file, const std::string& text,
                          const CheckQuestion& question);
 SubjectCheck check_plan(const std::string& file, const std::string& text,
                         const CheckQuestion& question);
-/// Whether a text is a module of XLA or StableHLO.
-bool is_module(const std::string& text);
 SubjectCheck check_module(const std::string& file, const std::string& text,
                           const CheckQuestion& question);
 /// `request.before` and `request.after`.

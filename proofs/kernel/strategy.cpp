@@ -42,7 +42,7 @@ class StrategyGraph {
   /// The costs of a vertex or, after all vertices, of an edge.
   CostTable term(std::size_t number) const;
   Costs costs_left(std::uint32_t vertex) const;
-  /// What is left of an edge, a row per configuration of the end with the lower position.
+  /// The remaining costs of an edge, a row per configuration of the end with the lower position.
   CostTable table_left(std::size_t edge, const Numbers& position) const;
 
  private:

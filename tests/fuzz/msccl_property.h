@@ -14,7 +14,7 @@ namespace p2 {
 inline bool check_msccl_text(const std::string& text) {
   // What is beyond these is read only: judging it would take too long for fuzzing.
   constexpr std::size_t kMostGpus = 64;
-  constexpr std::size_t kMostChunks = 1024;
+  constexpr std::size_t kMaxChunks = 1024;
   constexpr std::size_t kMaxSteps = 512;
 
   if (!msccl::is_xml(text)) return false;
@@ -30,7 +30,7 @@ inline bool check_msccl_text(const std::string& text) {
   for (const msccl::StepPlace place : algorithm->steps()) {
     chunks += algorithm->step(place).count;
   }
-  if (chunks > kMostChunks || algorithm->steps().size() > kMaxSteps) return true;
+  if (chunks > kMaxChunks || algorithm->steps().size() > kMaxSteps) return true;
   const msccl::AlgorithmDecision decision = msccl::judge(*algorithm, {});
   promise((decision.outcome == Outcome::Refuted) == decision.violation.has_value(),
           "a verdict does not go with its fault");

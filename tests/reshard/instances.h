@@ -40,7 +40,7 @@ kernel::Verdict after(CertificateFiles files, const std::string& name,
 /// shorter than `least`, or than this one.
 bool is_true(const nlohmann::json& said, std::optional<std::int64_t> least = {});
 
-/// All single changes of a number in schedule.json by one, with what is left of the order.
+/// All single changes of a number in schedule.json by one, followed by the remaining order.
 std::vector<std::function<void(nlohmann::json&)>> changes_by_one(const nlohmann::json& said);
 
 }  // namespace p2

@@ -64,12 +64,12 @@ enum class ReshardStrategy : std::uint8_t {
 /// `exact`, `naive`, `load-balance`, `greedy`.
 std::string_view to_string(ReshardStrategy strategy);
 
-/// How a slice gets from a device to others (section 3.1, figure 3).
+/// How a slice is sent from one device to several (section 3.1 and figure 3 of the paper).
 enum class TransferStrategy : std::uint8_t {
-  Broadcast,        ///< in chunks along a chain of all devices, host by host
-  SendRecv,         ///< to one device after the other
-  LocalAllGather,   ///< to every host once, in parts that its devices then gather
-  GlobalAllGather,  ///< once, in parts that all devices then gather
+  Broadcast,       ///< pipelined in chunks along a chain of all devices, host by host
+  SendRecv,        ///< to each receiver in turn
+  LocalAllGather,  ///< scattered over the devices of each host, then a ring allgather in the host
+  GlobalAllGather  ///< scattered over all devices, then a ring allgather of all
 };
 
 /// A plan of point-to-point transfers of every device, made from the schedule and checked.

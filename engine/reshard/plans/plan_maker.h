@@ -7,16 +7,11 @@
 #include "engine/reshard/sharding.h"
 #include "engine/reshard/plans/plan.h"
 #include "engine/reshard/unit_task.h"
+#include "p2/reshard.h"
 
 namespace p2::reshard {
 
-/// How a slice is sent from one device to several (section 3.1 and figure 3 of the paper).
-enum class PlanStrategy : std::uint8_t {
-  SendRecv,         ///< to each receiver in turn
-  LocalAllGather,   ///< scattered over the devices of each host, then a ring allgather in the host
-  GlobalAllGather,  ///< scattered over all devices, then a ring allgather of all
-  Broadcast         ///< pipelined in chunks along a chain of all devices, host by host
-};
+using PlanStrategy = TransferStrategy;
 
 /// `sendrecv`, `local-allgather`, `global-allgather`, `broadcast`.
 std::string_view to_string(PlanStrategy strategy);
