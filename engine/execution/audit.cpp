@@ -25,7 +25,7 @@ std::vector<std::uint32_t> Expectation::after(std::size_t step, std::uint32_t ra
 
 namespace {
 
-constexpr std::size_t kBlock = 4096;  // elements compared at a time
+constexpr std::size_t kComparedAtOnce = 4096;  // elements compared at a time
 
 class Auditor {
  public:
@@ -63,8 +63,8 @@ class Auditor {
  private:
   template <typename Visit>
   void for_blocks(std::size_t chunk, std::span<const std::uint32_t> contributors, Visit visit) {
-    for (std::size_t offset = 0; offset < held_.chunk_elements; offset += kBlock) {
-      const std::size_t count = std::min(kBlock, held_.chunk_elements - offset);
+    for (std::size_t offset = 0; offset < held_.chunk_elements; offset += kComparedAtOnce) {
+      const std::size_t count = std::min(kComparedAtOnce, held_.chunk_elements - offset);
       const std::size_t first = chunk * held_.chunk_elements + offset;
       reference_.compute(inputs_, contributors, first, count);
       visit(first, offset, count);

@@ -22,7 +22,7 @@ constexpr std::uint32_t kMaxGroup = 4;
 constexpr std::size_t kMaxStates = 64;  // of one group size
 constexpr std::size_t kMaxCases = 8;    // of one group size, legal and refused each
 
-constexpr const char* kReadme = R"(# Test vectors of the collective {name}
+constexpr const char* kDefinitionReadme = R"(# Test vectors of the collective {name}
 
 {description}
 
@@ -91,9 +91,10 @@ class Cases {
                         {"chunk_elements", options_.chunk_elements},
                         {"cases", cases_}};
     files_["index.json"] = index.dump(2) + "\n";
-    files_["README.md"] = fmt::format(fmt::runtime(kReadme), fmt::arg("name", definition_.name),
-                                      fmt::arg("description", definition_.description),
-                                      fmt::arg("type", to_string(options_.type)));
+    files_["README.md"] =
+        fmt::format(fmt::runtime(kDefinitionReadme), fmt::arg("name", definition_.name),
+                    fmt::arg("description", definition_.description),
+                    fmt::arg("type", to_string(options_.type)));
     return std::move(files_);
   }
 

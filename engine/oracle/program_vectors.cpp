@@ -40,7 +40,7 @@ namespace {
 using namespace execution;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kReadme = R"(# Test vectors of a communication program
+constexpr const char* kProgramReadme = R"(# Test vectors of a communication program
 
     {program}
 
@@ -81,7 +81,7 @@ class Vectors {
     add_wrong_programs();
     files_["index.json"] = index_.dump(2) + "\n";
     files_["README.md"] = fmt::format(
-        fmt::runtime(kReadme), fmt::arg("program", to_string(program_.steps, instance())),
+        fmt::runtime(kProgramReadme), fmt::arg("program", to_string(program_.steps, instance())),
         fmt::arg("devices", program_.devices), fmt::arg("elements", elements()),
         fmt::arg("type", to_string(options_.type)), fmt::arg("chunk", options_.chunk_elements));
     return std::move(files_);

@@ -131,7 +131,7 @@ namespace {
 
 /// A cost function. The scope is in elimination order and the last vertex varies fastest, so that
 /// the vertex eliminated last is contiguous in every table that has it.
-struct Table {
+struct CostTable {
   std::vector<std::uint32_t> scope;
   std::vector<Cost> cells;
 };
@@ -163,7 +163,7 @@ class Elimination {
   std::optional<Optimum> run() {
     for (const std::uint32_t vertex : order_) {
       if (graph_.configurations(vertex) == 1) continue;
-      std::optional<Table> made = minimise_out(vertex);
+      std::optional<CostTable> made = minimise_out(vertex);
       if (!made) return std::nullopt;
       add_to_bucket(std::move(*made));
     }
@@ -174,12 +174,12 @@ class Elimination {
   }
 
  private:
-  Table table_of(const Edge& edge) const {
+  CostTable table_of(const Edge& edge) const {
     if (position_[edge.first] < position_[edge.second]) {
       return {{edge.first, edge.second}, edge.table};
     }
     const std::size_t columns = graph_.configurations(edge.second);
-    Table turned{{edge.second, edge.first}, {}};
+    CostTable turned{{edge.second, edge.first}, {}};
     turned.cells.reserve(edge.table.size());
     for (std::size_t column = 0; column < columns; ++column) {
       for (std::size_t at = column; at < edge.table.size(); at += columns) {
@@ -191,7 +191,7 @@ class Elimination {
 
   /// To the bucket of the scope's vertex that is eliminated first. Vertices with one configuration
   /// are dropped from the scope, which leaves the cells unchanged.
-  void add_to_bucket(Table table) {
+  void add_to_bucket(CostTable table) {
     std::erase_if(table.scope, [&](std::uint32_t v) { return graph_.configurations(v) == 1; });
     if (table.scope.empty()) {
       constant_ += table.cells[0];
@@ -201,7 +201,7 @@ class Elimination {
   }
 
   /// The distance of cells whose configurations of `vertex` differ by one.
-  std::size_t stride(const Table& table, std::uint32_t vertex) const {
+  std::size_t stride(const CostTable& table, std::uint32_t vertex) const {
     std::size_t product = 1;
     for (auto at = table.scope.rbegin(); at != table.scope.rend(); ++at) {
       if (*at == vertex) return product;
@@ -210,16 +210,16 @@ class Elimination {
     return 0;
   }
 
-  std::optional<Table> minimise_out(std::uint32_t vertex) const {
+  std::optional<CostTable> minimise_out(std::uint32_t vertex) const {
     const auto& tables = buckets_[position_[vertex]];
-    Table made;
-    for (const Table& table : tables) {
+    CostTable made;
+    for (const CostTable& table : tables) {
       made.scope.insert(made.scope.end(), table.scope.begin() + 1, table.scope.end());
     }
     std::ranges::sort(made.scope, {}, [&](std::uint32_t v) { return position_[v]; });
     made.scope.erase(std::unique(made.scope.begin(), made.scope.end()), made.scope.end());
     std::vector<Operand> operands;
-    for (const Table& table : tables) {
+    for (const CostTable& table : tables) {
       Operand& operand =
           operands.emplace_back(Operand{table.cells.data(), stride(table, vertex), {}});
       for (const std::uint32_t v : made.scope) operand.steps.push_back(stride(table, v));
@@ -232,7 +232,7 @@ class Elimination {
   }
 
   /// Run by run of the scope's last vertex; false where a limit is reached.
-  bool fill(Table& made, std::vector<Operand>& operands, std::size_t configurations) const {
+  bool fill(CostTable& made, std::vector<Operand>& operands, std::size_t configurations) const {
     const std::size_t run = made.scope.empty() ? 1 : graph_.configurations(made.scope.back());
     std::vector<std::size_t> digits(made.scope.size(), 0);
     std::vector<Cost> sum(run);
@@ -287,7 +287,7 @@ class Elimination {
     for (std::uint32_t c = 0; c < graph_.configurations(vertex); ++c) {
       strategy[vertex] = c;
       Cost cost = 0;
-      for (const Table& table : tables) {
+      for (const CostTable& table : tables) {
         std::size_t at = 0;
         for (const std::uint32_t v : table.scope) at = at * graph_.configurations(v) + strategy[v];
         cost += table.cells[at];
@@ -303,8 +303,8 @@ class Elimination {
   const Graph& graph_;
   const std::vector<std::uint32_t>& order_;
   const Limits& limits_;
-  std::vector<std::uint32_t> position_;      // by vertex, in the order
-  std::vector<std::vector<Table>> buckets_;  // by position of the first vertex in the scope
+  std::vector<std::uint32_t> position_;          // by vertex, in the order
+  std::vector<std::vector<CostTable>> buckets_;  // by position of the first vertex in the scope
   Cost constant_ = 0;
 };
 

@@ -55,7 +55,7 @@ std::optional<std::uint32_t> data_parallel_split(const JsonValue& dom,
   return static_cast<std::uint32_t>(found - splits.begin());
 }
 
-struct Table {
+struct EdgeCosts {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::vector<Cost> cells;
@@ -155,7 +155,7 @@ class Reader {
   void read_table(const JsonValue& value) {
     const JsonValue id = value.member("id", "a table");
     const std::int64_t number = id.integer("the id of a table", 0, kMaxNumber);
-    Table table;
+    EdgeCosts table;
     table.rows = value.member("rows", "a table").integer("rows", 1, kMaxNumber);
     table.columns = value.member("cols", "a table").integer("cols", 1, kMaxNumber);
     const JsonValue cells = value.member("cells", "a table");
@@ -183,7 +183,7 @@ class Reader {
     const JsonValue id = edge.member("table", "an edge");
     const auto found = tables_.find(id.integer("the table of an edge", 0, kMaxNumber));
     if (found == tables_.end()) id.fail("there is no such table");
-    const Table& table = found->second;
+    const EdgeCosts& table = found->second;
     const std::size_t rows = file_.graph.configurations(first);
     const std::size_t columns = file_.graph.configurations(second);
     if (table.rows != static_cast<std::int64_t>(rows) ||
@@ -211,7 +211,7 @@ class Reader {
   std::int64_t devices_ = 0;
   std::int64_t batch_ = 0;
   std::map<std::int64_t, std::uint32_t> numbers_;  // of vertices, by id
-  std::map<std::int64_t, Table> tables_;
+  std::map<std::int64_t, EdgeCosts> tables_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Cost>> edges_;
 };
 

@@ -10,7 +10,6 @@
 namespace p2 {
 namespace {
 
-using msccl::Algorithm;
 using msccl::AlgorithmDecision;
 using msccl::Fault;
 using msccl::StepPlace;
@@ -22,7 +21,7 @@ constexpr const char* kAssumption =
 
 // JSON
 
-Json step_json(const Algorithm& algorithm, StepPlace place) {
+Json step_json(const msccl::Algorithm& algorithm, StepPlace place) {
   const msccl::Step& step = algorithm.step(place);
   return Json::object({{"gpu", place.gpu},
                        {"tb", algorithm.block(place).id},
@@ -31,7 +30,7 @@ Json step_json(const Algorithm& algorithm, StepPlace place) {
                        {"line", step.line}});
 }
 
-Json steps_json(const Algorithm& algorithm, const std::vector<StepPlace>& steps) {
+Json steps_json(const msccl::Algorithm& algorithm, const std::vector<StepPlace>& steps) {
   return Json::array_of(steps, [&](StepPlace place) { return step_json(algorithm, place); });
 }
 
@@ -42,7 +41,7 @@ Json cell_json(const Fault& fault) {
                        {"index", fault.cell->index}});
 }
 
-Json counterexample_json(const Algorithm& algorithm, const Fault& fault) {
+Json counterexample_json(const msccl::Algorithm& algorithm, const Fault& fault) {
   Json json = Json::object({{"rule", to_string(fault.kind)},
                             {"in_place", fault.in_place},
                             {"steps", steps_json(algorithm, fault.steps)},
@@ -56,7 +55,7 @@ Json counterexample_json(const Algorithm& algorithm, const Fault& fault) {
   return json;
 }
 
-Json limits_json(const Algorithm& algorithm) {
+Json limits_json(const msccl::Algorithm& algorithm) {
   Json json = Json::object();
   for (const msccl::LoaderLimit& limit : loader_limits(algorithm)) {
     json.add(
@@ -72,7 +71,7 @@ Json limits_json(const Algorithm& algorithm) {
 
 Json bytes_json(const std::optional<std::uint64_t>& bytes) { return bytes ? Json(*bytes) : Json(); }
 
-Json safe_bytes_json(const Algorithm& algorithm, const AlgorithmDecision& decision) {
+Json safe_bytes_json(const msccl::Algorithm& algorithm, const AlgorithmDecision& decision) {
   if (!decision.safe_sizes) return {};
   const msccl::SafeSizes& sizes = *decision.safe_sizes;
   Json above;
@@ -95,7 +94,7 @@ const std::string& reason_of(const AlgorithmDecision& decision) {
 
 Json json_of(const std::string& file, const AlgorithmCheckQuestion& question,
              const AlgorithmCheckAnswer& answer) {
-  const Algorithm& algorithm = answer.algorithm;
+  const msccl::Algorithm& algorithm = answer.algorithm;
   const auto& fault = answer.decision.violation;
   const std::string_view outcome = to_string(answer.decision.outcome);
   Json json = Json::object({{"file", file},
@@ -122,7 +121,7 @@ Json json_of(const std::string& file, const AlgorithmCheckQuestion& question,
 
 // Text
 
-std::string steps_text(const Algorithm& algorithm, const char* title,
+std::string steps_text(const msccl::Algorithm& algorithm, const char* title,
                        const std::vector<StepPlace>& steps) {
   std::string text = steps.empty() ? "" : fmt::format("{}\n", title);
   for (std::size_t i = 0; i < steps.size() && i < kMaxStepsShown; ++i) {
@@ -136,21 +135,21 @@ std::string steps_text(const Algorithm& algorithm, const char* title,
 }
 
 /// What led to a fault, beside its reason.
-std::string trace_text(const Algorithm& algorithm, const Fault& fault) {
+std::string trace_text(const msccl::Algorithm& algorithm, const Fault& fault) {
   if (fault.kind == Fault::Kind::DataRace) {
     return steps_text(algorithm, "Both can run at once after", fault.schedule);
   }
   return fault.cell ? steps_text(algorithm, "It was made by", fault.steps) : "";
 }
 
-std::string sizes_text(const Algorithm& algorithm, const msccl::SafeSizes& sizes) {
+std::string sizes_text(const msccl::Algorithm& algorithm, const msccl::SafeSizes& sizes) {
   if (!sizes.max_bytes) return "messages of any size are safe\n";
   return fmt::format(
       "messages of up to {} bytes are safe{}; above that steps are split: {}\n", *sizes.max_bytes,
       sizes.cover(algorithm) ? ", which is all the file is for" : "", sizes.above->reason);
 }
 
-std::string limits_text(const Algorithm& algorithm) {
+std::string limits_text(const msccl::Algorithm& algorithm) {
   std::string text;
   for (const msccl::LoaderLimit& limit : loader_limits(algorithm)) {
     if (limit.met()) continue;
@@ -161,14 +160,14 @@ std::string limits_text(const Algorithm& algorithm) {
                            find_unnoticed_overruns(algorithm));
 }
 
-const char* placement_text(const Algorithm& algorithm) {
+const char* placement_text(const msccl::Algorithm& algorithm) {
   if (algorithm.in_place && algorithm.out_of_place) return "in place or not";
   return algorithm.in_place ? "in place" : "out of place";
 }
 
 std::string text_of(const std::string& file, const AlgorithmCheckQuestion& question,
                     const AlgorithmCheckAnswer& answer) {
-  const Algorithm& algorithm = answer.algorithm;
+  const msccl::Algorithm& algorithm = answer.algorithm;
   const AlgorithmDecision& decision = answer.decision;
   const auto& fault = decision.violation;
   std::string text = fmt::format(
@@ -187,7 +186,7 @@ std::string text_of(const std::string& file, const AlgorithmCheckQuestion& quest
 
 // Results and reports
 
-SourcePosition position_of(const std::string& file, const Algorithm& algorithm,
+SourcePosition position_of(const std::string& file, const msccl::Algorithm& algorithm,
                            const Fault& fault) {
   if (fault.steps.empty()) return {file};
   const msccl::Step& step = algorithm.step(fault.steps.back());
@@ -195,7 +194,7 @@ SourcePosition position_of(const std::string& file, const Algorithm& algorithm,
 }
 
 Result result_of(const std::string& file, const AlgorithmCheckAnswer& answer) {
-  const Algorithm& algorithm = answer.algorithm;
+  const msccl::Algorithm& algorithm = answer.algorithm;
   const AlgorithmDecision& decision = answer.decision;
   Result result;
   result.subject = file;

@@ -30,7 +30,7 @@ using strategy::Strategy;
 
 // The problem: a graph of either format, with costs.
 
-struct Problem {
+struct PlacementQuestion {
   GraphFile pairwise;  ///< without placements
   std::optional<operations::OperationGraph> operations;
   std::optional<operations::PlacedGraph> placed;
@@ -49,9 +49,9 @@ void refuse_operation_flags(const ParallelizeRequest& request) {
   refuse(request.collectives, "--collectives-out");
 }
 
-Problem read_problem(const ParallelizeRequest& request) {
+PlacementQuestion read_problem(const ParallelizeRequest& request) {
   const bool placed = request.price == ParallelizeRequest::Price::Placed;
-  Problem problem;
+  PlacementQuestion problem;
   std::string text = read_file(request.file);
   if (!operations::claims_operations(text)) {
     refuse_operation_flags(request);
@@ -92,7 +92,7 @@ std::string sizes(const Items& items) {
 }
 
 /// For every all-reduce of the strategy, the command that lists the programs for it.
-std::string collective_commands(const Problem& problem, const Strategy& strategy) {
+std::string collective_commands(const PlacementQuestion& problem, const Strategy& strategy) {
   const operations::OperationGraph& graph = *problem.operations;
   std::string text;
   for (const operations::NeededCollective& needed : problem.placed->collectives(graph, strategy)) {
@@ -318,7 +318,7 @@ std::string dot_text(const GraphFile& file, const Strategy& strategy) {
 
 /// Empty if no strategy fits in memory.
 std::optional<strategy::Solution> search(const ParallelizeRequest& request, const GraphFile& file,
-                                       const Options& options) {
+                                         const Options& options) {
   const ProgressReporter reporter(options.progress, [&] {
     return fmt::format("parallelize: searching, {} vertices, {} edges", file.graph.vertices(),
                        file.graph.edges.size());
@@ -361,7 +361,7 @@ ParallelizeAnswer nothing_fits(const Checks& checks) {
 }
 
 /// The search's optimum, checked by the engines and certified.
-ParallelizeAnswer find_strategy(const ParallelizeRequest& request, const Problem& problem,
+ParallelizeAnswer find_strategy(const ParallelizeRequest& request, const PlacementQuestion& problem,
                                 const Options& options) {
   const GraphFile& file = problem.file();
   const auto begin = std::chrono::steady_clock::now();
@@ -554,7 +554,7 @@ StrategyCheck check_with_clauses(const strategy::Graph& graph, const strategy::F
 }
 
 ParallelizeAnswer parallelize(const ParallelizeRequest& request, const Options& options) {
-  const Problem problem = read_problem(request);
+  const PlacementQuestion problem = read_problem(request);
   if (request.paper) return compare_with_paper(request, problem.file(), options);
   engines_of(request);
   if (request.memory_limit && !problem.file().memory) {

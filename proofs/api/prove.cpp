@@ -26,7 +26,7 @@ using claims::verdict_word;
 
 constexpr std::uint32_t kMaxDevices = 64;
 constexpr std::uint32_t kMaxSize = 32;
-constexpr std::size_t kMaxPlacements = 10'000;
+constexpr std::size_t kMaxPlacementsProved = 10'000;
 
 // What is asked.
 
@@ -135,7 +135,7 @@ std::vector<claims::PlacedSystem> systems_of(const ProveRequest& request) {
                                                   given.hierarchy->devices(), kMaxDevices));
   }
   std::vector<claims::PlacedSystem> systems;
-  for (const Placement& placement : placements_of(given, kMaxPlacements)) {
+  for (const Placement& placement : placements_of(given, kMaxPlacementsProved)) {
     systems.push_back({DeviceGrid(*given.hierarchy, *given.axes, placement), *given.reduction});
   }
   return systems;

@@ -16,7 +16,6 @@ using namespace execution;
 
 namespace {
 
-constexpr int kBadInput = 2;
 constexpr int kUndecided = 3;
 
 }  // namespace

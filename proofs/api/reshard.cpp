@@ -47,14 +47,14 @@ Tensor parse_tensor(const ReshardTensor& given) {
 }
 
 /// What the answer is made from.
-struct Problem {
+struct ReshardQuestion {
   const ReshardRequest& request;
   std::optional<Tensor> tensor;
   UnitTasks tasks;
   SchedulingProblem scheduling;
 };
 
-Problem read_problem(const ReshardRequest& request) {
+ReshardQuestion read_problem(const ReshardRequest& request) {
   if (request.tasks && request.tensor) {
     throw InputError({"--shape"}, "given with --tasks, expected only one of both");
   }
@@ -79,7 +79,7 @@ Problem read_problem(const ReshardRequest& request) {
 
 // The schedule.
 
-TaskSchedule baseline_schedule(const Problem& problem, std::uint64_t seed) {
+TaskSchedule baseline_schedule(const ReshardQuestion& problem, std::uint64_t seed) {
   if (problem.request.strategy == ReshardStrategy::Naive) return naive_schedule(problem.tasks);
   if (problem.request.strategy == ReshardStrategy::LoadBalance) {
     return load_balanced_schedule(problem.tasks);
@@ -87,7 +87,7 @@ TaskSchedule baseline_schedule(const Problem& problem, std::uint64_t seed) {
   return greedy_schedule(problem.tasks, seed);
 }
 
-ExactSchedule find_schedule(const Problem& problem, const Options& options) {
+ExactSchedule find_schedule(const ReshardQuestion& problem, const Options& options) {
   if (problem.request.strategy != ReshardStrategy::Exact) {
     const LowerBound bound = lower_bound(PartialSchedule(problem.scheduling), problem.scheduling);
     return {baseline_schedule(problem, options.seed), bound, bound.value, 0};
@@ -100,7 +100,7 @@ ExactSchedule find_schedule(const Problem& problem, const Options& options) {
 }
 
 /// The certificate of the machine-based bound where that is the lower bound, else by clauses.
-CertificateFiles schedule_certificate(const Problem& problem, const ExactSchedule& found,
+CertificateFiles schedule_certificate(const ReshardQuestion& problem, const ExactSchedule& found,
                                       const Options& options) {
   Provenance provenance{{{"p2-verify", build_info().version}},
                         {{"strategy", std::string(to_string(problem.request.strategy))}},
@@ -155,7 +155,7 @@ std::string bound_text(const LowerBound& bound, const SchedulingProblem& problem
                      bound.value);
 }
 
-std::string evidence_text(const Problem& problem, const ExactSchedule& found,
+std::string evidence_text(const ReshardQuestion& problem, const ExactSchedule& found,
                           const Evidence& evidence) {
   if (found.lower_bound == found.bound.value) return bound_text(found.bound, problem.scheduling);
   const bool certified = evidence.kind == Evidence::Kind::Certificate;
@@ -165,7 +165,7 @@ std::string evidence_text(const Problem& problem, const ExactSchedule& found,
 }
 
 /// A lane for what each host sends, and one for what it receives.
-std::string draw_timeline(const Problem& problem, const TaskSchedule& schedule) {
+std::string draw_timeline(const ReshardQuestion& problem, const TaskSchedule& schedule) {
   Timeline line{fmt::format("{} tasks, {}: makespan {}", problem.tasks.size(),
                             to_string(problem.request.strategy), schedule.makespan),
                 "time"};
@@ -200,7 +200,8 @@ std::string optimality_text(const ReshardAnswer& answer) {
                      100 * gap);
 }
 
-void add_schedule_text(const Problem& problem, const ReshardAnswer& answer, Document& document) {
+void add_schedule_text(const ReshardQuestion& problem, const ReshardAnswer& answer,
+                       Document& document) {
   document.line(fmt::format("{} tasks   strategy {}", answer.tasks.size(),
                             to_string(problem.request.strategy)));
   document.line("");
@@ -225,7 +226,7 @@ void add_schedule_text(const Problem& problem, const ReshardAnswer& answer, Docu
   if (problem.request.plot) document.add(Drawing{"Timeline", answer.plot});
 }
 
-Json::Object schedule_members(const Problem& problem, const ReshardAnswer& answer) {
+Json::Object schedule_members(const ReshardQuestion& problem, const ReshardAnswer& answer) {
   const Evidence& evidence = answer.results[0].evidence;
   return {{"tasks", Json::array_of(answer.tasks,
                                    [](const UnitTask& task) {
@@ -261,7 +262,7 @@ double formula_multiple(const reshard::FormulaTime& formula, const TensorShape& 
 }
 
 /// Makes, checks and prices the plan; its report is the end of the text and the member `plan`.
-Json add_plan(const Problem& problem, ReshardAnswer& answer, Document& text) {
+Json add_plan(const ReshardQuestion& problem, ReshardAnswer& answer, Document& text) {
   const ReshardPlanSpec& spec = *problem.request.plan;
   const Tensor& tensor = *problem.tensor;
   if (spec.chunks < 1 || spec.chunks > kMaxChunks) {
@@ -275,8 +276,8 @@ Json add_plan(const Problem& problem, ReshardAnswer& answer, Document& text) {
   }
   const reshard::Reshard resharding = reshard::reshard_between(
       tensor.shape, tensor.from, tensor.to, spec.first_host.value_or(tensor.from.mesh[0]));
-  const reshard::PlanChoice choice{spec.strategy,
-                                   problem.request.tensor->decomposition, spec.chunks};
+  const reshard::PlanChoice choice{spec.strategy, problem.request.tensor->decomposition,
+                                   spec.chunks};
   const reshard::Plan plan = make_plan(resharding, choice, answer.schedule);
   const auto decision = judge(plan);
   const reshard::FormulaTime formula =
@@ -341,7 +342,7 @@ std::string_view to_string(ReshardStrategy strategy) {
 }
 
 ReshardAnswer schedule_resharding(const ReshardRequest& request, const Options& options) {
-  const Problem problem = read_problem(request);
+  const ReshardQuestion problem = read_problem(request);
   ExactSchedule found = find_schedule(problem, options);
   ReshardAnswer answer;
   answer.tasks = problem.tasks;

@@ -21,8 +21,8 @@
 #include "engine/program/derivation.h"
 #include "engine/program/program_file.h"
 #include "engine/program/synthesis.h"
-#include "engine/reshard/plans/plan_check.h"
 #include "engine/reshard/plans/plan.h"
+#include "engine/reshard/plans/plan_check.h"
 #include "p2/bytes.h"
 #include "proofs/api/rank_session.h"
 #include "proofs/api/run_report.h"
@@ -37,9 +37,8 @@ using namespace execution;
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 39U;
 constexpr std::size_t kMaxPrograms = 100'000;
-constexpr std::size_t kMaxPlacements = 1000;
+constexpr std::size_t kMaxPlacementsRun = 1000;
 constexpr std::uint32_t kMaxThreads = 256;
-constexpr int kBadInput = 2;  // exit code
 
 // ---- Reading the request
 
@@ -105,7 +104,7 @@ std::vector<ProgramJobs::Source> programs_of(const RunRequest& request, const Op
   const GivenInstance given = given_instance(request.instance);
   require_system(given, true);
   std::vector<Instance> instances;
-  for (Placement& placement : placements_of(given, kMaxPlacements)) {
+  for (Placement& placement : placements_of(given, kMaxPlacementsRun)) {
     instances.emplace_back(DeviceGrid(*given.hierarchy, *given.axes, std::move(placement)),
                            *given.reduction, given.kind);
   }
@@ -450,7 +449,7 @@ RunAnswer run_session(const LaunchSpec& spec, RunBackend kind, Work work, Report
   } catch (const InputError&) {  // mostly all ranks meet it, and one reports it
     if (answer.session->rank() == 0) throw;
     answer.reports = false;
-    answer.rank_exit_code = answer.session->finish(kBadInput);
+    answer.rank_exit_code = answer.session->finish(RankSession::kBadInput);
   }
   return answer;
 }

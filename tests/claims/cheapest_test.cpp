@@ -22,7 +22,7 @@ Group all_devices(std::uint32_t devices) {
 
 Cost cost(std::int64_t rounds, Rational bytes) { return Cost({Charge{rounds, bytes}}); }
 
-Bounds steps(std::uint32_t size) {
+Bounds at_most(std::uint32_t size) {
   Bounds bounds;
   bounds.size = size;
   return bounds;
@@ -95,7 +95,7 @@ TEST_CASE("the cheapest programs are those that trying all of them finds") {
     CAPTURE(row.devices);
     const CostProblem problem{row.devices, row.classes, all_bare_moves(row.devices), row.network};
     CostFront found;
-    const CheaperPrograms programs = cheaper_programs(problem, {}, steps(row.size));
+    const CheaperPrograms programs = cheaper_programs(problem, {}, at_most(row.size));
     for (const PricedProgram& program : programs.found) found.add(program.cost);
     CHECK(programs.settled == row.size);
     CostFront expected;
@@ -109,7 +109,7 @@ TEST_CASE("the cheapest programs are those that trying all of them finds") {
 TEST_CASE("what a found program is said to cost is what its steps cost") {
   const LatencyBandwidth network({{2, 10}});
   const CostProblem problem{4, {all_devices(4)}, all_bare_moves(4), network};
-  const CheaperPrograms programs = cheaper_programs(problem, {}, steps(4));
+  const CheaperPrograms programs = cheaper_programs(problem, {}, at_most(4));
   REQUIRE(programs.found.size() > 1);
   for (const PricedProgram& program : programs.found) {
     CHECK(price(to_string(problem.moves, program.path), 4, network) == program.cost);
@@ -118,13 +118,13 @@ TEST_CASE("what a found program is said to cost is what its steps cost") {
 
 TEST_CASE("over hierarchies four devices reduce in 4α + 3/2β, five in 8α + 8/5β or 6α + 6β") {
   const CostFront four =
-      best_over_hierarchies(4, {all_devices(4)}, Dialect::Published, LatencyBandwidth(), steps(5))
+      best_over_hierarchies(4, {all_devices(4)}, Dialect::Published, LatencyBandwidth(), at_most(5))
           .front();
   CHECK(four.undercut_by(cost(4, {3, 2})) == std::nullopt);
   CHECK(four.undercut_by(cost(4, {149, 100})).has_value());
   CHECK(four.undercut_by(cost(3, {3, 2})).has_value());
   const CostFront five =
-      best_over_hierarchies(5, {all_devices(5)}, Dialect::Published, LatencyBandwidth(), steps(5))
+      best_over_hierarchies(5, {all_devices(5)}, Dialect::Published, LatencyBandwidth(), at_most(5))
           .front();
   REQUIRE(five.ratios().size() == 3);
   CHECK(*five.at({0, 1}) == Rational(8, 5));
@@ -156,9 +156,9 @@ TEST_CASE("no program that mixes classes is cheaper, also where a class is large
                       {4, 3, {{0, 2}, {1}, {3}}, LatencyBandwidth({{2, 10}})}};
   for (const Row& row : rows) {
     CAPTURE(p2::to_string(row.classes));
-    CHECK(no_mixing_is_cheaper(row.devices, row.classes, row.network, steps(32)).any_length);
+    CHECK(no_mixing_is_cheaper(row.devices, row.classes, row.network, at_most(32)).any_length);
     const CostSettlement found =
-        no_mixing_is_cheaper(row.devices, row.classes, row.network, steps(row.size));
+        no_mixing_is_cheaper(row.devices, row.classes, row.network, at_most(row.size));
     CHECK(found.answer.outcome == Outcome::Established);
     CostFront least;
     for (const ProgramFile& file : found.programs) least.add(price(file.program, row.network));

@@ -13,7 +13,6 @@ using nlohmann::json;
 
 namespace {
 
-const std::string kSystems = std::string(P2_SOURCE_DIR) + "/examples/systems/";
 const std::string kValid =
     R"({"devices":4,"classes":[[0,1,2,3]],"steps":[{"collective":"AllReduce","groups":[[0,1,2,3]]}]})";
 const std::string kInvalid =

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "p2/bytes.h"
 #include "engine/topology/system.h"
+#include "p2/bytes.h"
 #include "tests/base/complaint.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
@@ -13,8 +13,6 @@ using nlohmann::json;
 
 namespace {
 
-const std::string kSystems = std::string(P2_SOURCE_DIR) + "/examples/systems/";
-const std::string kPrograms = std::string(P2_SOURCE_DIR) + "/examples/programs/";
 const std::string kRack = kSystems + "figure2a-rack.json";
 
 Ran cost(std::vector<std::string> flags) {

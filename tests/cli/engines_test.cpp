@@ -205,8 +205,6 @@ TEST_CASE("synth --exists: what cannot be asked") {
 
 namespace {
 
-const std::string kPrograms = std::string(P2_SOURCE_DIR) + "/examples/programs/";
-
 z3::check_result answer_to(const std::string& text) {
   z3::context context;
   z3::solver solver(context);
@@ -260,8 +258,7 @@ TEST_CASE("--smt2 writes one query, whole or not at all") {
   const TemporaryFile file("as it was", ".smt2");
   const Ran ran = synth("2", {"--placement", "[[2 2]]", "--smt2", file.path(), "--rlimit", "1"});
   CHECK(ran.exit == 3);
-  CHECK(ran.err ==
-        "p2-verify: --smt2: a limit was reached before the query was written\n");
+  CHECK(ran.err == "p2-verify: --smt2: a limit was reached before the query was written\n");
   CHECK(bytes_of(file.path()) == "as it was");
 }
 

@@ -8,6 +8,9 @@
 
 namespace p2 {
 
+inline const std::string kSystems = std::string(P2_SOURCE_DIR) + "/examples/systems/";
+inline const std::string kPrograms = std::string(P2_SOURCE_DIR) + "/examples/programs/";
+
 /// What a command line printed and how it ended.
 struct Ran {
   int exit = 0;

@@ -14,7 +14,6 @@ using nlohmann::json;
 
 namespace {
 
-const std::string kPrograms = std::string(P2_SOURCE_DIR) + "/examples/programs/";
 const std::string kTwice = kPrograms + "refused/figure4b-counted-twice.p2";
 
 std::vector<std::string> small(std::vector<std::string> words) {

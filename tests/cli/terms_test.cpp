@@ -26,7 +26,7 @@ std::vector<std::string> synth(std::vector<std::string> more) {
 }
 
 /// Exit 2, nothing on stdout, and one line on stderr that says this.
-void refuses(const std::vector<std::string>& arguments, const std::string& message) {
+void refuses_saying(const std::vector<std::string>& arguments, const std::string& message) {
   const Ran ran = run(arguments);
   CHECK(ran.exit == 2);
   CHECK(ran.out.find("valid") == std::string::npos);
@@ -122,34 +122,36 @@ TEST_CASE("goals begin where their collective may run") {
 TEST_CASE("definitions and goals that cannot be used end in exit 2 and one line") {
   const TemporaryFile five("devices 5\nclasses {0,1},{2,3,4}\nskip", ".p2");
   const std::string unsound = kExamples + "wrong/reduce-subtracts.p2c";
-  refuses({"check", kReduceThenScatter}, "no collective is called 'Scatter', expected AllReduce");
-  refuses(synth({"--collectives", unsound}),
-          "SubtractingReduce is not sound, sums-whole, no-double-count, realisable refuted, "
-          "expected a sound definition (see p2-verify define " +
-              unsound + ")");
-  refuses(synth({"--goal", unsound}), "SubtractingReduce is not sound");
-  refuses(synth({"--collectives", std::string(P2_SOURCE_DIR) + "/engine/collective/reduce.p2c"}),
-          "there is a collective Reduce already");
-  refuses(synth({"--collectives", kScatter, "--collectives", kScatter}),
-          "there is a collective Scatter already");
-  refuses(synth({"--collectives", "/no/such.p2c"}), "/no/such.p2c: cannot be read");
-  refuses(synth({"--goal", "/no/such.p2c"}), "/no/such.p2c: cannot be read");
-  refuses(synth({"--collectives", kScatter, "scatter"}),
-          "--collectives: 'scatter' is no definition, expected FILE.p2c");
-  refuses(synth({"--goal", "scatter"}), "--goal: unknown 'scatter', expected allreduce, ");
-  refuses({"check", five.path(), "--goal", "reducescatter"},
-          "goal reducescatter: premise divisible refuses the class of device 0");
+  refuses_saying({"check", kReduceThenScatter},
+                 "no collective is called 'Scatter', expected AllReduce");
+  refuses_saying(synth({"--collectives", unsound}),
+                 "SubtractingReduce is not sound, sums-whole, no-double-count, realisable refuted, "
+                 "expected a sound definition (see p2-verify define " +
+                     unsound + ")");
+  refuses_saying(synth({"--goal", unsound}), "SubtractingReduce is not sound");
+  refuses_saying(
+      synth({"--collectives", std::string(P2_SOURCE_DIR) + "/engine/collective/reduce.p2c"}),
+      "there is a collective Reduce already");
+  refuses_saying(synth({"--collectives", kScatter, "--collectives", kScatter}),
+                 "there is a collective Scatter already");
+  refuses_saying(synth({"--collectives", "/no/such.p2c"}), "/no/such.p2c: cannot be read");
+  refuses_saying(synth({"--goal", "/no/such.p2c"}), "/no/such.p2c: cannot be read");
+  refuses_saying(synth({"--collectives", kScatter, "scatter"}),
+                 "--collectives: 'scatter' is no definition, expected FILE.p2c");
+  refuses_saying(synth({"--goal", "scatter"}), "--goal: unknown 'scatter', expected allreduce, ");
+  refuses_saying({"check", five.path(), "--goal", "reducescatter"},
+                 "goal reducescatter: premise divisible refuses the class of device 0");
 }
 
 TEST_CASE("what knows the paper's terms alone refuses others in exit 2") {
   const std::string cnf = "--engine: cnf knows the five collectives and the goal allreduce only";
   const std::string certify = "--certify: certificates cover the five collectives and the goal";
-  refuses(synth({"--goal", "reduce", "--engine", "cnf"}), cnf);
-  refuses(synth({"--collectives", kScatter, "--engine", "cnf"}), cnf);
-  refuses(synth({"--goal", "reduce", "--certify", "/nowhere"}), certify);
-  refuses({"check", kReduceThenScatter, "--collectives", kScatter, "--engine", "cnf"}, cnf);
-  refuses({"check", kReduceThenScatter, "--collectives", kScatter, "--certify", "/nowhere"},
-          certify);
+  refuses_saying(synth({"--goal", "reduce", "--engine", "cnf"}), cnf);
+  refuses_saying(synth({"--collectives", kScatter, "--engine", "cnf"}), cnf);
+  refuses_saying(synth({"--goal", "reduce", "--certify", "/nowhere"}), certify);
+  refuses_saying({"check", kReduceThenScatter, "--collectives", kScatter, "--engine", "cnf"}, cnf);
+  refuses_saying({"check", kReduceThenScatter, "--collectives", kScatter, "--certify", "/nowhere"},
+                 certify);
 }
 
 TEST_CASE("a definition that is not examined to the end leaves everything undecided") {
@@ -175,8 +177,8 @@ TEST_CASE("a definition that is sound in small groups alone is found out where a
   CHECK(run({"check", small.path(), "--collectives", careless.path()}).exit == 0);
   const TemporaryFile large("devices 10\nCareless{0,1,2,3,4},{5,6,7,8,9}", ".p2");
   const std::string message = "Careless is not sound for a group of 5, realisable refuted";
-  refuses({"check", large.path(), "--collectives", careless.path()}, message);
-  refuses({"synth", "--hierarchy", "2,5", "--axes", "10", "--reduce", "0", "--size", "1",
-           "--collectives", careless.path()},
-          message);
+  refuses_saying({"check", large.path(), "--collectives", careless.path()}, message);
+  refuses_saying({"synth", "--hierarchy", "2,5", "--axes", "10", "--reduce", "0", "--size", "1",
+                  "--collectives", careless.path()},
+                 message);
 }

@@ -26,7 +26,7 @@ void check_valid(const Program& program) {
   }
 }
 
-Program program_of(const std::string& text) { return read_program("test.p2", text, {}).program; }
+Program read_steps(const std::string& text) { return read_program("test.p2", text, {}).program; }
 
 std::size_t count(const std::string& text, const std::string& word) {
   std::size_t times = 0;
@@ -66,12 +66,12 @@ TEST_CASE("several classes, uneven groups and devices that take no part") {
       "Broadcast{0,1}; Broadcast{2,3}"};
   for (const char* text : programs) {
     CAPTURE(text);
-    check_valid(program_of(text));
+    check_valid(read_steps(text));
   }
 }
 
 TEST_CASE("a step is the collective of its name, with no more rows than are held") {
-  const auto texts = texts_of(program_of(
+  const auto texts = texts_of(read_steps(
       "hierarchy 2,2\naxes 4\nreduce 0\n"
       "ReduceScatter(l0, InsideGroup); AllReduce(l0, Parallel(root)); AllGather(l0, InsideGroup)"));
   CHECK(texts[0] ==
@@ -88,13 +88,13 @@ TEST_CASE("a step is the collective of its name, with no more rows than are held
   CHECK(count(texts[1], "stablehlo.reduce_scatter") == 1);
   CHECK(count(texts[1], "tensor<2xf32>") == 4);
   const auto uneven = texts_of(
-      program_of("devices 5\nReduce{0,1},{2,3,4}; AllReduce{0,2}; Broadcast{0,1},{2,3,4}"));
+      read_steps("devices 5\nReduce{0,1},{2,3,4}; AllReduce{0,2}; Broadcast{0,1},{2,3,4}"));
   // StableHLO fills up groups of an all-reduce only.
   CHECK(count(uneven[0], "collective-broadcast") == 0);
   CHECK(count(uneven[1], "\"stablehlo.all_reduce\"") == 3);
   CHECK(count(uneven[1], "[0, 1, -1], [2, 3, 4]") == 2);
   const auto even =
-      texts_of(program_of("devices 4\nReduce{0,1},{2,3}; AllReduce{0,2}; "
+      texts_of(read_steps("devices 4\nReduce{0,1},{2,3}; AllReduce{0,2}; "
                           "Broadcast{0,1},{2,3}"));
   CHECK(count(even[0], "collective-broadcast(v") == 1);
   CHECK(count(even[1], "\"stablehlo.collective_broadcast\"") == 1);
@@ -102,7 +102,7 @@ TEST_CASE("a step is the collective of its name, with no more rows than are held
 
 TEST_CASE("a module with other groups, rows or offsets is refused") {
   const Program program =
-      program_of("devices 4\nReduceScatter{0,1},{2,3}; AllReduce{0,2},{1,3}; AllGather{0,1},{2,3}");
+      read_steps("devices 4\nReduceScatter{0,1},{2,3}; AllReduce{0,2},{1,3}; AllGather{0,1},{2,3}");
   const auto texts = texts_of(program);
   const std::pair<const char*, const char*> groups[] = {{"{0,2},{1,3}", "{0,1},{2,3}"},
                                                         {"[0, 2], [1, 3]", "[0, 1], [2, 3]"}};
@@ -125,13 +125,13 @@ TEST_CASE("a module with other groups, rows or offsets is refused") {
 TEST_CASE("other goals and beginnings are refused") {
   CHECK_THROWS_AS(hlo::lower_to_module(
                       [] {
-                        Program program = program_of("devices 4\nReduceScatter{0,1,2,3}");
+                        Program program = read_steps("devices 4\nReduceScatter{0,1,2,3}");
                         program.terms.goal.name = "reducescatter";
                         return program;
                       }(),
                       {"test"}),
                   InputError);
-  Program shards = program_of("devices 4\nAllReduce{0,1,2,3}");
+  Program shards = read_steps("devices 4\nAllReduce{0,1,2,3}");
   shards.beginning.start = Start::Shards;
   CHECK_THROWS_AS(hlo::lower_to_module(shards, {"test"}), InputError);
 }

@@ -32,7 +32,7 @@ std::string repeated(const std::string& text, std::size_t times) {
   return all;
 }
 
-const std::string kX = "  x = f32[8] parameter(0)\n";
+const std::string kEightNumbers = "  x = f32[8] parameter(0)\n";
 
 }  // namespace
 
@@ -41,17 +41,19 @@ TEST_CASE("complaints say where and what was expected") {
   CHECK(complaint("HloModule m\n") == "f:2:1: found the end, expected a computation");
   CHECK(complaint(entry("  x = f33[8] parameter(0)")) ==
         "f:3:7: unknown element type 'f33', expected one of XLA's");
-  CHECK(complaint(entry(kX + "  ROOT y = f32[8] copy(z)")) ==
+  CHECK(complaint(entry(kEightNumbers + "  ROOT y = f32[8] copy(z)")) ==
         "f:4:24: no instruction 'z' before this one, expected one of the same computation");
-  CHECK(complaint(entry(kX + "  ROOT y = f32[8] call(x), to_apply=g")) ==
+  CHECK(complaint(entry(kEightNumbers + "  ROOT y = f32[8] call(x), to_apply=g")) ==
         "f:4:37: no computation 'g' before this one, expected one");
-  CHECK(complaint(entry(kX + "  ROOT y = f32[8] all-reduce(x), replica_groups={{0,-1}}")) ==
+  CHECK(complaint(
+            entry(kEightNumbers + "  ROOT y = f32[8] all-reduce(x), replica_groups={{0,-1}}")) ==
         "f:4:53: found -1, expected an id from 0 to 65535");
-  CHECK(complaint(entry(kX + "  ROOT y = f32[8] all-reduce(x), replica_groups=[2,2]<=[3]")) ==
+  CHECK(complaint(
+            entry(kEightNumbers + "  ROOT y = f32[8] all-reduce(x), replica_groups=[2,2]<=[3]")) ==
         "f:4:49: 2 groups of 2 out of 3 ids, expected all of them");
-  CHECK(
-      complaint(entry(kX + "  ROOT y = f32[8] all-reduce(x), replica_groups=mesh['a'=2] {'b'}")) ==
-      "f:4:53: axis 'b' is not in the mesh, expected one that is");
+  CHECK(complaint(entry(kEightNumbers +
+                        "  ROOT y = f32[8] all-reduce(x), replica_groups=mesh['a'=2] {'b'}")) ==
+        "f:4:53: axis 'b' is not in the mesh, expected one that is");
   CHECK(complaint(entry("  x = s32[3] constant({1,2})")) ==
         "f:3:28: 2 elements for s32[3], expected 3");
   CHECK(complaint(entry("  x = f32[<=8] parameter(0)")) ==
@@ -86,12 +88,12 @@ TEST_CASE("too much of anything is refused at once") {
         std::string::npos);
   CHECK(complaint(entry("  x = f32[4503599627370496,2] parameter(0)")).find("2^52") !=
         std::string::npos);
-  CHECK(complaint(
-            entry(kX + "  y = f32[8] all-reduce(x), replica_groups=[1,1000000000]<=[1000000000]"))
+  CHECK(complaint(entry(kEightNumbers +
+                        "  y = f32[8] all-reduce(x), replica_groups=[1,1000000000]<=[1000000000]"))
             .find("expected a size from 0 to 65536") != std::string::npos);
   CHECK(complaint("HloModule m, replica_count=1000000000\n").find("from 1 to 65536") !=
         std::string::npos);
-  CHECK(complaint(entry(kX + "  y = f32[8] copy(y)")).find("no instruction 'y'") !=
+  CHECK(complaint(entry(kEightNumbers + "  y = f32[8] copy(y)")).find("no instruction 'y'") !=
         std::string::npos);
   CHECK(
       complaint("func.func @f(%x: tensor<f32>) {\n" + repeated("\"stablehlo.case\"(%x) ({\n", 100))
@@ -116,7 +118,7 @@ TEST_CASE("calls that double at every level, and long chains, end") {
   }
   CHECK(complaint(doubling).find("operations after inlining all calls") != std::string::npos);
   for (const char* operation : {"exponential", "sort", "reverse"}) {
-    std::string chain = kX;
+    std::string chain = kEightNumbers;
     chain += "  y0 = f32[8] copy(x)\n";
     for (int i = 1; i <= 5000; ++i) {
       chain += fmt::format("  y{} = f32[8] {}(y{}), dimensions={{0}}\n", i, operation, i - 1);

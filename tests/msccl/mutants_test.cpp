@@ -22,10 +22,6 @@ struct Mutant {
   const char* verdict;
 };
 
-std::vector<Step>& steps(Algorithm& algorithm, std::uint32_t gpu, std::uint32_t block) {
-  return algorithm.gpus[gpu].blocks[block].steps;
-}
-
 void drop(std::vector<Step>& from, std::ptrdiff_t index) { from.erase(from.begin() + index); }
 
 void swap_contents(Step& a, Step& b) {
@@ -272,12 +268,6 @@ std::vector<Mutant> near_misses() {
        [](Algorithm& a) { a = cut(a, 1); }, "valid"},
       {"out of place only", ring_allreduce(3), [](Algorithm& a) { a.in_place = false; }, "valid"},
   };
-}
-
-std::string verdict_of(const Algorithm& algorithm) {
-  const AlgorithmDecision verdict = judge(read_algorithm("test.xml", to_xml(algorithm)), {});
-  return std::string(verdict.violation ? to_string(verdict.violation->kind)
-                                       : to_string(verdict.outcome));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/msccl/verdict.h"
+
 namespace p2::msccl {
 namespace {
 
@@ -175,6 +177,16 @@ Algorithm cut(const Algorithm& algorithm, std::uint32_t chunks) {
     }
   }
   return finer;
+}
+
+std::vector<Step>& steps(Algorithm& algorithm, std::uint32_t gpu, std::uint32_t block) {
+  return algorithm.gpus[gpu].blocks[block].steps;
+}
+
+std::string verdict_of(const Algorithm& algorithm) {
+  const AlgorithmDecision verdict = judge(read_algorithm("test.xml", to_xml(algorithm)), {});
+  return std::string(verdict.violation ? to_string(verdict.violation->kind)
+                                       : to_string(verdict.outcome));
 }
 
 }  // namespace p2::msccl

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "engine/msccl/algorithm_file.h"
 
@@ -21,5 +22,9 @@ Algorithm exchange(std::uint32_t messages, std::uint32_t count, Protocol protoco
 
 /// The same with steps of at most `chunks` chunks, as loaders cut them for large messages.
 Algorithm cut(const Algorithm& algorithm, std::uint32_t chunks);
+
+std::vector<Step>& steps(Algorithm& algorithm, std::uint32_t gpu, std::uint32_t block);
+/// The rule that judge() refuses an algorithm by, or else its outcome.
+std::string verdict_of(const Algorithm& algorithm);
 
 }  // namespace p2::msccl

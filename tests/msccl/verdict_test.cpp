@@ -12,19 +12,6 @@
 #include "tests/msccl/schedules.h"
 
 namespace p2::msccl {
-namespace {
-
-std::string verdict_of(const Algorithm& algorithm) {
-  const AlgorithmDecision verdict = judge(read_algorithm("test.xml", to_xml(algorithm)), {});
-  return std::string(verdict.violation ? to_string(verdict.violation->kind)
-                                       : to_string(verdict.outcome));
-}
-
-std::vector<Step>& steps(Algorithm& algorithm, std::uint32_t gpu, std::uint32_t block) {
-  return algorithm.gpus[gpu].blocks[block].steps;
-}
-
-}  // namespace
 
 TEST_CASE("correct algorithms are valid, in place and not") {
   for (std::uint32_t n = 2; n <= 6; ++n) {

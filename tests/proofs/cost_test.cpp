@@ -44,7 +44,7 @@ kernel::Result judge(const Classes& classes, const std::vector<std::string>& pro
 }
 
 const Classes kFour = {{0, 1, 2, 3}};
-const Classes kPairs = {{0, 1}, {2, 3}};
+const Classes kTwoPairs = {{0, 1}, {2, 3}};
 const char* const kBest = "ReduceScatter{0,1},{2,3}; AllReduce{0,2},{1,3}; AllGather{0,1},{2,3}";
 
 }  // namespace
@@ -55,7 +55,8 @@ TEST_CASE("a program that is the cheapest is accepted, with and without shared l
         "no program over any disjoint groups costs less than the listed ones, all (4 devices, "
         "dialect published)");
   CHECK(judge(kFour, {kBest}, {{2, 10}}).verdict == Judged::Accepted);
-  CHECK(judge(kPairs, {"AllReduce{0,1},{2,3}"}, {{2, 10}}, "unmixed").verdict == Judged::Accepted);
+  CHECK(judge(kTwoPairs, {"AllReduce{0,1},{2,3}"}, {{2, 10}}, "unmixed").verdict ==
+        Judged::Accepted);
   // It takes two to be the cheapest on five devices.
   const Classes five = {{0, 1, 2, 3, 4}};
   const std::string tree = "Reduce{0,1},{2,3}; AllReduce{0,2,4}; Broadcast{0,1},{2,3}";
@@ -84,7 +85,7 @@ TEST_CASE("a listed program has to be what is said of it") {
         "program 0: steps after the goal");
   CHECK(reason(kFour, "AllGather{0,1,2,3}", "all") == "program 0: a step is not legal");
   CHECK(reason(kFour, kBest, "hierarchies") == "program 0: it has bare groups");
-  CHECK(reason(kPairs, "Reduce{2,3}; Broadcast{1,3}; Reduce{0,3}; Broadcast{0,1},{2,3}",
+  CHECK(reason(kTwoPairs, "Reduce{2,3}; Broadcast{1,3}; Reduce{0,3}; Broadcast{0,1},{2,3}",
                "unmixed") == "program 0: it mixes classes");
   CHECK(reason(kFour, kBest, "any") == "among is unknown");
   // Three devices take longer for α, two that hold more for β.
@@ -281,7 +282,8 @@ TEST_CASE("the checker's compact rules, and its bounds, against all states of th
 TEST_CASE("the same on the first states of four and five devices, also with shared links") {
   const json alone = json::array();
   const json nodes = json::parse("[[2,10]]");
-  for (const Classes& classes : {kFour, kPairs, Classes{{0, 3}, {1, 2}}, Classes{{0, 1, 2}, {3}}}) {
+  for (const Classes& classes :
+       {kFour, kTwoPairs, Classes{{0, 3}, {1, 2}}, Classes{{0, 1, 2}, {3}}}) {
     for (const json& uplinks : {alone, nodes}) {
       const Everything all(classes, 4, uplinks, 3'000);
       CHECK(all.ways() > 10);

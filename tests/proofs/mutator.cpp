@@ -6,37 +6,37 @@
 namespace p2::proofs {
 namespace {
 
-constexpr const char* kWords[] = {"AllReduce",
-                                  "Reduce",
-                                  "Broadcast",
-                                  "printed",
-                                  "published",
-                                  "InsideGroup",
-                                  "node",
-                                  "root",
-                                  "gpu",
-                                  "Parallel",
-                                  "Parallel(root)",
-                                  "Master(root)",
-                                  "Master(node)",
-                                  "{node.data}",
-                                  "collapsed",
-                                  "lattice",
-                                  "a",
-                                  "c",
-                                  "d",
-                                  "none",
-                                  "classes",
-                                  "same-chunks",
-                                  "disjoint",
-                                  "divisible",
-                                  "equal-count",
-                                  "contained",
-                                  "informative",
-                                  "empty-group",
-                                  "goal",
-                                  "master",
-                                  "disjoint-chunks"};
+constexpr const char* kReplacementWords[] = {"AllReduce",
+                                             "Reduce",
+                                             "Broadcast",
+                                             "printed",
+                                             "published",
+                                             "InsideGroup",
+                                             "node",
+                                             "root",
+                                             "gpu",
+                                             "Parallel",
+                                             "Parallel(root)",
+                                             "Master(root)",
+                                             "Master(node)",
+                                             "{node.data}",
+                                             "collapsed",
+                                             "lattice",
+                                             "a",
+                                             "c",
+                                             "d",
+                                             "none",
+                                             "classes",
+                                             "same-chunks",
+                                             "disjoint",
+                                             "divisible",
+                                             "equal-count",
+                                             "contained",
+                                             "informative",
+                                             "empty-group",
+                                             "goal",
+                                             "master",
+                                             "disjoint-chunks"};
 
 }  // namespace
 
@@ -80,7 +80,7 @@ void Mutator::change(json& root) {
   if (node->is_array()) return change_list(*node);
   if (node->is_object()) return change_object(*node);
   if (node->is_string()) {
-    *node = kWords[below(std::size(kWords))];
+    *node = kReplacementWords[below(std::size(kReplacementWords))];
   } else if (node->is_number()) {
     const auto number = node->get<std::int64_t>();
     const std::int64_t others[] = {number + 1, number - 1, 0, static_cast<int>(below(8)), 1 << 20};
@@ -125,11 +125,11 @@ void Mutator::change_object(json& object) {
 
 namespace {
 
-constexpr const char* kCollectives[] = {"AllReduce", "ReduceScatter", "AllGather", "Reduce",
-                                        "Broadcast"};
-constexpr const char* kRules[] = {"same-chunks", "disjoint",  "divisible",   "disjoint-chunks",
-                                  "equal-count", "contained", "informative", "empty-group",
-                                  "master",      "goal"};
+constexpr const char* kCollectiveNames[] = {"AllReduce", "ReduceScatter", "AllGather", "Reduce",
+                                            "Broadcast"};
+constexpr const char* kRuleNames[] = {"same-chunks", "disjoint",  "divisible",   "disjoint-chunks",
+                                      "equal-count", "contained", "informative", "empty-group",
+                                      "master",      "goal"};
 
 }  // namespace
 
@@ -162,7 +162,7 @@ void Mutator::change_problem(json& problem, json& derivation) {
   } else if (steps.empty() || below(3) == 0) {
     change_steps(steps, systems);
   } else if (json& step = any(steps); below(2) == 0) {
-    step["collective"] = kCollectives[below(5)];
+    step["collective"] = kCollectiveNames[below(5)];
   } else {
     if (below(2) == 0) step.erase("slice"), step.erase("form");  // its groups stand alone then
     change_groups(step.at("groups"));
@@ -172,7 +172,7 @@ void Mutator::change_problem(json& problem, json& derivation) {
 /// Drops, doubles or swaps steps, half of the time with the states that follow them.
 void Mutator::change_steps(json& steps, json& systems) {
   if (steps.empty()) {
-    steps.push_back({{"collective", kCollectives[below(5)]}, {"groups", {{0U}}}});
+    steps.push_back({{"collective", kCollectiveNames[below(5)]}, {"groups", {{0U}}}});
     systems.push_back(json(systems.at(0)));
     return;
   }
@@ -256,7 +256,7 @@ void Mutator::change_system(json& system, std::size_t states) {
 }
 
 void Mutator::change_refutation(json& refutation, json& steps) {
-  if (below(2) == 0) refutation["rule"] = kRules[below(std::size(kRules))];
+  if (below(2) == 0) refutation["rule"] = kRuleNames[below(std::size(kRuleNames))];
   if (below(3) == 0) refutation["step"] = below(steps.size() + 1);
   const bool whole = refutation["rule"] == "goal" || refutation["rule"] == "master";
   if (whole) {

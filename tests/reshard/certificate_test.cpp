@@ -64,7 +64,8 @@ TEST_CASE("a schedule that is too long is accepted with a bound, and as a shorte
                                " tasks is shorter than " + bound["least"].dump() +
                                ", this one takes " + std::to_string(naive.makespan));
     CHECK(result.verdict == Verdict::Accepted);
-    CHECK(after(files, "bound.json", [](auto& json) { json.erase("least"); }) == Verdict::Rejected);
+    CHECK(after(files, "bound.json", [](auto& value) { value.erase("least"); }) ==
+          Verdict::Rejected);
   }
   CHECK(gaps > 500);
 }
@@ -88,14 +89,14 @@ TEST_CASE("no number of a schedule with a gap, or of its bound, changes and leav
       (accepted ? kept : refused) += 1;
     }
     const auto says = [&](std::int64_t number) {
-      return after(files, "bound.json", [&](Value& json) { json["least"] = number; });
+      return after(files, "bound.json", [&](Value& value) { value["least"] = number; });
     };
     CHECK(says(least) == Verdict::Accepted);
     CHECK(says(least - 1) == Verdict::Accepted);
     CHECK(says(least + 1) == Verdict::Rejected);
     CHECK(says(said["makespan"]) == Verdict::Rejected);
     for (std::size_t left_out = 0; left_out < bound["tasks"].size(); ++left_out) {
-      CHECK(after(files, "bound.json", [&](Value& json) { json["tasks"].erase(left_out); }) !=
+      CHECK(after(files, "bound.json", [&](Value& value) { value["tasks"].erase(left_out); }) !=
             Verdict::Accepted);
     }
   }
@@ -128,15 +129,15 @@ TEST_CASE("a schedule one unit longer is rejected, whatever it is said to take")
            makespan) {
       ++last;
     }
-    const auto delay = [&](Value& json) {
-      json["tasks"][last]["start"] = json["tasks"][last]["start"].get<int>() + 1;
+    const auto delay = [&](Value& value) {
+      value["tasks"][last]["start"] = value["tasks"][last]["start"].get<int>() + 1;
     };
     CHECK(after(files, "schedule.json", delay) == Verdict::Rejected);
-    CHECK(after(files, "schedule.json", [&](Value& json) {
-            delay(json);
-            json["makespan"] = makespan + 1;
+    CHECK(after(files, "schedule.json", [&](Value& value) {
+            delay(value);
+            value["makespan"] = makespan + 1;
           }) == Verdict::Rejected);
-    CHECK(after(files, "schedule.json", [&](Value& json) { json["makespan"] = makespan + 1; }) ==
+    CHECK(after(files, "schedule.json", [&](Value& value) { value["makespan"] = makespan + 1; }) ==
           Verdict::Rejected);
   }
 }
@@ -190,7 +191,7 @@ TEST_CASE("evidence that says too little is rejected, and what has no form is no
   const CertificateFiles files = certificate(tasks);
   REQUIRE(check_certificate(files).verdict == Verdict::Accepted);
   const auto bound = [&](const char* text) {
-    return after(files, "bound.json", [&](Value& json) { json = Value::parse(text); });
+    return after(files, "bound.json", [&](Value& value) { value = Value::parse(text); });
   };
   CHECK(bound(R"({"tasks":[0,1,2],"senders":[0,1]})") == Verdict::Accepted);
   CHECK(bound(R"({"tasks":[0,1],"senders":[0,1]})") == Verdict::Rejected);
@@ -205,13 +206,14 @@ TEST_CASE("evidence that says too little is rejected, and what has no form is no
   const auto schedule = [&](const std::function<void(Value&)>& change) {
     return after(files, "schedule.json", change);
   };
-  CHECK(schedule([](Value& json) { json["tasks"][0].erase("start"); }) == Verdict::NotACertificate);
-  CHECK(schedule([](Value& json) { json["tasks"][0]["size"] = -1; }) == Verdict::NotACertificate);
-  CHECK(schedule([](Value& json) {
-          json["tasks"][0]["sender_hosts"] = {1, 0};
-        }) == Verdict::NotACertificate);
-  CHECK(schedule([](Value& json) { json["makespan"] = std::int64_t{1} << 42; }) ==
+  CHECK(schedule([](Value& value) { value["tasks"][0].erase("start"); }) ==
         Verdict::NotACertificate);
-  CHECK(schedule([](Value& json) { json["tasks"][0]["start"] = (std::int64_t{1} << 42) - 1; }) ==
+  CHECK(schedule([](Value& value) { value["tasks"][0]["size"] = -1; }) == Verdict::NotACertificate);
+  CHECK(schedule([](Value& value) {
+          value["tasks"][0]["sender_hosts"] = {1, 0};
+        }) == Verdict::NotACertificate);
+  CHECK(schedule([](Value& value) { value["makespan"] = std::int64_t{1} << 42; }) ==
+        Verdict::NotACertificate);
+  CHECK(schedule([](Value& value) { value["tasks"][0]["start"] = (std::int64_t{1} << 42) - 1; }) ==
         Verdict::Rejected);
 }

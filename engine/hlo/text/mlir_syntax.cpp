@@ -15,7 +15,7 @@
 namespace p2::hlo {
 namespace {
 
-constexpr int kMaxTupleDepth = 64;
+constexpr int kMaxTypeDepth = 64;
 
 Shape read_type(TextReader& reader, int depth);
 
@@ -47,7 +47,7 @@ ArrayShape read_tensor(TextReader& reader) {
 }
 
 Shape read_tuple(TextReader& reader, int depth) {
-  if (depth == kMaxTupleDepth) reader.fail("a tuple nested too deeply, expected at most 64 levels");
+  if (depth == kMaxTypeDepth) reader.fail("a tuple nested too deeply, expected at most 64 levels");
   Shape shape{true, {}, {}};
   while (!reader.accept(">")) {
     shape.parts.push_back(read_type(reader, depth + 1));

@@ -155,30 +155,6 @@ std::vector<DeviceProgram> read_programs(const JsonValue& list, const Reshard& p
                         problem.hosts.size()));
 }
 
-std::string layout_json(const Layout& layout) {
-  std::string rows;
-  const std::size_t columns = layout.sharding.mesh[1];
-  for (auto row = layout.devices.begin(); row != layout.devices.end();) {
-    const auto end = row + static_cast<std::ptrdiff_t>(columns);
-    rows += fmt::format("{}[{}]", rows.empty() ? "" : ",", fmt::join(row, end, ","));
-    row = end;
-  }
-  std::string spec;
-  for (const auto& axes : layout.sharding.axes) {
-    spec += fmt::format("{}\"{}{}\"", spec.empty() ? "" : ",", axes.empty() ? "R" : "S",
-                        fmt::join(axes, ""));
-  }
-  return fmt::format("{{\"mesh\":[{}],\"spec\":[{}]}}", rows, spec);
-}
-
-std::string operation_json(const Operation& each) {
-  const std::string box = fmt::format("\"low\":[{}],\"high\":[{}]}}", fmt::join(each.box.low, ","),
-                                      fmt::join(each.box.high, ","));
-  if (!each.sends) return fmt::format("{{\"receive\":{},{}", each.peer, box);
-  return fmt::format("{{\"send\":{},\"of\":\"{}\",{}", each.peer,
-                     each.buffer == Buffer::Source ? "source" : "destination", box);
-}
-
 }  // namespace
 
 bool is_plan(const std::string& text) {
@@ -213,6 +189,33 @@ Plan read_plan(const std::string& source, const std::string& text) {
   return plan;
 }
 
+Json to_json(const Layout& layout) {
+  Json rows = Json::array();
+  const std::size_t columns = layout.sharding.mesh[1];
+  for (std::size_t i = 0; i < layout.devices.size(); i += columns) {
+    Json row = Json::array();
+    for (std::size_t k = 0; k < columns; ++k) row.push_back(layout.devices[i + k]);
+    rows.push_back(std::move(row));
+  }
+  return Json::object({{"mesh", std::move(rows)},
+                       {"spec", Json::array_of(layout.sharding.axes, [](const auto& axes) {
+                          return fmt::format("{}{}", axes.empty() ? "R" : "S", fmt::join(axes, ""));
+                        })}});
+}
+
+Json to_json(const Operation& each) {
+  Json json = Json::object();
+  if (each.sends) {
+    json.add("send", each.peer);
+    json.add("of", each.buffer == Buffer::Source ? "source" : "destination");
+  } else {
+    json.add("receive", each.peer);
+  }
+  json.add("low", Json::array_of(each.box.low));
+  json.add("high", Json::array_of(each.box.high));
+  return json;
+}
+
 std::string to_json(const Plan& plan) {
   const Reshard& problem = plan.problem;
   std::string text = fmt::format(
@@ -220,14 +223,14 @@ std::string to_json(const Plan& plan) {
       "\n\"to\":{"
       "},\n\"programs\":[",
       kPlanFormat, json_string(plan.strategy), fmt::join(problem.shape, ","),
-      fmt::join(problem.hosts, ","), layout_json(problem.from), layout_json(problem.to));
+      fmt::join(problem.hosts, ","), to_json(problem.from).dump(), to_json(problem.to).dump());
   for (const DeviceProgram& program : plan.programs) {
     text += &program == &plan.programs.front() ? "\n[" : ",\n[";
     for (const Step& step : program) {
       text += &step == &program.front() ? "[" : ",\n [";
       for (const Operation& each : step) {
         text += &each == &step.front() ? "" : ",";
-        text += operation_json(each);
+        text += to_json(each).dump();
       }
       text += "]";
     }

@@ -7,6 +7,7 @@
 
 #include "engine/reshard/plans/box.h"
 #include "engine/reshard/sharding.h"
+#include "p2/json.h"
 
 /// Cross-mesh resharding as programs of single transfers (section 3.1 of the paper).
 namespace p2::reshard {
@@ -59,7 +60,7 @@ using DeviceProgram = std::vector<Step>;
 /// The program of every device.
 struct Plan {
   Reshard problem;
-  std::string strategy;  ///< how it was generated, for people
+  std::string strategy;  ///< how it was generated; informative
   std::vector<DeviceProgram> programs;
 
   std::size_t transfers() const;
@@ -83,10 +84,12 @@ bool is_plan(const std::string& text);
 /// and an optional string `strategy`. A mesh is a list of rows of devices; `programs` has the steps
 /// of every device; `hosts` has the host of every device and only affects the cost. Throws
 /// InputError if the text is no plan: also for a duplicate device in a mesh, an unknown peer, a box
-/// with a wrong number of dimensions or of more than kMaxTensorElements elements. Faults of the plan
-/// itself are found by judge().
+/// with a wrong number of dimensions or of more than kMaxTensorElements elements. Faults of the
+/// plan itself are found by judge().
 Plan read_plan(const std::string& source, const std::string& text);
 
 std::string to_json(const Plan& plan);
+Json to_json(const Layout& layout);
+Json to_json(const Operation& operation);
 
 }  // namespace p2::reshard

@@ -16,33 +16,6 @@ Json place_json(const OperationPlace& place) {
       {{"device", place.device}, {"step", place.step + 1}, {"operation", place.index + 1}});
 }
 
-Json layout_json(const Layout& layout) {
-  Json rows = Json::array();
-  const std::size_t columns = layout.sharding.mesh[1];
-  for (std::size_t i = 0; i < layout.devices.size(); i += columns) {
-    Json row = Json::array();
-    for (std::size_t k = 0; k < columns; ++k) row.push_back(layout.devices[i + k]);
-    rows.push_back(std::move(row));
-  }
-  return Json::object({{"mesh", std::move(rows)},
-                       {"spec", Json::array_of(layout.sharding.axes, [](const auto& axes) {
-                          return fmt::format("{}{}", axes.empty() ? "R" : "S", fmt::join(axes, ""));
-                        })}});
-}
-
-Json operation_json(const Operation& each) {
-  Json json = Json::object();
-  if (each.sends) {
-    json.add("send", each.peer);
-    json.add("of", each.buffer == Buffer::Source ? "source" : "destination");
-  } else {
-    json.add("receive", each.peer);
-  }
-  json.add("low", Json::array_of(each.box.low));
-  json.add("high", Json::array_of(each.box.high));
-  return json;
-}
-
 std::string region_text(const Box& box) { return box.elements() == 0 ? "-" : to_string(box); }
 
 std::string steps_text(const DeviceProgram& program) {
@@ -67,11 +40,12 @@ Json plan_json(const Plan& plan) {
                             {"strategy", plan.strategy},
                             {"shape", Json::array_of(plan.problem.shape)},
                             {"hosts", Json::array_of(plan.problem.hosts)},
-                            {"from", layout_json(plan.problem.from)},
-                            {"to", layout_json(plan.problem.to)}});
+                            {"from", to_json(plan.problem.from)},
+                            {"to", to_json(plan.problem.to)}});
   json.add("programs", Json::array_of(plan.programs, [](const DeviceProgram& program) {
-             return Json::array_of(
-                 program, [](const Step& step) { return Json::array_of(step, operation_json); });
+             return Json::array_of(program, [](const Step& step) {
+               return Json::array_of(step, [](const Operation& each) { return to_json(each); });
+             });
            }));
   return json;
 }
