@@ -69,21 +69,20 @@ void write_whole_folder(const fs::path& folder, const FolderFiles& files, std::s
   }
 }
 
-using nlohmann::json;
-
-json index_of(const fs::path& folder, const std::string& name, std::string_view schema) {
+nlohmann::json index_of(const fs::path& folder, const std::string& name, std::string_view schema) {
   if (!fs::is_regular_file(fs::symlink_status(folder / name))) return nullptr;
   std::ifstream file(folder / name, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  json index = json::parse(text, nullptr, false);
+  nlohmann::json index = nlohmann::json::parse(text, nullptr, false);
   if (!index.is_object() || index.value("schema", json()) != schema) return nullptr;
   return index;
 }
 
-std::set<std::string> names_in(const json& list, std::initializer_list<const char*> keys) {
+std::set<std::string> names_in(const nlohmann::json& list,
+                               std::initializer_list<const char*> keys) {
   std::set<std::string> names;
   if (!list.is_array()) return names;
-  for (const json& entry : list) {
+  for (const nlohmann::json& entry : list) {
     if (!entry.is_object()) continue;
     for (const char* key : keys) {
       const auto found = entry.find(key);

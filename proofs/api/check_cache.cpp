@@ -18,7 +18,6 @@ namespace p2 {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 constexpr std::string_view kFirstLine = "p2-verify-cache/1";
 constexpr std::size_t kMaxEntryBytes = std::size_t{16} << 20;
@@ -118,9 +117,9 @@ bool all_decided(const std::vector<EngineAnswer>& answers) {
   return !disagree(answers);
 }
 
-json answers_evidence(const CertificateFiles& certificate,
-                      const std::vector<EngineAnswer>& answers) {
-  json findings;
+nlohmann::json answers_evidence(const CertificateFiles& certificate,
+                                const std::vector<EngineAnswer>& answers) {
+  nlohmann::json findings;
   for (const EngineAnswer& answer : answers) {
     findings[answer.engine] = {
         {"verdict", to_string(answer.outcome)}, {"step", answer.step}, {"rule", answer.rule}};
@@ -140,14 +139,14 @@ std::optional<Outcome> outcome_named(const std::string& name) {
 std::optional<std::vector<EngineAnswer>> accepted_answers(const std::string& entry,
                                                           const CertificateFiles& ours,
                                                           const EngineAnswer& explicit_answer) {
-  const json evidence = json::parse(entry, nullptr, false);
+  const nlohmann::json evidence = nlohmann::json::parse(entry, nullptr, false);
   if (evidence.is_discarded()) return std::nullopt;
   try {
     const kernel::Files files = evidence.at("certificate").get<kernel::Files>();
     if (!files.contains(kProblem) || files.at(kProblem) != ours.at(kProblem)) return std::nullopt;
     if (!files.contains(kManifest)) return std::nullopt;
-    const json claim = json::parse(files.at(kManifest)).at("claim");
-    if (claim != json::parse(ours.at(kManifest)).at("claim")) return std::nullopt;
+    const nlohmann::json claim = nlohmann::json::parse(files.at(kManifest)).at("claim");
+    if (claim != nlohmann::json::parse(ours.at(kManifest)).at("claim")) return std::nullopt;
     if (check_certificate(files).verdict != kernel::Verdict::Accepted) return std::nullopt;
     std::vector<EngineAnswer> answers;
     bool same_explicit = false;
@@ -159,7 +158,7 @@ std::optional<std::vector<EngineAnswer>> accepted_answers(const std::string& ent
     }
     if (!same_explicit || !all_decided(answers)) return std::nullopt;
     return answers;
-  } catch (const json::exception&) {
+  } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }
 }
@@ -196,36 +195,36 @@ std::vector<EngineAnswer> ask_with_cache(const Engines& engines, const ProgramFi
 
 namespace {
 
-json steps_json(msccl::StepPlace place) { return {place.gpu, place.block, place.step}; }
+nlohmann::json steps_json(msccl::StepPlace place) { return {place.gpu, place.block, place.step}; }
 
-msccl::StepPlace place_of(const json& value) {
+msccl::StepPlace place_of(const nlohmann::json& value) {
   return {value.at(0).get<std::uint32_t>(), value.at(1).get<std::uint32_t>(),
           value.at(2).get<std::uint32_t>()};
 }
 
-json steps_json(const std::vector<msccl::StepPlace>& places) {
-  json list = json::array();
+nlohmann::json steps_json(const std::vector<msccl::StepPlace>& places) {
+  nlohmann::json list = nlohmann::json::array();
   for (const msccl::StepPlace place : places) list.push_back(steps_json(place));
   return list;
 }
 
-std::vector<msccl::StepPlace> places_of(const json& list) {
+std::vector<msccl::StepPlace> places_of(const nlohmann::json& list) {
   std::vector<msccl::StepPlace> places;
-  for (const json& value : list) places.push_back(place_of(value));
+  for (const nlohmann::json& value : list) places.push_back(place_of(value));
   return places;
 }
 
 std::string fault_evidence(const msccl::Fault& fault) {
-  json cycle = json::array();
+  nlohmann::json cycle = nlohmann::json::array();
   for (const msccl::Wait& wait : fault.cycle) {
     cycle.push_back({steps_json(wait.step), static_cast<int>(wait.before)});
   }
-  json value = {{"kind", static_cast<int>(fault.kind)},
-                {"reason", fault.reason},
-                {"steps", steps_json(fault.steps)},
-                {"schedule", steps_json(fault.schedule)},
-                {"cycle", cycle},
-                {"in_place", fault.in_place}};
+  nlohmann::json value = {{"kind", static_cast<int>(fault.kind)},
+                          {"reason", fault.reason},
+                          {"steps", steps_json(fault.steps)},
+                          {"schedule", steps_json(fault.schedule)},
+                          {"cycle", cycle},
+                          {"in_place", fault.in_place}};
   if (fault.cell) {
     value["cell"] = {fault.cell->gpu, static_cast<int>(fault.cell->buffer), fault.cell->index};
   }
@@ -233,7 +232,7 @@ std::string fault_evidence(const msccl::Fault& fault) {
 }
 
 std::optional<msccl::Fault> parse_fault_evidence(const std::string& text) {
-  const json value = json::parse(text, nullptr, false);
+  const nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
   try {
     msccl::Fault fault{static_cast<msccl::Fault::Kind>(value.at("kind").get<std::uint8_t>()),
                        value.at("reason"),
@@ -242,17 +241,17 @@ std::optional<msccl::Fault> parse_fault_evidence(const std::string& text) {
                        places_of(value.at("schedule")),
                        {},
                        value.at("in_place")};
-    for (const json& wait : value.at("cycle")) {
+    for (const nlohmann::json& wait : value.at("cycle")) {
       fault.cycle.push_back(
           {place_of(wait.at(0)), static_cast<msccl::EdgeKind>(wait.at(1).get<std::uint8_t>())});
     }
     if (value.contains("cell")) {
-      const json& cell = value.at("cell");
+      const nlohmann::json& cell = value.at("cell");
       fault.cell = {cell.at(0), static_cast<msccl::Buffer>(cell.at(1).get<std::uint8_t>()),
                     cell.at(2)};
     }
     return fault;
-  } catch (const json::exception&) {
+  } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }
 }
