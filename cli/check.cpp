@@ -78,7 +78,7 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   const CheckRequest request = check_request(line);
   const bool drawn = common.format == Format::Text || common.format == Format::Html;
   if (request.explain && !drawn) {
-    throw InputError({"--explain"}, "draws for people, expected --format text or html");
+    throw InputError({"--explain"}, "draws text, expected --format text or html");
   }
   const CheckAnswer answer = check(request, options_of(common, err));
   if (answer.smt2) write_file(*line.text("smt2"), *answer.smt2);

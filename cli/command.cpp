@@ -29,9 +29,9 @@ FlagGroup common_flags(Formats formats) {
   const bool reports = formats == Formats::Reports;
   return {"Common options",
           {{"format", reports ? "text|json|html|junit|sarif" : "text|json|html",
-            reports ? "text for people, JSON for machines, a page to look at, JUnit XML and SARIF "
+            reports ? "text, JSON, an HTML page, JUnit XML and SARIF "
                       "2.1.0 for CI systems"
-                    : "text for people, JSON for machines, a page to look at"},
+                    : "text, JSON, an HTML page"},
            {"output", "FILE", "write the result there, atomically"},
            {"jobs", "N", "threads (default: one per core)"},
            {"timeout", "SECONDS", "time limit (exit 3)"},

@@ -31,7 +31,7 @@ std::vector<FlagGroup> pipeline_flags() {
         {"activation-bytes", "SIZE",
          "what a stage holds of one microbatch: 4096, 48M, 2G; prints memory"},
         {"weight-bytes", "SIZE",
-         "what a stage holds besides: weights, gradients, states of the optimizer"},
+         "what else a stage holds: weights, gradients, states of the optimizer"},
         {"least-memory", "",
          "search all orders for the fewest activations with which transfers are hidden as well "
          "as can be"},

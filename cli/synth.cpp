@@ -42,7 +42,7 @@ SynthesizeRequest synthesize_request(const CommandLine& line, const CommonOption
   request.text = common.format != Format::Json;
   request.json = common.format == Format::Json;
   if (request.explain && common.format == Format::Json) {
-    throw InputError({"--explain"}, "draws for people, expected --format text");
+    throw InputError({"--explain"}, "draws text, expected --format text");
   }
   if (request.exists && line.has("verify")) {
     throw InputError({"--exists"}, "asks a question of its own, expected no --verify");

@@ -57,8 +57,7 @@ std::optional<std::vector<Sums>> initial_thresholds(const Graph& graph,
   const Sums zero = {0};
   std::vector<Sums> needed(additions.size()), points(additions.size());
   needed.back() = points.back() = {bound};
-  // From the whole down to its parts: what a sum must reach beside the least part, and then a part
-  // beside what is needed of the sum.
+  // Top down: with the least value of one part, the other has to reach the rest of the threshold.
   for (std::size_t n = additions.size(); n-- > 0;) {
     const auto sum = additions[n].sum;
     const bool is_term = additions[n].part < terms.size();
@@ -72,10 +71,10 @@ std::optional<std::vector<Sums>> initial_thresholds(const Graph& graph,
       points[*sum] = stab(needed[*sum], least[*sum]);
     }
     if (is_term) continue;
-    const Sums& beside = sum ? needed[*sum] : zero;
+    const Sums& other = sum ? needed[*sum] : zero;
     needed[part].assign((*choices)[part].made, 0);
     (*choices)[n].for_each([&](std::size_t a, std::size_t b, std::size_t made) {
-      needed[part][b] = std::max(needed[part][b], needed[n][made] - beside[a]);
+      needed[part][b] = std::max(needed[part][b], needed[n][made] - other[a]);
     });
     points[part] = stab(needed[part], least[part]);
   }

@@ -48,7 +48,7 @@ class States {
 /// stated, not computed.
 class GroupRules {
  public:
-  /// `group` ascends and, like the moments, outlives the rules. Whatever speaks of numbers of
+  /// `group` ascends and, like the moments, outlives the rules. Whatever constrains numbers of
   /// chunks needs them counted in `before`.
   GroupRules(Clauses& clauses, const States& before, const States& after, const Group& group);
 

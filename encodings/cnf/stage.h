@@ -67,15 +67,15 @@ struct ConcreteStep {
   bool allowed = true;          ///< by the dialect; bare groups always are
 };
 
-/// A given program over the devices that have to be simulated: all of them or, where every class
-/// goes through the same, one class.
+/// A given program over the devices to simulate: all of them or, where all classes behave alike, one
+/// class.
 ///
-/// One class stands for all if every group lies inside a class and, with devices numbered by their
+/// One class represents all if every group lies inside a class and, with devices numbered by their
 /// position in their class, every step has the same list of groups in each class. All classes start
-/// alike, up to the names of contributors; a rule looks at the order of the devices of a group,
-/// which positions keep, and at no name; so they stay alike. Their groups are refused by the same
-/// rule, and since each class lists its groups in the same order, the first refused group of the
-/// program and the first of the simulated class meet the same rule.
+/// equal up to the names of contributors. A rule depends on the order of the devices of a group,
+/// which positions keep, and on no name, so the classes stay equal: their groups violate the same
+/// rules. Each class lists its groups in the same order, so the first violation of the program and
+/// that of the simulated class are of the same rule.
 struct ConcreteProgram {
   std::uint32_t devices = 0;  ///< simulated
   std::uint32_t chunks = 0;   ///< of the whole system

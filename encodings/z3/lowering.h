@@ -81,14 +81,14 @@ class Formation {
 /// ordered by first device.
 struct Formed {
   std::vector<Group> groups;
-  /// Whether every device takes part. A Master leaves somebody out unless InsideGroup or Parallel
-  /// forms the same groups, and then it is not Master (semantics: Dialects).
+  /// Whether every device takes part. A Master form excludes a device unless InsideGroup or Parallel
+  /// forms the same groups, and then the instruction is not a Master (semantics: Dialects).
   bool everyone = true;
 };
 
-/// Reads the groups of a given slice, form and level off the formulas: the values are put in for
-/// the symbols, and Z3's simplifier says for every device whether it takes part, in whose group,
-/// where.
+/// Evaluates the formulas for a given slice, form and level: the values are substituted for the
+/// symbols, and Z3's simplifier gives for every device whether it takes part, its group, and its
+/// position there.
 class Lowering {
  public:
   Lowering(z3::context& context, const Instance& instance);

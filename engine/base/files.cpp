@@ -74,7 +74,7 @@ nlohmann::json index_of(const fs::path& folder, const std::string& name, std::st
   std::ifstream file(folder / name, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   nlohmann::json index = nlohmann::json::parse(text, nullptr, false);
-  if (!index.is_object() || index.value("schema", json()) != schema) return nullptr;
+  if (!index.is_object() || index.value("schema", nlohmann::json()) != schema) return nullptr;
   return index;
 }
 

@@ -137,7 +137,7 @@ class Rational {
   std::int64_t denominator_ = 1;
 };
 
-/// The nearest double, for people and plots.
+/// The nearest double, for display.
 double to_double(const Rational& value);
 /// The nearest whole number, halves to the even one, and at most 2^63 - 1, of a value from 0.
 std::int64_t nearest(const Rational& value);

@@ -6,7 +6,7 @@
 
 namespace p2 {
 
-/// A rule that `check` may find broken, for people who meet its name in a report.
+/// A rule that `check` may report as violated, with the text that explains it.
 struct RuleText {
   std::string_view name;     ///< as in `counterexample.rule`
   std::string_view summary;  ///< one sentence: what is wrong

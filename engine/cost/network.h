@@ -20,8 +20,8 @@ using LinkId = std::uint32_t;
 ///    NIC and medium that holds `a` but not `b`, and enters every one that holds `b` but not `a`.
 /// It loads the port (of a switch) or the whole (NIC, medium) of what it leaves in direction out,
 /// of what it enters in direction in, and of what joins them in both. An outer interconnect that
-/// holds both is not touched, nor is a NIC that both leave through, nor one beside what joins them:
-/// a NIC is used only by traffic that leaves its instance.
+/// holds both is not loaded, nor is a NIC through which both leave, nor one at the level that joins
+/// them: a NIC is used only by traffic that leaves its instance.
 class Network {
  public:
   /// Throws InputError at `where` when the system has no interconnects.

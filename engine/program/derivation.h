@@ -63,7 +63,7 @@ ProgramDecision check(const Program& program, Dialect dialect, StateTable& state
 /// (`disjoint`, …), or `master`, `empty-group`, `goal-lacks`, `goal-excess`.
 std::string_view rule_name(const Refutation& refutation);
 
-/// One paragraph for people: which step, which group, which rule, which devices, chunk and
+/// One paragraph of text: which step, which group, which rule, which devices, chunk and
 /// contributor; or, when all steps are legal, which device lacks or has too much at the end.
 std::string explain(const Refutation& refutation, const Program& program, const Instance* instance);
 

@@ -8,7 +8,7 @@
 
 namespace p2::strategy {
 
-/// Names of a vertex and its configurations, for people.
+/// Names of a vertex and its configurations, for display.
 struct VertexLabel {
   std::string name;                         ///< the operation and the id: `Conv 3`
   std::vector<std::string> configurations;  ///< as in the file, `[1,4]`, or their numbers

@@ -9,7 +9,7 @@ namespace p2::operations {
 
 /// An all-reduce of `words` words over groups of `group` devices.
 struct AllReduce {
-  std::string tensor;  ///< for people: `output`, `gradient of weights 1`
+  std::string tensor;  ///< for display: `output`, `gradient of weights 1`
   std::int64_t words = 0;
   std::vector<std::size_t> over;  ///< the split dimensions that the tensor lacks
   std::int64_t group = 1;

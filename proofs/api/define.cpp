@@ -255,7 +255,7 @@ struct Given {
 
 /// The collectives to compare a definition with: the built-in ones, then the others given, of which
 /// the first of a name counts.
-std::vector<const Definition*> known_beside(const Given& own, const std::vector<Given>& given) {
+std::vector<const Definition*> known_besides(const Given& own, const std::vector<Given>& given) {
   std::vector<const Definition*> known;
   for (const Definition& definition : language::built_in_definitions()) {
     known.push_back(&definition);
@@ -309,7 +309,7 @@ DefineAnswer define(const DefineRequest& request, const Options& options) {
   for (const Given& own : given) {
     try {
       examined.push_back(
-          {own.file, definition::examine(own.definition, known_beside(own, given), scope)});
+          {own.file, definition::examine(own.definition, known_besides(own, given), scope)});
     } catch (const LimitReached& error) {
       diagnostics.push_back({Diagnostic::Kind::Undecided, own.file + ": " + error.what()});
     }

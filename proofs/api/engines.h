@@ -12,7 +12,7 @@
 
 namespace p2 {
 
-/// The engines that are asked beside the explicit one, which always answers: `z3` (bit-vectors
+/// The engines that answer in addition to the explicit one: `z3` (bit-vectors
 /// compiled from the definitions), `cnf` (clauses for CaDiCaL) and `reference` (the interpreter of
 /// the definitions, which replays the other answers). They share the definitions of the collectives
 /// and no evaluator; z3 and cnf have a lowering of their own. cnf supports the paper's collectives

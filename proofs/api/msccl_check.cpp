@@ -134,7 +134,7 @@ std::string steps_text(const msccl::Algorithm& algorithm, const char* title,
   return text;
 }
 
-/// What led to a fault, beside its reason.
+/// What led to a fault, apart from its reason.
 std::string trace_text(const msccl::Algorithm& algorithm, const Fault& fault) {
   if (fault.kind == Fault::Kind::DataRace) {
     return steps_text(algorithm, "Both can run at once after", fault.schedule);

@@ -15,7 +15,7 @@ namespace p2 {
 /// any), or, where nothing was found, nothing fits.
 struct StrategyCheck {
   EngineAnswer answer;  ///< Refuted: the solver found a better strategy
-  std::string text;     ///< one line for people
+  std::string text;     ///< one readable line
 };
 
 StrategyCheck check_with_z3(const strategy::GraphFile& file,

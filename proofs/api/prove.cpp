@@ -51,7 +51,7 @@ std::vector<const Claim*> claims_of(const ProveRequest& request) {
   }
   if (request.all) {
     if (!chosen.empty() || schedules) {
-      throw InputError({"--all"}, "given beside claims, expected one of the two");
+      throw InputError({"--all"}, "given together with claims, expected one of the two");
     }
     for (const Claim& claim : claims::registry()) chosen.push_back(&claim);
   }
@@ -127,7 +127,7 @@ std::vector<claims::PlacedSystem> systems_of(const ProveRequest& request) {
     return claims::placed_systems(max_devices);
   }
   if (request.max_devices) {
-    throw InputError({"--max-devices"}, "given beside a system, expected one of the two");
+    throw InputError({"--max-devices"}, "given together with a system, expected one of the two");
   }
   require_system(given, true);
   if (given.hierarchy->devices() > kMaxDevices) {

@@ -282,7 +282,7 @@ RunTime run_time(const Measurement& measured) {
           measured.wrong};
 }
 
-/// Runs the programs of a request at all sizes, and beside each the single AllReduce over its
+/// Runs the programs of a request at all sizes, and, to compare with each, the single AllReduce over its
 /// classes.
 class ProgramRunner {
  public:

@@ -30,7 +30,7 @@ std::string to_text(const ListComparison& comparison, std::uint64_t count);
 z3_encoding::SynthesisQuery query_of(const PlacementPrograms& found,
                                      const SynthesisOptions& options, const Engines& engines);
 
-/// The comparison that shows a valid program, `missing`, that the clauses found beside the list.
+/// The comparison that shows a valid program, `missing`, that the clauses found and the list lacks.
 /// Its steps have shapes and no groups.
 ListComparison contradiction(const PlacementPrograms& found, const SynthesisOptions& options,
                              std::vector<Step> missing);

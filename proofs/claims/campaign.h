@@ -42,7 +42,7 @@ struct Question {
   std::optional<HierarchyKind> to;
 };
 
-/// The order of rows of the system, if the question speaks of (c): it matters there only.
+/// The order of rows of the system, if the question is about (c): it matters there only.
 std::optional<RowOrder> row_order(const Question& question);
 
 struct SettledQuestion {
@@ -105,7 +105,7 @@ struct Summary {
   /// The counterexample with the fewest devices, then steps, then the first; null if there is none.
   const SettledQuestion* smallest = nullptr;
   const SettledQuestion* shortest = nullptr;  ///< with the fewest steps, then devices
-  /// By order of rows, if the question speaks of (c); those that occur, first, between, last, all.
+  /// By order of rows, if the question is about (c); those that occur, first, between, last, all.
   std::vector<OrderSummary> orders;
 
   Outcome outcome() const;

@@ -50,7 +50,7 @@ std::vector<PlacedSystem> placed_systems(std::uint32_t max_devices);
 /// `l0=2,l1=4  axes a0=4,a1=2  reduce a0  [[2 2] [1 2]]`.
 std::string to_string(const PlacedSystem& system);
 
-/// One placed system, with the hierarchy whose programs a claim speaks of and, if it compares two,
+/// One placed system, with the hierarchy that a claim is about and, if it compares two,
 /// the one in which they are to be expressed.
 struct Subject {
   Subject(const PlacedSystem& system, HierarchyKind from_kind, std::optional<HierarchyKind> to_kind,

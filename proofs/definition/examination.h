@@ -72,7 +72,7 @@ std::string_view check_word(Outcome outcome);
 struct Check {
   std::string name;
   Outcome verdict = Outcome::Established;
-  std::string detail;  ///< a remark beside the verdict; may be empty
+  std::string detail;  ///< a remark on the verdict; may be empty
   SettledBy settled_by = SettledBy::Construction;
   Outcome z3 = Outcome::Established;
   Outcome by_states = Outcome::Established;

@@ -9,7 +9,7 @@
 
 namespace p2::kernel {
 
-/// The files of a certificate with this claim, beside its manifest. Rejects an unknown
+/// The files of a certificate with this claim, except its manifest. Rejects an unknown
 /// claim.
 std::vector<std::string> files_of(const std::string& claim);
 /// The claim in words if the files, those and no others, prove it (docs/certificates.md). Whatever
@@ -64,8 +64,8 @@ std::string judge_program(const std::string& claim, const Files& files);
 std::string judge_absence(const std::string& claim, const Files& files);
 
 /// The claim `cheapest`: no program over any disjoint groups, or over the hierarchy of
-/// problem.json, costs less than the least of the programs listed there, whatever α and β. Beside
-/// problem.json there is nothing: this checker searches all states itself.
+/// problem.json, costs less than the least of the programs listed there, for all α and β. The
+/// certificate has no other file: this checker searches all states itself.
 std::string judge_cost(const std::string& claim, const Files& files);
 
 /// The claims `strategy-optimal` and `strategy-optimal-clauses`: no strategy of the graph in

@@ -13,7 +13,7 @@ namespace p2::kernel {
 inline constexpr const char* kCollectives[] = {"AllReduce", "ReduceScatter", "AllGather", "Reduce",
                                                "Broadcast"};
 
-/// One step of the program a certificate speaks of.
+/// One step of the program that a certificate is about.
 struct Step {
   std::string collective;       ///< one of kCollectives
   std::string slice, form;      ///< of an instruction
@@ -69,7 +69,7 @@ struct Problem {
   std::vector<Numbers> classes;  ///< each ascending, ordered by first device
   bool published = true;         ///< the dialect; otherwise printed
   std::optional<Instance> instance;
-  std::vector<Step> steps;  ///< of the program; instructions form exactly the groups beside them
+  std::vector<Step> steps;  ///< of the program; instructions form exactly the groups listed with them
 
   std::string dialect() const { return published ? "published" : "printed"; }
   /// `step 2 (AllReduce)`; steps count from 1.
@@ -102,7 +102,7 @@ Stage whole_system(const Problem& problem, std::vector<Step> steps);
 /// Rejects unless every class is the first one's image in all the steps.
 Stage first_class(const Problem& problem, std::vector<Step> steps);
 
-/// `root` has these keys beside those of the system. With `steps` among them, they are read.
+/// `root` has these keys in addition to those of the system. With `steps` among them, they are read.
 Problem read_problem(const Json& root, std::vector<std::string> keys, Budget& budget);
 
 }  // namespace p2::kernel

@@ -11,7 +11,7 @@
 
 namespace p2::execution {
 
-/// What the processes of a run need of each other beside the operations that are run. All ranks
+/// What the processes of a run exchange apart from the operations that are run. All ranks
 /// call the same functions in the same order.
 class ControlChannel {
  public:

@@ -1,4 +1,4 @@
-// Equivalence of two modules, and of a module and its goal, with counterexamples for people.
+// Equivalence of two modules, and of a module and its goal, with readable counterexamples.
 
 #include "engine/hlo/equality/equivalence.h"
 

@@ -20,7 +20,7 @@ struct DifferingElement {
   std::int64_t partition = 0;
   std::size_t output = 0;
   std::vector<std::int64_t> index;
-  std::string before;  ///< its value in terms of the inputs, for people
+  std::string before;  ///< its value in terms of the inputs, as text
   std::string after;
 };
 
@@ -32,7 +32,7 @@ struct Difference {
   std::optional<SourcePosition> position = {};   ///< of what is ill-formed
 };
 
-/// A collective of a module, for people.
+/// A collective of a module, as reports show it.
 struct CollectiveLine {
   std::string name;
   std::string opcode;

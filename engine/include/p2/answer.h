@@ -18,7 +18,7 @@ struct Options {
   Progress progress = {};
 };
 
-/// Something that kept part of an answer from being given, beside what was settled.
+/// Something that kept part of an answer from being given; what was settled stays.
 struct Diagnostic {
   enum class Kind : std::uint8_t {
     BadInput,     ///< a mistake in one of the inputs, or a path that cannot be written

@@ -34,7 +34,7 @@ struct CheckRequest {
   /// Programs: the instance, for files that do not name their own. `dialect` and `goal` take
   /// precedence over the file's. With `reduces`, the system of the devices.
   InstanceSpec instance;
-  /// The engines that decide beside the explicit one: `explicit` (none), `z3`, `cnf`, `all`.
+  /// The engines in addition to the explicit one: `explicit` (none), `z3`, `cnf`, `all`.
   std::string engine = "explicit";
 
   /// The folder for certificates that p2-check accepts: of one file itself, of several one inside

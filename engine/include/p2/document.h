@@ -64,7 +64,7 @@ struct FileReport {
   double seconds = 0;
 };
 
-/// An answer as it is shown: blocks for people, a JSON value for machines, and properties by file
+/// An answer as it is shown: readable blocks, a JSON value, and properties by file
 /// for CI systems. Each format has one writer.
 struct Document {
   using Block = std::variant<Heading, Paragraph, Preformatted, Table, Drawing>;

@@ -44,7 +44,7 @@ struct ExportedText {
   std::optional<std::size_t> reduction_class = {};  ///< from 1; absent if it has all classes
   std::string name;  ///< in a folder of several: `program0001-class2.xml`
   std::string text;
-  std::string summary;  ///< one line for people
+  std::string summary;  ///< one readable line
 };
 
 /// One result per program of the request, up to the first one that is not established. Refuted: the

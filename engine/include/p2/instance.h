@@ -16,7 +16,7 @@ struct InstanceSpec {
   std::optional<std::string> placement;            ///< `[[2,4],[2,4]]`; absent: all placements
   std::optional<std::string> synthesis_hierarchy;  ///< `a|b|c|d|collapsed|lattice`
   std::optional<std::string> dialect;              ///< `printed|published`
-  std::vector<std::string> collectives;            ///< paths of `.p2c` definitions beside the built-in
+  std::vector<std::string> collectives;            ///< paths of `.p2c` definitions in addition to the built-in
   std::optional<std::string> goal;                 ///< `allreduce` (default), …, or a `.p2c` file
 };
 

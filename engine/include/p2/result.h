@@ -38,7 +38,7 @@ struct Counterexample {
   SourcePosition where;      ///< in the user's file; line 0 if it is not in one place
   std::string explanation;   ///< one paragraph
   Json facts;                ///< devices, element, before, after, …: the keys depend on the subject
-  std::string drawing = {};  ///< for people: text, with line breaks
+  std::string drawing = {};  ///< text with line breaks
 };
 
 /// Why a question was not decided.

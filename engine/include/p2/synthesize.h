@@ -19,7 +19,7 @@ struct SynthesizeRequest {
   InstanceSpec instance;
   std::uint32_t size = 5;  ///< maximum number of steps, 0 to 32
 
-  /// The engines beside the explicit search: `explicit` (none), `z3`, `cnf` or `all`. Each
+  /// The engines in addition to the explicit search: `explicit` (none), `z3`, `cnf` or `all`. Each
   /// enumerates the programs of every placement again, and the sets are compared.
   std::string engine = "explicit";
   /// Folder for certificates, which p2-check accepts, that every list is complete: of one placement
