@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/files.h"
-#include "engine/base/json_document.h"
+#include "engine/base/json_reader.h"
 #include "engine/program/instruction.h"
 #include "engine/program/json_text.h"
 #include "engine/program/program.h"

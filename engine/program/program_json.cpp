@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/json_document.h"
+#include "engine/base/json_reader.h"
 #include "engine/program/instruction.h"
 #include "engine/program/program.h"
 #include "engine/program/program_file.h"

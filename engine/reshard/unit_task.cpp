@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/json_document.h"
+#include "engine/base/json_reader.h"
 
 namespace p2 {
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/base/json_document.h"
+#include "engine/base/json_reader.h"
 
 namespace p2::operations {
 namespace {

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/invariant.h"
-#include "engine/base/json_document.h"
+#include "engine/base/json_reader.h"
 
 namespace p2 {
 namespace {

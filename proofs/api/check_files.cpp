@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/files.h"
-#include "engine/base/json_document.h"
+#include "engine/base/json_reader.h"
 #include "engine/base/rule_texts.h"
 
 namespace p2 {

@@ -17,11 +17,6 @@ SubjectCheck subject_of(const Answer& answer) {
   return check;
 }
 
-SubjectCheck subject_of(ModuleCheck check) {
-  return {std::move(check.result), std::move(check.json), std::move(check.text),
-          std::move(check.report)};
-}
-
 ModuleQuestion module_question(const CheckQuestion& question) {
   const CheckRequest& request = question.request;
   return {request.replicas, request.partitions, request.ordered,
@@ -32,13 +27,13 @@ ModuleQuestion module_question(const CheckQuestion& question) {
 
 SubjectCheck check_module(const std::string& file, const std::string& text,
                           const CheckQuestion& question) {
-  return subject_of(check_module_file(file, text, module_question(question), question.given,
-                                      question.options.limits));
+  return check_module_file(file, text, module_question(question), question.given,
+                           question.options.limits);
 }
 
 SubjectCheck compare_modules(const CheckQuestion& question) {
-  return subject_of(compare_module_files(*question.request.before, *question.request.after,
-                                         module_question(question), question.options.limits));
+  return compare_module_files(*question.request.before, *question.request.after,
+                              module_question(question), question.options.limits);
 }
 
 SubjectCheck check_msccl(const std::string& file, const std::string& text,
@@ -66,7 +61,7 @@ SubjectCheck check_plan(const std::string& file, const std::string& text,
   asked.cnf = question.engines.cnf;
   asked.explain = question.request.explain;
   asked.certificate = question.certificate;
-  const PlanCheckAnswer answer = check_plan(file, text, asked, question.options);
+  const PlanCheckAnswer answer = check_plan_file(file, text, asked, question.options);
   SubjectCheck check = subject_of(answer);
   if (answer.outcome == Outcome::Disagreement) {
     check.input.add("plan", reshard::plan_json(answer.plan));

@@ -6,10 +6,8 @@
 #include <vector>
 
 #include "engine/hlo/equality/equivalence.h"
-#include "engine/program/instance.h"
-#include "p2/document.h"
 #include "p2/limits.h"
-#include "p2/result.h"
+#include "proofs/api/subject_check.h"
 
 namespace p2 {
 
@@ -29,12 +27,8 @@ struct ModuleQuestion {
 };
 
 /// The answer about one module, or about a module before and after a rewrite.
-struct ModuleCheck {
-  Result result;
+struct ModuleCheck : SubjectCheck {
   hlo::ModuleDecision decision;
-  Json json;                          ///< the element of `results` in the document of `check`
-  std::vector<Document::Block> text;  ///< as `--format text` shows it
-  FileReport report;                  ///< `seconds` is left 0
 };
 
 /// Whether a text is a module of XLA or StableHLO.

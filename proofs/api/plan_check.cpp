@@ -132,8 +132,8 @@ std::vector<EngineAnswer> ask(const PlanCheckQuestion& question, const reshard::
 
 }  // namespace
 
-PlanCheckAnswer check_plan(const std::string& file, const std::string& text,
-                           const PlanCheckQuestion& question, const Options& options) {
+PlanCheckAnswer check_plan_file(const std::string& file, const std::string& text,
+                                const PlanCheckQuestion& question, const Options& options) {
   if (!question.inapplicable_options.empty()) {
     throw InputError({file}, fmt::format("is a plan of a resharding, expected no --{}",
                                          question.inapplicable_options.front()));

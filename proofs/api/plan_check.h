@@ -32,7 +32,7 @@ struct PlanCheckAnswer : Answer {
 
 /// Checks the text of a plan in the format `reshard-plan/1`. Throws InputError, naming `file`, if
 /// it is none.
-PlanCheckAnswer check_plan(const std::string& file, const std::string& text,
+PlanCheckAnswer check_plan_file(const std::string& file, const std::string& text,
                            const PlanCheckQuestion& question, const Options& options);
 
 }  // namespace p2

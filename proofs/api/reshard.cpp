@@ -100,8 +100,8 @@ ExactSchedule find_schedule(const ReshardQuestion& problem, const Options& optio
 }
 
 /// The certificate of the machine-based bound where that is the lower bound, else by clauses.
-CertificateFiles schedule_certificate(const ReshardQuestion& problem, const ExactSchedule& found,
-                                      const Options& options) {
+CertificateFiles certify_schedule(const ReshardQuestion& problem, const ExactSchedule& found,
+                                  const Options& options) {
   Provenance provenance{{{"p2-verify", build_info().version}},
                         {{"strategy", std::string(to_string(problem.request.strategy))}},
                         options.seed};
@@ -363,7 +363,7 @@ ReshardAnswer schedule_resharding(const ReshardRequest& request, const Options& 
   result.evidence.kind = Evidence::Kind::SolverOnly;
   if (request.certify) {
     const auto write = [&] {
-      write_folder(*request.certify, schedule_certificate(problem, found, options));
+      write_folder(*request.certify, certify_schedule(problem, found, options));
     };
     result.evidence = written_evidence(*request.certify, write, answer.diagnostics);
   }

@@ -282,8 +282,8 @@ RunTime run_time(const Measurement& measured) {
           measured.wrong};
 }
 
-/// Runs the programs of a request at all sizes, and, to compare with each, the single AllReduce over its
-/// classes.
+/// Runs the programs of a request at all sizes, and, to compare with each, the single AllReduce
+/// over its classes.
 class ProgramRunner {
  public:
   ProgramRunner(const ProgramJobs& jobs, const RunRequest& request, const Options& options,

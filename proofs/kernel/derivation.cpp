@@ -106,7 +106,7 @@ const char* broken_rule(const Problem& problem, Derivation& derivation, Numbers 
 }
 
 /// Rejects unless refutation.json is right. Returns the refutation in words.
-std::string check_refutation(const Files& files, const Problem& problem, Derivation& derivation) {
+std::string check_violation(const Files& files, const Problem& problem, Derivation& derivation) {
   const Json root = parse_json(files, "refutation.json");
   const bool whole = root.contains("rule") && (root["rule"] == "goal" || root["rule"] == "master");
   if (whole) expect_keys(root, {"step", "rule"});
@@ -145,7 +145,7 @@ std::string judge_program(const std::string& claim, const Files& files) {
   const std::size_t steps = problem.steps.size();
   std::string verdict = "valid";
   if (claim == "program-invalid") {
-    verdict = "invalid: " + check_refutation(files, problem, derivation);
+    verdict = "invalid: " + check_violation(files, problem, derivation);
   } else if (derivation.stage.steps.size() != steps) {
     reject("the derivation ends before the program");
   } else if (!derivation.system->at_goal(derivation.stage.classes)) {

@@ -11,7 +11,7 @@
 namespace p2 {
 
 /// A JSON value that keeps the order of its members. For output: the reader of input, which knows
-/// the position of every value, is engine/base/json_document.h.
+/// the position of every value, is engine/base/json_reader.h.
 class Json {
  public:
   using Array = std::vector<Json>;

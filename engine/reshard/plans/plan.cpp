@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/base/json_document.h"
+#include "engine/base/json_reader.h"
 #include "p2/json.h"
 
 namespace p2::reshard {

@@ -1,4 +1,4 @@
-#include "engine/base/json_document.h"
+#include "engine/base/json_reader.h"
 
 #include <algorithm>
 #include <charconv>
