@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <ostream>
 #include <sstream>
 
 #include <boost/program_options.hpp>
+
+#include "cli/interrupt.h"
 
 namespace p2 {
 namespace {
@@ -27,20 +28,20 @@ constexpr const char* kReproducer = "p2-verify-disagreement.json";
 
 FlagGroup common_flags(Formats formats) {
   const bool reports = formats == Formats::Reports;
-  return {"Common options",
-          {{"format", reports ? "text|json|html|junit|sarif" : "text|json|html",
-            reports ? "text, JSON, an HTML page, JUnit XML and SARIF "
-                      "2.1.0 for CI systems"
-                    : "text, JSON, an HTML page"},
-           {"output", "FILE", "write the result there, atomically"},
-           {"jobs", "N", "threads (default: one per core)"},
-           {"timeout", "SECONDS", "time limit (exit 3)"},
-           {"memory", "MIB", "memory limit (exit 3)"},
-           {"rlimit", "N",
-            "stop each solver after N units of work, the same in every run (exit 3)"},
-           {"seed", "N", "random seed (default 1)"},
-           {"progress", "auto|always|never", "progress on stderr"},
-           {"help", "", "this text"}}};
+  return {
+      "Common options",
+      {{"format", reports ? "text|json|html|junit|sarif" : "text|json|html",
+        reports ? "text, JSON, an HTML page, JUnit XML and SARIF "
+                  "2.1.0 for CI systems"
+                : "text, JSON, an HTML page"},
+       {"output", "FILE", "write the result there, atomically"},
+       {"jobs", "N", "threads (default: one per core)"},
+       {"timeout", "SECONDS", "time limit (exit 3)"},
+       {"memory", "MIB", "memory limit (exit 3)"},
+       {"rlimit", "N", "stop each solver after N units of work, the same in every run (exit 3)"},
+       {"seed", "N", "random seed (default 1)"},
+       {"progress", "auto|always|never", "progress on stderr"},
+       {"help", "", "this text"}}};
 }
 
 void describe(const FlagGroup& group, po::options_description& all) {
@@ -50,8 +51,8 @@ void describe(const FlagGroup& group, po::options_description& all) {
       options.add_options()(flag.name.c_str(), flag.help.c_str());
       continue;
     }
-    auto* value = flag.list ? po::value<std::vector<std::string>>()->multitoken()->composing()
-                            : nullptr;
+    auto* value =
+        flag.list ? po::value<std::vector<std::string>>()->multitoken()->composing() : nullptr;
     if (value != nullptr) {
       options.add_options()(flag.name.c_str(), value->value_name(flag.value), flag.help.c_str());
     } else {
@@ -73,24 +74,6 @@ std::string as_json(const std::string& usage, const po::options_description& opt
          {"help", option->description()}}));
   }
   return Json::object({{"usage", usage}, {"words", positional}, {"options", list}}).dump() + "\n";
-}
-
-// The file to remove when the user interrupts; fixed storage, since a signal handler may not
-// allocate.
-char interrupted_file[4096] = "";
-
-extern "C" void remove_partial_file(int signal) {
-  if (interrupted_file[0] != '\0') ::unlink(interrupted_file);
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
-}
-
-void remove_when_interrupted(const std::string& path) {
-  if (path.size() >= sizeof(interrupted_file)) return;
-  std::copy_n(path.c_str(), path.size() + 1, interrupted_file);
-  if (path.empty()) return;
-  std::signal(SIGINT, remove_partial_file);
-  std::signal(SIGTERM, remove_partial_file);
 }
 
 /// Where a command's result goes: a stream, or a file that appears only when the result is whole.
@@ -194,8 +177,7 @@ FlagGroup terms_flag_group() {
 }
 
 CommandLine::CommandLine(const std::string& usage, const std::vector<FlagGroup>& own,
-                         const Arguments& arguments, const std::string& positional,
-                         Formats formats)
+                         const Arguments& arguments, const std::string& positional, Formats formats)
     : formats_(formats) {
   po::options_description visible;
   for (const FlagGroup& group : own) describe(group, visible);
@@ -252,9 +234,8 @@ std::uint64_t CommandLine::integer(const std::string& flag, std::uint64_t low, s
   const char* const end = given->data() + given->size();
   const auto [rest, error] = std::from_chars(given->data(), end, value);
   if (error != std::errc() || rest != end || value < low || value > high) {
-    throw InputError({"--" + flag, 1, 1},
-                     "found '" + *given + "', expected a whole number from " +
-                         std::to_string(low) + " to " + std::to_string(high));
+    throw InputError({"--" + flag, 1, 1}, "found '" + *given + "', expected a whole number from " +
+                                              std::to_string(low) + " to " + std::to_string(high));
   }
   return value;
 }
@@ -278,6 +259,7 @@ CommonOptions CommandLine::common() const {
     options.limits.memory_bytes = integer("memory", 1, kMaxMebibytes, 1) * 1024 * 1024;
   }
   if (has("rlimit")) options.limits.work = integer("rlimit", 1, UINT64_MAX / 16, 1);
+  options.limits.cancelled = &interrupted();
   options.progress = choice<ShowProgress>("progress", {{"auto", ShowProgress::Auto},
                                                        {"always", ShowProgress::Always},
                                                        {"never", ShowProgress::Never}});
@@ -285,9 +267,9 @@ CommonOptions CommandLine::common() const {
 }
 
 InstanceSpec CommandLine::instance_spec(std::vector<std::string>* other_words) const {
-  InstanceSpec spec{text("hierarchy"),           text("system"),  text("axes"), text("reduce"),
-                    text("placement"),           text("synthesis-hierarchy"),   text("dialect"),
-                    {}, text("goal")};
+  InstanceSpec spec{
+      text("hierarchy"),           text("system"),  text("axes"), text("reduce"), text("placement"),
+      text("synthesis-hierarchy"), text("dialect"), {},           text("goal")};
   for (const std::string& word : texts("collectives")) {
     if (word.ends_with(".p2c")) {
       spec.collectives.push_back(word);

@@ -1,8 +1,10 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
-  return p2::dispatch({argv + 1, argv + argc}, std::cout, std::cerr);
+  p2::handle_interrupts();
+  return p2::exit_code_after_signals(p2::dispatch({argv + 1, argv + argc}, std::cout, std::cerr));
 }

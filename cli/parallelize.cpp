@@ -20,7 +20,8 @@ std::vector<FlagGroup> parallelize_flags() {
          "only strategies that need at most this memory per device (K, M, G, T)"},
         {"engine", "NAME",
          "explicit (default), z3, cnf or all: engines that must also prove optimality "
-         "(Z3, or a refutation of clauses); cnf: such a refutation is the certificate, for graphs that "
+         "(Z3, or a refutation of clauses); cnf: such a refutation is the certificate, for graphs "
+         "that "
          "take at most 2^22 clauses"}}},
       {"Operation graphs",
        {{"use-all-devices", "", "only configurations that use as many devices as they can"},

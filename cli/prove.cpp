@@ -34,7 +34,8 @@ std::vector<FlagGroup> prove_flags() {
          "--every-system"},
         {"certify", "DIR",
          "write certificates that p2-check accepts: for every universal claim about valid "
-         "programs that holds, for synthesis-complete, mixing (6 devices: with --deep), beyond-dsl and lattice-gain, and "
+         "programs that holds, for synthesis-complete, mixing (6 devices: with --deep), beyond-dsl "
+         "and lattice-gain, and "
          "for the smallest counterexamples"}}}};
 }
 

@@ -2,11 +2,20 @@
 
 namespace p2::cnf {
 
-Clauses::Clauses() { add({fresh()}); }
+namespace {
+
+const Limits kNoLimits;
+
+}  // namespace
+
+Clauses::Clauses() : Clauses(kNoLimits) {}
+
+Clauses::Clauses(const Limits& limits) : watch_(limits, "building clauses") { add({fresh()}); }
 
 Literal Clauses::fresh() { return ++variables_; }
 
 std::vector<Literal> Clauses::fresh(std::size_t count) {
+  watch_.require_room(count * sizeof(Literal));
   std::vector<Literal> literals(count);
   for (Literal& literal : literals) literal = fresh();
   return literals;
@@ -17,6 +26,7 @@ void Clauses::add(std::initializer_list<Literal> clause) {
 }
 
 void Clauses::add(std::span<const Literal> clause) {
+  watch_.step();
   literals_.insert(literals_.end(), clause.begin(), clause.end());
   literals_.push_back(0);
 }

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "engine/base/limit_watch.h"
+
 namespace p2::cnf {
 
 /// A variable (positive) or its negation, as in DIMACS; never 0.
@@ -12,9 +14,14 @@ using Literal = std::int32_t;
 
 /// A formula in conjunctive normal form under construction, with the definitions that the encoding
 /// needs. Variables are numbered in the order in which they are made.
+///
+/// Every function that adds clauses throws LimitReached where a limit is exceeded.
 class Clauses {
  public:
+  /// Without limits.
   Clauses();
+  /// The limits must outlive the formula.
+  explicit Clauses(const Limits& limits);
 
   Literal fresh();
   std::vector<Literal> fresh(std::size_t count);
@@ -41,6 +48,7 @@ class Clauses {
   const std::vector<Literal>& literals() const { return literals_; }
 
  private:
+  LimitWatch watch_;
   std::int32_t variables_ = 0;
   std::vector<Literal> literals_;
 };

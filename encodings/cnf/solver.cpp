@@ -8,6 +8,7 @@
 #include <cadical.hpp>
 
 #include "engine/base/invariant.h"
+#include "engine/base/limit_watch.h"
 
 namespace p2::cnf {
 namespace {
@@ -63,7 +64,8 @@ void DratTrace::for_each(
 std::string solver_version() { return CaDiCaL::Solver::version(); }
 
 struct Solver::Backend : CaDiCaL::Terminator {
-  explicit Backend(const Limits& given) : limits(given) {
+  explicit Backend(const Limits& given)
+      : limits(given), watch(given, "passing clauses to the solver") {
     solver.set("quiet", 1);
     solver.set("inprocessing", 0);
     solver.connect_terminator(this);
@@ -72,6 +74,7 @@ struct Solver::Backend : CaDiCaL::Terminator {
   bool terminate() override { return limits.exceeded(bytes); }
 
   const Limits& limits;
+  LimitWatch watch;
   std::size_t bytes = 0;
   CaDiCaL::Solver solver;
 };
@@ -87,7 +90,10 @@ void Solver::write_proof(const DratTrace& trace) {
 
 void Solver::add(std::span<const Literal> clauses) {
   backend_->bytes += clauses.size() * sizeof(Literal);
-  for (const Literal literal : clauses) backend_->solver.add(literal);
+  for (const Literal literal : clauses) {
+    backend_->watch.step();
+    backend_->solver.add(literal);
+  }
 }
 
 void Solver::exclude(std::span<const Literal> literals) {

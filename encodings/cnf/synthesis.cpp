@@ -91,7 +91,7 @@ Group bystanders(const std::vector<Group>& groups, std::uint32_t devices) {
 
 SynthesisClauses::SynthesisClauses(Stage stage, Dialect dialect, std::uint32_t size,
                                    const Limits& limits)
-    : stage_(std::move(stage)) {
+    : clauses_(limits), stage_(std::move(stage)) {
   for (std::size_t shape = 0; shape < stage_.shapes.size(); ++shape) {
     first_choice_.push_back(choices_.size());
     for (const Collective collective : kCollectives) {

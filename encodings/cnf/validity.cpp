@@ -78,7 +78,7 @@ class Execution {
 
   /// Takes the step; false, and nothing taken, if it is refused.
   bool take(const ConcreteStep& step) {
-    Clauses clauses;
+    Clauses clauses(limits_);
     States before(clauses, program_.devices, program_.chunks);
     if (counts_chunks(step.collective)) before.count_chunks(clauses);
     const States after(clauses, program_.devices, program_.chunks);
@@ -107,7 +107,7 @@ class Execution {
   /// Premises contradict each other, and the answer is one that no other engine gives.
   std::string refusing_rule(const ConcreteStep& step) const {
     for (const Group& group : step.groups) {
-      Clauses clauses;
+      Clauses clauses(limits_);
       const States before(clauses, program_.devices, program_.chunks);
       std::vector<NamedPremise> rules;
       if (step.of_instruction) {
@@ -126,7 +126,7 @@ class Execution {
 
   /// Nothing if the goal is reached, else the rule of the first difference: by device, then chunk.
   std::string missed_goal() const {
-    Clauses clauses;
+    Clauses clauses(limits_);
     const States last(clauses, program_.devices, program_.chunks);
     Literal missed = -clauses.truth();
     std::vector<Literal> excess_first;
@@ -194,8 +194,9 @@ EngineAnswer judge(const ValidityQuery& query) {
   }
   try {
     judge(program, query.limits, answer);
-  } catch (const LimitReached&) {
-    // Undecided after the steps that are known to be legal.
+  } catch (const LimitReached& limit) {
+    answer.outcome = Outcome::Undecided;
+    answer.rule = limit.what();
   }
   return answer;
 }

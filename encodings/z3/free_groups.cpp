@@ -90,7 +90,7 @@ FreeUnrolling::FreeUnrolling(z3::context& context, std::uint32_t devices,
       meter_(meter),
       groups_(all_groups(devices)),
       clauses_(meter),
-      rows_(SystemRows::initial(context, devices, devices, devices)),
+      rows_(SystemRows::initial(context, devices, devices, devices, meter)),
       goal_(rows_.with_sums(classes)) {}
 
 z3::expr FreeUnrolling::symbol(const std::string& name) {
@@ -159,7 +159,7 @@ void FreeUnrolling::apply(std::uint32_t rule, std::size_t group, Chosen& step,
   const Group& devices = groups_[group];
   const GroupRows before = rows_.of(devices);
   const Rule& definition = rulebook_.rules()[rule];
-  Reading reading(*context_, definition, before);
+  Reading reading(*context_, definition, before, &meter_);
   clauses_.demand({acts}, !holds_nothing(before), true);
   for (std::size_t i = 0; i < definition.definition.premises.size(); ++i) {
     clauses_.demand({acts}, reading.premise(i), true);
@@ -299,7 +299,7 @@ std::vector<Step> program_of(const z3::model& model, const FreeUnrolling& unroll
 /// Looks for programs of one length after the other; fills `answer` as far as it gets.
 void search(const FreeGroupsQuery& query, FreeGroupsAnswer& answer) {
   z3::context context;
-  const Meter meter(context, query.budget);
+  const Meter meter(context, query.limits);
   const Rulebook rulebook(query.definitions);
   FreeUnrolling unrolling(context, query.devices, query.classes, rulebook, meter);
   std::optional<Prices> prices;

@@ -32,7 +32,7 @@ struct FreeGroupsQuery {
   bool mixing = false;     ///< some group is to have devices of several classes
   std::optional<PriceLimit> limit = {};
   Definitions definitions = language::built_in_definitions();
-  Budget budget = {};
+  Limits limits = {};
 };
 
 struct FreeGroupsAnswer {

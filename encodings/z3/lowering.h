@@ -81,8 +81,9 @@ class Formation {
 /// ordered by first device.
 struct Formed {
   std::vector<Group> groups;
-  /// Whether every device takes part. A Master form excludes a device unless InsideGroup or Parallel
-  /// forms the same groups, and then the instruction is not a Master (semantics: Dialects).
+  /// Whether every device takes part. A Master form excludes a device unless InsideGroup or
+  /// Parallel forms the same groups, and then the instruction is not a Master (semantics:
+  /// Dialects).
   bool everyone = true;
 };
 

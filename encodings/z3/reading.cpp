@@ -130,8 +130,12 @@ bool contains(Slots slots, std::size_t slot) { return (slots >> slot & 1U) != 0;
 
 }  // namespace
 
-Reading::Reading(z3::context& context, const Rule& rule, const GroupRows& rows)
-    : rule_(rule), rows_(rows), truth_(context, rows.contributors()), arithmetic_(context) {}
+Reading::Reading(z3::context& context, const Rule& rule, const GroupRows& rows, const Meter* meter)
+    : rule_(rule),
+      rows_(rows),
+      meter_(meter),
+      truth_(context, rows.contributors()),
+      arithmetic_(context) {}
 
 z3::expr Reading::premise(std::size_t index) {
   return truth_.boolean(value(rule_.definition.premises.at(index).formula, Assignment{}));
@@ -158,6 +162,7 @@ z3::expr Reading::row_after(std::uint32_t position, std::uint32_t chunk) {
 Value Reading::measure() { return value(rule_.definition.measure, Assignment{}); }
 
 Value Reading::value(const Expression& expression, const Assignment& assignment) {
+  if (meter_ != nullptr) meter_->step();
   switch (expression.kind) {
     case Kind::Truth:
     case Kind::Number:

@@ -94,8 +94,10 @@ struct Rule {
 /// as it is built, so that a group of a concrete state costs few and small terms.
 class Reading {
  public:
-  /// All must outlive the reading. There is at least one chunk.
-  Reading(z3::context& context, const Rule& rule, const GroupRows& rows);
+  /// All must outlive the reading. There is at least one chunk. With a meter, everything throws
+  /// LimitReached.
+  Reading(z3::context& context, const Rule& rule, const GroupRows& rows,
+          const Meter* meter = nullptr);
 
   /// Whether the definition's premise number `index` holds.
   z3::expr premise(std::size_t index);
@@ -149,6 +151,7 @@ class Reading {
 
   const Rule& rule_;
   const GroupRows& rows_;
+  const Meter* meter_;
   Truth truth_;
   Arithmetic arithmetic_;
   std::unordered_map<Question, Value, QuestionHash> known_;

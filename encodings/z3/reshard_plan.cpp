@@ -162,7 +162,7 @@ EngineAnswer decide(const PlanQuery& query) {
   EngineAnswer answer{"z3"};
   if (2 * query.plan->transfers() > PlanQuery::kMaxOperations) return answer;
   z3::context context;
-  const Meter meter(context, query.budget);
+  const Meter meter(context, query.limits);
   const PlanTerms terms(context, *query.plan);
   const auto is_possible = [&](const z3::expr& condition) -> std::optional<bool> {
     z3::solver solver(context);

@@ -14,7 +14,7 @@ struct PlanQuery {
   static constexpr std::size_t kMaxOperations = 2000;
 
   const reshard::Plan* plan = nullptr;
-  Budget budget = {};
+  Limits limits = {};
 };
 
 /// Decides rule by rule, in linear integer arithmetic, whether some element, whose coordinates are

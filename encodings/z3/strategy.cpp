@@ -94,7 +94,7 @@ StrategyBound check_bound(const StrategyQuery& query) {
   try {
     return guarded([&] {
       z3::context context;
-      const Meter meter(context, query.budget);
+      const Meter meter(context, query.limits);
       return Encoding(context, query, meter).answer();
     });
   } catch (const LimitReached&) {

@@ -14,7 +14,7 @@ struct StrategyQuery {
   const strategy::Memory* memory = nullptr;
   strategy::Cost limit = 0;
   strategy::Cost below = 0;
-  Budget budget = {};
+  Limits limits = {};
 };
 
 /// Z3's answer to: no strategy costs less.

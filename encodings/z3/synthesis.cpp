@@ -53,7 +53,7 @@ class ProgramSearch {
 
 ProgramSearch::ProgramSearch(const SynthesisQuery& query)
     : query_(query),
-      meter_(context_, query.budget),
+      meter_(context_, query.limits),
       rulebook_(query.definitions),
       lowering_(context_, *query.instance),
       instructions_(all_instructions(lowering_, *query.instance, query.dialect, rulebook_, meter_)),
@@ -76,7 +76,8 @@ EndRows ProgramSearch::ends() {
   const bool paper =
       rulebook_.rules().size() == kCollectives.size() && is_built_in(query_.goal.collective);
   return end_rows(context_, query_.goal, query_.beginning.start, arena_.classes,
-                  devices * query_.beginning.chunks_per_device, paper ? arena_.devices : devices);
+                  devices * query_.beginning.chunks_per_device, paper ? arena_.devices : devices,
+                  meter_);
 }
 
 z3::expr ProgramSearch::extend(z3::solver& solver) {

@@ -39,7 +39,7 @@ struct SynthesisQuery {
   /// Programs that are not asked for: steps with the groups of the instance's devices. One that is
   /// longer, or has a step that is no instruction of the query, could not be found anyway.
   std::vector<std::vector<Step>> known = {};
-  Budget budget = {};
+  Limits limits = {};
 
   const char* name() const { return property ? "existence" : "synthesis"; }
 };

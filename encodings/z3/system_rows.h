@@ -45,9 +45,10 @@ inline bool dialect_allows(Dialect dialect, bool everyone_takes_part, std::strin
 class SystemRows {
  public:
   /// Every device holds its own contribution in every chunk; `contributors`, at least `devices`, is
-  /// the width of a row.
+  /// the width of a row. `meter` must outlive the states: it stops every pass over the rows, by
+  /// LimitReached.
   static SystemRows initial(z3::context& context, std::uint32_t devices, std::uint32_t chunks,
-                            std::uint32_t contributors);
+                            std::uint32_t contributors, const Meter& meter);
   /// Every device holds the sum over its class in every chunk; the classes partition the devices.
   SystemRows with_sums(const std::vector<Group>& classes) const;
 
@@ -65,14 +66,15 @@ class SystemRows {
   void take(const Group& group, Reading& reading);
 
  private:
-  SystemRows(std::uint32_t devices, std::vector<z3::expr> rows)
-      : devices_(devices), rows_(std::move(rows)) {}
+  SystemRows(std::uint32_t devices, std::vector<z3::expr> rows, const Meter& meter)
+      : devices_(devices), rows_(std::move(rows)), meter_(&meter) {}
   std::size_t place(std::uint32_t device, std::uint32_t chunk) const {
     return std::size_t{device} * chunks() + chunk;
   }
 
   std::uint32_t devices_;
   std::vector<z3::expr> rows_;
+  const Meter* meter_;
 };
 
 /// That two states are equal; both have the same devices and chunks.
@@ -88,9 +90,9 @@ struct EndRows {
 
 /// The ends on `classes`, which partition some or all devices of a system, computed from the
 /// definitions of the goal and of what prepares its beginning. A row is as wide as there are
-/// `contributors`.
+/// `contributors`. Throws LimitReached.
 EndRows end_rows(z3::context& context, const Goal& goal, Start start,
                  const std::vector<Group>& classes, std::uint32_t chunks,
-                 std::uint32_t contributors);
+                 std::uint32_t contributors, const Meter& meter);
 
 }  // namespace p2::z3_encoding

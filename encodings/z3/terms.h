@@ -1,10 +1,13 @@
 #pragma once
 
-#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,26 +20,47 @@
 /// consume, and the terms that definitions of collectives are compiled to.
 namespace p2::z3_encoding {
 
-/// How much of a budget a context has used since the meter was started.
+/// Holds a context to limits: counts the work since it was made, and interrupts Z3 from a thread of
+/// its own while the time, the memory or the cancellation flag exceeds them. An interrupted context
+/// stays so: every call that can be interrupted fails. The context and the limits must outlive it.
 class Meter {
  public:
-  Meter(z3::context& context, const Budget& budget);
+  Meter(z3::context& context, const Limits& limits);
+  ~Meter();
+  Meter(const Meter&) = delete;
+  Meter& operator=(const Meter&) = delete;
 
   bool exhausted() const;
-  /// Throws LimitReached if exhausted. For the building of large formulas, which no solver stops.
+  /// Throws LimitReached if exhausted, and where terms take half of the memory limit: solving takes
+  /// as much again, and Z3 doubles its tables. For the building of large formulas, which no solver
+  /// stops.
   void checkpoint() const;
+  /// Before one more small term: once in a few hundred calls checkpoint(), without the work.
+  void step() const {
+    if (++steps_ % kInterval == 0) require_building();
+  }
+  /// Throws LimitReached if the memory limit leaves no room for so many bytes.
+  void require_room(double bytes) const { limits_.require_room(bytes, kActivity); }
   /// Checks with what is left; unknown if that does not suffice.
   z3::check_result check(z3::solver& solver, z3::expr_vector assumptions) const;
   /// Units of work so far, as `rlimit` counts them.
   std::uint64_t work() const;
 
  private:
-  void allow(z3::solver& solver) const;
+  static constexpr std::size_t kInterval = 256;
+  static constexpr std::string_view kActivity = "building a query for Z3";
+
+  void require_building() const;
+  void interrupt_when_exceeded();
 
   z3::context* context_;
-  Budget budget_;
-  std::chrono::steady_clock::time_point start_;
+  const Limits& limits_;
   std::uint64_t work_at_start_ = 0;
+  mutable std::size_t steps_ = 0;
+  bool stop_ = false;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::thread interrupter_;
 };
 
 /// Throws the error of the library that an exception of Z3 stands for: LimitReached if it ran out

@@ -168,7 +168,7 @@ Unrolling::Unrolling(z3::context& context, const Arena& arena,
 Unrolling::RuleResult Unrolling::outcome(std::uint32_t rule, const Group& group) const {
   const GroupRows before = rows_.of(group);
   const Rule& definition = rulebook_.rules()[rule];
-  Reading reading(*context_, definition, before);
+  Reading reading(*context_, definition, before, &meter_);
   RuleResult outcome{{!holds_nothing(before)}, {}};
   for (std::size_t i = 0; i < definition.definition.premises.size(); ++i) {
     outcome.conditions.push_back(reading.premise(i));
@@ -277,6 +277,7 @@ z3::expr Unrolling::end() {
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
     const SystemRows after = rows_after(i);
     for (std::uint32_t d = 0; d < arena_.devices; ++d) {
+      meter_.checkpoint();
       for (std::uint32_t r = 0; r < rows_.chunks(); ++r) {
         const std::pair key(after.row(d, r).id(), goal_.row(d, r).id());
         rows.emplace(key, std::pair(after.row(d, r), goal_.row(d, r)));
@@ -293,6 +294,8 @@ z3::expr Unrolling::end() {
 }
 
 void Unrolling::go_on() {
+  meter_.require_room(double(sizeof(z3::expr)) * arena_.devices * rows_.chunks() *
+                      double(instructions_.size() + 1));
   SystemRows symbols = rows_;
   const unsigned width = rows_.row(0, 0).get_sort().bv_size();
   std::vector<SystemRows> after;
@@ -300,6 +303,7 @@ void Unrolling::go_on() {
   for (std::uint32_t d = 0; d < arena_.devices; ++d) {
     for (std::uint32_t r = 0; r < rows_.chunks(); ++r) {
       const std::string name = fmt::format("step{}.device{}.chunk{}", steps(), d, r);
+      meter_.step();
       symbols.set(d, r, context_->bv_const(name.c_str(), width));
       std::map<unsigned, std::vector<std::size_t>> alike;
       for (std::size_t i = 0; i < after.size(); ++i) alike[after[i].row(d, r).id()].push_back(i);

@@ -19,7 +19,7 @@ namespace {
 class Execution {
  public:
   Execution(z3::context& context, const Program& program, const Lowering* lowering, Dialect dialect,
-            const Rulebook& rulebook);
+            const Rulebook& rulebook, const Meter& meter);
 
   /// A condition of a valid program, by the name of its rule: a premise of the definition,
   /// `master`, `empty-group`, `goal-lacks` or `goal-excess`. Returns whether to go on.
@@ -35,7 +35,7 @@ class Execution {
 
  private:
   Execution(z3::context& context, const Program& program, const Lowering* lowering, Dialect dialect,
-            const Rulebook& rulebook, EndRows ends);
+            const Rulebook& rulebook, const Meter& meter, EndRows ends);
   bool take(const Rule& rule, const Group& group, bool of_instruction, const Condition& condition);
 
   z3::context* context_;
@@ -43,23 +43,25 @@ class Execution {
   const Lowering* lowering_;
   Dialect dialect_;
   const Rulebook& rulebook_;
+  const Meter& meter_;
   SystemRows rows_;
   SystemRows goal_;
 };
 
 Execution::Execution(z3::context& context, const Program& program, const Lowering* lowering,
-                     Dialect dialect, const Rulebook& rulebook)
-    : Execution(context, program, lowering, dialect, rulebook,
+                     Dialect dialect, const Rulebook& rulebook, const Meter& meter)
+    : Execution(context, program, lowering, dialect, rulebook, meter,
                 end_rows(context, program.terms.goal, program.beginning.start, program.classes,
-                         program.chunks(), program.devices)) {}
+                         program.chunks(), program.devices, meter)) {}
 
 Execution::Execution(z3::context& context, const Program& program, const Lowering* lowering,
-                     Dialect dialect, const Rulebook& rulebook, EndRows ends)
+                     Dialect dialect, const Rulebook& rulebook, const Meter& meter, EndRows ends)
     : context_(&context),
       program_(program),
       lowering_(lowering),
       dialect_(dialect),
       rulebook_(rulebook),
+      meter_(meter),
       rows_(std::move(ends.begin)),
       goal_(std::move(ends.goal)) {}
 
@@ -83,7 +85,7 @@ bool Execution::take(const Rule& rule, const Group& group, bool of_instruction,
                      const Condition& condition) {
   const GroupRows before = rows_.of(group);
   if (of_instruction && !condition("empty-group", !holds_nothing(before))) return false;
-  Reading reading(*context_, rule, before);
+  Reading reading(*context_, rule, before, &meter_);
   for (std::size_t i = 0; i < rule.definition.premises.size(); ++i) {
     if (!condition(rule.definition.premises[i].name, reading.premise(i))) return false;
   }
@@ -97,6 +99,7 @@ bool Execution::finish(const Condition& condition) const {
   std::set<std::pair<unsigned, unsigned>> seen;
   for (std::uint32_t d = 0; d < program_.devices; ++d) {
     for (std::uint32_t r = 0; r < rows_.chunks(); ++r) {
+      meter_.step();
       const z3::expr& held = rows_.row(d, r);
       const z3::expr& wanted = goal_.row(d, r);
       if (!seen.emplace(held.id(), wanted.id()).second) continue;
@@ -126,10 +129,11 @@ std::optional<Lowering> lowering_for(z3::context& context, const ValidityQuery& 
 }
 
 /// Gives every distinct row of the present state a name and asserts that it is the row.
-void name_rows(SystemRows& rows, std::size_t step, z3::solver& solver) {
+void name_rows(SystemRows& rows, std::size_t step, const Meter& meter, z3::solver& solver) {
   std::map<unsigned, z3::expr> names;
   for (std::uint32_t d = 0; d < rows.devices(); ++d) {
     for (std::uint32_t r = 0; r < rows.chunks(); ++r) {
+      meter.step();
       const z3::expr row = rows.row(d, r);
       const auto found = names.find(row.id());
       if (found != names.end()) {
@@ -147,10 +151,11 @@ void name_rows(SystemRows& rows, std::size_t step, z3::solver& solver) {
 
 std::string written(const ValidityQuery& query) {
   z3::context context;
+  const Meter meter(context, query.limits);
   const Rulebook rulebook(query.definitions);
   const std::optional<Lowering> lowering = lowering_for(context, query);
   Execution execution(context, *query.program, lowering ? &*lowering : nullptr, query.dialect,
-                      rulebook);
+                      rulebook, meter);
   z3::solver solver(context);
   z3::expr_vector failures(context);
   const auto condition = [&](const std::string&, const z3::expr& holds) {
@@ -158,28 +163,29 @@ std::string written(const ValidityQuery& query) {
     return true;
   };
   std::size_t step = 0;
-  name_rows(execution.rows(), step, solver);
+  name_rows(execution.rows(), step, meter, solver);
   for (const Step& taken : query.program->steps) {
     execution.take(taken, condition);
-    name_rows(execution.rows(), ++step, solver);
+    name_rows(execution.rows(), ++step, meter, solver);
   }
   execution.finish(condition);
   solver.add(z3::mk_or(failures));
+  meter.checkpoint();
   return fmt::format("; query {}: unsat = the program is valid\n{}", ValidityQuery::kName,
                      solver.to_smt2());
 }
 
 }  // namespace
 
-EngineAnswer judge(const ValidityQuery& query) try {
+EngineAnswer judge(const ValidityQuery& query) {
   EngineAnswer answer{"z3"};
   const auto run = [&] {
     z3::context context;
-    const Meter meter(context, query.budget);
+    const Meter meter(context, query.limits);
     const Rulebook rulebook(query.definitions);
     const std::optional<Lowering> lowering = lowering_for(context, query);
     Execution execution(context, *query.program, lowering ? &*lowering : nullptr, query.dialect,
-                        rulebook);
+                        rulebook, meter);
     std::size_t legal_steps = 0;
     const auto condition = [&](const std::string& rule, const z3::expr& holds) {
       const std::optional<bool> decision = meter.exhausted() ? std::nullopt : decided(holds, meter);
@@ -197,10 +203,13 @@ EngineAnswer judge(const ValidityQuery& query) try {
     }
     if (execution.finish(condition)) answer.outcome = Outcome::Established;
   };
-  guarded(run);
+  try {
+    guarded(run);
+  } catch (const LimitReached& limit) {
+    answer.outcome = Outcome::Undecided;
+    answer.rule = limit.what();
+  }
   return answer;
-} catch (const LimitReached&) {
-  return EngineAnswer{"z3"};
 }
 
 std::string smt_lib(const ValidityQuery& query) {

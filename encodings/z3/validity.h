@@ -15,7 +15,7 @@ struct ValidityQuery {
   const Instance* instance = nullptr;  ///< needed where a step has a shape
   Dialect dialect = Dialect::Published;
   Definitions definitions = language::built_in_definitions();
-  Budget budget = {};
+  Limits limits = {};
 };
 
 /// Decides the program step by step. All rows of all states are constants, so that each condition

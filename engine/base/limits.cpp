@@ -1,23 +1,85 @@
 #include "p2/limits.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
 #include <fmt/format.h>
 
 #include "p2/error.h"
 
 namespace p2 {
+namespace {
+
+bool is_after(const std::optional<std::chrono::steady_clock::time_point>& deadline) {
+  return deadline && std::chrono::steady_clock::now() > *deadline;
+}
+
+bool is_set(const std::atomic<bool>* flag) {
+  return flag != nullptr && flag->load(std::memory_order_relaxed);
+}
+
+/// As resident_memory(), at most half a millisecond old: measuring takes some microseconds, and
+/// limits are compared in inner loops.
+std::size_t recent_resident_memory() {
+  using std::chrono::steady_clock;
+  constexpr std::chrono::microseconds kMaxAge{500};
+  thread_local std::optional<steady_clock::time_point> measured;
+  thread_local std::size_t bytes = 0;
+  const steady_clock::time_point now = steady_clock::now();
+  if (!measured || now - *measured > kMaxAge) {
+    measured = now;
+    bytes = resident_memory();
+  }
+  return bytes;
+}
+
+bool exceeds_memory(const Limits& limits, std::size_t bytes_in_use) {
+  return limits.memory_bytes &&
+         (bytes_in_use > *limits.memory_bytes || recent_resident_memory() > *limits.memory_bytes);
+}
+
+}  // namespace
+
+std::size_t resident_memory() {
+  // proc(5): the second number of statm is the resident set in pages.
+  const int file = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  std::array<char, 128> text{};
+  const ssize_t length = ::read(file, text.data(), text.size() - 1);
+  ::close(file);
+  if (length <= 0) return 0;
+  char* second = nullptr;
+  std::strtoull(text.data(), &second, 10);
+  return std::strtoull(second, nullptr, 10) * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+bool Limits::exceeded(std::size_t bytes_in_use) const {
+  return is_set(cancelled) || is_after(deadline) || exceeds_memory(*this, bytes_in_use);
+}
 
 void Limits::require(std::size_t bytes_in_use, std::string_view activity) const {
-  if (memory_bytes && bytes_in_use > *memory_bytes) {
-    throw LimitReached(LimitReached::Kind::Memory,
-                       fmt::format("{}: memory limit of {} MiB reached", activity,
-                                   *memory_bytes >> 20U));
-  }
-  if (deadline && std::chrono::steady_clock::now() > *deadline) {
-    throw LimitReached(LimitReached::Kind::Time, fmt::format("{}: time limit reached", activity));
-  }
-  if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
+  if (is_set(cancelled)) {
     throw LimitReached(LimitReached::Kind::Cancelled, fmt::format("{}: cancelled", activity));
   }
+  if (is_after(deadline)) {
+    throw LimitReached(LimitReached::Kind::Time, fmt::format("{}: time limit reached", activity));
+  }
+  if (exceeds_memory(*this, bytes_in_use)) {
+    throw LimitReached(LimitReached::Kind::Memory, fmt::format("{}: memory limit of {} MiB reached",
+                                                               activity, *memory_bytes >> 20U));
+  }
+}
+
+void Limits::require_room(double bytes, std::string_view activity) const {
+  if (!memory_bytes || bytes + static_cast<double>(resident_memory()) <= double(*memory_bytes)) {
+    return;
+  }
+  throw LimitReached(LimitReached::Kind::Memory,
+                     fmt::format("{}: needs about {:.0f} MiB more, the memory limit is {} MiB",
+                                 activity, bytes / (1 << 20), *memory_bytes >> 20U));
 }
 
 }  // namespace p2

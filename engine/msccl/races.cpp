@@ -12,7 +12,6 @@ namespace p2::msccl {
 namespace {
 
 using transfer::Event;
-using transfer::LimitWatch;
 
 /// The chunks of a step are copied concurrently.
 std::optional<Fault> find_race_inside(const Algorithm& algorithm, const MemoryLayout& layout,

@@ -174,7 +174,7 @@ bool has_result_of(const Algorithm& algorithm, const MemoryLayout& layout,
   const StepGraph graph(algorithm, all, true);
   if (graph.order().has_cycle()) return false;
   const Limits none;
-  transfer::LimitWatch watch(none, "replaying a refutation");
+  LimitWatch watch(none, "replaying a refutation");
   const auto found = find_wrong_result(algorithm, layout, all, graph, watch);
   return found && found->kind == fault.kind && found->cell == fault.cell &&
          found->steps == fault.steps;

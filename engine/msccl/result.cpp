@@ -85,8 +85,6 @@ std::map<Contribution, std::uint32_t> Sum::counts() const {
 
 namespace {
 
-using transfer::LimitWatch;
-
 constexpr std::size_t kBytesPerSum = 128;  // of a short one, with its bookkeeping
 
 /// The value of a chunk and its provenance.

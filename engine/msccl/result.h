@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "engine/base/limit_watch.h"
 #include "engine/msccl/memory_layout.h"
 #include "engine/msccl/step_graph.h"
-#include "engine/transfer/limit_watch.h"
 
 namespace p2::msccl {
 
@@ -47,6 +47,6 @@ class Sum {
 /// is a residual add, and there is no race and no cycle. Throws LimitReached.
 std::optional<Fault> find_wrong_result(const Algorithm& algorithm, const MemoryLayout& layout,
                                        const std::vector<Connection>& connections,
-                                       const StepGraph& graph, transfer::LimitWatch& watch);
+                                       const StepGraph& graph, LimitWatch& watch);
 
 }  // namespace p2::msccl

@@ -8,8 +8,6 @@
 namespace p2::msccl {
 namespace {
 
-using transfer::LimitWatch;
-
 std::optional<Fault> find_overrun(const Algorithm& algorithm, const MemoryLayout& layout) {
   for (const StepPlace place : algorithm.steps()) {
     if (const auto overrun = layout.find_overrun(place)) {

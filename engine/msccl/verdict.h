@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "engine/base/limit_watch.h"
 #include "engine/msccl/step_graph.h"
-#include "engine/transfer/limit_watch.h"
 #include "p2/limits.h"
 #include "p2/result.h"
 
@@ -14,7 +14,7 @@ namespace p2::msccl {
 /// same cell, at least one of them writing, with nothing to order them. Preconditions: no step is
 /// out of bounds, and `graph` has no cycle. Throws LimitReached.
 std::optional<Fault> find_race(const Algorithm& algorithm, const MemoryLayout& layout,
-                               const StepGraph& graph, transfer::LimitWatch& watch);
+                               const StepGraph& graph, LimitWatch& watch);
 
 /// The message sizes for which an algorithm is valid. It is checked with one transmission per step;
 /// where a message is so large that the chunks of a step do not fit into one, the step has several,
@@ -33,7 +33,7 @@ struct SafeSizes {
 /// message of which a single chunk does not fit into a transmission is sent in rounds, and a round
 /// can end before the next one begins: larger messages have no new behaviour. Throws LimitReached.
 SafeSizes find_safe_sizes(const Algorithm& algorithm, const std::vector<Connection>& connections,
-                          const MemoryLayout& layout, transfer::LimitWatch& watch);
+                          const MemoryLayout& layout, LimitWatch& watch);
 
 /// The properties of an algorithm, in the order in which they are checked.
 enum class Property : std::uint8_t { Bounds, Connections, Deadlocks, Races, Result };

@@ -33,8 +33,7 @@ class SymbolicElimination {
         min_fill_(min_fill),
         neighbours_(graph.vertices()),
         tables_(graph.vertices(), 1),
-        scores_(graph.vertices()),
-        done_(graph.vertices(), false) {
+        scores_(graph.vertices()) {
     for (const Edge& edge : graph.edges) {
       for (const auto& [one, other] :
            {std::pair(edge.first, edge.second), std::pair(edge.second, edge.first)}) {
@@ -43,11 +42,14 @@ class SymbolicElimination {
         if (joins) neighbours_[one].insert(other);
       }
     }
-    for (std::uint32_t v = 0; v < graph.vertices(); ++v) scores_[v] = score(v);
+    for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
+      scores_[v] = score(v);
+      queue_.emplace(scores_[v], v);
+    }
   }
 
   EliminationOrder run() {
-    for (std::size_t i = 0; i < graph_.vertices(); ++i) eliminate(best());
+    while (!queue_.empty()) eliminate(queue_.begin()->second);
     return std::move(order_);
   }
 
@@ -70,20 +72,11 @@ class SymbolicElimination {
     return min_fill_ ? Score{pairs, cells(vertex)} : Score{cells(vertex), pairs};
   }
 
-  std::uint32_t best() const {
-    std::uint32_t found = 0;
-    while (done_[found]) ++found;
-    for (std::uint32_t v = found + 1; v < graph_.vertices(); ++v) {
-      if (!done_[v] && scores_[v] < scores_[found]) found = v;
-    }
-    return found;
-  }
-
   void eliminate(std::uint32_t vertex) {
     const std::set<std::uint32_t> neighbours = neighbours_[vertex];
     order_.vertices.push_back(vertex);
     if (graph_.configurations(vertex) > 1) count(vertex);
-    done_[vertex] = true;
+    queue_.erase({scores_[vertex], vertex});
     std::set<std::uint32_t> affected = neighbours;
     for (const std::uint32_t n : neighbours) {
       ++tables_[n];  // an upper bound: the tables of `vertex` are gone
@@ -93,7 +86,12 @@ class SymbolicElimination {
       }
       affected.insert(neighbours_[n].begin(), neighbours_[n].end());
     }
-    for (const std::uint32_t n : affected) scores_[n] = score(n);
+    affected.erase(vertex);
+    for (const std::uint32_t n : affected) {
+      queue_.erase({scores_[n], n});
+      scores_[n] = score(n);
+      queue_.emplace(scores_[n], n);
+    }
   }
 
   void count(std::uint32_t vertex) {
@@ -114,7 +112,7 @@ class SymbolicElimination {
   std::vector<std::set<std::uint32_t>> neighbours_;
   std::vector<std::uint64_t> tables_;  // by vertex: an upper bound of the tables with it in scope
   std::vector<Score> scores_;
-  std::vector<bool> done_;
+  std::set<std::pair<Score, std::uint32_t>> queue_;  // of the vertices that are left
   std::uint64_t largest_ = 0;
   EliminationOrder order_;
 };

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "engine/base/limit_watch.h"
 #include "engine/transfer/happens_before.h"
-#include "engine/transfer/limit_watch.h"
 
 namespace p2::transfer {
 

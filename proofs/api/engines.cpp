@@ -18,7 +18,7 @@ EngineAnswer ask_z3(const Engines& engines, const ProgramFile& file, const Limit
   query.instance = file.instance ? &*file.instance : nullptr;
   query.dialect = file.dialect;
   query.definitions = engines.z3_definitions;
-  query.budget = z3_encoding::budget_of(limits);
+  query.limits = limits;
   return z3_encoding::judge(query);
 }
 

@@ -519,7 +519,7 @@ StrategyCheck check_with_z3(const GraphFile& file, std::optional<Cost> memory_li
     query.limit = *memory_limit;
   }
   query.below = found == nullptr ? strategy::kCostEnd : found->cost;
-  query.budget = z3_encoding::budget_of(limits);
+  query.limits = limits;
   const z3_encoding::StrategyBound bound = check_bound(query);
   StrategyCheck check{{.engine = "z3", .outcome = bound.outcome}, "z3: undecided"};
   if (bound.outcome == Outcome::Established) {

@@ -125,7 +125,7 @@ std::vector<EngineAnswer> ask(const PlanCheckQuestion& question, const reshard::
   own.outcome = decision.outcome;
   if (decision.violation) own.rule = to_string(decision.violation->rule);
   if (question.z3) {
-    answers.push_back(z3_encoding::judge({&plan, z3_encoding::budget_of(limits)}));
+    answers.push_back(z3_encoding::judge({&plan, (limits)}));
   }
   return answers;
 }

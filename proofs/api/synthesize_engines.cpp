@@ -209,7 +209,7 @@ z3_encoding::SynthesisQuery query_of(const PlacementPrograms& found,
   query.definitions = engines.z3_definitions;
   query.goal = options.terms.goal;
   query.beginning = found.beginning();
-  query.budget = z3_encoding::budget_of(options.limits);
+  query.limits = options.limits;
   return query;
 }
 

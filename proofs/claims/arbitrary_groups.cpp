@@ -206,13 +206,11 @@ PriceLimit prices_at(const Cost::Ratio& ratio, const Rational& least, std::uint3
   for (const Collective collective : kCollectives) {
     for (std::size_t size = 2; size <= devices; ++size) {
       const auto [base, per_chunk] = exact(collective, size);
-      scale = std::lcm(scale, std::lcm(base.denominator().to_int64(),
-                                       per_chunk.denominator().to_int64()));
+      scale = std::lcm(scale,
+                       std::lcm(base.denominator().to_int64(), per_chunk.denominator().to_int64()));
     }
   }
-  const auto whole = [scale](const Rational& number) {
-    return (number * scale).to_uint64();
-  };
+  const auto whole = [scale](const Rational& number) { return (number * scale).to_uint64(); };
   return {[=](Collective collective, std::size_t size) {
             const auto [base, per_chunk] = exact(collective, size);
             return GroupPrice{whole(base), whole(per_chunk)};
@@ -228,7 +226,7 @@ Settlement smallest_mixing_program_by_z3(std::uint32_t devices, const std::vecto
                               .classes = classes,
                               .size = bounds.size,
                               .mixing = true,
-                              .budget = z3_encoding::budget_of(bounds.limits)};
+                              .limits = bounds.limits};
   return answer_of(query, find_one(query), kMixes);
 }
 
@@ -252,7 +250,7 @@ Settlement no_groups_are_cheaper_by_z3(const Subject& subject, const Bounds& bou
       .devices = devices,
       .classes = subject.from.classes(),
       .size = bounds.deep ? bounds.size : std::min(bounds.size, kMaxShallowZ3Steps),
-      .budget = z3_encoding::budget_of(bounds.limits)};
+      .limits = bounds.limits};
   const BestPrograms best =
       best_over_hierarchies(devices, query.classes, subject.dialect, LatencyBandwidth(), bounds);
   if (best.settled() < bounds.size) return {};

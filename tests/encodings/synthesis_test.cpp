@@ -186,12 +186,12 @@ TEST_CASE("of all programs but the known ones the one that is left out is found"
 TEST_CASE("a limit leaves a list incomplete, with what was found so far") {
   const Instance instance = instance_of("2,2", "4", "0", "[[2 2]]");
   SynthesisQuery query = query_for(instance, Dialect::Published, 5);
-  query.budget.timeout = std::chrono::milliseconds(0);
+  query.limits.deadline = std::chrono::steady_clock::now();
   SynthesisAnswer answer = enumerate(query);
   CHECK_FALSE(answer.complete);
   CHECK_FALSE(answer.settled.has_value());
-  query.budget = {};
-  query.budget.rlimit = 300'000;
+  query.limits = {};
+  query.limits.work = 300'000;
   answer = enumerate(query);
   CHECK_FALSE(answer.complete);
   CHECK(answer.programs.size() > 0);

@@ -149,12 +149,12 @@ TEST_CASE("a limit leaves a program undecided, neither valid nor refuted") {
   ValidityQuery query;
   query.program = &programs.back();
   query.instance = &instance;
-  query.budget.timeout = std::chrono::milliseconds(0);
+  query.limits.deadline = std::chrono::steady_clock::now();
   CHECK(z3_encoding::judge(query).outcome == Outcome::Undecided);
-  query.budget = {};
-  query.budget.rlimit = 1;
+  query.limits = {};
+  query.limits.work = 1;
   CHECK(z3_encoding::judge(query).outcome == Outcome::Undecided);
-  query.budget.rlimit = 1'000'000'000;
+  query.limits.work = 1'000'000'000;
   CHECK(z3_encoding::judge(query).outcome == Outcome::Established);
 }
 

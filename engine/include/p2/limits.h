@@ -14,6 +14,8 @@ namespace p2 {
 /// Bounds on a computation. A search that reaches one stops with what it has settled so far.
 struct Limits {
   std::optional<std::chrono::steady_clock::time_point> deadline;
+  /// Bounds the resident memory of the process, where it can be measured, and what a search counts
+  /// as its own.
   std::optional<std::size_t> memory_bytes;
   /// Deterministic units of work of each query to a solver: Z3's rlimit, CaDiCaL's conflicts. The
   /// explicit engine has none.
@@ -21,14 +23,16 @@ struct Limits {
   /// Cancels the computation once it is true. Must outlive the computation; may be null.
   const std::atomic<bool>* cancelled = nullptr;
 
-  bool exceeded(std::size_t bytes_in_use) const {
-    return (memory_bytes && bytes_in_use > *memory_bytes) ||
-           (deadline && std::chrono::steady_clock::now() > *deadline) ||
-           (cancelled != nullptr && cancelled->load(std::memory_order_relaxed));
-  }
+  /// Takes less than a tenth of a microsecond on average.
+  bool exceeded(std::size_t bytes_in_use) const;
   /// Throws LimitReached, with `activity` in its message, if a limit is exceeded.
   void require(std::size_t bytes_in_use, std::string_view activity) const;
+  /// Throws LimitReached if `bytes` more, an estimate made in advance, exceed the memory limit.
+  void require_room(double bytes, std::string_view activity) const;
 };
+
+/// The resident memory of this process in bytes; 0 where the system does not say.
+std::size_t resident_memory();
 
 /// Receives a line about a running computation, about once a second after the first two seconds,
 /// from a thread of its own, and an empty line when the computation ends after such reports. An

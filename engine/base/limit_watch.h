@@ -4,7 +4,7 @@
 
 #include "p2/limits.h"
 
-namespace p2::transfer {
+namespace p2 {
 
 /// Counts the work and the memory of one computation and compares them with its limits; the clock
 /// is read only once in kInterval units of work. Every member that throws throws LimitReached.
@@ -22,6 +22,10 @@ class LimitWatch {
     bytes_ += bytes;
     check();
   }
+  /// Before `bytes` are allocated at once. Throws.
+  void require_room(std::size_t bytes) const {
+    if (bytes > kSmallAllocation) limits_.require_room(static_cast<double>(bytes), activity_);
+  }
   /// Memory that the next step() or check() compares with the limit.
   void count(std::size_t bytes) { bytes_ += bytes; }
   void give_back(std::size_t bytes) { bytes_ -= bytes; }
@@ -30,6 +34,7 @@ class LimitWatch {
 
  private:
   static constexpr std::size_t kInterval = 4096;
+  static constexpr std::size_t kSmallAllocation = std::size_t{1} << 20U;
 
   const Limits& limits_;
   const char* activity_;
@@ -37,4 +42,4 @@ class LimitWatch {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace p2::transfer
+}  // namespace p2
