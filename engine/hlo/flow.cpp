@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/limit_watch.h"
 #include "engine/hlo/module.h"
 #include "engine/hlo/operations.h"
 
@@ -68,7 +69,8 @@ constexpr int kMaxCallDepth = 128;
 class FlowBuilder {
  public:
   FlowBuilder(std::shared_ptr<const Module> module, const Devices& devices,
-              Fingerprints& fingerprints) {
+              Fingerprints& fingerprints, const Limits& limits)
+      : watch_(limits, "following the data flow of a module") {
     flow_.module = std::move(module);
     flow_.devices = devices;
     completion_.emplace(flow_, fingerprints);
@@ -100,6 +102,7 @@ class FlowBuilder {
   }
 
   Ref add(Node node) {
+    watch_.step();
     if (flow_.nodes.size() == kMaxNodes) {
       throw InputError(
           node.instruction->position,
@@ -229,6 +232,7 @@ class FlowBuilder {
     return base != instruction.opcode ? with_async(result, true) : result;
   }
 
+  LimitWatch watch_;
   Flow flow_;
   std::optional<NodeCompletion> completion_;
 };
@@ -236,8 +240,8 @@ class FlowBuilder {
 }  // namespace
 
 Flow flow_of(std::shared_ptr<const Module> module, const Devices& devices,
-             Fingerprints& fingerprints) {
-  return FlowBuilder(std::move(module), devices, fingerprints).build();
+             Fingerprints& fingerprints, const Limits& limits) {
+  return FlowBuilder(std::move(module), devices, fingerprints, limits).build();
 }
 
 }  // namespace p2::hlo

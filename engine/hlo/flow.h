@@ -8,6 +8,7 @@
 
 #include "engine/hlo/collective.h"
 #include "engine/hlo/module.h"
+#include "p2/limits.h"
 
 namespace p2::hlo {
 
@@ -92,6 +93,6 @@ struct Flow {
 /// Builds the data-flow graph and checks shapes and groups. Throws IllFormed for a module without
 /// meaning, InputError beyond kMaxNodes.
 Flow flow_of(std::shared_ptr<const Module> module, const Devices& devices,
-             Fingerprints& fingerprints);
+             Fingerprints& fingerprints, const Limits& limits);
 
 }  // namespace p2::hlo

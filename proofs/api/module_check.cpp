@@ -48,29 +48,45 @@ hlo::ComparisonOptions options_of(const ModuleQuestion& question) {
   return options;
 }
 
-std::vector<StableHloModule> read_modules(const std::string& file, const std::string& text) {
-  if (hlo::is_stablehlo(text)) return hlo::read_stablehlo(file, text);
+std::vector<StableHloModule> read_modules(const std::string& file, const std::string& text,
+                                          const Limits& limits) {
+  if (hlo::is_stablehlo(text)) return hlo::read_stablehlo(file, text, limits);
   if (!hlo::is_hlo(text)) {
     throw InputError({file}, "is no module of XLA or StableHLO, expected one");
   }
-  return {{hlo::read_hlo(file, text), {}}};
+  return {{hlo::read_hlo(file, text, limits), {}}};
 }
 
-std::shared_ptr<const hlo::Module> read_module(const std::string& file, const std::string& text) {
-  std::vector<StableHloModule> modules = read_modules(file, text);
+std::shared_ptr<const hlo::Module> read_module(const std::string& file, const std::string& text,
+                                               const Limits& limits) {
+  std::vector<StableHloModule> modules = read_modules(file, text, limits);
   if (modules.size() != 1 || modules[0].run) {
     throw InputError({file}, "has several modules, or one that is a test, expected one module");
   }
   return std::make_shared<const hlo::Module>(std::move(modules[0].module));
 }
 
+/// `decide()`, or Undecided where that reaches a limit.
+template <typename Decide>
+ModuleDecision within_limits(Decide decide) {
+  try {
+    return decide();
+  } catch (const LimitReached& limit) {
+    ModuleDecision decision;
+    decision.outcome = Outcome::Undecided;
+    decision.reason = fmt::format("Undecided: {}.", limit.what());
+    return decision;
+  }
+}
+
 /// The first decision about a module of a file that is not Established; tests are run.
 ModuleDecision check_all_modules(const std::string& file, const std::string& text,
                                  const hlo::ComparisonOptions& options, const Limits& limits) {
   ModuleDecision all;
-  for (StableHloModule& module : read_modules(file, text)) {
-    const auto copy = std::make_shared<const hlo::Module>(module.module);
-    ModuleDecision decision = hlo::check_well_formed(copy, options.devices);
+  for (StableHloModule& module : read_modules(file, text, limits)) {
+    const auto copy =
+        std::make_shared<const hlo::Module>(module.run ? module.module : std::move(module.module));
+    ModuleDecision decision = hlo::check_well_formed(copy, options.devices, limits);
     std::vector<hlo::CollectiveLine> collectives = std::move(all.collectives);
     collectives.insert(collectives.end(), decision.collectives.begin(), decision.collectives.end());
     if (module.run && decision.outcome == Outcome::Established) {
@@ -269,9 +285,11 @@ ModuleCheck check_module_file(const std::string& file, const std::string& text,
       throw InputError({"--order"},
                        "orders are compared of two modules, expected --before and --after");
     }
-    return answer({file, {}, {}}, check_all_modules(file, text, options, limits), question);
+    return answer({file, {}, {}},
+                  within_limits([&] { return check_all_modules(file, text, options, limits); }),
+                  question);
   }
-  const auto module = read_module(file, text);
+  const auto module = read_module(file, text, limits);
   const std::string& name = given.terms.goal.name;
   const auto goal = hlo::goal_called(name);
   if (!goal) {
@@ -288,9 +306,11 @@ ModuleCheck check_module_file(const std::string& file, const std::string& text,
 ModuleCheck compare_module_files(const std::string& before, const std::string& after,
                                  const ModuleQuestion& question, const Limits& limits) {
   require_applicable(before, question);
-  return answer({after, before, {}},
-                compare(read_module(before, read_file(before)),
-                        read_module(after, read_file(after)), options_of(question), limits),
+  return answer({after, before, {}}, within_limits([&] {
+                  return compare(read_module(before, read_file(before), limits),
+                                 read_module(after, read_file(after), limits), options_of(question),
+                                 limits);
+                }),
                 question);
 }
 

@@ -310,8 +310,8 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
   Fingerprints fingerprints;
   std::vector<Flow> flows;
   try {
-    flows.push_back(flow_of(std::move(before), decision.devices, fingerprints));
-    flows.push_back(flow_of(std::move(after), decision.devices, fingerprints));
+    flows.push_back(flow_of(std::move(before), decision.devices, fingerprints, limits));
+    flows.push_back(flow_of(std::move(after), decision.devices, fingerprints, limits));
   } catch (const IllFormed& error) {
     return ill_formed(error.fault, decision.devices);
   }
@@ -330,13 +330,13 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
   return decision;
 }
 
-ModuleDecision check_well_formed(std::shared_ptr<const Module> module,
-                                 const DeviceCounts& devices) {
+ModuleDecision check_well_formed(std::shared_ptr<const Module> module, const DeviceCounts& devices,
+                                 const Limits& limits) {
   ModuleDecision decision;
   decision.devices = devices_of({module.get()}, devices);
   Fingerprints fingerprints;
   try {
-    const Flow flow = flow_of(std::move(module), decision.devices, fingerprints);
+    const Flow flow = flow_of(std::move(module), decision.devices, fingerprints, limits);
     for (const Node& node : flow.nodes) {
       if (node.collective == kNone) continue;
       decision.collectives.push_back({node.instruction->name, node.instruction->opcode,

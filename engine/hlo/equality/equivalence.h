@@ -62,7 +62,9 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
                        const ComparisonOptions& options, const Limits& limits);
 
 /// Decides whether a module is well-formed: its shapes are consistent, its groups and pairs legal.
-ModuleDecision check_well_formed(std::shared_ptr<const Module> module, const DeviceCounts& devices);
+/// Throws LimitReached.
+ModuleDecision check_well_formed(std::shared_ptr<const Module> module, const DeviceCounts& devices,
+                                 const Limits& limits = {});
 
 /// The specification of a module: output k is this collective of input k.
 enum class Goal : std::uint8_t { AllReduce, ReduceScatter, AllGather, Broadcast, AllToAll };

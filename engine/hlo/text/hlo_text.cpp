@@ -156,7 +156,9 @@ using Names = std::unordered_map<std::string, std::uint32_t>;
 /// A recursive-descent parser. Names must be defined before they are used.
 class HloReader {
  public:
-  HloReader(const std::string& source, const std::string& text) : reader_(source, text) {
+  HloReader(const std::string& source, const std::string& text, const Limits& limits)
+      : reader_(source, text) {
+    reader_.obey(limits);
     module_.file = source;
   }
 
@@ -329,8 +331,8 @@ bool is_hlo(std::string_view text) {
   }
 }
 
-Module read_hlo(const std::string& source, const std::string& text) {
-  return HloReader(source, text).read();
+Module read_hlo(const std::string& source, const std::string& text, const Limits& limits) {
+  return HloReader(source, text, limits).read();
 }
 
 }  // namespace p2::hlo

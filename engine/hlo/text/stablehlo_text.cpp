@@ -222,7 +222,8 @@ bool is_stablehlo(std::string_view text) {
   }
 }
 
-std::vector<StableHloModule> read_stablehlo(const std::string& source, const std::string& text) {
+std::vector<StableHloModule> read_stablehlo(const std::string& source, const std::string& text,
+                                            const Limits& limits) {
   constexpr std::string_view kBetween = "\n// -----";
   std::vector<StableHloModule> modules;
   std::size_t line = 1;
@@ -232,6 +233,7 @@ std::vector<StableHloModule> read_stablehlo(const std::string& source, const std
     const std::string_view part = all.substr(start, end - start);
     const SourcePosition where{source, line, 1};
     TextReader reader(part, where);
+    reader.obey(limits);
     modules.push_back(read_one(reader, source));
     line += static_cast<std::size_t>(std::count(part.begin(), part.end(), '\n')) + 1;
     start = end + 1;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/hlo/module.h"
+#include "p2/limits.h"
 
 namespace p2::hlo {
 
@@ -35,7 +36,8 @@ bool is_stablehlo(std::string_view text);
 /// is
 /// `@main`, else the last function with a body; if `@main` is a test, the function that it runs.
 /// Operations of other dialects are opaque. Throws InputError.
-std::vector<StableHloModule> read_stablehlo(const std::string& source, const std::string& text);
+std::vector<StableHloModule> read_stablehlo(const std::string& source, const std::string& text,
+                                            const Limits& limits = {});
 
 /// A test as two modules without inputs: one returns the expected constants, one calls the program
 /// with the given constants.

@@ -46,6 +46,7 @@ std::string_view TextReader::peek_word() {
 }
 
 std::string_view TextReader::word(std::string_view what) {
+  if (watch_) watch_->step();
   const std::string_view found = peek_word();
   if (found.empty()) unexpected(what);
   set_offset(offset() + found.size());

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
+#include "engine/base/limit_watch.h"
 #include "engine/base/text_cursor.h"
 
 namespace p2::hlo {
@@ -17,6 +19,10 @@ class TextReader : public TextCursor {
   TextReader(std::string_view text, const SourcePosition&& where) = delete;
   TextReader(std::string_view text, const SourcePosition& where)
       : TextCursor(text, where, Comments::Slashes) {}
+
+  /// From now on, reading words throws LimitReached where a limit is exceeded. `limits` must
+  /// outlive the reader.
+  void obey(const Limits& limits) { watch_.emplace(limits, "reading a module"); }
 
   bool next_is(std::string_view token);
   /// Whether `ch` follows without a blank.
@@ -36,6 +42,9 @@ class TextReader : public TextCursor {
   std::string_view raw(std::string_view stops, bool line, bool angles = false);
   /// Throws InputError at the current byte.
   [[noreturn]] void fail(std::string_view message) const { fail_here(message); }
+
+ private:
+  std::optional<LimitWatch> watch_;
 };
 
 }  // namespace p2::hlo
