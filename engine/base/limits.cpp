@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -71,6 +72,11 @@ void Limits::require(std::size_t bytes_in_use, std::string_view activity) const 
     throw LimitReached(LimitReached::Kind::Memory, fmt::format("{}: memory limit of {} MiB reached",
                                                                activity, *memory_bytes >> 20U));
   }
+}
+
+std::size_t Limits::room(std::size_t most) const {
+  if (!memory_bytes) return most;
+  return std::min(most, *memory_bytes - std::min(*memory_bytes, resident_memory()));
 }
 
 void Limits::require_room(double bytes, std::string_view activity) const {

@@ -187,13 +187,11 @@ std::size_t thread_count(const SynthesisOptions& options, std::size_t searches) 
 std::vector<std::shared_ptr<const ProgramList>> search_all(
     const std::vector<const Problem*>& problems, const SynthesisOptions& options) {
   const std::size_t threads = thread_count(options, problems.size());
-  Limits limits = options.limits;
-  if (limits.memory_bytes) *limits.memory_bytes /= threads;
   if (options.progress != nullptr) options.progress->searches = problems.size();
   std::vector<std::shared_ptr<const ProgramList>> lists(problems.size());
   const auto search = [&](std::size_t i) {
-    lists[i] = std::make_shared<ProgramList>(*problems[i], options.size, limits, options.progress,
-                                             options.terms);
+    lists[i] = std::make_shared<ProgramList>(*problems[i], options.size, options.limits,
+                                             options.progress, options.terms);
     if (options.progress != nullptr) ++options.progress->searches_done;
   };
   if (threads == 1) {

@@ -129,8 +129,7 @@ class Search {
         target_(target),
         limits_(limits),
         progress_(progress),
-        table_(problem, target,
-               std::min(limits.memory_bytes.value_or(kMaxTableBytes), kMaxTableBytes)) {
+        table_(problem, target, limits.room(kMaxTableBytes)) {
     progress_.best = best_.makespan;
   }
 

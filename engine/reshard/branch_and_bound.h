@@ -26,9 +26,8 @@ struct ExactSchedule {
 /// The shortest schedule of Eq. 1–3: a sender for every task, and the order of starts. Branch and
 /// bound over active schedules (Giffler and Thompson, 1960) in the order of starts, from the best
 /// schedule of the heuristics; states dominated by an explored one are pruned. At a limit it
-/// returns the best schedule found and the lower bound proved so far. `limits.memory_bytes` bounds
-/// the memory of dominance, not the search. The same tasks, seed and limits give the same answer
-/// unless a deadline is near.
+/// returns the best schedule found and the lower bound proved so far. The same tasks, seed and
+/// limits give the same answer unless the deadline or the memory limit is near.
 ExactSchedule exact_schedule(const UnitTasks& tasks, const SchedulingProblem& problem,
                              std::uint64_t seed, const Limits& limits,
                              ScheduleSearchProgress& progress);

@@ -53,7 +53,9 @@ struct Solution {
 };
 
 /// A strategy of least cost, in configuration numbers of `graph`; deterministic. At a limit, the
-/// best one found and a lower bound. Tables use at most the memory of `limits`, or 4 GiB.
-Solution find_strategy(const Graph& graph, const Limits& limits);
+/// best one found and a lower bound. Tables use at most
+/// `max_table_bytes`, and what memory the limits leave.
+Solution find_strategy(const Graph& graph, const Limits& limits,
+                       std::size_t max_table_bytes = std::size_t{4} << 30U);
 
 }  // namespace p2::strategy

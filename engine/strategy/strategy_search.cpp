@@ -168,13 +168,12 @@ Found branch_and_bound(const Graph& graph, const EliminationOrder& order, std::u
   return search.result();
 }
 
-Solution find_strategy(const Graph& graph, const Limits& limits) {
-  constexpr std::uint64_t kMemory = std::uint64_t{4} << 30U;
+Solution find_strategy(const Graph& graph, const Limits& limits, std::size_t max_table_bytes) {
   Reduction reduction = remove_dominated(graph);
   const Graph part = restricted(graph, reduction.kept);
   Solution answer{{}, std::move(reduction.removals), elimination_order(part)};
   answer.found =
-      branch_and_bound(part, answer.order, limits.memory_bytes.value_or(kMemory), limits);
+      branch_and_bound(part, answer.order, limits.room(max_table_bytes), limits);
   for (std::size_t v = 0; v < graph.vertices(); ++v) {
     answer.found.strategy[v] = reduction.kept[v][answer.found.strategy[v]];
   }

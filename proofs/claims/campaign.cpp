@@ -342,10 +342,6 @@ class Run {
     if (options_.progress != nullptr) ++options_.progress->searches_done;
   }
 
-  void share_memory(std::size_t threads) {
-    if (bounds_.limits.memory_bytes) *bounds_.limits.memory_bytes /= threads;
-  }
-
  private:
   /// Whether the answer may depend on a limit.
   bool ended_by_limit(std::size_t question, const Settlement& answer) const {
@@ -411,7 +407,6 @@ std::vector<SettledQuestion> settle(const CampaignRequest& request,
       options.jobs == 0 ? std::max(1U, std::thread::hardware_concurrency()) : options.jobs;
   Run run(plan, request, options, journal.get());
   run.record_known();
-  run.share_memory(threads);
   const tbb::global_control at_most(tbb::global_control::max_allowed_parallelism, threads);
   tbb::parallel_for(
       std::size_t{0}, plan.searches.size(), [&](std::size_t search) { run(search); },

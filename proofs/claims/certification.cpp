@@ -148,7 +148,6 @@ class Certifier {
   Certification run() {
     const std::size_t threads =
         options_.jobs == 0 ? std::max(1U, std::thread::hardware_concurrency()) : options_.jobs;
-    if (bounds_.limits.memory_bytes) *bounds_.limits.memory_bytes /= threads;
     const tbb::global_control at_most(tbb::global_control::max_allowed_parallelism, threads);
     tbb::parallel_for(
         std::size_t{0}, results_.size(),

@@ -166,7 +166,8 @@ void add_counterexample(const Summary& row, Document& document) {
                                     to_string(instance.hierarchy), result.answer.program);
   if (!result.answer.note.empty()) drawing += "refuted by: " + result.answer.note + "\n";
   StateTable states(program.devices);
-  const bool valid = check(program, result.question.dialect, states).outcome == Outcome::Established;
+  const bool valid =
+      check(program, result.question.dialect, states).outcome == Outcome::Established;
   if (valid) drawing += "\n" + draw_derivation(program, result.question.dialect, &instance);
   document.add(Preformatted{drawing});
   if (!result.certificate.empty()) {

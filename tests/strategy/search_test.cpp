@@ -49,9 +49,7 @@ TEST_CASE("so it does where next to no table may be made") {
   std::mt19937 random(2);
   for (int i = 0; i < 2000; ++i) {
     const Graph graph = random_graph(random, 6, i % 2 == 0 ? 3 : 1000);
-    Limits limits;
-    limits.memory_bytes = 8 * (1 + random() % 20);
-    const Solution answer = find_strategy(graph, limits);
+    const Solution answer = find_strategy(graph, {}, 8 * (1 + random() % 20));
     INFO(shown(graph));
     CHECK(answer.found.cost == least_by_enumeration(graph));
     CHECK(answer.optimal());
@@ -89,10 +87,9 @@ TEST_CASE("dominance keeps an optimum, and leaves nothing dominated in vertices 
 TEST_CASE("branch and bound agrees with elimination on cliques that need it") {
   const Graph graph = clique(7, 6);
   const Solution whole = find_strategy(graph, {});
-  Limits limits;
-  limits.memory_bytes = 4096;
-  const Solution parts = find_strategy(graph, limits);
-  REQUIRE(whole.order.cells * sizeof(Cost) > *limits.memory_bytes);
+  const std::size_t table_bytes = 4096;
+  const Solution parts = find_strategy(graph, {}, table_bytes);
+  REQUIRE(whole.order.cells * sizeof(Cost) > table_bytes);
   CHECK(whole.optimal());
   CHECK(parts.optimal());
   CHECK(parts.found.cost == whole.found.cost);
@@ -103,9 +100,8 @@ TEST_CASE("at the deadline there are a strategy and a bound that hold") {
   const Cost least = find_strategy(graph, {}).found.cost;
   for (const std::size_t bytes : {std::size_t{64}, std::size_t{1} << 30U}) {
     Limits limits;
-    limits.memory_bytes = bytes;
     limits.deadline = std::chrono::steady_clock::now();
-    const Solution answer = find_strategy(graph, limits);
+    const Solution answer = find_strategy(graph, limits, bytes);
     CHECK_FALSE(answer.optimal());
     CHECK(answer.found.bound <= least);
     CHECK(answer.found.cost >= least);

@@ -27,6 +27,8 @@ struct Limits {
   bool exceeded(std::size_t bytes_in_use) const;
   /// Throws LimitReached, with `activity` in its message, if a limit is exceeded.
   void require(std::size_t bytes_in_use, std::string_view activity) const;
+  /// How many bytes more may be used: at most `most`.
+  std::size_t room(std::size_t most) const;
   /// Throws LimitReached if `bytes` more, an estimate made in advance, exceed the memory limit.
   void require_room(double bytes, std::string_view activity) const;
 };
