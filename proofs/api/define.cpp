@@ -161,6 +161,7 @@ std::string holds_for_text(const Check& check, const Findings& findings) {
   if (check.verdict == Outcome::Refuted && check.every_size) return "no n, k";
   if (check.verdict != Outcome::Established) return "";
   if (check.every_size) return "every n, k";
+  if (check.name == "satisfiable") return "some n, k";
   return findings.further_shapes.empty() ? fmt::format("n <= {}, k <= 2n", findings.max_group)
                                          : "sizes above";
 }

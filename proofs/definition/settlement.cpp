@@ -178,11 +178,16 @@ void probe_by_z3(const Subject& subject, const Shape& shape, const std::vector<C
   std::erase(easy, Claim::MeasureRises);
   const bool easy_break = !easy.empty() && z3.some_breaks(easy);
   for (const Claim claim : claims) {
-    if (!settled[index_of(claim)].open()) continue;
+    Settlement& settlement = settled[index_of(claim)];
+    if (!settlement.open()) continue;
     const bool measure = claim == Claim::MeasureRises;
     if (measure ? shape.bits() > kMaxMeasuredBits : !easy_break) continue;
     const StateAnswer answer = z3.ask(claim, true);
     if (answer.state) note_state(subject, *answer.state, claims, settled);
+    // A state that the interpreter does not confirm is a difference.
+    if (answer.state && settlement.open()) {
+      settlement.note(shape, answer, {}, [](const language::GroupState&) { return false; });
+    }
   }
 }
 
