@@ -173,7 +173,9 @@ FlagGroup terms_flag_group() {
           {{"collectives", "FILE.p2c…", "more collectives, defined in these files", true},
            {"goal", "NAME",
             "what every reduction class ends with: allreduce (default), reducescatter, allgather, "
-            "reduce, broadcast, alltoall, or a .p2c file"}}};
+            "reduce, broadcast, alltoall, or a .p2c file"},
+           {"max-group", "N",
+            "examine these definitions for groups of 2 to N devices (default 4, at most 8)"}}};
 }
 
 CommandLine::CommandLine(const std::string& usage, const std::vector<FlagGroup>& own,
@@ -270,6 +272,7 @@ InstanceSpec CommandLine::instance_spec(std::vector<std::string>* other_words) c
   InstanceSpec spec{
       text("hierarchy"),           text("system"),  text("axes"), text("reduce"), text("placement"),
       text("synthesis-hierarchy"), text("dialect"), {},           text("goal")};
+  spec.max_group = static_cast<std::uint32_t>(integer("max-group", 2, 8, spec.max_group));
   for (const std::string& word : texts("collectives")) {
     if (word.ends_with(".p2c")) {
       spec.collectives.push_back(word);

@@ -44,7 +44,7 @@ struct FlagGroup {
 FlagGroup system_flag_group();
 /// --reduce, --synthesis-hierarchy, --dialect.
 FlagGroup reduction_flag_group();
-/// --collectives, --goal.
+/// --collectives, --goal, --max-group.
 FlagGroup terms_flag_group();
 
 using Format = DocumentFormat;

@@ -14,7 +14,7 @@ int run_define(const Arguments& arguments, std::ostream& out, std::ostream& err)
       "Says whether definitions of collectives are sound, for all small groups and buffers, and\n"
       "how each relates to the built-in collectives and to the others given.",
       {{"Define", {{"max-group", "N", "examine groups of 2 to N devices (default 4, at most 8)"}}}},
-      arguments, "files");
+      arguments, "files", Formats::Reports);
   if (line.help_wanted()) {
     out << line.help();
     return kEstablished;

@@ -115,11 +115,35 @@ constexpr auto kHloRules = std::to_array<RuleText>({
      "Compare the number and the types of the operands."},
 });
 
+constexpr auto kDefinitionRules = std::to_array<RuleText>({
+    {"satisfiable", "No group can satisfy all premises.",
+     "The premises that exclude each other are named: the collective never runs."},
+    {"nothing-invented", "A device ends with a contribution that nobody in the group held.",
+     "The post-state may only speak of contributions that some device holds before the step."},
+    {"chunks-apart", "A contribution moves from one chunk to another.",
+     "Chunk r is the same place in the data everywhere: the post-state of a chunk may only take "
+     "from that chunk."},
+    {"sums-whole", "A sum is taken apart.",
+     "A device holds one number for a chunk; a part cannot be taken out of it."},
+    {"no-double-count", "A contribution is counted twice.",
+     "A premise that the rows which are added up are disjoint is missing, or does not hold for "
+     "every size."},
+    {"realisable", "A row after the step is no sum of disjoint rows before it.",
+     "Copying and adding cannot make what the post-state says."},
+    {"keeps-all", "A contribution is lost.",
+     "What a device of the group held, some device of it has to hold after the step."},
+    {"measure", "The measure does not rise.",
+     "It has to rise strictly in every legal step, so that no program goes on for ever."},
+    {"equivariant", "The number of a contributor matters.",
+     "Position i of a group is not device i: compare contributors by what is held of them only."},
+});
+
 std::span<const RuleText> rules_of(std::string_view format) {
   if (format == "program") return kProgramRules;
   if (format == "msccl") return kMscclRules;
   if (format == "reshard-plan") return kPlanRules;
   if (format == "hlo") return kHloRules;
+  if (format == "definition") return kDefinitionRules;
   return {};
 }
 

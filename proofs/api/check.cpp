@@ -16,6 +16,7 @@
 #include "engine/msccl/algorithm_file.h"
 #include "engine/reshard/plans/plan.h"
 #include "proofs/api/check_files.h"
+#include "proofs/api/exit_code.h"
 #include "proofs/api/module_check.h"
 #include "proofs/api/subject_check.h"
 #include "proofs/api/terms.h"
@@ -199,18 +200,6 @@ Outcome outcome_of(const std::vector<FileReport>& reports) {
   return outcome;
 }
 
-int exit_code_of(const CheckAnswer& answer) {
-  const auto has = [&](Kind kind) {
-    return std::ranges::find(answer.diagnostics, kind, &Diagnostic::kind) !=
-           answer.diagnostics.end();
-  };
-  if (answer.outcome == Outcome::Disagreement) return 4;
-  if (has(Kind::ToolFailure)) return 5;
-  if (has(Kind::BadInput)) return 2;
-  if (answer.outcome == Outcome::Refuted) return 1;
-  return answer.outcome == Outcome::Undecided ? 3 : 0;
-}
-
 Json failure_json(const std::string& file, const std::string& rule) {
   return Json::object({{"file", file}, {"rule", rule}});
 }
@@ -360,7 +349,7 @@ CheckAnswer check(const CheckRequest& request, const Options& options,
   answer.outcome = soundness.outcome;
   if (soundness.outcome != Outcome::Established) {
     answer.document.json = Json::object({{"results", Json::array()}});
-    answer.document.exit_code = exit_code_of(answer);
+    answer.document.exit_code = report_exit_code(answer);
     return answer;
   }
   std::vector<CheckedFile> files = files_of(request);
@@ -391,7 +380,7 @@ CheckAnswer check(const CheckRequest& request, const Options& options,
     answer.document.json.add(
         "cache", Json::object({{"hits", answer.cache_hits}, {"stored", answer.cache_stored}}));
   }
-  answer.document.exit_code = exit_code_of(answer);
+  answer.document.exit_code = report_exit_code(answer);
   return answer;
 }
 

@@ -1,13 +1,17 @@
 #include "proofs/api/define.h"
 
 #include <algorithm>
+#include <chrono>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "engine/base/files.h"
+#include "engine/base/progress.h"
 #include "engine/collective/language/definition.h"
 #include "engine/collective/language/interpreter.h"
+#include "proofs/api/exit_code.h"
 
 namespace p2 {
 namespace {
@@ -20,6 +24,8 @@ using language::Definition;
 using language::GroupState;
 
 constexpr const char* kMargin = "   ";
+/// The family of the rules of a report.
+constexpr const char* kReportFormat = "definition";
 
 std::string blanks(std::size_t count) { return std::string(count, ' '); }
 
@@ -106,6 +112,7 @@ Json check_json(const Check& check) {
   return Json::object({{"name", check.name},
                        {"verdict", definition::check_word(check.verdict)},
                        {"detail", check.detail},
+                       {"every_size", check.every_size},
                        {"settled_by", settled_by_word(check.settled_by)},
                        {"engines", std::move(engines)},
                        {"counterexample", counterexample_json(check)}});
@@ -130,6 +137,7 @@ Json definition_json(const ExaminedDefinition& examined) {
   return Json::object({{"file", examined.file},
                        {"collective", findings.collective},
                        {"max_group", findings.max_group},
+                       {"sizes", findings.sizes_text()},
                        {"checks", Json::array_of(findings.checks, check_json)},
                        {"relations", Json::array_of(findings.relations, relation_json)},
                        {"differences", Json::array_of(findings.differences, difference_json)}});
@@ -138,11 +146,24 @@ Json definition_json(const ExaminedDefinition& examined) {
 // --- as text ---
 
 std::string settled_by_text(const Check& check) {
-  if (check.settled_by == SettledBy::Nobody) return "limit met";
+  if (check.settled_by == SettledBy::Nobody) {
+    return check.name == "satisfiable" ? "nobody" : "limit met";
+  }
   if (check.settled_by == SettledBy::SolverOnly && check.exhausted_to >= definition::kMinGroup) {
     return fmt::format("both to n = {}, then solver-only", check.exhausted_to);
   }
   return settled_by_word(check.settled_by);
+}
+
+/// The sizes for which a check holds.
+std::string holds_for_text(const Check& check, const Findings& findings) {
+  if (check.settled_by == SettledBy::Construction) return "every n, k";
+  if (check.verdict == Outcome::Refuted && check.every_size) return "no n, k";
+  if (check.verdict != Outcome::Established) return "";
+  if (check.every_size) return "every n, k";
+  if (check.name == "satisfiable") return "some n, k";
+  return findings.further_shapes.empty() ? fmt::format("n <= {}, k <= 2n", findings.max_group)
+                                         : "sizes above";
 }
 
 std::string headline(const ExaminedDefinition& examined) {
@@ -154,8 +175,8 @@ std::string headline(const ExaminedDefinition& examined) {
   const std::string verdict = !refuted.empty() ? refuted + " refuted"
                               : undecided      ? "undecided"
                                                : "sound";
-  return fmt::format("{}: {}: {} (groups of {} to {})", examined.file, findings.collective, verdict,
-                     definition::kMinGroup, findings.max_group);
+  return fmt::format("{}: {}: {} ({})", examined.file, findings.collective, verdict,
+                     findings.sizes_text());
 }
 
 std::string checks_table(const Findings& findings) {
@@ -163,16 +184,16 @@ std::string checks_table(const Findings& findings) {
   for (const Check& check : findings.checks) {
     widest = std::max(widest, settled_by_text(check).size());
   }
-  const auto line = [&](std::string_view name, std::string_view verdict, std::string_view by,
-                        std::string_view detail) {
+  const auto line = [&](std::string_view name, std::string_view verdict, std::string_view sizes,
+                        std::string_view by, std::string_view detail) {
     const std::string text =
-        fmt::format("  {:<17} {:<8} {:<{}}  {}", name, verdict, by, widest, detail);
+        fmt::format("  {:<17} {:<8} {:<16}  {:<{}}  {}", name, verdict, sizes, by, widest, detail);
     return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
   };
-  std::string text = line("check", "verdict", "settled by", "detail");
+  std::string text = line("check", "verdict", "for", "settled by", "detail");
   for (const Check& check : findings.checks) {
-    text += line(check.name, definition::check_word(check.verdict), settled_by_text(check),
-                 check.detail);
+    text += line(check.name, definition::check_word(check.verdict), holds_for_text(check, findings),
+                 settled_by_text(check), check.detail);
   }
   for (const definition::Relation& relation : findings.relations) {
     text += fmt::format("  {} {}\n", findings.collective, to_string(relation));
@@ -203,10 +224,11 @@ void add_blocks(const ExaminedDefinition& examined, Document& document) {
 
 DefinitionReport report_of(const ExaminedDefinition& examined) {
   const Findings& findings = examined.findings;
-  DefinitionReport report{examined.file, findings.collective, findings.outcome()};
+  DefinitionReport report{examined.file, findings.collective, findings.outcome(),
+                          findings.sizes_text()};
   for (const Check& check : findings.checks) {
-    report.checks.push_back(
-        {check.name, check.verdict, check.detail, settled_by_word(check.settled_by)});
+    report.checks.push_back({check.name, check.verdict, check.detail,
+                             settled_by_word(check.settled_by), check.every_size});
   }
   for (const definition::Relation& relation : findings.relations) {
     report.relations.push_back(to_string(relation));
@@ -228,7 +250,7 @@ Result result_of(const ExaminedDefinition& examined) {
   Result result;
   result.subject = examined.file;
   result.outcome = findings.outcome();
-  result.model = fmt::format("groups of {} to {}", definition::kMinGroup, findings.max_group);
+  result.model = findings.sizes_text();
   result.evidence.kind = Evidence::Kind::SolverOnly;
   const auto first = [&](Outcome outcome) {
     return std::find_if(findings.checks.begin(), findings.checks.end(),
@@ -239,10 +261,42 @@ Result result_of(const ExaminedDefinition& examined) {
     result.counterexample = counterexample_of(examined.file, *refuted);
   }
   if (result.outcome == Outcome::Undecided) {
-    result.undecided = Undecided{Undecided::Reason::Limit, "a limit was reached at the check " +
-                                                               first(Outcome::Undecided)->name};
+    result.undecided = Undecided{Undecided::Reason::Limit, findings.undecided_text()};
   }
   return result;
+}
+
+// --- as a report ---
+
+Property property_of(const Check& check, const Findings& findings) {
+  Property property{check.name};
+  const bool differs = std::ranges::any_of(
+      findings.differences, [&](const Difference& each) { return each.check == check.name; });
+  if (differs) {
+    property.status = Property::Status::Disagreement;
+    property.message = "Z3 and the interpreter differ: a bug of p2-verify";
+  } else if (check.verdict == Outcome::Refuted) {
+    property.status = Property::Status::Refuted;
+    property.rule = check.name;
+    property.message = check.counterexample->reason;
+  } else if (check.verdict == Outcome::Undecided) {
+    property.status = Property::Status::Undecided;
+    property.message = definition::undecided_text(check);
+  }
+  return property;
+}
+
+FileReport file_report_of(const ExaminedDefinition& examined) {
+  FileReport report{examined.file, kReportFormat, {}, examined.seconds};
+  for (const Check& check : examined.findings.checks) {
+    report.properties.push_back(property_of(check, examined.findings));
+  }
+  return report;
+}
+
+/// The report of a file that was not examined.
+FileReport file_report_of(const std::string& file, Property property) {
+  return {file, kReportFormat, {std::move(property)}, 0};
 }
 
 // --- the examination ---
@@ -269,6 +323,30 @@ std::vector<const Definition*> known_besides(const Given& own, const std::vector
   return known;
 }
 
+ExaminedDefinition examine_with_progress(const Given& own,
+                                         const std::vector<const Definition*>& known,
+                                         const std::string& subject, const DefineRequest& request,
+                                         const Options& options) {
+  definition::ExaminationProgress progress;
+  definition::Scope scope;
+  scope.max_group = request.max_group;
+  scope.seed = options.seed;
+  scope.jobs = options.jobs;
+  scope.limits = options.limits;
+  scope.progress = &progress;
+  const auto start = std::chrono::steady_clock::now();
+  const ProgressReporter reporter(options.progress, [&] {
+    const std::uint32_t shapes = progress.of.load();
+    return shapes == 0 ? subject + ": looking at states"
+                       : fmt::format("{}: {} of {} sizes examined", subject, progress.shapes.load(),
+                                     shapes);
+  });
+  ExaminedDefinition examined{own.file, definition::examine(own.definition, known, scope)};
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  examined.seconds = taken.count();
+  return examined;
+}
+
 }  // namespace
 
 DefineAnswer define_answer(const std::vector<ExaminedDefinition>& examined) {
@@ -280,6 +358,7 @@ DefineAnswer define_answer(const std::vector<ExaminedDefinition>& examined) {
     answer.outcome = worst(answer.outcome, answer.results.back().outcome);
     if (&each != &examined.front()) answer.document.line("");
     add_blocks(each, answer.document);
+    answer.document.reports.push_back(file_report_of(each));
   }
   answer.document.json = Json::object({{"results", Json::array_of(examined, definition_json)}});
   return answer;
@@ -291,31 +370,39 @@ DefineAnswer define(const DefineRequest& request, const Options& options) {
     throw InputError({"--max-group"}, fmt::format("{}, expected {} to {}", request.max_group,
                                                   definition::kMinGroup, definition::kMaxGroup));
   }
-  definition::Scope scope;
-  scope.max_group = request.max_group;
-  scope.seed = options.seed;
-  scope.jobs = options.jobs;
-  scope.limits = options.limits;
   std::vector<Diagnostic> diagnostics;
+  std::vector<FileReport> not_examined;
   std::vector<Given> given;
   for (const std::string& file : request.files) {
     try {
       given.push_back({file, language::parse_definition(file, read_file(file))});
     } catch (const InputError& error) {
       diagnostics.push_back({Diagnostic::Kind::BadInput, error.what()});
+      not_examined.push_back(file_report_of(file, {"input",
+                                                   Property::Status::BadInput,
+                                                   {},
+                                                   error.message(),
+                                                   error.where().line,
+                                                   error.where().column}));
     }
   }
   std::vector<ExaminedDefinition> examined;
   for (const Given& own : given) {
+    const std::string of =
+        fmt::format("{} ({} of {})", own.definition.name, &own - given.data() + 1, given.size());
     try {
       examined.push_back(
-          {own.file, definition::examine(own.definition, known_besides(own, given), scope)});
+          examine_with_progress(own, known_besides(own, given), of, request, options));
     } catch (const LimitReached& error) {
       diagnostics.push_back({Diagnostic::Kind::Undecided, own.file + ": " + error.what()});
+      not_examined.push_back(file_report_of(
+          own.file, {"limits", Property::Status::Undecided, {}, error.what(), 0, 0}));
     }
   }
   DefineAnswer answer = define_answer(examined);
+  std::ranges::move(not_examined, std::back_inserter(answer.document.reports));
   answer.diagnostics = std::move(diagnostics);
+  answer.document.exit_code = report_exit_code(answer);
   return answer;
 }
 

@@ -12,6 +12,7 @@ namespace p2 {
 struct ExaminedDefinition {
   std::string file;
   definition::Findings findings;
+  double seconds = 0;  ///< how long the examination took
 };
 
 /// The answer of `define` for these files, with its document.

@@ -75,7 +75,8 @@ FolderFiles vectors_of_program(const std::string& text, const OracleRequest& req
 FolderFiles vectors_of_definition(const OracleRequest& request, const Options& options,
                                   const vectors::VectorOptions& amount, OracleAnswer& answer) {
   Soundness soundness;
-  const language::Definition definition = read_sound_definition(request.file, options, soundness);
+  const language::Definition definition =
+      read_sound_definition(request.file, InstanceSpec().max_group, options, soundness);
   answer.outcome = soundness.outcome;
   answer.diagnostics = std::move(soundness.diagnostics);
   if (answer.outcome != Outcome::Established) return {};

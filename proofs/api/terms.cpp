@@ -11,11 +11,11 @@ namespace {
 
 using language::Definition;
 
-constexpr std::uint32_t kExaminedGroup = 4;
 constexpr std::string_view kExtension = ".p2c";
 
-CollectiveSet read_collectives(const std::vector<std::string>& files, const Options& options,
+CollectiveSet read_collectives(const InstanceSpec& spec, const Options& options,
                                Soundness& soundness) {
+  const std::vector<std::string>& files = spec.collectives;
   for (const std::string& file : files) {
     if (!file.ends_with(kExtension)) {
       throw InputError({"--collectives"}, fmt::format("found '{}', expected files *.p2c", file));
@@ -27,7 +27,7 @@ CollectiveSet read_collectives(const std::vector<std::string>& files, const Opti
   }
   std::vector<Definition> defined;
   for (const std::string& file : files) {
-    Definition definition = read_sound_definition(file, options, soundness);
+    Definition definition = read_sound_definition(file, spec.max_group, options, soundness);
     if (CollectiveSet(defined).called(definition.name)) {
       throw InputError({file}, fmt::format("there is a collective {} already, expected another "
                                            "name",
@@ -38,9 +38,10 @@ CollectiveSet read_collectives(const std::vector<std::string>& files, const Opti
   return CollectiveSet(defined);
 }
 
-Goal read_goal(const std::string& text, const Options& options, Soundness& soundness) {
+Goal read_goal(const InstanceSpec& spec, const Options& options, Soundness& soundness) {
+  const std::string& text = *spec.goal;
   if (text.ends_with(kExtension)) {
-    return Goal::of(read_sound_definition(text, options, soundness));
+    return Goal::of(read_sound_definition(text, spec.max_group, options, soundness));
   }
   const std::optional<Goal> goal = goal_called(text);
   if (!goal) {
@@ -53,18 +54,22 @@ Goal read_goal(const std::string& text, const Options& options, Soundness& sound
 }  // namespace
 
 Soundness read_terms(const InstanceSpec& spec, const Options& options, GivenInstance& given) {
+  if (spec.max_group < definition::kMinGroup || spec.max_group > definition::kMaxGroup) {
+    throw InputError({"--max-group"}, fmt::format("{}, expected {} to {}", spec.max_group,
+                                                  definition::kMinGroup, definition::kMaxGroup));
+  }
   Soundness soundness;
-  given.terms.collectives = read_collectives(spec.collectives, options, soundness);
+  given.terms.collectives = read_collectives(spec, options, soundness);
   given.goal_overrides_file = spec.goal.has_value();
-  if (spec.goal) given.terms.goal = read_goal(*spec.goal, options, soundness);
+  if (spec.goal) given.terms.goal = read_goal(spec, options, soundness);
   return soundness;
 }
 
-Definition read_sound_definition(const std::string& file, const Options& options,
-                                 Soundness& soundness) {
+Definition read_sound_definition(const std::string& file, std::uint32_t max_group,
+                                 const Options& options, Soundness& soundness) {
   Definition definition = language::parse_definition(file, read_file(file));
   definition::Scope scope;
-  scope.max_group = kExaminedGroup;
+  scope.max_group = max_group;
   scope.seed = options.seed;
   scope.jobs = options.jobs;
   scope.limits = options.limits;
@@ -77,9 +82,8 @@ Definition read_sound_definition(const std::string& file, const Options& options
   }
   if (outcome == Outcome::Undecided) {
     soundness.diagnostics.push_back(
-        {Diagnostic::Kind::Undecided,
-         fmt::format("{}: a limit was reached before {} was known to be sound", file,
-                     definition.name)});
+        {Diagnostic::Kind::Undecided, fmt::format("{}: {} is not known to be sound: {}", file,
+                                                  definition.name, findings.undecided_text())});
   }
   if (outcome == Outcome::Disagreement) {
     soundness.diagnostics.push_back(

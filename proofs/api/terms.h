@@ -19,18 +19,20 @@ struct Soundness {
   std::vector<Diagnostic> diagnostics;  ///< a line for each definition that is not established
 };
 
-/// Reads `spec.collectives` and `spec.goal` into `given.terms` (and sets `given.goal_overrides_file`).
-/// The names of the collectives must differ from each other and from the built-in ones.
+/// Reads `spec.collectives` and `spec.goal` into `given.terms` (and sets
+/// `given.goal_overrides_file`). The names of the collectives must differ from each other and from
+/// the built-in ones.
 ///
-/// Every definition is examined as by `define` for groups of up to 4 devices, without relations to
-/// other collectives. Throws InputError for a definition that is not sound, a name that is taken, a
-/// file that cannot be read or does not end in `.p2c`, more definitions than CollectiveSet holds,
-/// and a goal that is neither one of kGoals nor a `.p2c` file.
+/// Every definition is examined as by `define` for groups of up to `spec.max_group` devices,
+/// without relations to other collectives. Throws InputError for a definition that is not sound, a
+/// name that is taken, a file that cannot be read or does not end in `.p2c`, more definitions than
+/// CollectiveSet holds, a goal that is neither one of kGoals nor a `.p2c` file, and a `max_group`
+/// out of range.
 Soundness read_terms(const InstanceSpec& spec, const Options& options, GivenInstance& given);
 
 /// The definition in `file`, examined likewise; the finding is added to `soundness`.
-language::Definition read_sound_definition(const std::string& file, const Options& options,
-                                           Soundness& soundness);
+language::Definition read_sound_definition(const std::string& file, std::uint32_t max_group,
+                                           const Options& options, Soundness& soundness);
 
 /// `, goal allgather from shards`; empty for the goal of the P2 paper, allreduce.
 std::string goal_text(const Goal& goal, const Beginning& beginning);

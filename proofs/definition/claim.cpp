@@ -60,10 +60,11 @@ Row of_group(const GroupState& state) {
   return held;
 }
 
-/// What whole rows of the group, none of them more than `wanted`, make of it.
-Row of_whole_rows(const GroupState& before, std::uint32_t chunk, Row wanted) {
+/// What whole rows of the group from `position` on, none of them more than `wanted`, make of it.
+Row of_whole_rows(const GroupState& before, std::uint32_t chunk, Row wanted,
+                  std::uint32_t position = 0) {
   Row made = 0;
-  for (std::uint32_t i = 0; i < before.devices(); ++i) {
+  for (std::uint32_t i = position; i < before.devices(); ++i) {
     const Row part = row(before, i, chunk);
     if ((part & ~wanted) == 0) made |= part;
   }
@@ -74,7 +75,7 @@ Row of_whole_rows(const GroupState& before, std::uint32_t chunk, Row wanted) {
 bool addable(const GroupState& before, std::uint32_t chunk, Row wanted,
              std::uint32_t position = 0) {
   if (wanted == 0) return true;
-  if (position == before.devices()) return false;
+  if (of_whole_rows(before, chunk, wanted, position) != wanted) return false;
   const Row part = row(before, position, chunk);
   const bool fits = part != 0 && (part & ~wanted) == 0;
   return (fits && addable(before, chunk, wanted & ~part, position + 1)) ||

@@ -7,14 +7,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "proofs/definition/adequacy.h"
 #include "proofs/definition/claim.h"
+#include "proofs/definition/every_size.h"
+#include "proofs/definition/satisfiability.h"
 #include "proofs/definition/settlement.h"
 
 namespace p2::definition {
 namespace {
-
-using Settlements = std::array<Settlement, kClaims.size()>;
 
 SettledBy settled_by(Outcome verdict, Outcome by_states) {
   if (verdict == Outcome::Undecided) return SettledBy::Nobody;
@@ -25,6 +24,7 @@ Check by_construction(std::string name, std::string detail) {
   Check check;
   check.name = std::move(name);
   check.detail = std::move(detail);
+  check.every_size = true;
   return check;
 }
 
@@ -47,32 +47,28 @@ Check check_of(Claim claim, const language::Definition& definition, const Settle
   return check;
 }
 
-std::string groups_text(const std::vector<std::uint32_t>& groups) {
-  return groups.empty() ? "no n" : fmt::format("n = {}", fmt::join(groups, ", "));
-}
-
 std::string excluding_text(const Satisfiability& answer, const language::Definition& definition) {
   std::vector<std::string> names;
   for (const std::size_t premise : answer.excluding) {
     names.push_back(definition.premises[premise].name);
   }
   const std::string premises = fmt::format("{}", fmt::join(names, " and "));
-  const std::uint32_t n = answer.vacuous.front();
   return fmt::format(
-      "In a group of {} no state that holds anything satisfies the premises: {} {}. Whatever is "
-      "claimed of its steps there is true of nothing.",
-      n, premises, names.size() == 1 ? "is never true of one" : "exclude each other");
+      "In groups of every size and with any number of chunks, no state that holds anything "
+      "satisfies the premises: {} {}. Whatever is claimed of its steps is true of nothing.",
+      premises, names.size() == 1 ? "is never true of one" : "exclude each other");
 }
 
 Check satisfiable(const Satisfiability& answer, const language::Definition& definition) {
   Check check;
   check.name = "satisfiable";
   check.verdict = answer.verdict;
-  check.detail = "legal steps for " + groups_text(answer.groups);
+  check.detail = answer.text();
   check.z3 = answer.z3;
   check.by_states = answer.by_states;
   check.settled_by = settled_by(check.verdict, check.by_states);
   if (answer.verdict == Outcome::Refuted) {
+    check.every_size = true;
     check.counterexample = CheckCounterexample{excluding_text(answer, definition), {}, {}};
   }
   return check;
@@ -133,32 +129,32 @@ Check relations_check(const Relations& relations) {
   return check;
 }
 
-/// What adding numbers can do, and whether steps lead anywhere. `every_size`: the former was proved
-/// for groups of every size.
+/// What adding numbers can do, and whether steps lead anywhere.
 void add_claims(Findings& findings, const language::Definition& definition,
-                const Settlements& settled, bool every_size) {
+                const Settlements& settled, const ProvedClaims& proved) {
+  const auto add = [&](Claim claim, Check check) {
+    check.every_size = proved[index_of(claim)] && check.verdict == Outcome::Established;
+    findings.checks.push_back(std::move(check));
+  };
   for (const Claim claim : {Claim::NothingInvented, Claim::ChunksApart, Claim::SumsWhole,
                             Claim::NoDoubleCount, Claim::Realisable}) {
-    Check check = check_of(claim, definition, settled);
-    if (every_size && check.verdict == Outcome::Established) check.detail = "proved for every n";
-    findings.checks.push_back(std::move(check));
+    add(claim, check_of(claim, definition, settled));
   }
-  findings.checks.push_back(keeps_all(definition, settled));
-  findings.checks.push_back(check_of(Claim::MeasureRises, definition, settled));
-  findings.checks.push_back(equivariant(definition, settled, findings.max_group));
+  add(Claim::KeepsAll, keeps_all(definition, settled));
+  add(Claim::MeasureRises, check_of(Claim::MeasureRises, definition, settled));
+  add(Claim::ContributorsAlike, equivariant(definition, settled, findings.max_group));
 }
 
-/// `every_size`: that every row is a sum, a copy or nothing was proved, and so that it is
-/// realisable.
-void add_differences(Findings& findings, const Settlements& settled, bool every_size) {
-  const auto& unreal = settled[index_of(Claim::Realisable)].counterexample();
-  if (every_size && unreal) {
-    findings.differences.push_back({"realisable", shape_of(*unreal), "holds", "refuted", unreal});
-  }
+void add_differences(Findings& findings, const Settlements& settled, const ProvedClaims& proved) {
   for (const Claim claim : kClaims) {
+    const auto& broken = settled[index_of(claim)].counterexample();
+    const std::string name(name_of(claim));
+    if (proved[index_of(claim)] && broken) {
+      findings.differences.push_back({name, shape_of(*broken), "holds", "refuted", broken});
+    }
     if (const auto& difference = settled[index_of(claim)].difference()) {
       findings.differences.push_back(*difference);
-      findings.differences.back().check = name_of(claim);
+      findings.differences.back().check = name;
     }
   }
 }
@@ -194,6 +190,25 @@ std::string Findings::refuted_checks() const {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+std::string undecided_text(const Check& check) {
+  return check.name == "satisfiable" ? "whether there is a legal step is unknown: " + check.detail
+                                     : "a limit was reached at the check " + check.name;
+}
+
+std::string Findings::undecided_text() const {
+  const auto first = std::ranges::find(checks, Outcome::Undecided, &Check::verdict);
+  return first == checks.end() ? std::string() : definition::undecided_text(*first);
+}
+
+std::string Findings::sizes_text() const {
+  std::string text = fmt::format("groups of {} to {}, up to 2n chunks", kMinGroup, max_group);
+  for (const Shape& shape : further_shapes) {
+    if (shape.contributors < shape.devices) continue;  // too few for sums that overlap
+    text += fmt::format("; n = {}, k = {}", shape.devices, shape.chunks);
+  }
+  return text;
+}
+
 Relations find_relations(const language::Definition& own,
                          std::span<const language::Definition* const> known, const Scope& scope) {
   const z3_encoding::Rule rule(own);
@@ -208,23 +223,27 @@ Findings examine(const language::Definition& definition,
   const auto policy = scope.jobs == 1 ? std::launch::deferred : std::launch::async;
   std::future<Relations> comparing =
       std::async(policy, [&] { return relations_of(subject, known, scope); });
-  const std::vector<Exploration> seen = explore(definition, scope);
-  const auto [legal, settled, every_size] = z3_encoding::guarded([&] {
-    Satisfiability satisfiability = settle_satisfiability(subject, seen, scope.limits);
-    Settlements settlements = settle_claims(subject, seen, scope.limits);
-    const bool is_number = row_is_number(z3_reads, scope.limits);
-    return std::tuple(std::move(satisfiability), std::move(settlements), is_number);
+  std::vector<Exploration> seen = explore(definition, scope);
+  std::vector<Shape> further;
+  const auto [legal, settled, proved] = z3_encoding::guarded([&] {
+    Satisfiability satisfiability = settle_satisfiability(subject, seen, scope);
+    further = shapes_with_legal_steps(satisfiability);
+    for (const Shape& shape : further) seen.push_back(explore(definition, shape, scope));
+    Settlements settlements = settle_claims(subject, seen, scope);
+    const ProvedClaims proved_claims = proved_for_every_size(z3_reads, scope.limits);
+    probe_claims(subject, proved_claims, scope, settlements);
+    return std::tuple(std::move(satisfiability), std::move(settlements), proved_claims);
   });
   const Relations relations = comparing.get();
 
-  Findings findings{definition.name, scope.max_group, {}, relations.found, {}};
+  Findings findings{definition.name, scope.max_group, further, {}, relations.found, {}};
   findings.checks.push_back(by_construction("well-formed", "parsed and typed"));
   findings.checks.push_back(satisfiable(legal, definition));
   findings.checks.push_back(by_construction("determined", "one formula over the group alone"));
-  add_claims(findings, definition, settled, every_size);
+  add_claims(findings, definition, settled, proved);
   findings.checks.push_back(relations_check(relations));
   if (legal.difference) findings.differences.push_back(*legal.difference);
-  add_differences(findings, settled, every_size);
+  add_differences(findings, settled, proved);
   findings.differences.insert(findings.differences.end(), relations.differences.begin(),
                               relations.differences.end());
   return findings;

@@ -73,6 +73,9 @@ struct Check {
   std::string name;
   Outcome verdict = Outcome::Established;
   std::string detail;  ///< a remark on the verdict; may be empty
+  /// Whether it is proved for every n, k and number of contributors; else it holds for the sizes
+  /// that were examined.
+  bool every_size = false;
   SettledBy settled_by = SettledBy::Construction;
   Outcome z3 = Outcome::Established;
   Outcome by_states = Outcome::Established;
@@ -81,10 +84,16 @@ struct Check {
   std::optional<CheckCounterexample> counterexample;
 };
 
+/// Why the check is undecided.
+std::string undecided_text(const Check& check);
+
 /// The result of examining one definition.
 struct Findings {
   std::string collective;
   std::uint32_t max_group = 0;
+  /// Shapes with more chunks than shapes_of has that were examined as well, because the only legal
+  /// steps are there.
+  std::vector<Shape> further_shapes;
   std::vector<Check> checks;
   std::vector<Relation> relations;
   std::vector<Difference> differences;  ///< of the engines; if there are any, no verdict counts
@@ -94,9 +103,14 @@ struct Findings {
   Outcome outcome() const;
   /// The names of the refuted checks, joined by commas.
   std::string refuted_checks() const;
+  /// Why the first check that is undecided is.
+  std::string undecided_text() const;
+  /// The sizes for which a check holds that is not proved for every size:
+  /// `groups of 2 to 4, up to 2n chunks`.
+  std::string sizes_text() const;
 };
 
-/// Examines a definition: whether there is a legal step for every group size, whether a step can be
+/// Examines a definition: for which group sizes there is a legal step, whether a step can be
 /// implemented by copying and adding numbers, what it loses, whether the measure rises, whether it
 /// is equivariant under permutations of contributors and positions, and which collectives it is
 /// equal to or composed of. `known` are those to compare it with; Z3 reads `z3_reads` where the

@@ -104,13 +104,13 @@ GroupState Samples::root_above(bool root_alone) {
 }  // namespace
 
 bool for_each_state(const Shape& shape, bool all, std::uint64_t seed, const Limits& limits,
-                    const std::function<void(const GroupState&)>& visit) {
+                    const std::function<void(const GroupState&)>& visit, std::uint32_t samples) {
   constexpr std::uint64_t kStatesBetweenLooks = 16;
-  const std::uint64_t states = all ? std::uint64_t{1} << shape.bits() : kSamples;
-  Samples samples(shape, seed);
+  const std::uint64_t states = all ? std::uint64_t{1} << shape.bits() : samples;
+  Samples random(shape, seed);
   for (std::uint64_t number = 0; number < states; ++number) {
     if (number % kStatesBetweenLooks == 0 && limits.exceeded(0)) return false;
-    visit(all ? numbered(shape, number) : samples.next(static_cast<std::uint32_t>(number)));
+    visit(all ? numbered(shape, number) : random.next(static_cast<std::uint32_t>(number)));
   }
   return true;
 }
@@ -123,6 +123,8 @@ using language::GroupState;
 bool smaller(std::uint32_t held, const std::optional<GroupState>& found) {
   return !found || held < amount(*found);
 }
+
+}  // namespace
 
 Exploration explore(const language::Definition& definition, const Shape& shape,
                     const Scope& scope) {
@@ -142,8 +144,6 @@ Exploration explore(const language::Definition& definition, const Shape& shape,
   seen.complete = for_each_state(shape, all, scope.seed, scope.limits, visit) && all;
   return seen;
 }
-
-}  // namespace
 
 std::vector<Exploration> explore(const language::Definition& definition, const Scope& scope) {
   std::vector<Exploration> seen;

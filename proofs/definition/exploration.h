@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -18,12 +19,19 @@ namespace p2::definition {
 constexpr std::uint32_t kMaxEnumeratedBits = 16;
 constexpr std::uint32_t kSamples = 400;
 
-/// Gives `visit` all states of the shape, which then has at most 64 bits, or kSamples random ones:
+/// Gives `visit` all states of the shape, which then has at most 64 bits, or `samples` random ones:
 /// states of several densities and, because premises refuse most of them, states in which
 /// contributions are dealt out, chunks are dealt out, the root holds all that others hold, or the
 /// root alone holds anything. False when a limit was met before the end.
 bool for_each_state(const Shape& shape, bool all, std::uint64_t seed, const Limits& limits,
-                    const std::function<void(const language::GroupState&)>& visit);
+                    const std::function<void(const language::GroupState&)>& visit,
+                    std::uint32_t samples = kSamples);
+
+/// How far an examination has got, for reports while it runs.
+struct ExaminationProgress {
+  std::atomic<std::uint32_t> shapes = 0;  ///< whose claims are settled
+  std::atomic<std::uint32_t> of = 0;      ///< how many there are; 0 while states are looked at
+};
 
 /// How far a definition is looked at.
 struct Scope {
@@ -31,6 +39,7 @@ struct Scope {
   std::uint64_t seed = 1;       ///< of the random states
   unsigned jobs = 0;            ///< threads; 1 keeps to one, anything else takes two
   Limits limits;
+  ExaminationProgress* progress = nullptr;  ///< may be null
 };
 
 /// What the explicit engine saw of the states of one shape.
@@ -41,6 +50,9 @@ struct Exploration {
   /// Of each claim, the smallest state from which a legal step breaks it.
   std::array<std::optional<language::GroupState>, kClaims.size()> breaks;
 };
+
+/// Looks at one shape.
+Exploration explore(const language::Definition& definition, const Shape& shape, const Scope& scope);
 
 /// All shapes of the scope, by group size and then by bits.
 std::vector<Exploration> explore(const language::Definition& definition, const Scope& scope);

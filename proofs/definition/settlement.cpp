@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "proofs/definition/claim.h"
+#include "proofs/definition/sizes.h"
 
 namespace p2::definition {
 
@@ -29,6 +30,12 @@ void Settlement::note(const Shape& shape, const StateAnswer& z3, const Seen& see
   }
 }
 
+void Settlement::refute(const language::GroupState& state, bool by_z3) {
+  if (by_z3) z3_ = Outcome::Refuted;
+  by_states_ = Outcome::Refuted;
+  counterexample_ = state;
+}
+
 Outcome Settlement::verdict() const {
   if (counterexample_) return Outcome::Refuted;
   return undecided_ || difference_ ? Outcome::Undecided : Outcome::Established;
@@ -45,10 +52,11 @@ class ShapeQuestions {
 
   /// Whether no legal step breaks any of the claims: one question instead of many, of which the
   /// most are answered so.
-  bool none_breaks(const std::vector<Claim>& claims) {
-    z3::expr_vector any(context_);
-    for (const Claim claim : claims) any.push_back(broken(context_, claim, step_));
-    return refuted(z3::mk_or(any));
+  bool none_breaks(const std::vector<Claim>& claims) { return refuted(some_broken(claims)); }
+  /// Whether Z3 finds a legal step that breaks one of the claims.
+  bool some_breaks(const std::vector<Claim>& claims) {
+    const z3::expr breaks = step_.legal() && some_broken(claims);
+    return find_state(context_, step_.before(), breaks, limits_, false).state.has_value();
   }
 
   /// A state from which a legal step breaks the claim.
@@ -62,6 +70,12 @@ class ShapeQuestions {
   }
 
  private:
+  z3::expr some_broken(const std::vector<Claim>& claims) {
+    z3::expr_vector any(context_);
+    for (const Claim claim : claims) any.push_back(broken(context_, claim, step_));
+    return z3::mk_or(any);
+  }
+
   bool refuted(const z3::expr& condition) {
     const StateAnswer answer =
         find_state(context_, step_.before(), step_.legal() && condition, limits_, false);
@@ -75,10 +89,11 @@ class ShapeQuestions {
 
 }  // namespace
 
-std::array<Settlement, kClaims.size()> settle_claims(const Subject& subject,
-                                                     const std::vector<Exploration>& seen,
-                                                     const Limits& limits) {
-  std::array<Settlement, kClaims.size()> settled;
+Settlements settle_claims(const Subject& subject, const std::vector<Exploration>& seen,
+                          const Scope& scope) {
+  const Limits& limits = scope.limits;
+  if (scope.progress != nullptr) scope.progress->of = static_cast<std::uint32_t>(seen.size());
+  Settlements settled;
   z3::context context;  // one for all shapes: Z3 takes long to make and to delete them
   for (const Exploration& explored : seen) {
     // Building formulas takes time that no solver watches.
@@ -102,110 +117,94 @@ std::array<Settlement, kClaims.size()> settle_claims(const Subject& subject,
       settlement.note(explored.shape, answer, {explored.complete, explored.breaks[index_of(claim)]},
                       confirmed);
     }
+    if (scope.progress != nullptr) ++scope.progress->shapes;
   }
   return settled;
 }
 
 namespace {
 
-using language::GroupState;
+/// The effort for one shape of a probe: random states, and Z3's units of work for a question.
+constexpr std::uint32_t kProbeSamples = 60;
+constexpr std::uint64_t kProbeWork = 500'000;
+/// Larger states are not asked about the measure, whose formulas grow with the square of k.
+constexpr std::uint32_t kMaxMeasuredBits = 160;
 
-/// What both engines say of one group size.
-struct GroupAnswer {
-  bool z3_decided = true;
-  bool all_states = true;
-  std::optional<GroupState> by_z3;
-  std::optional<GroupState> by_states;
-  std::optional<Difference> difference;
-};
-
-/// A state with something in it that satisfies the premises in `premises`.
-StateAnswer find_legal(z3::context& context, const Subject& subject, const Shape& shape,
-                       const std::vector<std::size_t>& premises, const Limits& limits) {
-  if (limits.exceeded(0)) return {};
-  SymbolicStep step(context, subject.rule, symbolic_rows(context, shape));
-  z3::expr legal = holds_something(step.before());
-  for (const std::size_t premise : premises) legal = legal && step.premise(premise);
-  return find_state(context, step.before(), legal, limits, false);
+std::vector<Claim> claims_to_probe(const ProvedClaims& proved, const Settlements& settled) {
+  std::vector<Claim> claims;
+  for (const Claim claim :
+       {Claim::NothingInvented, Claim::ChunksApart, Claim::SumsWhole, Claim::NoDoubleCount,
+        Claim::Realisable, Claim::KeepsAll, Claim::MeasureRises, Claim::ContributorsAlike}) {
+    if (!proved[index_of(claim)] && settled[index_of(claim)].open()) claims.push_back(claim);
+  }
+  return claims;
 }
 
-std::vector<std::size_t> all_premises(const Subject& subject) {
-  std::vector<std::size_t> all(subject.rule.definition.premises.size());
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-  return all;
-}
-
-/// Shape after shape, until Z3 has a state or none is left.
-GroupAnswer answer_for(const Subject& subject, const std::vector<Exploration>& seen,
-                       std::uint32_t devices, const Limits& limits) {
-  GroupAnswer answer;
-  z3::context context;
-  for (const Exploration& explored : seen) {
-    if (explored.shape.devices != devices) continue;
-    const StateAnswer z3 =
-        find_legal(context, subject, explored.shape, all_premises(subject), limits);
-    answer.z3_decided = answer.z3_decided && z3.decided;
-    answer.all_states = answer.all_states && explored.complete;
-    answer.by_z3 = z3.state;
-    if (!answer.by_states) answer.by_states = explored.legal;
-    if (z3.state && !legal(subject.definition, *z3.state)) {
-      answer.difference = {"satisfiable", explored.shape, "holds", "refuted", z3.state};
-    } else if (z3.decided && !z3.state && explored.legal) {
-      answer.difference = {"satisfiable", explored.shape, "refuted", "holds", explored.legal};
+/// The smallest of some random states that breaks the claims, for each of them.
+void probe_states(const Subject& subject, const Shape& shape, const std::vector<Claim>& claims,
+                  const Scope& scope, Settlements& settled) {
+  std::array<std::optional<language::GroupState>, kClaims.size()> found;
+  const auto visit = [&](const language::GroupState& before) {
+    const std::optional<Step> step = take(subject.definition, before);
+    if (!step) return;
+    for (const Claim claim : claims) {
+      auto& smallest = found[index_of(claim)];
+      if (smallest && amount(*smallest) <= amount(before)) continue;
+      if (violation(claim, *step)) smallest = before;
     }
-    if (answer.difference || answer.by_z3) break;
+  };
+  for_each_state(shape, false, scope.seed, scope.limits, visit, kProbeSamples);
+  for (const Claim claim : claims) {
+    const auto& state = found[index_of(claim)];
+    if (state) settled[index_of(claim)].refute(*state, false);
   }
-  return answer;
 }
 
-bool excluded(const Subject& subject, std::uint32_t devices,
-              const std::vector<std::size_t>& premises, const Limits& limits) {
-  const std::vector<Shape> shapes = shapes_of(devices);
-  z3::context context;
-  return std::none_of(shapes.begin(), shapes.end(), [&](const Shape& shape) {
-    const StateAnswer answer = find_legal(context, subject, shape, premises, limits);
-    return !answer.decided || answer.state;
-  });
+/// Enters a state that Z3 found into those claims that are open and that a step from it breaks.
+void note_state(const Subject& subject, const language::GroupState& state,
+                const std::vector<Claim>& claims, Settlements& settled) {
+  const std::optional<Step> step = take(subject.definition, state);
+  if (!step) return;
+  for (const Claim claim : claims) {
+    Settlement& settlement = settled[index_of(claim)];
+    if (settlement.open() && violation(claim, *step)) settlement.refute(state, true);
+  }
 }
 
-/// The premises without those that are not needed to exclude every state.
-std::vector<std::size_t> excluding_premises(const Subject& subject, std::uint32_t devices,
-                                            const Limits& limits) {
-  std::vector<std::size_t> kept = all_premises(subject);
-  for (const std::size_t premise : all_premises(subject)) {
-    std::vector<std::size_t> fewer = kept;
-    std::erase(fewer, premise);
-    if (excluded(subject, devices, fewer, limits)) kept = fewer;
+void probe_by_z3(const Subject& subject, const Shape& shape, const std::vector<Claim>& claims,
+                 const Limits& limits, z3::context& context, Settlements& settled) {
+  ShapeQuestions z3(context, subject.rule, shape, limits);
+  std::vector<Claim> easy = claims;
+  std::erase(easy, Claim::MeasureRises);
+  const bool easy_break = !easy.empty() && z3.some_breaks(easy);
+  for (const Claim claim : claims) {
+    Settlement& settlement = settled[index_of(claim)];
+    if (!settlement.open()) continue;
+    const bool measure = claim == Claim::MeasureRises;
+    if (measure ? shape.bits() > kMaxMeasuredBits : !easy_break) continue;
+    const StateAnswer answer = z3.ask(claim, true);
+    if (answer.state) note_state(subject, *answer.state, claims, settled);
+    // A state that the interpreter does not confirm is a difference.
+    if (answer.state && settlement.open()) {
+      settlement.note(shape, answer, {}, [](const language::GroupState&) { return false; });
+    }
   }
-  return kept;
 }
 
 }  // namespace
 
-Satisfiability settle_satisfiability(const Subject& subject, const std::vector<Exploration>& seen,
-                                     const Limits& limits) {
-  Satisfiability result;
-  for (std::uint32_t n = kMinGroup; n <= seen.back().shape.devices; ++n) {
-    const GroupAnswer answer = answer_for(subject, seen, n, limits);
-    if (answer.difference) {
-      result.difference = answer.difference;
-      result.verdict = Outcome::Undecided;
-      return result;
-    }
-    const bool some = answer.by_z3 || answer.by_states;
-    const bool settled = some || answer.z3_decided || answer.all_states;
-    if (settled) (some ? result.groups : result.vacuous).push_back(n);
-    if (!settled) result.verdict = Outcome::Undecided;
-    if (!answer.by_z3 && !answer.z3_decided) result.z3 = Outcome::Undecided;
-    // The interpreter has seen that Z3's state is legal.
-    if (!some && !answer.all_states) result.by_states = Outcome::Undecided;
+void probe_claims(const Subject& subject, const ProvedClaims& proved, const Scope& scope,
+                  Settlements& settled) {
+  Limits limits = scope.limits;
+  limits.work = std::min(limits.work.value_or(kProbeWork), kProbeWork);
+  z3::context context;
+  for (const Shape& shape : probe_shapes(subject.definition, scope.max_group)) {
+    if (limits.exceeded(0)) return;
+    probe_states(subject, shape, claims_to_probe(proved, settled), scope, settled);
+    const std::vector<Claim> open = claims_to_probe(proved, settled);
+    if (open.empty()) return;
+    probe_by_z3(subject, shape, open, limits, context, settled);
   }
-  if (result.vacuous.empty()) return result;
-  result.verdict = Outcome::Refuted;
-  if (result.z3 == Outcome::Established) result.z3 = Outcome::Refuted;
-  if (result.by_states == Outcome::Established) result.by_states = Outcome::Refuted;
-  result.excluding = excluding_premises(subject, result.vacuous.front(), limits);
-  return result;
 }
 
 }  // namespace p2::definition

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "encodings/z3/reading.h"
+#include "proofs/definition/every_size.h"
 #include "proofs/definition/examination.h"
 #include "proofs/definition/exploration.h"
 #include "proofs/definition/symbolic_step.h"
@@ -31,6 +32,10 @@ class Settlement {
   /// `confirmed` tells whether the interpreter, too, finds the claim broken in a state.
   void note(const Shape& shape, const StateAnswer& z3, const Seen& seen,
             const std::function<bool(const language::GroupState&)>& confirmed);
+
+  /// A state of a larger size that breaks the claim, as the interpreter has confirmed; `by_z3`
+  /// tells who found it.
+  void refute(const language::GroupState& state, bool by_z3);
 
   /// Whether further shapes have anything to add.
   bool open() const { return !counterexample_ && !difference_; }
@@ -62,26 +67,18 @@ struct Subject {
   const z3_encoding::Rule& rule;           ///< what Z3 reads
 };
 
+using Settlements = std::array<Settlement, kClaims.size()>;
+
 /// What both engines say of every claim, in the order of kClaims; `seen` is what the explicit
 /// engine saw of the shapes to ask about.
-std::array<Settlement, kClaims.size()> settle_claims(const Subject& subject,
-                                                     const std::vector<Exploration>& seen,
-                                                     const Limits& limits);
+Settlements settle_claims(const Subject& subject, const std::vector<Exploration>& seen,
+                          const Scope& scope);
 
-/// For which groups a state that holds something satisfies the premises.
-struct Satisfiability {
-  Outcome verdict = Outcome::Established;  ///< Holds: for all of them
-  Outcome z3 = Outcome::Established;
-  Outcome by_states = Outcome::Established;
-  std::vector<std::uint32_t> groups;   ///< sizes for which there is a legal step
-  std::vector<std::uint32_t> vacuous;  ///< sizes for which there is none
-  /// Premises that exclude each other at the first of these, none of which can be spared.
-  std::vector<std::size_t> excluding;
-  std::optional<Difference> difference;
-};
-
-Satisfiability settle_satisfiability(const Subject& subject, const std::vector<Exploration>& seen,
-                                     const Limits& limits);
+/// Searches the shapes of probe_shapes for states that break claims which hold so far and are not
+/// `proved`, by random states and by Z3 with a bounded effort. What is found is confirmed by the
+/// interpreter; where nothing is found, nothing is claimed.
+void probe_claims(const Subject& subject, const ProvedClaims& proved, const Scope& scope,
+                  Settlements& settled);
 
 /// The relations to `known` and to every pair of them. The explicit engine searches for states that
 /// tell the definition from a candidate; where it finds none, Z3 has to prove that there is none.

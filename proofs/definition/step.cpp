@@ -14,7 +14,7 @@ std::vector<Shape> shapes_of(std::uint32_t devices) {
   const std::uint32_t n = devices;
   invariant(n >= kMinGroup && n <= kMaxGroup, "a group of a size that is not looked at");
   std::vector<Shape> shapes = {{n, 1, n + 1}, {n, n, n + 1}};
-  for (const std::uint32_t chunks : {1U, n, n + 1, 2 * n}) {
+  for (std::uint32_t chunks = 1; chunks <= max_chunks(n); ++chunks) {
     shapes.push_back({n, chunks, 1});
     shapes.push_back({n, chunks, n});
   }

@@ -10,17 +10,19 @@
 
 /// Whether a definition of a collective is sound, asked of Z3 and of the interpreter alike.
 ///
-/// Every answer is for all states of the shapes below and no others. A premise or a post-state of
-/// the paper's kind looks at one chunk and one contribution at a time and counts chunks; what such
-/// a definition can get wrong already shows in groups this small:
+/// An answer is for all states of the shapes below, unless it is proved for every size
+/// (every_size.h). A premise or a post-state of the paper's kind looks at one chunk and one
+/// contribution at a time and counts chunks; what such a definition can get wrong mostly shows in
+/// groups this small:
 ///  - n contributors let every device of the group have a contribution of its own, so that sums are
 ///    disjoint in every way; one more lets two sums overlap without one being part of the other,
 ///    and lets a device hold a sum of two;
-///  - n chunks give every device one, n + 1 are not divisible by n, and 2n give two to each, so
-///  that
-///    the borders of blocks show.
+///  - up to 2n chunks give a device none, one or two, evenly or not, so that the borders of blocks
+///    show.
 /// One chunk or one contributor alone are there so that a counterexample is no larger than it must
-/// be. For other sizes the answers are evidence, not proof.
+/// be. For other sizes the answers are evidence, not proof: a definition may behave otherwise from
+/// 9 devices or 17 chunks on. Such sizes are searched for counterexamples (sizes.h, probe.h), and
+/// the verdict names those that it covers.
 namespace p2::definition {
 
 /// The size of a group and of its buffers.
@@ -38,8 +40,11 @@ struct Shape {
 constexpr std::uint32_t kMinGroup = 2;
 constexpr std::uint32_t kMaxGroup = 8;
 
+/// The most chunks that are looked at for a group of `devices`.
+constexpr std::uint32_t max_chunks(std::uint32_t devices) { return 2 * devices; }
+
 /// The shapes that are looked at for a group of `devices`, from kMinGroup to kMaxGroup, by
-/// ascending bits: 1, n, n + 1 and 2n chunks of 1 and n contributors, and 1 and n chunks of n + 1.
+/// ascending bits: 1 to 2n chunks of 1 and n contributors, and 1 and n chunks of n + 1.
 std::vector<Shape> shapes_of(std::uint32_t devices);
 
 Shape shape_of(const language::GroupState& state);

@@ -174,11 +174,35 @@ z3::expr of_whole_rows(const std::vector<z3::expr>& rows, const z3::expr& wanted
   return united(parts);
 }
 
+/// Whether no disjoint rows make `wanted`, which is a union of rows, because two rows that overlap
+/// are needed for it: each has a contribution that no other row within `wanted` has. There may be
+/// other reasons.
+z3::expr needs_overlapping(const std::vector<z3::expr>& rows, const z3::expr& wanted) {
+  z3::expr once = none(wanted);
+  z3::expr twice = none(wanted);
+  std::vector<z3::expr> parts;
+  for (const z3::expr& row : rows) {
+    parts.push_back(z3::ite((row & ~wanted) == none(row), row, none(row)));
+    twice = twice | (once & parts.back());
+    once = once | parts.back();
+  }
+  z3::expr needed = none(wanted);
+  z3::expr overlap = wanted.ctx().bool_val(false);
+  for (const z3::expr& part : parts) {
+    const z3::expr row = z3::ite((part & once & ~twice) != none(part), part, none(part));
+    overlap = overlap || (row & needed) != none(row);
+    needed = needed | row;
+  }
+  return overlap;
+}
+
 /// What adding can make of the rows of one chunk: for every subset of the positions its union, and
-/// whether it is disjoint.
+/// whether it is disjoint. Of groups larger than kMaxGroup only some rows that it cannot make are
+/// known, by needs_overlapping.
 class Additions {
  public:
-  explicit Additions(const std::vector<z3::expr>& rows) {
+  explicit Additions(const std::vector<z3::expr>& rows) : rows_(rows) {
+    if (rows.size() > kMaxGroup) return;
     sums_.push_back({none(rows[0]), rows[0].ctx().bool_val(true)});
     for (const z3::expr& row : rows) {
       const std::size_t without = sums_.size();
@@ -189,10 +213,14 @@ class Additions {
     }
   }
 
-  z3::expr make(const z3::expr& wanted) const {
+  /// Whether the rows do not make `wanted`.
+  z3::expr fail(const z3::expr& wanted) const {
+    if (sums_.empty()) {
+      return of_whole_rows(rows_, wanted) != wanted || needs_overlapping(rows_, wanted);
+    }
     z3::expr_vector any(wanted.ctx());
     for (const Sum& sum : sums_) any.push_back(sum.disjoint && sum.row == wanted);
-    return z3::mk_or(any);
+    return !z3::mk_or(any);
   }
 
  private:
@@ -200,6 +228,7 @@ class Additions {
     z3::expr row;
     z3::expr disjoint;
   };
+  std::vector<z3::expr> rows_;
   std::vector<Sum> sums_;
 };
 
@@ -216,9 +245,9 @@ z3::expr row_broken(Claim claim, const std::vector<z3::expr>& before, const Addi
     case Claim::SumsWhole:
       return from_chunk && !whole;
     case Claim::NoDoubleCount:
-      return whole && !additions.make(after);
+      return whole && additions.fail(after);
     default:
-      return !additions.make(after);
+      return additions.fail(after);
   }
 }
 

@@ -58,7 +58,9 @@ StateAnswer find_state(z3::context& context, const z3_encoding::GroupRows& rows,
 /// Whether Z3 proves the claim; false where it cannot, or a limit was met.
 bool prove(z3::context& context, const z3::expr& claim, const Limits& limits);
 
-/// That the step breaks the claim, if it is legal: the words of claim.h once more, for Z3.
+/// That the step breaks the claim, if it is legal: the words of claim.h once more, for Z3. Of
+/// groups larger than kMaxGroup NoDoubleCount and Realisable may be broken although this does not
+/// hold: the ways to add rows up are too many to write out.
 z3::expr broken(z3::context& context, Claim claim, SymbolicStep& step);
 
 /// The definition with its measure cut down to what `chunk` adds to it. Nothing where the measure

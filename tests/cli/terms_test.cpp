@@ -158,19 +158,34 @@ TEST_CASE("a definition that is not examined to the end leaves everything undeci
   const Ran ran = run(synth({"--collectives", kScatter, "--rlimit", "1"}));
   CHECK(ran.exit == 3);
   CHECK(ran.out.empty());
-  CHECK(ran.err.find("a limit was reached before Scatter was known to be sound") !=
+  CHECK(ran.err.find("Scatter is not known to be sound: ") !=
         std::string::npos);
 }
 
-TEST_CASE("a definition that is sound in small groups alone is found out where a program uses it") {
+TEST_CASE("a definition that is unsound from five devices on is refused before it is used") {
+  const TemporaryFile late(
+      "collective Late \"A copy of the root in which larger groups invent contributions\"\n"
+      "require informative \"somebody learns\": exists i in group, r in chunks, c in contributors: "
+      "s(0, r, c) and not s(i, r, c)\n"
+      "require contained \"nothing is lost\": forall i in group, r in chunks, c in contributors: "
+      "s(i, r, c) implies s(0, r, c)\n"
+      "ensure s'(i, r, c) = s(0, r, c) or n > 4\n"
+      "measure count i in group, r in chunks, c in contributors: s(i, r, c)\n",
+      ".p2c");
+  const TemporaryFile small("devices 4\nLate{0,1,2,3}", ".p2");
+  refuses_saying({"check", small.path(), "--collectives", late.path()}, "Late is not sound, ");
+}
+
+TEST_CASE(
+    "a definition that is unsound in some larger groups is found out where a program uses it") {
   const TemporaryFile careless(
-      "collective Careless \"AllReduce that says more than it has in groups of five and more\"\n"
+      "collective Careless \"AllReduce that says more than it has in groups of five\"\n"
       "require same-chunks \"all hold the same chunks\":\n  forall i, j in group, r in chunks:\n"
       "    (exists c in contributors: s(i, r, c)) iff (exists c in contributors: s(j, r, c))\n"
       "require disjoint \"nothing is counted twice\":\n  forall i, j in group, r in chunks, c in "
       "contributors:\n"
       "    i < j implies not (s(i, r, c) and s(j, r, c))\n"
-      "ensure s'(i, r, c) = (exists j in group: s(j, r, c)) or n > 4\n"
+      "ensure s'(i, r, c) = (exists j in group: s(j, r, c)) or (sum a, b in group: a) = 50\n"
       "measure count i in group, r in chunks, c in contributors: s(i, r, c)\n",
       ".p2c");
   const TemporaryFile small("devices 4\nCareless{0,1,2,3}", ".p2");

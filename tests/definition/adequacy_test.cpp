@@ -72,8 +72,22 @@ TEST_CASE("what is proved for every size is no more than what holds") {
     CHECK_FALSE(every_size(wrong));
   }
   const Findings findings = examined(language::built_in("Reduce"), 2);
-  CHECK(check_called(findings, "realisable").detail == "proved for every n");
-  CHECK(check_called(findings, "measure").detail.empty());
+  CHECK(check_called(findings, "realisable").every_size);
+  CHECK_FALSE(check_called(findings, "measure").every_size);
+}
+
+TEST_CASE("a variable is not taken for a number that is counted, whatever its name") {
+  // The proof named both `number!1`, took the premise for false, and proved everything.
+  const Definition definition = language::parse_definition(
+      "test.p2c",
+      "collective Test \"\" "
+      "let total = count r in chunks: exists c in contributors: s(0, r, c) "
+      "require first \"\": (count r in chunks: true) >= 1 "
+      "require other \"\": forall number in group: total != number "
+      "ensure s'(i, r, c) = exists j in group: s(j, r, c) "
+      "measure count i in group, r in chunks, c in contributors: s(i, r, c)");
+  CHECK_FALSE(row_is_number(definition, {}));
+  CHECK(refuted(examined(definition, 2)) == "no-double-count realisable measure");
 }
 
 TEST_CASE("without its premise about disjointness no sum is proved") {

@@ -67,11 +67,13 @@ TEST_CASE("the text has a table and draws the counterexample") {
   const Ran ran = run({"define", "--max-group", "2",
                        kRoot + "examples/collectives/wrong/gather-measure-stands-still.p2c"});
   CHECK(ran.exit == 1);
-  CHECK(ran.out.find("FlatGather: measure refuted (groups of 2 to 2)\n"
-                     "  check             verdict  settled by    detail\n"
-                     "  well-formed       holds    construction  parsed and typed\n"
-                     "  satisfiable       holds    both          legal steps for n = 2\n") !=
-        std::string::npos);
+  CHECK(
+      ran.out.find(
+          "FlatGather: measure refuted (groups of 2 to 2, up to 2n chunks)\n"
+          "  check             verdict  for               settled by    detail\n"
+          "  well-formed       holds    every n, k        construction  parsed and typed\n"
+          "  satisfiable       holds    some n, k         both          legal steps for n = 2\n") !=
+      std::string::npos);
   CHECK(ran.out.find("\nmeasure is refuted:\n"
                      "   before     after\n"
                      "   p0  p1     p0  p1\n") != std::string::npos);
@@ -124,6 +126,83 @@ TEST_CASE("engines that differ end in 4, with both answers") {
     CHECK(difference["state"].size() == 2);
   }
   CHECK(shown);
+}
+
+TEST_CASE("the verdict names its sizes, and each check whether it is proved for all") {
+  const json result = define({kSound}, 0)[0];
+  CHECK(result["sizes"] == "groups of 2 to 2, up to 2n chunks");
+  CHECK(check_called(result, "realisable")["every_size"] == true);
+  CHECK(check_called(result, "keeps-all")["every_size"] == true);
+  CHECK(check_called(result, "equivariant")["every_size"] == true);
+  CHECK(check_called(result, "measure")["every_size"] == false);
+  const Ran ran = run({"define", "--max-group", "2", kSound});
+  CHECK(ran.out.find("AllGather: sound (groups of 2 to 2, up to 2n chunks)\n") !=
+        std::string::npos);
+}
+
+namespace {
+
+/// A copy of AllReduce for groups of `size` only.
+std::string all_reduce_for(const std::string& size) {
+  std::string text = definition::text_of("engine/collective/allreduce.p2c");
+  text.replace(text.find("AllReduce\n"), 9, "Sized");
+  return text.insert(text.find("require"), "require size \"the size\": n = " + size + "\n");
+}
+
+}  // namespace
+
+TEST_CASE("a definition without a step in the groups examined is unknown, and exits with 3") {
+  const TemporaryFile three(all_reduce_for("3"), ".p2c");
+  const Ran ran = run({"define", "--max-group", "2", three.path()});
+  CHECK(ran.exit == 3);
+  CHECK(ran.out.find("Sized: undecided") != std::string::npos);
+  CHECK(ran.out.find("none for n = 2; there are for n = 3, k = 1") != std::string::npos);
+  CHECK(run({"define", "--max-group", "3", three.path()}).exit == 0);
+}
+
+TEST_CASE("--max-group also says how far the definitions of --collectives are examined") {
+  const TemporaryFile three(all_reduce_for("3"), ".p2c");
+  std::vector<std::string> synth = {
+      "synth",    "--hierarchy", "3",       "--axes",        "3",
+      "--reduce", "0",           "--count", "--collectives", three.path()};
+  CHECK(run(synth).exit == 0);
+  synth.insert(synth.end(), {"--max-group", "2"});
+  const Ran ran = run(synth);
+  CHECK(ran.exit == 3);
+  CHECK(ran.err.find("Sized is not known to be sound: whether there is a legal step is unknown: "
+                     "none for n = 2; there are for n = 3, k = 1") != std::string::npos);
+  synth.back() = "9";
+  CHECK(run(synth).exit == 2);
+}
+
+TEST_CASE("JUnit has a case for each check, and SARIF a result for each that is refuted") {
+  const std::vector<std::string> question = {"define", "--max-group",       "2",       kSound,
+                                             kWrong,   "/no/such/file.p2c", "--format"};
+  std::vector<std::string> junit = question;
+  junit.push_back("junit");
+  const Ran xml = run(junit);
+  CHECK(xml.exit == 2);
+  CHECK(xml.out.find("<testsuites name=\"p2-verify define\" tests=\"25\" failures=\"2\" "
+                     "errors=\"1\" skipped=\"0\">") != std::string::npos);
+  CHECK(xml.out.find("<failure type=\"no-double-count\"") != std::string::npos);
+  std::vector<std::string> sarif = question;
+  sarif.push_back("sarif");
+  const json log = json::parse(run(sarif).out)["runs"][0];
+  REQUIRE(log["results"].size() == 2);
+  CHECK(log["results"][0]["ruleId"] == "definition/no-double-count");
+  CHECK(log["results"][1]["ruleId"] == "definition/realisable");
+  CHECK(log["tool"]["driver"]["rules"][0]["shortDescription"]["text"] ==
+        "A contribution is counted twice.");
+  CHECK(log["invocations"][0]["exitCode"] == 2);
+  CHECK(log["invocations"][0]["executionSuccessful"] == false);
+}
+
+TEST_CASE("an examination of more than two seconds reports its progress") {
+  const std::string reduce_scatter = kRoot + "engine/collective/reducescatter.p2c";
+  const Ran ran =
+      run({"define", reduce_scatter, "--max-group", "6", "--timeout", "5", "--progress", "always"});
+  CHECK(ran.err.find("ReduceScatter (1 of 1): ") != std::string::npos);
+  CHECK(ran.out.find("sizes examined") == std::string::npos);
 }
 
 TEST_CASE("the same question has the same answer") {

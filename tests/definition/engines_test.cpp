@@ -49,6 +49,13 @@ TEST_CASE("engines that read different definitions are found to differ, whicheve
   CHECK(differ(read_differently(never, right), "satisfiable"));
 }
 
+TEST_CASE("engines that read different definitions of larger groups are found to differ") {
+  std::string text = text_of("engine/collective/allreduce.p2c");
+  text.replace(text.find("i < j implies"), 0, "n < 9 and ");
+  const Definition wrong = language::parse_definition("wrong.p2c", text);
+  CHECK(differ(read_differently(language::built_in("AllReduce"), wrong), "no-double-count"));
+}
+
 TEST_CASE("the explicit engine's words for what adding cannot do, on drawn steps") {
   const Definition& any = language::built_in("AllReduce");
   // A copy, a sum of two, and nothing at all.

@@ -6,6 +6,31 @@
 #include <fmt/ranges.h>
 
 namespace p2::language {
+
+std::uint64_t arithmetic(Kind kind, std::uint64_t a, std::uint64_t b) {
+  switch (kind) {
+    case Kind::Equal:
+      return a == b;
+    case Kind::Less:
+      return a < b;
+    case Kind::LessEqual:
+      return a <= b;
+    case Kind::Add:
+      return a + b;
+    case Kind::Subtract:
+      return a < b ? 0 : a - b;
+    case Kind::Multiply:
+      return a * b;
+    case Kind::Divide:
+      return b == 0 ? 0 : a / b;
+    case Kind::Modulo:
+      return b == 0 ? a : a % b;
+    default:
+      invariant(false, "not an operation on integers");
+      return 0;
+  }
+}
+
 namespace {
 
 /// The values of the variables in scope, by slot.
@@ -43,30 +68,6 @@ class Evaluator {
 
 /// Lets with more argument tuples than this are not memoized.
 constexpr std::uint64_t kMaxMemoized = 1U << 20U;
-
-std::uint64_t arithmetic(Kind kind, std::uint64_t a, std::uint64_t b) {
-  switch (kind) {
-    case Kind::Equal:
-      return a == b;
-    case Kind::Less:
-      return a < b;
-    case Kind::LessEqual:
-      return a <= b;
-    case Kind::Add:
-      return a + b;
-    case Kind::Subtract:
-      return a < b ? 0 : a - b;
-    case Kind::Multiply:
-      return a * b;
-    case Kind::Divide:
-      return b == 0 ? 0 : a / b;
-    case Kind::Modulo:
-      return b == 0 ? a : a % b;
-    default:
-      invariant(false, "not an operation on integers");
-      return 0;
-  }
-}
 
 std::uint64_t Evaluator::value(const Expression& expression, const Assignment& assignment) {
   switch (expression.kind) {
@@ -235,6 +236,11 @@ GroupState post_state(const Definition& definition, const GroupState& before) {
 
 std::uint64_t measure(const Definition& definition, const GroupState& state) {
   return Evaluator(definition, state).value(definition.measure, Assignment{});
+}
+
+std::uint64_t value_for_sizes(const Definition& definition, const Expression& expression,
+                              std::uint32_t devices, std::uint32_t chunks) {
+  return Evaluator(definition, GroupState(devices, chunks, 1)).value(expression, Assignment{});
 }
 
 std::string state_json(const GroupState& state) {

@@ -79,6 +79,13 @@ std::optional<FailedPremise> first_failed_premise(const Definition& definition,
 /// The state after the step. Meaningless if a premise fails.
 GroupState post_state(const Definition& definition, const GroupState& before);
 
+/// The value of an operation on two integers, from Equal to Modulo; Booleans are 0 and 1.
+std::uint64_t arithmetic(Kind kind, std::uint64_t a, std::uint64_t b);
+
+/// The value of an expression of the definition that depends on n and k alone.
+std::uint64_t value_for_sizes(const Definition& definition, const Expression& expression,
+                              std::uint32_t devices, std::uint32_t chunks);
+
 /// The value of the definition's measure.
 std::uint64_t measure(const Definition& definition, const GroupState& state);
 

@@ -12,8 +12,7 @@ namespace p2 {
 struct DefineRequest {
   std::vector<std::string> files;  ///< paths of `.p2c` definitions, at least one
   /// Groups of 2 to this many devices are examined, with the buffers that docs/definitions.md
-  /// names; from 2 to 8. Answers for larger groups are claimed only where a check says `proved for
-  /// every n`.
+  /// names; from 2 to 8. For larger sizes nothing is claimed but what is proved for every size.
   std::uint32_t max_group = 4;
 };
 
@@ -25,13 +24,16 @@ struct DefinitionCheck {
   /// `construction` (by the grammar), `both` (Z3 and the interpreter), `solver-only`, or `nobody`
   /// (a limit was reached first).
   std::string settled_by;
+  /// Whether it is proved for every n and k, rather than examined up to DefinitionReport::sizes.
+  bool every_size = false;
 };
 
 /// What is known of one definition.
 struct DefinitionReport {
   std::string file;
   std::string collective;                  ///< its name
-  Outcome outcome = Outcome::Established;  ///< Established: the definition is sound
+  Outcome outcome = Outcome::Established;  ///< Established: sound, for `sizes`
+  std::string sizes = {};  ///< that were examined: `groups of 2 to 4, up to 2n chunks`
   std::vector<DefinitionCheck> checks = {};
   /// Collectives, or pairs of them one after the other, that it is equal to: `= Reduce; Broadcast`.
   std::vector<std::string> relations = {};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ struct InstanceSpec {
   std::optional<std::string> dialect;              ///< `printed|published`
   std::vector<std::string> collectives;            ///< paths of `.p2c` definitions in addition to the built-in
   std::optional<std::string> goal;                 ///< `allreduce` (default), …, or a `.p2c` file
+  /// Definitions are examined for groups of 2 to this many devices; from 2 to 8.
+  std::uint32_t max_group = 4;
 };
 
 }  // namespace p2
