@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "p2/error.h"
+#include "p2/suggestion.h"
 #include "p2/version.h"
 
 namespace p2 {
@@ -73,7 +74,8 @@ int run(const Arguments& arguments, std::ostream& out, std::ostream& err) {
     err << overview();
     return kBadInput;
   }
-  if (arguments[0] == "--help" || arguments == std::vector<std::string>{"help"}) {
+  if (arguments[0] == "--help" || arguments[0] == "-h" ||
+      arguments == std::vector<std::string>{"help"}) {
     out << overview();
     return kEstablished;
   }
@@ -90,7 +92,8 @@ int run(const Arguments& arguments, std::ostream& out, std::ostream& err) {
     }
   }
   throw InputError({"command line"}, "unknown command '" + arguments[0] + "', expected " +
-                                         all_names() + " (see --help)");
+                                         all_names() + " (see --help)" +
+                                         suggestion(arguments[0], all_names()));
 }
 
 }  // namespace

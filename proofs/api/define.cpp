@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/base/file_kind.h"
 #include "engine/base/files.h"
 #include "engine/collective/language/definition.h"
 #include "engine/collective/language/interpreter.h"
@@ -300,7 +301,9 @@ DefineAnswer define(const DefineRequest& request, const Options& options) {
   std::vector<Given> given;
   for (const std::string& file : request.files) {
     try {
-      given.push_back({file, language::parse_definition(file, read_file(file))});
+      const std::string text = read_file(file);
+      given.push_back({file, read_as({FileKind::Definition}, file, text,
+                                     [&] { return language::parse_definition(file, text); })});
     } catch (const InputError& error) {
       diagnostics.push_back({Diagnostic::Kind::BadInput, error.what()});
     }

@@ -106,7 +106,7 @@ TEST_CASE("a missing key is told at the object, an unknown one at the key") {
         "f:2:2: a level lacks the key \"name\"");
   CHECK(complaint([&] {
           level.only_keys({"name", "size"}, "a level");
-        }) == "f:3:3: unknown key \"sise\" in a level, expected one of name, size");
+        }) == "f:3:3: unknown key \"sise\" in a level, expected one of name, size; did you mean 'size'?");
   CHECK_NOTHROW(level.only_keys({"sise", "size"}, "a level"));
 }
 
