@@ -27,6 +27,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"reshard", "the shortest schedule of what one mesh sends to another", run_reshard},
     {"export", "valid programs as MSCCL XML, HLO, StableHLO or JSON, verified once more",
      run_export},
+    {"system", "a system file from the topology that nvidia-smi or NCCL print", run_system},
     {"completion", "the completion script of bash, zsh or fish", run_completion},
     {"man", "this program's manual page", run_man},
 });

@@ -7,6 +7,7 @@ Fenced blocks of a document, by the first word after the fence:
                `…` in a line any text.
   p2, p2c, json  a file, under the name that is the second word, or under one of its own; it must be read without exit
                code 2, unless its name starts with `wrong` or `bad`.
+  text         a file, if it has a name.
   others       not run.
 A table whose header has the cells `KIND: instruction` and `groups` is compared with what the program lowers
 (`INSTANCE` below). Commands of a document run in one temporary folder, in their order; /tmp is a folder there. A command without
@@ -154,6 +155,8 @@ def check_document(path):
                         last, output = run(command, folder, here)
                     if not matches(expected, output):
                         complaints.append((line, f"$ {command}\n{output}"))
+            elif kind == "text" and len(info) > 1:
+                pathlib.Path(folder, info[1]).write_text(body)
             elif kind in ("p2", "p2c", "json"):
                 name = info[1] if len(info) > 1 else f"block{line}.{kind}"
                 pathlib.Path(folder, name).write_text(body)
