@@ -27,7 +27,7 @@ FlagGroup run_flags() {
        {"top", "N", "one table of the N fastest programs instead of all their steps"},
        {"force", "", "run programs that the rules refuse, too"},
        {"record", "DIR", "write for every rank the calls that it issued in the checked run"},
-       {"fault", "die:RANK:STEP|hang:RANK:STEP", "let a rank fail, to see that the run ends"}}};
+       {"fault", "FAULT", "die:RANK:STEP or hang:RANK:STEP, to see that the run ends"}}};
 }
 
 RunRequest program_request(const CommandLine& line, const Arguments& arguments) {
