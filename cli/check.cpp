@@ -16,10 +16,10 @@ std::vector<FlagGroup> check_flag_groups() {
       terms_flag_group(),
       {"Check",
        {{"engine", "explicit|z3|cnf|all",
-         "engines that decide; all: and the reference interpreter (default: explicit)"},
+         "engines that decide; all: and the reference interpreter (default explicit)"},
         {"certify", "DIR",
          "write a certificate that p2-check accepts; of several files one each, inside DIR"},
-        {"smt2", "OUT", "write the query whether the one program is invalid as SMT-LIB 2"},
+        {"smt2", "FILE", "write the query whether the one program is invalid as SMT-LIB 2"},
         {"explain", "", "draw the device states after every step"},
         {"baseline", "FILE", "known failures: only others fail the run, and fixed ones are named"},
         {"update-baseline", "", "write the failures of this run to the file of --baseline"},
@@ -81,6 +81,7 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err) 
     throw InputError({"--explain"}, "draws text, expected --format text or html");
   }
   const CheckAnswer answer = check(request, options_of(common, err));
+  if (common.output) refuse_overwriting("output", *common.output, answer.document.reports);
   if (answer.smt2) write_file(*line.text("smt2"), *answer.smt2);
   if (answer.updated_baseline) write_file(*request.baseline, *answer.updated_baseline);
   return print_answer(answer, common, out, err);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include <boost/program_options.hpp>
 
 #include "cli/interrupt.h"
+#include "p2/suggestion.h"
 
 namespace p2 {
 namespace {
@@ -23,6 +25,11 @@ constexpr std::uint64_t kMaxJobs = 1024;
 constexpr std::uint64_t kMaxSeconds = 10'000'000;
 constexpr std::uint64_t kMaxMebibytes = 1 << 24;
 constexpr const char* kDescribe = "describe-options";
+/// The list of words without a flag that are names of files.
+constexpr const char* kFiles = "files";
+/// Flags whose file is written, not read.
+constexpr std::array kWritten = {"output",   "plot",           "dot", "smt2", "report",
+                                 "plan-out", "collectives-out"};
 /// The file, in the current folder, that is left where engines disagree.
 constexpr const char* kReproducer = "p2-verify-disagreement.json";
 
@@ -41,7 +48,7 @@ FlagGroup common_flags(Formats formats) {
        {"rlimit", "N", "stop each solver after N units of work, the same in every run (exit 3)"},
        {"seed", "N", "random seed (default 1)"},
        {"progress", "auto|always|never", "progress on stderr"},
-       {"help", "", "this text"}}};
+       {"help", "", "this text; also -h"}}};
 }
 
 void describe(const FlagGroup& group, po::options_description& all) {
@@ -144,6 +151,31 @@ void Output::finish() {
   partial_.clear();
 }
 
+/// `--a, --b, …` of all options.
+std::string flag_list(const po::options_description& options) {
+  std::string list;
+  for (const auto& option : options.options()) list += "--" + option->long_name() + ", ";
+  return list;
+}
+
+/// The words with `--help` for `-h`.
+Arguments with_long_help(Arguments arguments) {
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  std::replace(arguments.begin(), end, std::string("-h"), std::string("--help"));
+  return arguments;
+}
+
+[[noreturn]] void refuse_overwriting(const std::string& flag, const std::string& file) {
+  throw InputError({"--" + flag},
+                   "'" + file + "' is an input of this command, expected another file");
+}
+
+bool same_file(const std::string& one, const std::string& other) {
+  std::error_code failure;
+  return std::filesystem::equivalent(one, other, failure) && !failure &&
+         std::filesystem::is_regular_file(one, failure);
+}
+
 std::vector<std::string> strings(const po::variable_value& value) {
   if (value.empty() || value.value().empty()) return {};
   if (const auto* one = boost::any_cast<std::string>(&value.value())) return {*one};
@@ -164,13 +196,14 @@ FlagGroup system_flag_group() {
 FlagGroup reduction_flag_group() {
   return {"Reduction",
           {{"reduce", "AXES", "axes to reduce over: 0 or 0,2 or names"},
-           {"synthesis-hierarchy", "KIND", "a, b, c, d, collapsed or lattice (default collapsed)"},
-           {"dialect", "NAME", "printed or published (default published)"}}};
+           {"synthesis-hierarchy", "a|b|c|d|collapsed|lattice",
+            "levels of the instructions (default collapsed)"},
+           {"dialect", "printed|published", "reading of the rules (default published)"}}};
 }
 
 FlagGroup terms_flag_group() {
   return {"Collectives and goal",
-          {{"collectives", "FILE.p2c…", "more collectives, defined in these files", true},
+          {{"collectives", "FILE…", "more collectives, defined in these files (*.p2c)", true},
            {"goal", "NAME",
             "what every reduction class ends with: allreduce (default), reducescatter, allgather, "
             "reduce, broadcast, alltoall, or a .p2c file"},
@@ -182,7 +215,12 @@ CommandLine::CommandLine(const std::string& usage, const std::vector<FlagGroup>&
                          const Arguments& arguments, const std::string& positional, Formats formats)
     : formats_(formats) {
   po::options_description visible;
-  for (const FlagGroup& group : own) describe(group, visible);
+  for (const FlagGroup& group : own) {
+    describe(group, visible);
+    for (const Flag& flag : group.flags) {
+      if (flag.value.starts_with("FILE")) file_flags_.insert(flag.name);
+    }
+  }
   describe(common_flags(formats), visible);
 
   po::options_description all;
@@ -193,13 +231,19 @@ CommandLine::CommandLine(const std::string& usage, const std::vector<FlagGroup>&
     all.add_options()(positional.c_str(), po::value<std::vector<std::string>>());
     words.add(positional.c_str(), -1);
   }
+  const Arguments words_given = with_long_help(arguments);
   try {
     const int style =
         po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
     po::variables_map values;
-    po::store(po::command_line_parser(arguments).options(all).positional(words).style(style).run(),
-              values);
+    po::store(
+        po::command_line_parser(words_given).options(all).positional(words).style(style).run(),
+        values);
     for (const auto& [name, value] : values) values_[name] = strings(value);
+  } catch (const po::unknown_option& error) {
+    throw InputError({"command line"}, std::string(error.what()) +
+                                           ", expected the options that --help lists" +
+                                           suggestion(error.get_option_name(), flag_list(visible)));
   } catch (const po::error& error) {
     throw InputError({"command line"},
                      std::string(error.what()) + ", expected the options that --help lists");
@@ -210,6 +254,25 @@ CommandLine::CommandLine(const std::string& usage, const std::vector<FlagGroup>&
     std::ostringstream text;
     text << usage << "\n\n" << visible;
     help_ = text.str();
+  }
+}
+
+void CommandLine::refuse_input_file(const std::string& flag, const std::string& written) const {
+  for (const auto& [name, files] : values_) {
+    const bool is_written = std::find(kWritten.begin(), kWritten.end(), name) != kWritten.end();
+    if (is_written) continue;
+    const bool is_file = file_flags_.contains(name) || name == kFiles;
+    for (const std::string& file : files) {
+      const bool is_goal = name == "goal" && file.ends_with(".p2c");
+      if ((is_file || is_goal) && same_file(file, written)) refuse_overwriting(flag, file);
+    }
+  }
+}
+
+void refuse_overwriting(const std::string& flag, const std::string& written,
+                        const std::vector<FileReport>& inputs) {
+  for (const FileReport& input : inputs) {
+    if (same_file(input.file, written)) refuse_overwriting(flag, input.file);
   }
 }
 
@@ -225,7 +288,7 @@ std::vector<std::string> CommandLine::texts(const std::string& flag) const {
 }
 
 void CommandLine::refuse_choice(const std::string& flag, const std::string& known) const {
-  throw InputError({"--" + flag}, "unknown '" + *text(flag) + "', expected one of " + known);
+  throw InputError({"--" + flag}, unknown_name(*text(flag), "one of " + known));
 }
 
 std::uint64_t CommandLine::integer(const std::string& flag, std::uint64_t low, std::uint64_t high,
@@ -251,6 +314,9 @@ CommonOptions CommandLine::common() const {
   }
   options.format = choice<Format>("format", formats);
   options.output = text("output");
+  for (const char* flag : kWritten) {
+    if (const auto written = text(flag)) refuse_input_file(flag, *written);
+  }
   options.jobs = static_cast<unsigned>(integer("jobs", 1, kMaxJobs, 0));
   options.seed = integer("seed", 0, UINT64_MAX / 16, 1);
   if (has("timeout")) {

@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -101,9 +102,12 @@ class CommandLine {
 
  private:
   [[noreturn]] void refuse_choice(const std::string& flag, const std::string& known) const;
+  /// Throws InputError where the file that `flag` writes is one that the command reads.
+  void refuse_input_file(const std::string& flag, const std::string& written) const;
 
   Formats formats_;
   std::map<std::string, std::vector<std::string>> values_;
+  std::set<std::string> file_flags_;  ///< whose value is a file
   std::string help_;
 };
 
@@ -122,6 +126,11 @@ int exit_code_of(const Answer& answer);
 /// it is whole; an interrupted run leaves none. Throws InputError where it cannot be written.
 void write_output(const std::optional<std::string>& path, const std::string& text,
                   std::ostream& out);
+/// Throws InputError where a file that `flag` writes is one of `inputs`, as they were found by
+/// patterns.
+void refuse_overwriting(const std::string& flag, const std::string& written,
+                        const std::vector<FileReport>& inputs);
+
 /// Writes a text to a file that appears only when it is whole. Throws InputError where it cannot be
 /// written.
 void write_file(const std::string& path, const std::string& text);

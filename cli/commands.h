@@ -25,6 +25,7 @@ int run_oracle(const Arguments& arguments, std::ostream& out, std::ostream& err)
 int run_pipeline(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_reshard(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_export(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_system(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_completion(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_man(const Arguments& arguments, std::ostream& out, std::ostream& err);
 

@@ -296,7 +296,7 @@ std::vector<std::string> DescribedOption::choices() const {
 }
 
 bool DescribedOption::takes_path() const {
-  return value.starts_with("FILE") || value.starts_with("DIR") || value.starts_with("OUT");
+  return value.starts_with("FILE") || value.starts_with("DIR");
 }
 
 std::vector<DescribedCommand> described_commands() {

@@ -8,16 +8,17 @@ namespace p2 {
 namespace {
 
 FlagGroup cost_flags() {
-  return {"Cost",
-          {{"size", "N", "most steps of a program (default 5)"},
-           {"algorithm", "NAME", "ring (default) or tree: how AllReduce runs"},
-           {"bytes", "N", "per device: 4096, 64M or 2G (default 2G: the paper's 2^29 float32)"},
-           {"top", "N", "only the N fastest (default: 20 in text, all in JSON)"},
-           {"sizes", "A:B", "also: which program is the fastest at every size from A to B bytes"},
-           {"plot", "FILE", "draw the times, and the timeline of the fastest program, as SVG"},
-           {"fit", "FILE",
-            "fit bandwidths to the measurements of a CSV file and write the system to --output"},
-           {"fit-links", "NAMES", "the interconnects whose bandwidths are fitted"}}};
+  return {
+      "Cost",
+      {{"size", "N", "most steps of a program (default 5)"},
+       {"algorithm", "ring|tree", "how AllReduce runs (default ring)"},
+       {"bytes", "BYTES", "per device: 4096, 64M or 2G (default 2G: the paper's 2^29 float32)"},
+       {"top", "N", "only the N fastest (default: 20 in text, all in JSON)"},
+       {"sizes", "BYTES:BYTES", "also: which program is the fastest at every size between the two"},
+       {"plot", "FILE", "draw the times, and the timeline of the fastest program, as SVG"},
+       {"fit", "FILE",
+        "fit bandwidths to the measurements of a CSV file and write the system to --output"},
+       {"fit-links", "NAMES", "the interconnects whose bandwidths are fitted"}}};
 }
 
 std::vector<std::string> split_at_commas(const std::string& text) {
@@ -76,7 +77,7 @@ CostRequest cost_request(const CommandLine& line, const CommonOptions& common) {
 int run_cost(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const CommandLine line(
       "usage: p2-verify cost --system FILE --axes SIZES --reduce AXES [OPTION…]\n"
-      "       p2-verify cost --system FILE PROGRAM… [OPTION…]\n"
+      "       p2-verify cost --system FILE FILE… [OPTION…]\n"
       "       p2-verify cost --system FILE --fit FILE --fit-links NAMES --output FILE\n"
       "Predicts how long programs take and ranks them, fastest first.",
       {system_flag_group(), reduction_flag_group(), cost_flags()}, arguments, "files");

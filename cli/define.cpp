@@ -10,7 +10,7 @@ namespace p2 {
 int run_define(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   DefineRequest request;
   const CommandLine line(
-      "usage: p2-verify define FILE.p2c… [OPTION…]\n"
+      "usage: p2-verify define FILE… [OPTION…]\n"
       "Says whether definitions of collectives are sound, for all small groups and buffers, and\n"
       "how each relates to the built-in collectives and to the others given.",
       {{"Define", {{"max-group", "N", "examine groups of 2 to N devices (default 4, at most 8)"}}}},

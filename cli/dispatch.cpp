@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "p2/error.h"
+#include "p2/suggestion.h"
 #include "p2/version.h"
 
 namespace p2 {
@@ -26,6 +27,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"reshard", "the shortest schedule of what one mesh sends to another", run_reshard},
     {"export", "valid programs as MSCCL XML, HLO, StableHLO or JSON, verified once more",
      run_export},
+    {"system", "a system file from the topology that nvidia-smi or NCCL print", run_system},
     {"completion", "the completion script of bash, zsh or fish", run_completion},
     {"man", "this program's manual page", run_man},
 });
@@ -73,7 +75,8 @@ int run(const Arguments& arguments, std::ostream& out, std::ostream& err) {
     err << overview();
     return kBadInput;
   }
-  if (arguments[0] == "--help" || arguments == std::vector<std::string>{"help"}) {
+  if (arguments[0] == "--help" || arguments[0] == "-h" ||
+      arguments == std::vector<std::string>{"help"}) {
     out << overview();
     return kEstablished;
   }
@@ -90,7 +93,8 @@ int run(const Arguments& arguments, std::ostream& out, std::ostream& err) {
     }
   }
   throw InputError({"command line"}, "unknown command '" + arguments[0] + "', expected " +
-                                         all_names() + " (see --help)");
+                                         all_names() + " (see --help)" +
+                                         suggestion(arguments[0], all_names()));
 }
 
 }  // namespace

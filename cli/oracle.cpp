@@ -9,7 +9,7 @@ namespace {
 
 FlagGroup oracle_flags() {
   return {"Oracle",
-          {{"type", "NAME", "float32 (default), float64 or int32"},
+          {{"type", "float32|float64|int32", "of an element (default float32)"},
            {"elements", "N", "per chunk (default 8)"},
            {"wrong", "N", "at most so many wrong programs (default 12)"}}};
 }

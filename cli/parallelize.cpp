@@ -18,14 +18,14 @@ std::vector<FlagGroup> parallelize_flags() {
         {"dot", "FILE", "write the graph with the strategy for Graphviz"},
         {"memory-limit", "BYTES",
          "only strategies that need at most this memory per device (K, M, G, T)"},
-        {"engine", "NAME",
-         "explicit (default), z3, cnf or all: engines that must also prove optimality "
+        {"engine", "explicit|z3|cnf|all",
+         "engines that must also prove optimality (default explicit) "
          "(Z3, or a refutation of clauses); cnf: such a refutation is the certificate, for graphs "
          "that "
          "take at most 2^22 clauses"}}},
       {"Operation graphs",
        {{"use-all-devices", "", "only configurations that use as many devices as they can"},
-        {"price", "MODEL",
+        {"price", "overlap|placed",
          "overlap (default): parts lie where they overlap most; placed: every part has a device, "
          "and links are shared"},
         {"system", "FILE", "with --price placed: a system instead of the file's levels"},
@@ -33,8 +33,8 @@ std::vector<FlagGroup> parallelize_flags() {
          "with --price placed: write the synth commands of all all-reduces of the strategy"}}},
       {"The paper's algorithms 1 to 3, for comparison",
        {{"printed", "", "run them on FILE and compare"},
-        {"printed-campaign", "GRAPHS", "run them on so many random small graphs, without FILE"},
-        {"ties", "RULE",
+        {"printed-campaign", "N", "run them on so many random small graphs, without FILE"},
+        {"ties", "first|last|any|all",
          "which of several least ones is taken: first (default), last, any (see --seed), all: "
          "every way until one fails"},
         {"doubles", "", "add costs up as doubles"},
@@ -75,7 +75,7 @@ ParallelizeRequest parallelize_request(const CommandLine& line) {
 
 int run_parallelize(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const CommandLine line(
-      "usage: p2-verify parallelize FILE.json [OPTION…]\n"
+      "usage: p2-verify parallelize FILE [OPTION…]\n"
       "Chooses a configuration for every vertex of an operation graph, such that all costs add up\n"
       "to the least there is. The search runs in one thread.",
       parallelize_flags(), arguments, "files");

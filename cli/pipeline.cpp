@@ -14,23 +14,23 @@ namespace {
 std::vector<FlagGroup> pipeline_flags() {
   return {
       {"Pipeline",
-       {{"schedule", "NAME", "gpipe, 1f1b (default) or eager-1f1b"},
+       {{"schedule", "gpipe|1f1b|eager-1f1b", "order of the stages (default 1f1b)"},
         {"stages", "N", "how many stages, one mesh each"},
-        {"microbatches", "M", "how many go through the pipeline"},
-        {"forward", "F", "time of one microbatch forward on one stage, a whole number (default 1)"},
-        {"backward", "B", "the same backward (default 2)"},
-        {"split-backward", "A,W",
+        {"microbatches", "N", "how many go through the pipeline"},
+        {"forward", "N", "time of one microbatch forward on one stage, a whole number (default 1)"},
+        {"backward", "N", "the same backward (default 2)"},
+        {"split-backward", "N,N",
          "instead: time of the gradient of activations, which the previous stage waits for, and "
          "of that of weights"},
         {"delay-weights", "N",
          "with --split-backward: gradients of weights come N backwards later (default 0); "
          "least: as few as make the pipeline the fastest"},
-        {"latency", "C", "time to send from a stage to its neighbour (default 0)"},
-        {"link", "MODEL",
+        {"latency", "N", "time to send from a stage to its neighbour (default 0)"},
+        {"link", "delay|link|blocking",
          "delay (default), link (one transfer at a time) or blocking (the sender waits)"},
-        {"activation-bytes", "SIZE",
+        {"activation-bytes", "BYTES",
          "what a stage holds of one microbatch: 4096, 48M, 2G; prints memory"},
-        {"weight-bytes", "SIZE",
+        {"weight-bytes", "BYTES",
          "what else a stage holds: weights, gradients, states of the optimizer"},
         {"least-memory", "",
          "search all orders for the fewest activations with which transfers are hidden as well "
@@ -127,8 +127,8 @@ PipelineRequest pipeline_request(const CommandLine& line) {
 
 int run_pipeline(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const CommandLine line(
-      "usage: p2-verify pipeline --schedule NAME --stages N --microbatches M [OPTION…]\n"
-      "       p2-verify pipeline --least-memory --stages N --microbatches M [OPTION…]\n"
+      "usage: p2-verify pipeline --schedule NAME --stages N --microbatches N [OPTION…]\n"
+      "       p2-verify pipeline --least-memory --stages N --microbatches N [OPTION…]\n"
       "Simulates a synchronous pipeline: how long it takes, and how many activations each stage\n"
       "holds at its peak. Or finds the fewest that it can hold.",
       pipeline_flags(), arguments);

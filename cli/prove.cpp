@@ -17,20 +17,21 @@ std::vector<FlagGroup> prove_flags() {
         {"all", "", "all claims that are known here"},
         {"max-devices", "N", "all systems of 2 to N devices (default 6); without --hierarchy only"},
         {"size", "N", "programs of at most N steps (default 5)"},
-        {"dialect", "NAME", "printed, published (default) or both"},
+        {"dialect", "printed|published|both", "reading of the rules (default published)"},
         {"reduce", "AXES", "axes to reduce over: 0 or 0,2 or names"},
-        {"from", "KIND", "only programs over this hierarchy: a, b, c, d, collapsed or lattice"},
-        {"to", "KIND", "only expressed over this hierarchy"},
-        {"engine", "NAME",
-         "explicit (default), or cnf: claims about programs by a SAT solver instead of "
+        {"from", "a|b|c|d|collapsed|lattice", "only programs over this hierarchy"},
+        {"to", "a|b|c|d|collapsed|lattice", "only expressed over this hierarchy"},
+        {"engine", "explicit|cnf",
+         "explicit (default); cnf: claims about programs by a SAT solver instead of "
          "enumeration"},
         {"every-system", "", "a result for every system, also for those that are alike"},
         {"deep", "",
          "search over arbitrary groups, and for cheaper programs, without the bounds that keep "
          "such a search to seconds"},
         {"resume", "FILE", "keep in FILE what is settled, and go on from what FILE holds"},
-        {"report", "FILE.md|html",
-         "write the errata: false statements of the paper with drawn counterexamples; implies "
+        {"report", "FILE",
+         "write the errata, as *.md or *.html: false statements of the paper with drawn "
+         "counterexamples; implies "
          "--every-system"},
         {"certify", "DIR",
          "write certificates that p2-check accepts: for every universal claim about valid "

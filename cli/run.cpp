@@ -1,5 +1,6 @@
 #include "cli/run.h"
 
+#include <algorithm>
 #include <ostream>
 
 #include "cli/commands.h"
@@ -11,26 +12,31 @@ FlagGroup run_flags() {
   return {
       "Run",
       {{"size", "N", "most steps of a program of an instance (default 5)"},
-       {"backend", "NAME", "in-process (default), mpi or nccl"},
-       {"bytes", "N", "per device: 4096, 1K, 64M, 1G (default 1M)"},
-       {"sizes", "A:B[:F]", "all sizes from A to B, each F (default 2) times the last"},
-       {"type", "NAME", "float32 (default), float64, int32 or bfloat16"},
-       {"inputs", "KIND",
+       {"backend", "in-process|mpi|nccl", "what runs them (default in-process)"},
+       {"bytes", "BYTES", "per device: 4096, 1K, 64M, 1G (default 1M)"},
+       {"sizes", "BYTES:BYTES[:N]",
+        "all sizes from the first to the second, each N (default 2) times the last"},
+       {"type", "float32|float64|int32|bfloat16", "of an element (default float32)"},
+       {"inputs", "integers|reals",
         "integers (default): sums are exact; or reals: from -1 to 1, right within n*eps*sum|x|"},
        {"iterations", "N", "timed runs (default 5)"},
        {"warmup", "N", "runs before them (default 1)"},
-       {"check", "WHAT",
+       {"check", "steps|result|none",
         "one more run: every element after all steps (steps, default), at the end (result), or "
         "none"},
        {"top", "N", "one table of the N fastest programs instead of all their steps"},
        {"force", "", "run programs that the rules refuse, too"},
        {"record", "DIR", "write for every rank the calls that it issued in the checked run"},
-       {"fault", "F", "die:RANK:STEP or hang:RANK:STEP, to see that the run ends"}}};
+       {"fault", "FAULT", "die:RANK:STEP or hang:RANK:STEP, to see that the run ends"}}};
 }
 
 RunRequest program_request(const CommandLine& line, const Arguments& arguments) {
   RunRequest request = run_request(line);
   request.files = line.texts("files");
+  const bool reads_stdin = std::find(arguments.begin(), arguments.end(), "-") != arguments.end();
+  if (reads_stdin && request.backend != RunBackend::InProcess) {
+    throw InputError({"-"}, "every process reads its input, expected a file");
+  }
   request.instance = line.instance_spec();
   if (line.has("size")) {
     request.max_steps = static_cast<std::uint32_t>(line.integer("size", 0, 32, 5));

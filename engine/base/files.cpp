@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <iostream>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -100,23 +101,37 @@ bool holds_only(const fs::path& folder, const std::set<std::string>& names) {
   return true;
 }
 
+namespace {
+
+std::string read_stream(std::istream& stream, const std::string& name, std::size_t max_mebibytes) {
+  std::string text;
+  std::string block(1 << 16, '\0');
+  while (stream.read(block.data(), static_cast<std::streamsize>(block.size())),
+         stream.gcount() > 0) {
+    text.append(block, 0, static_cast<std::size_t>(stream.gcount()));
+    if (text.size() > max_mebibytes << 20) {
+      throw InputError(
+          {name}, fmt::format("is larger than {} MiB, expected a smaller file", max_mebibytes));
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string read_file(const std::string& path, std::size_t max_mebibytes) {
+  if (path == "-") {
+    // A command may read a file twice, standard input only once.
+    static const std::string text = read_stream(std::cin, path, max_mebibytes);
+    return text;
+  }
   std::error_code failure;
   if (std::filesystem::is_directory(path, failure)) {
     throw InputError({path}, "is a folder, expected a file");
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) throw InputError({path}, "cannot be read, expected a readable file");
-  std::string text;
-  std::string block(1 << 16, '\0');
-  while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
-    text.append(block, 0, static_cast<std::size_t>(file.gcount()));
-    if (text.size() > max_mebibytes << 20) {
-      throw InputError(
-          {path}, fmt::format("is larger than {} MiB, expected a smaller file", max_mebibytes));
-    }
-  }
-  return text;
+  return read_stream(file, path, max_mebibytes);
 }
 
 }  // namespace p2

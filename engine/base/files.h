@@ -13,7 +13,8 @@
 
 namespace p2 {
 
-/// The text of a file. Throws InputError when it cannot be read or is larger than `max_mebibytes`.
+/// The text of a file; of `-`, all of standard input, however often it is read. Throws InputError
+/// when it cannot be read or is larger than `max_mebibytes`.
 std::string read_file(const std::string& path, std::size_t max_mebibytes = 128);
 
 /// The files of a folder: name → bytes.

@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "p2/error.h"
+#include "p2/suggestion.h"
 
 namespace p2 {
 namespace {
@@ -45,8 +46,8 @@ struct JsonMistake {
   std::string message;
 };
 
-/// The first mistake after `progress`: its place, what was found and what was expected. The message of
-/// the JSON library is used only for mistakes inside a string or number.
+/// The first mistake after `progress`: its place, what was found and what was expected. The message
+/// of the JSON library is used only for mistakes inside a string or number.
 JsonMistake explain_json_mistake(const std::string& text, const JsonProgress& progress,
                                  const JsonComplaint& complaint);
 
@@ -190,9 +191,10 @@ void JsonValue::only_keys(std::initializer_list<std::string_view> known,
   for (std::uint32_t at = nodes_->nodes[node_].content; at != 0; at = nodes_->nodes[at].next) {
     const std::string& key = nodes_->strings[nodes_->nodes[at].content];
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    const std::string list = fmt::format("{}", fmt::join(known, ", "));
     JsonValue(nodes_, at)
-        .fail(fmt::format("unknown key \"{}\" in {}, expected one of {}", key, what,
-                          fmt::join(known, ", ")));
+        .fail(fmt::format("unknown key \"{}\" in {}, expected one of {}{}", key, what, list,
+                          suggestion(key, list)));
   }
 }
 

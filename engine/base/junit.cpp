@@ -1,7 +1,9 @@
 #include "engine/base/document_writers.h"
 
 #include <algorithm>
+#include <ctime>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 namespace p2 {
@@ -39,19 +41,10 @@ std::size_t count(const FileReport& report, Case kind) {
   return static_cast<std::size_t>(found);
 }
 
-std::string counts(const std::vector<FileReport>& reports) {
-  std::size_t tests = 0;
-  std::size_t failures = 0;
-  std::size_t errors = 0;
-  std::size_t skipped = 0;
-  for (const FileReport& report : reports) {
-    tests += report.properties.size();
-    failures += count(report, Case::Failure);
-    errors += count(report, Case::Error);
-    skipped += count(report, Case::Skipped);
-  }
-  return fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"", tests, failures,
-                     errors, skipped);
+std::string counts(const FileReport& report) {
+  return fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"",
+                     report.properties.size(), count(report, Case::Failure),
+                     count(report, Case::Error), count(report, Case::Skipped));
 }
 
 std::string inside(const FileReport& report, const Property& property) {
@@ -71,28 +64,39 @@ std::string inside(const FileReport& report, const Property& property) {
                      xml_text(reported_path(report.file)), where);
 }
 
-std::string test_case(const FileReport& report, const Property& property) {
-  const std::string head =
-      fmt::format("    <testcase classname=\"{}\" name=\"{}\" file=\"{}\"", xml_text(report.format),
-                  xml_text(fmt::format("{} {}", reported_path(report.file), property.name)),
-                  xml_text(reported_path(report.file)));
-  const std::string line = property.line == 0 ? "" : fmt::format(" line=\"{}\"", property.line);
-  if (case_of(property) == Case::Passed) return fmt::format("{}{}/>\n", head, line);
-  return fmt::format("{}{}>\n      {}\n    </testcase>\n", head, line, inside(report, property));
+/// `seconds` is the share of the file's time.
+std::string test_case(const FileReport& report, const Property& property, double seconds) {
+  const std::string head = fmt::format(
+      "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"", xml_text(report.format),
+      xml_text(fmt::format("{} {}", reported_path(report.file), property.name)), seconds);
+  if (case_of(property) == Case::Passed) return head + "/>\n";
+  return fmt::format("{}>\n      {}\n    </testcase>\n", head, inside(report, property));
+}
+
+/// Now, in UTC: `2026-03-01T12:00:00`.
+std::string timestamp() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}", fmt::gmtime(std::time(nullptr)));
 }
 
 }  // namespace
 
+// The elements and attributes are those that the schemas of Jenkins (xunit-plugin, junit-10) and of
+// Apache Ant (windyroad/JUnit-Schema) both allow, with all that one of them requires.
 std::string write_junit(const Document& document) {
-  const std::vector<FileReport>& reports = document.reports;
-  std::string xml = fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\" {}>\n",
-      xml_text(document.title), counts(reports));
-  for (const FileReport& report : reports) {
-    xml += fmt::format("  <testsuite name=\"{}\" {} time=\"{:.3f}\">\n",
-                       xml_text(reported_path(report.file)), counts({report}), report.seconds);
-    for (const Property& property : report.properties) xml += test_case(report, property);
-    xml += "  </testsuite>\n";
+  const std::string now = timestamp();
+  std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
+  std::size_t id = 0;
+  for (const FileReport& report : document.reports) {
+    xml += fmt::format(
+        "  <testsuite name=\"{}\" package=\"{}\" id=\"{}\" timestamp=\"{}\" "
+        "hostname=\"localhost\" {} time=\"{:.3f}\">\n    <properties/>\n",
+        xml_text(reported_path(report.file)), xml_text(document.title), id++, now, counts(report),
+        report.seconds);
+    const auto cases = static_cast<double>(std::max<std::size_t>(1, report.properties.size()));
+    for (const Property& property : report.properties) {
+      xml += test_case(report, property, report.seconds / cases);
+    }
+    xml += "    <system-out/>\n    <system-err/>\n  </testsuite>\n";
   }
   return xml + "</testsuites>\n";
 }

@@ -6,6 +6,7 @@
 
 #include "engine/cost/pricing.h"
 #include "p2/bytes.h"
+#include "p2/suggestion.h"
 
 namespace p2 {
 namespace {
@@ -30,8 +31,7 @@ CostQuestion parse(const CostRequest& request) {
       Algorithm::Ring, parse_bytes("--bytes", request.bytes), {}};
   const auto algorithm = find_algorithm(request.algorithm);
   if (!algorithm) {
-    throw InputError({"--algorithm"},
-                     fmt::format("unknown '{}', expected ring or tree", request.algorithm));
+    throw InputError({"--algorithm"}, unknown_name(request.algorithm, "ring or tree"));
   }
   question.algorithm = *algorithm;
   if (request.sizes) question.sizes = parse_sizes(*request.sizes);

@@ -8,6 +8,7 @@
 
 #include "engine/base/text_cursor.h"
 #include "engine/topology/hierarchy.h"
+#include "p2/suggestion.h"
 
 namespace p2 {
 namespace {
@@ -62,8 +63,10 @@ std::uint32_t axis_index(const Axes& axes, std::string_view name, const SourcePo
   for (std::uint32_t i = 0; i < axes.count(); ++i) {
     if (axes[i].name == name) return i;
   }
-  throw InputError(
-      where, fmt::format("no axis is called '{}', expected one of {}", name, to_string(axes)));
+  std::string names;
+  for (const Axis& axis : axes) names += axis.name + ", ";
+  throw InputError(where, fmt::format("no axis is called '{}', expected one of {}{}", name,
+                                      to_string(axes), suggestion(name, names)));
 }
 
 ReductionAxes parse_reduction(std::string_view source, std::string_view text, const Axes& axes) {

@@ -4,6 +4,7 @@
 
 #include "engine/base/files.h"
 #include "engine/program/instruction.h"
+#include "p2/suggestion.h"
 
 namespace p2 {
 namespace {
@@ -69,17 +70,15 @@ GivenInstance given_instance(const InstanceSpec& spec) {
   if (spec.synthesis_hierarchy) {
     const auto kind = find_hierarchy_kind(*spec.synthesis_hierarchy);
     if (!kind) {
-      throw InputError(
-          {"--synthesis-hierarchy"},
-          fmt::format("unknown '{}', expected {}", *spec.synthesis_hierarchy, kHierarchyKindNames));
+      throw InputError({"--synthesis-hierarchy"},
+                       unknown_name(*spec.synthesis_hierarchy, kHierarchyKindNames));
     }
     given.kind = *kind;
   }
   if (spec.dialect) {
     const auto dialect = find_dialect(*spec.dialect);
     if (!dialect) {
-      throw InputError({"--dialect"},
-                       "unknown '" + *spec.dialect + "', expected printed or published");
+      throw InputError({"--dialect"}, unknown_name(*spec.dialect, "printed or published"));
     }
     given.dialect = *dialect;
     given.dialect_overrides_file = true;

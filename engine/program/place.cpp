@@ -7,12 +7,20 @@
 
 namespace p2 {
 
+namespace {
+
+/// A larger drawing says less than the matrix.
+constexpr std::uint32_t kMaxDrawnDevices = 64;
+
+}  // namespace
+
 PlaceAnswer place(const PlaceRequest& request, const Options&) {
   const GivenInstance given = given_instance(request.instance);
   require_system(given, false);
   const std::vector<Placement> placements = placements_of(given, request.max_placements);
   PlaceAnswer answer;
   answer.devices = given.hierarchy->devices();
+  const bool drawable = answer.devices <= kMaxDrawnDevices;
   Document& document = answer.document;
   document.title = "p2-verify place";
   document.line(fmt::format("{} devices: {}   axes {}", answer.devices, to_string(*given.hierarchy),
@@ -24,12 +32,20 @@ PlaceAnswer place(const PlaceRequest& request, const Options&) {
     document.line(
         fmt::format("placement {} of {}   {}", index + 1, placements.size(), to_string(placement)));
     document.add(Preformatted{draw_matrix(grid)});
-    const std::string drawing = index < request.max_drawn ? draw_placement(grid) : std::string();
-    if (!drawing.empty()) {
+    if (drawable && index < request.max_drawn) {
       document.line("");
-      document.add(Preformatted{drawing});
+      document.add(Preformatted{draw_placement(grid, kMaxDrawnDevices)});
     }
     answer.placements.push_back(placement.factors);
+  }
+  if (!drawable) {
+    document.line("");
+    document.line(fmt::format("drawing left out: {} devices, drawn are at most {}", answer.devices,
+                              kMaxDrawnDevices));
+  } else if (placements.size() > request.max_drawn) {
+    document.line("");
+    document.line(fmt::format("drawings left out: {} placements, drawn are the first {}",
+                              placements.size(), request.max_drawn));
   }
   document.json = Json::object({{"hierarchy", parts_json(given.hierarchy->levels())},
                                 {"axes", parts_json(*given.axes)},

@@ -1,4 +1,6 @@
 #include "engine/program/program.h"
+#include "engine/program/group_order.h"
+#include "p2/suggestion.h"
 
 #include <algorithm>
 
@@ -86,8 +88,10 @@ std::uint32_t parse_level(TextCursor& cursor, const SynthesisHierarchy& hierarch
   const std::string name = cursor.name("a level of the synthesis hierarchy");
   const std::optional<std::uint32_t> level = hierarchy.find_level(name);
   if (!level || (hierarchy.is_lattice() && *level == 0)) {
-    throw InputError(where, fmt::format("no level is called '{}', expected one of {}", name,
-                                        to_string(hierarchy)));
+    std::string names;
+    for (const SynthesisLevel& each : hierarchy.levels()) names += each.name + ", ";
+    throw InputError(where, fmt::format("no level is called '{}', expected one of {}{}", name,
+                                        to_string(hierarchy), suggestion(name, names)));
   }
   return *level;
 }
@@ -115,9 +119,9 @@ Form parse_form_word(TextCursor& cursor) {
   if (word == "InsideGroup") return Form::InsideGroup;
   if (word == "Parallel") return Form::Parallel;
   if (word == "Master") return Form::Master;
-  throw InputError(where, fmt::format("no form is called '{}', expected InsideGroup, Parallel or "
-                                      "Master",
-                                      word));
+  constexpr std::string_view kForms = "InsideGroup, Parallel or Master";
+  throw InputError(where, fmt::format("no form is called '{}', expected {}{}", word, kForms,
+                                      suggestion(word, kForms)));
 }
 
 GroupShape parse_lattice_form(TextCursor& cursor, std::vector<std::uint32_t> reduced,
@@ -218,9 +222,13 @@ std::string to_string(const std::vector<Step>& steps, const Instance* instance,
   return text;
 }
 
-std::vector<Group> parse_groups(TextCursor& cursor) {
+namespace {
+
+/// `positions`, if given, receives the position of each group.
+std::vector<Group> parse_groups_at(TextCursor& cursor, std::vector<SourcePosition>* positions) {
   std::vector<Group> groups;
   do {
+    if (positions != nullptr) positions->push_back(cursor.position());
     cursor.expect("{", "before the devices of a group");
     Group& group = groups.emplace_back();
     if (cursor.accept("}")) continue;
@@ -231,6 +239,21 @@ std::vector<Group> parse_groups(TextCursor& cursor) {
     cursor.expect("}", "after the devices of a group");
   } while (cursor.accept(","));
   return groups;
+}
+
+}  // namespace
+
+std::vector<Group> parse_groups(TextCursor& cursor) { return parse_groups_at(cursor, nullptr); }
+
+void require_root_first(Collective collective, const Group& group, const SourcePosition& where) {
+  const bool has_root = collective == Collective::Reduce || collective == Collective::Broadcast;
+  if (!has_root || std::is_sorted(group.begin(), group.end())) return;
+  Group sorted = group;
+  std::sort(sorted.begin(), sorted.end());
+  throw InputError(where,
+                   fmt::format("the group {} of {} is not in ascending order, expected {}: the "
+                               "root is the device with the smallest id",
+                               to_string(group), to_string(collective), to_string(sorted)));
 }
 
 std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const Instance* instance,
@@ -249,11 +272,16 @@ std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const I
     const std::string name = cursor.name("a collective");
     const std::optional<Collective> collective = collectives.called(name);
     if (!collective) {
-      throw InputError(where, fmt::format("no collective is called '{}', expected {}", name,
-                                          collectives.names()));
+      const std::string names = collectives.names();
+      throw InputError(where, fmt::format("no collective is called '{}', expected {}{}", name,
+                                          names, suggestion(name, names)));
     }
     if (cursor.peek() == '{') {
-      Step step{*collective, parse_groups(cursor), std::nullopt};
+      std::vector<SourcePosition> group_positions;
+      Step step{*collective, parse_groups_at(cursor, &group_positions), std::nullopt};
+      for (std::size_t i = 0; i < step.groups.size(); ++i) {
+        require_root_first(*collective, step.groups[i], group_positions[i]);
+      }
       normalise_groups(step.groups, devices, where);
       append_step(steps, std::move(step), members, where);
     } else {

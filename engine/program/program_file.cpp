@@ -6,13 +6,17 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/file_kind.h"
 #include "engine/base/files.h"
 #include "engine/base/json_reader.h"
 #include "engine/program/instruction.h"
 #include "engine/program/json_text.h"
 #include "engine/program/program.h"
+#include "engine/program/program_list.h"
+#include "p2/suggestion.h"
 
 namespace p2 {
 namespace {
@@ -72,6 +76,23 @@ class Headers {
   std::string program_;
 };
 
+/// Throws InputError where the program begins with a mistyped header. A step goes on with a
+/// parenthesis or a brace after its name.
+void refuse_unknown_header(const std::string& source, const std::string& program,
+                           const CollectiveSet& collectives) {
+  TextCursor cursor(source, program);
+  const SourcePosition where = cursor.position();
+  const std::string word(cursor.peek_name());
+  if (word.empty() || word == "skip" || collectives.called(word)) return;
+  cursor.take(word.size());
+  const bool like_step = cursor.peek() == '(' || cursor.peek() == '{';
+  const std::string headers = fmt::format("{}", fmt::join(kHeaderKeys, ", "));
+  const std::string near = suggestion(word, headers);
+  if (near.empty() || (like_step && !suggestion(word, collectives.names()).empty())) return;
+  throw InputError(where,
+                   fmt::format("unknown header '{}', expected one of {}{}", word, headers, near));
+}
+
 template <typename Value, typename Find>
 Value word_value(const std::string& source, const std::string& text, std::string_view what,
                  Find find) {
@@ -80,7 +101,7 @@ Value word_value(const std::string& source, const std::string& text, std::string
   const std::string word = cursor.name(what);
   expect_end(cursor, what);
   const std::optional<Value> value = find(word);
-  if (!value) throw InputError(where, fmt::format("unknown '{}', expected {}", word, what));
+  if (!value) throw InputError(where, unknown_name(word, what));
   return *value;
 }
 
@@ -163,10 +184,12 @@ void take_devices(const std::string& source, const Headers& headers, const Insta
                    "the classes are not those of the placement, expected none or the same ones");
 }
 
-/// The texts of the programs in the output of synth; empty for any other text.
-std::vector<std::string> programs_of_synth(const std::string& file, const std::string& text) {
+}  // namespace
+
+std::vector<std::string> listed_programs(const std::string& file, const std::string& text) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   if (start == std::string::npos || text[start] != '{') return {};
+  if (text.find("\"placements\"") == std::string::npos) return {};
   if (!JsonDocument(file, text).root().find("placements")) return {};
   std::vector<std::string> programs;
   const nlohmann::json document = nlohmann::json::parse(text);
@@ -182,13 +205,16 @@ std::vector<std::string> programs_of_synth(const std::string& file, const std::s
   return programs;
 }
 
-}  // namespace
+std::string name_of_listed(const std::string& file, std::size_t number) {
+  return fmt::format("{} program {}", file, number);
+}
 
 ProgramFile read_program_notation(const std::string& source, const std::string& text,
                                   const GivenInstance& given) {
   const Headers headers(source, text);
   const bool bare = headers.find("devices") != nullptr;
   const GivenInstance said = read_instance(source, headers, bare ? given.without_system() : given);
+  refuse_unknown_header(source, headers.program(), said.terms.collectives);
   if (bare && said.names_system()) {
     throw InputError({source, 1, 1}, "both an instance and devices, expected one of the two");
   }
@@ -214,8 +240,10 @@ ProgramFile read_program(const std::string& source, const std::string& text,
   const std::size_t skipped = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   const std::size_t start = text.find_first_not_of(" \t\r\n", skipped);
   const bool json = start != std::string::npos && (text[start] == '{' || text[start] == '[');
-  ProgramFile file =
-      json ? read_program_json(source, text, given) : read_program_notation(source, text, given);
+  ProgramFile file = read_as({FileKind::Program}, source, text, [&] {
+    return json ? read_program_json(source, text, given)
+                : read_program_notation(source, text, given);
+  });
   Program& program = file.program;
   program.beginning = beginning_of(program.terms.goal, program.devices, program.classes, {source});
   return file;
@@ -224,7 +252,7 @@ ProgramFile read_program(const std::string& source, const std::string& text,
 std::vector<SourceProgram> programs_in(const std::string& file, const GivenInstance& given,
                                        std::size_t number) {
   const std::string text = read_file(file);
-  std::vector<std::string> texts = programs_of_synth(file, text);
+  std::vector<std::string> texts = listed_programs(file, text);
   const bool several = !texts.empty();
   if (!several) texts.push_back(text);
   if (number > texts.size()) {
@@ -235,7 +263,7 @@ std::vector<SourceProgram> programs_in(const std::string& file, const GivenInsta
   std::vector<SourceProgram> programs;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (number != 0 && number != i + 1) continue;
-    const std::string name = several ? fmt::format("{} program {}", file, i + 1) : file;
+    const std::string name = several ? name_of_listed(file, i + 1) : file;
     programs.push_back({name, i + 1, read_program(name, texts[i], given)});
   }
   return programs;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include "engine/base/json_reader.h"
+#include "engine/program/group_order.h"
 #include "engine/program/instruction.h"
 #include "engine/program/program.h"
 #include "engine/program/program_file.h"
+#include "p2/suggestion.h"
 
 namespace p2 {
 namespace {
@@ -101,6 +103,15 @@ GivenInstance read_instance(const JsonValue& root, GivenInstance given) {
   return given;
 }
 
+/// Throws InputError unless `groups`, read from `list`, begin with their roots.
+void require_roots_first(Collective collective, const JsonValue& list,
+                         const std::vector<Group>& groups) {
+  std::size_t index = 0;
+  for (const JsonValue& item : list.array("the groups of a step")) {
+    require_root_first(collective, groups[index++], item.position());
+  }
+}
+
 std::vector<Group> read_groups(const JsonValue& list, std::string_view what) {
   std::vector<Group> groups;
   for (const JsonValue& item : list.array(what)) {
@@ -139,8 +150,9 @@ Step read_step(const JsonValue& value, const Program& program, const Instance* i
   value.only_keys({"collective", "groups", "slice", "form"}, "a step");
   const JsonValue name = value.member("collective", "a step");
   const CollectiveSet& collectives = program.terms.collectives;
-  const auto collective = collectives.called(name.string("a collective"));
-  if (!collective) name.fail("unknown collective, expected " + collectives.names());
+  const std::string& word = name.string("a collective");
+  const auto collective = collectives.called(word);
+  if (!collective) name.fail(unknown_name(word, collectives.names()));
   std::optional<Step> instruction;
   if (value.find("slice") || value.find("form")) {
     instruction = read_instruction(value, *collective, instance);
@@ -149,6 +161,9 @@ Step read_step(const JsonValue& value, const Program& program, const Instance* i
   if (!list && instruction) return *instruction;
   Step step{*collective, read_groups(value.member("groups", "a step"), "the groups of a step"), {}};
   const SourcePosition where = value.member("groups", "a step").position();
+  if (!instruction) {
+    require_roots_first(*collective, value.member("groups", "a step"), step.groups);
+  }
   normalise_groups(step.groups, program.devices, where);
   if (!instruction) return step;
   std::vector<Group> sorted = step.groups;

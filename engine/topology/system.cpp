@@ -11,8 +11,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/file_kind.h"
 #include "engine/base/invariant.h"
 #include "engine/base/json_reader.h"
+#include "p2/suggestion.h"
 
 namespace p2 {
 namespace {
@@ -191,7 +193,9 @@ Choice choose(const JsonValue& value, std::string_view what,
   std::vector<std::string_view> names;
   names.reserve(count);
   for (const Choice choice : choices) names.push_back(to_string(choice));
-  value.fail(fmt::format("{} is \"{}\", expected one of {}", what, text, fmt::join(names, ", ")));
+  const std::string list = fmt::format("{}", fmt::join(names, ", "));
+  value.fail(
+      fmt::format("{} is \"{}\", expected one of {}{}", what, text, list, suggestion(text, list)));
 }
 
 Hierarchy read_hierarchy(const JsonValue& value) {
@@ -281,7 +285,9 @@ nlohmann::ordered_json to_tree(const Interconnect& link) {
 
 }  // namespace
 
-System parse_system(const std::string& source, const std::string& text) {
+namespace {
+
+System read_system(const std::string& source, const std::string& text) {
   constexpr std::string_view kWhat = "a system";
   const JsonDocument document(source, text);
   const JsonValue root = document.root();
@@ -295,6 +301,12 @@ System parse_system(const std::string& source, const std::string& text) {
     system.interconnects = read_interconnects(*links, system.hierarchy);
   }
   return system;
+}
+
+}  // namespace
+
+System parse_system(const std::string& source, const std::string& text) {
+  return read_as({FileKind::System}, source, text, [&] { return read_system(source, text); });
 }
 
 std::string to_json(const System& system) {

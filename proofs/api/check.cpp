@@ -14,6 +14,7 @@
 #include "engine/base/files.h"
 #include "engine/base/progress.h"
 #include "engine/msccl/algorithm_file.h"
+#include "engine/program/program_list.h"
 #include "engine/reshard/plans/plan.h"
 #include "proofs/api/check_files.h"
 #include "proofs/api/exit_code.h"
@@ -39,10 +40,18 @@ struct FileError {
   std::string line;     ///< with the position
 };
 
+/// One of the programs of a file that synth wrote.
+struct ListedProgram {
+  std::string file;
+  std::size_t number = 1;  ///< from 1
+  std::string text;
+};
+
 /// A file of the request, and what is known of it.
 struct CheckedFile {
   std::string file;            ///< of a comparison the one after
   bool is_comparison = false;  ///< of `before` and `after`
+  std::optional<ListedProgram> listed = {};
   std::optional<SubjectCheck> check = {};
   std::vector<FileError> errors = {};
   FileReport report = {};
@@ -59,6 +68,7 @@ SubjectCheck check_file(const std::string& file, const CheckQuestion& question) 
   }
   if (is_module_text(text)) return check_module(file, text, question);
   if (reshard::is_plan(text)) return check_plan(file, text, question);
+  listed_programs(file, text);  // throws for the output of synth without programs
   return check_program(file, text, question);
 }
 
@@ -69,7 +79,9 @@ FileError error_of(Kind kind, const std::string& file, const std::string& messag
 void check_into(CheckedFile& file, const CheckQuestion& question) {
   const auto start = std::chrono::steady_clock::now();
   try {
-    file.check = file.is_comparison ? compare_modules(question) : check_file(file.file, question);
+    file.check = file.is_comparison ? compare_modules(question)
+                 : file.listed      ? check_program(file.file, file.listed->text, question)
+                                    : check_file(file.file, question);
     for (const Diagnostic& each : file.check->diagnostics) {
       file.errors.push_back({each.kind, {file.file}, each.message, each.message});
     }
@@ -131,13 +143,34 @@ Property property_of(const FileError& error) {
 FileReport report_of(const CheckedFile& file) {
   FileReport report = file.check ? file.check->report : FileReport{file.file, "input", {}, 0};
   for (const FileError& error : file.errors) report.properties.push_back(property_of(error));
+  if (file.listed) {  // reports name the file that there is
+    report.file = file.listed->file;
+    for (Property& property : report.properties) {
+      property.name = fmt::format("program {} {}", file.listed->number, property.name);
+    }
+  }
   report.seconds = file.seconds;
   return report;
 }
 
+/// The file, or each program of the output of synth. What keeps a file from being read is reported
+/// when it is checked.
+void add_file(const std::string& file, std::vector<CheckedFile>& files) {
+  std::vector<std::string> programs;
+  try {
+    programs = listed_programs(file, read_file(file, kMaxXmlMebibytes));
+  } catch (const Error&) {
+    programs.clear();
+  }
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    files.push_back({name_of_listed(file, i + 1), false, ListedProgram{file, i + 1, programs[i]}});
+  }
+  if (programs.empty()) files.push_back({file});
+}
+
 std::vector<CheckedFile> files_of(const CheckRequest& request) {
   std::vector<CheckedFile> files;
-  for (const std::string& file : matching_files(request.files)) files.push_back({file});
+  for (const std::string& file : matching_files(request.files)) add_file(file, files);
   const bool one_program = files.size() == 1 && !request.before;
   if (request.after) files.push_back({*request.after, true});
   if (files.empty()) throw InputError({"command line"}, "no file, expected at least one");
@@ -202,6 +235,25 @@ Outcome outcome_of(const std::vector<FileReport>& reports) {
 
 Json failure_json(const std::string& file, const std::string& rule) {
   return Json::object({{"file", file}, {"rule", rule}});
+}
+
+/// `total: 5 files, 3 valid, 1 invalid, 1 not judged`.
+std::string totals_text(const std::vector<CheckedFile>& files) {
+  const bool are_listed =
+      std::ranges::all_of(files, [](const CheckedFile& file) { return file.listed.has_value(); });
+  std::string text = fmt::format("total: {} {}", files.size(), are_listed ? "programs" : "files");
+  const auto add = [&](std::string_view what, const auto& is_counted) {
+    const auto count = std::ranges::count_if(files, is_counted);
+    if (count > 0) text += fmt::format(", {} {}", count, what);
+  };
+  for (const Outcome outcome :
+       {Outcome::Established, Outcome::Refuted, Outcome::Undecided, Outcome::Disagreement}) {
+    add(to_string(outcome), [&](const CheckedFile& file) {
+      return file.check && file.check->result.outcome == outcome;
+    });
+  }
+  add("not judged", [](const CheckedFile& file) { return !file.check; });
+  return text;
 }
 
 /// Adds how the failures compare with the baseline.
@@ -370,6 +422,10 @@ CheckAnswer check(const CheckRequest& request, const Options& options,
   for (std::size_t i = 0; i < files.size(); ++i) files[i].report = reports[i];
   answer.outcome = outcome_of(reports);
   add_files(files, answer.document);
+  if (files.size() > 1) {
+    answer.document.line("");
+    answer.document.line(totals_text(files));
+  }
   collect(files, answer);
   if (baseline) add_baseline(answer.fixed, answer.document);
   answer.document.against_baseline = baseline.has_value();

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/base/file_kind.h"
 #include "engine/base/files.h"
 #include "engine/base/progress.h"
 #include "engine/collective/language/definition.h"
@@ -375,7 +376,9 @@ DefineAnswer define(const DefineRequest& request, const Options& options) {
   std::vector<Given> given;
   for (const std::string& file : request.files) {
     try {
-      given.push_back({file, language::parse_definition(file, read_file(file))});
+      const std::string text = read_file(file);
+      given.push_back({file, read_as({FileKind::Definition}, file, text,
+                                     [&] { return language::parse_definition(file, text); })});
     } catch (const InputError& error) {
       diagnostics.push_back({Diagnostic::Kind::BadInput, error.what()});
       not_examined.push_back(file_report_of(file, {"input",

@@ -7,6 +7,7 @@
 #include "encodings/cnf/validity.h"
 #include "encodings/z3/validity.h"
 #include "engine/program/derivation.h"
+#include "p2/suggestion.h"
 #include "proofs/api/reference_run.h"
 
 namespace p2 {
@@ -53,8 +54,7 @@ Engines engines_called(const std::string& name) {
   engines.cnf = name == "cnf" || name == "all";
   engines.reference = name == "all";
   if (!engines.z3 && !engines.cnf && name != "explicit") {
-    throw InputError({"--engine"},
-                     fmt::format("unknown '{}', expected explicit, z3, cnf or all", name));
+    throw InputError({"--engine"}, unknown_name(name, "explicit, z3, cnf or all"));
   }
   return engines;
 }

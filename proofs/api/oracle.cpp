@@ -12,6 +12,7 @@
 #include "engine/oracle/test_vectors.h"
 #include "engine/program/derivation.h"
 #include "engine/program/program_file.h"
+#include "p2/suggestion.h"
 #include "proofs/api/terms.h"
 
 namespace p2 {
@@ -35,8 +36,7 @@ vectors::VectorOptions vector_options(const OracleRequest& request, std::uint64_
     options.type = type;
     return options;
   }
-  throw InputError({"--type"},
-                   fmt::format("unknown '{}', expected float32, float64 or int32", request.type));
+  throw InputError({"--type"}, unknown_name(request.type, "float32, float64 or int32"));
 }
 
 /// Whether a folder holds test vectors and nothing else, so that it may be replaced.

@@ -9,6 +9,7 @@
 
 #include "encodings/cnf/synthesis.h"
 #include "encodings/z3/strategy.h"
+#include "engine/base/file_kind.h"
 #include "engine/base/files.h"
 #include "engine/base/progress.h"
 #include "engine/strategy/memory_limit.h"
@@ -18,6 +19,7 @@
 #include "engine/strategy/placed_graph.h"
 #include "engine/topology/system.h"
 #include "p2/parallelize.h"
+#include "p2/suggestion.h"
 #include "p2/version.h"
 #include "proofs/certificate/strategy_certificate.h"
 
@@ -55,7 +57,8 @@ PlacementQuestion read_problem(const ParallelizeRequest& request) {
   std::string text = read_file(request.file);
   if (!operations::claims_operations(text)) {
     refuse_operation_flags(request);
-    problem.pairwise = strategy::read_graph(request.file, std::move(text));
+    problem.pairwise = read_as({FileKind::OperationGraph}, request.file, text,
+                               [&] { return strategy::read_graph(request.file, text); });
     return problem;
   }
   if (!placed && (request.system || request.collectives)) {
@@ -121,8 +124,7 @@ Engines engines_of(const ParallelizeRequest& request) {
   const std::string& name = request.engine;
   const Engines engines{name == "z3" || name == "all", name == "cnf" || name == "all"};
   if (!engines.z3 && !engines.cnf && name != "explicit") {
-    throw InputError({"--engine"},
-                     fmt::format("unknown '{}', expected explicit, z3, cnf or all", name));
+    throw InputError({"--engine"}, unknown_name(name, "explicit, z3, cnf or all"));
   }
   if (engines.cnf && !engines.z3 && request.memory_limit) {
     throw InputError({"--engine"}, "cnf knows no memory limit, expected z3, all or explicit");

@@ -11,6 +11,7 @@
 #include "engine/base/progress.h"
 #include "engine/program/instruction.h"
 #include "engine/program/program_file.h"
+#include "p2/suggestion.h"
 #include "proofs/claims/campaign.h"
 
 namespace p2 {
@@ -34,6 +35,16 @@ bool names_system(const ProveRequest& request) {
   return request.system.hierarchy || request.system.system;
 }
 
+/// All claims, separated by commas.
+std::string claim_names() {
+  std::string names;
+  for (const Claim& claim : claims::registry()) names += std::string(claim.name) + ", ";
+  for (const ScheduleClaim& claim : claims::schedule_registry()) {
+    names += std::string(claim.name) + ", ";
+  }
+  return names;
+}
+
 std::vector<const Claim*> claims_of(const ProveRequest& request) {
   std::vector<const Claim*> chosen;
   bool schedules = false;
@@ -44,8 +55,9 @@ std::vector<const Claim*> claims_of(const ProveRequest& request) {
     }
     const Claim* claim = claims::find_claim(name);
     if (claim == nullptr) {
-      throw InputError({"command line"},
-                       "unknown claim '" + name + "', expected one that --list names");
+      throw InputError({"command line"}, "unknown claim '" + name +
+                                             "', expected one that --list names" +
+                                             suggestion(name, claim_names()));
     }
     if (std::find(chosen.begin(), chosen.end(), claim) == chosen.end()) chosen.push_back(claim);
   }
@@ -78,7 +90,7 @@ std::optional<HierarchyKind> kind_of(const std::optional<std::string>& name, con
   if (!name) return std::nullopt;
   const auto kind = find_hierarchy_kind(*name);
   if (!kind) {
-    throw InputError({flag}, fmt::format("unknown '{}', expected {}", *name, kHierarchyKindNames));
+    throw InputError({flag}, unknown_name(*name, kHierarchyKindNames));
   }
   return kind;
 }
@@ -102,7 +114,7 @@ std::vector<Dialect> dialects_of(const std::string& name) {
   if (name == "both") return {Dialect::Printed, Dialect::Published};
   const auto dialect = find_dialect(name);
   if (!dialect) {
-    throw InputError({"--dialect"}, "unknown '" + name + "', expected printed, published or both");
+    throw InputError({"--dialect"}, unknown_name(name, "printed, published or both"));
   }
   return {*dialect};
 }
@@ -110,7 +122,7 @@ std::vector<Dialect> dialects_of(const std::string& name) {
 claims::Engine engine_of(const std::string& name) {
   if (name == "explicit") return claims::Engine::Explicit;
   if (name == "cnf") return claims::Engine::Sat;
-  throw InputError({"--engine"}, "unknown '" + name + "', expected explicit or cnf");
+  throw InputError({"--engine"}, unknown_name(name, "explicit or cnf"));
 }
 
 void check_range(const char* flag, std::uint32_t value, std::uint32_t low, std::uint32_t high) {

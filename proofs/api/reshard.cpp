@@ -8,6 +8,7 @@
 
 #include "encodings/cnf/shorter_schedule.h"
 #include "encodings/cnf/synthesis.h"
+#include "engine/base/file_kind.h"
 #include "engine/base/files.h"
 #include "engine/base/invariant.h"
 #include "engine/base/plot.h"
@@ -67,7 +68,9 @@ ReshardQuestion read_problem(const ReshardRequest& request) {
   std::optional<Tensor> tensor;
   UnitTasks tasks;
   if (request.tasks) {
-    tasks = read_tasks(*request.tasks, read_file(*request.tasks));
+    const std::string text = read_file(*request.tasks);
+    tasks = read_as({FileKind::Tasks}, *request.tasks, text,
+                    [&] { return read_tasks(*request.tasks, text); });
   } else {
     tensor = parse_tensor(*request.tensor);
     tasks = decompose(tensor->shape, tensor->from, tensor->to, request.tensor->decomposition,

@@ -24,6 +24,7 @@
 #include "engine/reshard/plans/plan.h"
 #include "engine/reshard/plans/plan_check.h"
 #include "p2/bytes.h"
+#include "p2/suggestion.h"
 #include "proofs/api/rank_session.h"
 #include "proofs/api/run_report.h"
 #include "proofs/api/terms.h"
@@ -51,7 +52,7 @@ Value choose(const char* flag, const std::optional<std::string>& text,
     if (!text || *text == name) return value;
     known += (known.empty() ? "" : ", ") + name;
   }
-  throw InputError({flag}, "unknown '" + *text + "', expected one of " + known);
+  throw InputError({flag}, unknown_name(*text, "one of " + known));
 }
 
 std::uint64_t parse_size(const char* flag, std::string_view text) {

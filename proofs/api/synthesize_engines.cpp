@@ -7,6 +7,7 @@
 
 #include "encodings/cnf/synthesis.h"
 #include "engine/program/program.h"
+#include "p2/suggestion.h"
 #include "proofs/api/reference_run.h"
 #include "proofs/api/synthesize.h"
 
@@ -269,8 +270,10 @@ ProgramProperty parse_property(const std::string& text, const CollectiveSet& col
   }
   throw InputError({"--exists"},
                    fmt::format("nothing is called '{}', expected {}, or InsideGroup, Parallel or "
-                               "Master, with or without no- before it",
-                               property.name, collectives.names()));
+                               "Master, with or without no- before it{}",
+                               property.name, collectives.names(),
+                               suggestion(property.name, collectives.names() +
+                                                             ", InsideGroup, Parallel, Master")));
 }
 
 std::vector<ExistenceAnswer> find_property(const PlacementPrograms& found,

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/file_kind.h"
 #include "engine/base/files.h"
 #include "engine/collective/language/definition.h"
+#include "p2/suggestion.h"
 #include "proofs/definition/examination.h"
 
 namespace p2 {
@@ -45,8 +47,8 @@ Goal read_goal(const InstanceSpec& spec, const Options& options, Soundness& soun
   }
   const std::optional<Goal> goal = goal_called(text);
   if (!goal) {
-    throw InputError({"--goal"},
-                     fmt::format("unknown '{}', expected {}, or a file *.p2c", text, kGoals));
+    throw InputError({"--goal"}, fmt::format("unknown '{}', expected {}, or a file *.p2c{}", text,
+                                             kGoals, suggestion(text, kGoals)));
   }
   return *goal;
 }
@@ -67,7 +69,9 @@ Soundness read_terms(const InstanceSpec& spec, const Options& options, GivenInst
 
 Definition read_sound_definition(const std::string& file, std::uint32_t max_group,
                                  const Options& options, Soundness& soundness) {
-  Definition definition = language::parse_definition(file, read_file(file));
+  const std::string text = read_file(file);
+  Definition definition = read_as({FileKind::Definition}, file, text,
+                                  [&] { return language::parse_definition(file, text); });
   definition::Scope scope;
   scope.max_group = max_group;
   scope.seed = options.seed;

@@ -106,15 +106,14 @@ TEST_CASE("a missing key is told at the object, an unknown one at the key") {
         "f:2:2: a level lacks the key \"name\"");
   CHECK(complaint([&] {
           level.only_keys({"name", "size"}, "a level");
-        }) == "f:3:3: unknown key \"sise\" in a level, expected one of name, size");
+        }) ==
+        "f:3:3: unknown key \"sise\" in a level, expected one of name, size; did you mean 'size'?");
   CHECK_NOTHROW(level.only_keys({"sise", "size"}, "a level"));
 }
 
 TEST_CASE("a key may stand once in an object and again in another") {
-  CHECK(read_complaint("{\"a\": 1,\n \"a\": 2}") ==
-        "f:2:2: duplicate key \"a\" in an object");
-  CHECK(read_complaint("{\"a\": 1, \"\\u0061\": 2}") ==
-        "f:1:10: duplicate key \"a\" in an object");
+  CHECK(read_complaint("{\"a\": 1,\n \"a\": 2}") == "f:2:2: duplicate key \"a\" in an object");
+  CHECK(read_complaint("{\"a\": 1, \"\\u0061\": 2}") == "f:1:10: duplicate key \"a\" in an object");
   CHECK(read_complaint("{\"a\": {\"a\": {\"b\": 1}}, \"b\": [{\"a\": 1}]}") == "no complaint");
 }
 

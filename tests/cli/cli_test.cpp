@@ -324,7 +324,7 @@ TEST_CASE("wrong flags end in exit 2 and one line") {
   refuses({"conquer"},
           "command line: unknown command 'conquer', expected place, synth, check, cost, define, "
           "prove, run, oracle, parallelize, network, pipeline, reshard, "
-          "export, completion or man (see --help)");
+          "export, system, completion or man (see --help)");
   const Ran unknown = run({"place", "--colour", "red"});
   CHECK(unknown.exit == 2);
   CHECK(std::count(unknown.err.begin(), unknown.err.end(), '\n') == 1);

@@ -23,6 +23,8 @@ INSTANCE = "--hierarchy 2,2 --axes 2,2 --reduce 0"
 PRICED = f"--system {EXAMPLES}/systems/a100-2nodes.json --axes 2,16 --reduce 0"
 VALID = f"{EXAMPLES}/programs/valid/figure3a-allreduce.p2"
 
+TOPOLOGY = " GPU0 GPU1\nGPU0 X NV4\nGPU1 NV4 X\n"
+
 # Schema → command lines (`--format json` is added) and the exit code expected. {t} is a temporary
 # folder; commands run in this order, so a line may use what an earlier one wrote there.
 CASES = [
@@ -60,6 +62,7 @@ CASES = [
     ("network", "network alexnet --output {t}/alexnet.json", 0),
     ("export", f"export {VALID} --to msccl --output {{t}}/exported", 0),
     ("export", f"export {VALID} --to hlo --output {{t}}/exported.hlo", 0),
+    ("system", "system --from nvidia-smi-topo {t}/topo.txt --nvlink 25GB/s", 0),
     ("p2-check", "p2-check {t}/certificate {t}/schedule", 0),
     ("p2-check", "p2-check {t}/vectors", 2),
 ]
@@ -103,6 +106,7 @@ def main():
 
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "topo.txt").write_text(TOPOLOGY)
         for name, line, expected in CASES:
             done = run(line, folder)
             errors = []

@@ -85,8 +85,8 @@ TEST_CASE("the notation's own examples are read") {
       "ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); "
       "AllGather(node, InsideGroup)";
   CHECK(to_string(parse(program, 64, &instance), &instance) == program);
-  CHECK(to_string(parse("Reduce{6,0,2,4},{1,3,5,7};Broadcast{0,4};", 8), nullptr) ==
-        "Reduce{0,2,4,6},{1,3,5,7}; Broadcast{0,4}");
+  CHECK(to_string(parse("AllReduce{6,0,2,4},{1,3,5,7};Broadcast{0,4};", 8), nullptr) ==
+        "AllReduce{0,2,4,6},{1,3,5,7}; Broadcast{0,4}");
   CHECK(parse("skip", 4).empty());
   CHECK(to_string(std::vector<Step>{}, nullptr) == "skip");
 }
@@ -116,9 +116,11 @@ TEST_CASE("mistakes in a program are named with line, column and what was expect
       "program:1:7: an instruction without an instance, expected hierarchy, axes and reduce to be "
       "given, or bare groups like {0,1},{2,3}");
   CHECK(refused("Reduce(cpu, InsideGroup)", &linear) ==
-        "program:1:8: no level is called 'cpu', expected one of root 1 > node 4 > gpu 16");
+        "program:1:8: no level is called 'cpu', expected one of root 1 > node 4 > gpu 16; did you "
+        "mean 'gpu'?");
   CHECK(refused("Reduce(node, Inside)", &linear) ==
-        "program:1:14: no form is called 'Inside', expected InsideGroup, Parallel or Master");
+        "program:1:14: no form is called 'Inside', expected InsideGroup, Parallel or Master; did "
+        "you mean 'InsideGroup'?");
   CHECK(refused("Reduce(node, Parallel(gpu))", &linear) ==
         "program:1:23: level gpu is no ancestor of node, expected a level above it");
   CHECK(refused("Reduce(gpu, InsideGroup)", &linear) ==
@@ -208,7 +210,7 @@ TEST_CASE("a file may name its goal, and the command line's goes first where it 
   CHECK(read(json, given).program.beginning == Beginning{});
   CHECK(refused("devices 4\ngoal gather\nskip") ==
         "f:2:6: unknown 'gather', expected allreduce, reducescatter, allgather, reduce, broadcast "
-        "or alltoall, or --goal");
+        "or alltoall, or --goal; did you mean 'allgather'?");
   CHECK(refused("devices 5\nclasses {0,1},{2,3,4}\ngoal reducescatter\nskip")
             .starts_with("f: goal reducescatter: premise divisible refuses the class of device 0"));
 }
@@ -263,11 +265,30 @@ TEST_CASE("wrong program JSON is refused where it is wrong") {
   CHECK(refused(good + R"({"collective":"Reduce","groups":[]}]})") ==
         "f:1:79: a step without groups, expected at least one");
   CHECK(refused(good + R"({"collective":"Gossip","groups":[[0,1]]}]})") ==
-        "f:1:61: unknown collective, expected AllReduce, ReduceScatter, AllGather, Reduce or "
+        "f:1:61: unknown 'Gossip', expected AllReduce, ReduceScatter, AllGather, Reduce or "
         "Broadcast");
   CHECK(refused(good + R"({"collective":"Reduce","groups":[[0,-1]]}]})").rfind("f:1:83: ", 0) == 0);
   CHECK(refused(good + R"({"collective":"Reduce","groups":[[0,1]],"root":1}]})")
             .rfind("f:1:87: ", 0) == 0);
+}
+
+TEST_CASE("bare groups of Reduce and Broadcast begin with their root, the smallest id") {
+  CHECK(refused("devices 4\nReduce{0,1},{3,2}; skip") ==
+        "f:2:13: the group {3,2} of Reduce is not in ascending order, expected {2,3}: the root is "
+        "the device with the smallest id");
+  CHECK(refused("devices 4\nAllReduce{0,1};\n  Broadcast{1,0}") ==
+        "f:3:12: the group {1,0} of Broadcast is not in ascending order, expected {0,1}: the root "
+        "is the device with the smallest id");
+  CHECK(refused("devices 4\nReduce{0,3,2}").starts_with("f:2:7: the group {0,3,2} of Reduce"));
+  const std::string json = R"({"devices":4,"classes":[[0,1,2,3]],"steps":[)";
+  CHECK(refused(json + R"({"collective":"Broadcast","groups":[[0,1],[3,2]]}]})") ==
+        "f:1:87: the group {3,2} of Broadcast is not in ascending order, expected {2,3}: the root "
+        "is the device with the smallest id");
+  // The others have no root: their groups are sets, and read as sorted.
+  for (const char* name : {"AllReduce", "ReduceScatter", "AllGather"}) {
+    const ProgramFile file = read(std::string("devices 2\n") + name + "{1,0}");
+    CHECK(file.program.steps[0].groups == std::vector<Group>{{0, 1}});
+  }
 }
 
 TEST_CASE("a file says either an instance or devices, and the instance whole") {
@@ -307,7 +328,11 @@ TEST_CASE("wrong .p2 headers are refused where they are wrong") {
   CHECK(refused(kHeader + "dialect spoken\nskip") ==
         "f:5:9: unknown 'spoken', expected printed or published");
   CHECK(refused(kHeader + "AllReduce(cpu, InsideGroup)") ==
-        "f:5:11: no level is called 'cpu', expected one of root 1 > node 2 > gpu 2");
+        "f:5:11: no level is called 'cpu', expected one of root 1 > node 2 > gpu 2; did you mean "
+        "'gpu'?");
+  CHECK(refused("devices 4\nclases {0,1},{2,3}\nskip") ==
+        "f:2:1: unknown header 'clases', expected one of hierarchy, axes, reduce, placement, "
+        "synthesis-hierarchy, dialect, goal, devices, classes; did you mean 'classes'?");
 }
 
 TEST_CASE("the classes of a .p2 file may stand in any order and beside an instance") {

@@ -5,8 +5,8 @@
 
 #include "engine/topology/hierarchy.h"
 #include "engine/topology/system.h"
-#include "tests/file_bytes.h"
 #include "tests/base/complaint.h"
+#include "tests/file_bytes.h"
 
 namespace p2 {
 namespace {
@@ -328,8 +328,9 @@ TEST_CASE("a mistake in the hierarchy is told where it is") {
         "f:2:1: too many devices, expected at most 1048576");
   CHECK(refused(R"([{"name": "a", "size": 2}, {"name": "a", "size": 2}])") ==
         "f:2:1: two levels are named a, expected different names");
-  CHECK(refused(R"([{"name": "a", "size": 2, "sise": 2}])") ==
-        "f:2:27: unknown key \"sise\" in a level, expected one of name, size");
+  CHECK(
+      refused(R"([{"name": "a", "size": 2, "sise": 2}])") ==
+      "f:2:27: unknown key \"sise\" in a level, expected one of name, size; did you mean 'size'?");
 }
 
 TEST_CASE("a mistake in a system's own keys is told where it is") {
@@ -344,7 +345,7 @@ TEST_CASE("a mistake in a system's own keys is told where it is") {
         "f:2:1: duplicate key \"name\" in an object");
   CHECK(text_complaint("{\"names\": \"s\"}") ==
         "f:1:2: unknown key \"names\" in a system, expected one of $schema, name, description, "
-        "hierarchy, interconnects");
+        "hierarchy, interconnects; did you mean 'name'?");
   CHECK(text_complaint("{\"name\": \"s\"") ==
         "f:1:13: found the end of the text, expected ',' or '}'");
 }

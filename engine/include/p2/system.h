@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "p2/answer.h"
+
+namespace p2 {
+
+/// A dump of one host's hardware, and what it does not say.
+struct ImportRequest {
+  enum class Dump : std::uint8_t {
+    NvidiaSmiTopo,  ///< the text of `nvidia-smi topo -m`
+    NcclTopo,       ///< the XML that NCCL writes to NCCL_TOPO_DUMP_FILE
+  };
+
+  Dump dump = Dump::NvidiaSmiTopo;
+  std::string file;
+  std::string name = "imported";  ///< of the system
+  std::uint32_t nodes = 1;        ///< how many such hosts, 1 to 1048576
+  /// Bandwidths, as system files write them, per direction: of one NVLink, of a GPU's PCIe slot, of
+  /// one NIC. Each goes before what the dump says. The matrix of nvidia-smi says none.
+  std::optional<std::string> nvlink;
+  std::optional<std::string> pcie;
+  std::optional<std::string> nic;
+};
+
+struct ImportAnswer : Answer {
+  std::string system;  ///< the text of a system file
+};
+
+/// Makes a system file of the levels `node` and `gpu` from a dump. Throws InputError, with line and
+/// column, for a text that is no such dump; for a topology that a system file cannot express; and
+/// for a bandwidth that is needed and said nowhere.
+ImportAnswer import_system(const ImportRequest& request, const Options& options);
+
+}  // namespace p2
