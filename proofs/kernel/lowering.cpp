@@ -146,7 +146,7 @@ Instance::Instance(const Json& problem, std::uint32_t k) : devices(k) {
     reduced_axis[axis] = true;
   }
   digits = read_placement(problem["placement"], devices, level_sizes, axis_sizes);
-  const std::string& kind = as_text(problem["synthesis_hierarchy"]);
+  kind = as_text(problem["synthesis_hierarchy"]);
   const std::set<std::string> kinds = {"a", "b", "c", "d", "collapsed", "lattice"};
   if (!kinds.contains(kind)) malformed("synthesis_hierarchy is unknown");
   const bool lattice = kind == "lattice";

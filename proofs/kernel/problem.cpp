@@ -97,7 +97,6 @@ Problem read_problem(const Json& root, std::vector<std::string> keys, Budget& bu
 }
 
 Numbers Problem::lacking(const std::vector<Step>& among, Json root, Budget& budget) const {
-  if (!instance) malformed("problem.json has no hierarchy");
   root["synthesis_hierarchy"] = root["to"];
   std::set<std::pair<std::string, std::vector<Numbers>>> known;
   for (Step& step : Instance(root, devices).choices(published, budget)) {

@@ -55,6 +55,7 @@ struct Instance {
   std::vector<Step> choices(bool published, Budget& budget) const;
 
   std::uint32_t devices;
+  std::string kind;  ///< of the synthesis hierarchy
   std::vector<Digit> digits;
   std::vector<bool> reduced_axis;
   std::vector<std::string> levels = {"root"};  ///< of the synthesis hierarchy
@@ -69,7 +70,8 @@ struct Problem {
   std::vector<Numbers> classes;  ///< each ascending, ordered by first device
   bool published = true;         ///< the dialect; otherwise printed
   std::optional<Instance> instance;
-  std::vector<Step> steps;  ///< of the program; instructions form exactly the groups listed with them
+  std::vector<Step>
+      steps;  ///< of the program; instructions form exactly the groups listed with them
 
   std::string dialect() const { return published ? "published" : "printed"; }
   /// `step 2 (AllReduce)`; steps count from 1.
@@ -102,7 +104,8 @@ Stage whole_system(const Problem& problem, std::vector<Step> steps);
 /// Rejects unless every class is the first one's image in all the steps.
 Stage first_class(const Problem& problem, std::vector<Step> steps);
 
-/// `root` has these keys in addition to those of the system. With `steps` among them, they are read.
+/// `root` has these keys in addition to those of the system. With `steps` among them, they are
+/// read.
 Problem read_problem(const Json& root, std::vector<std::string> keys, Budget& budget);
 
 }  // namespace p2::kernel
