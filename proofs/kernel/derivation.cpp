@@ -2,6 +2,7 @@
 
 #include "proofs/kernel/claims.h"
 #include "proofs/kernel/system.h"
+#include "proofs/kernel/text.h"
 
 namespace p2::kernel {
 namespace {
@@ -163,9 +164,10 @@ std::string judge_program(const std::string& claim, const Files& files) {
     verdict += ", all its steps are instructions over " + problem.instance->kind + ", and " +
                problem.name(lacking[0] + 1) + " is none over " + as_text(root["to"]);
   }
-  return "the program is " + verdict + " (" + std::to_string(problem.devices) + " devices, " +
-         std::to_string(steps) + (steps == 1 ? " step" : " steps") + ", dialect " +
-         problem.dialect() + ")";
+  std::string program = counted(steps, "step");
+  for (std::size_t n = 0; n < steps; ++n)
+    program += (n == 0 ? ": " : "; ") + problem.steps[n].text();
+  return "the program is " + verdict + " (" + problem.words() + "; " + shortened(program) + ")";
 }
 
 }  // namespace p2::kernel

@@ -65,6 +65,10 @@ std::string printable(std::string_view text) {
   return line;
 }
 
+std::string counted(std::size_t number, const std::string& what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
 std::string shortened(const std::string& text) {
   return text.size() <= kLongestPart ? text : text.substr(0, kLongestPart) + "…";
 }

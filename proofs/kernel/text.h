@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,8 @@ namespace p2::kernel {
 /// of text or cannot be seen are written \u{HEX}, bytes that are no UTF-8 \xHH, and a backslash \\.
 std::string printable(std::string_view text);
 
+/// `1 step`, `2 steps`.
+std::string counted(std::size_t number, const std::string& what);
 /// At most 400 bytes of a text in ASCII; what is cut off is written "…".
 std::string shortened(const std::string& text);
 

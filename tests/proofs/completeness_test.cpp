@@ -34,10 +34,10 @@ TEST_CASE("completeness is certified and accepted: all systems of 2 to 4 devices
       const kernel::Result result = check_certificate(files);
       CHECK_MESSAGE(result.verdict == kernel::Verdict::Accepted, result.reason);
       CHECK(is_complete(files.at("problem.json")));
-      ++claims[result.reason];
+      ++claims[result.reason.substr(0, result.reason.find(", hierarchy "))];
     });
   }
-  CHECK(claims["there are 3 valid programs of at most 3 steps (2 devices, dialect published)"] > 0);
+  CHECK(claims["there are 3 valid programs of at most 3 steps over collapsed (2 devices"] > 0);
   CHECK(claims.size() > 8);
 }
 

@@ -10,6 +10,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/cli/run.h"
+#include "tests/file_bytes.h"
 #include "tests/proofs/examples.h"
 
 using namespace p2;
@@ -331,6 +333,30 @@ TEST_CASE("p2-check prints a line for every forgery, and none that accepts") {
                             [](char ch) { return ch == '\n' || (ch >= 0x20 && ch < 0x7f); }));
   CHECK(json::parse(as_json)["results"].size() == count);
   CHECK(as_json.find("\"accepted\"") == std::string::npos);
+}
+
+TEST_CASE("p2-verify prints the name of a file on the line that is about it") {
+  const TemporaryFolder folder;
+  const std::string source = std::string(P2_SOURCE_DIR) + "/examples/";
+  std::vector<std::string> words = {"check"};
+  for (const char* file : {"programs/valid/figure3a-allreduce.p2", "programs/refused/unfinished.p2",
+                           "msccl/reduce-scatter-direct-2.xml", "hlo/all-reduce.hlo"}) {
+    words.push_back(
+        (folder.path / ("x\nforged: valid\r\x1b[2K\xe2\x80\xae" + std::to_string(words.size())))
+            .string());
+    std::ofstream(words.back(), std::ios::binary) << bytes_of(source + file);
+  }
+  words.push_back((folder.path / "missing\nforged: valid").string());
+  const Ran ran = run(words);
+  std::istringstream printed(ran.out + ran.err);
+  std::size_t named = 0;
+  for (std::string line; std::getline(printed, line);) {
+    CHECK_MESSAGE(!line.starts_with("forged"), line);
+    CHECK(line.find_first_of("\r\x1b") == std::string::npos);
+    CHECK(line.find("\xe2\x80\xae") == std::string::npos);
+    named += line.find("\\u{a}forged: valid") == std::string::npos ? 0 : 1;
+  }
+  CHECK_MESSAGE(named >= words.size() - 1, ran.out, ran.err);
 }
 
 TEST_CASE("every file ends where its text does") {
