@@ -359,9 +359,9 @@ Options options_of(const CommonOptions& common, std::ostream& err) {
   if (shown) {
     options.progress = [&err, on_terminal](const std::string& line) {
       if (on_terminal) {
-        err << "\r" << line << "\x1b[K" << std::flush;
+        err << "\r" << printable(line) << "\x1b[K" << std::flush;
       } else if (!line.empty()) {
-        err << line << "\n" << std::flush;
+        err << printable(line) << "\n" << std::flush;
       }
     };
   }
@@ -397,7 +397,7 @@ int print_answer(const Answer& answer, const CommonOptions& common, std::ostream
                  std::ostream& err) {
   write_output(common.output, write_document(answer.document, common.format), out);
   for (const Diagnostic& diagnostic : answer.diagnostics) {
-    err << "p2-verify: " << diagnostic.message << "\n";
+    err << "p2-verify: " << printable(diagnostic.message) << "\n";
   }
   if (answer.outcome == Outcome::Disagreement) {
     err << "p2-verify: the engines disagree; all answers are in the output";
@@ -405,7 +405,7 @@ int print_answer(const Answer& answer, const CommonOptions& common, std::ostream
       write_file(kReproducer, write_document(answer.document, DocumentFormat::Json));
       err << " and in " << kReproducer << "\n";
     } catch (const InputError& error) {
-      err << "\np2-verify: " << error.what() << "\n";
+      err << "\np2-verify: " << printable(error.what()) << "\n";
     }
   }
   return exit_code_of(answer);

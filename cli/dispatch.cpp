@@ -5,6 +5,7 @@
 #include <ostream>
 #include <string_view>
 
+#include "p2/document.h"
 #include "p2/error.h"
 #include "p2/suggestion.h"
 #include "p2/version.h"
@@ -105,19 +106,19 @@ int dispatch(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   try {
     return run(arguments, out, err);
   } catch (const InputError& error) {
-    err << "p2-verify: " << error.what() << "\n";
+    err << "p2-verify: " << printable(error.what()) << "\n";
     return kBadInput;
   } catch (const LimitReached& error) {
-    err << "p2-verify: " << error.what() << "\n";
+    err << "p2-verify: " << printable(error.what()) << "\n";
     return kUndecided;
   } catch (const std::bad_alloc&) {
     err << "p2-verify: out of memory, nothing more was settled\n";
     return kUndecided;
   } catch (const InternalError& error) {
-    err << "p2-verify: internal error, please report: " << error.what() << "\n";
+    err << "p2-verify: internal error, please report: " << printable(error.what()) << "\n";
     return kToolFailure;
   } catch (const std::exception& error) {
-    err << "p2-verify: tool failure, nothing more was settled: " << error.what() << "\n";
+    err << "p2-verify: tool failure, nothing more was settled: " << printable(error.what()) << "\n";
     return kToolFailure;
   }
 }

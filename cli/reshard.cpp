@@ -126,10 +126,10 @@ int run_plan(const ReshardAnswer& answer, const CommandLine& line, const CommonO
   const int code = print_run(run(request, options_of(common, err)), common, out, err);
   if (!starter) return code;
   for (const Diagnostic& diagnostic : answer.diagnostics) {
-    err << "p2-verify: " << diagnostic.message << "\n";
+    err << "p2-verify: " << printable(diagnostic.message) << "\n";
   }
   if (const auto& undecided = answer.results[0].undecided) {
-    err << "p2-verify: " << undecided->explanation << "\n";
+    err << "p2-verify: " << printable(undecided->explanation) << "\n";
   }
   return code == kEstablished ? exit_code_of(answer) : code;
 }

@@ -70,7 +70,8 @@ RunRequest run_request(const CommandLine& line) {
 int print_run(const RunAnswer& answer, const CommonOptions& common, std::ostream& out,
               std::ostream& err) {
   if (answer.reports) return answer.finish(print_answer(answer, common, out, err));
-  for (const Diagnostic& each : answer.diagnostics) err << "p2-verify: " << each.message << "\n";
+  for (const Diagnostic& each : answer.diagnostics)
+    err << "p2-verify: " << printable(each.message) << "\n";
   return answer.finish(answer.rank_exit_code.value_or(exit_code_of(answer)));
 }
 

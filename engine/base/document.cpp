@@ -29,11 +29,13 @@ std::vector<std::vector<std::string>> with_header(const Table& table) {
 struct TextWriter {
   std::string& out;
 
-  void operator()(const Heading& heading) const { out += heading.text + "\n"; }
-  void operator()(const Paragraph& paragraph) const { out += paragraph.text + "\n"; }
-  void operator()(const Preformatted& text) const { out += text.text; }
+  void operator()(const Heading& heading) const { out += printable(heading.text) + "\n"; }
+  void operator()(const Paragraph& paragraph) const { out += printable(paragraph.text) + "\n"; }
+  void operator()(const Preformatted& text) const { out += printable_lines(text.text); }
   void operator()(const Table& table) const {
-    out += table_text(with_header(table), table.right_aligned);
+    auto rows = with_header(table);
+    for (auto& row : rows) std::ranges::transform(row, row.begin(), printable);
+    out += table_text(rows, table.right_aligned);
   }
   void operator()(const Drawing&) const {}
 };
@@ -42,12 +44,15 @@ struct MarkdownWriter {
   std::string& out;
 
   void operator()(const Heading& heading) const {
-    out += std::string(static_cast<std::size_t>(heading.level), '#') + " " + heading.text + "\n\n";
+    out += std::string(static_cast<std::size_t>(heading.level), '#') + " " +
+           printable(heading.text) + "\n\n";
   }
   void operator()(const Paragraph& paragraph) const {
-    if (!paragraph.text.empty()) out += paragraph.text + "\n\n";
+    if (!paragraph.text.empty()) out += printable(paragraph.text) + "\n\n";
   }
-  void operator()(const Preformatted& text) const { out += "```\n" + text.text + "```\n\n"; }
+  void operator()(const Preformatted& text) const {
+    out += "```\n" + printable_lines(text.text) + "```\n\n";
+  }
   void operator()(const Table& table) const {
     row(table.header);
     for (std::size_t i = 0; i < table.header.size(); ++i) {
@@ -62,7 +67,8 @@ struct MarkdownWriter {
   void row(const std::vector<std::string>& cells) const {
     for (const std::string& cell : cells) {
       out += "| ";
-      for (const char ch : cell) out += ch == '|' ? std::string("\\|") : std::string(1, ch);
+      for (const char ch : printable(cell))
+        out += ch == '|' ? std::string("\\|") : std::string(1, ch);
       out += ' ';
     }
     out += "|\n";

@@ -4,23 +4,16 @@
 
 #include <fmt/format.h>
 
+#include "p2/document.h"
+
 namespace p2 {
 namespace {
 
 constexpr std::size_t kLongestMessage = 600;
 
 std::string on_one_line(std::string_view text) {
-  std::string line;
-  for (const char ch : text.substr(0, kLongestMessage)) {
-    const auto byte = static_cast<unsigned char>(ch);
-    if (byte < 0x20 || byte == 0x7f) {
-      line += fmt::format("\\x{:02x}", byte);
-    } else {
-      line += ch;
-    }
-  }
-  if (text.size() > kLongestMessage) line += " …";
-  return line;
+  const std::string line = printable(text.substr(0, kLongestMessage));
+  return text.size() > kLongestMessage ? line + " …" : line;
 }
 
 std::string located(const SourcePosition& where, std::string_view message) {

@@ -171,10 +171,10 @@ std::string text_of(const std::string& file, const AlgorithmCheckQuestion& quest
   const AlgorithmDecision& decision = answer.decision;
   const auto& fault = decision.violation;
   std::string text = fmt::format(
-      "{}: {}{} ({} of {} chunk{} on {} GPU{}, {}, {})\n", file, to_string(decision.outcome),
-      fault ? fmt::format(", {}", to_string(fault->kind)) : "", algorithm.collective,
-      algorithm.chunks, algorithm.chunks == 1 ? "" : "s", algorithm.gpus.size(),
-      algorithm.gpus.size() == 1 ? "" : "s", to_string(algorithm.protocol),
+      "{}: {}{} ({} of {} chunk{} on {} GPU{}, {}, {})\n", printable(file),
+      to_string(decision.outcome), fault ? fmt::format(", {}", to_string(fault->kind)) : "",
+      algorithm.collective, algorithm.chunks, algorithm.chunks == 1 ? "" : "s",
+      algorithm.gpus.size(), algorithm.gpus.size() == 1 ? "" : "s", to_string(algorithm.protocol),
       placement_text(algorithm));
   if (!reason_of(decision).empty()) text += reason_of(decision) + "\n";
   if (fault) text += trace_text(algorithm, *fault);

@@ -54,7 +54,7 @@ std::string text_of(const std::string& file, const PlanCheckAnswer& answer, bool
   const auto& fault = answer.decision.violation;
   const Result& result = answer.results.front();
   std::string text = fmt::format(
-      "{}: {} (plan of a resharding{}{}, {} devices, {} transfers)\n", file,
+      "{}: {} (plan of a resharding{}{}, {} devices, {} transfers)\n", printable(file),
       fault ? fmt::format("invalid, {}", to_string(fault->rule)) : "valid",
       plan.strategy.empty() ? "" : ", ", plan.strategy, plan.problem.devices(), plan.transfers());
   if (fault) text += fault->explanation + "\n";
@@ -63,7 +63,7 @@ std::string text_of(const std::string& file, const PlanCheckAnswer& answer, bool
     if (result.engines.size() > 1) text += fmt::format("{}: {}\n", each.engine, word_of(each));
   }
   if (result.evidence.kind == Evidence::Kind::Certificate) {
-    text += "certificate: " + result.evidence.folder + "\n";
+    text += "certificate: " + printable(result.evidence.folder) + "\n";
   }
   return text;
 }

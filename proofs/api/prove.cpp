@@ -269,7 +269,7 @@ std::string counterexample_lines(const char* which, const SettledQuestion& resul
   if (!answer.note.empty()) text += kIndent + answer.note + "\n";
   if (!result.certificate.empty()) {
     text += fmt::format("{}certificate ({}): {}\n", kIndent, result.certificate,
-                        result.evidence.folder);
+                        printable(result.evidence.folder));
   }
   return text;
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "proofs/kernel/certificate.h"
+#include "proofs/kernel/text.h"
 
 namespace {
 
@@ -21,6 +22,15 @@ constexpr const char* kHelp =
 constexpr const char* kWords[] = {"accepted", "rejected", "not-a-certificate", "incomplete"};
 constexpr int kBadness[] = {0, 2, 3, 1};
 
+/// A folder's name at the begin of a line: it ends where the first ": " is.
+std::string name_of(const std::string& folder) {
+  std::string name = p2::kernel::printable(folder);
+  for (std::size_t at = name.find(": "); at != std::string::npos; at = name.find(": ")) {
+    name.replace(at, 1, "\\u{3a}");
+  }
+  return name;
+}
+
 int check_all(const Words& folders, bool json) {
   std::size_t worst = 0;
   Json results = Json::array();
@@ -28,11 +38,14 @@ int check_all(const Words& folders, bool json) {
     const auto [verdict, reason] = p2::check_folder(folder);
     const auto index = static_cast<std::size_t>(verdict);
     if (kBadness[index] > kBadness[worst]) worst = index;
-    if (!json) std::cout << folder << ": " << kWords[index] << ": " << reason << std::endl;
+    if (!json) {
+      std::cout << name_of(folder) << ": " << kWords[index] << ": " << p2::kernel::printable(reason)
+                << std::endl;
+    }
     results.push_back({{"certificate", folder}, {"verdict", kWords[index]}, {"reason", reason}});
   }
   constexpr auto kReplace = Json::error_handler_t::replace;
-  if (json) std::cout << Json{{"results", results}}.dump(-1, ' ', false, kReplace) << std::endl;
+  if (json) std::cout << Json{{"results", results}}.dump(-1, ' ', true, kReplace) << std::endl;
   return std::cout ? static_cast<int>(worst) : 2;
 }
 
@@ -46,7 +59,7 @@ int run(Words words) {
     if (words[i] == "--format=json" || words[i] == "--format=text") {
       json = words[i] == "--format=json";
     } else if (words[i].starts_with("-")) {
-      return std::cerr << "p2-check: " << words[i] << ", expected --format text|json\n", 2;
+      return std::cerr << "p2-check: " << name_of(words[i]) << ", expected --format text|json\n", 2;
     } else {
       folders.push_back(words[i]);
     }

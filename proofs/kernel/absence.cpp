@@ -3,6 +3,7 @@
 
 #include "proofs/kernel/claims.h"
 #include "proofs/kernel/system.h"
+#include "proofs/kernel/text.h"
 
 namespace p2::kernel {
 namespace {
@@ -282,6 +283,8 @@ struct Claim {
   Problem problem;
   Search search;
   std::string words;
+  std::string over = {};  ///< what programs are made of
+  std::string end = {};
 };
 
 std::vector<Numbers> read_programs(const Json& value, const Search& search, Budget& budget) {
@@ -311,7 +314,8 @@ Claim among_any_groups(const Json& root, Budget& budget) {
   }
   return {problem,
           {whole_system(problem, choices), as_number(root["size"], kMaxSize + 1), {}, uses},
-          "no group across classes holds anything in valid programs"};
+          "no group across classes holds anything in valid programs",
+          "any disjoint groups"};
 }
 
 Claim among_instructions(const std::string& name, const Json& root, Budget& budget) {
@@ -329,12 +333,18 @@ Claim among_instructions(const std::string& name, const Json& root, Budget& budg
     if (named[m] != names) reject("choice " + std::to_string(m) + " mismatch");
   }
   claim.search.stage = (instance.confined ? first_class : whole_system)(claim.problem, choices);
+  claim.over = instance.kind;
   claim.search.size = as_number(root["size"], kMaxSize + 1);
   if (name == "unused") {
     claim.search.uses.emplace();
     if (root["uses"] != List()) claim.search.uses = as_ascending(root["uses"], choices.size());
-    claim.words = "none of the " + std::to_string(claim.search.uses->size()) +
-                  " choices named in uses is in valid programs";
+    std::string named_steps;
+    for (const std::uint32_t use : *claim.search.uses) {
+      named_steps += (named_steps.empty() ? ": " : "; ") + choices[use].text();
+    }
+    claim.words =
+        "none of " + counted(claim.search.uses->size(), "choice") + " is in valid programs";
+    claim.end = shortened(named_steps);
   } else if (name == "expressible") {
     claim.search.uses = claim.problem.lacking(choices, root, budget);
     claim.words = "instructions over " + as_text(root["to"]) + " express all valid programs";
@@ -378,9 +388,8 @@ std::string judge_absence(const std::string& name, const Files& files) {
   };
   check_refutation(files, make, budget);
   if (varmap != files.at("varmap")) reject("varmap mismatch");
-  return claim.words + " of at most " + std::to_string(claim.search.size) + " steps (" +
-         std::to_string(claim.problem.devices) + " devices, dialect " + claim.problem.dialect() +
-         ")";
+  return claim.words + " of at most " + counted(claim.search.size, "step") + " over " + claim.over +
+         " (" + claim.problem.words() + ")" + claim.end;
 }
 
 }  // namespace p2::kernel

@@ -93,6 +93,14 @@ Files read_folder(const std::string& path) try {
   malformed("the folder cannot be read");
 }
 
+/// All files are text.
+void check_bytes(const Files& files) {
+  for (const auto& [name, bytes] : files) {
+    if (bytes.find('\0') != std::string::npos) malformed(name + ": NUL byte");
+    if (bytes.starts_with("\xEF\xBB\xBF")) malformed(name + ": byte order mark");
+  }
+}
+
 /// The manifest's seal is the hash of its own bytes with the digits of the seal replaced by zeros.
 void check_seal(std::string manifest, const std::string& seal) {
   const std::size_t at = manifest.find(seal);
@@ -129,6 +137,7 @@ std::string check_manifest(Files& files) {
 template <typename Read>
 Result check(const Read& read) try {
   Files files = read();
+  check_bytes(files);
   const std::string claim = check_manifest(files);
   return {Verdict::Accepted, check_claim(claim, files)};
 } catch (const CheckFailure& objection) {

@@ -12,7 +12,8 @@ namespace p2::kernel {
 /// The files of a certificate with this claim, except its manifest. Rejects an unknown
 /// claim.
 std::vector<std::string> files_of(const std::string& claim);
-/// The claim in words if the files, those and no others, prove it (docs/certificates.md). Whatever
+/// The claim in words, and the begin of its digest, if the files, those and no others, prove it
+/// (docs/certificates.md). Whatever
 /// the bytes are, it ends in bounded time and memory, and throws nothing but a CheckFailure, or
 /// std::bad_alloc where the machine has less memory than that bound.
 std::string check_claim(const std::string& claim, const Files& files);

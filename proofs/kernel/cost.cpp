@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <compare>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -10,6 +11,7 @@
 
 #include "proofs/kernel/cost.h"
 #include "proofs/kernel/problem.h"
+#include "proofs/kernel/text.h"
 
 namespace p2::kernel {
 
@@ -25,13 +27,34 @@ std::size_t fewest(unsigned all, const std::u16string& sets) {
   return best;
 }
 
+constexpr Amount kMaxDevices = 16;
+constexpr Amount kLargestChunk = 720720;  // lcm(1, …, 16)
+constexpr Amount kSlowdownEnd = Amount{1} << 16U;
+constexpr Amount kLargestPrice = Amount{1} << 60U;
+// A group is charged at most 15 times what 16 chunks are, a link carries at most 8 groups, and a
+// program has at most kMaxSteps steps: no bytes overflow before they are priced.
+static_assert(kLargestPrice / (kMaxDevices - 1) / kMaxDevices / kLargestChunk / (kMaxDevices / 2) /
+                  kSlowdownEnd / static_cast<Amount>(kMaxSteps) >
+              1);
+
 }  // namespace
 
+Amount Ratio::price(const Charge& charge) const {
+  Amount for_rounds = 0;
+  Amount for_bytes = 0;
+  if (__builtin_mul_overflow(alpha, charge.rounds, &for_rounds) ||
+      __builtin_mul_overflow(beta, charge.bytes, &for_bytes) || for_rounds > kLargestPrice ||
+      for_bytes > kLargestPrice) {
+    throw CheckFailure(Verdict::Incomplete, "the costs are too large");
+  }
+  return for_rounds + for_bytes;
+}
+
 PricedSystem::PricedSystem(const Problem& problem, const Json& uplinks)
-    : initial(std::size_t{problem.devices} * problem.devices, 0),
-      goal(initial),
-      devices_(problem.devices) {
-  if (devices_ > 16) throw CheckFailure(Verdict::Incomplete, "the devices are too many");
+    : devices_(problem.devices) {
+  if (devices_ > kMaxDevices) throw CheckFailure(Verdict::Incomplete, "the devices are too many");
+  initial.assign(std::size_t{devices_} * devices_, 0);
+  goal = initial;
   for (Amount n = 2; n <= devices_; ++n) chunk_ = std::lcm(chunk_, n);
   for (const Numbers& members : problem.classes) {
     unsigned all = 0;
@@ -42,11 +65,16 @@ PricedSystem::PricedSystem(const Problem& problem, const Json& uplinks)
       goal.replace(d * devices_, devices_, devices_, classes_.back());
     }
   }
+  std::map<std::uint32_t, std::uint32_t> slowest;  // of the uplinks of one span
   for (const Json& item : as_list(uplinks)) {
-    const Numbers pair = as_numbers(item, 1U << 16U);
+    const Numbers pair = as_numbers(item, kSlowdownEnd);
     if (pair.size() != 2 || pair[0] == 0) malformed("an uplink is not [span, slowdown]");
-    for (std::uint32_t first = 0; first < devices_; first += pair[0]) {
-      links_.push_back({first, first + pair[0], pair[1]});
+    slowest[pair[0]] = std::max(slowest[pair[0]], pair[1]);
+  }
+  for (const auto& [span, slowdown] : slowest) {
+    if (span >= devices_) break;  // no group has devices on both sides
+    for (std::uint32_t first = 0; first < devices_; first += span) {
+      links_.push_back({first, first + span, slowdown});
     }
   }
 }
@@ -168,9 +196,9 @@ std::optional<Amount> PricedSystem::least(const Holdings& state, const Ratio& ra
     }
     most = std::max(most, left.volume - before);
   }
-  const Amount bytes = ratio.beta * left.volume * chunk_ / k;
+  const Amount bytes = ratio.price({0, left.volume * chunk_}) / k;
   Amount least =
-      std::max(ratio.alpha * left.rounds, bytes + ratio.alpha * std::max(k, 2 * most) / k);
+      std::max(ratio.price({left.rounds, 0}), bytes + ratio.price({std::max(k, 2 * most), 0}) / k);
   for (std::size_t l = 0; l < links_.size(); ++l) {
     const Amount load = links_[l].slowdown * left.flows[l] * chunk_ / 2;
     least = std::max(least, ratio.price({1, load}));
@@ -201,28 +229,32 @@ Charge cost_of(const Problem& program, const PricedSystem& system, const std::st
 }
 
 /// The ratios at which one charge gives way to another.
-void add_bends(const std::vector<Charge>& charges, std::set<Ratio>& ratios) {
+void add_bends(const std::vector<Charge>& charges, std::set<Ratio>& ratios, Budget& budget) {
+  budget.spend(charges.size() * charges.size());
   for (const Charge& a : charges) {
     for (const Charge& b : charges) {
       const Amount alpha = b.bytes - a.bytes;
       const Amount beta = a.rounds - b.rounds;
       const Amount divisor = std::gcd(alpha, beta);
-      if (alpha > 0 && beta > 0) ratios.insert({alpha / divisor, beta / divisor});
+      if (alpha <= 0 || beta <= 0) continue;
+      budget.spend(16);
+      ratios.insert({alpha / divisor, beta / divisor});
     }
   }
 }
 
 /// Between two that follow each other every step and the least of what is known is linear.
 std::set<Ratio> all_ratios(const PricedSystem& system, const std::vector<Step>& choices,
-                           const std::vector<Charge>& known) {
+                           const std::vector<Charge>& known, Budget& budget) {
   std::set<Ratio> ratios = {{0, 1}, {1, 0}};
-  add_bends(known, ratios);
+  add_bends(known, ratios, budget);
   for (const Step& choice : choices) {
     const auto other = [](const Numbers& a, const Numbers& b) { return a.size() != b.size(); };
     const bool alike = std::ranges::adjacent_find(choice.groups, other) == choice.groups.end();
     Numbers held(alike ? 0 : choice.groups.size(), 1);  // groups of one size have equal rounds
     for (std::size_t i = 0; i < held.size();) {
-      add_bends(system.charges(choice, held), ratios);
+      budget.spend((system.links() + 1) * system.devices());
+      add_bends(system.charges(choice, held), ratios, budget);
       for (i = 0; i < held.size() && ++held[i] > system.devices(); ++i) held[i] = 1;
     }
   }
@@ -237,7 +269,7 @@ void search(const PricedSystem& system, const std::vector<Step>& choices, const 
   const auto reach = [&](Amount cost, const Holdings& state) {
     const auto known = least.find(state);
     if (cost >= limit || (known != least.end() && known->second <= cost)) return;
-    budget.spend(2 * state.size());
+    budget.spend((system.links() + 2) * state.size());
     const std::optional<Amount> left = system.least(state, ratio);
     if (!left || cost + *left >= limit) return;
     if (*left == 0) reject("there is a cheaper program");
@@ -249,10 +281,11 @@ void search(const PricedSystem& system, const std::vector<Step>& choices, const 
     const auto [cost, state] = open.extract(open.begin()).value();
     if (least[state] < cost) continue;
     for (const Step& choice : choices) {
-      budget.spend(state.size() / 6);
+      budget.spend(state.size() / 6 + 1);
       Holdings after = state;
       const auto charges = system.take(choice, after);
       if (!charges) continue;
+      budget.spend(system.links() * system.devices() / 6);
       Amount price = 0;
       for (const Charge& charge : *charges) price = std::max(price, ratio.price(charge));
       reach(cost + price, after);
@@ -298,17 +331,28 @@ std::string judge_cost(const std::string& /*claim*/, const Files& files) {
   const Json root = parse_json(files, "problem.json");
   const Problem problem = read_problem(root, {"uplinks", "among", "programs"}, budget);
   const PricedSystem system(problem, root["uplinks"]);
-  const std::vector<Charge> known = costs_of(root, problem, system, budget);
+  std::vector<Charge> known = costs_of(root, problem, system, budget);
+  std::ranges::sort(known);
+  known.erase(std::ranges::unique(known).begin(), known.end());
   const std::vector<Step> choices = choices_of(problem, budget);
-  for (const Ratio& ratio : all_ratios(system, choices, known)) {
+  for (const Ratio& ratio : all_ratios(system, choices, known, budget)) {
+    budget.spend(known.size());
     Amount limit = INT64_MAX;
     for (const Charge& charge : known) limit = std::min(limit, ratio.price(charge));
     search(system, choices, ratio, limit, budget);
   }
-  return "no program over " +
-         (problem.instance ? as_text(root["synthesis_hierarchy"]) : "any disjoint groups") +
-         " costs less than the listed ones, " + as_text(root["among"]) + " (" +
-         std::to_string(problem.devices) + " devices, dialect " + problem.dialect() + ")";
+  std::string costs;
+  for (const auto& [rounds, bytes] : known) {
+    const Amount divisor = std::gcd(bytes, system.buffer());
+    const Amount whole = system.buffer() / divisor;
+    costs += (costs.empty() ? "" : ", or ") + std::to_string(rounds) + " rounds and " +
+             std::to_string(bytes / divisor) + (whole == 1 ? "" : "/" + std::to_string(whole)) +
+             " buffers";
+  }
+  return "no program over " + (problem.instance ? problem.instance->kind : "any disjoint groups") +
+         " costs less than the listed ones, " + as_text(root["among"]) + ", of " +
+         shortened(costs) + " (" + problem.words() + ", uplinks " +
+         shortened(root["uplinks"].dump()) + ")";
 }
 
 }  // namespace p2::kernel

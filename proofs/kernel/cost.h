@@ -15,7 +15,7 @@ using Amount = std::int64_t;
 struct Charge {
   Amount rounds = 0, bytes = 0;
 
-  bool operator==(const Charge&) const = default;
+  auto operator<=>(const Charge&) const = default;
 };
 
 /// α : β in lowest terms.
@@ -23,7 +23,8 @@ struct Ratio {
   Amount alpha = 0, beta = 0;
 
   auto operator<=>(const Ratio&) const = default;
-  Amount price(const Charge& charge) const { return alpha * charge.rounds + beta * charge.bytes; }
+  /// At most 2^61, so that no sum of two overflows; a larger one ends the check as incomplete.
+  Amount price(const Charge& charge) const;
 };
 
 /// What all k devices hold: at d·k + r the contributions that device d holds in chunk r, as bits.
@@ -44,6 +45,10 @@ class PricedSystem {
   /// program gets there. docs/certificates.md says why.
   std::optional<Amount> least(const Holdings& state, const Ratio& ratio) const;
   std::uint32_t devices() const { return devices_; }
+  /// How many runs of devices share a link.
+  std::uint64_t links() const { return links_.size(); }
+  /// How many bytes all k chunks are.
+  Amount buffer() const { return chunk_ * devices_; }
 
   Holdings initial, goal;
 

@@ -2,6 +2,7 @@
 
 #include "proofs/kernel/claims.h"
 #include "proofs/kernel/system.h"
+#include "proofs/kernel/text.h"
 
 namespace p2::kernel {
 namespace {
@@ -141,8 +142,14 @@ std::string judge_program(const std::string& claim, const Files& files) {
   const bool beyond = claim == "not-expressible";
   using Keys = std::vector<std::string>;
   const Problem problem = read_problem(root, beyond ? Keys{"steps", "to"} : Keys{"steps"}, budget);
-  Derivation derivation(files, problem, budget);
   const std::size_t steps = problem.steps.size();
+  if (beyond && !problem.instance) malformed("problem.json has no hierarchy");
+  for (std::size_t n = 1; beyond && n <= steps; ++n) {
+    if (!problem.steps[n - 1].instruction) {
+      reject(problem.name(n) + " is no instruction over " + problem.instance->kind);
+    }
+  }
+  Derivation derivation(files, problem, budget);
   std::string verdict = "valid";
   if (claim == "program-invalid") {
     verdict = "invalid: " + check_violation(files, problem, derivation);
@@ -154,11 +161,13 @@ std::string judge_program(const std::string& claim, const Files& files) {
   if (beyond) {
     const Numbers lacking = problem.lacking(problem.steps, root, budget);
     if (lacking.empty()) reject("all steps are instructions over " + as_text(root["to"]));
-    verdict += ", and " + problem.name(lacking[0] + 1) + " is none over " + as_text(root["to"]);
+    verdict += ", all its steps are instructions over " + problem.instance->kind + ", and " +
+               problem.name(lacking[0] + 1) + " is none over " + as_text(root["to"]);
   }
-  return "the program is " + verdict + " (" + std::to_string(problem.devices) + " devices, " +
-         std::to_string(steps) + (steps == 1 ? " step" : " steps") + ", dialect " +
-         problem.dialect() + ")";
+  std::string program = counted(steps, "step");
+  for (std::size_t n = 0; n < steps; ++n)
+    program += (n == 0 ? ": " : "; ") + problem.steps[n].text();
+  return "the program is " + verdict + " (" + problem.words() + "; " + shortened(program) + ")";
 }
 
 }  // namespace p2::kernel

@@ -10,27 +10,55 @@ namespace {
   malformed(value.dump(-1, ' ', true).substr(0, 60) + " is not " + expected);
 }
 
+constexpr std::size_t kDeepest = 8;
+
+/// Finds, before the values are built, what they do not show: a key twice, and how deep they are.
+/// (A callback of Json::parse would see it, too, but looks through a list after every object in
+/// it.)
+struct Form final : nlohmann::json_sax<Json> {
+  explicit Form(std::string given) : name(std::move(given)) {}
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return open(); }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& key) override {
+    if (!keys.back().insert(key).second) malformed(name + ": duplicate key");
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
+    malformed(name + " is not JSON");
+  }
+
+  bool open() {
+    if (keys.size() > kDeepest) malformed(name + ": nested too deeply");
+    keys.emplace_back();
+    return true;
+  }
+  bool close() {
+    keys.pop_back();
+    return true;
+  }
+
+  std::string name;
+  std::vector<std::set<std::string>> keys;  // of what is open
+};
+
 }  // namespace
 
 Json parse_json(const Files& files, const std::string& name) {
-  constexpr int kDeepest = 8;
-  std::vector<std::set<std::string>> keys(kDeepest + 2);  // of the objects that are open, by depth
-  const auto watch = [&](int depth, Json::parse_event_t event, const Json& value) {
-    if (depth > kDeepest) malformed(name + ": nested too deeply");
-    const auto at = static_cast<std::size_t>(depth);
-    if (event == Json::parse_event_t::object_start) keys[at + 1].clear();
-    if (event == Json::parse_event_t::key && !keys[at].insert(value.get<std::string>()).second) {
-      malformed(name + ": duplicate key");
-    }
-    return true;
-  };
   const std::string& bytes = files.at(name);
   if (bytes.size() > kLargestJson) malformed(name + " is too large");
-  try {
-    return Json::parse(bytes, watch);
-  } catch (const Json::exception&) {
-    malformed(name + " is not JSON");
-  }
+  Form form(name);
+  Json::sax_parse(bytes, &form);
+  return Json::parse(bytes);
 }
 
 void expect_keys(const Json& value, const std::vector<std::string>& keys) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "proofs/kernel/problem.h"
+#include "proofs/kernel/text.h"
 
 namespace p2::kernel {
 namespace {
@@ -12,6 +13,16 @@ using Digit = Instance::Digit;
 using Names = std::vector<std::string>;
 using Shape = Instance::Shape;
 using Roles = std::vector<std::size_t>;
+
+/// `node=2,gpu=4`, or the names alone.
+std::string listed(const Names& names, const Numbers& sizes = {}) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += (i == 0 ? "" : ",") + names[i];
+    if (i < sizes.size()) text += "=" + std::to_string(sizes[i]);
+  }
+  return shortened(text);
+}
 
 /// `[{"name": …, "size": …}, …]`.
 std::pair<Names, Numbers> read_parts(const Json& value) {
@@ -146,7 +157,7 @@ Instance::Instance(const Json& problem, std::uint32_t k) : devices(k) {
     reduced_axis[axis] = true;
   }
   digits = read_placement(problem["placement"], devices, level_sizes, axis_sizes);
-  const std::string& kind = as_text(problem["synthesis_hierarchy"]);
+  kind = as_text(problem["synthesis_hierarchy"]);
   const std::set<std::string> kinds = {"a", "b", "c", "d", "collapsed", "lattice"};
   if (!kinds.contains(kind)) malformed("synthesis_hierarchy is unknown");
   const bool lattice = kind == "lattice";
@@ -160,6 +171,13 @@ Instance::Instance(const Json& problem, std::uint32_t k) : devices(k) {
     digit.part = whole ? digit.level + 1 : levels.size() - 1;
   }
   std::erase_if(digits, [](const Digit& digit) { return digit.size == 1; });
+  Names reduced;
+  for (const auto axis : as_numbers(problem["reduce"], axis_names.size())) {
+    reduced.push_back(axis_names[axis]);
+  }
+  words = "hierarchy " + listed(level_names, level_sizes) + ", axes " +
+          listed(axis_names, axis_sizes) + ", reduction over " + listed(reduced) + ", placement " +
+          shortened(problem["placement"].dump()) + ", synthesis hierarchy " + kind;
   shapes = lattice ? lattice_shapes(*this) : linear_shapes(levels);
 }
 

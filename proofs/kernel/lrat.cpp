@@ -1,7 +1,11 @@
 #include "proofs/kernel/claims.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 namespace p2::kernel {
 namespace {
@@ -11,21 +15,49 @@ struct Cnf {
   std::vector<Clause> clauses;
 };
 
-/// Numbers, each followed by one space or line end.
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+/// Words apart by white space.
 class Reader {
  public:
-  Reader(const std::string& text, std::size_t begin, const char* name, Budget& budget)
-      : at_(text.data() + begin), end_(text.data() + text.size()), name_(name), budget_(budget) {}
+  Reader(const std::string& text, std::string name, Budget& budget)
+      : begin_(text.data()),
+        at_(begin_),
+        end_(begin_ + text.size()),
+        name_(std::move(name)),
+        budget_(budget) {}
 
-  bool at_end() const { return at_ == end_; }
+  /// Passes over white space and over comments, lines that begin with the word `c`.
+  bool at_end() {
+    skip_space();
+    while (at_ != end_ && (at_ == begin_ || at_[-1] == '\n') && take("c")) {
+      at_ = std::find(at_, end_, '\n');
+      skip_space();
+    }
+    return at_ == end_;
+  }
+  /// Whether the next word is this one, which is then passed over.
+  bool take(std::string_view word) {
+    skip_space();
+    const std::string_view rest(at_, end_);
+    if (!rest.starts_with(word) || rest.size() == word.size() || !is_space(rest[word.size()])) {
+      return false;
+    }
+    at_ += word.size();
+    return true;
+  }
+  /// A number as DIMACS has it; there is no `-0`, and no 0 before other digits.
   std::int32_t number() {
+    skip_space();
     std::int32_t value = 0;
     const auto [after, error] = std::from_chars(at_, end_, value);
-    const bool ended = after != end_ && (*after == ' ' || *after == '\n');
-    if (error != std::errc() || !ended || value == INT32_MIN) {
-      malformed(std::string(name_) + ": expected a number followed by a space or newline");
+    const bool ended = after != end_ && is_space(*after);
+    const bool plain =
+        error == std::errc() && (value == 0 ? after == at_ + 1 : first_digit() != '0');
+    if (!plain || !ended || value == INT32_MIN) {
+      malformed(name_ + ": expected a number, and white space after it");
     }
-    at_ = after + 1;
+    at_ = after;
     return value;
   }
   /// Numbers up to a 0.
@@ -37,10 +69,52 @@ class Reader {
   }
 
  private:
+  void skip_space() { at_ = std::find_if_not(at_, end_, is_space); }
+  char first_digit() const { return *at_ == '-' ? at_[1] : *at_; }
+
+  const char* begin_;
   const char* at_;
   const char* end_;
-  const char* name_;
+  std::string name_;
   Budget& budget_;
+};
+
+/// The clauses of problem.cnf, from 1, and those derived from them, by ascending number.
+class Clauses {
+ public:
+  explicit Clauses(std::vector<Clause> given) {
+    for (Clause& clause : given) add(last() + 1, std::move(clause));
+  }
+
+  std::int32_t last() const { return all_.empty() ? 0 : all_.back().number; }
+  /// Whether one is empty.
+  bool refuted() const { return refuted_; }
+
+  /// `number` is above last().
+  void add(std::int32_t number, Clause clause) {
+    refuted_ = refuted_ || clause.empty();
+    all_.push_back({number, std::move(clause)});
+  }
+  /// Rejects a number that no clause has, or one that is deleted; `user`, which names it, is said.
+  std::optional<Clause>& find(std::int32_t number, const std::string& user) {
+    // No clause stands behind the place that its number is.
+    const auto end = all_.begin() + std::clamp<std::ptrdiff_t>(number, 0, std::ssize(all_));
+    const auto found = std::ranges::lower_bound(all_.begin(), end, number, {}, &Entry::number);
+    if (found == end || found->number != number) {
+      reject(user + " refers to no earlier clause");
+    }
+    if (!found->clause) reject(user + " refers to a deleted clause");
+    return found->clause;
+  }
+
+ private:
+  struct Entry {
+    std::int32_t number = 0;
+    std::optional<Clause> clause;  ///< none if deleted
+  };
+
+  std::vector<Entry> all_;
+  bool refuted_ = false;
 };
 
 /// Which literals are false in the step being checked.
@@ -81,9 +155,10 @@ bool propagate(const Clause& clause, Assignment& assignment, const std::string& 
 }
 
 Cnf read_cnf(const std::string& text, Budget& budget) {
-  const std::string header = "p cnf ";
-  if (!text.starts_with(header)) malformed("problem.cnf: missing header");
-  Reader reader(text, header.size(), "problem.cnf", budget);
+  Reader reader(text, "problem.cnf", budget);
+  if (reader.at_end() || !reader.take("p") || !reader.take("cnf")) {
+    malformed("problem.cnf: missing header");
+  }
   Cnf cnf;
   cnf.variables = reader.number();
   const std::int32_t count = reader.number();
@@ -113,15 +188,19 @@ void compare_clauses(const Cnf& cnf, const ClauseMaker& encode, Budget& budget) 
 void check_refutation(const Files& files, const ClauseMaker& encode, Budget& budget) {
   Cnf cnf = read_cnf(files.at("problem.cnf"), budget);
   compare_clauses(cnf, encode, budget);
-  const std::string& lrat = files.at("proof.lrat");
-  Reader reader(lrat, 0, "proof.lrat", budget);
+  Reader reader(files.at("proof.lrat"), "proof.lrat", budget);
   Assignment assignment(cnf.variables);
-  std::vector<Clause>& clauses = cnf.clauses;
+  Clauses clauses(std::move(cnf.clauses));
   while (!reader.at_end()) {
     const std::int32_t number = reader.number();
     const std::string where = "proof.lrat, step " + std::to_string(number) + ": ";
-    if (number != std::ssize(clauses) + 1) reject(where + "step number is not consecutive");
-    const Clause clause = reader.list();
+    if (reader.take("d")) {
+      for (const std::int32_t deleted : reader.list())
+        clauses.find(deleted, where + "deletion").reset();
+      continue;
+    }
+    if (number <= clauses.last()) reject(where + "step number is not above those before");
+    Clause clause = reader.list();
     for (const std::int32_t literal : clause) {
       if (assignment.is_false(-literal)) reject(where + "clause is a tautology");
       assignment.make_false(literal);
@@ -129,17 +208,15 @@ void check_refutation(const Files& files, const ClauseMaker& encode, Budget& bud
     bool open = true;
     for (const std::int32_t hint : reader.list()) {
       if (!open) reject(where + "hint after a conflict");
-      if (hint < 1 || hint >= number) reject(where + "hint refers to no earlier clause");
-      const Clause& used = clauses[static_cast<std::size_t>(hint) - 1];
+      const Clause& used = *clauses.find(hint, where + "hint");
       budget.spend(used.size());
       open = propagate(used, assignment, where);
     }
     if (open) reject(where + "hints do not end in a conflict");
     assignment.clear();
-    clauses.push_back(clause);
+    clauses.add(number, std::move(clause));
   }
-  if (clauses.empty() || !clauses.back().empty())
-    reject("proof.lrat does not end in the empty clause");
+  if (!clauses.refuted()) reject("proof.lrat does not derive the empty clause");
 }
 
 }  // namespace p2::kernel

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "proofs/kernel/input.h"
+#include "proofs/kernel/text.h"
 
 namespace p2::kernel {
 namespace {
@@ -201,9 +202,11 @@ std::string judge_pipeline(const std::string&, const Files& files) {
     check_least(p, stage, held, evidence["cases"][stage], budget);
     peaks += (stage == 0 ? "" : ", ") + std::to_string(held);
   }
-  return "no pipeline of " + std::to_string(p.stages) + " stages and " +
-         std::to_string(p.microbatches) + " microbatches that takes at most " +
-         std::to_string(p.makespan) + " holds fewer activations on a stage than " + peaks;
+  return "no pipeline of " + counted(p.stages, "stage") + " and " + std::to_string(p.microbatches) +
+         " microbatches that takes at most " + std::to_string(p.makespan) +
+         " holds fewer activations on a stage than " + peaks + " (forward " +
+         std::to_string(p.forward) + ", backward " + std::to_string(p.backward) + ", latency " +
+         std::to_string(p.latency) + ")";
 }
 
 }  // namespace p2::kernel

@@ -4,11 +4,12 @@
 #include <numeric>
 #include <utility>
 
+#include "proofs/kernel/text.h"
+
 namespace p2::kernel {
 namespace {
 
 constexpr std::uint32_t kMaxDevices = 1U << 20U;
-constexpr std::size_t kMaxSteps = 4096;
 
 /// A list of groups, no device twice.
 std::vector<Numbers> read_groups(const Json& value, std::uint32_t devices) {
@@ -43,6 +44,17 @@ Step read_step(const Json& value, const Problem& problem) {
   return step;
 }
 
+/// `{0,1},{2,3}`.
+std::string to_text(const std::vector<Numbers>& groups) {
+  std::string text;
+  for (const Numbers& group : groups) {
+    text += text.empty() ? "{" : ",{";
+    for (const std::uint32_t device : group) text += std::to_string(device) + ",";
+    text.back() = '}';
+  }
+  return text;
+}
+
 Numbers up_to(std::uint32_t end) {
   Numbers numbers(end);
   std::iota(numbers.begin(), numbers.end(), 0U);
@@ -65,6 +77,16 @@ std::vector<std::vector<Numbers>> groups_by_class(const Stage& stage, const Step
 
 }  // namespace
 
+std::string Step::text() const {
+  return collective + (instruction ? "(" + slice + ", " + form + ")" : to_text(groups));
+}
+
+std::string Problem::words() const {
+  const std::string reduction = "reduction classes " + shortened(to_text(classes));
+  return counted(devices, "device") + ", " + (instance ? instance->words : reduction) +
+         ", dialect " + dialect();
+}
+
 Problem read_problem(const Json& root, std::vector<std::string> keys, Budget& budget) {
   keys.insert(keys.end(), {"devices", "classes", "dialect"});
   const bool placed = root.contains("hierarchy");
@@ -83,6 +105,7 @@ Problem read_problem(const Json& root, std::vector<std::string> keys, Budget& bu
   if (!std::ranges::is_sorted(problem.classes)) malformed("classes are not in order");
   if (placed) {
     problem.instance.emplace(root, problem.devices);
+    budget.spend(4 * problem.instance->shapes.size() * problem.instance->levels.size());
     if (problem.instance->classes() != problem.classes) {
       reject("classes are not those of the placement");
     }
@@ -97,7 +120,6 @@ Problem read_problem(const Json& root, std::vector<std::string> keys, Budget& bu
 }
 
 Numbers Problem::lacking(const std::vector<Step>& among, Json root, Budget& budget) const {
-  if (!instance) malformed("problem.json has no hierarchy");
   root["synthesis_hierarchy"] = root["to"];
   std::set<std::pair<std::string, std::vector<Numbers>>> known;
   for (Step& step : Instance(root, devices).choices(published, budget)) {

@@ -13,6 +13,8 @@ namespace p2::kernel {
 inline constexpr const char* kCollectives[] = {"AllReduce", "ReduceScatter", "AllGather", "Reduce",
                                                "Broadcast"};
 
+inline constexpr std::size_t kMaxSteps = 4096;
+
 /// One step of the program that a certificate is about.
 struct Step {
   std::string collective;       ///< one of kCollectives
@@ -25,6 +27,8 @@ struct Step {
   bool allowed(bool published) const {
     return !published || !master || collective == kCollectives[0];
   }
+  /// `AllReduce(node, InsideGroup)`, or `AllReduce{0,1},{2,3}`.
+  std::string text() const;
 };
 
 /// A placed reduction and its synthesis hierarchy, from the keys hierarchy, axes, reduce, placement
@@ -55,6 +59,8 @@ struct Instance {
   std::vector<Step> choices(bool published, Budget& budget) const;
 
   std::uint32_t devices;
+  std::string kind;   ///< of the synthesis hierarchy
+  std::string words;  ///< all of it, for sentences
   std::vector<Digit> digits;
   std::vector<bool> reduced_axis;
   std::vector<std::string> levels = {"root"};  ///< of the synthesis hierarchy
@@ -69,13 +75,16 @@ struct Problem {
   std::vector<Numbers> classes;  ///< each ascending, ordered by first device
   bool published = true;         ///< the dialect; otherwise printed
   std::optional<Instance> instance;
-  std::vector<Step> steps;  ///< of the program; instructions form exactly the groups listed with them
+  std::vector<Step>
+      steps;  ///< of the program; instructions form exactly the groups listed with them
 
   std::string dialect() const { return published ? "published" : "printed"; }
   /// `step 2 (AllReduce)`; steps count from 1.
   std::string name(std::size_t step) const {
     return "step " + std::to_string(step) + " (" + steps[step - 1].collective + ")";
   }
+  /// All of the system, for sentences.
+  std::string words() const;
   /// Which of the steps are no instruction over the hierarchy that the key `to` of `root` names.
   Numbers lacking(const std::vector<Step>& among, Json root, Budget& budget) const;
   /// Whether some of the groups has devices of several classes.
@@ -102,7 +111,8 @@ Stage whole_system(const Problem& problem, std::vector<Step> steps);
 /// Rejects unless every class is the first one's image in all the steps.
 Stage first_class(const Problem& problem, std::vector<Step> steps);
 
-/// `root` has these keys in addition to those of the system. With `steps` among them, they are read.
+/// `root` has these keys in addition to those of the system. With `steps` among them, they are
+/// read.
 Problem read_problem(const Json& root, std::vector<std::string> keys, Budget& budget);
 
 }  // namespace p2::kernel

@@ -2,6 +2,7 @@
 #include <deque>
 
 #include "proofs/kernel/claims.h"
+#include "proofs/kernel/text.h"
 
 namespace p2::kernel {
 namespace {
@@ -35,6 +36,11 @@ struct Plan {
     ended_ = ended_steps();
   }
 
+  std::string words() const {
+    return counted(programs_.size(), "device") + ", " + counted(corners_ / 2, "dimension") + ", " +
+           counted(places_.size(), "operation");
+  }
+
   /// Which rule is broken, and where; empty for a plan that is right.
   std::string fault() {
     for (const char* rule : {"out-of-bounds", "unmatched", "deadlock", "overwritten", "not-held"}) {
@@ -49,7 +55,7 @@ struct Plan {
   bool breaks(const std::string& rule, const Place& place) {
     const auto& step = programs_[place[0]][place[1]];
     const Operation& each = at(place);
-    budget_.spend(step.size() * each.box.size() + 1);
+    budget_.spend(step.size() * (each.box.size() + 1) + 1);
     if (rule == "out-of-bounds") {
       std::vector<Box> rest;
       append_outside(each.box, (each.kind == SendOfSource ? has_ : needs_)[place[0]], rest);
@@ -73,6 +79,7 @@ struct Plan {
     };
     for (bool moved = true; moved;) {
       moved = false;
+      budget_.spend(programs_.size());
       for (std::size_t d = 0; d < programs_.size(); ++d) {
         for (; step[d] < programs_[d].size(); ++step[d], moved = true) {
           budget_.spend(programs_[d][step[d]].size() + 1);
@@ -119,8 +126,9 @@ struct Plan {
   bool lacks(const Box& box, std::size_t device, std::size_t steps) {
     std::vector<Box> left(overlap(box, box) ? 1 : 0, box);
     for (std::size_t s = 0; s < steps && !left.empty(); ++s) {
+      budget_.spend(1);
       for (const Operation& each : programs_[device][s]) {
-        budget_.spend((left.size() + 1) * corners_);
+        budget_.spend((left.size() + 1) * (corners_ + 1));
         if (each.kind != Receive) continue;
         std::vector<Box> rest;
         for (const Box& part : left) append_outside(part, each.box, rest);
@@ -153,9 +161,11 @@ struct Plan {
 }  // namespace
 
 std::string judge_plan(const std::string& claim, const Files& files) {
-  const std::string fault = Plan(parse_json(files, "plan.json")).fault();
-  const std::string words = fault.empty() ? "every device of the plan ends with its elements"
-                                          : "the plan is wrong: " + fault;
+  Plan plan(parse_json(files, "plan.json"));
+  const std::string fault = plan.fault();
+  const std::string words = (fault.empty() ? "every device of the plan ends with its elements"
+                                           : "the plan is wrong: " + fault) +
+                            " (" + plan.words() + ")";
   if (fault.empty() != (claim == "reshard-plan")) reject(words);
   return words;
 }

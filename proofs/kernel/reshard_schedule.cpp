@@ -3,6 +3,7 @@
 #include <set>
 
 #include "proofs/kernel/claims.h"
+#include "proofs/kernel/text.h"
 
 namespace p2::kernel {
 namespace {
@@ -49,8 +50,24 @@ Tasks read_schedule(const Json& list, Time makespan) {
   const auto overlap = [](const auto& a, const auto& b) {
     return std::get<0>(a) == std::get<0>(b) && std::get<1>(b) < std::get<2>(a);
   };
-  if (std::ranges::adjacent_find(uses, overlap) != uses.end()) reject("two transfers overlap on a host");
+  if (std::ranges::adjacent_find(uses, overlap) != uses.end())
+    reject("two transfers overlap on a host");
   return tasks;
+}
+
+/// `3 from 0,1 to 2; …`: sizes, and hosts.
+std::string to_text(const Tasks& tasks) {
+  const auto hosts = [](const Numbers& list) {
+    std::string text;
+    for (const std::uint32_t host : list) text += (text.empty() ? "" : ",") + std::to_string(host);
+    return text;
+  };
+  std::string text;
+  for (const Task& task : tasks) {
+    text += (text.empty() ? "" : "; ") + std::to_string(task.size) + " from " +
+            hosts(task.senders) + " to " + hosts(task.receivers);
+  }
+  return text;
 }
 
 /// What the tasks `some` take one after the other. Objects if two of them could run at once.
@@ -59,9 +76,10 @@ Time serial_bound(const Tasks& tasks, const Numbers& some, Budget& budget) {
   for (const std::uint32_t i : some) {
     total += tasks[i].size;
     for (const std::uint32_t j : some) {
-      budget.spend(tasks[i].receivers.size() + 1);
+      budget.spend(8 + tasks[i].receivers.size() + 1);
       const bool one_sender = tasks[i].senders.size() == 1 && tasks[i].senders == tasks[j].senders;
-      if (!one_sender && !meet(tasks[i].receivers, tasks[j].receivers)) reject("two tasks can run at once");
+      if (!one_sender && !meet(tasks[i].receivers, tasks[j].receivers))
+        reject("two tasks can run at once");
     }
   }
   return total;
@@ -71,7 +89,8 @@ Time serial_bound(const Tasks& tasks, const Numbers& some, Budget& budget) {
 Time pool_bound(const Tasks& tasks, const Numbers& some, const Numbers& senders) {
   std::vector<Time> sums = {0};
   for (const std::uint32_t i : some) {
-    if (!std::ranges::includes(senders, tasks[i].senders)) reject("a task has a sender outside the set");
+    if (!std::ranges::includes(senders, tasks[i].senders))
+      reject("a task has a sender outside the set");
     sums.push_back(tasks[i].size);
   }
   std::ranges::sort(sums);
@@ -119,7 +138,11 @@ struct ShorterSchedule {
       add(senders);
     }
     for (std::size_t j = 0; j < tasks.size(); ++j) {
-      for (std::size_t i = 0; i < j; ++i) keep_apart(i, j);
+      for (std::size_t i = 0; i < j; ++i) {
+        budget.spend(8 + tasks[i].receivers.size() +
+                     tasks[i].senders.size() * tasks[j].senders.size());
+        keep_apart(i, j);
+      }
     }
   }
 
@@ -182,8 +205,9 @@ std::string judge_schedule(const std::string& claim, const Files& files) {
     };
     check_refutation(files, encode, budget);
   }
-  return "no schedule of the " + std::to_string(tasks.size()) + " tasks is shorter than " +
-         std::to_string(least) + (gap ? ", this one takes " + std::to_string(makespan) : "");
+  return "no schedule of the " + counted(tasks.size(), "task") + " is shorter than " +
+         std::to_string(least) + ", this one takes " + std::to_string(makespan) + " (" +
+         shortened(to_text(tasks)) + ")";
 }
 
 }  // namespace p2::kernel

@@ -388,7 +388,7 @@ class Elimination {
       budget_.spend(cells);  // so the product stays small
     }
     budget_.spend(cells * graph_.left(vertex));
-    budget_.spend(cells * graph_.left(vertex) * tables.size());
+    budget_.spend(cells * (graph_.left(vertex) + made.scope.size()) * tables.size());
     made.cells.assign(cells, static_cast<Cost>(kCostEnd));
     fill(made, vertex, tables);
     return made;

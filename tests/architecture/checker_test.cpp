@@ -40,8 +40,8 @@ std::size_t checker_lines(Counts counts) {
 }  // namespace
 
 TEST_CASE(
-    "p2-check is small enough to be read: under 1,500 lines for programs, 350 for their costs, 420 "
-    "for strategies, 320 for resharding, 200 for pipelines") {
+    "p2-check is small enough to be read: under 1,750 lines for programs, 400 for their costs, 420 "
+    "for strategies, 350 for resharding, 200 for pipelines") {
   const auto strategies = [](const std::string& name) { return name.starts_with("strategy"); };
   const auto reshards = [](const std::string& name) { return name.starts_with("reshard"); };
   const auto costs = [](const std::string& name) { return name.starts_with("cost"); };
@@ -52,15 +52,15 @@ TEST_CASE(
            name != "claims.cpp";
   };
   CHECK(checker_lines(costs) > 100);
-  CHECK(checker_lines(costs) < 350);
+  CHECK(checker_lines(costs) < 400);
   CHECK(checker_lines(strategies) > 100);
   CHECK(checker_lines(strategies) < 420);  // two ways to prove: elimination and clauses
   CHECK(checker_lines(reshards) > 100);
-  CHECK(checker_lines(reshards) < 320);
+  CHECK(checker_lines(reshards) < 350);
   CHECK(checker_lines(pipelines) > 100);
   CHECK(checker_lines(pipelines) < 200);
   CHECK(checker_lines(programs) > 500);
-  CHECK(checker_lines(programs) < 1500);
+  CHECK(checker_lines(programs) < 1750);
 }
 
 TEST_CASE("p2-check includes its own code, the standard library and the JSON reader only") {

@@ -51,6 +51,26 @@ TEST_CASE("a document is written by one writer per format") {
   CHECK(html.find("src=") == std::string::npos);
 }
 
+TEST_CASE("no text of a document ends a line, steers a terminal or turns its direction") {
+  CHECK(printable("a: b/c-d_α…\\") == "a: b/c-d_α…\\");
+  CHECK(printable("x\nvalid\r\t\x1b[2K") == "x\\u{a}valid\\u{d}\\u{9}\\u{1b}[2K");
+  CHECK(printable(std::string("\0\x7f", 2)) == "\\u{0}\\u{7f}");
+  CHECK(printable("\xc2\x85\xc2\x9b\xe2\x80\xa8\xe2\x80\xae\xe2\x81\xa6\xef\xbb\xbf") ==
+        "\\u{85}\\u{9b}\\u{2028}\\u{202e}\\u{2066}\\u{feff}");
+  // No UTF-8: alone, cut off, longer than needed, a surrogate's escape is that of its character.
+  CHECK(printable("\xff\x80 \xe2\x80") == "\\xff\\x80 \\xe2\\x80");
+  CHECK(printable("\xc0\x8a\xe0\x80\x8a") == "\\xc0\\x8a\\xe0\\x80\\x8a");
+  CHECK(printable("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");
+  CHECK(printable(printable("x\n\xff")) == printable("x\n\xff"));
+  CHECK(printable_lines("a\n\tb\r\x1b") == "a\n\tb\\u{d}\\u{1b}");
+  Document document;
+  document.add(Heading{"x\nvalid", 1}).line("y\rvalid").add(Preformatted{"z\n\x1bvalid\n"});
+  document.add(Table{{}, {{"1", "t\nvalid"}}, 1});
+  CHECK(write_document(document, DocumentFormat::Text) ==
+        "x\\u{a}valid\ny\\u{d}valid\nz\n\\u{1b}valid\n1  t\\u{a}valid\n");
+  CHECK(write_document(document, DocumentFormat::Markdown).find("# x\\u{a}valid\n") == 0);
+}
+
 TEST_CASE("rows of different lengths are a broken invariant, which the caller can catch") {
   CHECK_THROWS_AS(table_text({{"a"}, {"b", "c"}}, 0), InternalError);
   CHECK_THROWS_AS(invariant(false, "broken"), Error);

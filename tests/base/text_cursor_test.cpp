@@ -74,7 +74,7 @@ TEST_CASE("an integer above a bound of one digit is refused") {
 
 TEST_CASE("an error is one line, whatever the input held") {
   const std::string message = complaint([] { TextCursor("f\n", "a").fail("b\x1b\n"); });
-  CHECK(message == "f\\x0a:1:1: b\\x1b\\x0a");
+  CHECK(message == "f\\u{a}:1:1: b\\u{1b}\\u{a}");
 }
 
 TEST_CASE("the first byte that is not UTF-8") {

@@ -279,7 +279,7 @@ TEST_CASE("whatever digit is changed, what is accepted is true") {
     const PipelineTimes times{p["forward"], p["backward"], p["latency"]};
     const PipelineSize of{p["stages"], p["microbatches"]};
     const std::int64_t makespan = p["makespan"];
-    std::string peaks = result.reason.substr(result.reason.rfind("than ") + 5);
+    std::string peaks = result.reason.substr(result.reason.find("than ") + 5);
     std::istringstream list(peaks);
     for (std::uint32_t stage = 0; stage < of.stages; ++stage) {
       std::uint32_t held = 0;

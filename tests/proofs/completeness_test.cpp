@@ -34,10 +34,10 @@ TEST_CASE("completeness is certified and accepted: all systems of 2 to 4 devices
       const kernel::Result result = check_certificate(files);
       CHECK_MESSAGE(result.verdict == kernel::Verdict::Accepted, result.reason);
       CHECK(is_complete(files.at("problem.json")));
-      ++claims[result.reason];
+      ++claims[result.reason.substr(0, result.reason.find(", hierarchy "))];
     });
   }
-  CHECK(claims["there are 3 valid programs of at most 3 steps (2 devices, dialect published)"] > 0);
+  CHECK(claims["there are 3 valid programs of at most 3 steps over collapsed (2 devices"] > 0);
   CHECK(claims.size() > 8);
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("no mutation of a small certificate of completeness proves anything fa
        {"duplicate program", "a program is longer than size", "choice # mismatch",
         "clause # of problem.cnf is not in the CNF of the claim",
         "problem.cnf: variable count mismatch", "program #: steps after the goal",
-        "program #: the goal is not reached", "proof.lrat does not end in the empty clause",
+        "program #: the goal is not reached", "proof.lrat does not derive the empty clause",
         "proof.lrat, step #: hint is not unit", "proof.lrat, step #: hint after a conflict",
         "proof.lrat, step #: hint refers to no earlier clause",
         "proof.lrat, step #: hints do not end in a conflict", "varmap mismatch"}) {
@@ -175,11 +175,11 @@ const Forgery kForgeries[] = {
      }},
     {": hint refers to no earlier clause",  // as in a RAT step
      [](json&, Lines&, Lines& lrat) { add_hint(lrat[1], "-1", true); }},
-    {"proof.lrat does not end in the empty clause",
+    {"proof.lrat does not derive the empty clause",
      [](json&, Lines&, Lines& lrat) { lrat.pop_back(); }},
-    {"proof.lrat does not end in the empty clause",
+    {"proof.lrat does not derive the empty clause",
      [](json&, Lines&, Lines& lrat) { lrat.clear(); }},
-    {": step number is not consecutive",
+    {": hint refers to no earlier clause",  // a gap in the numbers is none in itself
      [](json&, Lines&, Lines& lrat) { lrat.erase(lrat.begin()); }},
     {"proof.lrat: unknown variable",
      [](json&, Lines& cnf, Lines& lrat) {
@@ -188,11 +188,11 @@ const Forgery kForgeries[] = {
      }},
     {": clause is a tautology",
      [](json&, Lines&, Lines& lrat) { lrat[1].insert(lrat[1].find(' '), " 7 -7"); }},
-    {"proof.lrat: expected a number followed by a space or newline",  // a deletion
+    {": hint refers to a deleted clause",
      [](json&, Lines&, Lines& lrat) {
        lrat.insert(lrat.begin(), lrat[0].substr(0, lrat[0].find(' ')) + " d 1 0");
      }},
-    {"proof.lrat: expected a number followed by a space or newline",
+    {"proof.lrat: expected a number, and white space after it",
      [](json&, Lines&, Lines& lrat) { lrat.back() += " x"; }},
 };
 

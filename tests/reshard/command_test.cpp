@@ -85,7 +85,8 @@ TEST_CASE("what only the search has shown is called solver-only") {
       reshard({"--tasks", file.path(), "--format", "json", "--certify", folder.path()}).out);
   CHECK(certified["certificate"] == folder.path());
   CHECK(certified["evidence"].get<std::string>().rfind("solver-only", 0) != 0);
-  CHECK(check_folder(folder.path()).reason == "no schedule of the 5 tasks is shorter than 4");
+  CHECK(check_folder(folder.path())
+            .reason.starts_with("no schedule of the 5 tasks is shorter than 4, this one takes 4 ("));
   std::filesystem::remove_all(folder.path());
 }
 
@@ -102,8 +103,10 @@ TEST_CASE("baselines are certified too: one that misses the bound with how far i
     CHECK(result.verdict == kernel::Verdict::Accepted);
     return result.reason;
   };
-  CHECK(certified("naive") == "no schedule of the 2 tasks is shorter than 4, this one takes 8");
-  CHECK(certified("greedy") == "no schedule of the 2 tasks is shorter than 4");
+  CHECK(certified("naive").starts_with(
+      "no schedule of the 2 tasks is shorter than 4, this one takes 8 ("));
+  CHECK(certified("greedy").starts_with(
+      "no schedule of the 2 tasks is shorter than 4, this one takes 4 ("));
   std::filesystem::remove_all(folder.path());
 }
 
@@ -124,9 +127,10 @@ TEST_CASE("a search that meets its deadline is undecided, with a gap that has a 
   CHECK(answer["lower_bound"] < answer["makespan"]);
   CHECK(answer["schedule"].size() == 19);
   CHECK(answer["certificate"] == folder.path());
-  CHECK(check_folder(folder.path()).reason == "no schedule of the 19 tasks is shorter than " +
-                                                  answer["lower_bound"].dump() +
-                                                  ", this one takes " + answer["makespan"].dump());
+  CHECK(check_folder(folder.path())
+            .reason.starts_with("no schedule of the 19 tasks is shorter than " +
+                                answer["lower_bound"].dump() + ", this one takes " +
+                                answer["makespan"].dump() + " ("));
   std::filesystem::remove_all(folder.path());
 }
 

@@ -87,8 +87,9 @@ TEST_CASE("the example of docs/certificates.md, and what is no certificate of a 
     REQUIRE(at != std::string::npos);
     return checked(changed.replace(at, part.size(), other), true);
   };
-  CHECK(checked(text, true).reason == "every device of the plan ends with its elements");
-  CHECK(checked(text, false).reason == "every device of the plan ends with its elements");
+  const std::string words = "every device of the plan ends with its elements (2 devices, 1 ";
+  CHECK(checked(text, true).reason.starts_with(words));
+  CHECK(checked(text, false).reason.starts_with(words));
   CHECK(with("[1,1,0,2],", "[1,1,0,2]],[").verdict == Verdict::Accepted);
   CHECK(with("[[0,0,0,2]],[[0,0,2,4]]", "[[0,0,0,2],[0,0,2,4]]").verdict == Verdict::Accepted);
   CHECK(with("[[0,0,0,2]],[[0,0,2,4]]", "[[0,0,0,2],[0,0,2,3]]").verdict == Verdict::Rejected);

@@ -99,7 +99,8 @@ TEST_CASE("the example of docs/certificates.md is accepted") {
       {"strategy.json", R"({"configurations":[0,1],"cost":1})"},
       {"bound.json", R"({"removals":[[1,0,1]],"order":[0,1]})"}};
   add_manifest("strategy-optimal", {}, files);
-  CHECK(check_certificate(files).reason == "no strategy costs less than 1 (2 vertices, 1 edges)");
+  CHECK(check_certificate(files).reason.starts_with(
+      "no strategy costs less than 1 (2 vertices, 1 edges), claim "));
 }
 
 TEST_CASE("a strategy that costs one unit more is rejected, with or without its true cost") {
@@ -253,7 +254,7 @@ TEST_CASE("the example of clauses in docs/certificates.md is accepted") {
        {"proof.lrat",
         "11 -7 0 1 10 0\n12 -4 -2 0 11 6 0\n13 -2 0 11 4 12 3 7 0\n"
         "14 0 11 13 2 5 8 9 3 0\n"}});
-  CHECK(result.reason == "no strategy costs less than 1 (2 vertices, 1 edges)");
+  CHECK(result.reason.starts_with("no strategy costs less than 1 (2 vertices, 1 edges), claim "));
 }
 
 TEST_CASE("no refutation serves for a strategy that costs one unit more") {

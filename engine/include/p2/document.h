@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -15,11 +16,13 @@ struct Heading {
   std::string text;
   int level = 2;
 };
-/// One paragraph; as text it is written as it is. An empty one is a blank line.
+/// One paragraph; as text it is one line, its control characters escaped. An empty one is a blank
+/// line.
 struct Paragraph {
   std::string text;
 };
-/// Text whose line breaks and columns matter: drawings, certificates, programs. Ends with a newline.
+/// Text whose line breaks and columns matter: drawings, certificates, programs. Ends with a
+/// newline. Names of files in it are made printable before.
 struct Preformatted {
   std::string text;
 };
@@ -86,10 +89,17 @@ struct Document {
   Document& append(const Document& other);
 };
 
+/// `text` as a part of one line of a terminal or a log. Characters that end a line, steer a
+/// terminal, turn the direction of text or cannot be seen are written \u{HEX}, and bytes that are
+/// no UTF-8 \xHH.
+std::string printable(std::string_view text);
+/// The same for text of several lines: line feeds and tabs stay.
+std::string printable_lines(std::string_view text);
+
 enum class DocumentFormat : std::uint8_t { Text, Json, Junit, Sarif, Html, Markdown };
 
-/// The whole document in one format. Drawings are left out of text; JUnit and SARIF have the
-/// reports only.
+/// The whole document in one format; as text and Markdown all of it is printable. Drawings are left
+/// out of text; JUnit and SARIF have the reports only.
 std::string write_document(const Document& document, DocumentFormat format);
 
 }  // namespace p2
