@@ -17,7 +17,7 @@ namespace p2::hardware {
 namespace {
 
 constexpr std::size_t kMaxDevices = 256;
-constexpr std::uint32_t kMaxLinks = 1024;
+constexpr std::uint32_t kMaxBondedLinks = 1024;
 
 /// The kinds of paths, nearest first; `SOC` and `PSB` are names of older versions.
 constexpr std::array<std::pair<std::string_view, int>, 7> kPaths{
@@ -75,7 +75,7 @@ std::optional<std::uint32_t> links_of(std::string_view cell) {
   if (!cell.starts_with("NV")) return std::nullopt;
   const auto [end, error] = std::from_chars(cell.data() + 2, cell.data() + cell.size(), links);
   if (error != std::errc() || end != cell.data() + cell.size()) return std::nullopt;
-  return links >= 1 && links <= kMaxLinks ? std::optional(links) : std::nullopt;
+  return links >= 1 && links <= kMaxBondedLinks ? std::optional(links) : std::nullopt;
 }
 
 std::optional<int> distance_of(std::string_view cell) {

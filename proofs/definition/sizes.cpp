@@ -17,7 +17,7 @@ using language::Kind;
 constexpr std::uint32_t kMaxDevices = 24;
 constexpr std::uint32_t kMaxContributors = 31;
 constexpr std::uint32_t kMaxChunks = 300;
-constexpr std::uint32_t kMaxBits = 2048;
+constexpr std::uint32_t kMaxProbedBits = 2048;
 /// How many combinations of the conditions on sizes are probed.
 constexpr std::size_t kMaxCases = 16;
 
@@ -87,7 +87,7 @@ class ShapeList {
   }
   void add(const Shape& shape) {
     const bool fits = shape.devices <= kMaxDevices && shape.contributors <= kMaxContributors &&
-                      shape.bits() <= kMaxBits;
+                      shape.bits() <= kMaxProbedBits;
     if (fits && std::ranges::find(shapes_, shape) == shapes_.end()) shapes_.push_back(shape);
   }
   std::vector<Shape> take() { return std::move(shapes_); }
@@ -105,7 +105,7 @@ void add_cases(const SizeConditions& conditions, std::uint32_t max_group, ShapeL
   using Size = std::pair<std::uint32_t, std::uint32_t>;
   std::vector<Size> sizes;
   for (std::uint32_t n = kMinGroup; n <= kMaxDevices; ++n) {
-    for (std::uint32_t k = 1; k <= kMaxChunks && n * k * 3 <= kMaxBits; ++k)
+    for (std::uint32_t k = 1; k <= kMaxChunks && n * k * 3 <= kMaxProbedBits; ++k)
       sizes.push_back({n, k});
   }
   std::ranges::stable_sort(sizes, [&](const Size& a, const Size& b) {

@@ -10,7 +10,7 @@ namespace {
   malformed(value.dump(-1, ' ', true).substr(0, 60) + " is not " + expected);
 }
 
-constexpr std::size_t kDeepest = 8;
+constexpr std::size_t kMaxNesting = 8;
 
 /// Finds, before the values are built, what they do not show: a key twice, and how deep they are.
 /// (A callback of Json::parse would see it, too, but looks through a list after every object in
@@ -38,7 +38,7 @@ struct Form final : nlohmann::json_sax<Json> {
   }
 
   bool open() {
-    if (keys.size() > kDeepest) malformed(name + ": nested too deeply");
+    if (keys.size() > kMaxNesting) malformed(name + ": nested too deeply");
     keys.emplace_back();
     return true;
   }

@@ -13,7 +13,7 @@ using Time = std::int64_t;
 
 constexpr Time kTimeEnd = Time{1} << 40U;
 constexpr std::uint32_t kMaxWork = 1U << 13U;  // forwards and backwards
-constexpr std::size_t kDeepest = 2000;         // cases within cases
+constexpr std::size_t kMaxDepth = 2000;        // cases within cases
 
 /// `second` starts at least `apart` after `first` starts.
 struct After {
@@ -154,7 +154,7 @@ struct Refutation {
   void refute(Starts early) {
     if (!settle(early)) return;
     if (next == cases.size()) reject("a case is not refuted");
-    if (++depth > kDeepest) throw CheckFailure(Verdict::Incomplete, "cases are too deep");
+    if (++depth > kMaxDepth) throw CheckFailure(Verdict::Incomplete, "cases are too deep");
     const List& numbers = as_list(cases[next++]);
     if (numbers.size() != 3) malformed("a case is not [stage, forward, backward]");
     const std::uint32_t stage = as_number(numbers[0], p.stages);
