@@ -372,8 +372,10 @@ const std::string kBlueConnect =
 }  // namespace
 
 TEST_CASE("every limit ends a solver's synthesis in exit 3, with what it settled") {
-  for (const auto& [limit, value] : {std::pair("--rlimit", "100000"), std::pair("--timeout", "1"),
-                                     std::pair("--memory", "24")}) {
+  const std::string memory = std::to_string((resident_memory() >> 20U) + 60);
+  for (const auto& [limit, value] :
+       {std::pair("--memory", memory.c_str()), std::pair("--rlimit", "100000"),
+        std::pair("--timeout", "1")}) {
     CAPTURE(limit);
     const Ran ran = synth_within("z3", limit, value);
     CHECK(ran.exit == 3);
@@ -403,7 +405,7 @@ TEST_CASE("a limit leaves a solver's verdict open and says how many steps are le
   for (const auto& [limit, value] : {std::pair("--rlimit", "1"), std::pair("--memory", "1")}) {
     const Ran ran = run({"check", kBlueConnect, "--engine", "z3", limit, value});
     CHECK(ran.exit == 3);
-    CHECK(ran.out.find("z3: unknown after 0 legal steps\n") != std::string::npos);
+    CHECK(ran.out.find("z3: unknown after 0 legal steps") != std::string::npos);
   }
   const Ran ran = run({"check", kBlueConnect, "--engine", "z3", "--rlimit", "20000000"});
   CHECK(ran.exit == 0);
