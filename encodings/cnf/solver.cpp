@@ -13,6 +13,8 @@
 namespace p2::cnf {
 namespace {
 
+constexpr std::size_t kLiteralsPerCheck = 256;
+
 /// Literals that hold in every model.
 class Facts {
  public:
@@ -90,9 +92,12 @@ void Solver::write_proof(const DratTrace& trace) {
 
 void Solver::add(std::span<const Literal> clauses) {
   backend_->bytes += clauses.size() * sizeof(Literal);
-  for (const Literal literal : clauses) {
+  for (std::size_t begin = 0; begin < clauses.size(); begin += kLiteralsPerCheck) {
     backend_->watch.step();
-    backend_->solver.add(literal);
+    for (const Literal literal :
+         clauses.subspan(begin, std::min(kLiteralsPerCheck, clauses.size() - begin))) {
+      backend_->solver.add(literal);
+    }
   }
 }
 
