@@ -27,6 +27,7 @@ void Clauses::add(std::initializer_list<Literal> clause) {
 
 void Clauses::add(std::span<const Literal> clause) {
   watch_.step();
+  watch_.require_growth(literals_, clause.size() + 1);
   literals_.insert(literals_.end(), clause.begin(), clause.end());
   literals_.push_back(0);
 }

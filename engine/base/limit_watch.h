@@ -26,6 +26,13 @@ class LimitWatch {
   void require_room(std::size_t bytes) const {
     if (bytes > kSmallAllocation) limits_.require_room(static_cast<double>(bytes), activity_);
   }
+  /// Before `more` elements are appended to a vector, which then may have to move to twice its
+  /// capacity. Throws.
+  template <typename Vector>
+  void require_growth(const Vector& vector, std::size_t more) const {
+    if (vector.size() + more <= vector.capacity()) return;
+    require_room((2 * vector.capacity() + more) * sizeof(typename Vector::value_type));
+  }
   /// Memory that the next step() or check() compares with the limit.
   void count(std::size_t bytes) { bytes_ += bytes; }
   void give_back(std::size_t bytes) { bytes_ -= bytes; }

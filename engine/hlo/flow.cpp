@@ -110,6 +110,7 @@ class FlowBuilder {
                       kMaxNodes));
     }
     check_shapes(flow_, node);
+    watch_.require_growth(flow_.nodes, 1);
     flow_.nodes.push_back(std::move(node));
     return {static_cast<std::uint32_t>(flow_.nodes.size() - 1), 0};
   }

@@ -251,6 +251,7 @@ class HloReader {
     const auto index = static_cast<std::uint32_t>(computation.instructions.size());
     names_[instruction.name] = index;
     if (root) computation.root = index;
+    reader_.require_growth(computation.instructions);
     computation.instructions.push_back(std::move(instruction));
     return root;
   }

@@ -24,6 +24,12 @@ class TextReader : public TextCursor {
   /// outlive the reader.
   void obey(const Limits& limits) { watch_.emplace(limits, "reading a module"); }
 
+  /// Before an element is appended to a vector of what is read. Throws LimitReached.
+  template <typename Vector>
+  void require_growth(const Vector& vector) const {
+    if (watch_) watch_->require_growth(vector, 1);
+  }
+
   bool next_is(std::string_view token);
   /// Whether `ch` follows without a blank.
   bool touches(char ch) const { return offset() < text().size() && text()[offset()] == ch; }
