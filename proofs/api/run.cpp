@@ -74,7 +74,7 @@ std::vector<std::uint64_t> parse_sizes(const std::string& text) {
       parse_size("--sizes", text.substr(first_end + 1, last_end - first_end - 1));
   std::uint64_t factor = 2;
   if (last_end < text.size()) {
-    TextCursor cursor("--sizes", text.substr(last_end + 1));
+    TextCursor cursor("--sizes", std::string_view(text).substr(last_end + 1));
     factor = cursor.integer("a factor", 2, 1024);
     expect_end(cursor, "the factor");
   }
