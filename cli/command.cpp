@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
@@ -27,9 +26,6 @@ constexpr std::uint64_t kMaxMebibytes = 1 << 24;
 constexpr const char* kDescribe = "describe-options";
 /// The list of words without a flag that are names of files.
 constexpr const char* kFiles = "files";
-/// Flags whose file is written, not read.
-constexpr std::array kWritten = {"output",   "plot",           "dot", "smt2", "report",
-                                 "plan-out", "collectives-out"};
 /// The file, in the current folder, that is left where engines disagree.
 constexpr const char* kReproducer = "p2-verify-disagreement.json";
 
@@ -41,7 +37,7 @@ FlagGroup common_flags(Formats formats) {
         reports ? "text, JSON, an HTML page, JUnit XML and SARIF "
                   "2.1.0 for CI systems"
                 : "text, JSON, an HTML page"},
-       {"output", "FILE", "write the result there, atomically"},
+       {"output", "FILE", "write the result there, atomically", Flag::Kind::Output},
        {"jobs", "N", "threads (default: one per core)"},
        {"timeout", "SECONDS", "time limit (exit 3)"},
        {"memory", "MIB", "memory limit (exit 3)"},
@@ -58,8 +54,9 @@ void describe(const FlagGroup& group, po::options_description& all) {
       options.add_options()(flag.name.c_str(), flag.help.c_str());
       continue;
     }
-    auto* value =
-        flag.list ? po::value<std::vector<std::string>>()->multitoken()->composing() : nullptr;
+    auto* value = flag.kind == Flag::Kind::List
+                      ? po::value<std::vector<std::string>>()->multitoken()->composing()
+                      : nullptr;
     if (value != nullptr) {
       options.add_options()(flag.name.c_str(), value->value_name(flag.value), flag.help.c_str());
     } else {
@@ -203,7 +200,8 @@ FlagGroup reduction_flag_group() {
 
 FlagGroup terms_flag_group() {
   return {"Collectives and goal",
-          {{"collectives", "FILE…", "more collectives, defined in these files (*.p2c)", true},
+          {{"collectives", "FILE…", "more collectives, defined in these files (*.p2c)",
+            Flag::Kind::List},
            {"goal", "NAME",
             "what every reduction class ends with: allreduce (default), reducescatter, allgather, "
             "reduce, broadcast, alltoall, or a .p2c file"},
@@ -214,14 +212,17 @@ FlagGroup terms_flag_group() {
 CommandLine::CommandLine(const std::string& usage, const std::vector<FlagGroup>& own,
                          const Arguments& arguments, const std::string& positional, Formats formats)
     : formats_(formats) {
+  std::vector<FlagGroup> groups = own;
+  groups.push_back(common_flags(formats));
   po::options_description visible;
-  for (const FlagGroup& group : own) {
+  if (positional == kFiles) inputs_.insert(positional);
+  for (const FlagGroup& group : groups) {
     describe(group, visible);
     for (const Flag& flag : group.flags) {
-      if (flag.value.starts_with("FILE")) file_flags_.insert(flag.name);
+      const bool is_file = flag.value.starts_with("FILE");
+      if (is_file) (flag.kind == Flag::Kind::Output ? outputs_ : inputs_).insert(flag.name);
     }
   }
-  describe(common_flags(formats), visible);
 
   po::options_description all;
   all.add(visible);
@@ -257,14 +258,16 @@ CommandLine::CommandLine(const std::string& usage, const std::vector<FlagGroup>&
   }
 }
 
-void CommandLine::refuse_input_file(const std::string& flag, const std::string& written) const {
-  for (const auto& [name, files] : values_) {
-    const bool is_written = std::find(kWritten.begin(), kWritten.end(), name) != kWritten.end();
-    if (is_written) continue;
-    const bool is_file = file_flags_.contains(name) || name == kFiles;
-    for (const std::string& file : files) {
-      const bool is_goal = name == "goal" && file.ends_with(".p2c");
-      if ((is_file || is_goal) && same_file(file, written)) refuse_overwriting(flag, file);
+void CommandLine::refuse_overwritten_inputs() const {
+  for (const std::string& flag : outputs_) {
+    const std::optional<std::string> written = text(flag);
+    if (!written) continue;
+    for (const auto& [name, files] : values_) {
+      for (const std::string& file : files) {
+        const bool is_goal = name == "goal" && file.ends_with(".p2c");
+        const bool is_read = inputs_.contains(name) || is_goal;
+        if (is_read && same_file(file, *written)) refuse_overwriting(flag, file);
+      }
     }
   }
 }
@@ -314,9 +317,7 @@ CommonOptions CommandLine::common() const {
   }
   options.format = choice<Format>("format", formats);
   options.output = text("output");
-  for (const char* flag : kWritten) {
-    if (const auto written = text(flag)) refuse_input_file(flag, *written);
-  }
+  refuse_overwritten_inputs();
   options.jobs = static_cast<unsigned>(integer("jobs", 1, kMaxJobs, 0));
   options.seed = integer("seed", 0, UINT64_MAX / 16, 1);
   if (has("timeout")) {
@@ -366,19 +367,6 @@ Options options_of(const CommonOptions& common, std::ostream& err) {
     };
   }
   return options;
-}
-
-int exit_code_of(const Answer& answer) {
-  using Kind = Diagnostic::Kind;
-  const auto has = [&](Kind kind) {
-    return std::any_of(answer.diagnostics.begin(), answer.diagnostics.end(),
-                       [&](const Diagnostic& each) { return each.kind == kind; });
-  };
-  if (answer.outcome == Outcome::Disagreement) return kDisagreement;
-  if (has(Kind::ToolFailure)) return kToolFailure;
-  if (has(Kind::BadInput)) return kBadInput;
-  if (answer.outcome == Outcome::Refuted) return kRefuted;
-  return answer.outcome == Outcome::Undecided || has(Kind::Undecided) ? kUndecided : kEstablished;
 }
 
 void write_output(const std::optional<std::string>& path, const std::string& text,

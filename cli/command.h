@@ -17,22 +17,18 @@ namespace p2 {
 /// The words after the name of a command.
 using Arguments = std::vector<std::string>;
 
-/// The exit codes of the command line.
-enum ExitCode : int {
-  kEstablished = 0,   ///< everything asked for was established
-  kRefuted = 1,       ///< a counterexample is in the output
-  kBadInput = 2,      ///< usage error or bad input
-  kUndecided = 3,     ///< a limit was reached first
-  kDisagreement = 4,  ///< two engines disagree
-  kToolFailure = 5    ///< the program itself, a library or the machine failed
-};
-
 /// One flag, described once for parsing, --help, completion and the manual.
 struct Flag {
+  enum class Kind : std::uint8_t {
+    Plain,  ///< a switch, or takes one word
+    List,   ///< takes all words up to the next flag, and may be repeated
+    Output  ///< takes a file that the command writes
+  };
+
   std::string name;
   std::string value;  ///< as --help names it: `FILE`, `text|json`; empty for a switch
   std::string help;
-  bool list = false;  ///< takes all words up to the next flag, and may be repeated
+  Kind kind = Kind::Plain;
 };
 
 /// Flags under one heading.
@@ -102,12 +98,13 @@ class CommandLine {
 
  private:
   [[noreturn]] void refuse_choice(const std::string& flag, const std::string& known) const;
-  /// Throws InputError where the file that `flag` writes is one that the command reads.
-  void refuse_input_file(const std::string& flag, const std::string& written) const;
+  /// Throws InputError where a file that the command writes is one that it reads.
+  void refuse_overwritten_inputs() const;
 
   Formats formats_;
   std::map<std::string, std::vector<std::string>> values_;
-  std::set<std::string> file_flags_;  ///< whose value is a file
+  std::set<std::string> inputs_;  ///< flags and lists of words whose values are files that are read
+  std::set<std::string> outputs_;  ///< flags whose values are files that are written
   std::string help_;
 };
 
@@ -115,12 +112,9 @@ class CommandLine {
 Options options_of(const CommonOptions& common, std::ostream& err);
 
 /// Writes the answer's document in the format asked for to --output or `out`, and its diagnostics
-/// to `err`; where engines disagree it leaves a reproducer. Returns the exit code: 4 for a
-/// disagreement, then 5 for a tool failure, 2 for bad input, 1 refuted, 3 undecided, 0.
+/// to `err`; where engines disagree it leaves a reproducer. Returns exit_code_of(answer).
 int print_answer(const Answer& answer, const CommonOptions& common, std::ostream& out,
                  std::ostream& err);
-/// The exit code alone.
-int exit_code_of(const Answer& answer);
 
 /// Writes a text to the file of --output, or to `out` where none is given. A file appears only when
 /// it is whole; an interrupted run leaves none. Throws InputError where it cannot be written.

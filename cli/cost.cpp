@@ -15,7 +15,8 @@ FlagGroup cost_flags() {
        {"bytes", "BYTES", "per device: 4096, 64M or 2G (default 2G: the paper's 2^29 float32)"},
        {"top", "N", "only the N fastest (default: 20 in text, all in JSON)"},
        {"sizes", "BYTES:BYTES", "also: which program is the fastest at every size between the two"},
-       {"plot", "FILE", "draw the times, and the timeline of the fastest program, as SVG"},
+       {"plot", "FILE", "draw the times, and the timeline of the fastest program, as SVG",
+        Flag::Kind::Output},
        {"fit", "FILE",
         "fit bandwidths to the measurements of a CSV file and write the system to --output"},
        {"fit-links", "NAMES", "the interconnects whose bandwidths are fitted"}}};

@@ -37,7 +37,7 @@ std::vector<FlagGroup> pipeline_flags() {
          "as can be"},
         {"certify", "DIR",
          "with --least-memory: write a certificate for p2-check that no stage can hold fewer"},
-        {"plot", "FILE", "draw the timeline as SVG"}}}};
+        {"plot", "FILE", "draw the timeline as SVG", Flag::Kind::Output}}}};
 }
 
 std::uint32_t required(const CommandLine& line, const std::string& flag, std::uint32_t most) {

@@ -32,7 +32,8 @@ std::vector<FlagGroup> prove_flags() {
         {"report", "FILE",
          "write the errata, as *.md or *.html: false statements of the paper with drawn "
          "counterexamples; implies "
-         "--every-system"},
+         "--every-system",
+         Flag::Kind::Output},
         {"certify", "DIR",
          "write certificates that p2-check accepts: for every universal claim about valid "
          "programs that holds, for synthesis-complete, mixing (6 devices: with --deep), beyond-dsl "

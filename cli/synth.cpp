@@ -25,7 +25,8 @@ FlagGroup synthesis_flag_group() {
         "Master) or, as no-AllReduce, without; exit 1 where a placement has none"},
        {"smt2", "FILE",
         "write as SMT-LIB 2 whether one placement has programs of exactly --size steps other "
-        "than those listed"},
+        "than those listed",
+        Flag::Kind::Output},
        {"explain", "", "draw the device states after every step of every program"}}};
 }
 

@@ -14,6 +14,26 @@ namespace {
 // Levels of arrays of objects that have a line per element in a document.
 constexpr int kBrokenLevels = 2;
 
+Json converted(const nlohmann::ordered_json& value) {
+  switch (value.type()) {
+    case nlohmann::json::value_t::object: {
+      Json object = Json::object();
+      for (const auto& [key, member] : value.items()) object.add(key, converted(member));
+      return object;
+    }
+    case nlohmann::json::value_t::array:
+      return Json::array_of(value, [](const auto& each) { return converted(each); });
+    case nlohmann::json::value_t::string:
+      return value.get<std::string>();
+    case nlohmann::json::value_t::boolean:
+      return value.get<bool>();
+    case nlohmann::json::value_t::null:
+      return {};
+    default:
+      return Json::number(value.dump());
+  }
+}
+
 bool has_structure(const Json& value) {
   return value.if_array() != nullptr || value.if_object() != nullptr;
 }
@@ -26,7 +46,16 @@ Json Json::number(std::string literal) {
   return json;
 }
 
-Json& Json::add(std::string key, Json value) {
+Json Json::object(std::initializer_list<Given> members) {
+  Object object;
+  object.reserve(members.size());
+  for (const Given& each : members) object.emplace_back(each.key, std::move(each.value));
+  return object;
+}
+
+Json Json::parse(const std::string& text) { return converted(nlohmann::ordered_json::parse(text)); }
+
+Json& Json::add(std::string key, Json value) & {
   if (is_null()) value_ = Object{};
   auto* members = std::get_if<Object>(&value_);
   invariant(members != nullptr, "a member is added to a JSON value that is no object");

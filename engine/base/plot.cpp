@@ -276,4 +276,11 @@ void draw(Svg& svg, const Timeline& timeline, double x, double y, double width) 
   }
 }
 
+std::string svg_document(const Timeline& timeline) {
+  constexpr double kWidth = 1000;
+  Svg svg(kWidth, height_of(timeline));
+  draw(svg, timeline, 0, 0, kWidth);
+  return svg.document();
+}
+
 }  // namespace p2

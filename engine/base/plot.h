@@ -114,5 +114,7 @@ struct Timeline {
 /// The height that draw() needs.
 double height_of(const Timeline& timeline);
 void draw(Svg& svg, const Timeline& timeline, double x, double y, double width);
+/// An SVG document of the timeline alone.
+std::string svg_document(const Timeline& timeline);
 
 }  // namespace p2

@@ -1,5 +1,7 @@
 #include "p2/result.h"
 
+#include <algorithm>
+
 #include "p2/answer.h"
 
 namespace p2 {
@@ -29,6 +31,19 @@ bool disagree(const std::vector<EngineAnswer>& answers) {
     first = &answer;
   }
   return false;
+}
+
+ExitCode exit_code_of(const Answer& answer) {
+  using Kind = Diagnostic::Kind;
+  const auto has = [&](Kind kind) {
+    return std::ranges::find(answer.diagnostics, kind, &Diagnostic::kind) !=
+           answer.diagnostics.end();
+  };
+  if (answer.outcome == Outcome::Disagreement) return kDisagreement;
+  if (has(Kind::ToolFailure)) return kToolFailure;
+  if (has(Kind::BadInput)) return kBadInput;
+  if (answer.outcome == Outcome::Refuted) return kRefuted;
+  return answer.outcome == Outcome::Undecided || has(Kind::Undecided) ? kUndecided : kEstablished;
 }
 
 Outcome worst(Outcome a, Outcome b) {

@@ -12,13 +12,11 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/xml_elements.h"
 #include "engine/hardware/server.h"
-#include "engine/msccl/xml_elements.h"
 
 namespace p2::hardware {
 namespace {
-
-using msccl::XmlElement;
 
 constexpr std::size_t kMaxGpus = 256;
 constexpr std::size_t kMaxNets = 1024;
@@ -172,7 +170,7 @@ std::uint32_t links_between(const Gpu& one, const Gpu& other) {
 
 Server read_nccl_topology(const std::string& source, const std::string& text) {
   Reading reading;
-  msccl::read_xml(source, text, [&](const XmlElement& element) { reading.add(element); });
+  read_xml(source, text, "system", [&](const XmlElement& element) { reading.add(element); });
   std::vector<Gpu>& gpus = reading.gpus;
   if (gpus.empty()) throw InputError({source}, "lists no GPU, expected <gpu> elements");
   std::sort(gpus.begin(), gpus.end(), [](const Gpu& a, const Gpu& b) { return a.dev < b.dev; });

@@ -34,15 +34,13 @@ Server read_nccl_topology(const std::string& source, const std::string& text);
 
 /// `nodes` such hosts as a system of the levels `node` and `gpu`:
 ///
-/// - NVLink, where runs of consecutive GPUs are joined each with each by equally many links: a
-/// switch,
-///   whose ports have the bandwidth of one pair's links; where each GPU is joined with the next and
-///   the last with the first only: a ring. Other patterns throw InputError at `where`.
-/// - PCIe, where NVLink does not join all GPUs of the host: a switch.
-/// - NICs: GPUs share the NICs nearest to them. Left out for one host if their bandwidth is
-/// unknown.
-/// - the network, for several hosts: a switch with the bandwidth of all NICs of a host that are
-/// used.
+/// - NVLink: a switch where runs of consecutive GPUs are joined each with each by equally many
+///   links, with ports of the bandwidth of one pair's links; a ring where each GPU is joined with
+///   the next, and the last with the first, only. Other patterns throw InputError at `where`.
+/// - PCIe: a switch, where NVLink does not join all GPUs of the host.
+/// - NICs: GPUs share those nearest to them. Left out for one host if their bandwidth is unknown.
+/// - The network, for several hosts: a switch with the bandwidth of all NICs of a host that are
+///   used.
 ///
 /// Throws InputError at the name of the flag for a bandwidth that is needed and unknown.
 System system_of(const Server& server, const std::string& name, std::uint32_t nodes,

@@ -28,9 +28,7 @@ struct Word {
   SourcePosition where;
 };
 
-struct Line {
-  std::vector<Word> words;
-};
+using Line = std::vector<Word>;
 
 /// The words of every line, without the escapes that underline the header on a terminal.
 std::vector<Line> lines_of(const std::string& source, std::string_view text) {
@@ -49,7 +47,7 @@ std::vector<Line> lines_of(const std::string& source, std::string_view text) {
         ++at;
       } else {
         const std::size_t stop = std::min(whole.find_first_of(" \t\r\x1b", at), whole.size());
-        line.words.push_back({whole.substr(at, stop - at), {source, number, at + 1}});
+        line.push_back({whole.substr(at, stop - at), {source, number, at + 1}});
         at = stop;
       }
     }
@@ -115,9 +113,9 @@ class Matrix {
 
  private:
   void read_header() {
-    while (next_ < lines_.size() && lines_[next_].words.empty()) ++next_;
+    while (next_ < lines_.size() && lines_[next_].empty()) ++next_;
     if (next_ < lines_.size()) {
-      for (const Word& word : lines_[next_].words) {
+      for (const Word& word : lines_[next_]) {
         if (!is_device(word.text)) break;
         devices_.push_back(word);
       }
@@ -142,10 +140,10 @@ class Matrix {
 
   void read_row(std::size_t row) {
     const std::string_view name = devices_[row].text;
-    if (next_ >= lines_.size() || lines_[next_].words.empty()) {
+    if (next_ >= lines_.size() || lines_[next_].empty()) {
       throw InputError({source_, next_ + 1, 1}, fmt::format("no row, expected that of {}", name));
     }
-    const std::vector<Word>& words = lines_[next_++].words;
+    const Line& words = lines_[next_++];
     if (words.front().text != name) {
       throw InputError(words.front().where,
                        fmt::format("found '{}', expected the row of {}", words.front().text, name));

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/msccl/xml_elements.h"
+#include "engine/base/xml_elements.h"
 
 namespace p2::msccl {
 namespace {
@@ -185,7 +185,7 @@ bool is_xml(std::string_view text) {
 
 Algorithm read_algorithm(const std::string& source, const std::string& text) {
   std::optional<AlgorithmBuilder> builder;
-  read_xml(source, text, [&](const XmlElement& element) {
+  read_xml(source, text, "algo", [&](const XmlElement& element) {
     require_expected(element);
     if (element.depth == 0) {
       builder.emplace(element);

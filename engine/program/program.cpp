@@ -1,5 +1,4 @@
 #include "engine/program/program.h"
-#include "engine/program/group_order.h"
 #include "p2/suggestion.h"
 
 #include <algorithm>

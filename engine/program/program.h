@@ -86,6 +86,12 @@ std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const I
 /// Reads `{0,2},{1,3}`.
 std::vector<Group> parse_groups(TextCursor& cursor);
 
+/// The root of Reduce and Broadcast is the device with the smallest id. Throws InputError at
+/// `where` for a group given by a user that begins with another one or is otherwise not in
+/// ascending order, lest it be read as naming another root. The other collectives take groups in
+/// any order.
+void require_root_first(Collective collective, const Group& group, const SourcePosition& where);
+
 /// Reads a shape from the texts of the JSON keys `slice` and `form`.
 GroupShape parse_shape(TextCursor& slice, TextCursor& form, const Instance& instance);
 

@@ -15,7 +15,6 @@
 #include "engine/program/instruction.h"
 #include "engine/program/json_text.h"
 #include "engine/program/program.h"
-#include "engine/program/program_list.h"
 #include "p2/suggestion.h"
 
 namespace p2 {

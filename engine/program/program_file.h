@@ -44,6 +44,14 @@ ProgramFile read_program_notation(const std::string& source, const std::string& 
 ProgramFile read_program_json(const std::string& source, const std::string& text,
                               const GivenInstance& given);
 
+/// The programs, as JSON, in the output of `synth --format json`, over all placements; empty for
+/// any other text. Throws InputError for such an output without programs.
+std::vector<std::string> listed_programs(const std::string& file, const std::string& text);
+
+/// What messages call the program number `number`, from 1, of a file with several: `FILE program
+/// 3`.
+std::string name_of_listed(const std::string& file, std::size_t number);
+
 struct SourceProgram {
   std::string name;        ///< the file, with the number of the program if it has several
   std::size_t number = 1;  ///< from 1

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "engine/base/json_reader.h"
-#include "engine/program/group_order.h"
 #include "engine/program/instruction.h"
 #include "engine/program/program.h"
 #include "engine/program/program_file.h"

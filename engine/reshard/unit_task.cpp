@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/file_kind.h"
 #include "engine/base/json_reader.h"
 
 namespace p2 {
@@ -85,7 +86,9 @@ std::vector<std::uint32_t> read_hosts(const JsonValue& task, std::string_view ke
 
 }  // namespace
 
-UnitTasks read_tasks(const std::string& source, const std::string& text) {
+namespace {
+
+UnitTasks read_task_list(const std::string& source, const std::string& text) {
   const JsonDocument document(source, text);
   const JsonValue root = document.root();
   root.only_keys({"tasks"}, "a set of tasks");
@@ -99,6 +102,12 @@ UnitTasks read_tasks(const std::string& source, const std::string& text) {
   }
   if (tasks.empty()) list.fail("no task, expected at least one");
   return tasks;
+}
+
+}  // namespace
+
+UnitTasks read_tasks(const std::string& source, const std::string& text) {
+  return read_as({FileKind::Tasks}, source, text, [&] { return read_task_list(source, text); });
 }
 
 }  // namespace p2

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/base/file_kind.h"
 #include "engine/base/json_reader.h"
 
 namespace p2::strategy {
@@ -217,9 +218,11 @@ class Reader {
 
 }  // namespace
 
-GraphFile read_graph(const std::string& source, std::string text) {
-  const JsonDocument document(source, std::move(text));
-  return Reader(document.root()).finish();
+GraphFile read_graph(const std::string& source, const std::string& text) {
+  return read_as({FileKind::OperationGraph}, source, text, [&] {
+    const JsonDocument document(source, text);
+    return Reader(document.root()).finish();
+  });
 }
 
 }  // namespace p2::strategy

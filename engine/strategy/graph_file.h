@@ -36,6 +36,6 @@ struct GraphFile {
 
 /// Throws InputError at the first violation of the format: a missing or misshapen table, a negative
 /// cost, costs that add up to kCostEnd or more, a vertex without configuration.
-GraphFile read_graph(const std::string& source, std::string text);
+GraphFile read_graph(const std::string& source, const std::string& text);
 
 }  // namespace p2::strategy

@@ -168,6 +168,11 @@ strategy::Cost memory_of_shape(const OperationGraph& graph, const KnownShape& sh
   return static_cast<strategy::Cost>(std::min<Wide>(bytes, strategy::kCostEnd));
 }
 
+strategy::Cost checked(Wide cost) {
+  if (cost >= strategy::kCostEnd) throw SketchError("a cost is 2^62 or more");
+  return static_cast<strategy::Cost>(cost);
+}
+
 namespace {
 
 using strategy::Cost;
@@ -192,11 +197,6 @@ void append_splits(const Operation& operation, std::int64_t devices, Configurati
     append_splits(operation, devices / split, begun, found);
     begun.pop_back();
   }
-}
-
-Cost checked(Wide cost) {
-  if (cost >= strategy::kCostEnd) throw SketchError("a cost is 2^62 or more");
-  return static_cast<Cost>(cost);
 }
 
 class Builder {

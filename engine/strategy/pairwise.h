@@ -81,6 +81,9 @@ struct PairwiseGraph {
   std::vector<std::vector<Configuration>> configurations;  ///< by operation
 };
 
+/// The cost as a number of the search. Throws SketchError where it is strategy::kCostEnd or more.
+strategy::Cost checked(Wide cost);
+
 /// Costs in operations of a device, and the costs of known strategies: data parallelism and the
 /// best expert strategy. Throws SketchError where costs add up to strategy::kCostEnd or more, or
 /// tables have more than 2^27 cells.

@@ -201,11 +201,6 @@ using strategy::Cost;
 
 constexpr std::size_t kMaxCells = std::size_t{1} << 24U;
 
-Cost checked(Wide cost) {
-  if (cost >= strategy::kCostEnd) throw SketchError("a cost is 2^62 or more");
-  return static_cast<Cost>(cost);
-}
-
 std::string text_of(const Tensor& tensor) {
   std::string text;
   for (const Axis& axis : tensor) {

@@ -8,16 +8,14 @@
 #include <thread>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "engine/base/document_writers.h"
 #include "engine/base/files.h"
 #include "engine/base/progress.h"
 #include "engine/msccl/algorithm_file.h"
-#include "engine/program/program_list.h"
+#include "engine/program/program_file.h"
 #include "engine/reshard/plans/plan.h"
 #include "proofs/api/check_files.h"
-#include "proofs/api/exit_code.h"
 #include "proofs/api/module_check.h"
 #include "proofs/api/subject_check.h"
 #include "proofs/api/terms.h"
@@ -332,29 +330,6 @@ void collect(std::vector<CheckedFile>& files, CheckAnswer& answer) {
 
 }  // namespace
 
-Json parsed_json(const std::string& text) {
-  const auto convert = [](const auto& self, const nlohmann::ordered_json& value) -> Json {
-    switch (value.type()) {
-      case nlohmann::json::value_t::object: {
-        Json object = Json::object();
-        for (const auto& [key, member] : value.items()) object.add(key, self(self, member));
-        return object;
-      }
-      case nlohmann::json::value_t::array:
-        return Json::array_of(value, [&](const auto& each) { return self(self, each); });
-      case nlohmann::json::value_t::string:
-        return value.get<std::string>();
-      case nlohmann::json::value_t::boolean:
-        return value.get<bool>();
-      case nlohmann::json::value_t::null:
-        return {};
-      default:
-        return Json::number(value.dump());
-    }
-  };
-  return convert(convert, nlohmann::ordered_json::parse(text));
-}
-
 std::vector<std::string> program_options(const CheckRequest& request) {
   std::vector<std::string> flags;
   if (request.certify) flags.emplace_back("certify");
@@ -373,11 +348,12 @@ Json outcomes_json(const std::vector<EngineAnswer>& answers) {
   return outcomes;
 }
 
-Property engines_property(const std::vector<EngineAnswer>& answers) {
+Property engines_property(const std::vector<EngineAnswer>& answers,
+                          std::string (*text)(const EngineAnswer&)) {
   Property property{"engines"};
   for (const EngineAnswer& answer : answers) {
-    property.message += fmt::format("{}{}: {}", property.message.empty() ? "" : "; ", answer.engine,
-                                    to_string(answer));
+    property.message +=
+        fmt::format("{}{}: {}", property.message.empty() ? "" : "; ", answer.engine, text(answer));
     if (answer.outcome == Outcome::Undecided) property.status = Status::Undecided;
   }
   if (disagree(answers)) property.status = Status::Disagreement;
@@ -401,7 +377,7 @@ CheckAnswer check(const CheckRequest& request, const Options& options,
   answer.outcome = soundness.outcome;
   if (soundness.outcome != Outcome::Established) {
     answer.document.json = Json::object({{"results", Json::array()}});
-    answer.document.exit_code = report_exit_code(answer);
+    answer.document.exit_code = exit_code_of(answer);
     return answer;
   }
   std::vector<CheckedFile> files = files_of(request);
@@ -436,7 +412,7 @@ CheckAnswer check(const CheckRequest& request, const Options& options,
     answer.document.json.add(
         "cache", Json::object({{"hits", answer.cache_hits}, {"stored", answer.cache_stored}}));
   }
-  answer.document.exit_code = report_exit_code(answer);
+  answer.document.exit_code = exit_code_of(answer);
   return answer;
 }
 

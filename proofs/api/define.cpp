@@ -7,12 +7,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/base/file_kind.h"
 #include "engine/base/files.h"
 #include "engine/base/progress.h"
 #include "engine/collective/language/definition.h"
 #include "engine/collective/language/interpreter.h"
-#include "proofs/api/exit_code.h"
 
 namespace p2 {
 namespace {
@@ -310,7 +308,8 @@ struct Given {
 
 /// The collectives to compare a definition with: the built-in ones, then the others given, of which
 /// the first of a name counts.
-std::vector<const Definition*> known_besides(const Given& own, const std::vector<Given>& given) {
+std::vector<const Definition*> known_definitions(const Given& own,
+                                                 const std::vector<Given>& given) {
   std::vector<const Definition*> known;
   for (const Definition& definition : language::built_in_definitions()) {
     known.push_back(&definition);
@@ -376,9 +375,7 @@ DefineAnswer define(const DefineRequest& request, const Options& options) {
   std::vector<Given> given;
   for (const std::string& file : request.files) {
     try {
-      const std::string text = read_file(file);
-      given.push_back({file, read_as({FileKind::Definition}, file, text,
-                                     [&] { return language::parse_definition(file, text); })});
+      given.push_back({file, language::parse_definition(file, read_file(file))});
     } catch (const InputError& error) {
       diagnostics.push_back({Diagnostic::Kind::BadInput, error.what()});
       not_examined.push_back(file_report_of(file, {"input",
@@ -395,7 +392,7 @@ DefineAnswer define(const DefineRequest& request, const Options& options) {
         fmt::format("{} ({} of {})", own.definition.name, &own - given.data() + 1, given.size());
     try {
       examined.push_back(
-          examine_with_progress(own, known_besides(own, given), of, request, options));
+          examine_with_progress(own, known_definitions(own, given), of, request, options));
     } catch (const LimitReached& error) {
       diagnostics.push_back({Diagnostic::Kind::Undecided, own.file + ": " + error.what()});
       not_examined.push_back(file_report_of(
@@ -405,7 +402,7 @@ DefineAnswer define(const DefineRequest& request, const Options& options) {
   DefineAnswer answer = define_answer(examined);
   std::ranges::move(not_examined, std::back_inserter(answer.document.reports));
   answer.diagnostics = std::move(diagnostics);
-  answer.document.exit_code = report_exit_code(answer);
+  answer.document.exit_code = exit_code_of(answer);
   return answer;
 }
 

@@ -66,19 +66,6 @@ std::shared_ptr<const hlo::Module> read_module(const std::string& file, const st
   return std::make_shared<const hlo::Module>(std::move(modules[0].module));
 }
 
-/// `decide()`, or Undecided where that reaches a limit.
-template <typename Decide>
-ModuleDecision within_limits(Decide decide) {
-  try {
-    return decide();
-  } catch (const LimitReached& limit) {
-    ModuleDecision decision;
-    decision.outcome = Outcome::Undecided;
-    decision.reason = fmt::format("Undecided: {}.", limit.what());
-    return decision;
-  }
-}
-
 /// The first decision about a module of a file that is not Established; tests are run.
 ModuleDecision check_all_modules(const std::string& file, const std::string& text,
                                  const hlo::ComparisonOptions& options, const Limits& limits) {
@@ -257,8 +244,22 @@ Result result_of(const Subject& subject, const ModuleDecision& decision, bool or
   return result;
 }
 
-ModuleCheck answer(const Subject& subject, ModuleDecision decision,
-                   const ModuleQuestion& question) {
+/// `decide()`, or Undecided where that reaches a limit.
+template <typename Decide>
+ModuleDecision within_limits(const Decide& decide) {
+  try {
+    return decide();
+  } catch (const LimitReached& limit) {
+    ModuleDecision decision;
+    decision.outcome = Outcome::Undecided;
+    decision.reason = fmt::format("Undecided: {}.", limit.what());
+    return decision;
+  }
+}
+
+template <typename Decide>
+ModuleCheck answer(const Subject& subject, const ModuleQuestion& question, const Decide& decide) {
+  ModuleDecision decision = within_limits(decide);
   const bool solvers_skipped = question.engine == "all";
   ModuleCheck check;
   check.result = result_of(subject, decision, question.ordered);
@@ -285,33 +286,32 @@ ModuleCheck check_module_file(const std::string& file, const std::string& text,
       throw InputError({"--order"},
                        "orders are compared of two modules, expected --before and --after");
     }
-    return answer({file, {}, {}},
-                  within_limits([&] { return check_all_modules(file, text, options, limits); }),
-                  question);
+    return answer({file, {}, {}}, question,
+                  [&] { return check_all_modules(file, text, options, limits); });
   }
-  const auto module = read_module(file, text, limits);
   const std::string& name = given.terms.goal.name;
-  const auto goal = hlo::goal_called(name);
-  if (!goal) {
-    throw InputError({"--goal"}, fmt::format("'{}' is no goal of a module, expected allreduce, "
-                                             "reducescatter, allgather, broadcast or alltoall",
-                                             name));
-  }
-  const hlo::Devices devices = devices_of({module.get()}, options.devices);
-  const auto specification =
-      goal_module(*module, *goal, classes_of(*question.reduces, given, devices.count()));
-  return answer({file, {}, name}, compare(specification, module, options, limits), question);
+  return answer({file, {}, name}, question, [&] {
+    const auto module = read_module(file, text, limits);
+    const auto goal = hlo::goal_called(name);
+    if (!goal) {
+      throw InputError({"--goal"}, fmt::format("'{}' is no goal of a module, expected allreduce, "
+                                               "reducescatter, allgather, broadcast or alltoall",
+                                               name));
+    }
+    const hlo::Devices devices = devices_of({module.get()}, options.devices);
+    const auto specification =
+        goal_module(*module, *goal, classes_of(*question.reduces, given, devices.count()));
+    return compare(specification, module, options, limits);
+  });
 }
 
 ModuleCheck compare_module_files(const std::string& before, const std::string& after,
                                  const ModuleQuestion& question, const Limits& limits) {
   require_applicable(before, question);
-  return answer({after, before, {}}, within_limits([&] {
-                  return compare(read_module(before, read_file(before), limits),
-                                 read_module(after, read_file(after), limits), options_of(question),
-                                 limits);
-                }),
-                question);
+  return answer({after, before, {}}, question, [&] {
+    return compare(read_module(before, read_file(before), limits),
+                   read_module(after, read_file(after), limits), options_of(question), limits);
+  });
 }
 
 }  // namespace p2

@@ -9,7 +9,6 @@
 
 #include "encodings/cnf/synthesis.h"
 #include "encodings/z3/strategy.h"
-#include "engine/base/file_kind.h"
 #include "engine/base/files.h"
 #include "engine/base/progress.h"
 #include "engine/strategy/memory_limit.h"
@@ -19,8 +18,8 @@
 #include "engine/strategy/placed_graph.h"
 #include "engine/topology/system.h"
 #include "p2/parallelize.h"
-#include "p2/suggestion.h"
 #include "p2/version.h"
+#include "proofs/api/engines.h"
 #include "proofs/certificate/strategy_certificate.h"
 
 namespace p2 {
@@ -32,7 +31,7 @@ using strategy::Strategy;
 
 // The problem: a graph of either format, with costs.
 
-struct PlacementQuestion {
+struct StrategyQuestion {
   GraphFile pairwise;  ///< without placements
   std::optional<operations::OperationGraph> operations;
   std::optional<operations::PlacedGraph> placed;
@@ -51,14 +50,13 @@ void refuse_operation_flags(const ParallelizeRequest& request) {
   refuse(request.collectives, "--collectives-out");
 }
 
-PlacementQuestion read_problem(const ParallelizeRequest& request) {
+StrategyQuestion read_problem(const ParallelizeRequest& request) {
   const bool placed = request.price == ParallelizeRequest::Price::Placed;
-  PlacementQuestion problem;
+  StrategyQuestion problem;
   std::string text = read_file(request.file);
   if (!operations::claims_operations(text)) {
     refuse_operation_flags(request);
-    problem.pairwise = read_as({FileKind::OperationGraph}, request.file, text,
-                               [&] { return strategy::read_graph(request.file, text); });
+    problem.pairwise = strategy::read_graph(request.file, text);
     return problem;
   }
   if (!placed && (request.system || request.collectives)) {
@@ -95,7 +93,7 @@ std::string sizes(const Items& items) {
 }
 
 /// For every all-reduce of the strategy, the command that lists the programs for it.
-std::string collective_commands(const PlacementQuestion& problem, const Strategy& strategy) {
+std::string collective_commands(const StrategyQuestion& problem, const Strategy& strategy) {
   const operations::OperationGraph& graph = *problem.operations;
   std::string text;
   for (const operations::NeededCollective& needed : problem.placed->collectives(graph, strategy)) {
@@ -115,17 +113,8 @@ std::string collective_commands(const PlacementQuestion& problem, const Strategy
 
 // Cross-checks.
 
-struct Engines {
-  bool z3 = false;
-  bool cnf = false;
-};
-
 Engines engines_of(const ParallelizeRequest& request) {
-  const std::string& name = request.engine;
-  const Engines engines{name == "z3" || name == "all", name == "cnf" || name == "all"};
-  if (!engines.z3 && !engines.cnf && name != "explicit") {
-    throw InputError({"--engine"}, unknown_name(name, "explicit, z3, cnf or all"));
-  }
+  const Engines engines = engines_called(request.engine);
   if (engines.cnf && !engines.z3 && request.memory_limit) {
     throw InputError({"--engine"}, "cnf knows no memory limit, expected z3, all or explicit");
   }
@@ -363,7 +352,7 @@ ParallelizeAnswer nothing_fits(const Checks& checks) {
 }
 
 /// The search's optimum, checked by the engines and certified.
-ParallelizeAnswer find_strategy(const ParallelizeRequest& request, const PlacementQuestion& problem,
+ParallelizeAnswer find_strategy(const ParallelizeRequest& request, const StrategyQuestion& problem,
                                 const Options& options) {
   const GraphFile& file = problem.file();
   const auto begin = std::chrono::steady_clock::now();
@@ -556,7 +545,7 @@ StrategyCheck check_with_clauses(const strategy::Graph& graph, const strategy::F
 }
 
 ParallelizeAnswer parallelize(const ParallelizeRequest& request, const Options& options) {
-  const PlacementQuestion problem = read_problem(request);
+  const StrategyQuestion problem = read_problem(request);
   if (request.paper) return compare_with_paper(request, problem.file(), options);
   engines_of(request);
   if (request.memory_limit && !problem.file().memory) {

@@ -19,7 +19,6 @@ namespace {
 constexpr std::uint64_t kMaxWork = 4'000'000;     // forwards and backwards of all stages
 constexpr std::uint64_t kMaxTriedWork = 100'000;  // where all delays are tried
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 60;
-constexpr double kPlotWidth = 1000;
 
 void require(bool holds, const char* flag, const std::string& message) {
   if (!holds) throw InputError({flag}, message);
@@ -132,9 +131,7 @@ std::string draw_timeline(const PipelineRequest& request, const PipelineRun& run
   if (request.split_backward) {
     line.legend = {"forward", "gradient of activations", "gradient of weights"};
   }
-  Svg svg(kPlotWidth, height_of(line));
-  draw(svg, line, 0, 0, kPlotWidth);
-  return svg.document();
+  return svg_document(line);
 }
 
 Document simulation_document(const PipelineRequest& request, std::uint32_t delay,

@@ -8,6 +8,7 @@
 #include "encodings/z3/reshard_plan.h"
 #include "engine/reshard/plans/plan_report.h"
 #include "p2/version.h"
+#include "proofs/api/subject_check.h"
 #include "proofs/certificate/plan_certificate.h"
 
 namespace p2 {
@@ -82,19 +83,6 @@ Result result_of(const std::string& file, const PlanCheckAnswer& answer,
   return result;
 }
 
-/// Whether all engines that were asked agree.
-Property engines_property(const std::vector<EngineAnswer>& engines) {
-  using Status = Property::Status;
-  Property property{"engines"};
-  for (const EngineAnswer& each : engines) {
-    property.message +=
-        fmt::format("{}{}: {}", property.message.empty() ? "" : "; ", each.engine, word_of(each));
-    if (each.outcome == Outcome::Undecided) property.status = Status::Undecided;
-  }
-  if (disagree(engines)) property.status = Status::Disagreement;
-  return property;
-}
-
 FileReport report_of(const std::string& file, const PlanCheckAnswer& answer) {
   constexpr std::array<const char*, 6> kNames = {"bounds",     "matches", "deadlocks",
                                                  "overwrites", "sources", "result"};
@@ -111,7 +99,7 @@ FileReport report_of(const std::string& file, const PlanCheckAnswer& answer) {
     property.message = fault->explanation;
   }
   const auto& engines = answer.results.front().engines;
-  if (engines.size() > 1) report.properties.push_back(engines_property(engines));
+  if (engines.size() > 1) report.properties.push_back(engines_property(engines, word_of));
   return report;
 }
 
@@ -125,7 +113,7 @@ std::vector<EngineAnswer> ask(const PlanCheckQuestion& question, const reshard::
   own.outcome = decision.outcome;
   if (decision.violation) own.rule = to_string(decision.violation->rule);
   if (question.z3) {
-    answers.push_back(z3_encoding::judge({&plan, (limits)}));
+    answers.push_back(z3_encoding::judge({&plan, limits}));
   }
   return answers;
 }

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "engine/base/progress.h"
 #include "engine/program/instruction.h"
+#include "engine/program/json_text.h"
 #include "engine/program/program_file.h"
 #include "p2/suggestion.h"
 #include "proofs/claims/campaign.h"
@@ -327,29 +327,6 @@ void add_text(const Settled& settled, const std::vector<Summary>& summary, Docum
 
 // The document as JSON.
 
-Json to_json(const nlohmann::ordered_json& value) {
-  if (value.is_object()) {
-    Json object = Json::object();
-    for (const auto& [key, member] : value.items()) object.add(key, to_json(member));
-    return object;
-  }
-  if (value.is_array()) {
-    return Json::array_of(value, [](const auto& element) { return to_json(element); });
-  }
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_boolean()) return value.get<bool>();
-  return value.is_null() ? Json() : Json::number(value.dump());
-}
-
-Json parse_json(const std::string& text) { return to_json(nlohmann::ordered_json::parse(text)); }
-
-template <typename Parts>
-Json parts_json(const Parts& parts) {
-  return Json::array_of(parts, [](const auto& part) {
-    return Json::object().add("name", part.name).add("size", part.size);
-  });
-}
-
 Json kind_json(std::optional<HierarchyKind> kind) { return kind ? Json(to_string(*kind)) : Json(); }
 
 /// The keys that say which question was asked.
@@ -370,7 +347,7 @@ Json question_json(const Question& question) {
 Json counterexample_json(const SettledQuestion& result) {
   if (result.answer.outcome != Outcome::Refuted) return {};
   const Instance instance = result.question.system->over(result.question.from);
-  return parse_json(
+  return Json::parse(
       p2::to_json(claims::counterexample(result), &instance, result.question.dialect));
 }
 
@@ -428,7 +405,7 @@ Json counterexample_json(const claims::ScheduleSettlement& answer) {
   return Json::object()
       .add("says", answer.counterexample)
       .add("command", answer.command)
-      .add("tasks", answer.tasks.empty() ? Json() : parse_json(answer.tasks));
+      .add("tasks", answer.tasks.empty() ? Json() : Json::parse(answer.tasks));
 }
 
 Json schedules_json(const std::vector<ScheduleResult>& results) {

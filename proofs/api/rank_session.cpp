@@ -14,12 +14,6 @@ namespace p2 {
 
 using namespace execution;
 
-namespace {
-
-constexpr int kUndecided = 3;
-
-}  // namespace
-
 RankSession::~RankSession() {
   if (board_ != nullptr) board_->report_exit(rank_, kBadInput, true);
 }

@@ -14,8 +14,6 @@ namespace p2 {
 /// process that starts the ranks and supervises them.
 class RankSession {
  public:
-  static constexpr int kBadInput = 2;  ///< exit code
-
   RankSession() = default;
   /// A rank that did not finish() has failed.
   ~RankSession();

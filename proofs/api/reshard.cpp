@@ -8,7 +8,6 @@
 
 #include "encodings/cnf/shorter_schedule.h"
 #include "encodings/cnf/synthesis.h"
-#include "engine/base/file_kind.h"
 #include "engine/base/files.h"
 #include "engine/base/invariant.h"
 #include "engine/base/plot.h"
@@ -28,7 +27,6 @@
 namespace p2 {
 namespace {
 
-constexpr double kPlotWidth = 1000;
 constexpr std::uint64_t kMaxConflicts = 2'000'000;  // of the SAT solver, unless told otherwise
 constexpr std::int64_t kMaxChunks = 1'000'000;
 
@@ -68,9 +66,7 @@ ReshardQuestion read_problem(const ReshardRequest& request) {
   std::optional<Tensor> tensor;
   UnitTasks tasks;
   if (request.tasks) {
-    const std::string text = read_file(*request.tasks);
-    tasks = read_as({FileKind::Tasks}, *request.tasks, text,
-                    [&] { return read_tasks(*request.tasks, text); });
+    tasks = read_tasks(*request.tasks, read_file(*request.tasks));
   } else {
     tensor = parse_tensor(*request.tensor);
     tasks = decompose(tensor->shape, tensor->from, tensor->to, request.tensor->decomposition,
@@ -190,9 +186,7 @@ std::string draw_timeline(const ReshardQuestion& problem, const TaskSchedule& sc
       line.bars.push_back({lanes.at({true, host}), start, end, run.task});
     }
   }
-  Svg svg(kPlotWidth, height_of(line));
-  draw(svg, line, 0, 0, kPlotWidth);
-  return svg.document();
+  return svg_document(line);
 }
 
 std::string optimality_text(const ReshardAnswer& answer) {

@@ -450,7 +450,7 @@ RunAnswer run_session(const LaunchSpec& spec, RunBackend kind, Work work, Report
   } catch (const InputError&) {  // mostly all ranks meet it, and one reports it
     if (answer.session->rank() == 0) throw;
     answer.reports = false;
-    answer.rank_exit_code = answer.session->finish(RankSession::kBadInput);
+    answer.rank_exit_code = answer.session->finish(kBadInput);
   }
   return answer;
 }

@@ -52,12 +52,11 @@ SubjectCheck compare_modules(const CheckQuestion& question);
 /// `certify`, `explain`, `smt2`, `goal`, `collectives`.
 std::vector<std::string> program_options(const CheckRequest& request);
 
-/// A JSON text as a value; the text must be JSON.
-Json parsed_json(const std::string& text);
 /// `{"explicit":"valid",…}`: the outcome of each engine.
 Json outcomes_json(const std::vector<EngineAnswer>& answers);
 /// The property `engines`: whether all engines asked agree. Reported where there are several.
-Property engines_property(const std::vector<EngineAnswer>& answers);
+Property engines_property(const std::vector<EngineAnswer>& answers,
+                          std::string (*text)(const EngineAnswer&) = to_string);
 
 /// As check(); Z3 uses other definitions than the built-in ones, in the order of Collective: to
 /// test that a difference between the engines is detected.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/file_kind.h"
 #include "engine/base/files.h"
 #include "engine/collective/language/definition.h"
 #include "p2/suggestion.h"
@@ -69,9 +68,7 @@ Soundness read_terms(const InstanceSpec& spec, const Options& options, GivenInst
 
 Definition read_sound_definition(const std::string& file, std::uint32_t max_group,
                                  const Options& options, Soundness& soundness) {
-  const std::string text = read_file(file);
-  Definition definition = read_as({FileKind::Definition}, file, text,
-                                  [&] { return language::parse_definition(file, text); });
+  Definition definition = language::parse_definition(file, read_file(file));
   definition::Scope scope;
   scope.max_group = max_group;
   scope.seed = options.seed;

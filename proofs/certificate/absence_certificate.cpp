@@ -40,7 +40,7 @@ CertificateFiles absence_certificate(const std::string& claim, const Instance& i
 CertificateFiles synthesis_certificate(const Instance& instance, Dialect dialect,
                                        std::uint32_t size, cnf::AbsenceProof proof,
                                        const Provenance& provenance) {
-  const std::string programs = "\"programs\":" + json_lists(proof.programs);
+  const std::string programs = "\"programs\":" + lists_json(proof.programs).dump();
   return absence_certificate("synthesis-complete", instance, dialect, size, std::move(proof),
                              programs, provenance);
 }

@@ -23,14 +23,14 @@ std::string derivation_text(const Program& program, Dialect dialect);
 std::string system_text(std::uint32_t devices, const std::vector<Group>& classes, Dialect dialect,
                         const Instance* instance) {
   std::string text = fmt::format("\"devices\":{},\n\"classes\":{},\n\"dialect\":\"{}\",\n", devices,
-                                 json_lists(classes), to_string(dialect));
+                                 lists_json(classes).dump(), to_string(dialect));
   if (instance == nullptr) return text;
   return text + fmt::format(
                     "\"hierarchy\":{},\n\"axes\":{},\n\"reduce\":[{}],\n\"placement\":{},\n"
                     "\"synthesis_hierarchy\":\"{}\",\n",
-                    json_parts(instance->grid.hierarchy().levels()),
-                    json_parts(instance->grid.axes()), fmt::join(instance->reduction, ","),
-                    json_lists(instance->grid.placement().factors),
+                    parts_json(instance->grid.hierarchy().levels()).dump(),
+                    parts_json(instance->grid.axes()).dump(), fmt::join(instance->reduction, ","),
+                    lists_json(instance->grid.placement().factors).dump(),
                     to_string(instance->hierarchy.kind()));
 }
 
@@ -46,7 +46,7 @@ std::string program_text(const Program& program, Dialect dialect, const Instance
                           slice_to_string(*step.shape, instance->hierarchy),
                           form_to_string(*step.shape, instance->hierarchy));
     }
-    text += fmt::format("\"groups\":{}}}", json_lists(step.groups));
+    text += fmt::format("\"groups\":{}}}", lists_json(step.groups).dump());
   }
   return text + (to ? fmt::format("],\"to\":\"{}\"}}\n", to_string(*to)) : "]}\n");
 }

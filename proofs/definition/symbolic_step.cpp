@@ -110,7 +110,7 @@ z3_encoding::Value amount_in(z3::context& context, const z3_encoding::GroupRows&
 
 StateAnswer find_state(z3::context& context, const z3_encoding::GroupRows& rows,
                        const z3::expr& condition, const Limits& limits, bool smallest) {
-  const z3_encoding::Meter meter(context, (limits));
+  const z3_encoding::Meter meter(context, limits);
   const z3_encoding::Arithmetic arithmetic(context);
   z3::solver solver(context, "QF_BV");
   const auto check = [&] { return meter.check(solver, z3::expr_vector(context)); };

@@ -9,9 +9,9 @@
 #include "cli/command.h"
 #include "engine/base/document_writers.h"
 #include "engine/base/rule_texts.h"
+#include "engine/base/xml_elements.h"
 #include "engine/collective/refusal.h"
 #include "engine/msccl/fault.h"
-#include "engine/msccl/xml_elements.h"
 #include "tests/check/folder.h"
 #include "tests/cli/run.h"
 
@@ -25,7 +25,7 @@ struct Element {
 
 inline std::vector<Element> elements_of(const std::string& xml) {
   std::vector<Element> elements;
-  msccl::read_xml("report.xml", xml, [&](const msccl::XmlElement& element) {
+  read_xml("report.xml", xml, "testsuites", [&](const XmlElement& element) {
     Element copy{std::string(element.name), {}, element.depth};
     for (const auto& [name, value] : element.attributes) {
       copy.attributes[std::string(name)] = value;

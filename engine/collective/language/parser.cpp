@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/file_kind.h"
 #include "engine/base/invariant.h"
 #include "engine/collective/language/built_in_texts.h"
 #include "engine/collective/language/definition.h"
@@ -591,7 +592,8 @@ void DefinitionParser::measure() {
 }  // namespace
 
 Definition parse_definition(std::string_view source, std::string_view text) {
-  return DefinitionParser(source, text).parse();
+  return read_as({FileKind::Definition}, std::string(source), text,
+                 [&] { return DefinitionParser(source, text).parse(); });
 }
 
 const std::vector<Definition>& built_in_definitions() {

@@ -57,7 +57,8 @@ struct ComparisonOptions {
 };
 
 /// Decides whether all outputs of two modules are equal on every device, for all inputs. Throws
-/// InputError if the number of devices is needed and unknown. A limit makes it Undecided.
+/// InputError if the number of devices is needed and unknown, and LimitReached before it compares;
+/// a limit met while it does makes it Undecided.
 ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<const Module> after,
                        const ComparisonOptions& options, const Limits& limits);
 

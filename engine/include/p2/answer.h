@@ -39,6 +39,20 @@ struct Answer {
   Document document;
 };
 
+/// The exit codes of the programs.
+enum ExitCode : int {
+  kEstablished = 0,   ///< everything asked for was established
+  kRefuted = 1,       ///< a counterexample is in the output
+  kBadInput = 2,      ///< usage error or bad input
+  kUndecided = 3,     ///< a limit was reached first
+  kDisagreement = 4,  ///< two engines disagree
+  kToolFailure = 5    ///< the program itself, a library or the machine failed
+};
+
+/// The exit code of an answer: 4 for a disagreement, then 5 for a tool failure, 2 for bad input,
+/// 1 refuted, 3 undecided, 0.
+ExitCode exit_code_of(const Answer& answer);
+
 /// The worst of two outcomes: Disagreement, Refuted, Undecided, Established, in this order.
 Outcome worst(Outcome a, Outcome b);
 

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,25 +18,29 @@ class Json {
   using Array = std::vector<Json>;
   using Member = std::pair<std::string, Json>;
   using Object = std::vector<Member>;
+  struct Given;
 
   Json() = default;  // null
-  Json(std::nullptr_t) {}  // NOLINT(google-explicit-constructor): literals are values, here and below
-  Json(bool value) : value_(value) {}                         // NOLINT
+  Json(std::nullptr_t) {
+  }  // NOLINT(google-explicit-constructor): literals are values, here and below
+  Json(bool value) : value_(value) {}  // NOLINT
   template <std::signed_integral T>
   Json(T value) : value_(static_cast<std::int64_t>(value)) {}  // NOLINT
   template <std::unsigned_integral T>
-    requires(!std::same_as<T, bool>)
-  Json(T value) : value_(static_cast<std::uint64_t>(value)) {}  // NOLINT
-  Json(double value) : value_(value) {}                        // NOLINT
-  Json(const char* value) : value_(std::string(value)) {}      // NOLINT
-  Json(std::string value) : value_(std::move(value)) {}        // NOLINT
+  requires(!std::same_as<T, bool>) Json(T value)
+      : value_(static_cast<std::uint64_t>(value)) {}            // NOLINT
+  Json(double value) : value_(value) {}                         // NOLINT
+  Json(const char* value) : value_(std::string(value)) {}       // NOLINT
+  Json(std::string value) : value_(std::move(value)) {}         // NOLINT
   Json(std::string_view value) : value_(std::string(value)) {}  // NOLINT
-  Json(Array value) : value_(std::move(value)) {}              // NOLINT
-  Json(Object value) : value_(std::move(value)) {}             // NOLINT
+  Json(Array value) : value_(std::move(value)) {}               // NOLINT
+  Json(Object value) : value_(std::move(value)) {}              // NOLINT
 
   /// A number written exactly as `literal`, which must be a JSON number: rounded or exact decimals.
   static Json number(std::string literal);
   static Json object(Object members = {}) { return Json(std::move(members)); }
+  /// Moves the values of a list in braces, which a vector could only copy.
+  static Json object(std::initializer_list<Given> members);
   static Json array(Array elements = {}) { return Json(std::move(elements)); }
   /// `each(element)` for every element of a range.
   template <typename Range, typename Each>
@@ -51,8 +56,14 @@ class Json {
     return array_of(range, [](const auto& element) { return Json(element); });
   }
 
+  /// The value of a JSON text, its numbers as they are written. The text must be JSON.
+  static Json parse(const std::string& text);
+
   /// Appends a member to an object (a null value becomes an object) or an element to an array.
-  Json& add(std::string key, Json value);
+  Json& add(std::string key, Json value) &;
+  Json&& add(std::string key, Json value) && {
+    return std::move(add(std::move(key), std::move(value)));
+  }
   Json& push_back(Json value);
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
@@ -78,6 +89,12 @@ class Json {
   std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, Literal, std::string,
                Array, Object>
       value_;
+};
+
+/// A member of a list in braces.
+struct Json::Given {
+  std::string key;
+  mutable Json value;
 };
 
 /// `"…"`: a string as a JSON literal; bytes that are not UTF-8 are replaced by U+FFFD.

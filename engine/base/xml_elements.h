@@ -10,7 +10,7 @@
 
 #include "p2/error.h"
 
-namespace p2::msccl {
+namespace p2 {
 
 /// One element of an XML text, while it is read; text between elements is not kept.
 struct XmlElement {
@@ -34,8 +34,8 @@ struct XmlElement {
 
 /// Shows all elements to `visit`, in the order of the text, and keeps none. Throws what `visit`
 /// throws, and InputError where the text is not well-formed, and for a document type declaration:
-/// nothing here needs entities.
-void read_xml(const std::string& source, const std::string& text,
+/// nothing here needs entities. `root` is the element that a message expects.
+void read_xml(const std::string& source, const std::string& text, std::string_view root,
               const std::function<void(const XmlElement&)>& visit);
 
-}  // namespace p2::msccl
+}  // namespace p2

@@ -1,4 +1,4 @@
-#include "engine/msccl/xml_elements.h"
+#include "engine/base/xml_elements.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,7 +9,7 @@
 #include <expat.h>
 #include <fmt/format.h>
 
-namespace p2::msccl {
+namespace p2 {
 namespace {
 
 /// What the callbacks of the parser write to. No exception may cross the parser, which is in C.
@@ -89,7 +89,7 @@ void XmlElement::fail(std::string_view message) const {
   throw InputError({std::string(source), line, column}, message);
 }
 
-void read_xml(const std::string& source, const std::string& text,
+void read_xml(const std::string& source, const std::string& text, std::string_view root,
               const std::function<void(const XmlElement&)>& visit) {
   if (text.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw InputError({source}, "more than 2 GiB of XML, expected less");
@@ -106,7 +106,7 @@ void read_xml(const std::string& source, const std::string& text,
   if (reading.thrown) std::rethrow_exception(reading.thrown);
   if (reading.document_type) {
     throw InputError(position_at(source, text, text.find("<!DOCTYPE")),
-                     "a document type declaration, expected <algo …>");
+                     fmt::format("a document type declaration, expected <{} …>", root));
   }
   if (!whole) {
     throw InputError({source, XML_GetCurrentLineNumber(parser.get()),
@@ -116,4 +116,4 @@ void read_xml(const std::string& source, const std::string& text,
   }
 }
 
-}  // namespace p2::msccl
+}  // namespace p2
