@@ -4,6 +4,29 @@
 
 namespace p2::hlo {
 
+std::optional<std::string_view> Attributes::other(std::string_view name) const {
+  const std::string_view all = others;
+  int depth = 0;
+  bool in_string = false;
+  std::size_t start = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const char c = all[i];
+    if (c == '"') in_string = !in_string;
+    if (in_string && c == '\\') ++i;
+    if (in_string) continue;
+    if (c == '{' || c == '(' || c == '[') ++depth;
+    if (c == '}' || c == ')' || c == ']') --depth;
+    if (c != ';' || depth != 0) continue;
+    const std::string_view part = all.substr(start, i - start);
+    if (part.size() > name.size() && part.substr(0, name.size()) == name &&
+        part[name.size()] == '=') {
+      return part.substr(name.size() + 1);
+    }
+    start = i + 1;
+  }
+  return std::nullopt;
+}
+
 void number_parameters(Computation& computation, const SourcePosition& where) {
   const auto& all = computation.instructions;
   for (std::uint32_t i = 0; i < all.size(); ++i) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -52,8 +53,16 @@ struct Attributes {
   std::optional<std::int64_t> concat_dimension = {};  ///< of an all-to-all; absent: as `dimensions`
   std::int64_t index = 0;                             ///< of a parameter, a get-tuple-element
   std::string direction = {};                         ///< of a comparison
-  /// All other attributes that can change the result, as one text.
+  /// As XLA prints it, `{devices=[1,8]<=[8]}`, or Shardy, `#sdy.sharding<@mesh, [{}, {"x"}]>`.
+  std::string sharding = {};
+  /// Those of the frontend attributes `xla.sdy.…` that change the meaning: `xla.sdy.in_shardings`.
+  std::map<std::string, std::string> shardy = {};
+  /// All other attributes that can change the result: `lhs_contracting_dims={1};`, one after the
+  /// other, without blanks, as XLA prints them.
   std::string others = {};
+
+  /// The value of an attribute in `others`: `{1}`; nothing without one.
+  std::optional<std::string_view> other(std::string_view name) const;
 };
 
 struct Instruction {
@@ -86,6 +95,11 @@ struct Module {
   std::optional<std::int64_t> partitions = {};
   std::vector<Computation> computations = {};
   std::uint32_t entry = 0;
+  /// The meshes of Shardy, by name: `<["d"=2, "m"=4]>`.
+  std::map<std::string, std::string> meshes = {};
+  /// From the header of a partitioned module: `spmd_parameters_shardings`, `spmd_output_sharding`.
+  std::string parameter_shardings = {};
+  std::string output_sharding = {};
 
   const Computation& entry_computation() const { return computations[entry]; }
 };
