@@ -9,6 +9,7 @@ namespace p2::hlo {
 
 /// Holds every product of two 64-bit numbers.
 __extension__ using Wide = __int128;
+__extension__ using WideUnsigned = unsigned __int128;
 
 /// An exact fraction in lowest terms with 64-bit parts. Operations whose result does not fit return
 /// nothing: no value is ever rounded.

@@ -61,6 +61,35 @@ std::string axis_name(TextReader& reader) {
   return name;
 }
 
+/// The devices of a mesh in row-major order: `[2,4]T(1,0)`, `[8]<=[2,4]T(1,0)` or `0,2,1,3`.
+std::vector<std::int64_t> read_device_ids(TextReader& reader, const std::vector<MeshAxis>& mesh) {
+  const SourcePosition where = reader.position();
+  Sizes axes;
+  for (const MeshAxis& axis : mesh) axes.push_back(axis.size);
+  const std::int64_t count = device_product(axes, where);
+  std::vector<std::int64_t> ids;
+  if (reader.next_is("[")) {
+    Sizes sizes = read_sizes(reader, "[", "]");
+    Sizes order;
+    if (reader.accept("<=")) sizes = read_sizes(reader, "[", "]");
+    if (reader.accept("T")) order = read_sizes(reader, "(", ")");
+    ids = iota_groups(1, count, sizes, order, where)[0];
+  } else {
+    do {
+      ids.push_back(reader.integer("a device", 0, kMaxDevices - 1));
+    } while (reader.accept(","));
+  }
+  std::vector<bool> seen(static_cast<std::size_t>(count));
+  const bool all = static_cast<std::int64_t>(ids.size()) == count &&
+                   std::all_of(ids.begin(), ids.end(), [&](std::int64_t id) {
+                     if (id >= count || seen[static_cast<std::size_t>(id)]) return false;
+                     seen[static_cast<std::size_t>(id)] = true;
+                     return true;
+                   });
+  if (!all) throw InputError(where, fmt::format("expected each of the {} devices once", count));
+  return ids;
+}
+
 IdGroups read_mesh(TextReader& reader) {
   const SourcePosition where = reader.position();
   reader.expect("[", "before the axes of a mesh");
@@ -72,7 +101,14 @@ IdGroups read_mesh(TextReader& reader) {
     mesh.push_back(axis);
   } while (reader.accept(","));
   reader.expect("]", "after the axes of a mesh");
-  if (reader.accept(",")) reader.fail("device ids of a mesh in another order, expected none");
+  IdGroups ids;
+  if (reader.accept(",")) {
+    if (!reader.accept_word("device_ids")) reader.unexpected("'device_ids'");
+    reader.expect("=", "after 'device_ids'");
+    reader.expect("(", "before the devices of a mesh");
+    ids = {read_device_ids(reader, mesh)};
+    reader.expect(")", "after the devices of a mesh");
+  }
   std::vector<MeshAxis> axes;
   reader.expect("{", "before the axes of the groups");
   while (!reader.accept("}")) {
@@ -86,7 +122,12 @@ IdGroups read_mesh(TextReader& reader) {
     axes.push_back(axis);
     if (!reader.accept(",") && !reader.next_is("}")) reader.unexpected("',' or '}'");
   }
-  return mesh_groups(mesh, axes, where);
+  IdGroups groups = mesh_groups(mesh, axes, where);
+  if (ids.empty()) return groups;
+  for (std::vector<std::int64_t>& group : groups) {
+    for (std::int64_t& id : group) id = ids[0][static_cast<std::size_t>(id)];
+  }
+  return groups;
 }
 
 IdGroups read_lists(TextReader& reader) {

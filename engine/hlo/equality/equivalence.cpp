@@ -11,6 +11,7 @@
 
 #include "engine/hlo/equality/comparison.h"
 #include "engine/hlo/flow.h"
+#include "engine/hlo/interpreter/execution.h"
 
 namespace p2::hlo {
 namespace {
@@ -299,6 +300,53 @@ std::int64_t first_difference(const ArrayShape& from, const ArrayShape& to) {
   return 0;
 }
 
+/// Modules that take more operations on elements are left to the evaluation of regions.
+constexpr double kMaxOperations = 2e8;
+
+ModuleDecision undecided(const Devices& devices, std::string reason) {
+  ModuleDecision decision;
+  decision.outcome = Outcome::Undecided;
+  decision.devices = devices;
+  decision.reason = std::move(reason);
+  return decision;
+}
+
+/// Nothing where the modules are left to the evaluation of regions.
+std::optional<ModuleDecision> decide_by_execution(const Module& before, const Module& after,
+                                                  const Devices& devices,
+                                                  const ComparisonOptions& options,
+                                                  const Limits& limits) {
+  const auto partitions = [&](const Module& module) {
+    return options.devices.partitions ? 0 : module.partitions.value_or(0);
+  };
+  if (partitions(before) > 1 && partitions(after) > 1 && partitions(before) != partitions(after)) {
+    ModuleDecision decision{{Outcome::Refuted, Difference{"signature", {}}}};
+    decision.devices = devices;
+    decision.violation->explanation = fmt::format("The modules are for {} partitions before and {} after.",
+                                                  partitions(before), partitions(after));
+    return decision;
+  }
+  const ModuleRelation relation = relation_of(before, after, devices);
+  if (relation.mismatch) {
+    if (!relation.mismatch_is_certain) return undecided(devices, *relation.mismatch);
+    ModuleDecision decision{{Outcome::Refuted, Difference{"signature", *relation.mismatch}}};
+    decision.devices = devices;
+    return decision;
+  }
+  const bool partitioned = relation.before == Form::Partitioned && relation.after == relation.before;
+  const double operations =
+      estimated_operations(before, devices) + estimated_operations(after, devices);
+  if (partitioned && operations > kMaxOperations) return std::nullopt;
+  try {
+    return compare_by_execution(before, after, devices, relation,
+                                static_cast<std::uint64_t>(20 * kMaxOperations), limits);
+  } catch (const LimitReached& limit) {
+    return undecided(devices, fmt::format("Undecided: {}.", limit.what()));
+  } catch (const IllFormed& error) {
+    return ill_formed(error.fault, devices);
+  }
+}
+
 }  // namespace
 
 ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<const Module> after,
@@ -307,6 +355,11 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
   decision.devices = devices_of({before.get(), after.get()}, options.devices);
   require_devices(decision.devices, *before);
   require_devices(decision.devices, *after);
+  if (!options.ordered) {
+    if (auto decided = decide_by_execution(*before, *after, decision.devices, options, limits)) {
+      return *decided;
+    }
+  }
   Fingerprints fingerprints;
   std::vector<Flow> flows;
   try {

@@ -27,8 +27,7 @@ constexpr auto kComputations = std::to_array<std::string_view>(
 
 /// Attributes for placement, debugging and tuning, which do not change the result.
 constexpr auto kIgnored = std::to_array<std::string_view>(
-    {"metadata", "sharding", "frontend_attributes", "control-predecessors", "origin", "statistics",
-     "schedule_config", "original_value", "result_accuracy", "constrain_layout", "execution_thread",
+    {"metadata", "control-predecessors", "origin", "statistics", "schedule_config", "original_value", "result_accuracy", "constrain_layout", "execution_thread",
      "async_execution_thread", "is_stable_layout", "operand_layout_constraints",
      "parameter_replication", "cross_program_prefetch_index", "stacktrace", "has_dynamic_root"});
 
@@ -136,6 +135,48 @@ bool read_known(TextReader& reader, std::string_view name, const Instruction& in
   return true;
 }
 
+/// The strings of `{xla.sdy.sharding="…",other="…"}` whose names begin with `xla.sdy.`, without
+/// their escapes.
+std::map<std::string, std::string> read_shardy(std::string_view text,
+                                               const SourcePosition& where) {
+  std::map<std::string, std::string> all;
+  TextReader reader(text, where);
+  if (!reader.accept("{")) return all;
+  while (!reader.next_is("}") && !reader.at_end()) {
+    const std::string_view name = reader.raw("=,}", false);
+    if (!reader.accept("=")) break;
+    const std::string_view value = reader.next_is("\"") ? reader.quoted() : reader.raw(",}", false);
+    if (name.starts_with("xla.sdy.")) {
+      std::string& plain = all[std::string(name)];
+      for (std::size_t i = 0; i < value.size(); ++i) {
+        if (value[i] == '\\' && i + 1 < value.size()) ++i;
+        plain.push_back(value[i]);
+      }
+    }
+    if (!reader.accept(",")) break;
+  }
+  return all;
+}
+
+/// The meshes in `{mesh = #sdy.mesh<["d"=2, "m"=4]>, …}`, by name.
+std::map<std::string, std::string> read_meshes(std::string_view text) {
+  constexpr std::string_view kMesh = "#sdy.mesh<";
+  std::map<std::string, std::string> meshes;
+  for (std::size_t at = 0; (at = text.find(kMesh, at)) != std::string_view::npos;) {
+    const std::size_t end = text.find('>', at);
+    const std::size_t equals = text.rfind('=', at);
+    if (end == std::string_view::npos || equals == std::string_view::npos) break;
+    std::size_t last = equals;
+    while (last > 0 && text[last - 1] == ' ') --last;
+    const std::size_t before = text.find_last_of("{, ", last - 1);
+    const std::size_t first = before == std::string_view::npos ? 0 : before + 1;
+    meshes[std::string(text.substr(first, last - first))] =
+        std::string(text.substr(at + kMesh.size() - 1, end - at - kMesh.size() + 2));
+    at = end;
+  }
+  return meshes;
+}
+
 /// Whether an attribute names computations: `to_apply`, `calls`, `body`, …
 bool names_computations(std::string_view attribute) { return contains(kComputations, attribute); }
 
@@ -144,8 +185,21 @@ bool names_computations(std::string_view attribute) { return contains(kComputati
 void read_attribute(TextReader& reader, std::string_view name, const Instruction& instruction,
                     Attributes& attributes) {
   if (read_known(reader, name, instruction, attributes)) return;
+  const SourcePosition where = reader.position();
   const std::string_view value = reader.raw(",})", true);
   if (value.empty()) reader.unexpected("the value of an attribute");
+  if (name == "sharding") {
+    attributes.sharding = value;
+    return;
+  }
+  if (name == "frontend_attributes") {
+    attributes.shardy = read_shardy(value, where);
+    return;
+  }
+  if (name == "window") {  // blanks separate its parts
+    attributes.others += fmt::format("{}={};", name, value);
+    return;
+  }
   const bool tuning = name == "backend_config" && instruction.opcode != "custom-call";
   if (tuning || contains(kIgnored, name)) return;
   attributes.others += std::string(name) + "=" + without_blanks(value) + ";";
@@ -165,6 +219,8 @@ class HloReader {
   Module read() {
     read_header();
     bool entry = false;
+    while (skip_table()) {
+    }
     while (!reader_.at_end()) entry = read_computation() || entry;
     if (module_.computations.empty()) reader_.unexpected("a computation");
     if (!entry) module_.entry = static_cast<std::uint32_t>(module_.computations.size() - 1);
@@ -183,9 +239,29 @@ class HloReader {
       } else if (attribute == "num_partitions") {
         module_.partitions = reader_.integer("the number of partitions", 1, kMaxDevices);
       } else {
-        reader_.raw(",", true);
+        const std::string value(reader_.raw(",", true));
+        if (attribute == "spmd_parameters_shardings") module_.parameter_shardings = value;
+        if (attribute == "spmd_output_sharding") module_.output_sharding = value;
+        if (attribute == "frontend_attributes") module_.meshes = read_meshes(value);
       }
     }
+  }
+
+  /// Skips a table of source positions: its name, and lines that begin with a number.
+  bool skip_table() {
+    constexpr auto kTables = std::to_array<std::string_view>(
+        {"FileNames", "FunctionNames", "FileLocations", "StackFrames"});
+    if (!contains(kTables, reader_.peek_word())) return false;
+    reader_.word("a table");
+    const auto row = [&] {
+      const std::string_view number = reader_.peek_word();
+      return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
+    };
+    while (row()) {
+      reader_.word("a row");
+      reader_.raw("", true);
+    }
+    return true;
   }
 
   std::string name(std::string_view what) {
@@ -302,6 +378,7 @@ class HloReader {
       return;
     }
     const bool several = reader_.accept("{");
+    if (several && reader_.accept("}")) return;
     do {
       const SourcePosition where = reader_.position();
       const std::string called = name("a computation");
@@ -310,7 +387,9 @@ class HloReader {
         throw InputError(where,
                          fmt::format("no computation '{}' before this one, expected one", called));
       }
-      instruction.called.push_back(found->second);
+      // The condition of a loop before its body, whatever their order in the text.
+      const auto at = attribute == "condition" ? instruction.called.begin() : instruction.called.end();
+      instruction.called.insert(at, found->second);
     } while (several && reader_.accept(","));
     if (several) reader_.expect("}", "after computations");
   }

@@ -1,0 +1,314 @@
+// The field of random interpretation, and intervals.
+
+#include "engine/hlo/interpreter/algebra.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace p2::hlo::interpreter {
+namespace {
+
+/// A safe prime, 2 · kOrder + 1; kOrder is prime.
+constexpr std::uint64_t kOrder = 576460752303421649U;
+constexpr std::uint64_t kPrime = 2 * kOrder + 1;
+/// Of order kOrder: a square.
+constexpr std::uint64_t kGenerator = 9;
+/// Products of numbers below 2^60 that fit into 128 bits as a sum.
+constexpr unsigned kMaxPending = 200;
+
+std::uint64_t add(std::uint64_t a, std::uint64_t b, std::uint64_t modulus) {
+  const std::uint64_t all = a + b;
+  return all >= modulus ? all - modulus : all;
+}
+
+std::uint64_t times(std::uint64_t a, std::uint64_t b, std::uint64_t modulus) {
+  return static_cast<std::uint64_t>(static_cast<WideUnsigned>(a) * b % modulus);
+}
+
+std::uint64_t power(std::uint64_t base, std::uint64_t exponent, std::uint64_t modulus) {
+  std::uint64_t result = 1;
+  for (; exponent != 0; exponent >>= 1U, base = times(base, base, modulus)) {
+    if ((exponent & 1U) != 0) result = times(result, base, modulus);
+  }
+  return result;
+}
+
+std::uint64_t reciprocal(std::uint64_t a, std::uint64_t modulus) {
+  return power(a, modulus - 2, modulus);
+}
+
+/// An exact double in a field.
+std::uint64_t image(double value, std::uint64_t modulus) {
+  int exponent = 0;
+  const double mantissa = std::frexp(std::fabs(value), &exponent);
+  const auto whole = static_cast<std::uint64_t>(std::ldexp(mantissa, 53));
+  const std::uint64_t two = exponent >= 53 ? 2 : reciprocal(2, modulus);
+  const auto steps = static_cast<std::uint64_t>(std::abs(exponent - 53));
+  const std::uint64_t size = times(whole % modulus, power(two, steps, modulus), modulus);
+  return value < 0 && size != 0 ? modulus - size : size;
+}
+
+/// Widens a bound that was computed in floating point. Whole numbers are exact.
+double below(double x) {
+  return std::fabs(x) < kExactIntegers && x == std::floor(x) ? x : x - std::fabs(x) * 4e-16;
+}
+double above(double x) {
+  return std::fabs(x) < kExactIntegers && x == std::floor(x) ? x : x + std::fabs(x) * 4e-16;
+}
+
+/// 0 · ∞ is 0 here: an endpoint that is infinite only says that there is no bound.
+double bound_product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
+
+struct Interval {
+  double low;
+  double high;
+};
+
+Interval interval_product(const Term& a, const Term& b) {
+  const double ends[] = {bound_product(a.low, b.low), bound_product(a.low, b.high),
+                         bound_product(a.high, b.low), bound_product(a.high, b.high)};
+  return {below(*std::min_element(ends, ends + 4)), above(*std::max_element(ends, ends + 4))};
+}
+
+double largest(ElementType type) {
+  if (!type.is_float()) return kInfinity;
+  return type.name() == "f64" ? 1.7e308 : type.name() == "f16" ? 65504.0 : 3.38e38;
+}
+
+bool is_finite(const Term& a, ElementType type) {
+  return a.low >= -largest(type) && a.high <= largest(type);
+}
+
+bool is_zero_constant(const Term& a) { return a.low == 0 && a.high == 0; }
+bool is_infinite_constant(const Term& a) { return a.low == a.high && std::isinf(a.low); }
+
+}  // namespace
+
+std::uint64_t Algebra::hash(std::uint64_t state, std::uint64_t value) {
+  WideUnsigned mixed = static_cast<WideUnsigned>(state ^ 0x9E3779B97F4A7C15ULL) *
+                            ((value ^ 0xD1B54A32D192ED03ULL) | 1U);
+  state ^= static_cast<std::uint64_t>(mixed) ^ static_cast<std::uint64_t>(mixed >> 64U) ^
+           (value * 0xBF58476D1CE4E5B9ULL);
+  state ^= state >> 31U;
+  state *= 0x94D049BB133111EBULL;
+  return state ^ (state >> 29U);
+}
+
+Term Algebra::drawn_term(std::uint64_t state, double low, double high) {
+  ++drawn_;
+  const std::uint64_t first = hash(hash(state, seed_), 1);
+  const std::uint64_t second = hash(hash(state, first), 2);
+  return {first % kPrime, second % kOrder, low, high};
+}
+
+Term Algebra::number(double value) {
+  if (std::isnan(value)) return drawn_term(0x4E614E, -kInfinity, kInfinity);
+  if (std::isinf(value)) {
+    Term infinity = drawn_term(0x1EF, kInfinity, kInfinity);
+    return value > 0 ? infinity : negated(infinity);
+  }
+  if (value == 0) return {};
+  return {image(value, kPrime), image(value, kOrder), value, value};
+}
+
+Term Algebra::real_constant_term(double value, ElementType type) {
+  const auto [p, q] = fraction_of(value, type);
+  const double fraction = p / q;
+  if (!std::isfinite(fraction) || std::fma(fraction, q, -p) == 0) return number(fraction);
+  Term term{times(image(p, kPrime), reciprocal(image(q, kPrime), kPrime), kPrime),
+            times(image(p, kOrder), reciprocal(image(q, kOrder), kOrder), kOrder),
+            fraction - std::fabs(fraction) * 4e-16, fraction + std::fabs(fraction) * 4e-16};
+  reals_[term.value] = fraction;
+  return term;
+}
+
+Term Algebra::constant(const LiteralElement& element, ElementType type) {
+  if (type.is_float()) return real_constant_term(real_constant(element), type);
+  return integer(Numbers().constant(element, type).integer, type);
+}
+
+Term Algebra::integer(std::int64_t value, ElementType type) {
+  if (type.is_float()) return number(static_cast<double>(value));
+  const bool is_unsigned = type.kind() == ElementType::Kind::Unsigned;
+  const double real = is_unsigned ? static_cast<double>(static_cast<std::uint64_t>(value))
+                                  : static_cast<double>(value);
+  if (std::fabs(real) < kExactIntegers) return number(real);
+  const std::uint64_t size =
+      is_unsigned ? static_cast<std::uint64_t>(value)
+                  : (value < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(value)
+                               : static_cast<std::uint64_t>(value));
+  Term term{size % kPrime, size % kOrder, below(real), above(real)};
+  if (!is_unsigned && value < 0) {
+    term.value = kPrime - term.value;
+    term.exponent = kOrder - term.exponent;
+  }
+  return term;
+}
+
+Term Algebra::input(std::span<const std::uint64_t> keys, ElementType type) {
+  std::uint64_t state = 0x1A9D7;
+  for (const std::uint64_t key : keys) state = hash(state, key);
+  switch (type.kind()) {
+    case ElementType::Kind::Boolean:
+      return drawn_term(state, 0, 1);
+    case ElementType::Kind::Unsigned:
+      return drawn_term(state, 0, std::ldexp(1.0, static_cast<int>(type.bits())) - 1);
+    case ElementType::Kind::Signed: {
+      const double half = std::ldexp(1.0, static_cast<int>(type.bits()) - 1);
+      return drawn_term(state, -half, half - 1);
+    }
+    default:
+      return drawn_term(state, -kLargestInput, kLargestInput);
+  }
+}
+
+Term Algebra::arbitrary(std::uint64_t key, ElementType type) {
+  const std::uint64_t keys[] = {0xA4B, key};
+  return input(keys, type);
+}
+
+Term Algebra::function(std::string_view name, std::span<const Term> operands, ElementType type) {
+  std::uint64_t state = hash(0xF0, type.index());
+  for (const char c : name) state = hash(state, static_cast<unsigned char>(c));
+  for (const Term& operand : operands) state = hash(state, operand.value);
+  Term term = drawn_term(state, -kInfinity, kInfinity);
+  if (type.is_float()) return term;
+  const std::uint64_t none[] = {0};
+  const Term range = input(none, type);
+  term.low = range.low;
+  term.high = range.high;
+  return term;
+}
+
+Term Algebra::unknown_function(Element code, ElementType type, std::span<const Term> operands,
+                               double low, double high) {
+  std::uint64_t state = hash(hash(0xE1, static_cast<std::uint64_t>(code)), type.index());
+  if (type.is_float()) state = hash(0xE1, static_cast<std::uint64_t>(code));
+  for (const Term& operand : operands) state = hash(state, operand.value);
+  return drawn_term(state, low, high);
+}
+
+bool Algebra::equal(const Cell& a, const Cell& b, ElementType /*type*/) {
+  return a.value == b.value;
+}
+
+std::optional<double> Algebra::known_real(const Term& term) const {
+  if (term.low == term.high) return term.low;
+  if (term.high - term.low > 1e-9 * std::fabs(term.low)) return std::nullopt;
+  const auto found = reals_.find(term.value);
+  return found == reals_.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// Gives equal functions equal exponents: those of the first one met.
+Term Algebra::settled(Term term) {
+  term.exponent = exponents_.try_emplace(term.value, term.exponent).first->second;
+  return term;
+}
+
+Term Algebra::negated(const Term& a) const {
+  return {a.value == 0 ? 0 : kPrime - a.value, a.exponent == 0 ? 0 : kOrder - a.exponent, -a.high,
+          -a.low};
+}
+
+Term Algebra::sum(const Term& a, const Term& b, ElementType type) {
+  if (is_zero_constant(a)) return b;
+  if (is_zero_constant(b)) return a;
+  const bool first = is_infinite_constant(a);
+  const bool second = is_infinite_constant(b);
+  if (first || second) {
+    if (first && second && a.low != b.low) return number(NAN);
+    if (first && (is_finite(b, type) || second)) return a;
+    if (second && is_finite(a, type)) return b;
+  }
+  const auto x = known_real(a);
+  const auto y = known_real(b);
+  Term all{add(a.value, b.value, kPrime), add(a.exponent, b.exponent, kOrder),
+           below(a.low + b.low), above(a.high + b.high)};
+  if (std::isnan(all.low)) all.low = -kInfinity;
+  if (std::isnan(all.high)) all.high = kInfinity;
+  if (all.value == 0 && x && y) return {};
+  if (x && y && type.is_float()) reals_.try_emplace(all.value, *x + *y);
+  return all;
+}
+
+Term Algebra::product(const Term& a, const Term& b, ElementType type) {
+  if (is_zero_constant(b) && !is_zero_constant(a)) return product(b, a, type);
+  if (is_zero_constant(a)) {
+    if (is_finite(b, type)) return {};
+    return drawn_term(hash(0x20, b.value), -kInfinity, kInfinity);  // 0 or NaN
+  }
+  if (a.low == 1 && a.high == 1) return b;
+  if (b.low == 1 && b.high == 1) return a;
+  if (is_infinite_constant(a) || is_infinite_constant(b)) {
+    const Term& other = is_infinite_constant(a) ? b : a;
+    const Term& infinite = is_infinite_constant(a) ? a : b;
+    if (other.low > 0) return infinite;
+    if (other.high < 0) return negated(infinite);
+    return drawn_term(hash(hash(0x21, infinite.value), other.value), -kInfinity, kInfinity);
+  }
+  const auto [low, high] = interval_product(a, b);
+  Term all{times(a.value, b.value, kPrime), times(a.exponent, b.exponent, kOrder), low, high};
+  if (a.value == b.value && low < 0) all.low = 0;
+  const auto x = known_real(a);
+  const auto y = known_real(b);
+  if (x && y && type.is_float()) reals_.try_emplace(all.value, *x * *y);
+  return type.is_float() && !x && !y ? settled(all) : all;
+}
+
+Term Algebra::inverse(const Term& a) {
+  if (is_infinite_constant(a)) return {};
+  if (a.value == 0) return drawn_term(0x22, -kInfinity, kInfinity);
+  Term all{reciprocal(a.value, kPrime), a.exponent == 0 ? 0 : reciprocal(a.exponent, kOrder),
+           -kInfinity, kInfinity};
+  if (a.low > 0 || a.high < 0) {
+    all.low = 1 / a.high - 4e-16 / std::fabs(a.high);
+    all.high = 1 / a.low + 4e-16 / std::fabs(a.low);
+  }
+  if (const auto x = known_real(a)) {
+    reals_.try_emplace(all.value, 1 / *x);
+    if (std::fma(1 / *x, *x, -1.0) == 0) return number(1 / *x);
+  }
+  return all;
+}
+
+void Algebra::add_product(Accumulator& sum, const Cell& a, const Cell& b, ElementType type) {
+  const bool plain = !is_zero_constant(a) && !is_zero_constant(b) && !std::isinf(a.low + b.low) &&
+                     !std::isinf(a.high + b.high);
+  if (!plain) {
+    const Term part = product(a, b, type);
+    if (is_zero_constant(part)) return;
+    sum.rest = sum.has_rest ? this->sum(sum.rest, part, type) : part;
+    sum.has_rest = true;
+    return;
+  }
+  sum.value += static_cast<WideUnsigned>(a.value) * b.value;
+  sum.exponent += static_cast<WideUnsigned>(a.exponent) * b.exponent;
+  const auto [low, high] = interval_product(a, b);
+  sum.low = below(sum.low + low);
+  sum.high = above(sum.high + high);
+  if (++sum.pending == kMaxPending) {
+    sum.value %= kPrime;
+    sum.exponent %= kOrder;
+    sum.pending = 0;
+  }
+}
+
+Term Algebra::result(Accumulator& sum, ElementType type) {
+  Term all{static_cast<std::uint64_t>(sum.value % kPrime),
+           static_cast<std::uint64_t>(sum.exponent % kOrder), sum.low, sum.high};
+  if (sum.has_rest) all = this->sum(all, sum.rest, type);
+  return type.is_float() ? settled(all) : all;
+}
+
+Term Algebra::exponential(const Term& a, ElementType type) {
+  if (is_zero_constant(a)) return number(1);
+  if (is_infinite_constant(a)) return number(a.low > 0 ? kInfinity : 0);
+  if (const auto x = known_real(a)) return real_constant_term(std::exp(*x), type);
+  Term all = drawn_term(hash(0xE, a.value), std::exp(a.low) * (1 - 1e-14),
+                        std::exp(a.high) * (1 + 1e-14));
+  all.value = interpreter::power(kGenerator, settled(a).exponent, kPrime);
+  return settled(all);
+}
+
+}  // namespace p2::hlo::interpreter

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/hlo/interpreter/numbers.h"
+
+namespace p2::hlo::interpreter {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kExactIntegers = 9007199254740992.0;  ///< 2^53: doubles hold all below
+
+/// An element as a function of all inputs, evaluated at a random point: equal functions have equal
+/// `value`, and different ones do not but with a probability of about 2^-60.
+struct Term {
+  std::uint64_t value = 0;     ///< modulo kPrime
+  std::uint64_t exponent = 0;  ///< modulo kOrder: what an exponential of it is computed from
+  /// Contains the function's values, as real numbers or integers before they wrap around.
+  double low = 0;
+  double high = 0;
+};
+
+/// Random interpretation (Gulwani and Necula, POPL 2003): arithmetic on the real functions that the
+/// elements of tensors are, each represented by its value at one random point of a finite field.
+/// Sums, products and quotients are those of the field, so all identities of fractions hold and,
+/// by the lemma of Schwartz and Zippel, hardly any other. Nonlinear functions are random functions
+/// of their arguments. Exponentials are powers of an element of prime order, so e^x e^y = e^(x+y).
+/// Maxima are random functions of the set of their arguments.
+///
+/// Rounding, NaN and overflow are left out, with one exception: 0 · x is 0 only where x is finite
+/// for all inputs of magnitude up to kLargestInput.
+class Algebra {
+ public:
+  using Cell = Term;
+  static constexpr bool kSymbolic = true;
+  static constexpr double kLargestInput = 1e4;
+
+  explicit Algebra(std::uint64_t seed) : seed_(seed) {}
+
+  /// The input of which `keys` names the number, the element and, if they have their own, device.
+  Cell input(std::span<const std::uint64_t> keys, ElementType type);
+  Cell constant(const LiteralElement& element, ElementType type);
+  Cell integer(std::int64_t value, ElementType type);
+  /// The value of an integer or boolean that is the same for all inputs.
+  std::optional<std::int64_t> as_integer(const Cell& cell, ElementType type);
+  /// What may be any number: equal only for equal keys.
+  Cell arbitrary(std::uint64_t key, ElementType type);
+  Cell apply(const ElementOperation& operation, std::span<const Cell> operands);
+  /// An uninterpreted function of cells.
+  Cell function(std::string_view name, std::span<const Cell> operands, ElementType type);
+  /// The choice whose number is an integer, clamped to those that exist.
+  Cell choose(const Cell& index, ElementType index_type, std::span<const Cell> choices,
+              ElementType type);
+  static std::uint64_t hash(std::uint64_t state, std::uint64_t value);
+  bool equal(const Cell& a, const Cell& b, ElementType type);
+
+  struct Accumulator {
+    WideUnsigned value = 0;
+    WideUnsigned exponent = 0;
+    double low = 0;
+    double high = 0;
+    unsigned pending = 0;
+    bool has_rest = false;
+    Term rest = {};
+  };
+  void add_product(Accumulator& sum, const Cell& a, const Cell& b, ElementType type);
+  Cell result(Accumulator& sum, ElementType type);
+
+  /// The number of random values drawn: n of them coincide with a probability below n² / 2^60.
+  std::uint64_t drawn() const { return drawn_; }
+  std::size_t bytes() const { return facts_.size() * 120 + exponents_.size() * 40; }
+
+ private:
+  enum class Kind : std::uint8_t { Maximum, Positive };
+  /// What is known of a term besides its value.
+  struct Fact {
+    Kind kind = Kind::Maximum;
+    bool negated = false;            ///< of Positive: 1 − [x > 0]
+    std::vector<Term> members = {};  ///< of a maximum, sorted; the x of [x > 0]
+  };
+
+  // algebra.cpp: the field
+  Term number(double value);
+  Term drawn_term(std::uint64_t state, double low, double high);
+  Term real_constant_term(double value, ElementType type);
+  Term sum(const Term& a, const Term& b, ElementType type);
+  Term negated(const Term& a) const;
+  Term product(const Term& a, const Term& b, ElementType type);
+  Term inverse(const Term& a);
+  Term settled(Term term);
+  std::optional<double> known_real(const Term& term) const;
+  Term unknown_function(Element code, ElementType type, std::span<const Term> operands,
+                        double low, double high);
+
+  // algebra_functions.cpp
+  Term real(const ElementOperation& operation, std::span<const Term> operands);
+  Term integral(const ElementOperation& operation, std::span<const Term> operands);
+  Term exponential(const Term& a, ElementType type);
+  Term power(const Term& base, const Term& exponent, ElementType type);
+  Term maximum(const Term& a, const Term& b);
+  Term minimum(const Term& a, const Term& b);
+  Term unwrapped(const Term& a, ElementType type);
+  Term compare(const ElementOperation& operation, const Term& a, const Term& b);
+  Term positive(const Term& a);
+  Term is_zero(const Term& a);
+  Term complement(const Term& a);
+  Term select(const Term& condition, const Term& yes, const Term& no, ElementType type);
+  Term convert(const Term& a, ElementType from, ElementType to);
+
+  std::uint64_t seed_;
+  std::uint64_t drawn_ = 0;
+  std::unordered_map<std::uint64_t, Fact> facts_;
+  std::unordered_map<std::uint64_t, std::uint64_t> exponents_;
+  std::unordered_map<std::uint64_t, double> reals_;  ///< constants that are no doubles
+};
+
+}  // namespace p2::hlo::interpreter

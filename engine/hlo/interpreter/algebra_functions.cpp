@@ -1,0 +1,475 @@
+// Functions of single elements in the algebra of random interpretation: their normal forms.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/hlo/interpreter/algebra.h"
+
+namespace p2::hlo::interpreter {
+namespace {
+
+constexpr double kLargestPower = 64;
+
+struct Range {
+  double low;
+  double high;
+};
+
+Range range_of(ElementType type) {
+  const int bits = static_cast<int>(type.bits());
+  switch (type.kind()) {
+    case ElementType::Kind::Boolean:
+      return {0, 1};
+    case ElementType::Kind::Unsigned:
+      return {0, std::ldexp(1.0, bits) - 1};
+    case ElementType::Kind::Signed:
+      return {-std::ldexp(1.0, bits - 1), std::ldexp(1.0, bits - 1) - 1};
+    default:
+      return {-kInfinity, kInfinity};
+  }
+}
+
+bool is_constant(const Term& a) { return a.low == a.high; }
+bool is_zero(const Term& a) { return a.low == 0 && a.high == 0; }
+bool has_bounds(const Term& a) { return std::isfinite(a.low) && std::isfinite(a.high); }
+
+}  // namespace
+
+/// The value that an integer has after it wraps around.
+Term Algebra::unwrapped(const Term& a, ElementType type) {
+  const Range range = range_of(type);
+  if (a.low >= range.low && a.high <= range.high && type.bits() < 54) return a;
+  if (type.bits() >= 54 && std::fabs(a.low) < kExactIntegers && std::fabs(a.high) < kExactIntegers &&
+      a.low >= range.low) {
+    return a;
+  }
+  return drawn_term(hash(hash(0x3A, a.value), type.index()), range.low, range.high);
+}
+
+std::optional<std::int64_t> Algebra::as_integer(const Cell& cell, ElementType type) {
+  if (!is_constant(cell) || std::fabs(cell.low) >= kExactIntegers) return std::nullopt;
+  return wrapped(static_cast<std::uint64_t>(static_cast<std::int64_t>(cell.low)), type);
+}
+
+Term Algebra::complement(const Term& a) {
+  Term result = sum(number(1), negated(a), {});
+  const auto fact = facts_.find(a.value);
+  if (fact != facts_.end() && fact->second.kind == Kind::Positive) {
+    Fact other = fact->second;
+    other.negated = !other.negated;
+    facts_.try_emplace(result.value, other);
+  }
+  return result;
+}
+
+Term Algebra::maximum(const Term& a, const Term& b) {
+  if (a.value == b.value || a.high <= b.low) return b;
+  if (b.high <= a.low) return a;
+  std::vector<Term> members;
+  for (const Term& each : {a, b}) {
+    const auto fact = facts_.find(each.value);
+    if (fact != facts_.end() && fact->second.kind == Kind::Maximum) {
+      const std::vector<Term>& inner = fact->second.members;
+      members.insert(members.end(), inner.begin(), inner.end());
+    } else {
+      members.push_back(each);
+    }
+  }
+  std::sort(members.begin(), members.end(),
+            [](const Term& x, const Term& y) { return x.value < y.value; });
+  members.erase(std::unique(members.begin(), members.end(),
+                            [](const Term& x, const Term& y) { return x.value == y.value; }),
+                members.end());
+  double low = -kInfinity;
+  double high = -kInfinity;
+  for (const Term& member : members) {
+    low = std::max(low, member.low);
+    high = std::max(high, member.high);
+  }
+  std::erase_if(members, [&](const Term& member) { return member.high < low; });
+  std::uint64_t state = 0x3A8;
+  for (const Term& member : members) state = hash(state, member.value);
+  const Term result = drawn_term(state, low, high);
+  if (members.size() == 1) return members[0];
+  facts_.try_emplace(result.value, Fact{Kind::Maximum, false, std::move(members)});
+  return result;
+}
+
+Term Algebra::minimum(const Term& a, const Term& b) {
+  return negated(maximum(negated(a), negated(b)));
+}
+
+/// [a > 0].
+Term Algebra::positive(const Term& a) {
+  if (a.low > 0) return number(1);
+  if (a.high <= 0) return {};
+  const Term result = drawn_term(hash(0x6, a.value), 0, 1);
+  facts_.try_emplace(result.value, Fact{Kind::Positive, false, {a}});
+  return result;
+}
+
+/// [a = 0].
+Term Algebra::is_zero(const Term& a) {
+  if (a.low > 0 || a.high < 0) return {};
+  if (a.value == 0) return number(1);
+  const Term other = negated(a);
+  return drawn_term(hash(0x5, std::min(a.value, other.value)), 0, 1);
+}
+
+Term Algebra::compare(const ElementOperation& operation, const Term& x, const Term& y) {
+  const ElementType type = operation.from;
+  const bool real = type.is_float();
+  const Term a = real ? x : unwrapped(x, type);
+  const Term b = real ? y : unwrapped(y, type);
+  Direction direction = operation.direction;
+  const bool negate =
+      direction == Direction::Ne || direction == Direction::Le || direction == Direction::Ge;
+  Term result;
+  if (std::isinf(a.low) && is_constant(a) && is_constant(b) && a.low == b.low) {
+    result = number(direction == Direction::Eq || negate ? 1 : 0);
+    return direction == Direction::Ne ? Term{} : result;
+  }
+  switch (direction) {
+    case Direction::Eq:
+    case Direction::Ne:
+      if (a.low > b.high || a.high < b.low) {
+        result = {};
+      } else if (real) {
+        result = is_zero(sum(a, negated(b), type));
+      } else {  // [d > -1] − [d > 0]
+        const Term difference = sum(a, negated(b), type);
+        result = sum(positive(sum(difference, number(1), type)), negated(positive(difference)), {});
+        result.low = 0;
+        result.high = std::min(result.high, 1.0);
+      }
+      break;
+    case Direction::Gt:
+    case Direction::Le:
+      result = a.low > b.high    ? number(1)
+               : a.high <= b.low ? Term{}
+                                 : positive(sum(a, negated(b), type));
+      break;
+    case Direction::Lt:
+    case Direction::Ge:
+      result = b.low > a.high    ? number(1)
+               : b.high <= a.low ? Term{}
+                                 : positive(sum(b, negated(a), type));
+      break;
+  }
+  return negate ? complement(result) : result;
+}
+
+Term Algebra::select(const Term& condition, const Term& yes, const Term& no, ElementType type) {
+  if (is_constant(condition)) return condition.low != 0 ? yes : no;
+  if (yes.value == no.value) return yes;
+  const auto fact = facts_.find(condition.value);
+  if (fact != facts_.end() && fact->second.kind == Kind::Positive) {
+    // [d > 0] chooses between x and y with d = x − y, or d = y − x.
+    const Term& decides = fact->second.members[0];
+    const bool flipped = fact->second.negated;
+    const Term& first = flipped ? no : yes;
+    const Term& second = flipped ? yes : no;
+    const Term difference = sum(first, negated(second), type);
+    const bool exact = type.is_float() || (unwrapped(first, type).value == first.value &&
+                                           unwrapped(second, type).value == second.value);
+    if (exact && difference.value == decides.value) return maximum(first, second);
+    if (exact && negated(difference).value == decides.value) return minimum(first, second);
+  }
+  const double low = std::min(yes.low, no.low);
+  const double high = std::max(yes.high, no.high);
+  if (has_bounds(yes) && has_bounds(no)) {
+    const Term difference = sum(yes, negated(no), type);
+    Term all = sum(no, product(condition, difference, type), type);
+    all.low = low;
+    all.high = high;
+    return type.is_float() ? settled(all) : all;
+  }
+  const Term other = complement(condition);
+  const bool swap = other.value < condition.value;
+  const Term parts[] = {swap ? other : condition, swap ? no : yes, swap ? yes : no};
+  return unknown_function(Element::Select, type, parts, low, high);
+}
+
+/// choices[0] + Σ [index > k] (choices[k + 1] − choices[k]).
+Term Algebra::choose(const Term& index, ElementType index_type, std::span<const Term> choices,
+                     ElementType type) {
+  double low = kInfinity;
+  double high = -kInfinity;
+  for (const Term& choice : choices) {
+    low = std::min(low, choice.low);
+    high = std::max(high, choice.high);
+  }
+  if (!std::isfinite(low) || !std::isfinite(high)) {
+    std::vector<Term> all = {index};
+    all.insert(all.end(), choices.begin(), choices.end());
+    return function("choose", all, type);
+  }
+  const Term exact = unwrapped(index, index_type);
+  Term all = choices[0];
+  for (std::size_t k = 0; k + 1 < choices.size(); ++k) {
+    const Term step = positive(sum(exact, number(-static_cast<double>(k)), index_type));
+    const Term difference = sum(choices[k + 1], negated(choices[k]), type);
+    if (step.value != 0 && difference.value != 0) {
+      all = sum(all, product(step, difference, type), type);
+    }
+  }
+  all.low = low;
+  all.high = high;
+  return type.is_float() ? settled(all) : all;
+}
+
+Term Algebra::convert(const Term& a, ElementType from, ElementType to) {
+  const bool to_boolean = to.kind() == ElementType::Kind::Boolean;
+  if (from.is_float()) {
+    if (to.is_float()) return a;
+    if (to_boolean) return complement(is_zero(a));
+    const auto known = known_real(a);
+    if (known && std::isfinite(*known)) {
+      const Scalar operand[] = {{*known, 0}};
+      return integer(Numbers().apply({Element::Convert, {}, from, to, {}}, operand).integer, to);
+    }
+    const Range range = range_of(to);
+    const Term operand[] = {a};
+    return unknown_function(Element::Convert, to, operand, std::max(range.low, std::floor(a.low)),
+                            std::min(range.high, std::ceil(a.high)));
+  }
+  if (to_boolean) return complement(is_zero(unwrapped(a, from)));
+  if (to.is_float() || from.bits() < to.bits()) return unwrapped(a, from);
+  if (const auto known = as_integer(a, from)) return integer(wrapped(static_cast<std::uint64_t>(*known), to), to);
+  return a;  // modulo a smaller power of 2
+}
+
+Term Algebra::power(const Term& base, const Term& exponent, ElementType type) {
+  const auto known = known_real(exponent);
+  const Term operands[] = {base, exponent};
+  if (!known) return unknown_function(Element::Power, type, operands, -kInfinity, kInfinity);
+  const double size = std::fabs(*known);
+  Term result = number(1);
+  if (size == std::floor(size) && size <= kLargestPower) {
+    for (int i = 0; i < static_cast<int>(size); ++i) result = product(result, base, type);
+  } else if (size == 0.5) {
+    const Term operand[] = {base};
+    result = real({Element::Sqrt, {}, type, type, {}}, operand);
+  } else {
+    return unknown_function(Element::Power, type, operands, -kInfinity, kInfinity);
+  }
+  return *known < 0 ? inverse(result) : result;
+}
+
+Term Algebra::real(const ElementOperation& operation, std::span<const Term> operands) {
+  const ElementType type = operation.to;
+  const Term& a = operands[0];
+  const auto again = [&](Element code, const Term& x) {
+    const Term operand[] = {x};
+    return real({code, {}, type, type, {}}, operand);
+  };
+  switch (operation.code) {
+    case Element::Add:
+      return sum(a, operands[1], type);
+    case Element::Subtract:
+      return sum(a, negated(operands[1]), type);
+    case Element::Negate:
+      return negated(a);
+    case Element::Multiply:
+      return product(a, operands[1], type);
+    case Element::Divide:
+      return product(a, inverse(operands[1]), type);
+    case Element::Maximum:
+      return maximum(a, operands[1]);
+    case Element::Minimum:
+      return minimum(a, operands[1]);
+    case Element::Abs:
+      return maximum(a, negated(a));
+    case Element::Exponential:
+      return exponential(a, type);
+    case Element::ExponentialMinusOne:
+      return sum(exponential(a, type), number(-1), type);
+    case Element::LogPlusOne:
+      return again(Element::Log, sum(a, number(1), type));
+    case Element::Rsqrt:
+      return inverse(again(Element::Sqrt, a));
+    case Element::Power:
+      return power(a, operands[1], type);
+    case Element::ReducePrecision:
+      return a;
+    case Element::Logistic: {
+      Term result = inverse(sum(number(1), exponential(negated(a), type), type));
+      result.low = 0;
+      result.high = 1;
+      return settled(result);
+    }
+    case Element::Tanh: {
+      const Term twice = product(number(2), a, type);
+      const Term part = inverse(sum(exponential(twice, type), number(1), type));
+      Term result = sum(number(1), product(number(-2), part, type), type);
+      result.low = -1;
+      result.high = 1;
+      return settled(result);
+    }
+    case Element::Tan:
+      return product(again(Element::Sine, a), inverse(again(Element::Cosine, a)), type);
+    default:
+      break;
+  }
+  std::vector<Scalar> known;
+  for (const Term& operand : operands) {
+    if (const auto value = known_real(operand)) known.push_back({*value, 0});
+  }
+  if (known.size() == operands.size()) {
+    return real_constant_term(Numbers().apply(operation, known).real, type);
+  }
+  switch (operation.code) {
+    case Element::Sqrt:
+      return unknown_function(operation.code, type, operands, a.low > 0 ? std::sqrt(a.low) * (1 - 1e-15) : 0,
+                              a.high > 0 ? std::sqrt(a.high) * (1 + 1e-15) : 0);
+    case Element::Sine:
+    case Element::Cosine:
+    case Element::Sign:
+    case Element::Erf: {
+      const bool even = operation.code == Element::Cosine;
+      const Term other = negated(a);
+      const bool swap = other.value < a.value;  // odd and even functions
+      const Term operand[] = {swap ? other : a};
+      const Term result = unknown_function(operation.code, type, operand, -1, 1);
+      return swap && !even ? negated(result) : result;
+    }
+    case Element::Floor:
+    case Element::Ceil:
+    case Element::RoundAway:
+    case Element::RoundEven:
+      return unknown_function(operation.code, type, operands, std::floor(a.low), std::ceil(a.high));
+    default:
+      return unknown_function(operation.code, type, operands, -kInfinity, kInfinity);
+  }
+}
+
+Term Algebra::integral(const ElementOperation& operation, std::span<const Term> operands) {
+  const ElementType type = operation.to;
+  std::vector<Scalar> known;
+  for (const Term& operand : operands) {
+    if (const auto value = as_integer(operand, type)) known.push_back({0, *value});
+  }
+  if (known.size() == operands.size()) {
+    return integer(Numbers().apply(operation, known).integer, type);
+  }
+  const Term& a = operands[0];
+  const bool boolean = type.kind() == ElementType::Kind::Boolean;
+  if (boolean) {
+    switch (operation.code) {
+      case Element::Not:
+        return complement(a);
+      case Element::And:
+      case Element::Multiply:
+      case Element::Minimum: {
+        const Term& b = operands[1];
+        if (complement(a).value == b.value) return {};
+        return complement(maximum(complement(a), complement(b)));
+      }
+      case Element::Or:
+      case Element::Add:
+      case Element::Maximum:
+        if (complement(a).value == operands[1].value) return number(1);
+        return maximum(a, operands[1]);
+      case Element::Xor:
+        if (a.value == operands[1].value) return {};
+        if (complement(a).value == operands[1].value) return number(1);
+        break;
+      default:
+        break;
+    }
+  }
+  switch (operation.code) {
+    case Element::Add:
+      if (!boolean) return sum(a, operands[1], type);
+      break;
+    case Element::Subtract:
+      return sum(a, negated(operands[1]), type);
+    case Element::Multiply:
+      if (!boolean) return product(a, operands[1], type);
+      break;
+    case Element::Negate:
+      return negated(a);
+    case Element::Not:
+      return sum(number(-1), negated(a), type);
+    default:
+      break;
+  }
+  // The other functions are of the values after they wrap around.
+  std::vector<Term> exact;
+  for (const Term& operand : operands) exact.push_back(unwrapped(operand, type));
+  const Range range = range_of(type);
+  switch (operation.code) {
+    case Element::Maximum:
+      return maximum(exact[0], exact[1]);
+    case Element::Minimum:
+      return minimum(exact[0], exact[1]);
+    case Element::Abs:
+      if (exact[0].low > range.low) return maximum(exact[0], negated(exact[0]));
+      break;
+    case Element::And:
+      if (interpreter::is_zero(exact[0]) || interpreter::is_zero(exact[1])) return {};
+      break;
+    case Element::Or:
+    case Element::Xor:
+      if (interpreter::is_zero(exact[0])) return exact[1];
+      if (interpreter::is_zero(exact[1])) return exact[0];
+      break;
+    case Element::ShiftRightLogical:
+    case Element::ShiftRightArithmetic:
+    case Element::ShiftLeft:
+      if (interpreter::is_zero(exact[1])) return exact[0];
+      break;
+    case Element::Divide:
+    case Element::Remainder: {
+      const bool is_division = operation.code == Element::Divide;
+      if (is_constant(exact[1]) && exact[1].low == 1) return is_division ? exact[0] : Term{};
+      if (exact[0].low >= 0 && exact[1].low > exact[0].high) return is_division ? Term{} : exact[0];
+      if (exact[0].low >= 0 && exact[1].low > 0) {
+        const double high = is_division ? std::floor(exact[0].high / exact[1].low)
+                                        : std::min(exact[0].high, exact[1].high - 1);
+        return unknown_function(operation.code, type, exact, 0, high);
+      }
+      break;
+    }
+    default:
+      break;
+  }
+  if (is_commutative(operation.code) && exact[1].value < exact[0].value) {
+    std::swap(exact[0], exact[1]);
+  }
+  return unknown_function(operation.code, type, exact, range.low, range.high);
+}
+
+Term Algebra::apply(const ElementOperation& operation, std::span<const Term> operands) {
+  const ElementType to = operation.to;
+  switch (operation.code) {
+    case Element::Compare:
+      return compare(operation, operands[0], operands[1]);
+    case Element::Select:
+      return select(operands[0], operands[1], operands[2], to);
+    case Element::Convert:
+      return convert(operands[0], operation.from, to);
+    case Element::Clamp: {
+      const Term low[] = {operands[1], operands[0]};
+      const Term high[] = {apply({Element::Maximum, {}, to, to, {}}, low), operands[2]};
+      return apply({Element::Minimum, {}, to, to, {}}, high);
+    }
+    case Element::IsFinite: {
+      const Term& a = operands[0];
+      if (has_bounds(a)) return number(1);
+      if (is_constant(a)) return {};
+      return unknown_function(operation.code, to, operands, 0, 1);
+    }
+    case Element::BitcastConvert:
+      if (operation.from == to) return operands[0];
+      if (operation.from.is_integer() && to.is_integer()) return operands[0];
+      return function(operation.name, operands, to);
+    default:
+      break;
+  }
+  if (to.is_float()) return real(operation, operands);
+  return integral(operation, operands);
+}
+
+}  // namespace p2::hlo::interpreter

@@ -1,0 +1,224 @@
+// Collectives among the devices that execute a module.
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/hlo/interpreter/algebra.h"
+#include "engine/hlo/interpreter/collective_operations.h"
+#include "engine/hlo/interpreter/numbers.h"
+
+namespace p2::hlo::interpreter {
+namespace {
+
+/// The element number of an index into one tensor of the same sizes but for one dimension.
+std::size_t element_of(std::vector<std::int64_t> index, std::size_t along, std::int64_t shift,
+                       const std::vector<std::int64_t>& strides) {
+  index[along] += shift;
+  return static_cast<std::size_t>(offset_of(index, strides));
+}
+
+}  // namespace
+
+template <typename A>
+const Collective& CollectiveOperations<A>::collective_of(const Instruction& instruction) {
+  auto found = collectives_.find(&instruction);
+  if (found == collectives_.end()) {
+    found = collectives_.emplace(&instruction, resolve(instruction, module_.language, devices_)).first;
+  }
+  return found->second;
+}
+
+template <typename A>
+auto CollectiveOperations<A>::reduced(const Instruction& instruction,
+                             const std::vector<const Tree*>& members, const ArrayShape& shape)
+    -> Tree {
+  if (instruction.called.size() != 1) give_up(instruction, "its reducer");
+  std::vector<Cell> cells;
+  const std::size_t size = members[0]->array.cells->size();
+  for (const Tree* member : members) {
+    if (member->array.cells->size() != size) give_up(instruction, "its operands differ in size");
+  }
+  cells.reserve(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    Cell total = (*members[0]->array.cells)[i];
+    for (std::size_t k = 1; k < members.size(); ++k) {
+      total = local_.call(instruction.called[0], {total, (*members[k]->array.cells)[i]}).at(0);
+    }
+    cells.push_back(total);
+  }
+  return local_.array(shape, std::move(cells), members);
+}
+
+template <typename A>
+auto CollectiveOperations<A>::joined(const std::vector<const Tree*>& parts, std::int64_t dimension,
+                            const ArrayShape& shape) const -> Tree {
+  const auto along = static_cast<std::size_t>(dimension);
+  const std::vector<std::int64_t> strides = strides_of(shape.sizes);
+  std::vector<Cell> cells(static_cast<std::size_t>(shape.elements()));
+  std::int64_t shift = 0;
+  for (const Tree* part : parts) {
+    std::int64_t next = 0;
+    for_each_index(part->array.shape.sizes, [&](const std::vector<std::int64_t>& index) {
+      cells.at(element_of(index, along, shift, strides)) = part->array.at(next++);
+    });
+    shift += part->array.shape.sizes[along];
+  }
+  work_.spend(cells.size());
+  return local_.array(shape, std::move(cells), parts);
+}
+
+template <typename A>
+auto CollectiveOperations<A>::part(const Tree& whole, std::int64_t dimension, std::int64_t number,
+                          std::int64_t parts, const Instruction& instruction) const -> Tree {
+  const auto along = static_cast<std::size_t>(dimension);
+  ArrayShape shape = whole.array.shape;
+  if (along >= shape.sizes.size() || shape.sizes[along] % parts != 0) {
+    give_up(instruction, "its operand does not divide into as many parts as the group has members");
+  }
+  const std::vector<std::int64_t> strides = strides_of(shape.sizes);
+  shape.sizes[along] /= parts;
+  std::vector<Cell> cells;
+  for_each_index(shape.sizes, [&](const std::vector<std::int64_t>& index) {
+    cells.push_back((*whole.array.cells)[element_of(index, along, number * shape.sizes[along], strides)]);
+  });
+  work_.spend(cells.size());
+  return local_.array(shape, std::move(cells), {&whole});
+}
+
+/// Targets without a source receive zeros.
+template <typename A>
+auto CollectiveOperations<A>::permuted(const Instruction& instruction, const Operands& operands,
+                                       const Active& active) -> PerDevice {
+  if (instruction.attributes.other("slice_sizes")) give_up(instruction, "it moves slices in place");
+  const Collective& collective = collective_of(instruction);
+  PerDevice results(active.size());
+  for (std::uint32_t device = 0; device < active.size(); ++device) {
+    if (!active[device]) continue;
+    const std::uint32_t source = collective.source[device];
+    if (source != kNone && !active[source]) give_up(instruction, "not all devices execute it");
+    Tree all;
+    all.is_tuple = true;
+    for (const PerDevice* operand : operands) {
+      if (source != kNone) {
+        all.parts.push_back(*(*operand)[source]);
+        continue;
+      }
+      const Array<Cell>& own = (*operand)[device]->array;
+      const Cell zero = arithmetic_.integer(0, own.shape.type);
+      all.parts.push_back(local_.array(own.shape, std::vector<Cell>(own.cells->size(), zero), {}));
+    }
+    if (operands.size() == 1) all = Tree(all.parts[0]);
+    results[device] = std::make_shared<const Tree>(std::move(all));
+  }
+  return results;
+}
+
+/// An all-to-all: part i of the operand, or operand i, goes to member i of the group.
+template <typename A>
+auto CollectiveOperations<A>::exchanged(const Instruction& instruction, const Operands& operands,
+                               const Active& active) -> PerDevice {
+  const Collective& collective = collective_of(instruction);
+  const std::vector<std::int64_t>& along = instruction.attributes.dimensions;
+  PerDevice results(active.size());
+  for (std::uint32_t device = 0; device < active.size(); ++device) {
+    if (!active[device]) continue;
+    const std::vector<std::uint32_t>& group = collective.group_of(device);
+    const std::uint32_t position = collective.position[device];
+    std::vector<Tree> received;
+    for (const std::uint32_t member : group) {
+      if (!active[member]) give_up(instruction, "not all devices execute it");
+      if (along.empty()) {
+        if (operands.size() != group.size()) give_up(instruction, "its operands");
+        received.push_back(*(*operands[position])[member]);
+      } else {
+        received.push_back(part(*(*operands[0])[member], along[0], position,
+                                static_cast<std::int64_t>(group.size()), instruction));
+      }
+    }
+    if (along.empty()) {
+      Tree tuple;
+      tuple.is_tuple = true;
+      tuple.parts = std::move(received);
+      if (!instruction.shape.is_tuple) tuple = tuple.parts.at(0);
+      results[device] = std::make_shared<const Tree>(std::move(tuple));
+      continue;
+    }
+    const std::int64_t to = instruction.attributes.concat_dimension.value_or(along[0]);
+    std::vector<const Tree*> parts;
+    for (const Tree& each : received) parts.push_back(&each);
+    ArrayShape shape = received[0].array.shape;
+    shape.sizes.at(static_cast<std::size_t>(to)) *= static_cast<std::int64_t>(group.size());
+    results[device] = std::make_shared<const Tree>(joined(parts, to, shape));
+  }
+  return results;
+}
+
+template <typename A>
+auto CollectiveOperations<A>::execute(const Instruction& instruction, const Operands& operands,
+                                        const Active& active) -> PerDevice {
+  const std::string_view opcode = base_opcode(instruction.opcode);
+  if (operands.empty()) give_up(instruction, "it has no operand");
+  if (opcode == "collective-permute") return permuted(instruction, operands, active);
+  if (opcode == "all-to-all") return exchanged(instruction, operands, active);
+  const bool gathers = opcode == "all-gather";
+  const bool scatters = opcode == "reduce-scatter";
+  if (!gathers && !scatters && opcode != "all-reduce" && opcode != "collective-broadcast") {
+    give_up(instruction, "it is not understood");
+  }
+  const Collective& collective = collective_of(instruction);
+  const std::vector<std::int64_t>& along = instruction.attributes.dimensions;
+  if ((gathers || scatters) && along.size() != 1) give_up(instruction, "its dimension");
+  PerDevice results(active.size());
+  std::map<std::uint32_t, Pointer> by_group;
+  for (std::uint32_t device = 0; device < active.size(); ++device) {
+    if (!active[device]) continue;
+    if (collective.group[device] == kNone) {  // only a broadcast leaves devices out: they get zeros
+      give_up(instruction, "a device is in no group");
+    }
+    const std::vector<std::uint32_t>& group = collective.group_of(device);
+    Pointer& shared = by_group[collective.group[device]];
+    if (!shared) {
+      Tree all;
+      all.is_tuple = true;
+      for (const PerDevice* operand : operands) {
+        std::vector<const Tree*> members;
+        for (const std::uint32_t member : group) {
+          if (!active[member]) give_up(instruction, "not all devices execute it");
+          members.push_back((*operand)[member].get());
+        }
+        ArrayShape shape = members[0]->array.shape;
+        if (opcode == "collective-broadcast") {
+          all.parts.push_back(*members[0]);
+        } else if (gathers) {
+          shape.sizes.at(static_cast<std::size_t>(along[0])) *=
+              static_cast<std::int64_t>(group.size());
+          all.parts.push_back(joined(members, along[0], shape));
+        } else {
+          all.parts.push_back(reduced(instruction, members, shape));
+        }
+      }
+      if (operands.size() == 1) all = Tree(all.parts[0]);
+      shared = std::make_shared<const Tree>(std::move(all));
+    }
+    if (!scatters) {
+      results[device] = shared;
+      continue;
+    }
+    const auto size = static_cast<std::int64_t>(group.size());
+    Tree own;
+    own.is_tuple = shared->is_tuple;
+    for (const Tree& each : shared->parts) {
+      own.parts.push_back(part(each, along[0], collective.position[device], size, instruction));
+    }
+    if (!own.is_tuple) own = part(*shared, along[0], collective.position[device], size, instruction);
+    results[device] = std::make_shared<const Tree>(std::move(own));
+  }
+  return results;
+}
+
+template class CollectiveOperations<Numbers>;
+template class CollectiveOperations<Algebra>;
+
+}  // namespace p2::hlo::interpreter

@@ -1,0 +1,513 @@
+// Execution of a module on all devices: control flow, calls, and what depends on the device.
+
+#include "engine/hlo/interpreter/interpreter.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/hlo/interpreter/algebra.h"
+#include "engine/hlo/interpreter/dimension_numbers.h"
+#include "engine/hlo/interpreter/numbers.h"
+#include "engine/hlo/sharding.h"
+
+namespace p2::hlo::interpreter {
+namespace {
+
+constexpr int kMaxCallDepth = 128;
+constexpr std::int64_t kMaxIterations = 1'000'000;
+
+bool is_done(std::string_view opcode) {
+  return opcode.ends_with("-done") || opcode == "async-update" || opcode == "copy" ||
+         opcode == "copy-start" || opcode == "domain" || opcode == "add-dependency";
+}
+
+bool has_effect(std::string_view opcode) {
+  return opcode == "rng" || opcode == "infeed" || opcode == "outfeed" || opcode == "send" ||
+         opcode == "recv" || opcode == "rng-get-and-update-state";
+}
+
+/// The value with the shapes, and so the layouts, that an instruction declares.
+template <typename Tree>
+std::shared_ptr<const Tree> declared(std::shared_ptr<const Tree> tree, const Shape& shape,
+                                     const Instruction& instruction) {
+  const auto fits = [&](const auto& self, const Tree& value, const Shape& to) -> bool {
+    if (value.is_tuple != to.is_tuple || value.parts.size() != to.parts.size()) {
+      give_up(instruction, "its result is of another shape");
+    }
+    if (!value.is_tuple) {
+      const bool sized = value.array.shape.sizes == to.array.sizes;
+      if (!sized) give_up(instruction, "its result has other sizes");
+      return value.array.shape.minor_to_major == to.array.minor_to_major &&
+             value.array.shape.type == to.array.type;
+    }
+    bool all = true;
+    for (std::size_t i = 0; i < to.parts.size(); ++i) {
+      all = self(self, value.parts[i], to.parts[i]) && all;
+    }
+    return all;
+  };
+  if (fits(fits, *tree, shape)) return tree;
+  const auto changed = [](const auto& self, const Tree& value, const Shape& to) -> Tree {
+    Tree result = value;
+    if (!value.is_tuple) result.array.shape = to.array;
+    for (std::size_t i = 0; i < to.parts.size(); ++i) {
+      result.parts[i] = self(self, value.parts[i], to.parts[i]);
+    }
+    return result;
+  };
+  return std::make_shared<const Tree>(changed(changed, *tree, shape));
+}
+
+}  // namespace
+
+template <typename A>
+auto Interpreter<A>::run(const std::vector<PerDevice>& parameters) -> PerDevice {
+  return evaluate(module_.entry, parameters, Active(devices_.count(), true), 0);
+}
+
+template <typename A>
+template <typename Compute>
+auto Interpreter<A>::once_for_same_operands(const Operands& operands, const Active& active,
+                                            const Compute& compute) -> PerDevice {
+  PerDevice results(active.size());
+  std::map<std::vector<const Tree*>, Pointer> known;
+  for (std::uint32_t device = 0; device < active.size(); ++device) {
+    if (!active[device]) continue;
+    std::vector<const Tree*> values;
+    for (const PerDevice* operand : operands) values.push_back((*operand)[device].get());
+    Pointer& result = known[values];
+    if (!result) result = std::make_shared<const Tree>(compute(values, device));
+    results[device] = result;
+  }
+  return results;
+}
+
+template <typename A>
+const std::vector<std::uint32_t>& Interpreter<A>::last_uses_of(std::uint32_t computation) {
+  const auto [found, added] = last_uses_.try_emplace(computation);
+  if (!added) return found->second;
+  const Computation& called = module_.computations[computation];
+  found->second.assign(called.instructions.size(), 0);
+  for (std::uint32_t i = 0; i < called.instructions.size(); ++i) {
+    for (const std::uint32_t operand : called.instructions[i].operands) found->second[operand] = i;
+  }
+  found->second[called.root] = UINT32_MAX;
+  return found->second;
+}
+
+template <typename A>
+auto Interpreter<A>::evaluate(std::uint32_t computation, const std::vector<PerDevice>& arguments,
+                              const Active& active, int depth) -> PerDevice {
+  const Computation& called = module_.computations[computation];
+  if (depth > kMaxCallDepth) {
+    give_up(called.instructions[called.root], "calls are nested too deeply");
+  }
+  const std::vector<std::uint32_t>& last_uses = last_uses_of(computation);
+  std::vector<PerDevice> values(called.instructions.size());
+  for (std::uint32_t i = 0; i < called.instructions.size(); ++i) {
+    const Instruction& instruction = called.instructions[i];
+    current_ = &called;
+    if (instruction.opcode == "parameter") {
+      const auto index = static_cast<std::size_t>(instruction.attributes.index);
+      if (index >= arguments.size()) give_up(instruction, "no such argument");
+      values[i] = arguments[index];
+    } else {
+      Operands operands;
+      for (const std::uint32_t operand : instruction.operands) operands.push_back(&values[operand]);
+      values[i] = execute(instruction, operands, active, depth);
+    }
+    // The shape of a start in the text also has the operands: only its done uses the result.
+    const bool is_start = instruction.opcode.ends_with("-start") || instruction.opcode == "async-update";
+    Pointer last;
+    Pointer changed;
+    for (Pointer& value : values[i]) {
+      if (!value || is_start) continue;
+      if (value != last) {
+        last = value;
+        changed = declared(value, instruction.shape, instruction);
+      }
+      value = changed;
+    }
+    work_.spend(1);
+    for (const std::uint32_t operand : instruction.operands) {
+      if (last_uses[operand] == i) values[operand].clear();
+    }
+  }
+  return std::move(values[called.root]);
+}
+
+template <typename A>
+auto Interpreter<A>::execute(const Instruction& instruction, const Operands& operands,
+                             const Active& active, int depth) -> PerDevice {
+  const std::string& opcode = instruction.opcode;
+  if (is_done(opcode)) {
+    if (operands.empty()) give_up(instruction, "it has no operand");
+    return *operands[0];
+  }
+  if (opcode == "tuple" || (opcode == "optimization-barrier" && operands.size() > 1)) {
+    return once_for_same_operands(operands, active, [&](const auto& values, std::uint32_t) {
+      Tree tree;
+      tree.is_tuple = true;
+      for (const Tree* value : values) tree.parts.push_back(*value);
+      return tree;
+    });
+  }
+  if (opcode == "optimization-barrier") return *operands.at(0);
+  if (opcode == "get-tuple-element") {
+    const auto index = static_cast<std::size_t>(instruction.attributes.index);
+    return once_for_same_operands(operands, active, [&](const auto& values, std::uint32_t) {
+      if (index >= values.at(0)->parts.size()) give_up(instruction, "its operand has fewer parts");
+      return values[0]->parts[index];
+    });
+  }
+  if (opcode == "call" || opcode == "fusion" || opcode == "async-start") {
+    if (instruction.called.size() != 1) give_up(instruction, "it calls no computation");
+    std::vector<PerDevice> arguments;
+    for (const PerDevice* operand : operands) arguments.push_back(*operand);
+    return evaluate(instruction.called[0], arguments, active, depth + 1);
+  }
+  if (opcode == "while") {
+    if (operands.size() != 1) give_up(instruction, "its operands");
+    return execute_while(instruction, *operands[0], active, depth);
+  }
+  if (opcode == "conditional") return execute_conditional(instruction, operands, active, depth);
+  if (opcode == "custom-call") return execute_custom_call(instruction, operands, active);
+  if (opcode == "partition-id" || opcode == "replica-id") {
+    return execute_locally(instruction, operands, active, true);
+  }
+  if (is_collective(base_opcode(opcode))) {
+    return collectives_.execute(instruction, operands, active);
+  }
+  if (has_effect(opcode)) give_up(instruction, "it has a side effect");
+  if (opcode == "after-all" || opcode == "create-token") {
+    return once_for_same_operands(operands, active, [&](const auto&, std::uint32_t) {
+      return local_.array(instruction.shape.array, {}, {});
+    });
+  }
+  return execute_locally(instruction, operands, active, false);
+}
+
+template <typename A>
+auto Interpreter<A>::execute_locally(const Instruction& instruction, const Operands& operands,
+                                     const Active& active, bool by_device) -> PerDevice {
+  if (by_device) {
+    PerDevice results(active.size());
+    const ArrayShape& shape = instruction.shape.array;
+    for (std::uint32_t device = 0; device < active.size(); ++device) {
+      if (!active[device]) continue;
+      const std::int64_t id = instruction.opcode == "partition-id" ? device % devices_.partitions
+                                                                   : device / devices_.partitions;
+      results[device] = std::make_shared<const Tree>(
+          local_.array(shape, {arithmetic_.integer(id, shape.type)}, {}));
+    }
+    return results;
+  }
+  return once_for_same_operands(operands, active, [&](const auto& values, std::uint32_t) {
+    return local_.evaluate(instruction, values);
+  });
+}
+
+template <typename A>
+auto Interpreter<A>::execute_while(const Instruction& instruction, const PerDevice& initial,
+                                   const Active& active, int depth) -> PerDevice {
+  if (instruction.called.size() != 2) give_up(instruction, "its condition and body");
+  PerDevice state = initial;
+  Active running = active;
+  for (std::int64_t iteration = 0; iteration < kMaxIterations; ++iteration) {
+    const PerDevice goes_on = evaluate(instruction.called[0], {state}, running, depth + 1);
+    bool any = false;
+    for (std::uint32_t device = 0; device < running.size(); ++device) {
+      if (!running[device]) continue;
+      const Array<Cell>& condition = goes_on[device]->array;
+      const auto value = arithmetic_.as_integer(condition.at(0), condition.shape.type);
+      if (!value || condition.unknown) give_up(instruction, "how often it runs depends on inputs");
+      running[device] = *value != 0;
+      any = any || *value != 0;
+    }
+    if (!any) return state;
+    PerDevice next = evaluate(instruction.called[1], {state}, running, depth + 1);
+    for (std::uint32_t device = 0; device < running.size(); ++device) {
+      if (running[device]) state[device] = std::move(next[device]);
+    }
+  }
+  give_up(instruction, "it runs too often");
+}
+
+template <typename A>
+auto Interpreter<A>::chosen(const Cell& condition, const Tree& yes, const Tree& no) -> Tree {
+  Tree result = yes;
+  for (std::size_t i = 0; i < yes.parts.size(); ++i) {
+    result.parts[i] = chosen(condition, yes.parts[i], no.parts.at(i));
+  }
+  if (yes.is_tuple) return result;
+  const ElementType type = yes.array.shape.type;
+  std::vector<Cell> cells;
+  const ElementOperation select{Element::Select, {}, type, type, "select"};
+  for (std::size_t i = 0; i < yes.array.cells->size(); ++i) {
+    cells.push_back(
+        local_.apply(select, {condition, (*yes.array.cells)[i], no.array.cells->at(i)}));
+  }
+  result.array.cells = std::make_shared<const std::vector<Cell>>(std::move(cells));
+  result.array.unknown = yes.array.unknown || no.array.unknown;
+  return result;
+}
+
+template <typename A>
+auto Interpreter<A>::execute_conditional(const Instruction& instruction, const Operands& operands,
+                                         const Active& active, int depth) -> PerDevice {
+  const std::size_t branches = instruction.called.size();
+  if (branches == 0 || operands.size() != branches + 1) give_up(instruction, "its branches");
+  const ElementType type = instruction.operands.empty()
+                               ? ElementType()
+                               : current_->instructions[instruction.operands[0]].shape.array.type;
+  const bool boolean = type.kind() == ElementType::Kind::Boolean;
+  std::vector<Active> chooses(branches, Active(active.size(), false));
+  Active open(active.size(), false);
+  bool is_open = false;
+  for (std::uint32_t device = 0; device < active.size(); ++device) {
+    if (!active[device]) continue;
+    const Array<Cell>& index = (*operands[0])[device]->array;
+    const auto value = arithmetic_.as_integer(index.at(0), index.shape.type);
+    if (!value || index.unknown) {
+      open[device] = is_open = true;
+      continue;
+    }
+    const auto last = static_cast<std::int64_t>(branches) - 1;
+    const std::int64_t branch = boolean                      ? (*value != 0 ? 0 : 1)
+                                : *value < 0 || *value > last ? last
+                                                              : *value;
+    chooses[static_cast<std::size_t>(branch)][device] = true;
+  }
+  PerDevice results(active.size());
+  std::vector<PerDevice> all;
+  if (is_open) {
+    const bool collective = std::any_of(instruction.called.begin(), instruction.called.end(),
+                                        [&](std::uint32_t each) { return has_collective(each); });
+    const Cell* first = nullptr;
+    for (std::uint32_t device = 0; device < open.size() && collective; ++device) {
+      if (!active[device]) continue;
+      const Array<Cell>& index = (*operands[0])[device]->array;
+      if (first == nullptr) first = &index.at(0);
+      if (!open[device] || index.unknown || !arithmetic_.equal(*first, index.at(0), type)) {
+        give_up(instruction, "devices may take different branches with collectives");
+      }
+    }
+  }
+  for (std::size_t k = 0; k < branches; ++k) {
+    Active taken = chooses[k];
+    bool any = false;
+    for (std::uint32_t device = 0; device < taken.size(); ++device) {
+      taken[device] = taken[device] || open[device];
+      any = any || taken[device];
+    }
+    all.emplace_back(active.size());
+    if (!any) continue;
+    all[k] = evaluate(instruction.called[k], {*operands[k + 1]}, taken, depth + 1);
+    for (std::uint32_t device = 0; device < taken.size(); ++device) {
+      if (chooses[k][device]) results[device] = all[k][device];
+    }
+  }
+  for (std::uint32_t device = 0; device < open.size(); ++device) {
+    if (!open[device]) continue;
+    const Array<Cell>& index = (*operands[0])[device]->array;
+    // Any index that is no branch's number chooses the last.
+    Tree tree = *all[branches - 1][device];
+    for (std::size_t k = branches - 1; k-- > 0;) {
+      const ElementOperation is{Element::Compare, Direction::Eq, type, *ElementType::from_xla("pred"),
+                                "compare"};
+      const Cell condition =
+          boolean ? index.at(0)
+                  : local_.apply(is, {index.at(0), arithmetic_.integer(static_cast<std::int64_t>(k), type)});
+      tree = chosen(condition, *all[k][device], tree);
+    }
+    if (index.unknown) {
+      const auto mark = [](const auto& self, Tree& each) -> void {
+        each.array.unknown = true;
+        for (Tree& inner : each.parts) self(self, inner);
+      };
+      mark(mark, tree);
+    }
+    results[device] = std::make_shared<const Tree>(std::move(tree));
+  }
+  return results;
+}
+
+template <typename A>
+bool Interpreter<A>::has_collective(std::uint32_t computation) const {
+  for (const Instruction& instruction : module_.computations[computation].instructions) {
+    if (is_collective(base_opcode(instruction.opcode))) return true;
+    for (const std::uint32_t called : instruction.called) {
+      if (has_collective(called)) return true;
+    }
+  }
+  return false;
+}
+
+template <typename A>
+auto Interpreter<A>::execute_custom_call(const Instruction& instruction, const Operands& operands,
+                                         const Active& active) -> PerDevice {
+  const std::string target = text_attribute(instruction, "custom_call_target");
+  if (target == "SPMDFullToShardShape" || target == "xla.sdy.GlobalToLocalShape") {
+    return shards_of(instruction, operands, active);
+  }
+  if (target == "SPMDShardToFullShape" || target == "xla.sdy.LocalToGlobalShape") {
+    return whole_of(instruction, operands, active);
+  }
+  const bool same = target == "Sharding" || target == "xla.sdy.FuncResultSharding" ||
+                    target == "AssumeGatherIndicesInBound" || target == "LayoutConstraint" ||
+                    target == "MoveToHost" || target == "MoveToDevice" ||
+                    target == "annotate_device_placement";
+  if (same && operands.size() == 1) return *operands[0];
+  if (target == "TopK") return execute_locally(instruction, operands, active, false);
+  ++opaque_[fmt::format("custom-call {}", target)];
+  PerDevice results(active.size());
+  for (std::uint32_t device = 0; device < active.size(); ++device) {
+    if (!active[device]) continue;
+    std::vector<const Tree*> values;
+    for (const PerDevice* operand : operands) values.push_back((*operand)[device].get());
+    results[device] = std::make_shared<const Tree>(local_.opaque(instruction, values, device + 1));
+  }
+  return results;
+}
+
+template <typename A>
+auto Interpreter<A>::shards_of(const Instruction& instruction, const Operands& operands,
+                               const Active& active) -> PerDevice {
+  const auto listed = instruction.attributes.shardy.find("xla.sdy.in_shardings");
+  std::vector<std::string> texts;
+  if (listed != instruction.attributes.shardy.end()) {
+    texts = sharding_list(listed->second);
+  } else if (instruction.operands.size() == 1) {
+    texts = {current_->instructions[instruction.operands[0]].attributes.sharding};
+  }
+  if (texts.size() != operands.size()) give_up(instruction, "the shardings of its operands");
+  const std::vector<ArrayShape> shapes = instruction.shape.arrays();
+  if (shapes.size() != operands.size()) give_up(instruction, "its results");
+  std::vector<Sharding> shardings;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const auto sharding = read_sharding(texts[k], shapes[k].sizes.size(), devices_.partitions,
+                                        module_.meshes);
+    if (!sharding || sharding->kind != Sharding::Kind::Tiled) {
+      give_up(instruction, texts[k].empty() ? "its operand has no sharding"
+                                            : "the sharding " + texts[k] + " is not understood");
+    }
+    shardings.push_back(*sharding);
+  }
+  PerDevice results(active.size());
+  for (std::uint32_t device = 0; device < active.size(); ++device) {
+    if (!active[device]) continue;
+    Tree result;
+    result.is_tuple = instruction.shape.is_tuple;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const Array<Cell>& whole = (*operands[k])[device]->array;
+      if (shardings[k].tile_sizes(whole.shape.sizes) != shapes[k].sizes) {
+        give_up(instruction, "the shard's sizes are not those of its sharding");
+      }
+      Tree part;
+      if (shardings[k].is_replicated()) {
+        part.array = whole;
+      } else {
+        const auto start = shardings[k].tile_start(
+            whole.shape.sizes, static_cast<std::int64_t>(device) % devices_.partitions);
+        const auto strides = strides_of(whole.shape.sizes);
+        std::vector<Cell> cells;
+        for_each_index(shapes[k].sizes, [&](const std::vector<std::int64_t>& index) {
+          std::int64_t element = 0;
+          bool inside = true;
+          for (std::size_t i = 0; i < index.size(); ++i) {
+            inside = inside && start[i] + index[i] < whole.shape.sizes[i];
+            element += (start[i] + index[i]) * strides[i];
+          }
+          cells.push_back(inside ? whole.at(element)
+                                 : arithmetic_.arbitrary(Algebra::hash(Algebra::hash(number_, device), cells.size()),
+                                                         shapes[k].type));
+        });
+        work_.spend(cells.size());
+        part.array.shape = shapes[k];
+        part.array.cells = std::make_shared<const std::vector<Cell>>(std::move(cells));
+        part.array.unknown = whole.unknown;
+      }
+      part.array.shape = shapes[k];
+      if (!result.is_tuple) {
+        result = std::move(part);
+      } else {
+        result.parts.push_back(std::move(part));
+      }
+    }
+    results[device] = std::make_shared<const Tree>(std::move(result));
+  }
+  return results;
+}
+
+template <typename A>
+auto Interpreter<A>::whole_of(const Instruction& instruction, const Operands& operands,
+                              const Active& active) -> PerDevice {
+  const auto listed = instruction.attributes.shardy.find("xla.sdy.out_shardings");
+  const std::vector<std::string> texts =
+      sharding_list(listed != instruction.attributes.shardy.end() ? listed->second
+                                                                  : instruction.attributes.sharding);
+  const std::vector<ArrayShape> shapes = instruction.shape.arrays();
+  if (texts.size() != operands.size() || shapes.size() != operands.size()) {
+    give_up(instruction, "the shardings of its results");
+  }
+  Tree result;
+  result.is_tuple = instruction.shape.is_tuple;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const auto sharding = read_sharding(texts[k], shapes[k].sizes.size(), devices_.partitions,
+                                        module_.meshes);
+    if (!sharding || sharding->kind != Sharding::Kind::Tiled) {
+      give_up(instruction, "the sharding " + texts[k] + " is not understood");
+    }
+    const auto sizes = shapes[k].sizes;
+    const auto tile = sharding->tile_sizes(sizes);
+    const auto strides = strides_of(sizes);
+    std::vector<Cell> cells(static_cast<std::size_t>(shapes[k].elements()));
+    std::vector<bool> written(cells.size(), false);
+    Tree part;
+    for (std::uint32_t device = 0; device < active.size(); ++device) {
+      if (!active[device]) give_up(instruction, "not all devices execute it");
+      const Array<Cell>& shard = (*operands[k])[device]->array;
+      if (shard.shape.sizes != tile) give_up(instruction, "the shard's sizes are not those of its sharding");
+      part.array.unknown |= shard.unknown;
+      const auto start =
+          sharding->tile_start(sizes, static_cast<std::int64_t>(device) % devices_.partitions);
+      std::int64_t next = 0;
+      for_each_index(tile, [&](const std::vector<std::int64_t>& index) {
+        const Cell& cell = shard.at(next++);
+        std::int64_t element = 0;
+        for (std::size_t i = 0; i < index.size(); ++i) {
+          if (start[i] + index[i] >= sizes[i]) return;
+          element += (start[i] + index[i]) * strides[i];
+        }
+        const auto to = static_cast<std::size_t>(element);
+        if (written[to] && !arithmetic_.equal(cells[to], cell, shapes[k].type)) {
+          if (A::kSymbolic) give_up(instruction, "devices hold different values of one element");
+          part.array.unknown = true;
+        }
+        cells[to] = cell;
+        written[to] = true;
+      });
+      work_.spend(static_cast<std::uint64_t>(next));
+    }
+    if (!std::all_of(written.begin(), written.end(), [](bool each) { return each; })) {
+      give_up(instruction, "its shards do not cover the tensor");
+    }
+    part.array.shape = shapes[k];
+    part.array.cells = std::make_shared<const std::vector<Cell>>(std::move(cells));
+    if (!result.is_tuple) {
+      result = std::move(part);
+    } else {
+      result.parts.push_back(std::move(part));
+    }
+  }
+  const auto shared = std::make_shared<const Tree>(std::move(result));
+  return PerDevice(active.size(), shared);
+}
+
+template class Interpreter<Numbers>;
+template class Interpreter<Algebra>;
+
+}  // namespace p2::hlo::interpreter

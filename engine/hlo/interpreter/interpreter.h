@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/hlo/collective.h"
+#include "engine/hlo/interpreter/collective_operations.h"
+#include "engine/hlo/interpreter/local_operations.h"
+#include "engine/hlo/module.h"
+
+namespace p2::hlo::interpreter {
+
+/// Executes a module on all devices at once, instruction by instruction, in an arithmetic: Numbers
+/// or Algebra. Devices whose operands are the same tensors share the result.
+///
+/// A module before partitioning has tensors of global shape, which are the same on every device;
+/// `SPMDFullToShardShape` and `xla.sdy.GlobalToLocalShape` take every device's shard of them.
+template <typename Arithmetic>
+class Interpreter {
+ public:
+  using Cell = typename Arithmetic::Cell;
+  using Tree = ArrayTree<Cell>;
+  using Pointer = std::shared_ptr<const Tree>;
+  /// One value for each device; empty where a device does not execute an instruction.
+  using PerDevice = std::vector<Pointer>;
+
+  /// `module` must outlive this. `number` distinguishes the modules of one comparison.
+  Interpreter(const Module& module, std::uint64_t number, const Devices& devices,
+              Arithmetic& arithmetic, Work& work)
+      : module_(module),
+        number_(number),
+        devices_(devices),
+        arithmetic_(arithmetic),
+        work_(work),
+        local_(module, number, arithmetic, work),
+        collectives_(module, devices_, arithmetic, work, local_) {}
+
+  /// The results of the entry computation for one value of every parameter. Throws NotUnderstood,
+  /// IllFormed for illegal groups, LimitReached.
+  PerDevice run(const std::vector<PerDevice>& parameters);
+
+  /// The opcodes of operations that were uninterpreted functions or arbitrary, with a line.
+  const std::map<std::string, std::size_t>& opaque_operations() const { return opaque_; }
+
+ private:
+  using Active = std::vector<bool>;
+  using Operands = std::vector<const PerDevice*>;
+
+  PerDevice evaluate(std::uint32_t computation, const std::vector<PerDevice>& arguments,
+                     const Active& active, int depth);
+  PerDevice execute(const Instruction& instruction, const Operands& operands, const Active& active,
+                    int depth);
+  PerDevice execute_locally(const Instruction& instruction, const Operands& operands,
+                            const Active& active, bool by_device);
+  PerDevice execute_while(const Instruction& instruction, const PerDevice& initial,
+                          const Active& active, int depth);
+  PerDevice execute_conditional(const Instruction& instruction, const Operands& operands,
+                                const Active& active, int depth);
+  PerDevice execute_custom_call(const Instruction& instruction, const Operands& operands,
+                                const Active& active);
+  PerDevice shards_of(const Instruction& instruction, const Operands& operands,
+                      const Active& active);
+  PerDevice whole_of(const Instruction& instruction, const Operands& operands,
+                     const Active& active);
+
+  Tree chosen(const Cell& condition, const Tree& yes, const Tree& no);
+  /// Every result computed once for devices with the same operands.
+  template <typename Compute>
+  PerDevice once_for_same_operands(const Operands& operands, const Active& active,
+                                   const Compute& compute);
+  bool has_collective(std::uint32_t computation) const;
+  const std::vector<std::uint32_t>& last_uses_of(std::uint32_t computation);
+
+  const Module& module_;
+  std::uint64_t number_;
+  Devices devices_;
+  Arithmetic& arithmetic_;
+  Work& work_;
+  LocalOperations<Arithmetic> local_;
+  CollectiveOperations<Arithmetic> collectives_;
+  const Computation* current_ = nullptr;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> last_uses_;
+  std::map<std::string, std::size_t> opaque_;
+};
+
+}  // namespace p2::hlo::interpreter

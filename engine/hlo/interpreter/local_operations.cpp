@@ -1,0 +1,899 @@
+// The operations of XLA on the tensors of one device
+// (https://openxla.org/xla/operation_semantics), in any arithmetic.
+
+#include "engine/hlo/interpreter/local_operations.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "engine/hlo/interpreter/algebra.h"
+#include "engine/hlo/interpreter/dimension_numbers.h"
+#include "engine/hlo/interpreter/movement.h"
+#include "engine/hlo/interpreter/numbers.h"
+
+namespace p2::hlo::interpreter {
+namespace {
+
+constexpr std::uint64_t kCheckInterval = 1U << 16U;
+/// Symbolic indices are looked up in at most as many places.
+constexpr std::int64_t kMaxPlaces = 4096;
+
+void require(bool holds, const Instruction& instruction, const char* what) {
+  if (!holds) give_up(instruction, what);
+}
+
+bool contains(const std::vector<std::int64_t>& list, std::size_t value) {
+  return std::find(list.begin(), list.end(), static_cast<std::int64_t>(value)) != list.end();
+}
+
+std::uint64_t text_hash(std::string_view text, std::uint64_t state) {
+  for (const char c : text) state = Algebra::hash(state, static_cast<unsigned char>(c));
+  return state;
+}
+
+}  // namespace
+
+void Work::spend(std::uint64_t operations, std::size_t bytes) {
+  done_ += operations;
+  if (done_ > most_) {
+    throw LimitReached(LimitReached::Kind::Work,
+                       "executing the modules takes more operations than the limit");
+  }
+  if (done_ - checked_ < kCheckInterval) return;
+  checked_ = done_;
+  limits_.require(bytes, "executing a module");
+}
+
+template <typename A>
+auto LocalOperations<A>::array(const ArrayShape& shape, Cells cells,
+                               const std::vector<const Tree*>& operands) const -> Tree {
+  Tree tree;
+  tree.array.shape = shape;
+  tree.array.cells = std::make_shared<const Cells>(std::move(cells));
+  for (const Tree* operand : operands) tree.array.unknown |= operand->array.unknown;
+  return tree;
+}
+
+template <typename A>
+auto LocalOperations<A>::constant(const Instruction& instruction) -> Tree {
+  const ArrayShape& shape = instruction.shape.array;
+  if (!instruction.literal || instruction.literal->elided) {
+    return opaque(instruction, {}, text_hash(instruction.name, number_ + 1));
+  }
+  const Literal& literal = *instruction.literal;
+  const auto size = static_cast<std::size_t>(shape.elements());
+  work_.spend(size);
+  Cells cells;
+  if (literal.elements.size() == 1) {
+    cells.assign(size, arithmetic_.constant(literal.elements[0], shape.type));
+  } else {
+    for (const LiteralElement& element : literal.elements) {
+      cells.push_back(arithmetic_.constant(element, shape.type));
+    }
+  }
+  require(cells.size() == size, instruction, "the constant has another number of elements");
+  return array(shape, std::move(cells), {});
+}
+
+template <typename A>
+auto LocalOperations<A>::iota(const Instruction& instruction) -> Tree {
+  const ArrayShape& shape = instruction.shape.array;
+  const std::vector<std::int64_t>& along = instruction.attributes.dimensions;
+  Cells cells;
+  for_each_index(shape.sizes, [&](const Index& index) {
+    const std::int64_t value = along.empty() ? 0 : index[static_cast<std::size_t>(along[0])];
+    cells.push_back(arithmetic_.integer(value, shape.type));
+  });
+  work_.spend(cells.size());
+  return array(shape, std::move(cells), {});
+}
+
+template <typename A>
+auto LocalOperations<A>::elementwise(const Instruction& instruction, Element code,
+                                     const Operands& operands) -> Tree {
+  const ArrayShape& shape = instruction.shape.array;
+  const auto size = static_cast<std::size_t>(shape.elements());
+  require(!operands.empty() && operands.size() <= 3, instruction, "its operands");
+  ElementOperation operation{code, Direction::Eq, operands.back()->array.shape.type, shape.type,
+                             instruction.opcode};
+  if (code == Element::Compare) {
+    const auto direction = direction_of(instruction.attributes.direction);
+    require(direction.has_value(), instruction, "its direction");
+    operation.direction = *direction;
+  }
+  if (operation.from.kind() == ElementType::Kind::Complex ||
+      shape.type.kind() == ElementType::Kind::Complex) {
+    return opaque(instruction, operands, 0);
+  }
+  for (const Tree* operand : operands) {
+    const std::size_t cells = operand->array.cells->size();
+    require(cells == size || operand->array.shape.sizes.empty(), instruction, "its shapes differ");
+    if (cells != size && code == Element::BitcastConvert) return opaque(instruction, operands, 0);
+  }
+  if (code == Element::BitcastConvert &&
+      operation.from.bits() != operation.to.bits()) {
+    return opaque(instruction, operands, 0);
+  }
+  work_.spend(size);
+  Cells cells(size);
+  Cells arguments(operands.size());
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const Cells& all = *operands[k]->array.cells;
+      arguments[k] = all[all.size() == size ? i : 0];
+    }
+    cells[i] = arithmetic_.apply(operation, arguments);
+  }
+  return array(shape, std::move(cells), operands);
+}
+
+template <typename A>
+auto LocalOperations<A>::moved(const Instruction& instruction, const Operands& operands) -> Tree {
+  std::vector<ArrayShape> shapes;
+  for (const Tree* operand : operands) shapes.push_back(operand->array.shape);
+  const auto sources = sources_of(instruction, shapes, instruction.shape.array);
+  if (!sources) return opaque(instruction, operands, 0);
+  work_.spend(sources->size());
+  Cells cells;
+  cells.reserve(sources->size());
+  for (const Source& source : *sources) {
+    cells.push_back(operands[static_cast<std::size_t>(source.operand)]->array.at(source.element));
+  }
+  return array(instruction.shape.array, std::move(cells), operands);
+}
+
+template <typename A>
+auto LocalOperations<A>::start_index(const Operands& operands, std::size_t first,
+                                     const Index& sizes, const Index& window)
+    -> std::optional<Index> {
+  Index start(sizes.size(), 0);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    // One scalar for each dimension or, in older modules, a vector.
+    const bool vector = operands[first]->array.shape.sizes.size() == 1;
+    const Array<Cell>& from = operands[vector ? first : first + i]->array;
+    const auto value =
+        arithmetic_.as_integer(from.at(vector ? static_cast<std::int64_t>(i) : 0), from.shape.type);
+    if (!value || from.unknown) return std::nullopt;
+    start[i] = std::clamp<std::int64_t>(*value, 0, sizes[i] - window[i]);
+  }
+  return start;
+}
+
+template <typename A>
+auto LocalOperations<A>::dynamic_slice(const Instruction& instruction, const Operands& operands)
+    -> Tree {
+  const ArrayShape& shape = instruction.shape.array;
+  const Array<Cell>& from = operands[0]->array;
+  require(operands.size() >= 2 || shape.sizes.empty(), instruction, "its operands");
+  if (shape.sizes.empty()) return *operands[0];
+  const auto start = start_index(operands, 1, from.shape.sizes, shape.sizes);
+  if (!start) return opaque(instruction, operands, 0);
+  const Index strides = strides_of(from.shape.sizes);
+  const std::int64_t base = offset_of(*start, strides);
+  Cells cells;
+  for_each_index(shape.sizes, [&](const Index& index) {
+    cells.push_back(from.at(base + offset_of(index, strides)));
+  });
+  work_.spend(cells.size());
+  return array(shape, std::move(cells), operands);
+}
+
+template <typename A>
+auto LocalOperations<A>::dynamic_update_slice(const Instruction& instruction,
+                                              const Operands& operands) -> Tree {
+  const ArrayShape& shape = instruction.shape.array;
+  require(operands.size() >= 2, instruction, "its operands");
+  const Array<Cell>& update = operands[1]->array;
+  if (shape.sizes.empty()) return *operands[1];
+  require(operands.size() >= 3, instruction, "its operands");
+  const auto start = start_index(operands, 2, shape.sizes, update.shape.sizes);
+  if (!start) return opaque(instruction, operands, 0);
+  const Index strides = strides_of(shape.sizes);
+  const std::int64_t base = offset_of(*start, strides);
+  Cells cells = *operands[0]->array.cells;
+  std::size_t next = 0;
+  for_each_index(update.shape.sizes, [&](const Index& index) {
+    cells[static_cast<std::size_t>(base + offset_of(index, strides))] =
+        (*update.cells)[next++];
+  });
+  work_.spend(cells.size());
+  return array(shape, std::move(cells), operands);
+}
+
+template <typename A>
+void LocalOperations<A>::reduce_into(const Instruction& instruction, Cells& totals,
+                                     const Cells& elements) {
+  require(instruction.called.size() == 1, instruction, "its reducer");
+  Cells arguments = totals;
+  arguments.insert(arguments.end(), elements.begin(), elements.end());
+  totals = call(instruction.called[0], arguments);
+  require(totals.size() == elements.size(), instruction, "its reducer's results");
+}
+
+template <typename A>
+auto LocalOperations<A>::reduce(const Instruction& instruction, const Operands& operands) -> Tree {
+  require(operands.size() % 2 == 0 && !operands.empty(), instruction, "its operands");
+  const std::size_t count = operands.size() / 2;
+  const std::vector<ArrayShape> shapes = instruction.shape.arrays();
+  require(shapes.size() == count, instruction, "its results");
+  const Index& from = operands[0]->array.shape.sizes;
+  const Index& over = instruction.attributes.dimensions;
+  const auto results = static_cast<std::size_t>(shapes[0].elements());
+  std::vector<Cells> totals(results, Cells(count));
+  for (Cells& total : totals) {
+    for (std::size_t k = 0; k < count; ++k) total[k] = operands[count + k]->array.at(0);
+  }
+  const Index strides = strides_of(shapes[0].sizes);
+  std::int64_t element = 0;
+  Cells elements(count);
+  for_each_index(from, [&](const Index& index) {
+    std::int64_t to = 0;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      if (contains(over, i)) continue;
+      require(kept < strides.size(), instruction, "its dimensions");
+      to += index[i] * strides[kept++];
+    }
+    for (std::size_t k = 0; k < count; ++k) elements[k] = operands[k]->array.at(element);
+    ++element;
+    reduce_into(instruction, totals[static_cast<std::size_t>(to)], elements);
+  });
+  Tree result;
+  result.is_tuple = instruction.shape.is_tuple;
+  for (std::size_t k = 0; k < count; ++k) {
+    Cells cells;
+    for (const Cells& total : totals) cells.push_back(total[k]);
+    Tree part = array(shapes[k], std::move(cells), operands);
+    if (!result.is_tuple) return part;
+    result.parts.push_back(std::move(part));
+  }
+  return result;
+}
+
+template <typename A>
+auto LocalOperations<A>::reduce_window(const Instruction& instruction, const Operands& operands)
+    -> Tree {
+  require(operands.size() == 2, instruction, "several operands");
+  const ArrayShape& shape = instruction.shape.array;
+  const Array<Cell>& from = operands[0]->array;
+  const std::vector<WindowDimension> window = window_of(instruction, from.shape.sizes.size());
+  const Index strides = strides_of(from.shape.sizes);
+  Index sizes;
+  for (const WindowDimension& dimension : window) sizes.push_back(dimension.size);
+  Cells cells;
+  for_each_index(shape.sizes, [&](const Index& index) {
+    Cells total = {operands[1]->array.at(0)};
+    for_each_index(sizes, [&](const Index& at) {
+      std::int64_t element = 0;
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        const WindowDimension& dimension = window[i];
+        const std::int64_t padded = index[i] * dimension.stride +
+                                    at[i] * dimension.window_dilation - dimension.pad_low;
+        if (padded < 0 || padded % dimension.base_dilation != 0) return;
+        const std::int64_t place = padded / dimension.base_dilation;
+        if (place >= from.shape.sizes[i]) return;
+        element += place * strides[i];
+      }
+      reduce_into(instruction, total, {from.at(element)});
+    });
+    cells.push_back(total[0]);
+  });
+  return array(shape, std::move(cells), operands);
+}
+
+template <typename A>
+auto LocalOperations<A>::dot(const Instruction& instruction, const Operands& operands) -> Tree {
+  require(operands.size() == 2, instruction, "its operands");
+  const ArrayShape& shape = instruction.shape.array;
+  if (shape.type.kind() == ElementType::Kind::Complex) return opaque(instruction, operands, 0);
+  const DotDimensions numbers = dot_dimensions(instruction);
+  const Array<Cell>& lhs = operands[0]->array;
+  const Array<Cell>& rhs = operands[1]->array;
+  const Index left = strides_of(lhs.shape.sizes);
+  const Index right = strides_of(rhs.shape.sizes);
+  // The strides of the result's dimensions in both operands: batch, lhs free, rhs free.
+  Index left_steps;
+  Index right_steps;
+  Index sizes;
+  const auto add = [&](std::int64_t size, std::int64_t l, std::int64_t r) {
+    sizes.push_back(size);
+    left_steps.push_back(l);
+    right_steps.push_back(r);
+  };
+  const auto checked = [&](std::int64_t dimension, const Index& of) {
+    const auto at = static_cast<std::size_t>(dimension);
+    require(dimension >= 0 && at < of.size(), instruction, "its dimensions");
+    return at;
+  };
+  for (std::size_t i = 0; i < numbers.lhs_batch.size(); ++i) {
+    require(i < numbers.rhs_batch.size(), instruction, "its batch dimensions");
+    const std::size_t l = checked(numbers.lhs_batch[i], left);
+    add(lhs.shape.sizes[l], left[l], right[checked(numbers.rhs_batch[i], right)]);
+  }
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (contains(numbers.lhs_batch, i) || contains(numbers.lhs_contracting, i)) continue;
+    add(lhs.shape.sizes[i], left[i], 0);
+  }
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    if (contains(numbers.rhs_batch, i) || contains(numbers.rhs_contracting, i)) continue;
+    add(rhs.shape.sizes[i], 0, right[i]);
+  }
+  require(sizes == shape.sizes, instruction, "its shapes do not fit");
+  Index inner;
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps = {{0, 0}};
+  for (std::size_t i = 0; i < numbers.lhs_contracting.size(); ++i) {
+    require(i < numbers.rhs_contracting.size(), instruction, "its contracted dimensions");
+    const std::size_t l = checked(numbers.lhs_contracting[i], left);
+    const std::size_t r = checked(numbers.rhs_contracting[i], right);
+    require(lhs.shape.sizes[l] == rhs.shape.sizes[r], instruction, "its shapes do not fit");
+    std::vector<std::pair<std::int64_t, std::int64_t>> longer;
+    for (const auto& [a, b] : steps) {
+      for (std::int64_t k = 0; k < lhs.shape.sizes[l]; ++k) {
+        longer.emplace_back(a + k * left[l], b + k * right[r]);
+      }
+    }
+    steps = std::move(longer);
+  }
+  const auto exact = [&](const Cell& cell, ElementType from) {
+    if (from == shape.type || from.is_float()) return cell;
+    return apply({Element::Convert, {}, from, shape.type, "convert"}, {cell});
+  };
+  Cells cells;
+  for_each_index(sizes, [&](const Index& index) {
+    const std::int64_t l = offset_of(index, left_steps);
+    const std::int64_t r = offset_of(index, right_steps);
+    typename A::Accumulator sum;
+    for (const auto& [a, b] : steps) {
+      arithmetic_.add_product(sum, exact(lhs.at(l + a), lhs.shape.type),
+                              exact(rhs.at(r + b), rhs.shape.type), shape.type);
+    }
+    work_.spend(steps.size());
+    cells.push_back(arithmetic_.result(sum, shape.type));
+  });
+  return array(shape, std::move(cells), operands);
+}
+
+template <typename A>
+auto LocalOperations<A>::convolution(const Instruction& instruction, const Operands& operands)
+    -> Tree {
+  require(operands.size() == 2, instruction, "its operands");
+  const ArrayShape& shape = instruction.shape.array;
+  const ConvolutionDimensions numbers = convolution_dimensions(instruction);
+  const Array<Cell>& input = operands[0]->array;
+  const Array<Cell>& kernel = operands[1]->array;
+  const std::size_t spatial = numbers.input_spatial.size();
+  require(shape.sizes.size() == spatial + 2 && input.shape.sizes.size() == spatial + 2 &&
+              kernel.shape.sizes.size() == spatial + 2 &&
+              numbers.kernel_spatial.size() == spatial && numbers.output_spatial.size() == spatial,
+          instruction, "its shapes");
+  require(input.shape.type.is_float() && kernel.shape.type.is_float(), instruction, "its types");
+  const std::vector<WindowDimension> window = window_of(instruction, spatial);
+  const Index in = strides_of(input.shape.sizes);
+  const Index ker = strides_of(kernel.shape.sizes);
+  const auto at = [](const Index& list, std::int64_t i) {
+    return list[static_cast<std::size_t>(i)];
+  };
+  Index sizes;
+  for (std::size_t i = 0; i < spatial; ++i) {
+    require(window[i].size == at(kernel.shape.sizes, numbers.kernel_spatial[i]), instruction,
+            "its window");
+    sizes.push_back(window[i].size);
+  }
+  const std::int64_t features = at(kernel.shape.sizes, numbers.kernel_input);
+  const std::int64_t outputs = at(shape.sizes, numbers.output_feature);
+  require(at(input.shape.sizes, numbers.input_feature) == features * numbers.feature_groups &&
+              numbers.feature_groups > 0 && numbers.batch_groups > 0 &&
+              outputs % numbers.feature_groups == 0 && outputs % numbers.batch_groups == 0 &&
+              at(kernel.shape.sizes, numbers.kernel_output) == outputs,
+          instruction, "its features");
+  const std::int64_t batch = at(input.shape.sizes, numbers.input_batch) / numbers.batch_groups;
+  require(at(shape.sizes, numbers.output_batch) == batch, instruction, "its batch");
+  Cells cells;
+  for_each_index(shape.sizes, [&](const Index& index) {
+    const std::int64_t feature = at(index, numbers.output_feature);
+    const std::int64_t group = feature / (outputs / numbers.feature_groups);
+    const std::int64_t batch_group = feature / (outputs / numbers.batch_groups);
+    const std::int64_t from_base =
+        (at(index, numbers.output_batch) + batch_group * batch) * at(in, numbers.input_batch) +
+        group * features * at(in, numbers.input_feature);
+    typename A::Accumulator sum;
+    for_each_index(sizes, [&](const Index& k) {
+      std::int64_t from = from_base;
+      std::int64_t of = feature * at(ker, numbers.kernel_output);
+      for (std::size_t i = 0; i < spatial; ++i) {
+        const WindowDimension& dimension = window[i];
+        const std::int64_t padded = at(index, numbers.output_spatial[i]) * dimension.stride +
+                                    k[i] * dimension.window_dilation - dimension.pad_low;
+        if (padded < 0 || padded % dimension.base_dilation != 0) return;
+        const std::int64_t place = padded / dimension.base_dilation;
+        if (place >= at(input.shape.sizes, numbers.input_spatial[i])) return;
+        from += place * at(in, numbers.input_spatial[i]);
+        of += (dimension.reversed ? dimension.size - 1 - k[i] : k[i]) *
+              at(ker, numbers.kernel_spatial[i]);
+      }
+      work_.spend(static_cast<std::uint64_t>(features));
+      for (std::int64_t f = 0; f < features; ++f) {
+        arithmetic_.add_product(sum, input.at(from + f * at(in, numbers.input_feature)),
+                                kernel.at(of + f * at(ker, numbers.kernel_input)), shape.type);
+      }
+    });
+    cells.push_back(arithmetic_.result(sum, shape.type));
+  });
+  return array(shape, std::move(cells), operands);
+}
+
+template <typename A>
+auto LocalOperations<A>::gather(const Instruction& instruction, const Operands& operands) -> Tree {
+  require(operands.size() == 2, instruction, "its operands");
+  const ArrayShape& shape = instruction.shape.array;
+  const GatherDimensions numbers = gather_dimensions(instruction);
+  const Array<Cell>& from = operands[0]->array;
+  const Array<Cell>& indices = operands[1]->array;
+  const std::size_t rank = from.shape.sizes.size();
+  require(numbers.slice_sizes.size() == rank, instruction, "its slices");
+  const Index strides = strides_of(from.shape.sizes);
+  const Index index_strides = strides_of(indices.shape.sizes);
+  const auto vector = static_cast<std::size_t>(numbers.index_vector_dim);
+  const bool has_vector = vector < indices.shape.sizes.size();
+  Index window_dimensions;  // of the operand, in the order of the offsets
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (!contains(numbers.collapsed_slice_dims, i) && !contains(numbers.operand_batching_dims, i)) {
+      window_dimensions.push_back(static_cast<std::int64_t>(i));
+    }
+  }
+  require(window_dimensions.size() == numbers.offset_dims.size(), instruction, "its offsets");
+  Cells cells;
+  bool is_opaque = false;
+  for_each_index(shape.sizes, [&](const Index& index) {
+    if (is_opaque) return;
+    Index batch;
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      if (!contains(numbers.offset_dims, i)) batch.push_back(index[i]);
+    }
+    // The index of the first index component.
+    std::int64_t base = 0;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < indices.shape.sizes.size(); ++i) {
+      if (has_vector && i == vector) continue;
+      require(next < batch.size(), instruction, "its indices");
+      base += batch[next++] * index_strides[i];
+    }
+    Index start(rank, 0);
+    std::optional<std::pair<std::size_t, Cell>> symbolic;
+    for (std::size_t k = 0; k < numbers.start_index_map.size(); ++k) {
+      const auto dimension = static_cast<std::size_t>(numbers.start_index_map[k]);
+      require(dimension < rank, instruction, "its dimensions");
+      const std::int64_t step =
+          has_vector ? static_cast<std::int64_t>(k) * index_strides[vector] : 0;
+      const Cell& cell = indices.at(base + step);
+      const auto value = arithmetic_.as_integer(cell, indices.shape.type);
+      if (!value) {
+        if (symbolic) is_opaque = true;
+        symbolic.emplace(dimension, cell);
+        continue;
+      }
+      start[dimension] = std::clamp<std::int64_t>(
+          *value, 0, from.shape.sizes[dimension] - numbers.slice_sizes[dimension]);
+    }
+    for (std::size_t k = 0; k < numbers.operand_batching_dims.size(); ++k) {
+      const auto of = static_cast<std::size_t>(numbers.start_indices_batching_dims[k]);
+      const std::size_t among = of - (has_vector && of > vector ? 1 : 0);
+      require(among < batch.size(), instruction, "its batching dimensions");
+      start[static_cast<std::size_t>(numbers.operand_batching_dims[k])] = batch[among];
+    }
+    std::int64_t element = offset_of(start, strides);
+    for (std::size_t k = 0; k < window_dimensions.size(); ++k) {
+      element += index[static_cast<std::size_t>(numbers.offset_dims[k])] *
+                 strides[static_cast<std::size_t>(window_dimensions[k])];
+    }
+    if (!symbolic) {
+      cells.push_back(from.at(element));
+      return;
+    }
+    if constexpr (A::kSymbolic) {
+      const auto [dimension, cell] = *symbolic;
+      const std::int64_t places =
+          from.shape.sizes[dimension] - numbers.slice_sizes[dimension] + 1;
+      if (is_opaque || places > kMaxPlaces) {
+        is_opaque = true;
+        return;
+      }
+      Cells choices;
+      for (std::int64_t place = 0; place < places; ++place) {
+        choices.push_back(from.at(element + place * strides[dimension]));
+      }
+      work_.spend(choices.size());
+      cells.push_back(arithmetic_.choose(cell, indices.shape.type, choices, shape.type));
+    }
+  });
+  if (is_opaque) return opaque(instruction, operands, 0);
+  work_.spend(cells.size());
+  return array(shape, std::move(cells), operands);
+}
+
+template <typename A>
+auto LocalOperations<A>::scatter(const Instruction& instruction, const Operands& operands) -> Tree {
+  require(operands.size() == 3, instruction, "several operands");
+  const ArrayShape& shape = instruction.shape.array;
+  const ScatterDimensions numbers = scatter_dimensions(instruction);
+  const Array<Cell>& indices = operands[1]->array;
+  const Array<Cell>& updates = operands[2]->array;
+  const std::size_t rank = shape.sizes.size();
+  const Index strides = strides_of(shape.sizes);
+  const Index index_strides = strides_of(indices.shape.sizes);
+  const auto vector = static_cast<std::size_t>(numbers.index_vector_dim);
+  const bool has_vector = vector < indices.shape.sizes.size();
+  Index window_dimensions;
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (!contains(numbers.inserted_window_dims, i) && !contains(numbers.input_batching_dims, i)) {
+      window_dimensions.push_back(static_cast<std::int64_t>(i));
+    }
+  }
+  require(window_dimensions.size() == numbers.update_window_dims.size(), instruction,
+          "its windows");
+  Cells cells = *operands[0]->array.cells;
+  bool is_opaque = false;
+  std::int64_t next_update = 0;
+  for_each_index(updates.shape.sizes, [&](const Index& index) {
+    const Cell& update = updates.at(next_update++);
+    if (is_opaque) return;
+    Index batch;
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      if (!contains(numbers.update_window_dims, i)) batch.push_back(index[i]);
+    }
+    std::int64_t base = 0;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < indices.shape.sizes.size(); ++i) {
+      if (has_vector && i == vector) continue;
+      require(next < batch.size(), instruction, "its indices");
+      base += batch[next++] * index_strides[i];
+    }
+    // A window that does not fit as a whole is not written.
+    Index window(rank, 0);
+    Index extent(rank, 1);
+    for (std::size_t k = 0; k < window_dimensions.size(); ++k) {
+      const auto to = static_cast<std::size_t>(window_dimensions[k]);
+      const auto of = static_cast<std::size_t>(numbers.update_window_dims[k]);
+      window[to] = index[of];
+      extent[to] = updates.shape.sizes[of];
+    }
+    Index start(rank, 0);
+    for (std::size_t k = 0; k < numbers.scatter_dims_to_operand_dims.size(); ++k) {
+      const std::int64_t step =
+          has_vector ? static_cast<std::int64_t>(k) * index_strides[vector] : 0;
+      const auto value = arithmetic_.as_integer(indices.at(base + step), indices.shape.type);
+      if (!value) {
+        is_opaque = true;
+        return;
+      }
+      start[static_cast<std::size_t>(numbers.scatter_dims_to_operand_dims[k])] = *value;
+    }
+    for (std::size_t k = 0; k < numbers.input_batching_dims.size(); ++k) {
+      const auto of = static_cast<std::size_t>(numbers.scatter_indices_batching_dims[k]);
+      const std::size_t among = of - (has_vector && of > vector ? 1 : 0);
+      require(among < batch.size(), instruction, "its batching dimensions");
+      start[static_cast<std::size_t>(numbers.input_batching_dims[k])] = batch[among];
+    }
+    std::int64_t element = 0;
+    for (std::size_t i = 0; i < rank; ++i) {
+      if (start[i] < 0 || start[i] + extent[i] > shape.sizes[i]) return;
+      element += (start[i] + window[i]) * strides[i];
+    }
+    Cells total = {cells[static_cast<std::size_t>(element)]};
+    reduce_into(instruction, total, {update});
+    cells[static_cast<std::size_t>(element)] = total[0];
+  });
+  if (is_opaque) return opaque(instruction, operands, 0);
+  work_.spend(cells.size());
+  return array(shape, std::move(cells), operands);
+}
+
+template <typename A>
+auto LocalOperations<A>::sort(const Instruction& instruction, const Operands& operands) -> Tree {
+  require(!operands.empty() && instruction.called.size() == 1 &&
+              instruction.attributes.dimensions.size() == 1,
+          instruction, "its attributes");
+  const Index& sizes = operands[0]->array.shape.sizes;
+  const auto along = static_cast<std::size_t>(instruction.attributes.dimensions[0]);
+  require(along < sizes.size(), instruction, "its dimension");
+  const Index strides = strides_of(sizes);
+  const std::int64_t count = sizes[along];
+  std::vector<Cells> results;
+  for (const Tree* operand : operands) results.push_back(*operand->array.cells);
+  Index outer = sizes;
+  outer[along] = 1;
+  bool is_opaque = false;
+  const std::uint64_t function = fingerprint(instruction.called[0]);
+  for_each_index(outer, [&](const Index& index) {
+    const std::int64_t base = offset_of(index, strides);
+    const auto at = [&](std::int64_t i) {
+      return static_cast<std::size_t>(base + i * strides[along]);
+    };
+    std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+    std::iota(order.begin(), order.end(), 0);
+    bool known = true;
+    const auto before = [&](std::int64_t a, std::int64_t b) {
+      if (!known) return false;
+      Cells arguments;
+      for (const Tree* operand : operands) {
+        arguments.push_back((*operand->array.cells)[at(a)]);
+        arguments.push_back((*operand->array.cells)[at(b)]);
+      }
+      const auto value = arithmetic_.as_integer(call(instruction.called[0], arguments)[0],
+                                                *ElementType::from_xla("pred"));
+      known = value.has_value();
+      return known && *value != 0;
+    };
+    std::stable_sort(order.begin(), order.end(), before);
+    if constexpr (A::kSymbolic) {
+      if (!known) {
+        Cells all;
+        for (const Tree* operand : operands) {
+          for (std::int64_t i = 0; i < count; ++i) {
+            all.push_back((*operand->array.cells)[at(i)]);
+          }
+        }
+        for (std::size_t k = 0; k < operands.size(); ++k) {
+          for (std::int64_t i = 0; i < count; ++i) {
+            results[k][at(i)] =
+                arithmetic_.function(fmt::format("sort {} {} {}", function, k, i), all,
+                                     operands[k]->array.shape.type);
+          }
+        }
+        return;
+      }
+    }
+    is_opaque = is_opaque || !known;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        results[k][at(i)] = (*operands[k]->array.cells)[at(order[static_cast<std::size_t>(i)])];
+      }
+    }
+  });
+  if (is_opaque) return opaque(instruction, operands, 0);
+  Tree result;
+  result.is_tuple = instruction.shape.is_tuple;
+  const std::vector<ArrayShape> shapes = instruction.shape.arrays();
+  require(shapes.size() == operands.size(), instruction, "its results");
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    Tree part = array(shapes[k], std::move(results[k]), operands);
+    if (!result.is_tuple) return part;
+    result.parts.push_back(std::move(part));
+  }
+  return result;
+}
+
+/// The k largest or smallest along the last dimension, in order; equal ones by their position.
+template <typename A>
+auto LocalOperations<A>::top_k(const Instruction& instruction, const Operands& operands,
+                               std::int64_t k, bool largest) -> Tree {
+  require(!operands.empty() && !operands[0]->array.shape.sizes.empty(), instruction,
+          "its operands");
+  const Array<Cell>& from = operands[0]->array;
+  const std::int64_t count = from.shape.sizes.back();
+  const std::vector<ArrayShape> shapes = instruction.shape.arrays();
+  require(shapes.size() == 2 && k <= count, instruction, "its results");
+  Cells values;
+  Cells positions;
+  const ElementOperation greater{Element::Compare, Direction::Gt, from.shape.type,
+                                 *ElementType::from_xla("pred"), "compare"};
+  for (std::int64_t base = 0; base < from.shape.elements(); base += count) {
+    std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+    std::iota(order.begin(), order.end(), 0);
+    bool known = true;
+    std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+      if (!known) return false;
+      if (!largest) std::swap(a, b);
+      const auto value = arithmetic_.as_integer(
+          apply(greater, {from.at(base + a), from.at(base + b)}), greater.to);
+      known = value.has_value();
+      return known && *value != 0;
+    });
+    for (std::int64_t i = 0; i < k; ++i) {
+      const std::int64_t position = order[static_cast<std::size_t>(i)];
+      if constexpr (A::kSymbolic) {
+        if (!known) {
+          const Cells all(from.cells->begin() + base, from.cells->begin() + base + count);
+          const char* const kind = largest ? "largest" : "smallest";
+          values.push_back(
+              arithmetic_.function(fmt::format("{} {}", kind, i), all, shapes[0].type));
+          positions.push_back(
+              arithmetic_.function(fmt::format("{} {} at", kind, i), all, shapes[1].type));
+          continue;
+        }
+      }
+      values.push_back(from.at(base + position));
+      positions.push_back(arithmetic_.integer(position, shapes[1].type));
+    }
+  }
+  Tree result;
+  result.is_tuple = true;
+  result.parts.push_back(array(shapes[0], std::move(values), operands));
+  result.parts.push_back(array(shapes[1], std::move(positions), operands));
+  return result;
+}
+
+template <typename A>
+auto LocalOperations<A>::map(const Instruction& instruction, const Operands& operands) -> Tree {
+  require(!operands.empty() && instruction.called.size() == 1, instruction, "its function");
+  const ArrayShape& shape = instruction.shape.array;
+  Cells cells;
+  for (std::int64_t i = 0; i < shape.elements(); ++i) {
+    Cells arguments;
+    for (const Tree* operand : operands) arguments.push_back(operand->array.at(i));
+    cells.push_back(call(instruction.called[0], arguments).at(0));
+  }
+  return array(shape, std::move(cells), operands);
+}
+
+template <typename A>
+std::uint64_t LocalOperations<A>::fingerprint(std::uint32_t computation) {
+  if (fingerprints_.size() <= computation) fingerprints_.resize(module_.computations.size(), 0);
+  if (fingerprints_[computation] != 0) return fingerprints_[computation];
+  const Computation& called = module_.computations[computation];
+  std::uint64_t state = Algebra::hash(0xC0, called.root);
+  for (const Instruction& instruction : called.instructions) {
+    const Attributes& attributes = instruction.attributes;
+    state = text_hash(instruction.opcode, state);
+    state = text_hash(to_string(instruction.shape), state);
+    state = text_hash(attributes.others, state);
+    state = text_hash(attributes.direction, state);
+    for (const auto* list : {&attributes.dimensions, &attributes.starts, &attributes.limits,
+                             &attributes.strides, &attributes.slice_sizes}) {
+      state = Algebra::hash(state, list->size());
+      for (const std::int64_t each : *list) {
+        state = Algebra::hash(state, static_cast<std::uint64_t>(each));
+      }
+    }
+    state = Algebra::hash(state, static_cast<std::uint64_t>(attributes.index));
+    if (instruction.literal) {
+      for (const LiteralElement& element : instruction.literal->elements) {
+        state = text_hash(element.text.empty() ? to_string(element.number) : element.text, state);
+      }
+    }
+    for (const std::uint32_t operand : instruction.operands) state = Algebra::hash(state, operand);
+    for (const std::uint32_t inner : instruction.called) {
+      state = Algebra::hash(state, fingerprint(inner));
+    }
+  }
+  return fingerprints_[computation] = state | 1U;
+}
+
+template <typename A>
+auto LocalOperations<A>::opaque(const Instruction& instruction, const Operands& operands,
+                                std::uint64_t salt) -> Tree {
+  Cells all;
+  const auto collect = [&](const auto& self, const Tree& tree) -> void {
+    if (tree.is_tuple) {
+      for (const Tree& part : tree.parts) self(self, part);
+    } else if (tree.array.cells) {
+      all.insert(all.end(), tree.array.cells->begin(), tree.array.cells->end());
+    }
+  };
+  for (const Tree* operand : operands) collect(collect, *operand);
+  work_.spend(all.size());
+  std::uint64_t state = text_hash(instruction.opcode, Algebra::hash(0x0A, salt));
+  state = text_hash(instruction.attributes.others, state);
+  state = text_hash(instruction.attributes.sharding, state);
+  for (const std::int64_t each : instruction.attributes.dimensions) {
+    state = Algebra::hash(state, static_cast<std::uint64_t>(each));
+  }
+  for (const std::uint32_t called : instruction.called) {
+    state = Algebra::hash(state, fingerprint(called));
+  }
+  std::size_t output = 0;
+  const auto build = [&](const auto& self, const Shape& shape) -> Tree {
+    Tree tree;
+    tree.is_tuple = shape.is_tuple;
+    for (const Shape& part : shape.parts) tree.parts.push_back(self(self, part));
+    if (shape.is_tuple) return tree;
+    const auto size = static_cast<std::size_t>(shape.array.elements());
+    work_.spend(size);
+    Cells cells(size);
+    if constexpr (A::kSymbolic) {
+      const Cell whole = arithmetic_.function(fmt::format("opaque {} {}", state, output++), all,
+                                              *ElementType::from_xla("f32"));
+      for (std::size_t i = 0; i < size; ++i) {
+        cells[i] = arithmetic_.function(fmt::format("element {}", i), Cells{whole}, shape.array.type);
+      }
+    }
+    tree.array.shape = shape.array;
+    tree.array.cells = std::make_shared<const Cells>(std::move(cells));
+    tree.array.unknown = !A::kSymbolic;
+    return tree;
+  };
+  return build(build, instruction.shape);
+}
+
+template <typename A>
+auto LocalOperations<A>::call(std::uint32_t computation, const Cells& arguments) -> Cells {
+  const Computation& called = module_.computations[computation];
+  std::vector<Cells> values;
+  values.reserve(called.instructions.size());
+  for (const Instruction& instruction : called.instructions) {
+    const std::string& opcode = instruction.opcode;
+    if (opcode == "parameter") {
+      const auto index = static_cast<std::size_t>(instruction.attributes.index);
+      require(index < arguments.size() && !instruction.shape.is_tuple, instruction,
+              "no such argument");
+      values.push_back({arguments[index]});
+      continue;
+    }
+    Cells operands;
+    for (const std::uint32_t operand : instruction.operands) {
+      operands.insert(operands.end(), values[operand].begin(), values[operand].end());
+    }
+    if (opcode == "tuple") {
+      values.push_back(std::move(operands));
+    } else if (opcode == "get-tuple-element") {
+      values.push_back({operands.at(static_cast<std::size_t>(instruction.attributes.index))});
+    } else if (opcode == "call" || opcode == "fusion") {
+      require(instruction.called.size() == 1, instruction, "its function");
+      values.push_back(call(instruction.called[0], operands));
+    } else {
+      require(!instruction.shape.is_tuple && instruction.shape.array.elements() == 1, instruction,
+              "no function of scalars");
+      const ArrayShape& shape = instruction.shape.array;
+      if (opcode == "constant") {
+        require(instruction.literal && !instruction.literal->elided, instruction, "its value");
+        values.push_back({arithmetic_.constant(instruction.literal->elements[0], shape.type)});
+        continue;
+      }
+      const auto code = element_of(opcode);
+      if (!code) {
+        const bool same = opcode == "copy" || opcode == "bitcast" || opcode == "reshape" ||
+                          opcode == "broadcast";
+        require(same && operands.size() == 1, instruction, "in a function of scalars");
+        values.push_back(std::move(operands));
+        continue;
+      }
+      const Instruction& last = called.instructions[instruction.operands.back()];
+      ElementOperation operation{*code, Direction::Eq, last.shape.array.type, shape.type, opcode};
+      if (*code == Element::Compare) {
+        const auto direction = direction_of(instruction.attributes.direction);
+        require(direction.has_value(), instruction, "its direction");
+        operation.direction = *direction;
+      }
+      values.push_back({arithmetic_.apply(operation, operands)});
+    }
+  }
+  work_.spend(called.instructions.size());
+  return values[called.root];
+}
+
+template <typename A>
+auto LocalOperations<A>::evaluate(const Instruction& instruction, const Operands& operands)
+    -> Tree {
+  const std::string& opcode = instruction.opcode;
+  if (const auto code = element_of(opcode)) return elementwise(instruction, *code, operands);
+  if (opcode == "constant") return constant(instruction);
+  if (opcode == "iota") return iota(instruction);
+  if (opcode == "dynamic-slice") return dynamic_slice(instruction, operands);
+  if (opcode == "dynamic-update-slice") return dynamic_update_slice(instruction, operands);
+  if (opcode == "reduce") return reduce(instruction, operands);
+  if (opcode == "reduce-window") return reduce_window(instruction, operands);
+  if (opcode == "dot") return dot(instruction, operands);
+  if (opcode == "convolution") return convolution(instruction, operands);
+  if (opcode == "gather") return gather(instruction, operands);
+  if (opcode == "scatter") return scatter(instruction, operands);
+  if (opcode == "sort") return sort(instruction, operands);
+  if (opcode == "map") return map(instruction, operands);
+  if (opcode == "topk") {
+    return top_k(instruction, operands, integer_attribute(instruction, "k").value_or(0),
+                 text_attribute(instruction, "largest") != "false");
+  }
+  if (opcode == "custom-call" && text_attribute(instruction, "custom_call_target") == "TopK") {
+    const std::vector<ArrayShape> shapes = instruction.shape.arrays();
+    require(!shapes.empty() && !shapes[0].sizes.empty(), instruction, "its results");
+    return top_k(instruction, operands, shapes[0].sizes.back(), true);
+  }
+  return moved(instruction, operands);
+}
+
+template class LocalOperations<Numbers>;
+template class LocalOperations<Algebra>;
+
+}  // namespace p2::hlo::interpreter

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/hlo/interpreter/array.h"
+#include "engine/hlo/interpreter/element_operation.h"
+#include "p2/limits.h"
+
+namespace p2::hlo::interpreter {
+
+/// Counts operations on elements. Throws LimitReached.
+class Work {
+ public:
+  Work(const Limits& limits, std::uint64_t most) : limits_(limits), most_(most) {}
+  void spend(std::uint64_t operations, std::size_t bytes = 0);
+
+ private:
+  const Limits& limits_;
+  std::uint64_t most_;
+  std::uint64_t done_ = 0;
+  std::uint64_t checked_ = 0;
+};
+
+/// The operations that one device executes on its own, in an arithmetic: Numbers or Algebra.
+template <typename Arithmetic>
+class LocalOperations {
+ public:
+  using Cell = typename Arithmetic::Cell;
+  using Tree = ArrayTree<Cell>;
+  using Cells = std::vector<Cell>;
+
+  /// `number` distinguishes the modules whose elided constants may differ.
+  LocalOperations(const Module& module, std::uint64_t number, Arithmetic& arithmetic, Work& work)
+      : module_(module), number_(number), arithmetic_(arithmetic), work_(work) {}
+
+  /// The result of an instruction. Throws NotUnderstood for one that needs other devices, calls
+  /// computations other than on scalars, or has no meaning here and no results of numbers.
+  Tree evaluate(const Instruction& instruction, const std::vector<const Tree*>& operands);
+  /// A function on scalars: one cell for each parameter, one for each array of the root.
+  Cells call(std::uint32_t computation, const Cells& arguments);
+  /// The uninterpreted result of an instruction: a function of all its operands, its attributes and
+  /// `salt`, or arbitrary numbers.
+  Tree opaque(const Instruction& instruction, const std::vector<const Tree*>& operands,
+              std::uint64_t salt);
+  /// An array of `cells`, unknown if one of `operands` is.
+  Tree array(const ArrayShape& shape, Cells cells, const std::vector<const Tree*>& operands) const;
+  Cell apply(const ElementOperation& operation, const Cells& operands) {
+    return arithmetic_.apply(operation, operands);
+  }
+  /// The number of what a computation does, equal for computations equal up to names.
+  std::uint64_t fingerprint(std::uint32_t computation);
+
+ private:
+  using Operands = std::vector<const Tree*>;
+  using Index = std::vector<std::int64_t>;
+
+  Tree constant(const Instruction& instruction);
+  Tree iota(const Instruction& instruction);
+  Tree elementwise(const Instruction& instruction, Element code, const Operands& operands);
+  Tree moved(const Instruction& instruction, const Operands& operands);
+  Tree dynamic_slice(const Instruction& instruction, const Operands& operands);
+  Tree dynamic_update_slice(const Instruction& instruction, const Operands& operands);
+  Tree reduce(const Instruction& instruction, const Operands& operands);
+  Tree reduce_window(const Instruction& instruction, const Operands& operands);
+  Tree dot(const Instruction& instruction, const Operands& operands);
+  Tree convolution(const Instruction& instruction, const Operands& operands);
+  Tree gather(const Instruction& instruction, const Operands& operands);
+  Tree scatter(const Instruction& instruction, const Operands& operands);
+  Tree sort(const Instruction& instruction, const Operands& operands);
+  Tree top_k(const Instruction& instruction, const Operands& operands, std::int64_t k,
+             bool largest);
+  Tree map(const Instruction& instruction, const Operands& operands);
+
+  /// The operands of a dynamic slice from `first` on as a start index, clamped; nothing if unknown.
+  std::optional<Index> start_index(const Operands& operands, std::size_t first,
+                                   const Index& sizes, const Index& window);
+  /// The result of reducing elements of several arrays.
+  void reduce_into(const Instruction& instruction, Cells& totals, const Cells& elements);
+
+  const Module& module_;
+  std::uint64_t number_;
+  Arithmetic& arithmetic_;
+  Work& work_;
+  std::vector<std::uint64_t> fingerprints_;
+};
+
+}  // namespace p2::hlo::interpreter

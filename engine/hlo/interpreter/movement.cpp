@@ -1,0 +1,202 @@
+// Operations that only move elements.
+
+#include "engine/hlo/interpreter/movement.h"
+
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "engine/hlo/interpreter/array.h"
+
+namespace p2::hlo::interpreter {
+namespace {
+
+using List = std::vector<std::int64_t>;
+
+void require(bool fits, const Instruction& instruction) {
+  if (fits) return;
+  throw NotUnderstood(fmt::format("the shapes of {} {} do not fit", instruction.opcode,
+                                  instruction.name),
+                      instruction.position);
+}
+
+/// Row-major numbers of the elements in the order of memory.
+List memory_order(const ArrayShape& shape) {
+  const std::size_t rank = shape.sizes.size();
+  List major(rank);  // from the outermost dimension to the innermost
+  for (std::size_t i = 0; i < rank; ++i) {
+    major[i] = shape.minor_to_major.empty() ? static_cast<std::int64_t>(i)
+                                            : shape.minor_to_major[rank - 1 - i];
+  }
+  const List strides = strides_of(shape.sizes);
+  List sizes(rank);
+  List steps(rank);
+  for (std::size_t i = 0; i < rank; ++i) {
+    sizes[i] = shape.sizes[static_cast<std::size_t>(major[i])];
+    steps[i] = strides[static_cast<std::size_t>(major[i])];
+  }
+  List order;
+  order.reserve(static_cast<std::size_t>(shape.elements()));
+  for_each_index(sizes, [&](const List& index) { order.push_back(offset_of(index, steps)); });
+  return order;
+}
+
+class Movement {
+ public:
+  Movement(const Instruction& instruction, const std::vector<ArrayShape>& operands,
+           const ArrayShape& result)
+      : instruction_(instruction),
+        attributes_(instruction.attributes),
+        operands_(operands),
+        result_(result) {
+    require(!operands.empty(), instruction);
+    sources_.reserve(static_cast<std::size_t>(result.elements()));
+  }
+
+  std::vector<Source> take() { return std::move(sources_); }
+
+  void reshape() {
+    require(operands_[0].elements() == result_.elements(), instruction_);
+    for (std::int64_t i = 0; i < result_.elements(); ++i) sources_.push_back({0, i});
+  }
+
+  void bitcast() {
+    require(operands_[0].elements() == result_.elements(), instruction_);
+    if (operands_[0].row_major() && result_.row_major()) return reshape();
+    const List from = memory_order(operands_[0]);
+    const List to = memory_order(result_);
+    sources_.resize(from.size());
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      sources_[static_cast<std::size_t>(to[i])] = {0, from[i]};
+    }
+  }
+
+  /// The element of the operand whose index the function `place(dimension, index)` gives.
+  template <typename Place>
+  void at(const Place& place) {
+    const List strides = strides_of(operands_[0].sizes);
+    const std::size_t rank = operands_[0].sizes.size();
+    for_each_index(result_.sizes, [&](const List& index) {
+      std::int64_t element = 0;
+      for (std::size_t i = 0; i < rank; ++i) {
+        const std::int64_t where = place(i, index);
+        require(where >= 0 && where < operands_[0].sizes[i], instruction_);
+        element += where * strides[i];
+      }
+      sources_.push_back({0, element});
+    });
+  }
+
+  void slice() {
+    const std::size_t rank = operands_[0].sizes.size();
+    require(attributes_.starts.size() == rank && attributes_.strides.size() == rank &&
+                result_.sizes.size() == rank,
+            instruction_);
+    at([&](std::size_t i, const List& index) {
+      return attributes_.starts[i] + index[i] * attributes_.strides[i];
+    });
+  }
+
+  void transpose() {
+    const std::size_t rank = operands_[0].sizes.size();
+    require(attributes_.dimensions.size() == rank && result_.sizes.size() == rank, instruction_);
+    List where(rank);
+    for (std::size_t i = 0; i < rank; ++i) {
+      const auto from = static_cast<std::size_t>(attributes_.dimensions[i]);
+      require(from < rank, instruction_);
+      where[from] = static_cast<std::int64_t>(i);
+    }
+    at([&](std::size_t i, const List& index) { return index[static_cast<std::size_t>(where[i])]; });
+  }
+
+  void broadcast() {
+    const std::size_t rank = operands_[0].sizes.size();
+    require(attributes_.dimensions.size() == rank, instruction_);
+    for (std::size_t i = 0; i < rank; ++i) {
+      const auto to = static_cast<std::size_t>(attributes_.dimensions[i]);
+      require(to < result_.sizes.size(), instruction_);
+    }
+    at([&](std::size_t i, const List& index) {
+      return index[static_cast<std::size_t>(attributes_.dimensions[i])];
+    });
+  }
+
+  void reverse() {
+    at([&](std::size_t i, const List& index) {
+      for (const std::int64_t dimension : attributes_.dimensions) {
+        if (static_cast<std::size_t>(dimension) == i) return operands_[0].sizes[i] - 1 - index[i];
+      }
+      return index[i];
+    });
+  }
+
+  void concatenate() {
+    require(attributes_.dimensions.size() == 1, instruction_);
+    const auto along = static_cast<std::size_t>(attributes_.dimensions[0]);
+    require(along < result_.sizes.size(), instruction_);
+    for_each_index(result_.sizes, [&](const List& index) {
+      List part = index;
+      std::size_t operand = 0;
+      while (operand < operands_.size() && part[along] >= operands_[operand].sizes[along]) {
+        part[along] -= operands_[operand++].sizes[along];
+      }
+      require(operand < operands_.size(), instruction_);
+      sources_.push_back({static_cast<std::int32_t>(operand),
+                          offset_of(part, strides_of(operands_[operand].sizes))});
+    });
+  }
+
+  void pad() {
+    const std::size_t rank = operands_[0].sizes.size();
+    require(operands_.size() == 2 && attributes_.starts.size() == rank, instruction_);
+    const List strides = strides_of(operands_[0].sizes);
+    for_each_index(result_.sizes, [&](const List& index) {
+      Source source{0, 0};
+      for (std::size_t i = 0; i < rank; ++i) {
+        const std::int64_t step = attributes_.strides[i] + 1;
+        const std::int64_t from = index[i] - attributes_.starts[i];
+        if (from < 0 || from % step != 0 || from / step >= operands_[0].sizes[i]) {
+          source.operand = 1;
+        } else {
+          source.element += from / step * strides[i];
+        }
+      }
+      if (source.operand == 1) source.element = 0;
+      sources_.push_back(source);
+    });
+  }
+
+ private:
+  const Instruction& instruction_;
+  const Attributes& attributes_;
+  const std::vector<ArrayShape>& operands_;
+  const ArrayShape& result_;
+  std::vector<Source> sources_;
+};
+
+}  // namespace
+
+std::optional<std::vector<Source>> sources_of(const Instruction& instruction,
+                                              const std::vector<ArrayShape>& operands,
+                                              const ArrayShape& result) {
+  const std::string& opcode = instruction.opcode;
+  using Step = void (Movement::*)();
+  const Step step = opcode == "reshape"       ? &Movement::reshape
+                    : opcode == "bitcast"     ? &Movement::bitcast
+                    : opcode == "slice"       ? &Movement::slice
+                    : opcode == "transpose"   ? &Movement::transpose
+                    : opcode == "broadcast"   ? &Movement::broadcast
+                    : opcode == "reverse"     ? &Movement::reverse
+                    : opcode == "concatenate" ? &Movement::concatenate
+                    : opcode == "pad"         ? &Movement::pad
+                                              : nullptr;
+  if (step == nullptr) return std::nullopt;
+  if (opcode == "bitcast" && !operands.empty() && operands[0].type != result.type) {
+    return std::nullopt;
+  }
+  Movement movement(instruction, operands, result);
+  (movement.*step)();
+  return movement.take();
+}
+
+}  // namespace p2::hlo::interpreter

@@ -1,0 +1,391 @@
+// XLA's operations on concrete elements (https://openxla.org/xla/operation_semantics).
+
+#include "engine/hlo/interpreter/numbers.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+namespace p2::hlo::interpreter {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+std::int64_t low_bits(std::uint64_t value, unsigned bits) {
+  return static_cast<std::int64_t>(bits >= 64 ? value : value & ((std::uint64_t{1} << bits) - 1));
+}
+
+/// The bits of a value, without sign.
+std::uint64_t bits_of(std::int64_t value, ElementType type) {
+  return static_cast<std::uint64_t>(low_bits(static_cast<std::uint64_t>(value), type.bits()));
+}
+
+double real_function(Element code, double a, double b) {
+  switch (code) {
+    case Element::Abs:
+      return std::fabs(a);
+    case Element::Add:
+      return a + b;
+    case Element::Atan2:
+      return std::atan2(a, b);
+    case Element::Cbrt:
+      return std::cbrt(a);
+    case Element::Ceil:
+      return std::ceil(a);
+    case Element::Cosine:
+      return std::cos(a);
+    case Element::Divide:
+      return a / b;
+    case Element::Erf:
+      return std::erf(a);
+    case Element::Exponential:
+      return std::exp(a);
+    case Element::ExponentialMinusOne:
+      return std::expm1(a);
+    case Element::Floor:
+      return std::floor(a);
+    case Element::Log:
+      return std::log(a);
+    case Element::LogPlusOne:
+      return std::log1p(a);
+    case Element::Logistic:
+      return 1 / (1 + std::exp(-a));
+    case Element::Maximum:
+      return std::isnan(a) || std::isnan(b) ? kNaN : std::fmax(a, b);
+    case Element::Minimum:
+      return std::isnan(a) || std::isnan(b) ? kNaN : std::fmin(a, b);
+    case Element::Multiply:
+      return a * b;
+    case Element::Negate:
+      return -a;
+    case Element::Power:
+      return std::pow(a, b);
+    case Element::ReducePrecision:
+      return a;
+    case Element::Remainder:
+      return std::fmod(a, b);
+    case Element::RoundAway:
+      return std::round(a);
+    case Element::RoundEven:
+      return std::nearbyint(a);
+    case Element::Rsqrt:
+      return 1 / std::sqrt(a);
+    case Element::Sign:
+      return std::isnan(a) ? kNaN : a > 0 ? 1 : a < 0 ? -1 : a;
+    case Element::Sine:
+      return std::sin(a);
+    case Element::Sqrt:
+      return std::sqrt(a);
+    case Element::Subtract:
+      return a - b;
+    case Element::Tan:
+      return std::tan(a);
+    case Element::Tanh:
+      return std::tanh(a);
+    default:
+      return kNaN;
+  }
+}
+
+std::uint64_t magnitude(std::int64_t value) {
+  return value < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(value)
+                   : static_cast<std::uint64_t>(value);
+}
+
+/// Division as XLA defines it: x / 0 = -1 and x % 0 = x; INT_MIN / -1 = INT_MIN.
+std::uint64_t divided(std::int64_t a, std::int64_t b, ElementType type, bool remainder) {
+  if (type.kind() == ElementType::Kind::Unsigned) {
+    const std::uint64_t x = bits_of(a, type);
+    const std::uint64_t y = bits_of(b, type);
+    if (y == 0) return remainder ? x : ~std::uint64_t{0};
+    return remainder ? x % y : x / y;
+  }
+  if (b == 0) return static_cast<std::uint64_t>(remainder ? a : -1);
+  const std::uint64_t size = remainder ? magnitude(a) % magnitude(b) : magnitude(a) / magnitude(b);
+  const bool negative = remainder ? a < 0 : (a < 0) != (b < 0);
+  return negative ? std::uint64_t{0} - size : size;
+}
+
+std::uint64_t power(std::int64_t base, std::int64_t exponent, ElementType type) {
+  const bool negative = type.kind() == ElementType::Kind::Signed && exponent < 0;
+  if (negative) {
+    if (base == 1) return 1;
+    if (base == -1) return (exponent & 1) != 0 ? ~std::uint64_t{0} : 1;
+    return base == 0 ? ~std::uint64_t{0} : 0;
+  }
+  std::uint64_t result = 1;
+  std::uint64_t factor = static_cast<std::uint64_t>(base);
+  for (std::uint64_t rest = bits_of(exponent, type); rest != 0; rest >>= 1U, factor *= factor) {
+    if ((rest & 1U) != 0) result *= factor;
+  }
+  return result;
+}
+
+std::uint64_t integer_function(Element code, std::int64_t a, std::int64_t b, ElementType type) {
+  const auto x = static_cast<std::uint64_t>(a);
+  const auto y = static_cast<std::uint64_t>(b);
+  const std::uint64_t shift = bits_of(b, type);
+  const bool beyond = shift >= type.bits();
+  const bool is_unsigned = type.kind() == ElementType::Kind::Unsigned;
+  const bool less = is_unsigned ? x < y : a < b;
+  switch (code) {
+    case Element::Abs:
+      return is_unsigned ? x : magnitude(a);
+    case Element::Add:
+      return x + y;
+    case Element::And:
+      return x & y;
+    case Element::CountLeadingZeros:
+      return static_cast<std::uint64_t>(std::countl_zero(bits_of(a, type))) - (64 - type.bits());
+    case Element::Divide:
+      return divided(a, b, type, false);
+    case Element::Maximum:
+      return less ? y : x;
+    case Element::Minimum:
+      return less ? x : y;
+    case Element::Multiply:
+      return x * y;
+    case Element::MultiplyHigh:
+      return static_cast<std::uint64_t>(
+          (static_cast<WideUnsigned>(bits_of(a, type)) * bits_of(b, type)) >> type.bits());
+    case Element::Negate:
+      return std::uint64_t{0} - x;
+    case Element::Not:
+      return type.kind() == ElementType::Kind::Boolean ? x ^ 1U : ~x;
+    case Element::Or:
+      return x | y;
+    case Element::PopulationCount:
+      return static_cast<std::uint64_t>(std::popcount(bits_of(a, type)));
+    case Element::Power:
+      return power(a, b, type);
+    case Element::Remainder:
+      return divided(a, b, type, true);
+    case Element::ShiftLeft:
+      return beyond ? 0 : x << shift;
+    case Element::ShiftRightArithmetic:
+      return static_cast<std::uint64_t>(beyond ? (a < 0 ? -1 : 0) : a >> shift);
+    case Element::ShiftRightLogical:
+      return beyond ? 0 : bits_of(a, type) >> shift;
+    case Element::Sign:
+      return static_cast<std::uint64_t>(is_unsigned ? (x != 0 ? 1 : 0) : (a > 0) - (a < 0));
+    case Element::Subtract:
+      return x - y;
+    case Element::Xor:
+      return x ^ y;
+    default:
+      return 0;
+  }
+}
+
+template <typename T>
+bool ordered(Direction direction, T a, T b) {
+  switch (direction) {
+    case Direction::Eq:
+      return a == b;
+    case Direction::Ne:
+      return a != b;
+    case Direction::Lt:
+      return a < b;
+    case Direction::Le:
+      return a <= b;
+    case Direction::Gt:
+      return a > b;
+    case Direction::Ge:
+      return a >= b;
+  }
+  return false;
+}
+
+bool compared(const ElementOperation& operation, const Scalar& a, const Scalar& b) {
+  if (operation.from.is_float()) return ordered(operation.direction, a.real, b.real);
+  if (operation.from.kind() == ElementType::Kind::Signed) {
+    return ordered(operation.direction, a.integer, b.integer);
+  }
+  return ordered(operation.direction, static_cast<std::uint64_t>(a.integer),
+                 static_cast<std::uint64_t>(b.integer));
+}
+
+/// Truncates; out of range to the nearest, NaN to 0, as XLA's CPU backend does.
+std::int64_t truncated(double value, ElementType type) {
+  if (std::isnan(value)) return 0;
+  const bool is_signed = type.kind() == ElementType::Kind::Signed;
+  const double high = std::ldexp(1.0, static_cast<int>(type.bits()) - (is_signed ? 1 : 0));
+  if (value >= high) {
+    const std::uint64_t ones = ~std::uint64_t{0};
+    return wrapped(is_signed ? ones >> (64 - type.bits() + 1) : ones, type);
+  }
+  if (is_signed && value <= -high) return wrapped(std::uint64_t{1} << (type.bits() - 1), type);
+  if (!is_signed && value <= 0) return 0;
+  return wrapped(is_signed ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value))
+                           : static_cast<std::uint64_t>(value),
+                 type);
+}
+
+Scalar converted(const Scalar& value, ElementType from, ElementType to) {
+  if (to.is_float()) {
+    if (from.is_float()) return value;
+    const bool is_signed = from.kind() == ElementType::Kind::Signed;
+    return {is_signed ? static_cast<double>(value.integer)
+                      : static_cast<double>(static_cast<std::uint64_t>(value.integer)),
+            0};
+  }
+  if (to.kind() == ElementType::Kind::Boolean) {
+    return {0, from.is_float() ? value.real != 0 : value.integer != 0};
+  }
+  if (from.is_float()) return {0, truncated(value.real, to)};
+  return {0, wrapped(static_cast<std::uint64_t>(value.integer), to)};
+}
+
+/// The bits of a 32- or 64-bit number, and back; other types are arbitrary.
+Scalar bits_converted(const Scalar& value, ElementType from, ElementType to) {
+  if (from.is_float() == to.is_float()) {
+    if (from.is_float()) return from == to ? value : Scalar{kNaN, 0};
+    return {0, wrapped(static_cast<std::uint64_t>(value.integer), to)};
+  }
+  if (from.is_float()) {
+    if (from.bits() == 64) return {0, wrapped(std::bit_cast<std::uint64_t>(value.real), to)};
+    const auto narrow = std::bit_cast<std::uint32_t>(static_cast<float>(value.real));
+    return {0, wrapped(from.bits() == 32 ? narrow : narrow >> 16U, to)};
+  }
+  const std::uint64_t bits = bits_of(value.integer, from);
+  if (to.name() == "f64") return {std::bit_cast<double>(bits), 0};
+  if (to.name() == "f32") return {std::bit_cast<float>(static_cast<std::uint32_t>(bits)), 0};
+  if (to.name() == "bf16") return {std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16U)), 0};
+  return {kNaN, 0};
+}
+
+}  // namespace
+
+std::int64_t wrapped(std::uint64_t value, ElementType type) {
+  if (type.kind() == ElementType::Kind::Boolean) return value != 0 ? 1 : 0;
+  const unsigned bits = type.bits();
+  if (bits >= 64 || bits == 0) return static_cast<std::int64_t>(value);
+  std::int64_t rest = low_bits(value, bits);
+  if (type.kind() == ElementType::Kind::Signed && (rest >> (bits - 1)) != 0) {
+    rest -= std::int64_t{1} << bits;
+  }
+  return rest;
+}
+
+double real_constant(const LiteralElement& element) {
+  if (element.text.empty()) return element.number.to_double();
+  const char* const text = element.text.c_str();
+  char* end = nullptr;
+  const double value = std::strtod(text, &end);
+  return end == text ? kNaN : value;
+}
+
+double rounded_constant(double value, ElementType type) {
+  const std::string_view name = type.name();
+  if (!std::isfinite(value) || value == 0 || name == "f64") return value;
+  if (name == "f32") return static_cast<double>(static_cast<float>(value));
+  const int digits = name == "bf16" ? 8 : name == "f16" ? 11 : 0;
+  if (digits == 0) return value;
+  int exponent = 0;
+  const double mantissa = std::frexp(value, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(mantissa, digits)), exponent - digits);
+}
+
+Fraction fraction_of(double value, ElementType type) {
+  value = rounded_constant(value, type);
+  const std::string_view name = type.name();
+  const int digits = name == "f64"    ? 53
+                     : name == "f32"  ? 24
+                     : name == "f16"  ? 11
+                     : name == "bf16" ? 8
+                                      : 0;
+  const double size = std::fabs(value);
+  if (!std::isfinite(value) || digits == 0 || size > 1e6 || size < 1e-12) return {value, 1};
+  int exponent = 0;
+  std::frexp(size, &exponent);
+  const double tolerance = std::ldexp(0.499, exponent - digits);
+  double p0 = 1;
+  double q0 = 0;
+  double p1 = std::floor(size);
+  double q1 = 1;
+  double rest = size - p1;
+  while (std::fabs(p1 / q1 - size) > tolerance) {
+    if (rest < 1e-15 || q1 > 1e7) return {value, 1};
+    const double digit = std::floor(1 / rest);
+    rest = 1 / rest - digit;
+    const double p2 = digit * p1 + p0;
+    const double q2 = digit * q1 + q0;
+    p0 = p1, q0 = q1, p1 = p2, q1 = q2;
+  }
+  if (rounded_constant(p1 / q1, type) != size) return {value, 1};
+  return {value < 0 ? -p1 : p1, q1};
+}
+
+Scalar Numbers::constant(const LiteralElement& element, ElementType type) const {
+  if (type.is_float()) {
+    const Fraction fraction = fraction_of(real_constant(element), type);
+    return {fraction.numerator / fraction.denominator, 0};
+  }
+  if (element.text.empty()) {
+    return {0, wrapped(static_cast<std::uint64_t>(element.number.numerator), type)};
+  }
+  const bool negative = element.text.front() == '-';
+  const char* const text = element.text.c_str();
+  return {0, wrapped(negative ? static_cast<std::uint64_t>(std::strtoll(text, nullptr, 0))
+                              : std::strtoull(text, nullptr, 0),
+                     type)};
+}
+
+Scalar Numbers::integer(std::int64_t value, ElementType type) const {
+  if (type.is_float()) return {static_cast<double>(value), 0};
+  return {0, wrapped(static_cast<std::uint64_t>(value), type)};
+}
+
+Scalar Numbers::arbitrary(std::uint64_t /*key*/, ElementType type) const {
+  return type.is_float() ? Scalar{1, 0, true} : Scalar{0, 1, true};
+}
+
+Scalar Numbers::result(const Accumulator& sum, ElementType type) const {
+  return type.is_float() ? Scalar{sum.real, 0, sum.arbitrary}
+                         : Scalar{0, wrapped(sum.integer, type), sum.arbitrary};
+}
+
+bool Numbers::equal(const Cell& a, const Cell& b, ElementType type) const {
+  return type.is_float() ? a.real == b.real : a.integer == b.integer;
+}
+
+Scalar Numbers::apply(const ElementOperation& operation, std::span<const Cell> operands) const {
+  if (operation.code == Element::Select && !operands[0].arbitrary) {
+    return operands[operands[0].integer != 0 ? 1 : 2];
+  }
+  Scalar result = computed(operation, operands);
+  for (const Scalar& operand : operands) result.arbitrary = result.arbitrary || operand.arbitrary;
+  return result;
+}
+
+Scalar Numbers::computed(const ElementOperation& operation, std::span<const Cell> operands) const {
+  const ElementType to = operation.to;
+  switch (operation.code) {
+    case Element::Select:
+      return operands[1];
+    case Element::Compare:
+      return {0, compared(operation, operands[0], operands[1]) ? 1 : 0};
+    case Element::Convert:
+      return converted(operands[0], operation.from, to);
+    case Element::BitcastConvert:
+      return bits_converted(operands[0], operation.from, to);
+    case Element::IsFinite:
+      return {0, std::isfinite(operands[0].real) ? 1 : 0};
+    case Element::Clamp: {
+      const ElementOperation most{Element::Minimum, {}, to, to, {}};
+      const ElementOperation least{Element::Maximum, {}, to, to, {}};
+      const Scalar low[] = {operands[0], operands[1]};
+      const Scalar high[] = {apply(least, low), operands[2]};
+      return apply(most, high);
+    }
+    default:
+      break;
+  }
+  const Scalar& second = operands.size() > 1 ? operands[1] : operands[0];
+  if (to.is_float()) return {real_function(operation.code, operands[0].real, second.real), 0};
+  return {0, wrapped(integer_function(operation.code, operands[0].integer, second.integer, to),
+                     to)};
+}
+
+}  // namespace p2::hlo::interpreter

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "engine/hlo/interpreter/element_operation.h"
+
+namespace p2::hlo::interpreter {
+
+/// An element as a concrete number: floating-point types in double precision, without rounding to
+/// their own; integers and booleans modulo 2^bits, as XLA has them.
+struct Scalar {
+  double real = 0;
+  std::int64_t integer = 0;
+  bool arbitrary = false;  ///< depends on what may be any number
+};
+
+/// Arithmetic on concrete numbers.
+class Numbers {
+ public:
+  using Cell = Scalar;
+  static constexpr bool kSymbolic = false;
+
+  Cell constant(const LiteralElement& element, ElementType type) const;
+  Cell integer(std::int64_t value, ElementType type) const;
+  /// The value of an integer or boolean.
+  std::optional<std::int64_t> as_integer(const Cell& cell, ElementType /*type*/) const {
+    return cell.integer;
+  }
+  /// What may be any number.
+  Cell arbitrary(std::uint64_t key, ElementType type) const;
+  Cell apply(const ElementOperation& operation, std::span<const Cell> operands) const;
+  /// Whether one element is before another; nothing where a comparison is not known.
+  bool equal(const Cell& a, const Cell& b, ElementType type) const;
+
+  /// Sums of products.
+  struct Accumulator {
+    double real = 0;
+    std::uint64_t integer = 0;
+    bool arbitrary = false;
+  };
+  void add_product(Accumulator& sum, const Cell& a, const Cell& b, ElementType type) const {
+    sum.arbitrary = sum.arbitrary || a.arbitrary || b.arbitrary;
+    if (type.is_float()) {
+      sum.real += a.real * b.real;
+    } else {
+      sum.integer += static_cast<std::uint64_t>(a.integer) * static_cast<std::uint64_t>(b.integer);
+    }
+  }
+  Cell result(const Accumulator& sum, ElementType type) const;
+
+ private:
+  Cell computed(const ElementOperation& operation, std::span<const Cell> operands) const;
+};
+
+/// `value` modulo 2^bits, in the range of an integer or boolean type.
+std::int64_t wrapped(std::uint64_t value, ElementType type);
+/// The floating-point number nearest to a text in a type of XLA: what the type rounds it to.
+double rounded_constant(double value, ElementType type);
+/// A fraction; exact where both parts are below 2^53.
+struct Fraction {
+  double numerator = 0;
+  double denominator = 1;
+};
+/// The fraction that a constant of a floating-point type stands for: the first convergent of its
+/// continued fraction that the type rounds to the constant. Rounding is left out, so that 1/6 is
+/// 0.166666672 in f32.
+Fraction fraction_of(double value, ElementType type);
+/// The value of an element of a constant as double.
+double real_constant(const LiteralElement& element);
+
+}  // namespace p2::hlo::interpreter
