@@ -51,6 +51,9 @@ class Algebra {
   /// What may be any number: equal only for equal keys.
   Cell arbitrary(std::uint64_t key, ElementType type);
   Cell apply(const ElementOperation& operation, std::span<const Cell> operands);
+  /// The value that an integer has after it wraps around; other values as they are. Functions that
+  /// are not sums and products take these.
+  Cell exact(const Cell& cell, ElementType type);
   /// An uninterpreted function of cells.
   Cell function(std::string_view name, std::span<const Cell> operands, ElementType type);
   /// The choice whose number is an integer, clamped to those that exist.

@@ -47,6 +47,10 @@ Term Algebra::unwrapped(const Term& a, ElementType type) {
   return drawn_term(hash(hash(0x3A, a.value), type.index()), range.low, range.high);
 }
 
+Term Algebra::exact(const Term& a, ElementType type) {
+  return type.is_float() ? a : unwrapped(a, type);
+}
+
 std::optional<std::int64_t> Algebra::as_integer(const Cell& cell, ElementType type) {
   if (!is_constant(cell) || std::fabs(cell.low) >= kExactIntegers) return std::nullopt;
   return wrapped(static_cast<std::uint64_t>(static_cast<std::int64_t>(cell.low)), type);
@@ -140,7 +144,7 @@ Term Algebra::compare(const ElementOperation& operation, const Term& x, const Te
       } else {  // [d > -1] − [d > 0]
         const Term difference = sum(a, negated(b), type);
         result = sum(positive(sum(difference, number(1), type)), negated(positive(difference)), {});
-        result.low = 0;
+        result.low = std::max(result.low, 0.0);
         result.high = std::min(result.high, 1.0);
       }
       break;
@@ -171,10 +175,10 @@ Term Algebra::select(const Term& condition, const Term& yes, const Term& no, Ele
     const Term& first = flipped ? no : yes;
     const Term& second = flipped ? yes : no;
     const Term difference = sum(first, negated(second), type);
-    const bool exact = type.is_float() || (unwrapped(first, type).value == first.value &&
-                                           unwrapped(second, type).value == second.value);
-    if (exact && difference.value == decides.value) return maximum(first, second);
-    if (exact && negated(difference).value == decides.value) return minimum(first, second);
+    const bool no_wrap = exact(first, type).value == first.value &&
+                         exact(second, type).value == second.value;
+    if (no_wrap && difference.value == decides.value) return maximum(first, second);
+    if (no_wrap && negated(difference).value == decides.value) return minimum(first, second);
   }
   const double low = std::min(yes.low, no.low);
   const double high = std::max(yes.high, no.high);
@@ -201,14 +205,14 @@ Term Algebra::choose(const Term& index, ElementType index_type, std::span<const 
     high = std::max(high, choice.high);
   }
   if (!std::isfinite(low) || !std::isfinite(high)) {
-    std::vector<Term> all = {index};
+    std::vector<Term> all = {exact(index, index_type)};
     all.insert(all.end(), choices.begin(), choices.end());
     return function("choose", all, type);
   }
-  const Term exact = unwrapped(index, index_type);
+  const Term place = unwrapped(index, index_type);
   Term all = choices[0];
   for (std::size_t k = 0; k + 1 < choices.size(); ++k) {
-    const Term step = positive(sum(exact, number(-static_cast<double>(k)), index_type));
+    const Term step = positive(sum(place, number(-static_cast<double>(k)), index_type));
     const Term difference = sum(choices[k + 1], negated(choices[k]), type);
     if (step.value != 0 && difference.value != 0) {
       all = sum(all, product(step, difference, type), type);
@@ -396,49 +400,49 @@ Term Algebra::integral(const ElementOperation& operation, std::span<const Term> 
       break;
   }
   // The other functions are of the values after they wrap around.
-  std::vector<Term> exact;
-  for (const Term& operand : operands) exact.push_back(unwrapped(operand, type));
+  std::vector<Term> wrapped_operands;
+  for (const Term& operand : operands) wrapped_operands.push_back(unwrapped(operand, type));
   const Range range = range_of(type);
   switch (operation.code) {
     case Element::Maximum:
-      return maximum(exact[0], exact[1]);
+      return maximum(wrapped_operands[0], wrapped_operands[1]);
     case Element::Minimum:
-      return minimum(exact[0], exact[1]);
+      return minimum(wrapped_operands[0], wrapped_operands[1]);
     case Element::Abs:
-      if (exact[0].low > range.low) return maximum(exact[0], negated(exact[0]));
+      if (wrapped_operands[0].low > range.low) return maximum(wrapped_operands[0], negated(wrapped_operands[0]));
       break;
     case Element::And:
-      if (interpreter::is_zero(exact[0]) || interpreter::is_zero(exact[1])) return {};
+      if (interpreter::is_zero(wrapped_operands[0]) || interpreter::is_zero(wrapped_operands[1])) return {};
       break;
     case Element::Or:
     case Element::Xor:
-      if (interpreter::is_zero(exact[0])) return exact[1];
-      if (interpreter::is_zero(exact[1])) return exact[0];
+      if (interpreter::is_zero(wrapped_operands[0])) return wrapped_operands[1];
+      if (interpreter::is_zero(wrapped_operands[1])) return wrapped_operands[0];
       break;
     case Element::ShiftRightLogical:
     case Element::ShiftRightArithmetic:
     case Element::ShiftLeft:
-      if (interpreter::is_zero(exact[1])) return exact[0];
+      if (interpreter::is_zero(wrapped_operands[1])) return wrapped_operands[0];
       break;
     case Element::Divide:
     case Element::Remainder: {
       const bool is_division = operation.code == Element::Divide;
-      if (is_constant(exact[1]) && exact[1].low == 1) return is_division ? exact[0] : Term{};
-      if (exact[0].low >= 0 && exact[1].low > exact[0].high) return is_division ? Term{} : exact[0];
-      if (exact[0].low >= 0 && exact[1].low > 0) {
-        const double high = is_division ? std::floor(exact[0].high / exact[1].low)
-                                        : std::min(exact[0].high, exact[1].high - 1);
-        return unknown_function(operation.code, type, exact, 0, high);
+      if (is_constant(wrapped_operands[1]) && wrapped_operands[1].low == 1) return is_division ? wrapped_operands[0] : Term{};
+      if (wrapped_operands[0].low >= 0 && wrapped_operands[1].low > wrapped_operands[0].high) return is_division ? Term{} : wrapped_operands[0];
+      if (wrapped_operands[0].low >= 0 && wrapped_operands[1].low > 0) {
+        const double high = is_division ? std::floor(wrapped_operands[0].high / wrapped_operands[1].low)
+                                        : std::min(wrapped_operands[0].high, wrapped_operands[1].high - 1);
+        return unknown_function(operation.code, type, wrapped_operands, 0, high);
       }
       break;
     }
     default:
       break;
   }
-  if (is_commutative(operation.code) && exact[1].value < exact[0].value) {
-    std::swap(exact[0], exact[1]);
+  if (is_commutative(operation.code) && wrapped_operands[1].value < wrapped_operands[0].value) {
+    std::swap(wrapped_operands[0], wrapped_operands[1]);
   }
-  return unknown_function(operation.code, type, exact, range.low, range.high);
+  return unknown_function(operation.code, type, wrapped_operands, range.low, range.high);
 }
 
 Term Algebra::apply(const ElementOperation& operation, std::span<const Term> operands) {
@@ -464,7 +468,10 @@ Term Algebra::apply(const ElementOperation& operation, std::span<const Term> ope
     case Element::BitcastConvert:
       if (operation.from == to) return operands[0];
       if (operation.from.is_integer() && to.is_integer()) return operands[0];
-      return function(operation.name, operands, to);
+      {
+        const Term operand[] = {exact(operands[0], operation.from)};
+        return function(operation.name, operand, to);
+      }
     default:
       break;
   }

@@ -633,7 +633,8 @@ auto LocalOperations<A>::sort(const Instruction& instruction, const Operands& op
         Cells all;
         for (const Tree* operand : operands) {
           for (std::int64_t i = 0; i < count; ++i) {
-            all.push_back((*operand->array.cells)[at(i)]);
+            all.push_back(
+                arithmetic_.exact((*operand->array.cells)[at(i)], operand->array.shape.type));
           }
         }
         for (std::size_t k = 0; k < operands.size(); ++k) {
@@ -696,7 +697,10 @@ auto LocalOperations<A>::top_k(const Instruction& instruction, const Operands& o
       const std::int64_t position = order[static_cast<std::size_t>(i)];
       if constexpr (A::kSymbolic) {
         if (!known) {
-          const Cells all(from.cells->begin() + base, from.cells->begin() + base + count);
+          Cells all;
+          for (std::int64_t at = base; at < base + count; ++at) {
+            all.push_back(arithmetic_.exact(from.at(at), from.shape.type));
+          }
           const char* const kind = largest ? "largest" : "smallest";
           values.push_back(
               arithmetic_.function(fmt::format("{} {}", kind, i), all, shapes[0].type));
@@ -770,14 +774,17 @@ auto LocalOperations<A>::opaque(const Instruction& instruction, const Operands& 
     if (tree.is_tuple) {
       for (const Tree& part : tree.parts) self(self, part);
     } else if (tree.array.cells) {
-      all.insert(all.end(), tree.array.cells->begin(), tree.array.cells->end());
+      for (const Cell& cell : *tree.array.cells) {
+        all.push_back(arithmetic_.exact(cell, tree.array.shape.type));
+      }
     }
   };
   for (const Tree* operand : operands) collect(collect, *operand);
   work_.spend(all.size());
   std::uint64_t state = text_hash(instruction.opcode, Algebra::hash(0x0A, salt));
   state = text_hash(instruction.attributes.others, state);
-  state = text_hash(instruction.attributes.sharding, state);
+  // Where a custom call may look at its sharding; others cannot.
+  if (instruction.opcode == "custom-call") state = text_hash(instruction.attributes.sharding, state);
   for (const std::int64_t each : instruction.attributes.dimensions) {
     state = Algebra::hash(state, static_cast<std::uint64_t>(each));
   }

@@ -31,6 +31,7 @@ class Numbers {
   /// What may be any number.
   Cell arbitrary(std::uint64_t key, ElementType type) const;
   Cell apply(const ElementOperation& operation, std::span<const Cell> operands) const;
+  Cell exact(const Cell& cell, ElementType /*type*/) const { return cell; }
   /// Whether one element is before another; nothing where a comparison is not known.
   bool equal(const Cell& a, const Cell& b, ElementType type) const;
 
