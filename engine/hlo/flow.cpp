@@ -121,6 +121,7 @@ class FlowBuilder {
     std::vector<TreePointer> trees;
     trees.reserve(computation.instructions.size());
     for (const Instruction& instruction : computation.instructions) {
+      computation_ = &computation;
       if (instruction.opcode == "parameter") {
         trees.push_back(arguments[static_cast<std::size_t>(instruction.attributes.index)]);
       } else {
@@ -215,6 +216,17 @@ class FlowBuilder {
     return instruction.shape;
   }
 
+  /// Whether a bitcast, which keeps the order in memory, keeps that of the indices: by the layouts
+  /// in the text, since copies are not nodes.
+  bool keeps_order(const Instruction& instruction) const {
+    const Shape& from = computation_->instructions[instruction.operands.at(0)].shape;
+    const ArrayShape& operand = from.array;
+    const ArrayShape& result = instruction.shape.array;
+    if (from.is_tuple || instruction.shape.is_tuple) return false;
+    return (operand.row_major() && result.row_major()) ||
+           (operand.sizes == result.sizes && operand.minor_to_major == result.minor_to_major);
+  }
+
   TreePointer compute(const Instruction& instruction, const std::vector<TreePointer>& operands) {
     Node node;
     node.instruction = &instruction;
@@ -226,6 +238,7 @@ class FlowBuilder {
     for (const Ref ref : node.operands) shapes.push_back(flow_.shape(ref));
     node.op = operation_of(instruction, shapes);
     if (node.op == Op::Constant && !instruction.literal) node.op = Op::Opaque;
+    if (instruction.opcode == "bitcast" && !keeps_order(instruction)) node.op = Op::Opaque;
     if (node.outputs.empty() && node.op != Op::Opaque) refuse(instruction, "shapes", "no result");
     completion_->complete(node, instruction);
     Ref ref = add(std::move(node));
@@ -234,6 +247,7 @@ class FlowBuilder {
   }
 
   LimitWatch watch_;
+  const Computation* computation_ = nullptr;  ///< whose instruction is looked at
   Flow flow_;
   std::optional<NodeCompletion> completion_;
 };

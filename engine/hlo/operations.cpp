@@ -97,6 +97,25 @@ constexpr auto kImpure =
     std::to_array<std::string_view>({"rng", "infeed", "outfeed", "send", "send-done", "recv",
                                      "recv-done", "after-all", "rng-get-and-update-state"});
 
+/// Whether floating-point operands have another type than the result, as after XLA's propagation of
+/// bf16: the operation then also converts.
+bool mixes_float_types(const Instruction& instruction, const std::vector<ArrayShape>& operands) {
+  static constexpr auto kConversions =
+      std::to_array<std::string_view>({"convert", "compare", "is-finite", "bitcast-convert", "real",
+                                       "imag", "complex", "reduce-precision"});
+  if (std::find(kConversions.begin(), kConversions.end(), instruction.opcode) !=
+      kConversions.end()) {
+    return false;
+  }
+  const std::vector<ArrayShape> results = instruction.shape.arrays();
+  return std::any_of(operands.begin(), operands.end(), [&](const ArrayShape& operand) {
+    return operand.type.is_float() &&
+           std::none_of(results.begin(), results.end(), [&](const ArrayShape& result) {
+             return !result.type.is_float() || result.type == operand.type;
+           });
+  });
+}
+
 /// Whether an interpreted operation has the form that is interpreted; other forms are opaque.
 bool has_interpreted_form(const Instruction& instruction, const std::vector<ArrayShape>& operands,
                           Op op) {
@@ -114,8 +133,7 @@ bool has_interpreted_form(const Instruction& instruction, const std::vector<Arra
       return operands.size() == 2 && !instruction.shape.is_tuple;
     case Op::Reshape:
       return operands.size() == 1 && !instruction.shape.is_tuple &&
-             operands[0].type.bits() == instruction.shape.array.type.bits() &&
-             (instruction.opcode == "bitcast" || operands[0].type == instruction.shape.array.type);
+             operands[0].type == instruction.shape.array.type;
     case Op::CollectivePermute:
     case Op::CollectiveBroadcast:
       return operands.size() == instruction.shape.arrays().size();
@@ -185,6 +203,7 @@ bool is_forwarding(const std::string& opcode) {
 
 Op operation_of(const Instruction& instruction, const std::vector<ArrayShape>& operands) {
   const std::string_view opcode = base_opcode(instruction.opcode);
+  if (mixes_float_types(instruction, operands)) return Op::Opaque;
   if (std::binary_search(kElementwise.begin(), kElementwise.end(), opcode)) {
     const bool same_width = opcode != "bitcast-convert" || operands.size() != 1 ||
                             operands[0].type.bits() == instruction.shape.array.type.bits();

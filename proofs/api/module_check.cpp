@@ -209,6 +209,7 @@ FileReport report_of(const Subject& subject, const ModuleDecision& decision) {
   Property& decided = ill_formed || !compared ? well_formed : equal;
   if (decision.outcome == Outcome::Refuted) decided.status = Property::Status::Refuted;
   if (decision.outcome == Outcome::Undecided) decided.status = Property::Status::Undecided;
+  if (decision.outcome == Outcome::Disagreement) decided.status = Property::Status::Disagreement;
   decided.rule = rule_of(decision);
   decided.message = explanation_of(decision);
   if (ill_formed) {

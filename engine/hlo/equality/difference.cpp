@@ -115,7 +115,7 @@ class Assignment {
   std::pair<std::int64_t, std::uint32_t> chosen_ = {};
   std::vector<std::int64_t> chosen_index_;
   std::map<Value, std::optional<double>> known_;
-  double tolerance_ = 1e-9;
+  double tolerance_ = 1e-6;  // constants are rounded to their types
   int offset_depth_ = 0;
 };
 

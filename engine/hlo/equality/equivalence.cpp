@@ -3,6 +3,7 @@
 #include "engine/hlo/equality/equivalence.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
@@ -172,31 +173,6 @@ void require_devices(const Devices& devices, const Module& module) {
   }
 }
 
-std::string shapes_text(const std::vector<ArrayShape>& shapes) {
-  std::string text;
-  for (const ArrayShape& shape : shapes) text += (text.empty() ? "" : ", ") + to_string(shape);
-  return "(" + text + ")";
-}
-
-std::vector<ArrayShape> outputs_of(const Flow& flow) {
-  std::vector<ArrayShape> shapes;
-  for (const Ref ref : flow.outputs) shapes.push_back(flow.shape(ref));
-  return shapes;
-}
-
-std::optional<std::string> signature_difference(const Flow& before, const Flow& after) {
-  const std::string inputs = shapes_text(before.inputs);
-  const std::string outputs = shapes_text(outputs_of(before));
-  if (inputs != shapes_text(after.inputs)) {
-    return fmt::format("The inputs are {} before and {} after.", inputs, shapes_text(after.inputs));
-  }
-  if (outputs != shapes_text(outputs_of(after))) {
-    return fmt::format("The outputs are {} before and {} after.", outputs,
-                       shapes_text(outputs_of(after)));
-  }
-  return std::nullopt;
-}
-
 DifferingElement element_of(const ComparisonContext& context, const Mismatch& mismatch) {
   const Flow& flow = *context.flows[0];
   return {mismatch.device,
@@ -311,32 +287,29 @@ ModuleDecision undecided(const Devices& devices, std::string reason) {
   return decision;
 }
 
-/// Nothing where the modules are left to the evaluation of regions.
-std::optional<ModuleDecision> decide_by_execution(const Module& before, const Module& after,
-                                                  const Devices& devices,
-                                                  const ComparisonOptions& options,
-                                                  const Limits& limits) {
-  const auto partitions = [&](const Module& module) {
-    return options.devices.partitions ? 0 : module.partitions.value_or(0);
-  };
-  if (partitions(before) > 1 && partitions(after) > 1 && partitions(before) != partitions(after)) {
-    ModuleDecision decision{{Outcome::Refuted, Difference{"signature", {}}}};
-    decision.devices = devices;
-    decision.violation->explanation = fmt::format("The modules are for {} partitions before and {} after.",
-                                                  partitions(before), partitions(after));
-    return decision;
-  }
-  const ModuleRelation relation = relation_of(before, after, devices);
-  if (relation.mismatch) {
-    if (!relation.mismatch_is_certain) return undecided(devices, *relation.mismatch);
-    ModuleDecision decision{{Outcome::Refuted, Difference{"signature", *relation.mismatch}}};
-    decision.devices = devices;
-    return decision;
-  }
-  const bool partitioned = relation.before == Form::Partitioned && relation.after == relation.before;
+ModuleDecision different_signatures(const Devices& devices, std::string reason) {
+  ModuleDecision decision{{Outcome::Refuted, Difference{"signature", std::move(reason)}}};
+  decision.devices = devices;
+  return decision;
+}
+
+/// The numbers of partitions, where both headers give one and they differ.
+std::optional<std::string> partition_mismatch(const Module& before, const Module& after,
+                                              const DeviceCounts& requested) {
+  if (requested.partitions || !before.partitions || !after.partitions) return std::nullopt;
+  if (*before.partitions == *after.partitions) return std::nullopt;
+  if (*before.partitions == 1 || *after.partitions == 1) return std::nullopt;
+  return fmt::format("The modules are for {} partitions before and {} after.", *before.partitions,
+                     *after.partitions);
+}
+
+/// By execution on all devices; nothing where that is not affordable or fails.
+std::optional<ModuleDecision> executed(const Module& before, const Module& after,
+                                       const Devices& devices, const ModuleRelation& relation,
+                                       const Limits& limits) {
   const double operations =
       estimated_operations(before, devices) + estimated_operations(after, devices);
-  if (partitioned && operations > kMaxOperations) return std::nullopt;
+  if (relation.is_partitioned() && operations > kMaxOperations) return std::nullopt;
   try {
     return compare_by_execution(before, after, devices, relation,
                                 static_cast<std::uint64_t>(20 * kMaxOperations), limits);
@@ -347,40 +320,81 @@ std::optional<ModuleDecision> decide_by_execution(const Module& before, const Mo
   }
 }
 
-}  // namespace
-
-ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<const Module> after,
-                       const ComparisonOptions& options, const Limits& limits) {
+/// By symbolic evaluation of regions, of floating-point sums also in their order.
+ModuleDecision evaluated(const std::vector<Flow>& flows, Fingerprints& fingerprints, bool ordered,
+                         const Limits& limits) {
   ModuleDecision decision;
-  decision.devices = devices_of({before.get(), after.get()}, options.devices);
-  require_devices(decision.devices, *before);
-  require_devices(decision.devices, *after);
-  if (!options.ordered) {
-    if (auto decided = decide_by_execution(*before, *after, decision.devices, options, limits)) {
-      return *decided;
-    }
-  }
-  Fingerprints fingerprints;
-  std::vector<Flow> flows;
-  try {
-    flows.push_back(flow_of(std::move(before), decision.devices, fingerprints, limits));
-    flows.push_back(flow_of(std::move(after), decision.devices, fingerprints, limits));
-  } catch (const IllFormed& error) {
-    return ill_formed(error.fault, decision.devices);
-  }
-  if (auto difference = signature_difference(flows[0], flows[1])) {
-    decision.outcome = Outcome::Refuted;
-    decision.violation = Difference{"signature", *difference};
-    return decision;
-  }
-  for (const bool ordered : {false, true}) {
-    if (ordered && !options.ordered) break;
-    ComparisonContext context{{&flows[0], &flows[1]}, fingerprints, limits, ordered};
+  decision.devices = flows[0].devices;
+  for (const bool in_order : {false, true}) {
+    if (in_order && !ordered) break;
+    ComparisonContext context{{&flows[0], &flows[1]}, fingerprints, limits, in_order};
     compare_into(decision, context);
     decision.uninterpreted.assign(context.uninterpreted.begin(), context.uninterpreted.end());
     if (decision.outcome != Outcome::Established) break;
   }
   return decision;
+}
+
+/// Two engines decide differently, of which one found the difference of `refuted`.
+ModuleDecision disagreement(const ModuleDecision& refuted, const std::string& other) {
+  ModuleDecision decision;
+  decision.outcome = Outcome::Disagreement;
+  decision.devices = refuted.devices;
+  decision.reason = fmt::format("{} But {}.", refuted.violation->explanation, other);
+  return decision;
+}
+
+/// Explaining a difference that is known already takes at most this long.
+constexpr std::chrono::milliseconds kExplanationTime{1000};
+
+}  // namespace
+
+ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<const Module> after,
+                       const ComparisonOptions& options, const Limits& limits) {
+  const Devices devices = devices_of({before.get(), after.get()}, options.devices);
+  require_devices(devices, *before);
+  require_devices(devices, *after);
+  if (auto mismatch = partition_mismatch(*before, *after, options.devices)) {
+    return different_signatures(devices, std::move(*mismatch));
+  }
+  const ModuleRelation relation = relation_of(*before, *after, devices);
+  if (!relation.is_partitioned() && !relation.mismatch_is_certain) {
+    if (relation.mismatch) return undecided(devices, *relation.mismatch);
+    if (options.ordered) {
+      return undecided(devices,
+                       "Orders of addition are compared of two partitioned modules: one of these "
+                       "is not partitioned.");
+    }
+    return *executed(*before, *after, devices, relation, limits);
+  }
+  Fingerprints fingerprints;
+  std::vector<Flow> flows;
+  try {
+    flows.push_back(flow_of(before, devices, fingerprints, limits));
+    flows.push_back(flow_of(after, devices, fingerprints, limits));
+  } catch (const IllFormed& error) {
+    return ill_formed(error.fault, devices);
+  }
+  if (relation.mismatch) return different_signatures(devices, *relation.mismatch);
+  if (options.ordered) return evaluated(flows, fingerprints, true, limits);
+  auto first = executed(*before, *after, devices, relation, limits);
+  if (!first) return evaluated(flows, fingerprints, false, limits);
+  if (first->outcome == Outcome::Established) return *first;
+  Limits rest = limits;
+  if (first->outcome == Outcome::Refuted) {
+    const auto soon = std::chrono::steady_clock::now() + kExplanationTime;
+    rest.deadline = rest.deadline ? std::min(*rest.deadline, soon) : soon;
+  }
+  const ModuleDecision second = evaluated(flows, fingerprints, false, rest);
+  if (first->outcome == Outcome::Undecided) {
+    // Execution found no difference, or could not decide: a proof for all inputs stands.
+    return second.outcome == Outcome::Established ? second : *first;
+  }
+  if (second.outcome == Outcome::Established) {
+    return disagreement(*first, "the symbolic evaluation of regions finds them equal");
+  }
+  // The same difference in terms of the inputs says more.
+  return second.outcome == Outcome::Refuted ? second : *first;
 }
 
 ModuleDecision check_well_formed(std::shared_ptr<const Module> module, const DeviceCounts& devices,

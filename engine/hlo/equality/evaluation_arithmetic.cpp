@@ -155,8 +155,13 @@ Evaluation::Answer Evaluation::convert(const Node& node, Value value) {
   }
   if (fits(value, to)) return value;
   const ValueKind kind = values_.kind(value);
-  const bool single = (values_.is_atom(value) && values_.as_atom(value).binders.empty()) ||
-                      kind == ValueKind::Maximum || kind == ValueKind::Minimum;
+  const auto is_element = [&](Value each) {
+    return values_.is_atom(each) && values_.as_atom(each).binders.empty();
+  };
+  const std::vector<Value> members = values_.children(value);
+  const bool single = is_element(value) ||
+                      ((kind == ValueKind::Maximum || kind == ValueKind::Minimum) &&
+                       std::all_of(members.begin(), members.end(), is_element));
   const bool widens = from.kind() == to.kind() && from.bits() < to.bits() &&
                       (from.is_integer() || from.bits() >= 16);
   if (single && widens) return value;
@@ -165,7 +170,26 @@ Evaluation::Answer Evaluation::convert(const Node& node, Value value) {
 
 Value Evaluation::uninterpreted(const Node& node, const std::vector<Value>& operands) {
   context_.uninterpreted.insert(node.instruction->opcode);
-  return values_.apply(node.fingerprint, operands, false);
+  // Integers are taken as they wrap around in their type.
+  std::string types;
+  for (const Ref operand : node.operands) {
+    const ElementType type = flow_.shape(operand).type;
+    if (type.is_integer()) types += fmt::format(" {}", type.name());
+  }
+  const std::uint32_t function =
+      types.empty() ? node.fingerprint
+                    : context_.fingerprints.intern(fmt::format(
+                          "{} of{}", context_.fingerprints.text(node.fingerprint), types));
+  return values_.apply(function, operands, false);
+}
+
+/// Whether a value may be infinite or NaN: then 0 times it is not 0.
+bool Evaluation::may_be_infinite(Value value) const {
+  const std::vector<Value> parts = values_.subterms(value);
+  return std::any_of(parts.begin(), parts.end(), [&](Value part) {
+    const ValueKind kind = values_.kind(part);
+    return kind == ValueKind::Apply || kind == ValueKind::Element || kind == ValueKind::Text;
+  });
 }
 
 Evaluation::Answer Evaluation::elementwise(const Query& query, const Node& node,
@@ -241,6 +265,9 @@ std::optional<Value> Evaluation::multiply(const std::vector<Value>& members, Ele
     return values_.combine(Reducer::Multiply, members, type);
   }
   Linear linear = values_.as_linear(members[first ? 1 : 0]);
+  if ((first && first->is_zero()) || (second && second->is_zero())) {
+    if (may_be_infinite(members[first ? 1 : 0])) return std::nullopt;
+  }
   const Number factor = first ? *first : *second;
   const auto constant = product(linear.constant, factor);
   if (!constant) return std::nullopt;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "engine/hlo/equality/evaluation.h"
 
 namespace p2::hlo {
@@ -39,6 +41,10 @@ Coordinate Evaluation::offset(Value value, ElementType type, std::int64_t max) {
     return {huge ? max : std::clamp<std::int64_t>(number->numerator, 0, max), {}};
   }
   if (max == 0) return {};
+  if (!values_.is_atom(value)) {  // as it wraps around in its type
+    const std::string function = fmt::format("an index of {}", type.name());
+    value = values_.apply(context_.fingerprints.intern(function), {value}, false);
+  }
   return {0, {{values_.offsets().intern(value, max), 1}}};
 }
 

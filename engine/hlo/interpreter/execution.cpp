@@ -423,7 +423,13 @@ class ExecutionComparison {
   ModuleDecision decide() {
     for (const Draw& draw : kDraws) {
       execute_on_numbers(draw, kFirstSeed + static_cast<std::uint64_t>(&draw - kDraws));
-      if (decision_.outcome == Outcome::Refuted) return decision_;
+      if (decision_.outcome != Outcome::Refuted) continue;
+      if (is_equal_in_algebra()) {
+        decision_.outcome = Outcome::Disagreement;
+        decision_.reason = decision_.violation->explanation +
+                           " But random interpretation finds the modules equal.";
+      }
+      return decision_;
     }
     if (!interpret(kFirstSeed) || !interpret(kSecondSeed)) {
       decision_.outcome = Outcome::Undecided;
@@ -444,6 +450,17 @@ class ExecutionComparison {
         inputs.of(arithmetic, module, form, is_before ? after_ : before_, draw, seed));
     for (const auto& [name, count] : run.opaque_operations()) opaque_[name] += count;
     return values;
+  }
+
+  /// False also where the algebra does not understand the modules or reaches a limit.
+  bool is_equal_in_algebra() {
+    try {
+      return interpret(kFirstSeed);
+    } catch (const NotUnderstood&) {
+      return false;
+    } catch (const LimitReached&) {
+      return false;
+    }
   }
 
   void execute_on_numbers(const Draw& draw, std::uint64_t seed) {

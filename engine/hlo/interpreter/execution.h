@@ -26,6 +26,8 @@ struct ModuleRelation {
   /// A mismatch of two modules that are both partitioned is a difference; any other may be a
   /// sharding that is not understood.
   bool mismatch_is_certain = false;
+
+  bool is_partitioned() const { return before == Form::Partitioned && after == before; }
 };
 
 /// Finds the relation from the shardings of the modules.
