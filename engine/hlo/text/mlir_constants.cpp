@@ -55,11 +55,13 @@ constexpr std::uint64_t low_ones(unsigned count) {
 LiteralElement binary_number(bool negative, std::uint64_t mantissa, int power, bool is_double) {
   if (mantissa == 0) return {};
   const int zeros = std::countr_zero(mantissa);
-  const Wide odd = static_cast<Wide>(mantissa >> static_cast<unsigned>(zeros)) * (negative ? -1 : 1);
+  const Wide odd =
+      static_cast<Wide>(mantissa >> static_cast<unsigned>(zeros)) * (negative ? -1 : 1);
   const int shift = power + zeros;
   if (shift > -63 && shift < 63) {
     const Wide factor = Wide{1} << (shift < 0 ? -shift : shift);
-    if (const auto number = shift < 0 ? Number::ratio(odd, factor) : Number::ratio(odd * factor, 1)) {
+    if (const auto number =
+            shift < 0 ? Number::ratio(odd, factor) : Number::ratio(odd * factor, 1)) {
       return {*number, {}};
     }
   }
@@ -101,8 +103,8 @@ LiteralElement element_of_bits(std::uint64_t bits, ElementType type) {
   }
   if (type.kind() == ElementType::Kind::Boolean) return {{(bits & 1U) != 0 ? 1 : 0, 1}, {}};
   Wide value = static_cast<Wide>(bits & low_ones(type.bits()));
-  const bool is_negative = type.kind() == ElementType::Kind::Signed &&
-                           ((bits >> (type.bits() - 1)) & 1U) != 0;
+  const bool is_negative =
+      type.kind() == ElementType::Kind::Signed && ((bits >> (type.bits() - 1)) & 1U) != 0;
   if (is_negative) value -= Wide{1} << type.bits();
   const auto number = type.is_integer() ? Number::ratio(value, 1) : std::nullopt;
   if (number) return {*number, {}};
@@ -175,9 +177,10 @@ bool append_bytes(const std::string& bytes, Literal& literal) {
   const bool boolean = type.kind() == ElementType::Kind::Boolean;
   if (size == each || size == each * count) {
     for (std::int64_t i = 0; i < size; i += each) {
-      literal.elements.push_back(element_of_bytes(
-          std::string_view(bytes).substr(static_cast<std::size_t>(i), static_cast<std::size_t>(each)),
-          type));
+      literal.elements.push_back(
+          element_of_bytes(std::string_view(bytes).substr(static_cast<std::size_t>(i),
+                                                          static_cast<std::size_t>(each)),
+                           type));
     }
     return true;
   }

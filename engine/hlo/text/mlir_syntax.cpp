@@ -66,8 +66,7 @@ ArrayShape read_tensor(TextReader& reader) {
   const std::string_view encoding =
       reader.accept(",") ? reader.raw(">", false, true) : std::string_view{};
   const bool dynamic = std::find(shape.sizes.begin(), shape.sizes.end(), -1) != shape.sizes.end();
-  const auto type =
-      type_name.starts_with('!') ? opaque_type() : ElementType::from_mlir(type_name);
+  const auto type = type_name.starts_with('!') ? opaque_type() : ElementType::from_mlir(type_name);
   if (!type || (dynamic && !bound_sizes(shape.sizes, encoding, where))) {
     throw InputError(where, fmt::format("'{}' of a tensor, expected sizes that are fixed and an "
                                         "element type",

@@ -150,7 +150,8 @@ constexpr auto kWithoutMeaning = std::to_array<std::string_view>(
     {"mhlo.frontend_attributes", "mhlo.layout_mode", "mhlo.memory_kind", "mhlo.original_value",
      "operand_layouts", "result_accuracy", "result_layouts", "sdy.sharding_rule", "split_count"});
 
-/// `{1,2}` of `[1, 2]` or `array<i64: 1, 2>`, `FFT` of `#stablehlo<fft_type FFT>`, `1` of `1 : i64`.
+/// `{1,2}` of `[1, 2]` or `array<i64: 1, 2>`, `FFT` of `#stablehlo<fft_type FFT>`, `1` of `1 :
+/// i64`.
 std::string xla_value(std::string_view text) {
   if (text.empty()) return "true";
   if (text.starts_with("array<") && text.ends_with('>')) {
@@ -244,7 +245,8 @@ std::optional<std::array<std::string, 3>> convolution_labels(std::string_view te
   return labels;
 }
 
-/// The sizes of the kernel's spatial dimensions, in their order; nothing for labels of another rank.
+/// The sizes of the kernel's spatial dimensions, in their order; nothing for labels of another
+/// rank.
 std::optional<Integers> spatial_sizes(const std::string& labels, const Shape& kernel) {
   const Integers& sizes = kernel.array.sizes;
   if (kernel.is_tuple || sizes.size() != labels.size()) return std::nullopt;
@@ -270,7 +272,8 @@ void expand_window(MlirOperation& operation) {
   if (!window) return;
   const MlirAttributes entries = entries_of(*window);
   for (const auto& [pretty, generic] : kNames) {
-    if (const auto found = entry(entries, pretty)) operation.attributes[std::string(generic)] = *found;
+    if (const auto found = entry(entries, pretty))
+      operation.attributes[std::string(generic)] = *found;
   }
 }
 
@@ -316,7 +319,8 @@ void read_sharding(MlirAttributes& from, Attributes& attributes) {
 
 void append_rest(MlirOperation& operation, Attributes& attributes) {
   for (const auto& [name, value] : operation.attributes) {
-    if (std::find(kWithoutMeaning.begin(), kWithoutMeaning.end(), name) != kWithoutMeaning.end()) continue;
+    if (std::find(kWithoutMeaning.begin(), kWithoutMeaning.end(), name) != kWithoutMeaning.end())
+      continue;
     attributes.others += fmt::format("{}={};", name, xla_value(value.text));
   }
   for (const std::string& word : operation.words) attributes.others += word + ";";

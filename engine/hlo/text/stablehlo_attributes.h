@@ -35,8 +35,8 @@ std::string operand_precision(MlirOperation& operation);
 /// `offset_dims={1};collapsed_slice_dims={0};start_index_map={0};index_vector_dim=1;…`
 std::string gather_dimensions(MlirOperation& operation);
 std::string scatter_dimensions(MlirOperation& operation);
-/// `window={size=3x3 pad=1_1x1_1};dim_labels=b01f_01io->b01f;`; nothing if the operation has another
-/// form, and then it keeps its attributes.
+/// `window={size=3x3 pad=1_1x1_1};dim_labels=b01f_01io->b01f;`; nothing if the operation has
+/// another form, and then it keeps its attributes.
 std::optional<std::string> convolution_window(MlirOperation& operation, const Shape& kernel);
 /// `window={size=2x2 stride=2x2};` of a reduce_window or select_and_scatter.
 std::string reduction_window(MlirOperation& operation);

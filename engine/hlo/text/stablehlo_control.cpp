@@ -89,7 +89,8 @@ void OperationLowering::lower_while(Scope& scope, MlirOperation& operation) {
     return arguments_of(region) == count && region.returned.size() == returned;
   };
   const bool well_formed = operation.regions.size() == 2 && operation.results.size() <= count &&
-                           has_form(operation.regions[0], 1) && has_form(operation.regions[1], count);
+                           has_form(operation.regions[0], 1) &&
+                           has_form(operation.regions[1], count);
   require_form(operation, well_formed, "a condition and a body on the same values");
   std::vector<std::uint32_t> captured;
   std::vector<std::vector<std::size_t>> elements;
@@ -172,8 +173,7 @@ void OperationLowering::lower_manual_computation(Scope& scope, MlirOperation& op
   std::vector<Shape> types;
   for (const std::uint32_t value : body.returned) types.push_back(body.shape(value));
   call.called = {symbols_.add(computation_of(std::move(body)), operation.position)};
-  const std::vector<std::uint32_t> values =
-      append_values(scope, operation, std::move(call), types);
+  const std::vector<std::uint32_t> values = append_values(scope, operation, std::move(call), types);
   if (results == 0) return;
   Instruction global = shardy_call(operation, "xla.sdy.LocalToGlobalShape");
   global.operands = values;

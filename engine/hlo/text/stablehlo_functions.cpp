@@ -387,10 +387,10 @@ void FunctionReader::read_reduce(Scope& scope, MlirOperation& operation) {
     initial.push_back(operands[2 * k + 1]);
     operands[k] = operands[2 * k];
   }
-  std::copy(initial.begin(), initial.end(), operands.end() - static_cast<std::ptrdiff_t>(initial.size()));
+  std::copy(initial.begin(), initial.end(),
+            operands.end() - static_cast<std::ptrdiff_t>(initial.size()));
   const bool applies = reader_.accept_word("applies");
-  const std::string applied =
-      applies ? full_name(reader_.word("an operation")) : std::string();
+  const std::string applied = applies ? full_name(reader_.word("an operation")) : std::string();
   if (reader_.accept_word("across")) {
     if (!reader_.accept_word("dimensions")) reader_.unexpected("'dimensions'");
     reader_.expect("=", "before dimensions");

@@ -62,8 +62,7 @@ std::optional<MlirAttribute> MlirOperation::take(std::string_view name_of,
 
 Instruction instruction_for(const MlirOperation& operation, std::string opcode) {
   Instruction instruction;
-  instruction.name =
-      operation.results.empty() ? operation.name : "%" + operation.results.front();
+  instruction.name = operation.results.empty() ? operation.name : "%" + operation.results.front();
   instruction.opcode = std::move(opcode);
   instruction.operands = operation.operands;
   instruction.position = operation.position;

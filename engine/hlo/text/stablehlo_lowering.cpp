@@ -104,8 +104,8 @@ constexpr auto kAnyType = std::to_array<std::string_view>(
     {"stablehlo.after_all", "stablehlo.case", "stablehlo.composite", "stablehlo.custom_call",
      "stablehlo.get_tuple_element", "stablehlo.if", "stablehlo.infeed",
      "stablehlo.optimization_barrier", "stablehlo.outfeed", "stablehlo.recv", "stablehlo.rng",
-     "stablehlo.send", "stablehlo.tuple", "stablehlo.while", "func.call",
-     "sdy.manual_computation", "sdy.reshard", "sdy.sharding_constraint"});
+     "stablehlo.send", "stablehlo.tuple", "stablehlo.while", "func.call", "sdy.manual_computation",
+     "sdy.reshard", "sdy.sharding_constraint"});
 
 template <typename Names>
 bool is_among(const Names& names, std::string_view name) {
@@ -142,8 +142,9 @@ const Shape& result_shape(const MlirOperation& operation) {
 
 void require_operands(const MlirOperation& operation, std::size_t count) {
   if (operation.operands.size() == count) return;
-  throw InputError(operation.position, fmt::format("{} with {} operands, expected {}",
-                                                   operation.name, operation.operands.size(), count));
+  throw InputError(operation.position,
+                   fmt::format("{} with {} operands, expected {}", operation.name,
+                               operation.operands.size(), count));
 }
 
 /// Appends a broadcast of a scalar to the sizes of `shape`; any other operand remains.
@@ -214,8 +215,8 @@ OperationLowering::Rule OperationLowering::rule_of(std::string_view name) {
 
 void OperationLowering::lower(Scope& scope, MlirOperation& operation) {
   std::string opcode = direct_opcode(operation.name);
-  const bool foreign = has_foreign_type(scope, operation) &&
-                       !is_among(kAnyType, operation.name) && !is_collective(opcode);
+  const bool foreign = has_foreign_type(scope, operation) && !is_among(kAnyType, operation.name) &&
+                       !is_collective(opcode);
   if (foreign) return lower_opaque(scope, operation);
   if (const Rule rule = rule_of(operation.name)) return (this->*rule)(scope, operation);
   if (!opcode.empty()) return lower_direct(scope, operation, std::move(opcode));
@@ -432,8 +433,7 @@ void OperationLowering::lower_random(Scope& scope, MlirOperation& operation) {
   if (!bits && operation.operands.size() == 3) operation.operands.pop_back();  // the shape
   Instruction instruction = instruction_for(operation, bits ? "rng-bit-generator" : "rng");
   if (const auto algorithm = operation.take("rng_algorithm", "algorithm")) {
-    instruction.attributes.others =
-        fmt::format("algorithm=rng_{};", lower_case_word(*algorithm));
+    instruction.attributes.others = fmt::format("algorithm=rng_{};", lower_case_word(*algorithm));
   }
   if (const auto distribution = operation.take("rng_distribution", "distribution")) {
     instruction.attributes.others =

@@ -5,9 +5,9 @@
 namespace p2::hlo {
 
 /// Translates the operations of StableHLO, CHLO and Shardy into instructions of XLA, as XLA's
-/// exporter does (xla/hlo/translate/mhlo_to_hlo, xla/service/spmd/shardy). An operation that it does
-/// not know, or of types that XLA does not have, becomes an instruction whose opcode is the name of
-/// the operation.
+/// exporter does (xla/hlo/translate/mhlo_to_hlo, xla/service/spmd/shardy). An operation that it
+/// does not know, or of types that XLA does not have, becomes an instruction whose opcode is the
+/// name of the operation.
 class OperationLowering {
  public:
   OperationLowering(const Meshes& meshes, SymbolTable& symbols)

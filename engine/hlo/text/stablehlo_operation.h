@@ -60,17 +60,18 @@ class SymbolTable {
 struct MlirOperation {
   std::string name;  ///< `stablehlo.add`
   SourcePosition position = {};
-  std::vector<std::string> results = {};       ///< names without `%`
-  std::vector<std::uint32_t> operands = {};    ///< instructions of the scope
+  std::vector<std::string> results = {};     ///< names without `%`
+  std::vector<std::uint32_t> operands = {};  ///< instructions of the scope
   MlirAttributes attributes = {};
-  std::optional<std::string> symbol = {};      ///< of a call, a custom_call
-  std::vector<std::string> words = {};         ///< without a name: `GT` of a comparison
-  std::vector<Scope> regions = {};             ///< complete, without a root
+  std::optional<std::string> symbol = {};  ///< of a call, a custom_call
+  std::vector<std::string> words = {};     ///< without a name: `GT` of a comparison
+  std::vector<Scope> regions = {};         ///< complete, without a root
   std::shared_ptr<const Literal> literal = {};
   std::vector<Shape> operand_types = {};
-  std::vector<Shape> types = {};               ///< of the results
-  std::string_view signature = {};             ///< the text of both
-  std::vector<std::size_t> run_results = {};   ///< operands that are results of a run, see ParallelRun
+  std::vector<Shape> types = {};    ///< of the results
+  std::string_view signature = {};  ///< the text of both
+  std::vector<std::size_t> run_results =
+      {};  ///< operands that are results of a run, see ParallelRun
 
   /// Removes an attribute, given its names in the generic and the pretty form.
   std::optional<MlirAttribute> take(std::string_view name, std::string_view pretty = {});

@@ -233,7 +233,8 @@ bool is_stablehlo(std::string_view text) {
   try {
     while (reader.accept("#")) reader.raw("", true, true);
     const std::string_view word = reader.peek_word();
-    return word == "module" || word == "builtin.module" || word == "func.func" || word == "sdy.mesh";
+    return word == "module" || word == "builtin.module" || word == "func.func" ||
+           word == "sdy.mesh";
   } catch (const InputError&) {
     return false;
   }
