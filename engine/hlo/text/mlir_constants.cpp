@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
+#include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
+#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -51,22 +54,42 @@ constexpr std::uint64_t low_ones(unsigned count) {
   return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
 
-/// mantissa · 2^power, exactly if a Number can represent it.
-LiteralElement binary_number(bool negative, std::uint64_t mantissa, int power, bool is_double) {
-  if (mantissa == 0) return {};
-  const int zeros = std::countr_zero(mantissa);
-  const Wide odd =
-      static_cast<Wide>(mantissa >> static_cast<unsigned>(zeros)) * (negative ? -1 : 1);
-  const int shift = power + zeros;
-  if (shift > -63 && shift < 63) {
-    const Wide factor = Wide{1} << (shift < 0 ? -shift : shift);
-    if (const auto number =
-            shift < 0 ? Number::ratio(odd, factor) : Number::ratio(odd * factor, 1)) {
-      return {*number, {}};
-    }
+const FloatFormat* float_format(ElementType type) {
+  const auto* const found =
+      std::find_if(kFloatFormats.begin(), kFloatFormats.end(),
+                   [&](const FloatFormat& each) { return each.name == type.name(); });
+  return found == kFloatFormats.end() ? nullptr : found;
+}
+
+/// The nearest number of a format, ties to even.
+double rounded(double value, const FloatFormat& format) {
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  const int least =
+      std::max(exponent - 1, 1 - format.bias) - static_cast<int>(format.mantissa_bits);
+  return std::ldexp(std::nearbyint(std::ldexp(value, -least)), least);
+}
+
+/// A finite number of a format as XLA prints it (RoundTripFpToString): the shorter text of f32 and
+/// f64 if it stands for the same number, else as many digits as distinguish all numbers.
+std::string decimal_text(double value, const FloatFormat& format) {
+  const bool wide = format.name == "f32" || format.name == "f64";
+  const auto bits = static_cast<double>(format.mantissa_bits);
+  if (wide) {
+    const int digits = static_cast<int>(std::floor(bits * std::log10(2.0)));
+    std::string shorter = fmt::format("{:.{}g}", value, digits);
+    double parsed = 0;
+    std::from_chars(shorter.data(), shorter.data() + shorter.size(), parsed);
+    if (rounded(parsed, format) == value) return shorter;
   }
-  const double value = std::ldexp(static_cast<double>(odd), shift);
-  return {{}, is_double ? fmt::format("{:.17g}", value) : fmt::format("{:.9g}", value)};
+  const int digits = static_cast<int>(std::ceil(1 + (bits + 1) * std::log10(2.0)));
+  return fmt::format("{:.{}g}", value, digits);
+}
+
+/// A number, or its text if a Number cannot represent it.
+LiteralElement decimal_element(std::string text) {
+  if (const auto number = Number::read(text)) return {*number, {}};
+  return {{}, std::move(text)};
 }
 
 LiteralElement float_element(std::uint64_t bits, const FloatFormat& format) {
@@ -88,19 +111,22 @@ LiteralElement float_element(std::uint64_t bits, const FloatFormat& format) {
   const std::uint64_t hidden = exponent == 0 ? 0 : std::uint64_t{1} << format.mantissa_bits;
   const int power = static_cast<int>(std::max<std::uint64_t>(exponent, 1)) - format.bias -
                     static_cast<int>(format.mantissa_bits);
-  return binary_number(negative, mantissa | hidden, power, format.name == "f64");
+  const double value = std::ldexp(static_cast<double>(mantissa | hidden), power);
+  return decimal_element(decimal_text(negative ? -value : value, format));
 }
+
+/// f8e8m0fnu has only exponents: those of f64, shifted.
+constexpr FloatFormat kPowersOfTwo = {"f8e8m0fnu", 11, 52, 127, NonFinite::None};
+/// Whole numbers below are the same in decimal, whatever the format.
+constexpr std::int64_t kShortNumbers = 100;
 
 /// The number with these bits; its text for a type without numbers.
 LiteralElement element_of_bits(std::uint64_t bits, ElementType type) {
-  const auto* const format =
-      std::find_if(kFloatFormats.begin(), kFloatFormats.end(),
-                   [&](const FloatFormat& each) { return each.name == type.name(); });
-  if (format != kFloatFormats.end()) return float_element(bits, *format);
   if (type.name() == "f8e8m0fnu") {
     if (bits == 0xff) return {{}, "nan"};
-    return binary_number(false, 1, static_cast<int>(bits & 0xffU) - 127, false);
+    return float_element((bits & 0xffU) == 0 ? std::uint64_t{1} << 51U : bits << 52U, kPowersOfTwo);
   }
+  if (const FloatFormat* const format = float_format(type)) return float_element(bits, *format);
   if (type.kind() == ElementType::Kind::Boolean) return {{(bits & 1U) != 0 ? 1 : 0, 1}, {}};
   Wide value = static_cast<Wide>(bits & low_ones(type.bits()));
   const bool is_negative =
@@ -152,17 +178,53 @@ std::uint64_t little_endian(std::string_view bytes) {
   return bits;
 }
 
+/// As XLA prints it: `(1, 2.5)`.
+std::string complex_text(const LiteralElement& real, const LiteralElement& imaginary,
+                         const FloatFormat& format) {
+  const auto text = [&](const LiteralElement& part) {
+    return part.text.empty() ? decimal_text(part.number.to_double(), format) : part.text;
+  };
+  return fmt::format("({}, {})", text(real), text(imaginary));
+}
+
+ElementType part_of_complex(ElementType type) {
+  return *ElementType::from_xla(type.bits() == 64 ? "f32" : "f64");
+}
+
 LiteralElement element_of_bytes(std::string_view bytes, ElementType type) {
   if (type.kind() != ElementType::Kind::Complex) {
     return element_of_bits(little_endian(bytes), type);
   }
-  const ElementType part = *ElementType::from_xla(type.bits() == 64 ? "f32" : "f64");
-  const auto text = [&](std::string_view half) {
-    const LiteralElement element = element_of_bits(little_endian(half), part);
-    return element.text.empty() ? to_string(element.number) : element.text;
-  };
+  const ElementType part = part_of_complex(type);
   const std::size_t half = bytes.size() / 2;
-  return {{}, fmt::format("({}, {})", text(bytes.substr(0, half)), text(bytes.substr(half)))};
+  return {
+      {},
+      complex_text(element_of_bits(little_endian(bytes.substr(0, half)), part),
+                   element_of_bits(little_endian(bytes.substr(half)), part), *float_format(part))};
+}
+
+LiteralElement element_of_text(const std::string& text, ElementType type) {
+  if (const auto bits = bit_pattern(text)) return element_of_bits(*bits, type);
+  const std::size_t comma = text.find(',');
+  if (type.kind() == ElementType::Kind::Complex && text.starts_with('(') &&
+      comma != std::string::npos) {
+    const ElementType part = part_of_complex(type);
+    const std::size_t second = std::min(text.find_first_not_of(' ', comma + 1), text.size() - 1);
+    return {{},
+            complex_text(element_of_text(text.substr(1, comma - 1), part),
+                         element_of_text(text.substr(second, text.size() - 1 - second), part),
+                         *float_format(part))};
+  }
+  const FloatFormat* const format = float_format(type);
+  const auto number = Number::read(text);
+  const bool short_number =
+      number && number->is_whole() && std::abs(number->numerator) < kShortNumbers;
+  if (format == nullptr || short_number) return decimal_element(text);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  if (!is_number || !std::isfinite(value)) return decimal_element(text);
+  return decimal_element(decimal_text(rounded(value, *format), *format));
 }
 
 /// Reads all elements from their bytes, in little-endian order; whether their number fits. A
@@ -192,16 +254,12 @@ bool append_bytes(const std::string& bytes, Literal& literal) {
   return true;
 }
 
-/// A number, a bit pattern or, of a complex type, `(1.0, 2.0)`.
-LiteralElement read_dense_element(TextReader& reader) {
-  if (reader.accept("(")) {
-    const std::string pair(reader.raw(")", false));
-    reader.expect(")", "after a complex number");
-    return {{}, "(" + pair + ")"};
-  }
-  const std::string_view text = reader.literal();
-  if (const auto number = Number::read(text)) return {*number, {}};
-  return {{}, std::string(text)};
+/// The text of a number, of a bit pattern or, of a complex type, `(1.0, 2.0)`.
+std::string read_dense_element(TextReader& reader) {
+  if (!reader.accept("(")) return std::string(reader.literal());
+  const std::string pair(reader.raw(")", false));
+  reader.expect(")", "after a complex number");
+  return "(" + pair + ")";
 }
 
 void read_dense_elements(TextReader& reader, Literal& literal) {
@@ -217,7 +275,7 @@ void read_dense_elements(TextReader& reader, Literal& literal) {
                                 kMaxLiteralElements));
       }
       reader.require_growth(literal.elements);
-      literal.elements.push_back(read_dense_element(reader));
+      literal.elements.push_back({{}, read_dense_element(reader)});
     }
   } while (depth > 0);
 }
@@ -247,9 +305,7 @@ Literal read_dense(TextReader& reader) {
     return literal;
   }
   for (LiteralElement& element : literal.elements) {
-    if (const auto bits = bit_pattern(element.text)) {
-      element = element_of_bits(*bits, literal.shape.type);
-    }
+    element = element_of_text(element.text, literal.shape.type);
   }
   const auto listed = static_cast<std::int64_t>(literal.elements.size());
   const bool splat = listed == 1;

@@ -6,6 +6,7 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/hlo/collective.h"
 #include "engine/hlo/text/hlo_syntax.h"
@@ -45,7 +46,6 @@ constexpr auto kDirect = std::to_array<std::string_view>({"abs",
                                                           "erf",
                                                           "exponential",
                                                           "exponential_minus_one",
-                                                          "fft",
                                                           "floor",
                                                           "get_tuple_element",
                                                           "imag",
@@ -173,6 +173,58 @@ std::string lower_case_word(const MlirAttribute& attribute) {
   return word;
 }
 
+/// The number of an attribute of an entry: `operand_index = 0`.
+std::string numbers_of(const MlirAttributes& entries, std::string_view name) {
+  const auto found = entries.find(name);
+  if (found == entries.end()) return {};
+  return fmt::format("{}", fmt::join(integers_of(found->second), ","));
+}
+
+/// `{{0}:(0,{})}` of `[#stablehlo.output_operand_alias<output_tuple_indices = [0], …>]`.
+std::string aliasing_text(const MlirAttribute& aliases) {
+  TextReader reader(aliases.text, aliases.where);
+  std::string text;
+  reader.expect("[", "before aliases");
+  while (!reader.accept("]")) {
+    const SourcePosition where = reader.position();
+    const MlirAttributes entries = entries_of({read_value(reader), where});
+    text += fmt::format("{}{{{}}}:({},{{{}}})", text.empty() ? "" : ",",
+                        numbers_of(entries, "output_tuple_indices"),
+                        numbers_of(entries, "operand_index"),
+                        numbers_of(entries, "operand_tuple_indices"));
+    if (!reader.accept(",") && !reader.next_is("]")) reader.unexpected("',' or ']'");
+  }
+  return fmt::format("{{{}}}", text);
+}
+
+/// The version, configuration and aliases of a custom call: `api_version=…;backend_config=…;`.
+std::string call_convention(MlirOperation& operation) {
+  constexpr auto kVersions = std::to_array<std::string_view>(
+      {"UNSPECIFIED", "ORIGINAL", "STATUS_RETURNING", "STATUS_RETURNING_UNIFIED", "TYPED_FFI"});
+  constexpr std::int64_t kOriginal = 1;
+  constexpr std::int64_t kTyped = 4;
+  std::string text;
+  const auto typed_config = operation.take("mhlo.backend_config");
+  const std::int64_t usual = typed_config ? kTyped : kOriginal;
+  for (const std::int64_t version : integers_of(operation.take("api_version"), {usual})) {
+    const bool known = version >= 0 && version < static_cast<std::int64_t>(kVersions.size());
+    const std::string name = known ? std::string(kVersions[static_cast<std::size_t>(version)])
+                                   : fmt::format("{}", version);
+    if (version != kOriginal) text += fmt::format("api_version=API_VERSION_{};", name);
+  }
+  const auto config = operation.take("backend_config");
+  for (const auto& each : {config, typed_config}) {
+    if (!each || each->text == "\"\"") continue;
+    text += fmt::format("backend_config={};", without_blanks(each->text));
+  }
+  if (const auto aliases = operation.take("output_operand_aliases")) {
+    if (aliases->text != "[]") {
+      text += fmt::format("output_to_operand_aliasing={};", aliasing_text(*aliases));
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 OperationLowering::Rule OperationLowering::rule_of(std::string_view name) {
@@ -193,6 +245,7 @@ OperationLowering::Rule OperationLowering::rule_of(std::string_view name) {
       {"stablehlo.gather", &Lowering::lower_gather},
       {"stablehlo.scatter", &Lowering::lower_scatter},
       {"stablehlo.sort", &Lowering::lower_sort},
+      {"stablehlo.fft", &Lowering::lower_fft},
       {"stablehlo.reduce_precision", &Lowering::lower_reduce_precision},
       {"stablehlo.rng", &Lowering::lower_random},
       {"stablehlo.rng_bit_generator", &Lowering::lower_random},
@@ -412,6 +465,16 @@ void OperationLowering::lower_sort(Scope& scope, MlirOperation& operation) {
   complete(scope, operation, std::move(sort));
 }
 
+void OperationLowering::lower_fft(Scope& scope, MlirOperation& operation) {
+  Instruction fft = instruction_for(operation, "fft");
+  if (const auto type = operation.take("fft_type", "type")) {
+    fft.attributes.others = fmt::format("fft_type={};", upper_case(lower_case_word(*type)));
+  }
+  const auto length = integers_of(operation.take("fft_length", "length"));
+  fft.attributes.others += fmt::format("fft_length={{{}}};", fmt::join(length, ","));
+  complete(scope, operation, std::move(fft));
+}
+
 /// The pretty form has `format = e8m7`.
 void OperationLowering::lower_reduce_precision(Scope& scope, MlirOperation& operation) {
   Instruction instruction = instruction_for(operation, "reduce-precision");
@@ -486,9 +549,7 @@ void OperationLowering::lower_custom_call(Scope& scope, MlirOperation& operation
   read_sharding(operation.attributes, attributes);
   const auto effect = operation.take("has_side_effect");
   if (effect && effect->text != "false") attributes.others += "custom_call_has_side_effect=true;";
-  if (const auto config = operation.take("backend_config"); config && config->text != "\"\"") {
-    attributes.others += fmt::format("backend_config={};", without_blanks(config->text));
-  }
+  attributes.others += call_convention(operation);
   if (has_foreign_type(scope, operation)) {
     attributes.others += fmt::format("types={};", without_blanks(operation.signature));
   }

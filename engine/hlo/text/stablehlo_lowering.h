@@ -35,6 +35,7 @@ class OperationLowering {
   void lower_gather(Scope& scope, MlirOperation& operation);
   void lower_scatter(Scope& scope, MlirOperation& operation);
   void lower_sort(Scope& scope, MlirOperation& operation);
+  void lower_fft(Scope& scope, MlirOperation& operation);
   void lower_reduce_precision(Scope& scope, MlirOperation& operation);
   void lower_random(Scope& scope, MlirOperation& operation);
   void lower_barrier(Scope& scope, MlirOperation& operation);
