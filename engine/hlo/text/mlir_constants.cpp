@@ -24,7 +24,8 @@ enum class NonFinite : std::uint8_t {
   Ieee,          ///< the largest exponent: infinities and NaNs
   AllOnes,       ///< all ones: a NaN (`FN`)
   NegativeZero,  ///< the pattern of -0: a NaN (`FNUZ`)
-  None
+  None,
+  Unsigned  ///< all ones: a NaN; there is no sign, and no mantissa
 };
 
 struct FloatFormat {
@@ -48,6 +49,7 @@ constexpr auto kFloatFormats = std::to_array<FloatFormat>({
     {"f8e4m3fnuz", 4, 3, 8, NonFinite::NegativeZero},
     {"f8e4m3b11fnuz", 4, 3, 11, NonFinite::NegativeZero},
     {"f4e2m1fn", 2, 1, 1, NonFinite::None},
+    {"f8e8m0fnu", 8, 0, 127, NonFinite::Unsigned},
 });
 
 constexpr std::uint64_t low_ones(unsigned count) {
@@ -115,18 +117,18 @@ LiteralElement float_element(std::uint64_t bits, const FloatFormat& format) {
   return decimal_element(decimal_text(negative ? -value : value, format));
 }
 
-/// f8e8m0fnu has only exponents: those of f64, shifted.
-constexpr FloatFormat kPowersOfTwo = {"f8e8m0fnu", 11, 52, 127, NonFinite::None};
 /// Whole numbers below are the same in decimal, whatever the format.
 constexpr std::int64_t kShortNumbers = 100;
 
 /// The number with these bits; its text for a type without numbers.
 LiteralElement element_of_bits(std::uint64_t bits, ElementType type) {
-  if (type.name() == "f8e8m0fnu") {
+  const FloatFormat* const format = float_format(type);
+  if (format != nullptr && format->non_finite == NonFinite::Unsigned) {
     if (bits == 0xff) return {{}, "nan"};
-    return float_element((bits & 0xffU) == 0 ? std::uint64_t{1} << 51U : bits << 52U, kPowersOfTwo);
+    const int power = static_cast<int>(bits & 0xffU) - format->bias;
+    return decimal_element(decimal_text(std::ldexp(1.0, power), *format));
   }
-  if (const FloatFormat* const format = float_format(type)) return float_element(bits, *format);
+  if (format != nullptr) return float_element(bits, *format);
   if (type.kind() == ElementType::Kind::Boolean) return {{(bits & 1U) != 0 ? 1 : 0, 1}, {}};
   Wide value = static_cast<Wide>(bits & low_ones(type.bits()));
   const bool is_negative =

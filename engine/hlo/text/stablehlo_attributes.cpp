@@ -128,6 +128,7 @@ const std::map<std::string, AttributeReader, std::less<>>& attribute_readers() {
        }},
       {"index",
        [](TextReader& reader, Attributes& attributes) {
+         reader.accept("[");
          attributes.index = reader.integer("an index", 0, kMaxElements);
        }},
       {"channel_handle",

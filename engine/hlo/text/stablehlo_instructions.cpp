@@ -114,6 +114,14 @@ void append_results(Scope& scope, const MlirOperation& operation, Instruction in
   }
 }
 
+bool has_foreign_type(const Scope& scope, const MlirOperation& operation) {
+  const auto foreign_operand = [&](std::uint32_t operand) {
+    return is_foreign(scope.shape(operand));
+  };
+  return std::any_of(operation.types.begin(), operation.types.end(), is_foreign) ||
+         std::any_of(operation.operands.begin(), operation.operands.end(), foreign_operand);
+}
+
 Computation computation_of(Scope scope) {
   if (scope.returned.size() == 1) {
     scope.computation.root = scope.returned[0];

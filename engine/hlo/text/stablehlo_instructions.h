@@ -23,6 +23,9 @@ std::uint32_t append_element(Scope& scope, const MlirOperation& operation, std::
 /// The computation of a scope: its root is what it returns, of several values as a tuple.
 Computation computation_of(Scope scope);
 
+/// Whether an operand or result has elements of a type that XLA does not have.
+bool has_foreign_type(const Scope& scope, const MlirOperation& operation);
+
 /// A tuple of these types, or the only one.
 Shape shape_of(const std::vector<Shape>& types);
 

@@ -1,4 +1,4 @@
-// From operations of StableHLO to instructions of XLA: the rules.
+// From operations of StableHLO and CHLO to instructions of XLA: the operations on arrays.
 
 #include "engine/hlo/text/stablehlo_lowering.h"
 
@@ -17,81 +17,81 @@ namespace p2::hlo {
 namespace {
 
 /// The operations that differ from XLA's only in their names: `_` for `-`. Sorted.
-constexpr auto kDirect = std::to_array<std::string_view>({"abs",
-                                                          "add",
-                                                          "after_all",
-                                                          "all_gather",
-                                                          "all_reduce",
-                                                          "all_to_all",
-                                                          "and",
-                                                          "atan2",
-                                                          "batch_norm_grad",
-                                                          "batch_norm_inference",
-                                                          "batch_norm_training",
-                                                          "bitcast_convert",
-                                                          "cbrt",
-                                                          "ceil",
-                                                          "cholesky",
-                                                          "clamp",
-                                                          "collective_broadcast",
-                                                          "collective_permute",
-                                                          "complex",
-                                                          "concatenate",
-                                                          "copy",
-                                                          "cosine",
-                                                          "count_leading_zeros",
-                                                          "divide",
-                                                          "dynamic_slice",
-                                                          "dynamic_update_slice",
-                                                          "erf",
-                                                          "exponential",
-                                                          "exponential_minus_one",
-                                                          "floor",
-                                                          "get_tuple_element",
-                                                          "imag",
-                                                          "infeed",
-                                                          "iota",
-                                                          "is_finite",
-                                                          "log",
-                                                          "log_plus_one",
-                                                          "logistic",
-                                                          "map",
-                                                          "maximum",
-                                                          "minimum",
-                                                          "multiply",
-                                                          "negate",
-                                                          "not",
-                                                          "or",
-                                                          "outfeed",
-                                                          "pad",
-                                                          "partition_id",
-                                                          "popcnt",
-                                                          "power",
-                                                          "real",
-                                                          "recv",
-                                                          "reduce",
-                                                          "reduce_scatter",
-                                                          "remainder",
-                                                          "replica_id",
-                                                          "reshape",
-                                                          "reverse",
-                                                          "round_nearest_afz",
-                                                          "round_nearest_even",
-                                                          "rsqrt",
-                                                          "send",
-                                                          "shift_left",
-                                                          "shift_right_arithmetic",
-                                                          "shift_right_logical",
-                                                          "sign",
-                                                          "sine",
-                                                          "sqrt",
-                                                          "subtract",
-                                                          "tan",
-                                                          "tanh",
-                                                          "transpose",
-                                                          "triangular_solve",
-                                                          "tuple",
-                                                          "xor"});
+constexpr std::array<std::string_view, 75> kDirect = {"abs",
+                                                      "add",
+                                                      "after_all",
+                                                      "all_gather",
+                                                      "all_reduce",
+                                                      "all_to_all",
+                                                      "and",
+                                                      "atan2",
+                                                      "batch_norm_grad",
+                                                      "batch_norm_inference",
+                                                      "batch_norm_training",
+                                                      "bitcast_convert",
+                                                      "cbrt",
+                                                      "ceil",
+                                                      "cholesky",
+                                                      "clamp",
+                                                      "collective_broadcast",
+                                                      "collective_permute",
+                                                      "complex",
+                                                      "concatenate",
+                                                      "copy",
+                                                      "cosine",
+                                                      "count_leading_zeros",
+                                                      "divide",
+                                                      "dynamic_slice",
+                                                      "dynamic_update_slice",
+                                                      "erf",
+                                                      "exponential",
+                                                      "exponential_minus_one",
+                                                      "floor",
+                                                      "get_tuple_element",
+                                                      "imag",
+                                                      "infeed",
+                                                      "iota",
+                                                      "is_finite",
+                                                      "log",
+                                                      "log_plus_one",
+                                                      "logistic",
+                                                      "map",
+                                                      "maximum",
+                                                      "minimum",
+                                                      "multiply",
+                                                      "negate",
+                                                      "not",
+                                                      "or",
+                                                      "outfeed",
+                                                      "pad",
+                                                      "partition_id",
+                                                      "popcnt",
+                                                      "power",
+                                                      "real",
+                                                      "recv",
+                                                      "reduce",
+                                                      "reduce_scatter",
+                                                      "remainder",
+                                                      "replica_id",
+                                                      "reshape",
+                                                      "reverse",
+                                                      "round_nearest_afz",
+                                                      "round_nearest_even",
+                                                      "rsqrt",
+                                                      "send",
+                                                      "shift_left",
+                                                      "shift_right_arithmetic",
+                                                      "shift_right_logical",
+                                                      "sign",
+                                                      "sine",
+                                                      "sqrt",
+                                                      "subtract",
+                                                      "tan",
+                                                      "tanh",
+                                                      "transpose",
+                                                      "triangular_solve",
+                                                      "tuple",
+                                                      "xor"};
 static_assert(std::is_sorted(kDirect.begin(), kDirect.end()));
 
 /// The operations of CHLO that XLA has, too.
@@ -99,7 +99,7 @@ constexpr auto kDirectChlo = std::to_array<std::string_view>(
     {"acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "sinh", "tan"});
 
 /// The operations that move values, communicate or have effects: they keep their opcodes for types
-/// that XLA does not have.
+/// that XLA does not have, and regions that use values of outside.
 constexpr auto kAnyType = std::to_array<std::string_view>(
     {"stablehlo.after_all", "stablehlo.case", "stablehlo.composite", "stablehlo.custom_call",
      "stablehlo.get_tuple_element", "stablehlo.if", "stablehlo.infeed",
@@ -122,14 +122,6 @@ std::string direct_opcode(std::string_view name) {
   if (!known) return {};
   std::replace(opcode.begin(), opcode.end(), '_', '-');
   return opcode;
-}
-
-bool has_foreign_type(const Scope& scope, const MlirOperation& operation) {
-  const auto foreign_operand = [&](std::uint32_t operand) {
-    return is_foreign(scope.shape(operand));
-  };
-  return std::any_of(operation.types.begin(), operation.types.end(), is_foreign) ||
-         std::any_of(operation.operands.begin(), operation.operands.end(), foreign_operand);
 }
 
 const Shape& result_shape(const MlirOperation& operation) {
@@ -171,58 +163,6 @@ std::string lower_case_word(const MlirAttribute& attribute) {
     return ch >= 'A' && ch <= 'Z' ? static_cast<char>(ch - 'A' + 'a') : ch;
   });
   return word;
-}
-
-/// The number of an attribute of an entry: `operand_index = 0`.
-std::string numbers_of(const MlirAttributes& entries, std::string_view name) {
-  const auto found = entries.find(name);
-  if (found == entries.end()) return {};
-  return fmt::format("{}", fmt::join(integers_of(found->second), ","));
-}
-
-/// `{{0}:(0,{})}` of `[#stablehlo.output_operand_alias<output_tuple_indices = [0], …>]`.
-std::string aliasing_text(const MlirAttribute& aliases) {
-  TextReader reader(aliases.text, aliases.where);
-  std::string text;
-  reader.expect("[", "before aliases");
-  while (!reader.accept("]")) {
-    const SourcePosition where = reader.position();
-    const MlirAttributes entries = entries_of({read_value(reader), where});
-    text += fmt::format("{}{{{}}}:({},{{{}}})", text.empty() ? "" : ",",
-                        numbers_of(entries, "output_tuple_indices"),
-                        numbers_of(entries, "operand_index"),
-                        numbers_of(entries, "operand_tuple_indices"));
-    if (!reader.accept(",") && !reader.next_is("]")) reader.unexpected("',' or ']'");
-  }
-  return fmt::format("{{{}}}", text);
-}
-
-/// The version, configuration and aliases of a custom call: `api_version=…;backend_config=…;`.
-std::string call_convention(MlirOperation& operation) {
-  constexpr auto kVersions = std::to_array<std::string_view>(
-      {"UNSPECIFIED", "ORIGINAL", "STATUS_RETURNING", "STATUS_RETURNING_UNIFIED", "TYPED_FFI"});
-  constexpr std::int64_t kOriginal = 1;
-  constexpr std::int64_t kTyped = 4;
-  std::string text;
-  const auto typed_config = operation.take("mhlo.backend_config");
-  const std::int64_t usual = typed_config ? kTyped : kOriginal;
-  for (const std::int64_t version : integers_of(operation.take("api_version"), {usual})) {
-    const bool known = version >= 0 && version < static_cast<std::int64_t>(kVersions.size());
-    const std::string name = known ? std::string(kVersions[static_cast<std::size_t>(version)])
-                                   : fmt::format("{}", version);
-    if (version != kOriginal) text += fmt::format("api_version=API_VERSION_{};", name);
-  }
-  const auto config = operation.take("backend_config");
-  for (const auto& each : {config, typed_config}) {
-    if (!each || each->text == "\"\"") continue;
-    text += fmt::format("backend_config={};", without_blanks(each->text));
-  }
-  if (const auto aliases = operation.take("output_operand_aliases")) {
-    if (aliases->text != "[]") {
-      text += fmt::format("output_to_operand_aliasing={};", aliasing_text(*aliases));
-    }
-  }
-  return text;
 }
 
 }  // namespace
@@ -513,61 +453,6 @@ void OperationLowering::lower_barrier(Scope& scope, MlirOperation& operation) {
   complete(scope, operation, std::move(barrier));
 }
 
-/// A composite is a call of its decomposition.
-void OperationLowering::lower_call(Scope& scope, MlirOperation& operation) {
-  auto callee = operation.take("callee", "decomposition");
-  if (callee) {
-    TextReader reader(callee->text, callee->where);
-    reader.expect("@", "before the name of a function");
-    operation.symbol = read_mlir_name(reader, "a function");
-  }
-  if (!operation.symbol) {
-    throw InputError(operation.position,
-                     fmt::format("{} without a function, expected its name", operation.name));
-  }
-  Instruction call = instruction_for(operation, "call");
-  call.called = {symbols_.function(*operation.symbol, operation.position)};
-  read_sharding(operation.attributes, call.attributes);
-  append_results(scope, operation, std::move(call));
-}
-
-void OperationLowering::lower_custom_call(Scope& scope, MlirOperation& operation) {
-  Instruction call = instruction_for(operation, "custom-call");
-  std::string target = operation.symbol.value_or("");
-  if (const auto name = operation.take("call_target_name")) target = unquoted(name->text);
-  if (target == "mhlo.topk") {
-    if (const auto attributes = operation.take("mhlo.attributes")) {
-      for (const auto& [name, value] : entries_of(*attributes)) operation.attributes[name] = value;
-    }
-    operation.take("mhlo.version");
-    operation.take("backend_config");
-    operation.take("api_version");
-    return lower_direct(scope, operation, "topk");
-  }
-  Attributes& attributes = call.attributes;
-  attributes.others = fmt::format("custom_call_target=\"{}\";", target);
-  read_sharding(operation.attributes, attributes);
-  const auto effect = operation.take("has_side_effect");
-  if (effect && effect->text != "false") attributes.others += "custom_call_has_side_effect=true;";
-  attributes.others += call_convention(operation);
-  if (has_foreign_type(scope, operation)) {
-    attributes.others += fmt::format("types={};", without_blanks(operation.signature));
-  }
-  if (const auto called = operation.take("called_computations")) {
-    TextReader reader(called->text, called->where);
-    reader.expect("[", "before functions");
-    while (!reader.accept("]")) {
-      reader.expect("@", "before the name of a function");
-      const std::string name = read_mlir_name(reader, "a function");
-      call.called.push_back(symbols_.function(name, operation.position));
-      if (!reader.accept(",") && !reader.next_is("]")) reader.unexpected("',' or ']'");
-    }
-  }
-  append_rest(operation, attributes);
-  call_regions(operation, call);
-  append_results(scope, operation, std::move(call));
-}
-
 void OperationLowering::lower_square(Scope& scope, MlirOperation& operation) {
   require_operands(operation, 1);
   operation.operands.push_back(operation.operands[0]);
@@ -581,17 +466,6 @@ void OperationLowering::lower_top_k(Scope& scope, MlirOperation& operation) {
   }
   instruction.attributes.others += "largest=true;";
   complete(scope, operation, std::move(instruction));
-}
-
-void OperationLowering::lower_sharding(Scope& scope, MlirOperation& operation) {
-  Instruction sharding = instruction_for(operation, "custom-call");
-  sharding.attributes.others = "custom_call_target=\"Sharding\";";
-  if (const auto given = operation.take("sharding")) {
-    const bool complete = given->text.starts_with('#');
-    sharding.attributes.sharding =
-        complete ? std::string(given->text) : fmt::format("#sdy.sharding{}", given->text);
-  }
-  append_results(scope, operation, std::move(sharding));
 }
 
 }  // namespace p2::hlo
