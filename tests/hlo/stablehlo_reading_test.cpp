@@ -227,7 +227,8 @@ TEST_CASE("comparisons, broadcasts, conversions and selections") {
       "  %10 = stablehlo.reduce_precision %x, format = e5m3 : tensor<4xf32>\n"
       "  %11 = stablehlo.tuple %x, %y : tuple<tensor<4xf32>, tensor<4x1xf32>>\n"
       "  %12 = stablehlo.get_tuple_element %11[1] : (tuple<tensor<4xf32>, tensor<4x1xf32>>) -> "
-      "tensor<4x1xf32>"));
+      "tensor<4x1xf32>\n"
+      "  %13 = chlo.atan %x : tensor<4xf32> -> tensor<4xf32>"));
   CHECK(entry_lines(module) == Lines{"f32[4] parameter() 0",
                                      "f32[4,1] parameter() 1",
                                      "pred[] parameter() 2",
@@ -248,6 +249,9 @@ TEST_CASE("comparisons, broadcasts, conversions and selections") {
                                      "f32[4] reduce-precision(0) exponent_bits=5;mantissa_bits=3;",
                                      "(f32[4], f32[4,1]) tuple(0,1)",
                                      "f32[4,1] get-tuple-element(18) 1",
+                                     "f32[] constant() 1",
+                                     "f32[4] broadcast(20)",
+                                     "f32[4] atan2(0,21)",
                                      "() tuple()"});
 }
 

@@ -197,6 +197,7 @@ OperationLowering::Rule OperationLowering::rule_of(std::string_view name) {
       {"stablehlo.case", &Lowering::lower_conditional},
       {"stablehlo.if", &Lowering::lower_conditional},
       {"chlo.square", &Lowering::lower_square},
+      {"chlo.atan", &Lowering::lower_arc_tangent},
       {"chlo.top_k", &Lowering::lower_top_k},
       {"sdy.sharding_constraint", &Lowering::lower_sharding},
       {"sdy.reshard", &Lowering::lower_sharding},
@@ -457,6 +458,19 @@ void OperationLowering::lower_square(Scope& scope, MlirOperation& operation) {
   require_operands(operation, 1);
   operation.operands.push_back(operation.operands[0]);
   lower_direct(scope, operation, "multiply");
+}
+
+/// The arc tangent is that of a fraction with denominator 1.
+void OperationLowering::lower_arc_tangent(Scope& scope, MlirOperation& operation) {
+  require_operands(operation, 1);
+  const Shape shape = result_shape(operation);
+  Instruction one = instruction_for(operation, "constant");
+  one.operands.clear();
+  one.shape.array.type = shape.array.type;
+  one.literal = std::make_shared<const Literal>(Literal{one.shape.array, {{{1, 1}, {}}}});
+  const std::uint32_t scalar = scope.append(std::move(one));
+  operation.operands.push_back(broadcast_scalar(scope, operation, scalar, shape));
+  lower_direct(scope, operation, "atan2");
 }
 
 void OperationLowering::lower_top_k(Scope& scope, MlirOperation& operation) {

@@ -44,6 +44,7 @@ class OperationLowering {
   void lower_while(Scope& scope, MlirOperation& operation);
   void lower_conditional(Scope& scope, MlirOperation& operation);
   void lower_square(Scope& scope, MlirOperation& operation);
+  void lower_arc_tangent(Scope& scope, MlirOperation& operation);
   void lower_top_k(Scope& scope, MlirOperation& operation);
   void lower_sharding(Scope& scope, MlirOperation& operation);
   void lower_manual_computation(Scope& scope, MlirOperation& operation);
