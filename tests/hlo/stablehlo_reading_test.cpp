@@ -258,10 +258,14 @@ TEST_CASE("comparisons, broadcasts, conversions and selections") {
 TEST_CASE("dots, convolutions and windows") {
   CHECK(others("%a: tensor<2x3x4xf32>, %b: tensor<2x4x5xf32>",
                "  %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = "
-               "[2] x [1], precision = [DEFAULT, DEFAULT] : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) "
+               "[2] x [1], precision = [DEFAULT, DEFAULT], algorithm = <lhs_precision_type = bf16, "
+               "rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 1, "
+               "rhs_component_count = 1, num_primitive_operations = 3, "
+               "allow_imprecise_accumulation = false> : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) "
                "-> tensor<2x3x5xf32>",
                "dot") ==
-        "lhs_batch_dims={0};lhs_contracting_dims={2};rhs_batch_dims={0};rhs_contracting_dims={1};");
+        "lhs_batch_dims={0};lhs_contracting_dims={2};rhs_batch_dims={0};rhs_contracting_dims={1};"
+        "algorithm=dot_bf16_bf16_f32_x3;");
   CHECK(others("%a: tensor<3x4xf32>, %b: tensor<4x5xf32>",
                "  %0 = \"stablehlo.dot_general\"(%a, %b) <{dot_dimension_numbers = "
                "#stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = "

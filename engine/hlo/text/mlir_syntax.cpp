@@ -271,4 +271,18 @@ std::string_view read_value(TextReader& reader) {
   });
 }
 
+std::string enum_word(const MlirAttribute& attribute) {
+  std::string_view text = attribute.text;
+  if (text.ends_with('>')) text.remove_suffix(1);
+  return std::string(text.substr(text.find_last_of(" <") + 1));
+}
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(), [](char ch) {
+    return ch >= 'A' && ch <= 'Z' ? static_cast<char>(ch - 'A' + 'a') : ch;
+  });
+  return result;
+}
+
 }  // namespace p2::hlo

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -55,6 +54,10 @@ MlirAttributes entries_of(const MlirAttribute& attribute);
 
 /// The value of an attribute outside of a dictionary: `[0] x [2]`, `DEFAULT`, `<@mesh, [{}]>`.
 std::string_view read_value(TextReader& reader);
+
+/// The word of an enumeration: `DEFAULT` of `#stablehlo<rng_algorithm DEFAULT>` or `DEFAULT`.
+std::string enum_word(const MlirAttribute& attribute);
+std::string lower_case(std::string_view text);
 
 /// The text that `read` consumes of `reader`, without trailing blanks.
 template <typename Read>

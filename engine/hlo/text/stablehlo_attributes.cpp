@@ -391,16 +391,32 @@ std::string operand_precision(MlirOperation& operation) {
     if (reader.accept("#")) reader.word("an attribute");
     const bool attribute = reader.accept("<");
     if (attribute) reader.word("an attribute");
-    std::string word(reader.word("a precision"));
-    std::transform(word.begin(), word.end(), word.begin(), [](char ch) {
-      return ch >= 'A' && ch <= 'Z' ? static_cast<char>(ch - 'A' + 'a') : ch;
-    });
+    std::string word = lower_case(reader.word("a precision"));
     if (attribute) reader.expect(">", "after a precision");
     is_default = is_default && word == "default";
     all.push_back(std::move(word));
     if (!reader.accept(",") && !reader.next_is("]")) reader.unexpected("',' or ']'");
   }
   return is_default ? std::string() : fmt::format("operand_precision={{{}}};", fmt::join(all, ","));
+}
+
+std::string dot_algorithm(MlirOperation& operation) {
+  const auto algorithm = operation.take("algorithm");
+  if (!algorithm) return {};
+  const MlirAttributes entries = entries_of(*algorithm);
+  const auto text = [&](std::string_view name) {
+    const auto found = entry(entries, name);
+    return found ? lower_case(found->text) : std::string();
+  };
+  std::string left = text("lhs_precision_type");
+  std::string right = text("rhs_precision_type");
+  if (left.starts_with("f8")) left = "any_f8";
+  if (right.starts_with("f8")) right = "any_f8";
+  std::string name = fmt::format("dot_{}_{}_{}", left, right, text("accumulation_type"));
+  const std::string steps = text("num_primitive_operations");
+  if (!steps.empty() && steps != "1") name += "_x" + steps;
+  if (text("allow_imprecise_accumulation") == "true") name += "_fast_accum";
+  return fmt::format("algorithm={};", name);
 }
 
 std::string gather_dimensions(MlirOperation& operation) {

@@ -32,6 +32,8 @@ std::vector<std::int64_t> integers_of(const std::optional<MlirAttribute>& attrib
 std::string dot_dimensions(MlirOperation& operation);
 /// `operand_precision={highest,highest};`; nothing for the default.
 std::string operand_precision(MlirOperation& operation);
+/// `algorithm=dot_bf16_bf16_f32_x3;`
+std::string dot_algorithm(MlirOperation& operation);
 /// `offset_dims={1};collapsed_slice_dims={0};start_index_map={0};index_vector_dim=1;…`
 std::string gather_dimensions(MlirOperation& operation);
 std::string scatter_dimensions(MlirOperation& operation);

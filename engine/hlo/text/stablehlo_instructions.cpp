@@ -136,11 +136,4 @@ Shape shape_of(const std::vector<Shape>& types) {
   return {true, {}, types};
 }
 
-std::string upper_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](char ch) {
-    return ch >= 'a' && ch <= 'z' ? static_cast<char>(ch - 'a' + 'A') : ch;
-  });
-  return text;
-}
-
 }  // namespace p2::hlo

@@ -29,6 +29,4 @@ bool has_foreign_type(const Scope& scope, const MlirOperation& operation);
 /// A tuple of these types, or the only one.
 Shape shape_of(const std::vector<Shape>& types);
 
-std::string upper_case(std::string text);
-
 }  // namespace p2::hlo

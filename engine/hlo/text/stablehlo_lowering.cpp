@@ -154,17 +154,6 @@ std::uint32_t broadcast_scalar(Scope& scope, const MlirOperation& operation, std
   return scope.append(std::move(broadcast));
 }
 
-/// The word of `#stablehlo<rng_algorithm DEFAULT>` or `DEFAULT`, in lower case.
-std::string lower_case_word(const MlirAttribute& attribute) {
-  std::string_view text = attribute.text;
-  if (text.ends_with('>')) text.remove_suffix(1);
-  std::string word(text.substr(text.find_last_of(" <") + 1));
-  std::transform(word.begin(), word.end(), word.begin(), [](char ch) {
-    return ch >= 'A' && ch <= 'Z' ? static_cast<char>(ch - 'A' + 'a') : ch;
-  });
-  return word;
-}
-
 }  // namespace
 
 OperationLowering::Rule OperationLowering::rule_of(std::string_view name) {
@@ -322,9 +311,9 @@ void OperationLowering::lower_compare(Scope& scope, MlirOperation& operation) {
   if (!operation.words.empty()) compare.attributes.direction = operation.words[0];
   if (operation.words.size() > 1) type = operation.words[1];
   if (const auto direction = operation.take("comparison_direction")) {
-    compare.attributes.direction = upper_case(lower_case_word(*direction));
+    compare.attributes.direction = enum_word(*direction);
   }
-  if (const auto given = operation.take("compare_type")) type = upper_case(lower_case_word(*given));
+  if (const auto given = operation.take("compare_type")) type = enum_word(*given);
   if (type == "TOTALORDER") compare.attributes.others = "type=TOTALORDER;";
   operation.words.clear();
   complete(scope, operation, std::move(compare));
@@ -359,7 +348,7 @@ void OperationLowering::lower_dot(Scope& scope, MlirOperation& operation) {
   } else {
     dot.attributes.others = dot_dimensions(operation);
   }
-  dot.attributes.others += operand_precision(operation);
+  dot.attributes.others += operand_precision(operation) + dot_algorithm(operation);
   complete(scope, operation, std::move(dot));
 }
 
@@ -409,7 +398,7 @@ void OperationLowering::lower_sort(Scope& scope, MlirOperation& operation) {
 void OperationLowering::lower_fft(Scope& scope, MlirOperation& operation) {
   Instruction fft = instruction_for(operation, "fft");
   if (const auto type = operation.take("fft_type", "type")) {
-    fft.attributes.others = fmt::format("fft_type={};", upper_case(lower_case_word(*type)));
+    fft.attributes.others = fmt::format("fft_type={};", enum_word(*type));
   }
   const auto length = integers_of(operation.take("fft_length", "length"));
   fft.attributes.others += fmt::format("fft_length={{{}}};", fmt::join(length, ","));
@@ -437,11 +426,12 @@ void OperationLowering::lower_random(Scope& scope, MlirOperation& operation) {
   if (!bits && operation.operands.size() == 3) operation.operands.pop_back();  // the shape
   Instruction instruction = instruction_for(operation, bits ? "rng-bit-generator" : "rng");
   if (const auto algorithm = operation.take("rng_algorithm", "algorithm")) {
-    instruction.attributes.others = fmt::format("algorithm=rng_{};", lower_case_word(*algorithm));
+    instruction.attributes.others =
+        fmt::format("algorithm=rng_{};", lower_case(enum_word(*algorithm)));
   }
   if (const auto distribution = operation.take("rng_distribution", "distribution")) {
     instruction.attributes.others =
-        fmt::format("distribution=rng_{};", lower_case_word(*distribution));
+        fmt::format("distribution=rng_{};", lower_case(enum_word(*distribution)));
   }
   complete(scope, operation, std::move(instruction));
 }
