@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/hlo/text/stablehlo_attributes.h"
 #include "engine/hlo/text/stablehlo_functions.h"
 
 namespace p2::hlo {
@@ -74,37 +75,47 @@ StableHloModule finished(FunctionReader& reader, TextReader& text) {
   }
   read.entry = reader.function(entry);
   read.language = Language::StableHlo;
+  reader.symbols().require_bodies();
   StableHloModule result{std::move(read), run};
-  Module& module = result.module;
-  sort_computations(module, reader.positions());
+  sort_computations(result.module, reader.symbols().positions());
   return result;
 }
 
-/// `module @name attributes {mhlo.num_partitions = 4 : i32} {`
-void read_module_header(TextReader& reader, Module& module) {
-  if (reader.accept("@")) module.name = reader.word("the name of a module");
-  if (!reader.accept_word("attributes")) return;
-  reader.expect("{", "before attributes");
-  while (!reader.accept("}")) {
-    const std::string name(reader.word("an attribute"));
-    if (reader.accept("=")) {
-      std::optional<std::int64_t>* count = name == "mhlo.num_partitions" ? &module.partitions
-                                           : name == "mhlo.num_replicas" ? &module.replicas
-                                                                         : nullptr;
-      if (count != nullptr) *count = reader.integer("a number", 1, kMaxDevices);
-      reader.raw(",}", false, true);
+/// The meshes that Shardy's export keeps as a string: `{mesh = #sdy.mesh<["d"=2, "m"=4]>}`.
+void read_frontend_meshes(const MlirAttribute& frontend, FunctionReader& functions) {
+  constexpr std::string_view kPrefix = "#sdy.mesh";
+  const MlirAttributes attributes = entries_of(frontend);
+  const auto found = attributes.find("xla.sdy.meshes");
+  if (found == attributes.end()) return;
+  const std::string text = unquoted(found->second.text);
+  for (const auto& [name, mesh] : entries_of({text, found->second.where})) {
+    if (mesh.text.starts_with(kPrefix)) {
+      functions.add_mesh(name, mesh.text.substr(kPrefix.size()), mesh.where);
     }
-    if (!reader.accept(",") && !reader.next_is("}")) reader.unexpected("',' or '}'");
+  }
+}
+
+/// `module @name attributes {mhlo.num_partitions = 4 : i32} {`
+void read_module_header(TextReader& reader, FunctionReader& functions) {
+  Module& module = functions.module();
+  if (reader.accept("@")) module.name = read_mlir_name(reader, "the name of a module");
+  if (!reader.accept_word("attributes")) return;
+  for (const auto& [name, value] : read_dictionary(reader)) {
+    if (name == "mhlo.frontend_attributes") read_frontend_meshes(value, functions);
+    std::optional<std::int64_t>* count = name == "mhlo.num_partitions" ? &module.partitions
+                                         : name == "mhlo.num_replicas" ? &module.replicas
+                                                                       : nullptr;
+    if (count == nullptr) continue;
+    TextReader number(value.text, value.where);
+    *count = number.integer("a number", 1, kMaxDevices);
   }
 }
 
 /// Reads all definitions of a module.
 void read_items(TextReader& reader, FunctionReader& functions) {
-  while (!reader.at_end() && !reader.next_is("}")) {
+  while (!reader.at_end() && !reader.next_is("}") && !reader.next_is("{-#")) {
     if (reader.accept("#")) {
-      reader.raw("=", false, true);
-      reader.expect("=", "after the name of an attribute");
-      reader.raw("", true, true);
+      functions.read_alias();
     } else if (reader.accept_word("func.func")) {
       functions.read_function();
     } else if (reader.accept_word("sdy.mesh")) {
@@ -115,22 +126,28 @@ void read_items(TextReader& reader, FunctionReader& functions) {
   }
 }
 
+/// Skips `{-# … #-}`: the bytes of resources.
+void skip_resources(TextReader& reader) {
+  if (!reader.accept("{-#")) return;
+  reader.raw("#", false, true);
+  reader.expect("#-}", "after resources");
+}
+
 StableHloModule read_one(TextReader& reader, const std::string& source) {
   FunctionReader functions(reader);
   functions.module().file = source;
-  while (reader.next_is("#")) {
-    reader.accept("#");
-    reader.raw("", true, true);
-  }
-  if (reader.accept_word("module")) {
-    read_module_header(reader, functions.module());
+  while (reader.accept("#")) functions.read_alias();
+  if (reader.accept_word("module") || reader.accept_word("builtin.module")) {
+    read_module_header(reader, functions);
     reader.expect("{", "before the functions of a module");
     read_items(reader, functions);
     reader.expect("}", "after the functions of a module");
-    while (reader.accept("#")) reader.raw("", true, true);  // locations
+    skip_location(reader);
+    while (reader.accept("#")) functions.read_alias();  // locations
   } else {
     read_items(reader, functions);
   }
+  skip_resources(reader);
   if (!reader.at_end()) reader.unexpected("the end of the module");
   return finished(functions, reader);
 }
@@ -216,7 +233,8 @@ bool is_stablehlo(std::string_view text) {
   try {
     while (reader.accept("#")) reader.raw("", true, true);
     const std::string_view word = reader.peek_word();
-    return word == "module" || word == "func.func" || word == "sdy.mesh";
+    return word == "module" || word == "builtin.module" || word == "func.func" ||
+           word == "sdy.mesh";
   } catch (const InputError&) {
     return false;
   }
