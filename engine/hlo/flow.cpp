@@ -140,7 +140,7 @@ class FlowBuilder {
     if (opcode == "get-tuple-element") return element(instruction, operands);
     if (is_forwarding(opcode)) {
       if (operands.empty()) refuse(instruction, "operands", "it has no operand");
-      if (opcode == "optimization-barrier" && operands.size() > 1)
+      if ((opcode == "optimization-barrier" || opcode == "opt-barrier") && operands.size() > 1)
         return tuple(instruction, operands);
       return forwarded(instruction, operands[0]);
     }

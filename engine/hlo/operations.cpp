@@ -197,6 +197,7 @@ std::string resolution_text(const Instruction& instruction) {
 
 bool is_forwarding(const std::string& opcode) {
   return opcode == "copy" || opcode == "copy-start" || opcode == "optimization-barrier" ||
+         opcode == "opt-barrier" ||
          opcode == "domain" || opcode == "async-update" ||
          (opcode.ends_with("-done") && opcode != "send-done" && opcode != "recv-done");
 }
@@ -300,6 +301,7 @@ void NodeCompletion::add_collective(Node& node, const Instruction& instruction) 
 void NodeCompletion::add_effects(Node& node, const Instruction& instruction) const {
   if (node.op != Op::Opaque) return;
   node.impure = is_impure(instruction);
+  node.depends_on_devices = instruction.opcode == "custom-call";
   for (const std::uint32_t called : instruction.called) {
     node.depends_on_devices = node.depends_on_devices || summaries_.depends_on_devices(called);
     node.impure = node.impure || summaries_.is_impure(called);

@@ -206,12 +206,44 @@ Term Algebra::settled(Term term) {
   return term;
 }
 
-Term Algebra::negated(const Term& a) const {
+Term Algebra::plain_negated(const Term& a) {
   return {a.value == 0 ? 0 : kPrime - a.value, a.exponent == 0 ? 0 : kOrder - a.exponent, -a.high,
           -a.low};
 }
 
+Term Algebra::plain_sum(const Term& a, const Term& b) {
+  return {add(a.value, b.value, kPrime), add(a.exponent, b.exponent, kOrder),
+          below(a.low + b.low), above(a.high + b.high)};
+}
+
+Term Algebra::plain_product(const Term& a, const Term& b) {
+  const auto [low, high] = interval_product(a, b);
+  return {times(a.value, b.value, kPrime), times(a.exponent, b.exponent, kOrder), low, high};
+}
+
+Term Algebra::negated(const Term& a) {
+  const auto of_piece = [](const std::vector<Term>& values) {
+    return std::optional(plain_negated(values[0]));
+  };
+  if (piecewise(a) != nullptr) {
+    if (const auto result = by_pieces({&a}, {}, false, of_piece)) return *result;
+  }
+  return plain_negated(a);
+}
+
 Term Algebra::sum(const Term& a, const Term& b, ElementType type) {
+  if (is_zero_constant(a)) return b;
+  if (is_zero_constant(b)) return a;
+  if (piecewise(a) != nullptr || piecewise(b) != nullptr) {
+    const auto of_pieces = [&](const std::vector<Term>& values) {
+      return std::optional(simple_sum(values[0], values[1], type));
+    };
+    if (const auto result = by_pieces({&a, &b}, type, false, of_pieces)) return *result;
+  }
+  return simple_sum(a, b, type);
+}
+
+Term Algebra::simple_sum(const Term& a, const Term& b, ElementType type) {
   if (is_zero_constant(a)) return b;
   if (is_zero_constant(b)) return a;
   const bool first = is_infinite_constant(a);
@@ -223,12 +255,17 @@ Term Algebra::sum(const Term& a, const Term& b, ElementType type) {
   }
   const auto x = known_real(a);
   const auto y = known_real(b);
-  Term all{add(a.value, b.value, kPrime), add(a.exponent, b.exponent, kOrder),
-           below(a.low + b.low), above(a.high + b.high)};
+  Term all = plain_sum(a, b);
   if (std::isnan(all.low)) all.low = -kInfinity;
   if (std::isnan(all.high)) all.high = kInfinity;
   if (all.value == 0 && x && y) return {};
   if (x && y && type.is_float()) reals_.try_emplace(all.value, *x + *y);
+  if (!type.is_float() && x.has_value() != y.has_value()) {
+    const Shifted from = shifted(x ? b : a);
+    if (from.integer.value != all.value) {
+      shifted_.try_emplace(all.value, Shifted{from.integer, from.offset + (x ? *x : *y)});
+    }
+  }
   return all;
 }
 
@@ -247,9 +284,17 @@ Term Algebra::product(const Term& a, const Term& b, ElementType type) {
     if (other.high < 0) return negated(infinite);
     return drawn_term(hash(hash(0x21, infinite.value), other.value), -kInfinity, kInfinity);
   }
-  const auto [low, high] = interval_product(a, b);
-  Term all{times(a.value, b.value, kPrime), times(a.exponent, b.exponent, kOrder), low, high};
-  if (a.value == b.value && low < 0) all.low = 0;
+  if (piecewise(a) != nullptr || piecewise(b) != nullptr) {
+    const auto of_pieces = [](const std::vector<Term>& values) {
+      const bool zero = is_zero_constant(values[0]) || is_zero_constant(values[1]);
+      return std::optional(zero ? Term() : plain_product(values[0], values[1]));
+    };
+    const bool finite = is_finite(a, type) && is_finite(b, type);
+    const auto result = finite ? by_pieces({&a, &b}, type, false, of_pieces) : std::nullopt;
+    if (result) return *result;
+  }
+  Term all = plain_product(a, b);
+  if (a.value == b.value && all.low < 0) all.low = 0;
   const auto x = known_real(a);
   const auto y = known_real(b);
   if (x && y && type.is_float()) reals_.try_emplace(all.value, *x * *y);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <span>
@@ -30,7 +32,8 @@ struct Term {
 /// Sums, products and quotients are those of the field, so all identities of fractions hold and,
 /// by the lemma of Schwartz and Zippel, hardly any other. Nonlinear functions are random functions
 /// of their arguments. Exponentials are powers of an element of prime order, so e^x e^y = e^(x+y).
-/// Maxima are random functions of the set of their arguments.
+/// Maxima are random functions of the set of their arguments. A function of one integer that is
+/// compared with numbers, as an index is, is a sum of steps [integer > number].
 ///
 /// Rounding, NaN and overflow are left out, with one exception: 0 · x is 0 only where x is finite
 /// for all inputs of magnitude up to kLargestInput.
@@ -87,12 +90,32 @@ class Algebra {
     std::vector<Term> members = {};  ///< of a maximum, sorted; the x of [x > 0]
   };
 
+  /// A function of one integer, by the parts of its range: where integer ≤ upto, after the piece
+  /// before. The last reaches to infinity.
+  struct Piece {
+    double upto = 0;
+    Term value = {};
+  };
+  struct Piecewise {
+    Term integer = {};
+    std::vector<Piece> pieces = {};
+  };
+  /// integer + offset.
+  struct Shifted {
+    Term integer = {};
+    double offset = 0;
+  };
+
   // algebra.cpp: the field
   Term number(double value);
   Term drawn_term(std::uint64_t state, double low, double high);
   Term real_constant_term(double value, ElementType type);
+  static Term plain_negated(const Term& a);
+  static Term plain_sum(const Term& a, const Term& b);
+  static Term plain_product(const Term& a, const Term& b);
+  Term simple_sum(const Term& a, const Term& b, ElementType type);
   Term sum(const Term& a, const Term& b, ElementType type);
-  Term negated(const Term& a) const;
+  Term negated(const Term& a);
   Term product(const Term& a, const Term& b, ElementType type);
   Term inverse(const Term& a);
   Term settled(Term term);
@@ -115,10 +138,27 @@ class Algebra {
   Term select(const Term& condition, const Term& yes, const Term& no, ElementType type);
   Term convert(const Term& a, ElementType from, ElementType to);
 
+  // algebra_piecewise.cpp
+  Shifted shifted(const Term& a) const;
+  Term step(const Term& integer, double threshold);
+  const Piecewise* piecewise(const Term& a) const;
+  Term from_pieces(Piecewise all, ElementType type);
+  /// f of the pieces' values; nothing unless one of the operands is piecewise and the others are
+  /// functions of the same integer or constants.
+  using OfPieces = std::function<std::optional<Term>(const std::vector<Term>&)>;
+  std::optional<Term> by_pieces(std::initializer_list<const Term*> operands, ElementType type,
+                                bool any_other, const OfPieces& function);
+  std::optional<Term> compared_by_pieces(Direction direction, const Term& a, const Term& b);
+  std::optional<Term> greater_by_pieces(const Term& a, const Term& b);
+  std::optional<Term> choose_by_pieces(const Term& index, std::span<const Term> choices,
+                                       ElementType type);
+
   std::uint64_t seed_;
   std::uint64_t drawn_ = 0;
   std::unordered_map<std::uint64_t, Fact> facts_;
   std::unordered_map<std::uint64_t, std::uint64_t> exponents_;
+  std::unordered_map<std::uint64_t, Piecewise> piecewise_;
+  std::unordered_map<std::uint64_t, Shifted> shifted_;
   std::unordered_map<std::uint64_t, double> reals_;  ///< constants that are no doubles
 };
 

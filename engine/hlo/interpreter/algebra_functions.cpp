@@ -121,6 +121,34 @@ Term Algebra::is_zero(const Term& a) {
   return drawn_term(hash(0x5, std::min(a.value, other.value)), 0, 1);
 }
 
+/// Comparisons of integers as [a > b].
+std::optional<Term> Algebra::compared_by_pieces(Direction direction, const Term& a, const Term& b) {
+  std::optional<Term> result;
+  switch (direction) {
+    case Direction::Gt:
+    case Direction::Le:
+      result = greater_by_pieces(a, b);
+      break;
+    case Direction::Lt:
+    case Direction::Ge:
+      result = greater_by_pieces(b, a);
+      break;
+    case Direction::Eq:
+    case Direction::Ne: {
+      const auto above = greater_by_pieces(a, b);
+      const auto below = greater_by_pieces(b, a);
+      if (!above || !below) return std::nullopt;
+      const Term either = sum(*above, *below, {});
+      result = complement(either);
+      break;
+    }
+  }
+  const bool negate =
+      direction == Direction::Ne || direction == Direction::Le || direction == Direction::Ge;
+  if (result && negate) result = complement(*result);
+  return result;
+}
+
 Term Algebra::compare(const ElementOperation& operation, const Term& x, const Term& y) {
   const ElementType type = operation.from;
   const bool real = type.is_float();
@@ -133,6 +161,9 @@ Term Algebra::compare(const ElementOperation& operation, const Term& x, const Te
   if (std::isinf(a.low) && is_constant(a) && is_constant(b) && a.low == b.low) {
     result = number(direction == Direction::Eq || negate ? 1 : 0);
     return direction == Direction::Ne ? Term{} : result;
+  }
+  if (!real) {
+    if (const auto decided = compared_by_pieces(direction, a, b)) return *decided;
   }
   switch (direction) {
     case Direction::Eq:
@@ -167,6 +198,14 @@ Term Algebra::compare(const ElementOperation& operation, const Term& x, const Te
 Term Algebra::select(const Term& condition, const Term& yes, const Term& no, ElementType type) {
   if (is_constant(condition)) return condition.low != 0 ? yes : no;
   if (yes.value == no.value) return yes;
+  if (piecewise(condition) != nullptr) {
+    const auto chosen = [](const std::vector<Term>& values) {
+      return is_constant(values[0]) ? std::optional(values[values[0].low != 0 ? 1 : 2])
+                                    : std::nullopt;
+    };
+    const auto result = by_pieces({&condition, &yes, &no}, type, true, chosen);
+    if (result) return *result;
+  }
   const auto fact = facts_.find(condition.value);
   if (fact != facts_.end() && fact->second.kind == Kind::Positive) {
     // [d > 0] chooses between x and y with d = x − y, or d = y − x.
@@ -198,6 +237,12 @@ Term Algebra::select(const Term& condition, const Term& yes, const Term& no, Ele
 /// choices[0] + Σ [index > k] (choices[k + 1] − choices[k]).
 Term Algebra::choose(const Term& index, ElementType index_type, std::span<const Term> choices,
                      ElementType type) {
+  const Term place = unwrapped(index, index_type);
+  if (is_constant(place)) {
+    const double last = static_cast<double>(choices.size() - 1);
+    return choices[static_cast<std::size_t>(std::clamp(place.low, 0.0, last))];
+  }
+  if (const auto result = choose_by_pieces(place, choices, type)) return *result;
   double low = kInfinity;
   double high = -kInfinity;
   for (const Term& choice : choices) {
@@ -205,11 +250,10 @@ Term Algebra::choose(const Term& index, ElementType index_type, std::span<const 
     high = std::max(high, choice.high);
   }
   if (!std::isfinite(low) || !std::isfinite(high)) {
-    std::vector<Term> all = {exact(index, index_type)};
+    std::vector<Term> all = {place};
     all.insert(all.end(), choices.begin(), choices.end());
     return function("choose", all, type);
   }
-  const Term place = unwrapped(index, index_type);
   Term all = choices[0];
   for (std::size_t k = 0; k + 1 < choices.size(); ++k) {
     const Term step = positive(sum(place, number(-static_cast<double>(k)), index_type));
@@ -367,14 +411,23 @@ Term Algebra::integral(const ElementOperation& operation, std::span<const Term> 
       case Element::Multiply:
       case Element::Minimum: {
         const Term& b = operands[1];
+        const auto both = [](const std::vector<Term>& values) {
+          return std::optional(values[values[0].low == 0 ? 0 : 1]);
+        };
+        if (const auto result = by_pieces({&a, &b}, type, false, both)) return *result;
         if (complement(a).value == b.value) return {};
         return complement(maximum(complement(a), complement(b)));
       }
       case Element::Or:
       case Element::Add:
-      case Element::Maximum:
+      case Element::Maximum: {
+        const auto either = [](const std::vector<Term>& values) {
+          return std::optional(values[values[0].low == 0 ? 1 : 0]);
+        };
+        if (const auto result = by_pieces({&a, &operands[1]}, type, false, either)) return *result;
         if (complement(a).value == operands[1].value) return number(1);
         return maximum(a, operands[1]);
+      }
       case Element::Xor:
         if (a.value == operands[1].value) return {};
         if (complement(a).value == operands[1].value) return number(1);
@@ -405,9 +458,14 @@ Term Algebra::integral(const ElementOperation& operation, std::span<const Term> 
   const Range range = range_of(type);
   switch (operation.code) {
     case Element::Maximum:
-      return maximum(wrapped_operands[0], wrapped_operands[1]);
-    case Element::Minimum:
-      return minimum(wrapped_operands[0], wrapped_operands[1]);
+    case Element::Minimum: {
+      const Term& x = wrapped_operands[0];
+      const Term& y = wrapped_operands[1];
+      const bool most = operation.code == Element::Maximum;
+      const auto greater = greater_by_pieces(x, y);
+      if (greater) return select(*greater, most ? x : y, most ? y : x, type);
+      return most ? maximum(x, y) : minimum(x, y);
+    }
     case Element::Abs:
       if (wrapped_operands[0].low > range.low) return maximum(wrapped_operands[0], negated(wrapped_operands[0]));
       break;

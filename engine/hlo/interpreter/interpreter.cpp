@@ -24,6 +24,10 @@ bool is_done(std::string_view opcode) {
          opcode == "copy-start" || opcode == "domain" || opcode == "add-dependency";
 }
 
+bool is_barrier(std::string_view opcode) {
+  return opcode == "optimization-barrier" || opcode == "opt-barrier";
+}
+
 bool has_effect(std::string_view opcode) {
   return opcode == "rng" || opcode == "infeed" || opcode == "outfeed" || opcode == "send" ||
          opcode == "recv" || opcode == "rng-get-and-update-state";
@@ -147,7 +151,7 @@ auto Interpreter<A>::execute(const Instruction& instruction, const Operands& ope
     if (operands.empty()) give_up(instruction, "it has no operand");
     return *operands[0];
   }
-  if (opcode == "tuple" || (opcode == "optimization-barrier" && operands.size() > 1)) {
+  if (opcode == "tuple" || (is_barrier(opcode) && operands.size() > 1)) {
     return once_for_same_operands(operands, active, [&](const auto& values, std::uint32_t) {
       Tree tree;
       tree.is_tuple = true;
@@ -155,7 +159,7 @@ auto Interpreter<A>::execute(const Instruction& instruction, const Operands& ope
       return tree;
     });
   }
-  if (opcode == "optimization-barrier") return *operands.at(0);
+  if (is_barrier(opcode)) return *operands.at(0);
   if (opcode == "get-tuple-element") {
     const auto index = static_cast<std::size_t>(instruction.attributes.index);
     return once_for_same_operands(operands, active, [&](const auto& values, std::uint32_t) {

@@ -170,7 +170,7 @@ auto LocalOperations<A>::dynamic_slice(const Instruction& instruction, const Ope
   require(operands.size() >= 2 || shape.sizes.empty(), instruction, "its operands");
   if (shape.sizes.empty()) return *operands[0];
   const auto start = start_index(operands, 1, from.shape.sizes, shape.sizes);
-  if (!start) return opaque(instruction, operands, 0);
+  if (!start) return symbolic_slice(instruction, operands);
   const Index strides = strides_of(from.shape.sizes);
   const std::int64_t base = offset_of(*start, strides);
   Cells cells;
@@ -190,7 +190,7 @@ auto LocalOperations<A>::dynamic_update_slice(const Instruction& instruction,
   if (shape.sizes.empty()) return *operands[1];
   require(operands.size() >= 3, instruction, "its operands");
   const auto start = start_index(operands, 2, shape.sizes, update.shape.sizes);
-  if (!start) return opaque(instruction, operands, 0);
+  if (!start) return symbolic_slice(instruction, operands);
   const Index strides = strides_of(shape.sizes);
   const std::int64_t base = offset_of(*start, strides);
   Cells cells = *operands[0]->array.cells;
@@ -201,6 +201,60 @@ auto LocalOperations<A>::dynamic_update_slice(const Instruction& instruction,
   });
   work_.spend(cells.size());
   return array(shape, std::move(cells), operands);
+}
+
+/// A dynamic slice or update at an index of which one component depends on inputs: every element is
+/// chosen by it. Opaque for several.
+template <typename A>
+auto LocalOperations<A>::symbolic_slice(const Instruction& instruction, const Operands& operands)
+    -> Tree {
+  const ArrayShape& shape = instruction.shape.array;
+  const bool updates = instruction.opcode == "dynamic-update-slice";
+  const std::size_t first = updates ? 2 : 1;
+  const Array<Cell>& from = operands[0]->array;
+  const Index window = updates ? operands[1]->array.shape.sizes : shape.sizes;
+  const std::size_t rank = from.shape.sizes.size();
+  if constexpr (!A::kSymbolic) return opaque(instruction, operands, 0);
+  if constexpr (A::kSymbolic) {
+    if (operands.size() != first + rank) return opaque(instruction, operands, 0);
+    Index start(rank, 0);
+    std::optional<std::size_t> along;
+    for (std::size_t i = 0; i < rank; ++i) {
+      const Array<Cell>& component = operands[first + i]->array;
+      const auto value = arithmetic_.as_integer(component.at(0), component.shape.type);
+      const std::int64_t most = from.shape.sizes[i] - window[i];
+      if (!value && most > 0) {
+        if (along || most > kMaxPlaces) return opaque(instruction, operands, 0);
+        along = i;
+      }
+      start[i] = value ? std::clamp<std::int64_t>(*value, 0, most) : 0;
+    }
+    const auto chosen = along.value_or(0);
+    const Array<Cell>& component = operands[first + chosen]->array;
+    const std::int64_t places = along ? from.shape.sizes[chosen] - window[chosen] + 1 : 1;
+    const Index strides = strides_of(from.shape.sizes);
+    const Index window_strides = strides_of(window);
+    Cells cells;
+    for_each_index(shape.sizes, [&](const Index& index) {
+      Cells choices;
+      for (std::int64_t place = 0; place < places; ++place) {
+        std::int64_t own = 0;
+        std::int64_t in_update = 0;
+        bool inside = true;
+        for (std::size_t i = 0; i < rank; ++i) {
+          const std::int64_t begin = along && i == chosen ? place : start[i];
+          own += (updates ? index[i] : begin + index[i]) * strides[i];
+          inside = inside && index[i] >= begin && index[i] < begin + window[i];
+          in_update += (index[i] - begin) * window_strides[i];
+        }
+        choices.push_back(updates && inside ? operands[1]->array.at(in_update) : from.at(own));
+      }
+      work_.spend(choices.size());
+      cells.push_back(
+          arithmetic_.choose(component.at(0), component.shape.type, choices, shape.type));
+    });
+    return array(shape, std::move(cells), operands);
+  }
 }
 
 template <typename A>

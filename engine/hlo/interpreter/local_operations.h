@@ -62,6 +62,7 @@ class LocalOperations {
   Tree moved(const Instruction& instruction, const Operands& operands);
   Tree dynamic_slice(const Instruction& instruction, const Operands& operands);
   Tree dynamic_update_slice(const Instruction& instruction, const Operands& operands);
+  Tree symbolic_slice(const Instruction& instruction, const Operands& operands);
   Tree reduce(const Instruction& instruction, const Operands& operands);
   Tree reduce_window(const Instruction& instruction, const Operands& operands);
   Tree dot(const Instruction& instruction, const Operands& operands);
