@@ -17,13 +17,25 @@ constexpr std::uint64_t kGenerator = 9;
 /// Products of numbers below 2^60 that fit into 128 bits as a sum.
 constexpr unsigned kMaxPending = 200;
 
+/// Modulo kPrime = 2^60 − 3677 or kOrder = 2^59 − 1839: what is above the power of 2 counts as often.
+std::uint64_t remainder(WideUnsigned x, std::uint64_t modulus) {
+  const unsigned bits = modulus == kPrime ? 60 : 59;
+  const std::uint64_t rest = (std::uint64_t{1} << bits) - modulus;
+  const WideUnsigned mask = (WideUnsigned{1} << bits) - 1;
+  x = (x & mask) + (x >> bits) * rest;
+  x = (x & mask) + (x >> bits) * rest;
+  auto result = static_cast<std::uint64_t>((x & mask) + (x >> bits) * rest);
+  while (result >= modulus) result -= modulus;
+  return result;
+}
+
 std::uint64_t add(std::uint64_t a, std::uint64_t b, std::uint64_t modulus) {
   const std::uint64_t all = a + b;
   return all >= modulus ? all - modulus : all;
 }
 
 std::uint64_t times(std::uint64_t a, std::uint64_t b, std::uint64_t modulus) {
-  return static_cast<std::uint64_t>(static_cast<WideUnsigned>(a) * b % modulus);
+  return remainder(static_cast<WideUnsigned>(a) * b, modulus);
 }
 
 std::uint64_t power(std::uint64_t base, std::uint64_t exponent, std::uint64_t modulus) {
@@ -318,9 +330,8 @@ Term Algebra::inverse(const Term& a) {
 }
 
 void Algebra::add_product(Accumulator& sum, const Cell& a, const Cell& b, ElementType type) {
-  const bool plain = !is_zero_constant(a) && !is_zero_constant(b) && !std::isinf(a.low + b.low) &&
-                     !std::isinf(a.high + b.high);
-  if (!plain) {
+  if (is_zero_constant(a) || is_zero_constant(b) || is_infinite_constant(a) ||
+      is_infinite_constant(b)) {
     const Term part = product(a, b, type);
     if (is_zero_constant(part)) return;
     sum.rest = sum.has_rest ? this->sum(sum.rest, part, type) : part;
@@ -329,19 +340,23 @@ void Algebra::add_product(Accumulator& sum, const Cell& a, const Cell& b, Elemen
   }
   sum.value += static_cast<WideUnsigned>(a.value) * b.value;
   sum.exponent += static_cast<WideUnsigned>(a.exponent) * b.exponent;
-  const auto [low, high] = interval_product(a, b);
-  sum.low = below(sum.low + low);
-  sum.high = above(sum.high + high);
+  if (std::isinf(a.low + b.low) || std::isinf(a.high + b.high)) {
+    sum.low = -kInfinity;
+    sum.high = kInfinity;
+  } else {
+    const auto [low, high] = interval_product(a, b);
+    sum.low = below(sum.low + low);
+    sum.high = above(sum.high + high);
+  }
   if (++sum.pending == kMaxPending) {
-    sum.value %= kPrime;
-    sum.exponent %= kOrder;
+    sum.value = remainder(sum.value, kPrime);
+    sum.exponent = remainder(sum.exponent, kOrder);
     sum.pending = 0;
   }
 }
 
 Term Algebra::result(Accumulator& sum, ElementType type) {
-  Term all{static_cast<std::uint64_t>(sum.value % kPrime),
-           static_cast<std::uint64_t>(sum.exponent % kOrder), sum.low, sum.high};
+  Term all{remainder(sum.value, kPrime), remainder(sum.exponent, kOrder), sum.low, sum.high};
   if (sum.has_rest) all = this->sum(all, sum.rest, type);
   return type.is_float() ? settled(all) : all;
 }

@@ -44,7 +44,7 @@ auto CollectiveOperations<A>::reduced(const Instruction& instruction,
   for (std::size_t i = 0; i < size; ++i) {
     Cell total = (*members[0]->array.cells)[i];
     for (std::size_t k = 1; k < members.size(); ++k) {
-      total = local_.call(instruction.called[0], {total, (*members[k]->array.cells)[i]}).at(0);
+      total = local_.combine(instruction.called[0], total, (*members[k]->array.cells)[i]);
     }
     cells.push_back(total);
   }

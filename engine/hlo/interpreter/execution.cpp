@@ -4,8 +4,14 @@
 #include "engine/hlo/interpreter/execution.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
+#include <exception>
+#include <future>
 #include <map>
+#include <optional>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,6 +35,10 @@ using interpreter::Scalar;
 using interpreter::Term;
 using interpreter::Work;
 
+/// Modules of more operations on elements are executed on one draw of numbers only.
+constexpr double kLargeOperations = 3e7;
+/// How often a wait looks whether it is cancelled.
+constexpr std::chrono::milliseconds kCancellationInterval{20};
 constexpr std::uint64_t kFirstSeed = 0x5EED0001;
 constexpr std::uint64_t kSecondSeed = 0x5EED0002;
 /// Values differ beyond rounding: relative to themselves, and a tenth of it to the largest value of
@@ -415,58 +425,77 @@ class ExecutionComparison {
         devices_(devices),
         relation_(relation),
         global_(relation.before == Form::Global ? before : after),
-        work_(limits, most) {
+        most_(most),
+        limits_(limits) {
     decision_.devices = devices;
     if (has_rounded_constant(before) || has_rounded_constant(after)) tolerance_ = kNarrowTolerance;
   }
 
-  ModuleDecision decide() {
-    for (const Draw& draw : kDraws) {
-      execute_on_numbers(draw, kFirstSeed + static_cast<std::uint64_t>(&draw - kDraws));
-      if (decision_.outcome != Outcome::Refuted) continue;
-      if (is_equal_in_algebra()) {
-        decision_.outcome = Outcome::Disagreement;
-        decision_.reason = decision_.violation->explanation +
-                           " But random interpretation finds the modules equal.";
+  /// Numbers refute in this thread while another one interprets.
+  ModuleDecision decide(std::size_t draws) {
+    std::atomic<bool> cancelled = false;
+    Limits limits = limits_;
+    limits.cancelled = &cancelled;
+    auto first = std::async(std::launch::async, [&] { return interpret(kFirstSeed, limits); });
+    const auto finish = [&]() -> const Interpretation& {
+      while (first.wait_for(kCancellationInterval) != std::future_status::ready) {
+        if (limits_.cancelled != nullptr && *limits_.cancelled) cancelled = true;
       }
+      return interpretation_.emplace(first.get());
+    };
+    try {
+      for (std::size_t k = 0; k < draws && decision_.outcome != Outcome::Refuted; ++k) {
+        execute_on_numbers(kDraws[k], kFirstSeed + k);
+      }
+    } catch (...) {
+      cancelled = true;
+      finish();
+      throw;
+    }
+    const Interpretation& found = finish();
+    decision_.uninterpreted = found.uninterpreted;
+    if (decision_.outcome == Outcome::Refuted) {
+      if (!found.is_equal) return decision_;
+      decision_.outcome = Outcome::Disagreement;
+      decision_.reason = decision_.violation->explanation +
+                         " But random interpretation finds the modules equal.";
       return decision_;
     }
-    if (!interpret(kFirstSeed) || !interpret(kSecondSeed)) {
-      decision_.outcome = Outcome::Undecided;
-      return decision_;
-    }
-    decision_.outcome = Outcome::Established;
+    if (found.failure) std::rethrow_exception(found.failure);
+    const Interpretation again = found.is_equal ? interpret(kSecondSeed, limits_) : found;
+    if (again.failure) std::rethrow_exception(again.failure);
+    decision_.outcome = again.is_equal ? Outcome::Established : Outcome::Undecided;
+    decision_.reason = again.difference;
     return decision_;
   }
 
  private:
+  /// What random interpretation finds.
+  struct Interpretation {
+    bool is_equal = false;
+    std::string difference = {};  ///< one sentence
+    std::vector<std::string> uninterpreted = {};
+    std::exception_ptr failure = {};  ///< NotUnderstood, LimitReached
+  };
+
   template <typename A>
   auto outputs(A& arithmetic, const Module& module, Form form, const Draw& draw,
-               std::uint64_t seed) {
+               std::uint64_t seed, Work& work, std::set<std::string>& opaque) const {
     const bool is_before = &module == &before_;
     const Inputs inputs(devices_, relation_, global_);
-    Interpreter<A> run(module, is_before ? 1 : 2, devices_, arithmetic, work_);
+    Interpreter<A> run(module, is_before ? 1 : 2, devices_, arithmetic, work);
     auto values = run.run(
         inputs.of(arithmetic, module, form, is_before ? after_ : before_, draw, seed));
-    for (const auto& [name, count] : run.opaque_operations()) opaque_[name] += count;
+    for (const auto& [name, count] : run.opaque_operations()) opaque.insert(name);
     return values;
-  }
-
-  /// False also where the algebra does not understand the modules or reaches a limit.
-  bool is_equal_in_algebra() {
-    try {
-      return interpret(kFirstSeed);
-    } catch (const NotUnderstood&) {
-      return false;
-    } catch (const LimitReached&) {
-      return false;
-    }
   }
 
   void execute_on_numbers(const Draw& draw, std::uint64_t seed) {
     Numbers numbers;
-    const auto first = outputs(numbers, before_, relation_.before, draw, seed);
-    const auto second = outputs(numbers, after_, relation_.after, draw, seed);
+    Work work(limits_, most_);
+    std::set<std::string> opaque;
+    const auto first = outputs(numbers, before_, relation_.before, draw, seed, work, opaque);
+    const auto second = outputs(numbers, after_, relation_.after, draw, seed, work, opaque);
     const OutputPairs pairs(devices_, relation_, global_);
     double largest = 0;
     std::size_t of_output = SIZE_MAX;
@@ -524,29 +553,38 @@ class ExecutionComparison {
     decision_.violation = std::move(difference);
   }
 
-  bool interpret(std::uint64_t seed) {
-    Algebra algebra(seed);
-    const auto first = outputs(algebra, before_, relation_.before, kDraws[0], seed);
-    const auto second = outputs(algebra, after_, relation_.after, kDraws[0], seed);
-    const OutputPairs pairs(devices_, relation_, global_);
-    bool equal = true;
-    pairs.visit(first, second,
-                [&](const Array<Term>& a, const Array<Term>& b, std::uint32_t device,
-                    std::size_t output, const std::vector<std::int64_t>& index,
-                    std::int64_t i, std::int64_t k) {
-                  equal = algebra.equal(a.at(i), b.at(k), a.shape.type);
-                  if (!equal) {
-                    decision_.reason = fmt::format(
-                        "Whether element [{}] of output {} is equal on device {} is open: no "
-                        "execution on numbers showed a difference, and the values are not equal as "
-                        "fractions of the inputs and of functions of them.",
-                        fmt::join(index, ","), output, device);
-                  }
-                  return equal;
-                });
-    decision_.uninterpreted.clear();
-    for (const auto& [name, count] : opaque_) decision_.uninterpreted.push_back(name);
-    return equal;
+  Interpretation interpret(std::uint64_t seed, const Limits& limits) const {
+    Interpretation found;
+    std::set<std::string> opaque;
+    try {
+      Algebra algebra(seed);
+      Work work(limits, most_);
+      const auto first = outputs(algebra, before_, relation_.before, kDraws[0], seed, work, opaque);
+      const auto second = outputs(algebra, after_, relation_.after, kDraws[0], seed, work, opaque);
+      const OutputPairs pairs(devices_, relation_, global_);
+      found.is_equal = true;
+      pairs.visit(first, second,
+                  [&](const Array<Term>& a, const Array<Term>& b, std::uint32_t device,
+                      std::size_t output, const std::vector<std::int64_t>& index, std::int64_t i,
+                      std::int64_t k) {
+                    found.is_equal = algebra.equal(a.at(i), b.at(k), a.shape.type);
+                    if (!found.is_equal) {
+                      found.difference = fmt::format(
+                          "Whether element [{}] of output {} is equal on device {} is open: no "
+                          "execution on numbers showed a difference, and the values are not equal "
+                          "as fractions of the inputs and of functions of them.",
+                          fmt::join(index, ","), output, device);
+                    }
+                    return found.is_equal;
+                  });
+    } catch (const NotUnderstood&) {
+      found.failure = std::current_exception();
+    } catch (const LimitReached&) {
+      found.failure = std::current_exception();
+    }
+    if (found.failure) found.is_equal = false;
+    found.uninterpreted.assign(opaque.begin(), opaque.end());
+    return found;
   }
 
   const Module& before_;
@@ -554,10 +592,11 @@ class ExecutionComparison {
   Devices devices_;
   const ModuleRelation& relation_;
   const Module& global_;
-  Work work_;
+  std::uint64_t most_;
+  const Limits& limits_;
   double tolerance_ = kTolerance;
   ModuleDecision decision_;
-  std::map<std::string, std::size_t> opaque_;
+  std::optional<Interpretation> interpretation_;
 };
 
 }  // namespace
@@ -625,7 +664,10 @@ ModuleDecision compare_by_execution(const Module& before, const Module& after,
                                     const Devices& devices, const ModuleRelation& relation,
                                     std::uint64_t most, const Limits& limits) {
   try {
-    return ExecutionComparison(before, after, devices, relation, most, limits).decide();
+    const double operations =
+        estimated_operations(before, devices) + estimated_operations(after, devices);
+    return ExecutionComparison(before, after, devices, relation, most, limits)
+        .decide(operations > kLargeOperations ? 1 : std::size(kDraws));
   } catch (const NotUnderstood& error) {
     ModuleDecision decision;
     decision.outcome = Outcome::Undecided;

@@ -203,6 +203,37 @@ auto LocalOperations<A>::dynamic_update_slice(const Instruction& instruction,
   return array(shape, std::move(cells), operands);
 }
 
+template <typename A>
+const std::optional<ElementOperation>& LocalOperations<A>::binary(std::uint32_t computation) {
+  const auto [found, added] = binaries_.try_emplace(computation);
+  if (!added) return found->second;
+  const Computation& called = module_.computations[computation];
+  const Instruction& root = called.instructions[called.root];
+  const auto code = element_of(root.opcode);
+  if (called.instructions.size() != 3 || called.parameters.size() != 2 || !code ||
+      root.operands != called.parameters || *code == Element::Compare) {
+    return found->second;
+  }
+  const ElementType type = root.shape.array.type;
+  for (const Instruction& instruction : called.instructions) {
+    if (instruction.shape.is_tuple || instruction.shape.array.type != type) return found->second;
+  }
+  found->second = ElementOperation{*code, Direction::Eq, type, type, root.opcode};
+  return found->second;
+}
+
+template <typename A>
+auto LocalOperations<A>::combine(std::uint32_t reducer, const Cell& a, const Cell& b) -> Cell {
+  work_.spend(1);
+  const Cell operands[] = {a, b};
+  if (const auto& operation = binary(reducer)) return arithmetic_.apply(*operation, operands);
+  const Cells results = call(reducer, {a, b});
+  if (results.size() != 1) {
+    give_up(module_.computations[reducer].instructions[0], "it is no reducer of two elements");
+  }
+  return results[0];
+}
+
 /// A dynamic slice or update at an index of which one component depends on inputs: every element is
 /// chosen by it. Opaque for several.
 template <typename A>
@@ -261,6 +292,10 @@ template <typename A>
 void LocalOperations<A>::reduce_into(const Instruction& instruction, Cells& totals,
                                      const Cells& elements) {
   require(instruction.called.size() == 1, instruction, "its reducer");
+  if (totals.size() == 1) {
+    totals[0] = combine(instruction.called[0], totals[0], elements[0]);
+    return;
+  }
   Cells arguments = totals;
   arguments.insert(arguments.end(), elements.begin(), elements.end());
   totals = call(instruction.called[0], arguments);

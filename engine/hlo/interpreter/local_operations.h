@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,8 @@ class LocalOperations {
               std::uint64_t salt);
   /// An array of `cells`, unknown if one of `operands` is.
   Tree array(const ArrayShape& shape, Cells cells, const std::vector<const Tree*>& operands) const;
+  /// The combination of two elements by a reducer.
+  Cell combine(std::uint32_t reducer, const Cell& a, const Cell& b);
   Cell apply(const ElementOperation& operation, const Cells& operands) {
     return arithmetic_.apply(operation, operands);
   }
@@ -77,6 +81,8 @@ class LocalOperations {
   /// The operands of a dynamic slice from `first` on as a start index, clamped; nothing if unknown.
   std::optional<Index> start_index(const Operands& operands, std::size_t first,
                                    const Index& sizes, const Index& window);
+  /// A computation that is a binary operation on its two parameters; nothing for any other.
+  const std::optional<ElementOperation>& binary(std::uint32_t computation);
   /// The result of reducing elements of several arrays.
   void reduce_into(const Instruction& instruction, Cells& totals, const Cells& elements);
 
@@ -85,6 +91,7 @@ class LocalOperations {
   Arithmetic& arithmetic_;
   Work& work_;
   std::vector<std::uint64_t> fingerprints_;
+  std::map<std::uint32_t, std::optional<ElementOperation>> binaries_;
 };
 
 }  // namespace p2::hlo::interpreter
