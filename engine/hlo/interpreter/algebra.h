@@ -62,6 +62,8 @@ class Algebra {
   /// The choice whose number is an integer, clamped to those that exist.
   Cell choose(const Cell& index, ElementType index_type, std::span<const Cell> choices,
               ElementType type);
+  /// total + update where `condition`, else total.
+  Cell sum_where(const Cell& condition, const Cell& total, const Cell& update, ElementType type);
   static std::uint64_t hash(std::uint64_t state, std::uint64_t value);
   bool equal(const Cell& a, const Cell& b, ElementType type);
 
@@ -148,6 +150,7 @@ class Algebra {
   using OfPieces = std::function<std::optional<Term>(const std::vector<Term>&)>;
   std::optional<Term> by_pieces(std::initializer_list<const Term*> operands, ElementType type,
                                 bool any_other, const OfPieces& function);
+  std::optional<Term> wrapped_by_pieces(const Term& a, ElementType type, double low, double high);
   std::optional<Term> compared_by_pieces(Direction direction, const Term& a, const Term& b);
   std::optional<Term> greater_by_pieces(const Term& a, const Term& b);
   std::optional<Term> choose_by_pieces(const Term& index, std::span<const Term> choices,

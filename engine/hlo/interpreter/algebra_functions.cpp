@@ -44,6 +44,7 @@ Term Algebra::unwrapped(const Term& a, ElementType type) {
       a.low >= range.low) {
     return a;
   }
+  if (const auto result = wrapped_by_pieces(a, type, range.low, range.high)) return *result;
   return drawn_term(hash(hash(0x3A, a.value), type.index()), range.low, range.high);
 }
 
@@ -265,6 +266,15 @@ Term Algebra::choose(const Term& index, ElementType index_type, std::span<const 
   all.low = low;
   all.high = high;
   return type.is_float() ? settled(all) : all;
+}
+
+Term Algebra::sum_where(const Term& condition, const Term& total, const Term& update,
+                        ElementType type) {
+  if (is_constant(condition)) return condition.low != 0 ? sum(total, update, type) : total;
+  Term part = plain_product(condition, update);
+  part.low = std::min(0.0, update.low);
+  part.high = std::max(0.0, update.high);
+  return sum(total, part, type);
 }
 
 Term Algebra::convert(const Term& a, ElementType from, ElementType to) {

@@ -134,6 +134,40 @@ std::optional<Term> Algebra::by_pieces(std::initializer_list<const Term*> operan
   return std::nullopt;
 }
 
+/// An integer modulo 2^bits, in the range of its type.
+std::optional<Term> Algebra::wrapped_by_pieces(const Term& a, ElementType type, double low,
+                                               double high) {
+  const double size = high - low + 1;
+  Piecewise simple{shifted(a).integer, {{kInfinity, a}}};
+  const Piecewise* all = piecewise(a);
+  if (all == nullptr) all = &simple;
+  if (!is_bounded(all->integer) || size > 4294967296.0) return std::nullopt;
+  Piecewise result{all->integer, {}};
+  double from = all->integer.low;
+  for (const Piece& piece : all->pieces) {
+    const double to = std::min(piece.upto, all->integer.high);
+    const Shifted moves = shifted(piece.value);
+    if (is_known(piece.value)) {
+      const double rest = std::fmod(std::fmod(piece.value.low - low, size) + size, size) + low;
+      result.pieces.push_back({piece.upto, number(rest)});
+    } else if (moves.integer.value != all->integer.value) {
+      if (piece.value.low < low || piece.value.high > high) return std::nullopt;
+      result.pieces.push_back(piece);
+    } else {
+      const double first = std::floor((from + moves.offset - low) / size);
+      const double last = std::floor((to + moves.offset - low) / size);
+      if (last - first > 4) return std::nullopt;
+      for (double turn = first; turn <= last; ++turn) {
+        const double upto = turn == last ? piece.upto : low + (turn + 1) * size - 1 - moves.offset;
+        result.pieces.push_back(
+            {upto, simple_sum(all->integer, number(moves.offset - turn * size), type)});
+      }
+    }
+    from = piece.upto + 1;
+  }
+  return from_pieces(std::move(result), type);
+}
+
 /// [a > b] for integers that do not wrap around.
 std::optional<Term> Algebra::greater_by_pieces(const Term& a, const Term& b) {
   const Piecewise* x = piecewise(a);

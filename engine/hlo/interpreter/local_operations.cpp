@@ -650,16 +650,22 @@ auto LocalOperations<A>::scatter(const Instruction& instruction, const Operands&
       extent[to] = updates.shape.sizes[of];
     }
     Index start(rank, 0);
+    std::optional<std::pair<std::size_t, Cell>> symbolic;
     for (std::size_t k = 0; k < numbers.scatter_dims_to_operand_dims.size(); ++k) {
+      const auto dimension = static_cast<std::size_t>(numbers.scatter_dims_to_operand_dims[k]);
+      require(dimension < rank, instruction, "its dimensions");
       const std::int64_t step =
           has_vector ? static_cast<std::int64_t>(k) * index_strides[vector] : 0;
-      const auto value = arithmetic_.as_integer(indices.at(base + step), indices.shape.type);
+      const Cell& cell = indices.at(base + step);
+      const auto value = arithmetic_.as_integer(cell, indices.shape.type);
       if (!value) {
-        is_opaque = true;
-        return;
+        is_opaque = is_opaque || symbolic.has_value() || !A::kSymbolic ||
+                    shape.sizes[dimension] > kMaxPlaces;
+        symbolic.emplace(dimension, cell);
       }
-      start[static_cast<std::size_t>(numbers.scatter_dims_to_operand_dims[k])] = *value;
+      start[dimension] = value.value_or(0);
     }
+    if (is_opaque) return;
     for (std::size_t k = 0; k < numbers.input_batching_dims.size(); ++k) {
       const auto of = static_cast<std::size_t>(numbers.scatter_indices_batching_dims[k]);
       const std::size_t among = of - (has_vector && of > vector ? 1 : 0);
@@ -671,9 +677,30 @@ auto LocalOperations<A>::scatter(const Instruction& instruction, const Operands&
       if (start[i] < 0 || start[i] + extent[i] > shape.sizes[i]) return;
       element += (start[i] + window[i]) * strides[i];
     }
-    Cells total = {cells[static_cast<std::size_t>(element)]};
-    reduce_into(instruction, total, {update});
-    cells[static_cast<std::size_t>(element)] = total[0];
+    const std::int64_t places =
+        symbolic ? shape.sizes[symbolic->first] - extent[symbolic->first] + 1 : 1;
+    for (std::int64_t place = 0; place < places; ++place) {
+      Cell& old = cells[static_cast<std::size_t>(
+          element + (symbolic ? place * strides[symbolic->first] : 0))];
+      Cells total = {old};
+      reduce_into(instruction, total, {update});
+      if (!symbolic) {
+        old = total[0];
+        continue;
+      }
+      const ElementType boolean = *ElementType::from_xla("pred");
+      const ElementOperation equals{Element::Compare, Direction::Eq, indices.shape.type, boolean,
+                                    "compare"};
+      const ElementOperation select{Element::Select, {}, shape.type, shape.type, "select"};
+      const Cell here =
+          apply(equals, {symbolic->second, arithmetic_.integer(place, indices.shape.type)});
+      if constexpr (A::kSymbolic) {
+        const auto& reducer = binary(instruction.called[0]);
+        const bool adds = reducer && reducer->code == Element::Add && shape.type.is_float();
+        old = adds ? arithmetic_.sum_where(here, old, update, shape.type)
+                   : apply(select, {here, total[0], old});
+      }
+    }
   });
   if (is_opaque) return opaque(instruction, operands, 0);
   work_.spend(cells.size());
