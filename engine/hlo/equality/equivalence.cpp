@@ -365,7 +365,14 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
                        "Orders of addition are compared of two partitioned modules: one of these "
                        "is not partitioned.");
     }
-    return *executed(*before, *after, devices, relation, limits);
+    ModuleDecision decision = *executed(*before, *after, devices, relation, limits);
+    if (!relation.is_ambiguous || decision.outcome != Outcome::Established) return decision;
+    const auto independent = executed(*before, *after, devices, ModuleRelation{}, limits);
+    if (independent && independent->outcome == Outcome::Established) return *independent;
+    return undecided(devices,
+                     "The modules are equal if the first is not partitioned and its inputs are "
+                     "replicated; shardings alone do not tell, and with independent inputs on "
+                     "every device they may differ.");
   }
   Fingerprints fingerprints;
   std::vector<Flow> flows;

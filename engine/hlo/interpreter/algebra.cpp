@@ -52,6 +52,10 @@ std::uint64_t reciprocal(std::uint64_t a, std::uint64_t modulus) {
 
 /// An exact double in a field.
 std::uint64_t image(double value, std::uint64_t modulus) {
+  if (std::fabs(value) < kExactIntegers && value == std::trunc(value)) {
+    const auto whole = static_cast<std::uint64_t>(std::fabs(value));
+    return value < 0 ? modulus - whole : whole;
+  }
   int exponent = 0;
   const double mantissa = std::frexp(std::fabs(value), &exponent);
   const auto whole = static_cast<std::uint64_t>(std::ldexp(mantissa, 53));

@@ -73,16 +73,33 @@ bool is_partitioning_call(const Instruction& instruction) {
   return target.starts_with("SPMD") || target.starts_with("xla.sdy.") || target == "Sharding";
 }
 
-/// Before partitioning, instructions other than parameters and manual ones have shardings.
-bool has_shardings(const Module& module) {
+/// What a module says about its form.
+struct Signs {
+  bool partitioning_calls = false;  ///< `Sharding`, `SPMDFullToShardShape`, `xla.sdy.…`
+  bool tiled_shardings = false;     ///< of instructions other than parameters
+  bool devices = false;             ///< collectives, partition-id
+};
+
+Signs signs_of(const Module& module) {
+  Signs signs;
   for (const Computation& computation : module.computations) {
     for (const Instruction& instruction : computation.instructions) {
-      if (is_partitioning_call(instruction)) return true;
+      if (is_partitioning_call(instruction)) signs.partitioning_calls = true;
+      const std::string& opcode = instruction.opcode;
+      if (opcode == "partition-id" || is_collective(base_opcode(opcode))) signs.devices = true;
       const bool tiled = instruction.attributes.sharding.find("devices=") != std::string::npos;
-      if (instruction.opcode != "parameter" && tiled) return true;
+      if (opcode != "parameter" && tiled) signs.tiled_shardings = true;
     }
   }
-  return false;
+  return signs;
+}
+
+/// Whether a module is not partitioned yet. Shardings may be left over in a partitioned one, which
+/// then has collectives, or an entry that the partitioner named.
+bool is_global(const Module& module, const Signs& signs) {
+  if (signs.partitioning_calls) return true;
+  const bool named = module.entry_computation().name.find("_spmd") != std::string::npos;
+  return signs.tiled_shardings && !signs.devices && !named;
 }
 
 std::vector<ArrayShape> inputs_of(const Module& module) {
@@ -437,22 +454,24 @@ class ExecutionComparison {
     Limits limits = limits_;
     limits.cancelled = &cancelled;
     auto first = std::async(std::launch::async, [&] { return interpret(kFirstSeed, limits); });
-    const auto finish = [&]() -> const Interpretation& {
+    const auto finish = [&] {
       while (first.wait_for(kCancellationInterval) != std::future_status::ready) {
         if (limits_.cancelled != nullptr && *limits_.cancelled) cancelled = true;
       }
-      return interpretation_.emplace(first.get());
+      return first.get();
     };
     try {
       for (std::size_t k = 0; k < draws && decision_.outcome != Outcome::Refuted; ++k) {
         execute_on_numbers(kDraws[k], kFirstSeed + k);
       }
-    } catch (...) {
+    } catch (...) {  // the other thread refers to this frame
       cancelled = true;
       finish();
       throw;
     }
-    const Interpretation& found = finish();
+    std::optional<Interpretation> second;
+    if (decision_.outcome != Outcome::Refuted) second = interpret(kSecondSeed, limits_);
+    const Interpretation found = finish();
     decision_.uninterpreted = found.uninterpreted;
     if (decision_.outcome == Outcome::Refuted) {
       if (!found.is_equal) return decision_;
@@ -461,11 +480,13 @@ class ExecutionComparison {
                          " But random interpretation finds the modules equal.";
       return decision_;
     }
-    if (found.failure) std::rethrow_exception(found.failure);
-    const Interpretation again = found.is_equal ? interpret(kSecondSeed, limits_) : found;
-    if (again.failure) std::rethrow_exception(again.failure);
-    decision_.outcome = again.is_equal ? Outcome::Established : Outcome::Undecided;
-    decision_.reason = again.difference;
+    const Interpretation* const both[] = {&found, &*second};
+    for (const Interpretation* each : both) {
+      if (each->failure) std::rethrow_exception(each->failure);
+      if (each->is_equal) continue;
+      decision_.outcome = Outcome::Undecided;
+      decision_.reason = each->difference;
+    }
     return decision_;
   }
 
@@ -596,15 +617,16 @@ class ExecutionComparison {
   const Limits& limits_;
   double tolerance_ = kTolerance;
   ModuleDecision decision_;
-  std::optional<Interpretation> interpretation_;
 };
 
 }  // namespace
 
 ModuleRelation relation_of(const Module& before, const Module& after, const Devices& devices) {
   ModuleRelation relation;
-  const bool global_before = has_shardings(before);
-  const bool global_after = has_shardings(after);
+  const Signs signs_before = signs_of(before);
+  const Signs signs_after = signs_of(after);
+  const bool global_before = is_global(before, signs_before);
+  const bool global_after = is_global(after, signs_after);
   const bool same = same_shapes(inputs_of(before), inputs_of(after)) &&
                     same_shapes(outputs_of(before), outputs_of(after));
   if (global_before == global_after && same) {
@@ -627,7 +649,11 @@ ModuleRelation relation_of(const Module& before, const Module& after, const Devi
     relation.mismatch = shard_mismatch("outputs", outputs_of(global), outputs_of(partitioned),
                                        relation.outputs, devices, global);
   }
-  if (!relation.mismatch) return relation;
+  if (!relation.mismatch) {
+    // With the same shapes and no manual parts, both may be partitioned.
+    relation.is_ambiguous = same && !signs_before.partitioning_calls && !signs_after.partitioning_calls;
+    return relation;
+  }
   if (same) return ModuleRelation{};  // shardings that are left over
   if (global_before != global_after) return relation;
   relation.mismatch_is_certain = !global_before && before.partitions.value_or(2) > 1 &&

@@ -27,6 +27,9 @@ struct ModuleRelation {
   /// sharding that is not understood.
   bool mismatch_is_certain = false;
 
+  /// Both modules may as well be partitioned: then inputs of different devices are independent.
+  bool is_ambiguous = false;
+
   bool is_partitioned() const { return before == Form::Partitioned && after == before; }
 };
 
