@@ -143,7 +143,43 @@ Json counterexample_json(const ModuleDecision& decision) {
   return violation.element ? element_json(violation.rule, *violation.element) : Json();
 }
 
-Json json_of(const Subject& subject, const ModuleDecision& decision, bool solvers_skipped) {
+Json engines_json(const ModuleDecision& decision) {
+  Json engines = Json::object({{"explicit", to_string(decision.outcome)}});
+  if (decision.interpreter) engines.add("interpreter", to_string(*decision.interpreter));
+  if (decision.symbolic) engines.add("symbolic", to_string(*decision.symbolic));
+  return engines;
+}
+
+const char* to_string(hlo::Form form) {
+  return form == hlo::Form::Global ? "unpartitioned" : "partitioned";
+}
+
+Json relation_json(const ModuleDecision& decision) {
+  Json placements = Json::object({});
+  for (const hlo::Placement& placement : decision.placements) {
+    placements.add(placement.tensor, placement.tiles);
+  }
+  return Json::object({{"before", to_string(decision.before)},
+                       {"after", to_string(decision.after)},
+                       {"placements", std::move(placements)}});
+}
+
+/// How an unpartitioned module's tensors are held by devices; empty for two partitioned modules.
+std::string relation_text(const ModuleDecision& decision) {
+  if (decision.before == decision.after) {
+    return decision.before == hlo::Form::Global ? "Both modules are unpartitioned." : "";
+  }
+  std::vector<std::string> parts;
+  for (const hlo::Placement& placement : decision.placements) {
+    parts.push_back(fmt::format("{} {}", placement.tensor, placement.tiles));
+  }
+  return fmt::format("The module {} is unpartitioned; devices hold of its tensors: {}.",
+                     decision.before == hlo::Form::Global ? "before" : "after",
+                     fmt::join(parts, ", "));
+}
+
+Json json_of(const Subject& subject, const ModuleDecision& decision, bool solvers_skipped,
+             bool ordered) {
   const auto optional = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
   const std::string_view verdict = to_string(decision.outcome);
   Json json = Json::object({{"file", subject.file},
@@ -154,7 +190,11 @@ Json json_of(const Subject& subject, const ModuleDecision& decision, bool solver
                             {"partitions", decision.devices.partitions},
                             {"devices_assumed", decision.devices.assumed},
                             {"verdict", verdict},
-                            {"engines", Json::object({{"explicit", verdict}})}});
+                            {"engines", engines_json(decision)}});
+  if (!subject.before.empty()) {
+    json.add("numbers", ordered ? "in order" : "real");
+    json.add("relation", relation_json(decision));
+  }
   if (solvers_skipped) json.add("not_asked", Json::array({"z3", "cnf"}));
   json.add("certificate", nullptr);
   json.add("step", nullptr);
@@ -180,6 +220,9 @@ std::vector<Document::Block> text_of(const Subject& subject, const ModuleDecisio
                             : !subject.goal.empty() ? fmt::format("goal {}, ", subject.goal)
                                                     : "",
                             devices_text(decision.devices)));
+  if (!subject.before.empty() && !relation_text(decision).empty()) {
+    document.line(relation_text(decision));
+  }
   if (!explanation_of(decision).empty()) {
     std::string position;
     if (decision.violation && decision.violation->position) {
@@ -238,6 +281,8 @@ Result result_of(const Subject& subject, const ModuleDecision& decision, bool or
         decision.reason};
   }
   result.engines = {{"explicit", decision.outcome, 0, rule_of(decision)}};
+  if (decision.interpreter) result.engines.push_back({"interpreter", *decision.interpreter});
+  if (decision.symbolic) result.engines.push_back({"symbolic", *decision.symbolic});
   result.model = fmt::format("{}; {}", devices_text(decision.devices),
                              ordered ? "floating-point addition in the order of each module"
                                      : "real numbers, integers modulo 2^bits");
@@ -264,7 +309,7 @@ ModuleCheck answer(const Subject& subject, const ModuleQuestion& question, const
   const bool solvers_skipped = question.engine == "all";
   ModuleCheck check;
   check.result = result_of(subject, decision, question.ordered);
-  check.json = json_of(subject, decision, solvers_skipped);
+  check.json = json_of(subject, decision, solvers_skipped, question.ordered);
   check.text = text_of(subject, decision, solvers_skipped);
   check.report = report_of(subject, decision);
   check.decision = std::move(decision);

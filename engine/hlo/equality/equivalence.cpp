@@ -347,17 +347,10 @@ ModuleDecision disagreement(const ModuleDecision& refuted, const std::string& ot
 /// Explaining a difference that is known already takes at most this long.
 constexpr std::chrono::milliseconds kExplanationTime{1000};
 
-}  // namespace
-
-ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<const Module> after,
-                       const ComparisonOptions& options, const Limits& limits) {
-  const Devices devices = devices_of({before.get(), after.get()}, options.devices);
-  require_devices(devices, *before);
-  require_devices(devices, *after);
-  if (auto mismatch = partition_mismatch(*before, *after, options.devices)) {
-    return different_signatures(devices, std::move(*mismatch));
-  }
-  const ModuleRelation relation = relation_of(*before, *after, devices);
+ModuleDecision related(const std::shared_ptr<const Module>& before,
+                       const std::shared_ptr<const Module>& after, const Devices& devices,
+                       const ModuleRelation& relation, const ComparisonOptions& options,
+                       const Limits& limits) {
   if (!relation.is_partitioned() && !relation.mismatch_is_certain) {
     if (relation.mismatch) return undecided(devices, *relation.mismatch);
     if (options.ordered) {
@@ -385,14 +378,20 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
   if (relation.mismatch) return different_signatures(devices, *relation.mismatch);
   if (options.ordered) return evaluated(flows, fingerprints, true, limits);
   auto first = executed(*before, *after, devices, relation, limits);
-  if (!first) return evaluated(flows, fingerprints, false, limits);
+  if (!first) {
+    ModuleDecision only = evaluated(flows, fingerprints, false, limits);
+    only.symbolic = only.outcome;
+    return only;
+  }
   if (first->outcome == Outcome::Established) return *first;
   Limits rest = limits;
   if (first->outcome == Outcome::Refuted) {
     const auto soon = std::chrono::steady_clock::now() + kExplanationTime;
     rest.deadline = rest.deadline ? std::min(*rest.deadline, soon) : soon;
   }
-  const ModuleDecision second = evaluated(flows, fingerprints, false, rest);
+  ModuleDecision second = evaluated(flows, fingerprints, false, rest);
+  second.interpreter = first->interpreter;
+  second.symbolic = second.outcome;
   if (first->outcome == Outcome::Undecided) {
     // Execution found no difference, or could not decide: a proof for all inputs stands.
     return second.outcome == Outcome::Established ? second : *first;
@@ -402,6 +401,24 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
   }
   // The same difference in terms of the inputs says more.
   return second.outcome == Outcome::Refuted ? second : *first;
+}
+
+}  // namespace
+
+ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<const Module> after,
+                       const ComparisonOptions& options, const Limits& limits) {
+  const Devices devices = devices_of({before.get(), after.get()}, options.devices);
+  require_devices(devices, *before);
+  require_devices(devices, *after);
+  if (auto mismatch = partition_mismatch(*before, *after, options.devices)) {
+    return different_signatures(devices, std::move(*mismatch));
+  }
+  const ModuleRelation relation = relation_of(*before, *after, devices);
+  ModuleDecision decision = related(before, after, devices, relation, options, limits);
+  decision.before = relation.before;
+  decision.after = relation.after;
+  decision.placements = relation.placements;
+  return decision;
 }
 
 ModuleDecision check_well_formed(std::shared_ptr<const Module> module, const DeviceCounts& devices,

@@ -40,9 +40,26 @@ struct CollectiveLine {
   std::string groups;  ///< as devices, shortened
 };
 
+/// Whether tensors of a module are global, before partitioning, or those of one device.
+enum class Form : std::uint8_t { Global, Partitioned };
+
+/// How devices hold an input or output of a module before partitioning.
+struct Placement {
+  std::string tensor;  ///< the parameter's name, or `output 0`
+  std::string tiles;   ///< `replicated`, or the number of parts along every dimension: `2×1`
+};
+
 /// The decision about one module, or about two.
 struct ModuleDecision : Decision<Difference> {
   Devices devices = {};
+  /// Of two modules. Inputs of a global module are the same on all devices; those of partitioned
+  /// modules are independent or, if the other one is global, its shards.
+  Form before = Form::Partitioned;
+  Form after = Form::Partitioned;
+  std::vector<Placement> placements = {};  ///< of the global module, if one is
+  /// Of two modules: execution on numbers, which can only refute, and symbolic engines.
+  std::optional<Outcome> interpreter = {};
+  std::optional<Outcome> symbolic = {};
   /// Opcodes of operations that were compared as uninterpreted functions.
   std::vector<std::string> uninterpreted = {};
   /// When undecided: an element whose values may be equal or not; absent if a limit was reached.

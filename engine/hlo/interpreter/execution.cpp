@@ -473,6 +473,10 @@ class ExecutionComparison {
     if (decision_.outcome != Outcome::Refuted) second = interpret(kSecondSeed, limits_);
     const Interpretation found = finish();
     decision_.uninterpreted = found.uninterpreted;
+    decision_.interpreter =
+        decision_.outcome == Outcome::Refuted ? Outcome::Refuted : Outcome::Undecided;
+    const bool is_equal = found.is_equal && (!second || second->is_equal);
+    decision_.symbolic = is_equal ? Outcome::Established : Outcome::Undecided;
     if (decision_.outcome == Outcome::Refuted) {
       if (!found.is_equal) return decision_;
       decision_.outcome = Outcome::Disagreement;
@@ -619,6 +623,32 @@ class ExecutionComparison {
   ModuleDecision decision_;
 };
 
+/// `replicated`, or the number of parts along every dimension: `2×1`.
+std::string tiles_text(const std::string& text, const ArrayShape& shape, const Devices& devices,
+                       const Module& global) {
+  const auto sharding = sharding_of(text, shape, devices, global);
+  if (!sharding || sharding->is_replicated()) return "replicated";
+  return fmt::format("{}", fmt::join(sharding->tiles, "×"));
+}
+
+void describe(ModuleRelation& relation, const Module& global, const Devices& devices) {
+  const std::vector<ArrayShape> inputs = inputs_of(global);
+  const std::vector<ArrayShape> outputs = outputs_of(global);
+  const Computation& entry = global.entry_computation();
+  std::size_t number = 0;
+  for (const std::uint32_t index : entry.parameters) {
+    const Instruction& parameter = entry.instructions[index];
+    for (std::size_t k = 0; k < parameter.shape.arrays().size(); ++k, ++number) {
+      relation.placements.push_back(
+          {parameter.name, tiles_text(relation.inputs[number], inputs[number], devices, global)});
+    }
+  }
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    relation.placements.push_back({fmt::format("output {}", k),
+                                   tiles_text(relation.outputs[k], outputs[k], devices, global)});
+  }
+}
+
 }  // namespace
 
 ModuleRelation relation_of(const Module& before, const Module& after, const Devices& devices) {
@@ -651,7 +681,12 @@ ModuleRelation relation_of(const Module& before, const Module& after, const Devi
   }
   if (!relation.mismatch) {
     // With the same shapes and no manual parts, both may be partitioned.
-    relation.is_ambiguous = same && !signs_before.partitioning_calls && !signs_after.partitioning_calls;
+    const auto named = [](const Module& module) {
+      return module.entry_computation().name.find("_spmd") != std::string::npos;
+    };
+    relation.is_ambiguous = same && !signs_before.partitioning_calls &&
+                            !signs_after.partitioning_calls && named(before) == named(after);
+    describe(relation, global, devices);
     return relation;
   }
   if (same) return ModuleRelation{};  // shardings that are left over

@@ -10,9 +10,6 @@
 
 namespace p2::hlo {
 
-/// Whether tensors of a module are global, before partitioning, or those of one device.
-enum class Form : std::uint8_t { Global, Partitioned };
-
 /// How two modules are compared, and why not.
 struct ModuleRelation {
   Form before = Form::Partitioned;
@@ -21,6 +18,7 @@ struct ModuleRelation {
   /// said. Empty if both modules have the same form.
   std::vector<std::string> inputs = {};
   std::vector<std::string> outputs = {};
+  std::vector<Placement> placements = {};  ///< the same, for people
   /// The signatures do not fit in this relation.
   std::optional<std::string> mismatch = {};
   /// A mismatch of two modules that are both partitioned is a difference; any other may be a
