@@ -93,7 +93,7 @@ double largest(ElementType type) {
 }
 
 bool is_finite(const Term& a, ElementType type) {
-  return a.low >= -largest(type) && a.high <= largest(type);
+  return !a.nan && a.low >= -largest(type) && a.high <= largest(type);
 }
 
 bool is_zero_constant(const Term& a) { return a.low == 0 && a.high == 0; }
@@ -115,7 +115,8 @@ Term Algebra::drawn_term(std::uint64_t state, double low, double high) {
   ++drawn_;
   const std::uint64_t first = hash(hash(state, seed_), 1);
   const std::uint64_t second = hash(hash(state, first), 2);
-  return {first % kPrime, second % kOrder, low, high};
+  const bool nan = std::isinf(low) && std::isinf(high) && low != high;
+  return {first % kPrime, second % kOrder, low, high, nan};
 }
 
 Term Algebra::number(double value) {
@@ -190,6 +191,7 @@ Term Algebra::function(std::string_view name, std::span<const Term> operands, El
   for (const Term& operand : operands) state = hash(state, operand.value);
   Term term = drawn_term(state, -kInfinity, kInfinity);
   if (type.is_float()) return term;
+  term.nan = false;
   const std::uint64_t none[] = {0};
   const Term range = input(none, type);
   term.low = range.low;
@@ -201,8 +203,14 @@ Term Algebra::unknown_function(Element code, ElementType type, std::span<const T
                                double low, double high) {
   std::uint64_t state = hash(hash(0xE1, static_cast<std::uint64_t>(code)), type.index());
   if (type.is_float()) state = hash(0xE1, static_cast<std::uint64_t>(code));
-  for (const Term& operand : operands) state = hash(state, operand.value);
-  return drawn_term(state, low, high);
+  bool nan = false;
+  for (const Term& operand : operands) {
+    state = hash(state, operand.value);
+    nan = nan || operand.nan;
+  }
+  Term term = drawn_term(state, low, high);
+  term.nan = type.is_float() && (term.nan || nan);
+  return term;
 }
 
 bool Algebra::equal(const Cell& a, const Cell& b, ElementType /*type*/) {
@@ -224,17 +232,26 @@ Term Algebra::settled(Term term) {
 
 Term Algebra::plain_negated(const Term& a) {
   return {a.value == 0 ? 0 : kPrime - a.value, a.exponent == 0 ? 0 : kOrder - a.exponent, -a.high,
-          -a.low};
+          -a.low, a.nan};
 }
 
 Term Algebra::plain_sum(const Term& a, const Term& b) {
+  const bool cancels =
+      std::isinf(a.low) || std::isinf(a.high) || std::isinf(b.low) || std::isinf(b.high);
+  const bool opposite = cancels && ((a.high == kInfinity && b.low == -kInfinity) ||
+                                    (a.low == -kInfinity && b.high == kInfinity));
   return {add(a.value, b.value, kPrime), add(a.exponent, b.exponent, kOrder),
-          below(a.low + b.low), above(a.high + b.high)};
+          below(a.low + b.low), above(a.high + b.high), a.nan || b.nan || opposite};
 }
 
 Term Algebra::plain_product(const Term& a, const Term& b) {
   const auto [low, high] = interval_product(a, b);
-  return {times(a.value, b.value, kPrime), times(a.exponent, b.exponent, kOrder), low, high};
+  const auto unbounded = [](const Term& x) { return std::isinf(x.low) || std::isinf(x.high); };
+  const auto has_zero = [](const Term& x) { return x.low <= 0 && x.high >= 0; };
+  const bool zero_times_infinity =
+      (unbounded(a) && has_zero(b)) || (unbounded(b) && has_zero(a));
+  return {times(a.value, b.value, kPrime), times(a.exponent, b.exponent, kOrder), low, high,
+          a.nan || b.nan || zero_times_infinity};
 }
 
 Term Algebra::negated(const Term& a) {
@@ -321,7 +338,7 @@ Term Algebra::inverse(const Term& a) {
   if (is_infinite_constant(a)) return {};
   if (a.value == 0) return drawn_term(0x22, -kInfinity, kInfinity);
   Term all{reciprocal(a.value, kPrime), a.exponent == 0 ? 0 : reciprocal(a.exponent, kOrder),
-           -kInfinity, kInfinity};
+           -kInfinity, kInfinity, a.nan};
   if (a.low > 0 || a.high < 0) {
     all.low = 1 / a.high - 4e-16 / std::fabs(a.high);
     all.high = 1 / a.low + 4e-16 / std::fabs(a.low);
@@ -342,11 +359,13 @@ void Algebra::add_product(Accumulator& sum, const Cell& a, const Cell& b, Elemen
     sum.has_rest = true;
     return;
   }
+  sum.nan = sum.nan || a.nan || b.nan;
   sum.value += static_cast<WideUnsigned>(a.value) * b.value;
   sum.exponent += static_cast<WideUnsigned>(a.exponent) * b.exponent;
   if (std::isinf(a.low + b.low) || std::isinf(a.high + b.high)) {
     sum.low = -kInfinity;
     sum.high = kInfinity;
+    sum.nan = true;
   } else {
     const auto [low, high] = interval_product(a, b);
     sum.low = below(sum.low + low);
@@ -360,7 +379,8 @@ void Algebra::add_product(Accumulator& sum, const Cell& a, const Cell& b, Elemen
 }
 
 Term Algebra::result(Accumulator& sum, ElementType type) {
-  Term all{remainder(sum.value, kPrime), remainder(sum.exponent, kOrder), sum.low, sum.high};
+  Term all{remainder(sum.value, kPrime), remainder(sum.exponent, kOrder), sum.low, sum.high,
+           sum.nan};
   if (sum.has_rest) all = this->sum(all, sum.rest, type);
   return type.is_float() ? settled(all) : all;
 }
@@ -371,6 +391,7 @@ Term Algebra::exponential(const Term& a, ElementType type) {
   if (const auto x = known_real(a)) return real_constant_term(std::exp(*x), type);
   Term all = drawn_term(hash(0xE, a.value), std::exp(a.low) * (1 - 1e-14),
                         std::exp(a.high) * (1 + 1e-14));
+  all.nan = a.nan;
   all.value = interpreter::power(kGenerator, settled(a).exponent, kPrime);
   return settled(all);
 }

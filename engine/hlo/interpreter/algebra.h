@@ -25,6 +25,7 @@ struct Term {
   /// Contains the function's values, as real numbers or integers before they wrap around.
   double low = 0;
   double high = 0;
+  bool nan = false;  ///< or may be NaN for some inputs
 };
 
 /// Random interpretation (Gulwani and Necula, POPL 2003): arithmetic on the real functions that the
@@ -72,6 +73,7 @@ class Algebra {
     WideUnsigned exponent = 0;
     double low = 0;
     double high = 0;
+    bool nan = false;
     unsigned pending = 0;
     bool has_rest = false;
     Term rest = {};

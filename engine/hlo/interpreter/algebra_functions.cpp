@@ -32,7 +32,9 @@ Range range_of(ElementType type) {
 
 bool is_constant(const Term& a) { return a.low == a.high; }
 bool is_zero(const Term& a) { return a.low == 0 && a.high == 0; }
-bool has_bounds(const Term& a) { return std::isfinite(a.low) && std::isfinite(a.high); }
+bool has_bounds(const Term& a) {
+  return !a.nan && std::isfinite(a.low) && std::isfinite(a.high);
+}
 
 }  // namespace
 
@@ -95,8 +97,9 @@ Term Algebra::maximum(const Term& a, const Term& b) {
   std::erase_if(members, [&](const Term& member) { return member.high < low; });
   std::uint64_t state = 0x3A8;
   for (const Term& member : members) state = hash(state, member.value);
-  const Term result = drawn_term(state, low, high);
   if (members.size() == 1) return members[0];
+  Term result = drawn_term(state, low, high);
+  result.nan = a.nan || b.nan;
   facts_.try_emplace(result.value, Fact{Kind::Maximum, false, std::move(members)});
   return result;
 }
@@ -227,6 +230,7 @@ Term Algebra::select(const Term& condition, const Term& yes, const Term& no, Ele
     Term all = sum(no, product(condition, difference, type), type);
     all.low = low;
     all.high = high;
+    all.nan = false;
     return type.is_float() ? settled(all) : all;
   }
   const Term other = complement(condition);
@@ -246,11 +250,13 @@ Term Algebra::choose(const Term& index, ElementType index_type, std::span<const 
   if (const auto result = choose_by_pieces(place, choices, type)) return *result;
   double low = kInfinity;
   double high = -kInfinity;
+  bool bounded = true;
   for (const Term& choice : choices) {
     low = std::min(low, choice.low);
     high = std::max(high, choice.high);
+    bounded = bounded && has_bounds(choice);
   }
-  if (!std::isfinite(low) || !std::isfinite(high)) {
+  if (!bounded) {
     std::vector<Term> all = {place};
     all.insert(all.end(), choices.begin(), choices.end());
     return function("choose", all, type);
@@ -265,6 +271,7 @@ Term Algebra::choose(const Term& index, ElementType index_type, std::span<const 
   }
   all.low = low;
   all.high = high;
+  all.nan = false;
   return type.is_float() ? settled(all) : all;
 }
 
@@ -272,6 +279,7 @@ Term Algebra::sum_where(const Term& condition, const Term& total, const Term& up
                         ElementType type) {
   if (is_constant(condition)) return condition.low != 0 ? sum(total, update, type) : total;
   Term part = plain_product(condition, update);
+  part.nan = update.nan;
   part.low = std::min(0.0, update.low);
   part.high = std::max(0.0, update.high);
   return sum(total, part, type);
@@ -355,6 +363,7 @@ Term Algebra::real(const ElementOperation& operation, std::span<const Term> oper
       Term result = inverse(sum(number(1), exponential(negated(a), type), type));
       result.low = 0;
       result.high = 1;
+      result.nan = a.nan;
       return settled(result);
     }
     case Element::Tanh: {
@@ -363,6 +372,7 @@ Term Algebra::real(const ElementOperation& operation, std::span<const Term> oper
       Term result = sum(number(1), product(number(-2), part, type), type);
       result.low = -1;
       result.high = 1;
+      result.nan = a.nan;
       return settled(result);
     }
     case Element::Tan:
@@ -378,9 +388,20 @@ Term Algebra::real(const ElementOperation& operation, std::span<const Term> oper
     return real_constant_term(Numbers().apply(operation, known).real, type);
   }
   switch (operation.code) {
-    case Element::Sqrt:
-      return unknown_function(operation.code, type, operands, a.low > 0 ? std::sqrt(a.low) * (1 - 1e-15) : 0,
-                              a.high > 0 ? std::sqrt(a.high) * (1 + 1e-15) : 0);
+    case Element::Sqrt: {
+      const double low = a.low > 0 ? std::sqrt(a.low) * (1 - 1e-15) : 0;
+      const double high = a.high > 0 ? std::sqrt(a.high) * (1 + 1e-15) : 0;
+      Term result = unknown_function(operation.code, type, operands, low, high);
+      result.nan = result.nan || a.low < 0;
+      return result;
+    }
+    case Element::Log: {
+      if (a.low <= 0) return unknown_function(operation.code, type, operands, -kInfinity, kInfinity);
+      const double low = std::log(a.low);
+      const double high = std::log(a.high);
+      return unknown_function(operation.code, type, operands, low - std::fabs(low) * 1e-15 - 1e-300,
+                              high + std::fabs(high) * 1e-15 + 1e-300);
+    }
     case Element::Sine:
     case Element::Cosine:
     case Element::Sign:
@@ -389,7 +410,9 @@ Term Algebra::real(const ElementOperation& operation, std::span<const Term> oper
       const Term other = negated(a);
       const bool swap = other.value < a.value;  // odd and even functions
       const Term operand[] = {swap ? other : a};
-      const Term result = unknown_function(operation.code, type, operand, -1, 1);
+      Term result = unknown_function(operation.code, type, operand, -1, 1);
+      const bool circular = operation.code == Element::Sine || operation.code == Element::Cosine;
+      result.nan = a.nan || (circular && !has_bounds(a));
       return swap && !even ? negated(result) : result;
     }
     case Element::Floor:

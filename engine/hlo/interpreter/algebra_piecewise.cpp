@@ -13,7 +13,9 @@ namespace {
 constexpr std::size_t kMaxPieces = 5000;
 
 bool is_known(const Term& a) { return a.low == a.high; }
-bool is_bounded(const Term& a) { return std::isfinite(a.low) && std::isfinite(a.high); }
+bool is_bounded(const Term& a) {
+  return !a.nan && std::isfinite(a.low) && std::isfinite(a.high);
+}
 
 }  // namespace
 
@@ -86,6 +88,8 @@ Term Algebra::from_pieces(Piecewise all, ElementType type) {
   }
   result.low = low;
   result.high = high;
+  result.nan = !bounded && std::any_of(pieces.begin(), pieces.end(),
+                                       [](const Piece& piece) { return piece.value.nan; });
   all.pieces = std::move(pieces);
   piecewise_.insert_or_assign(result.value, std::move(all));
   return type.is_float() ? settled(result) : result;
