@@ -360,4 +360,14 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   });
 }
 
+ModuleCheck undecided_comparison(const std::string& before, const std::string& after,
+                                 const std::string& reason) {
+  return answer({after, before, {}}, {}, [&] {
+    ModuleDecision decision;
+    decision.outcome = Outcome::Undecided;
+    decision.reason = reason;
+    return decision;
+  });
+}
+
 }  // namespace p2

@@ -45,8 +45,9 @@ SubjectCheck check_plan(const std::string& file, const std::string& text,
                         const CheckQuestion& question);
 SubjectCheck check_module(const std::string& file, const std::string& text,
                           const CheckQuestion& question);
-/// `request.before` and `request.after`.
-SubjectCheck compare_modules(const CheckQuestion& question);
+/// Two files with a module each.
+SubjectCheck compare_modules(const std::string& before, const std::string& after,
+                             const CheckQuestion& question);
 
 /// The options present in the request that only apply to programs, as flags without dashes: of
 /// `certify`, `explain`, `smt2`, `goal`, `collectives`.
