@@ -1,7 +1,5 @@
 // `check --dump`: the modules that XLA writes between its passes, compared pair by pair.
 
-#include "proofs/api/dump_check.h"
-
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -10,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "proofs/api/module_check.h"
+#include "proofs/api/subject_check.h"
 
 namespace p2 {
 namespace {
