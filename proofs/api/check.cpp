@@ -186,6 +186,7 @@ std::vector<CheckedFile> files_of(const CheckRequest& request) {
 
 std::vector<CheckedFile> files_of(const std::vector<DumpPair>& pairs) {
   std::vector<CheckedFile> files;
+  files.reserve(pairs.size());
   for (const DumpPair& pair : pairs) {
     files.push_back({.file = pair.after->path, .before = pair.before->path, .dumped = &pair});
   }

@@ -201,6 +201,16 @@ void add_conclusions(const Summary& summary, Document& document) {
                     "decided",
                     counted(composed, "module")));
   }
+  const std::size_t undone = count([](const ModuleSummary& module) {
+    return module.end_to_end != nullptr && module.steps.outcome() == Outcome::Refuted &&
+           module.end_to_end->outcome() == Outcome::Established;
+  });
+  if (undone > 0) {
+    document.line(
+        fmt::format("{}: valid end to end though a step is invalid: a later pass undoes "
+                    "it, or an answer is wrong.",
+                    counted(undone, "module")));
+  }
   const std::size_t contradictory = count([&](const ModuleSummary& module) {
     return all_steps_valid(module) && module.end_to_end->outcome() == Outcome::Refuted;
   });

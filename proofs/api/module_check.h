@@ -47,7 +47,7 @@ ModuleCheck check_module_file(const std::string& file, const std::string& text,
 ModuleCheck compare_module_files(const std::string& before, const std::string& after,
                                  const ModuleQuestion& question, const Limits& limits);
 /// The answer where they could not be compared.
-ModuleCheck undecided_comparison(const std::string& before, const std::string& after,
-                                 const std::string& reason);
+SubjectCheck undecided_comparison(const std::string& before, const std::string& after,
+                                  const std::string& reason);
 
 }  // namespace p2

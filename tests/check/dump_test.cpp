@@ -237,6 +237,16 @@ TEST_CASE("a pass that runs a pipeline is named before its own file") {
   CHECK(check_dump(folder).out.find("pass: one before pipeline schedule\n") != std::string::npos);
 }
 
+TEST_CASE("a pass that is undone later is still the first wrong one") {
+  const TemporaryFolder folder;
+  put_two_passes(folder, kTwo);
+  folder.put(kSplit, kWrong);
+  const Ran ran = check_dump(folder);
+  CHECK(ran.exit == kRefuted);
+  CHECK(ran.out.find("first wrong file: " + kSplit + "\n") != std::string::npos);
+  CHECK(ran.out.find("1 module: valid end to end though a step is invalid") != std::string::npos);
+}
+
 TEST_CASE("a file that cannot be read makes its pairs unknown, and hides no other") {
   const TemporaryFolder folder;
   put_two_passes(folder, kTwoTurned);
