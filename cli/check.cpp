@@ -1,5 +1,6 @@
 #include "p2/check.h"
 
+#include <filesystem>
 #include <ostream>
 
 #include "cli/commands.h"
@@ -30,6 +31,8 @@ std::vector<FlagGroup> check_flag_groups() {
        {{"before", "FILE",
          "with --after: whether two modules have the same outputs on every device"},
         {"after", "FILE", "the rewritten module"},
+        {"dump", "DIR",
+         "all modules of a folder of --xla_dump_to, pass by pass: which pass breaks one first"},
         {"order", "", "floating-point sums also have to be added in the same order"},
         {"reduces", "AXES",
          "whether a module is the AllReduce (or --goal) over these axes; without --axes all "
@@ -44,6 +47,7 @@ CheckRequest check_request(const CommandLine& line) {
   request.instance = line.instance_spec(&request.files);
   request.before = line.text("before");
   request.after = line.text("after");
+  request.dump = line.text("dump");
   request.ordered = line.has("order");
   request.reduces = line.text("reduces");
   if (line.has("replicas")) request.replicas = line.integer("replicas", 1, kMaxDevices, 1);
@@ -58,12 +62,23 @@ CheckRequest check_request(const CommandLine& line) {
   return request;
 }
 
+/// Throws InputError where the output is a file of the dump.
+void refuse_overwriting_inside(const std::string& folder, const std::string& written) {
+  std::error_code ignored;
+  std::vector<FileReport> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    files.push_back({entry.path().string(), {}, {}, 0});
+  }
+  refuse_overwriting("output", written, files);
+}
+
 }  // namespace
 
 int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const CommandLine line(
       "usage: p2-verify check FILE… [OPTION…]\n"
       "       p2-verify check --before FILE --after FILE [OPTION…]\n"
+      "       p2-verify check --dump DIR [OPTION…]\n"
       "Checks programs given as JSON or in .p2 notation, algorithms given as MSCCL XML, modules\n"
       "of XLA and StableHLO, and plans of reshardings (reshard --plan-out). A program that names\n"
       "no instance has the one given here; --dialect overrides the dialect of a file. In a FILE "
@@ -83,6 +98,7 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   }
   const CheckAnswer answer = check(request, options_of(common, err));
   if (common.output) refuse_overwriting("output", *common.output, answer.document.reports);
+  if (common.output && request.dump) refuse_overwriting_inside(*request.dump, *common.output);
   if (answer.smt2) write_file(*line.text("smt2"), *answer.smt2);
   if (answer.updated_baseline) write_file(*request.baseline, *answer.updated_baseline);
   return print_answer(answer, common, out, err);

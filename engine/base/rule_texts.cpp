@@ -100,6 +100,9 @@ constexpr auto kPlanRules = std::to_array<RuleText>({
 constexpr auto kHloRules = std::to_array<RuleText>({
     {"contributions", "An output holds other contributions than it should.",
      "Compare the groups, their order, the dimensions and the offsets of the collectives."},
+    {"value", "An output has another value for inputs that were drawn.",
+     "Both modules were run on the same inputs: compare device, output and index with the "
+     "instructions that were changed."},
     {"order", "A floating-point sum is added in another order.",
      "The sums are equal as numbers, but not as they are rounded. Without --order that is no "
      "fault."},

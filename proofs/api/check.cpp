@@ -12,6 +12,7 @@
 #include "engine/base/document_writers.h"
 #include "engine/base/files.h"
 #include "engine/base/progress.h"
+#include "engine/hlo/text/xla_dump.h"
 #include "engine/msccl/algorithm_file.h"
 #include "engine/program/program_file.h"
 #include "engine/reshard/plans/plan.h"
@@ -47,8 +48,9 @@ struct ListedProgram {
 
 /// A file of the request, and what is known of it.
 struct CheckedFile {
-  std::string file;            ///< of a comparison the one after
-  bool is_comparison = false;  ///< of `before` and `after`
+  std::string file;                        ///< of a comparison the one after
+  std::optional<std::string> before = {};  ///< of a comparison
+  const DumpPair* dumped = nullptr;        ///< the comparison, of a dump
   std::optional<ListedProgram> listed = {};
   std::optional<SubjectCheck> check = {};
   std::vector<FileError> errors = {};
@@ -77,9 +79,10 @@ FileError error_of(Kind kind, const std::string& file, const std::string& messag
 void check_into(CheckedFile& file, const CheckQuestion& question) {
   const auto start = std::chrono::steady_clock::now();
   try {
-    file.check = file.is_comparison ? compare_modules(question)
-                 : file.listed      ? check_program(file.file, file.listed->text, question)
-                                    : check_file(file.file, question);
+    file.check = file.dumped != nullptr ? compare_dumped_modules(*file.dumped, question)
+                 : file.before          ? compare_modules(*file.before, file.file, question)
+                 : file.listed          ? check_program(file.file, file.listed->text, question)
+                                        : check_file(file.file, question);
     for (const Diagnostic& each : file.check->diagnostics) {
       file.errors.push_back({each.kind, {file.file}, each.message, each.message});
     }
@@ -100,8 +103,9 @@ void check_into(CheckedFile& file, const CheckQuestion& question) {
 std::optional<std::string> certificate_folder(const CheckRequest& request,
                                               const std::vector<CheckedFile>& files,
                                               std::size_t index) {
-  if (!request.certify || files[index].is_comparison) return std::nullopt;
-  const auto comparisons = std::ranges::count(files, true, &CheckedFile::is_comparison);
+  if (!request.certify || files[index].before) return std::nullopt;
+  const auto comparisons =
+      std::ranges::count_if(files, [](const CheckedFile& file) { return file.before.has_value(); });
   if (files.size() - static_cast<std::size_t>(comparisons) == 1) return request.certify;
   const std::string stem = std::filesystem::path(files[index].file).stem().string();
   return fmt::format("{}/{}-{}", *request.certify, index + 1, stem);
@@ -111,7 +115,8 @@ void check_all(std::vector<CheckedFile>& files, const CheckQuestion& question) {
   std::atomic<std::size_t> next = 0;
   std::atomic<std::size_t> done = 0;
   const ProgressReporter progress(question.options.progress, [&] {
-    return fmt::format("{} of {} files checked", done.load(), files.size());
+    return fmt::format("{} of {} {} checked", done.load(), files.size(),
+                       question.request.dump ? "pairs" : "files");
   });
   const auto work = [&] {
     for (std::size_t i = next++; i < files.size(); i = next++) {
@@ -161,16 +166,17 @@ void add_file(const std::string& file, std::vector<CheckedFile>& files) {
     programs.clear();
   }
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    files.push_back({name_of_listed(file, i + 1), false, ListedProgram{file, i + 1, programs[i]}});
+    files.push_back(
+        {.file = name_of_listed(file, i + 1), .listed = ListedProgram{file, i + 1, programs[i]}});
   }
-  if (programs.empty()) files.push_back({file});
+  if (programs.empty()) files.push_back({.file = file});
 }
 
 std::vector<CheckedFile> files_of(const CheckRequest& request) {
   std::vector<CheckedFile> files;
   for (const std::string& file : matching_files(request.files)) add_file(file, files);
   const bool one_program = files.size() == 1 && !request.before;
-  if (request.after) files.push_back({*request.after, true});
+  if (request.after) files.push_back({.file = *request.after, .before = request.before});
   if (files.empty()) throw InputError({"command line"}, "no file, expected at least one");
   if (request.smt2 && !one_program) {
     throw InputError({"--smt2"}, "writes one query, expected one program");
@@ -178,7 +184,30 @@ std::vector<CheckedFile> files_of(const CheckRequest& request) {
   return files;
 }
 
+std::vector<CheckedFile> files_of(const std::vector<DumpPair>& pairs) {
+  std::vector<CheckedFile> files;
+  files.reserve(pairs.size());
+  for (const DumpPair& pair : pairs) {
+    files.push_back({.file = pair.after->path, .before = pair.before->path, .dumped = &pair});
+  }
+  return files;
+}
+
+/// Of a dump nothing is asked but whether its modules are equal.
+void require_dump_alone(const CheckRequest& request) {
+  const auto refuse = [](const std::string& what) {
+    throw InputError({"--dump"}, fmt::format("is a check of its own, expected no {}", what));
+  };
+  if (!request.files.empty()) refuse("FILE");
+  if (request.before) refuse("--before");
+  if (request.after) refuse("--after");
+  if (request.reduces) refuse("--reduces");
+  for (const std::string& flag : program_options(request)) refuse("--" + flag);
+  if (request.engine == "z3" || request.engine == "cnf") refuse("--engine " + request.engine);
+}
+
 void require_consistent(const CheckRequest& request) {
+  if (request.dump) require_dump_alone(request);
   if (request.update_baseline && !request.baseline) {
     throw InputError({"--update-baseline"}, "nothing says which file, expected --baseline FILE");
   }
@@ -291,7 +320,9 @@ void add_files(std::vector<CheckedFile>& files, Document& document) {
   Json disagreements = Json::array();
   for (CheckedFile& file : files) {
     if (auto& check = file.check) {
-      for (Document::Block& block : check->text) document.add(std::move(block));
+      if (file.dumped == nullptr) {
+        for (Document::Block& block : check->text) document.add(std::move(block));
+      }
       if (check->result.outcome == Outcome::Disagreement) {
         Json disagreement = Json::object({{"result", check->json}});
         if (const auto* members = check->input.if_object()) {
@@ -380,10 +411,21 @@ CheckAnswer check(const CheckRequest& request, const Options& options,
     answer.document.exit_code = exit_code_of(answer);
     return answer;
   }
-  std::vector<CheckedFile> files = files_of(request);
+  std::optional<hlo::Dump> dump;
+  std::vector<DumpPair> pairs;
+  if (request.dump) {
+    dump = hlo::read_dump(*request.dump, options.limits);
+    pairs = pairs_of(*dump);
+    for (Diagnostic& each : diagnostics_of(*dump)) answer.diagnostics.push_back(std::move(each));
+  }
+  std::vector<CheckedFile> files = dump ? files_of(pairs) : files_of(request);
   std::optional<Baseline> baseline = baseline_of(request);
   EvidenceCache cache(request.cache, cache_options(request));
   check_all(files, {request, options, given, engines, cache, {}});
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    pairs[i].check = files[i].check ? &*files[i].check : nullptr;
+  }
+  compose_steps(pairs);
 
   std::vector<FileReport>& reports = answer.document.reports;
   for (const CheckedFile& file : files) reports.push_back(report_of(file));
@@ -397,8 +439,9 @@ CheckAnswer check(const CheckRequest& request, const Options& options,
   }
   for (std::size_t i = 0; i < files.size(); ++i) files[i].report = reports[i];
   answer.outcome = outcome_of(reports);
+  if (dump) add_dump(*dump, pairs, answer.document);
   add_files(files, answer.document);
-  if (files.size() > 1) {
+  if (files.size() > 1 && !dump) {
     answer.document.line("");
     answer.document.line(totals_text(files));
   }

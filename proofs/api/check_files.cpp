@@ -155,11 +155,11 @@ std::vector<KnownFailure> Baseline::fixed(const std::vector<FileReport>& reports
 }
 
 void Baseline::update(const std::vector<FileReport>& reports) {
-  for (const FileReport& report : reports) {
-    const std::string name = relative_name(report.file);
-    std::erase_if(known_, [&](const KnownFailure& known) { return known.file == name; });
-    known_.merge(failures_of(report));
-  }
+  // A file may have several reports.
+  std::set<std::string> checked;
+  for (const FileReport& report : reports) checked.insert(relative_name(report.file));
+  std::erase_if(known_, [&](const KnownFailure& known) { return checked.contains(known.file); });
+  for (const FileReport& report : reports) known_.merge(failures_of(report));
 }
 
 std::string Baseline::text() const {

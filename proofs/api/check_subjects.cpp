@@ -31,9 +31,9 @@ SubjectCheck check_module(const std::string& file, const std::string& text,
                            question.options.limits);
 }
 
-SubjectCheck compare_modules(const CheckQuestion& question) {
-  return compare_module_files(*question.request.before, *question.request.after,
-                              module_question(question), question.options.limits);
+SubjectCheck compare_modules(const std::string& before, const std::string& after,
+                             const CheckQuestion& question) {
+  return compare_module_files(before, after, module_question(question), question.options.limits);
 }
 
 SubjectCheck check_msccl(const std::string& file, const std::string& text,

@@ -360,4 +360,15 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   });
 }
 
+SubjectCheck undecided_comparison(const std::string& before, const std::string& after,
+                                  const std::string& reason) {
+  ModuleCheck check = answer({after, before, {}}, {}, [&] {
+    ModuleDecision decision;
+    decision.outcome = Outcome::Undecided;
+    decision.reason = reason;
+    return decision;
+  });
+  return std::move(static_cast<SubjectCheck&>(check));
+}
+
 }  // namespace p2

@@ -46,5 +46,8 @@ ModuleCheck check_module_file(const std::string& file, const std::string& text,
 /// in `before`, for all inputs. Throws InputError likewise.
 ModuleCheck compare_module_files(const std::string& before, const std::string& after,
                                  const ModuleQuestion& question, const Limits& limits);
+/// The answer where they could not be compared.
+SubjectCheck undecided_comparison(const std::string& before, const std::string& after,
+                                  const std::string& reason);
 
 }  // namespace p2

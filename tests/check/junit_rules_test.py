@@ -124,6 +124,7 @@ def main():
             ([refused, "--baseline", "known"], 0),
             (["programs.json", "--engine", "all"], 0),
             (["--before", f"{EXAMPLES}/hlo/all-reduce.hlo", "--after", f"{EXAMPLES}/hlo/refused/crossed-hosts.hlo"], 1),
+            (["--dump", f"{EXAMPLES}/hlo/refused/dump"], 1),
         ]
         seen = set()
         for words, expected in cases:

@@ -39,6 +39,7 @@ CASES = [
     ("check", f"check {EXAMPLES}/msccl/refused/*.xml --baseline {{t}}/known --update-baseline", 0),
     ("check", f"check {VALID} {{t}}/none.p2", 2),
     ("check", f"check --before {EXAMPLES}/hlo/all-reduce.hlo --after {EXAMPLES}/hlo/by-host.hlo", 0),
+    ("check", f"check --dump {EXAMPLES}/hlo/refused/dump", 1),
     ("define", f"define {EXAMPLES}/collectives/sound/scatter.p2c --max-group 2", 0),
     ("define", f"define {EXAMPLES}/collectives/wrong/reduce-subtracts.p2c --max-group 2", 1),
     ("cost", f"cost {PRICED} --size 3 --top 5", 0),

@@ -24,6 +24,11 @@ struct CheckRequest {
   /// comparison is the last result.
   std::optional<std::string> before;
   std::optional<std::string> after;
+  /// A folder that XLA wrote with `--xla_dump_to`, and no other subject: of every module each
+  /// version that a pass changed is compared with the one before it, and the first with the last.
+  /// The results are these pairs: all steps, then end to end. Steps compose: an end-to-end pair
+  /// that is not decided directly is Established where all steps of its module are.
+  std::optional<std::string> dump;
   /// Modules: floating-point sums must also be added in the same order.
   bool ordered = false;
   /// Modules: the axes over which each module must compute `instance.goal` (default: AllReduce).
@@ -72,8 +77,8 @@ struct CheckAnswer : Answer {
 
 /// Decides every file, `options.jobs` at a time. A file that cannot be read or decided hides no
 /// result of another. Throws InputError for a request that cannot be answered: no file, half of a
-/// comparison, an unknown engine, an unsound definition, a pattern without a match, a baseline that
-/// cannot be read.
+/// comparison, a folder without a module, an unknown engine, an unsound definition, a pattern
+/// without a match, a baseline that cannot be read.
 ///
 ///     p2::CheckRequest request;
 ///     request.files = {"examples/programs/**/*.p2", "allreduce.xml"};
