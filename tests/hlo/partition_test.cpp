@@ -1,0 +1,213 @@
+// Unpartitioned modules against partitioned ones: what is right, and the bugs of real systems, each
+// as a module of its own.
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "tests/hlo/modules.h"
+
+namespace p2::hlo {
+namespace {
+
+const std::string kAdd =
+    "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n";
+const std::string kMax =
+    "max {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] maximum(a, "
+    "b)\n}\n";
+const std::string kSum =
+    ", channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=add\n";
+const std::string kLargest =
+    ", channel_id=2, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=max\n";
+const std::string kRows = ", sharding={devices=[4,1]<=[4]}\n";
+const std::string kColumns = ", sharding={devices=[1,4]<=[4]}\n";
+const std::string kVector = ", sharding={devices=[4]<=[4]}\n";
+const std::string kEverywhere = ", sharding={replicated}\n";
+
+std::string module_of(const std::string& body, const char* entry) {
+  return "HloModule m, num_partitions=4\n" + kAdd + kMax + "ENTRY " + entry + " {\n" + body + "}\n";
+}
+std::string global(const std::string& body) { return module_of(body, "main"); }
+std::string partitioned(const std::string& body) { return module_of(body, "main_spmd"); }
+
+std::string verdict(const std::string& before, const std::string& after) {
+  return summary(compared(global(before), partitioned(after)));
+}
+
+TEST_CASE("a row-parallel dot needs its all-reduce") {
+  const std::string single = "  x = f32[6,8] parameter(0)" + kColumns +
+                             "  w = f32[8,4] parameter(1)" + kRows +
+                             "  ROOT y = f32[6,4] dot(x, w), lhs_contracting_dims={1}, "
+                             "rhs_contracting_dims={0}" +
+                             kEverywhere;
+  const std::string part =
+      "  x = f32[6,2] parameter(0)\n  w = f32[2,4] parameter(1)\n  p = f32[6,4] dot(x, w), "
+      "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
+  // Without a call of the partitioner, the sharding of the root says which module is global.
+  const std::string marked =
+      "  s = f32[6,8] custom-call(x), custom_call_target=\"Sharding\"" + kColumns;
+  const std::string before = "  x = f32[6,8] parameter(0)" + kColumns + marked +
+                             "  w = f32[8,4] parameter(1)" + kRows +
+                             "  ROOT y = f32[6,4] dot(s, w), lhs_contracting_dims={1}, "
+                             "rhs_contracting_dims={0}" +
+                             kEverywhere;
+  CHECK(verdict(before, part + "  ROOT y = f32[6,4] all-reduce(p)" + kSum) == "valid");
+  CHECK(verdict(before, part + "  ROOT y = f32[6,4] copy(p)\n") == "invalid value");
+  CHECK(verdict(single, part + "  ROOT y = f32[6,4] all-reduce(p)" + kSum) == "valid");
+}
+
+/// A vector of 8 elements, cut into four, and `body` of one result `y`.
+std::string of_vector(const std::string& body) {
+  return "  x0 = f32[8] parameter(0)" + kVector +
+         "  x = f32[8] custom-call(x0), custom_call_target=\"Sharding\"" + kVector +
+         "  zero = f32[] constant(0)\n  low = f32[] constant(-inf)\n" + body;
+}
+std::string of_part(const std::string& body) {
+  return "  x = f32[2] parameter(0)\n  zero = f32[] constant(0)\n  low = f32[] constant(-inf)\n" +
+         body;
+}
+
+TEST_CASE("reductions of shards") {
+  const std::string mean = of_vector(
+      "  s = f32[] reduce(x, zero), dimensions={0}, to_apply=add\n  n = f32[] constant(8)\n"
+      "  ROOT y = f32[] divide(s, n)" +
+      kEverywhere);
+  const std::string sum = "  s = f32[] reduce(x, zero), dimensions={0}, to_apply=add\n";
+  const auto divided = [&](const char* count) {
+    return of_part(sum + "  n = f32[] constant(" + count +
+                   ")\n  m = f32[] divide(s, n)\n  ROOT y = f32[] all-reduce(m)" + kSum);
+  };
+  CHECK(verdict(mean, divided("8")) == "valid");
+  CHECK(verdict(mean, divided("2")) == "invalid value");
+  CHECK(verdict(mean, divided("32")) == "invalid value");  // scaled twice
+  // 1/8 as XLA prints it.
+  CHECK(verdict(mean, of_part(sum +
+                              "  n = f32[] constant(0.125)\n  m = f32[] multiply(s, n)\n  ROOT y = "
+                              "f32[] all-reduce(m)" +
+                              kSum)) == "valid");
+
+  const std::string root = of_vector(
+      "  s = f32[] reduce(x, zero), dimensions={0}, to_apply=add\n  e = f32[] constant(0.5)\n"
+      "  ROOT y = f32[] add(s, e)" +
+      kEverywhere);
+  CHECK(verdict(root, of_part(sum + "  r = f32[] all-reduce(s)" + kSum +
+                              "  e = f32[] constant(0.5)\n  ROOT y = f32[] add(r, e)\n")) ==
+        "valid");
+  CHECK(verdict(
+            root,
+            of_part(
+                sum +
+                "  e = f32[] constant(0.5)\n  t = f32[] add(s, e)\n  ROOT y = f32[] all-reduce(t)" +
+                kSum)) == "invalid value");
+
+  const std::string logarithm = of_vector(
+      "  q = f32[8] multiply(x, x)\n  s = f32[] reduce(q, zero), dimensions={0}, to_apply=add\n"
+      "  ROOT y = f32[] log(s)" +
+      kEverywhere);
+  const std::string squares =
+      "  q = f32[2] multiply(x, x)\n  s = f32[] reduce(q, zero), dimensions={0}, to_apply=add\n";
+  CHECK(verdict(logarithm, of_part(squares + "  r = f32[] all-reduce(s)" + kSum +
+                                   "  ROOT y = f32[] log(r)\n")) == "valid");
+  CHECK(verdict(logarithm, of_part(squares + "  l = f32[] log(s)\n  ROOT y = f32[] all-reduce(l)" +
+                                   kSum)) == "invalid value");
+}
+
+TEST_CASE("a softmax over shards") {
+  const std::string before = of_vector(
+      "  m = f32[] reduce(x, low), dimensions={0}, to_apply=max\n  b = f32[8] broadcast(m), "
+      "dimensions={}\n"
+      "  d = f32[8] subtract(x, b)\n  e = f32[8] exponential(d)\n  s = f32[] reduce(e, zero), "
+      "dimensions={0}, to_apply=add\n"
+      "  t = f32[8] broadcast(s), dimensions={}\n  ROOT y = f32[8] divide(e, t)" +
+      kVector);
+  const std::string largest =
+      "  m = f32[] reduce(x, low), dimensions={0}, to_apply=max\n  g = f32[] all-reduce(m)" +
+      kLargest;
+  const std::string exponentials =
+      "  b = f32[2] broadcast(g), dimensions={}\n  d = f32[2] subtract(x, b)\n  e = f32[2] "
+      "exponential(d)\n"
+      "  s = f32[] reduce(e, zero), dimensions={0}, to_apply=add\n";
+  const std::string quotient =
+      "  t = f32[2] broadcast(r), dimensions={}\n  ROOT y = f32[2] divide(e, t)\n";
+  CHECK(verdict(before, of_part(largest + exponentials + "  r = f32[] all-reduce(s)" + kSum +
+                                quotient)) == "valid");
+  CHECK(verdict(before, of_part(largest + exponentials + "  r = f32[] copy(s)\n" + quotient)) ==
+        "invalid value");
+  // Shifted by the shard's own maximum, the shards do not fit together.
+  CHECK(verdict(before, of_part("  g = f32[] reduce(x, low), dimensions={0}, to_apply=max\n" +
+                                exponentials + "  r = f32[] all-reduce(s)" + kSum + quotient)) ==
+        "invalid value");
+  // Not shifted at all, it is the same function of real numbers.
+  CHECK(verdict(before, of_part("  g = f32[] constant(0)\n" + exponentials +
+                                "  r = f32[] all-reduce(s)" + kSum + quotient)) == "valid");
+}
+
+TEST_CASE("a vocabulary-parallel look-up needs its mask, for every token") {
+  const std::string before = "  t0 = f32[8,3] parameter(0)" + kRows +
+                             "  t = f32[8,3] custom-call(t0), custom_call_target=\"Sharding\"" +
+                             kRows + "  i = s32[2] parameter(1)" + kEverywhere +
+                             "  ROOT y = f32[2,3] gather(t, i), offset_dims={1}, "
+                             "collapsed_slice_dims={0}, start_index_map={0}, "
+                             "index_vector_dim=1, slice_sizes={1,3}" +
+                             kEverywhere;
+  const auto after = [](const std::string& chosen, const char* clamp) {
+    return "  t = f32[2,3] parameter(0)\n  i = s32[2] parameter(1)\n  p = u32[] partition-id()\n  "
+           "q = s32[] convert(p)\n"
+           "  two = s32[] constant(2)\n  o = s32[] multiply(q, two)\n  b = s32[2] broadcast(o), "
+           "dimensions={}\n"
+           "  z = s32[] constant(0)\n  n = s32[] constant(7)\n  c = s32[2] " +
+           std::string(clamp) +
+           "\n"
+           "  l = s32[2] subtract(c, b)\n"
+           "  g = f32[2,3] gather(t, l), offset_dims={1}, collapsed_slice_dims={0}, "
+           "start_index_map={0}, "
+           "index_vector_dim=1, slice_sizes={1,3}\n"
+           "  zs = s32[2] broadcast(z), dimensions={}\n  ts = s32[2] broadcast(two), "
+           "dimensions={}\n"
+           "  above = pred[2] compare(l, zs), direction=GE\n  below = pred[2] compare(l, ts), "
+           "direction=LT\n"
+           "  in = pred[2] and(above, below)\n  mask = pred[2,3] broadcast(in), dimensions={0}\n"
+           "  f = f32[] constant(0)\n  fs = f32[2,3] broadcast(f), dimensions={}\n" +
+           chosen + "  ROOT y = f32[2,3] all-reduce(h)" + kSum;
+  };
+  const std::string masked = "  h = f32[2,3] select(mask, g, fs)\n";
+  CHECK(verdict(before, after(masked, "clamp(z, i, n)")) == "valid");
+  CHECK(verdict(before, after("  h = f32[2,3] copy(g)\n", "clamp(z, i, n)")) == "invalid value");
+  // Without the clamp, a token beyond the vocabulary is looked up by no device: no draw shows it.
+  CHECK(verdict(before, after(masked, "copy(i)")) == "unknown");
+}
+
+TEST_CASE("shards that are uneven: what pads them must not count") {
+  const std::string before =
+      "  x0 = f32[6] parameter(0)" + kVector +
+      "  x = f32[6] custom-call(x0), custom_call_target=\"Sharding\"" + kVector +
+      "  zero = f32[] constant(0)\n  ROOT y = f32[] reduce(x, zero), dimensions={0}, to_apply=add" +
+      kEverywhere;
+  const std::string head = "  x = f32[2] parameter(0)\n  zero = f32[] constant(0)\n";
+  const std::string tail =
+      "  s = f32[] reduce(k, zero), dimensions={0}, to_apply=add\n  ROOT y = f32[] all-reduce(s)" +
+      kSum;
+  const std::string mask =
+      "  p = u32[] partition-id()\n  two = u32[] constant(2)\n  o = u32[] multiply(p, two)\n  b = "
+      "u32[2] broadcast(o), dimensions={}\n"
+      "  i = u32[2] iota(), iota_dimension=0\n  at = u32[2] add(b, i)\n  six = u32[] constant(6)\n"
+      "  sixes = u32[2] broadcast(six), dimensions={}\n  in = pred[2] compare(at, sixes), "
+      "direction=LT\n"
+      "  zeros = f32[2] broadcast(zero), dimensions={}\n  k = f32[2] select(in, x, zeros)\n";
+  CHECK(verdict(before, head + mask + tail) == "valid");
+  CHECK(verdict(before, head + "  k = f32[2] copy(x)\n" + tail) == "invalid value");
+}
+
+TEST_CASE("two partitioned modules are not taken for one before and one after") {
+  // Shardings are left over: with independent inputs the all-reduce matters.
+  const std::string plain =
+      "  x = f32[2] parameter(0)\n  ROOT y = f32[2] copy(x), sharding={devices=[4]<=[4]}\n";
+  const std::string largest =
+      "  x = f32[2] parameter(0)\n  ROOT y = f32[2] all-reduce(x)" + kLargest;
+  CHECK(summary(compared(partitioned(plain), partitioned(largest))) == "invalid contributions");
+  CHECK(summary(compared(partitioned(largest), partitioned(plain))) == "invalid contributions");
+  CHECK(summary(compared(global(plain), partitioned(plain))) == "valid");
+}
+
+}  // namespace
+}  // namespace p2::hlo
