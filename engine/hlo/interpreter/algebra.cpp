@@ -3,7 +3,9 @@
 #include "engine/hlo/interpreter/algebra.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 namespace p2::hlo::interpreter {
@@ -67,9 +69,11 @@ std::uint64_t image(double value, std::uint64_t modulus) {
 
 /// Widens a bound that was computed in floating point. Whole numbers are exact.
 double below(double x) {
+  if (x == kInfinity) return std::numeric_limits<double>::max();  // it overflowed
   return std::fabs(x) < kExactIntegers && x == std::floor(x) ? x : x - std::fabs(x) * 4e-16;
 }
 double above(double x) {
+  if (x == -kInfinity) return std::numeric_limits<double>::lowest();
   return std::fabs(x) < kExactIntegers && x == std::floor(x) ? x : x + std::fabs(x) * 4e-16;
 }
 
@@ -111,6 +115,11 @@ std::uint64_t Algebra::hash(std::uint64_t state, std::uint64_t value) {
   return state ^ (state >> 29U);
 }
 
+/// A power of kGenerator: e itself is no small number.
+Algebra::Algebra(std::uint64_t seed)
+    : seed_(seed),
+      generator_(interpreter::power(kGenerator, hash(0xE, seed) % (kOrder - 1) + 1, kPrime)) {}
+
 Term Algebra::drawn_term(std::uint64_t state, double low, double high) {
   ++drawn_;
   const std::uint64_t first = hash(hash(state, seed_), 1);
@@ -140,7 +149,22 @@ Term Algebra::real_constant_term(double value, ElementType type) {
   return term;
 }
 
+/// `(1, 2)`: a symbol, but for zero. The arithmetic of complex numbers is not understood.
+Term Algebra::complex_constant_term(const LiteralElement& element) {
+  const auto bits = [](double part) { return std::bit_cast<std::uint64_t>(part == 0 ? 0 : part); };
+  const bool pair = element.text.starts_with('(');
+  const std::size_t comma = element.text.find(',');
+  const auto part = [&](std::size_t at) {
+    return at >= element.text.size() ? 0 : std::strtod(element.text.c_str() + at, nullptr);
+  };
+  const double first = pair ? part(1) : real_constant(element);
+  const double second = pair && comma != std::string::npos ? part(comma + 1) : 0;
+  if (first == 0 && second == 0) return {};
+  return drawn_term(hash(hash(0xC0, bits(first)), bits(second)), -kInfinity, kInfinity);
+}
+
 Term Algebra::constant(const LiteralElement& element, ElementType type) {
+  if (type.kind() == ElementType::Kind::Complex) return complex_constant_term(element);
   if (type.is_float()) return real_constant_term(real_constant(element), type);
   return integer(Numbers().constant(element, type).integer, type);
 }
@@ -285,6 +309,10 @@ Term Algebra::simple_sum(const Term& a, const Term& b, ElementType type) {
     if (first && second && a.low != b.low) return number(NAN);
     if (first && (is_finite(b, type) || second)) return a;
     if (second && is_finite(a, type)) return b;
+    // Infinite or NaN: no symbol that a difference or a quotient may cancel.
+    const Term& other = first ? b : a;
+    return drawn_term(hash(hash(0x23, first ? a.value : b.value), other.value), -kInfinity,
+                      kInfinity);
   }
   const auto x = known_real(a);
   const auto y = known_real(b);
@@ -392,7 +420,8 @@ Term Algebra::exponential(const Term& a, ElementType type) {
   Term all = drawn_term(hash(0xE, a.value), std::exp(a.low) * (1 - 1e-14),
                         std::exp(a.high) * (1 + 1e-14));
   all.nan = a.nan;
-  all.value = interpreter::power(kGenerator, settled(a).exponent, kPrime);
+  all.high = std::max(all.high, std::numeric_limits<double>::min());  // never 0
+  all.value = interpreter::power(generator_, settled(a).exponent, kPrime);
   return settled(all);
 }
 

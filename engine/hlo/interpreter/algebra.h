@@ -44,7 +44,7 @@ class Algebra {
   static constexpr bool kSymbolic = true;
   static constexpr double kLargestInput = 1e4;
 
-  explicit Algebra(std::uint64_t seed) : seed_(seed) {}
+  explicit Algebra(std::uint64_t seed);
 
   /// The input of which `keys` names the number, the element and, if they have their own, device.
   Cell input(std::span<const std::uint64_t> keys, ElementType type);
@@ -118,6 +118,7 @@ class Algebra {
   static Term plain_sum(const Term& a, const Term& b);
   static Term plain_product(const Term& a, const Term& b);
   Term simple_sum(const Term& a, const Term& b, ElementType type);
+  Term complex_constant_term(const LiteralElement& element);
   Term sum(const Term& a, const Term& b, ElementType type);
   Term negated(const Term& a);
   Term product(const Term& a, const Term& b, ElementType type);
@@ -159,6 +160,7 @@ class Algebra {
                                        ElementType type);
 
   std::uint64_t seed_;
+  std::uint64_t generator_;  ///< e
   std::uint64_t drawn_ = 0;
   std::unordered_map<std::uint64_t, Fact> facts_;
   std::unordered_map<std::uint64_t, std::uint64_t> exponents_;

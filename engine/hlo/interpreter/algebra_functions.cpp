@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "engine/hlo/interpreter/algebra.h"
 
 namespace p2::hlo::interpreter {
@@ -297,8 +299,9 @@ Term Algebra::convert(const Term& a, ElementType from, ElementType to) {
     }
     const Range range = range_of(to);
     const Term operand[] = {a};
-    return unknown_function(Element::Convert, to, operand, std::max(range.low, std::floor(a.low)),
-                            std::min(range.high, std::ceil(a.high)));
+    return unknown_function(Element::Convert, to, operand,
+                            std::clamp(std::floor(a.low), range.low, range.high),
+                            std::clamp(std::ceil(a.high), range.low, range.high));
   }
   if (to_boolean) return complement(is_zero(unwrapped(a, from)));
   if (to.is_float() || from.bits() < to.bits()) return unwrapped(a, from);
@@ -330,6 +333,15 @@ Term Algebra::real(const ElementOperation& operation, std::span<const Term> oper
     const Term operand[] = {x};
     return real({code, {}, type, type, {}}, operand);
   };
+  // Before their normal forms: a rounded e^x − 1 is 0 for small x.
+  const bool is_folded =
+      operation.code == Element::ExponentialMinusOne || operation.code == Element::LogPlusOne ||
+      operation.code == Element::Logistic || operation.code == Element::Tanh;
+  const auto constant_operand = is_folded ? known_real(a) : std::nullopt;
+  if (constant_operand && std::isfinite(*constant_operand)) {
+    const Scalar operand[] = {{*constant_operand, 0}};
+    return real_constant_term(Numbers().apply(operation, operand).real, type);
+  }
   switch (operation.code) {
     case Element::Add:
       return sum(a, operands[1], type);
@@ -382,7 +394,7 @@ Term Algebra::real(const ElementOperation& operation, std::span<const Term> oper
   }
   std::vector<Scalar> known;
   for (const Term& operand : operands) {
-    if (const auto value = known_real(operand)) known.push_back({*value, 0});
+    if (const auto value = known_real(operand)) known.push_back({*value + 0.0, 0});  // −0 is 0
   }
   if (known.size() == operands.size()) {
     return real_constant_term(Numbers().apply(operation, known).real, type);
@@ -561,7 +573,7 @@ Term Algebra::apply(const ElementOperation& operation, std::span<const Term> ope
       if (operation.from.is_integer() && to.is_integer()) return operands[0];
       {
         const Term operand[] = {exact(operands[0], operation.from)};
-        return function(operation.name, operand, to);
+        return function(fmt::format("bits of {}", operation.from.name()), operand, to);
       }
     default:
       break;

@@ -45,7 +45,10 @@ Term Algebra::from_pieces(Piecewise all, ElementType type) {
     if (!last && piece.upto < all.integer.low) continue;
     if (!pieces.empty() && pieces.back().upto >= std::min(piece.upto, all.integer.high)) continue;
     if (!pieces.empty() && pieces.back().value.value == piece.value.value) {
-      pieces.back().upto = piece.upto;
+      pieces.back().upto = piece.upto;  // each has the bounds of its own piece
+      pieces.back().value.low = std::min(pieces.back().value.low, piece.value.low);
+      pieces.back().value.high = std::max(pieces.back().value.high, piece.value.high);
+      pieces.back().value.nan = pieces.back().value.nan || piece.value.nan;
     } else {
       pieces.push_back(piece);
     }

@@ -34,6 +34,12 @@ std::uint64_t text_hash(std::string_view text, std::uint64_t state) {
   return state;
 }
 
+/// The start of a window, moved to where it fits. An integer of u64 from 2^63 on is negative here.
+std::int64_t clamped_start(std::int64_t value, ElementType type, std::int64_t last) {
+  if (value < 0 && type.kind() == ElementType::Kind::Unsigned) return last;
+  return std::clamp<std::int64_t>(value, 0, last);
+}
+
 }  // namespace
 
 void Work::spend(std::uint64_t operations, std::size_t bytes) {
@@ -157,7 +163,7 @@ auto LocalOperations<A>::start_index(const Operands& operands, std::size_t first
     const auto value =
         arithmetic_.as_integer(from.at(vector ? static_cast<std::int64_t>(i) : 0), from.shape.type);
     if (!value || from.unknown) return std::nullopt;
-    start[i] = std::clamp<std::int64_t>(*value, 0, sizes[i] - window[i]);
+    start[i] = clamped_start(*value, from.shape.type, sizes[i] - window[i]);
   }
   return start;
 }
@@ -377,7 +383,8 @@ template <typename A>
 auto LocalOperations<A>::dot(const Instruction& instruction, const Operands& operands) -> Tree {
   require(operands.size() == 2, instruction, "its operands");
   const ArrayShape& shape = instruction.shape.array;
-  if (shape.type.kind() == ElementType::Kind::Complex) return opaque(instruction, operands, 0);
+  // Sums of complex numbers are not understood, nor those of booleans.
+  if (!shape.type.is_float() && !shape.type.is_integer()) return opaque(instruction, operands, 0);
   const DotDimensions numbers = dot_dimensions(instruction);
   const Array<Cell>& lhs = operands[0]->array;
   const Array<Cell>& rhs = operands[1]->array;
@@ -564,8 +571,9 @@ auto LocalOperations<A>::gather(const Instruction& instruction, const Operands& 
         symbolic.emplace(dimension, cell);
         continue;
       }
-      start[dimension] = std::clamp<std::int64_t>(
-          *value, 0, from.shape.sizes[dimension] - numbers.slice_sizes[dimension]);
+      start[dimension] =
+          clamped_start(*value, indices.shape.type,
+                        from.shape.sizes[dimension] - numbers.slice_sizes[dimension]);
     }
     for (std::size_t k = 0; k < numbers.operand_batching_dims.size(); ++k) {
       const auto of = static_cast<std::size_t>(numbers.start_indices_batching_dims[k]);
@@ -886,10 +894,14 @@ template <typename A>
 auto LocalOperations<A>::opaque(const Instruction& instruction, const Operands& operands,
                                 std::uint64_t salt) -> Tree {
   Cells all;
+  // What is a function of the elements also depends on how they are arranged.
+  std::uint64_t state = text_hash(instruction.opcode, Algebra::hash(0x0A, salt));
+  state = text_hash(to_string(instruction.shape), state);
   const auto collect = [&](const auto& self, const Tree& tree) -> void {
     if (tree.is_tuple) {
       for (const Tree& part : tree.parts) self(self, part);
     } else if (tree.array.cells) {
+      state = text_hash(to_string(tree.array.shape), state);
       for (const Cell& cell : *tree.array.cells) {
         all.push_back(arithmetic_.exact(cell, tree.array.shape.type));
       }
@@ -897,8 +909,8 @@ auto LocalOperations<A>::opaque(const Instruction& instruction, const Operands& 
   };
   for (const Tree* operand : operands) collect(collect, *operand);
   work_.spend(all.size());
-  std::uint64_t state = text_hash(instruction.opcode, Algebra::hash(0x0A, salt));
   state = text_hash(instruction.attributes.others, state);
+  state = text_hash(instruction.attributes.direction, state);
   // Where a custom call may look at its sharding; others cannot.
   if (instruction.opcode == "custom-call") state = text_hash(instruction.attributes.sharding, state);
   for (const std::int64_t each : instruction.attributes.dimensions) {
@@ -965,7 +977,11 @@ auto LocalOperations<A>::call(std::uint32_t computation, const Cells& arguments)
         values.push_back({arithmetic_.constant(instruction.literal->elements[0], shape.type)});
         continue;
       }
-      const auto code = element_of(opcode);
+      // A bitcast to another type is of the bits.
+      const bool of_bits =
+          opcode == "bitcast" && instruction.operands.size() == 1 &&
+          called.instructions[instruction.operands[0]].shape.array.type != shape.type;
+      const auto code = of_bits ? Element::BitcastConvert : element_of(opcode);
       if (!code) {
         const bool same = opcode == "copy" || opcode == "bitcast" || opcode == "reshape" ||
                           opcode == "broadcast";

@@ -11,6 +11,7 @@ namespace p2::hlo::interpreter {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr Scalar kArbitrary = {1, 1, true};
 
 std::int64_t low_bits(std::uint64_t value, unsigned bits) {
   return static_cast<std::int64_t>(bits >= 64 ? value : value & ((std::uint64_t{1} << bits) - 1));
@@ -148,7 +149,8 @@ std::uint64_t integer_function(Element code, std::int64_t a, std::int64_t b, Ele
       return x * y;
     case Element::MultiplyHigh:
       return static_cast<std::uint64_t>(
-          (static_cast<WideUnsigned>(bits_of(a, type)) * bits_of(b, type)) >> type.bits());
+          is_unsigned ? (static_cast<WideUnsigned>(x) * y) >> type.bits()
+                      : static_cast<WideUnsigned>(static_cast<Wide>(a) * b) >> type.bits());
     case Element::Negate:
       return std::uint64_t{0} - x;
     case Element::Not:
@@ -237,13 +239,14 @@ Scalar converted(const Scalar& value, ElementType from, ElementType to) {
   return {0, wrapped(static_cast<std::uint64_t>(value.integer), to)};
 }
 
-/// The bits of a 32- or 64-bit number, and back; other types are arbitrary.
+/// The bits of a number, and back; those of other types than f64, f32 and bf16 are arbitrary.
 Scalar bits_converted(const Scalar& value, ElementType from, ElementType to) {
   if (from.is_float() == to.is_float()) {
-    if (from.is_float()) return from == to ? value : Scalar{kNaN, 0};
+    if (from.is_float()) return from == to ? value : kArbitrary;
     return {0, wrapped(static_cast<std::uint64_t>(value.integer), to)};
   }
   if (from.is_float()) {
+    if (from.bits() < 32 && from.name() != "bf16") return kArbitrary;
     if (from.bits() == 64) return {0, wrapped(std::bit_cast<std::uint64_t>(value.real), to)};
     const auto narrow = std::bit_cast<std::uint32_t>(static_cast<float>(value.real));
     return {0, wrapped(from.bits() == 32 ? narrow : narrow >> 16U, to)};
@@ -252,7 +255,7 @@ Scalar bits_converted(const Scalar& value, ElementType from, ElementType to) {
   if (to.name() == "f64") return {std::bit_cast<double>(bits), 0};
   if (to.name() == "f32") return {std::bit_cast<float>(static_cast<std::uint32_t>(bits)), 0};
   if (to.name() == "bf16") return {std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16U)), 0};
-  return {kNaN, 0};
+  return kArbitrary;
 }
 
 }  // namespace
@@ -318,6 +321,7 @@ Fraction fraction_of(double value, ElementType type) {
 }
 
 Scalar Numbers::constant(const LiteralElement& element, ElementType type) const {
+  if (type.kind() == ElementType::Kind::Complex) return kArbitrary;
   if (type.is_float()) {
     const Fraction fraction = fraction_of(real_constant(element), type);
     return {fraction.numerator / fraction.denominator, 0};
