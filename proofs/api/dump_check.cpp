@@ -65,6 +65,7 @@ struct Summary {
   const DumpPair* first_wrong = nullptr;     ///< the first step that is refuted
   std::vector<const DumpPair*> others = {};  ///< other pairs that are not established
   std::set<std::string> uninterpreted = {};
+  std::vector<std::string> partitions = {};  ///< what the valid steps that partition rest on
   Outcome outcome = Outcome::Established;
 };
 
@@ -82,6 +83,31 @@ void add_uninterpreted(const DumpPair& pair, std::set<std::string>& opcodes) {
   for (const Json& each : *listed->if_array()) {
     if (const std::string* opcode = each.if_string()) opcodes.insert(*opcode);
   }
+}
+
+std::string pass_text(const hlo::DumpFile& file) {
+  if (file.pass == hlo::kPipelineStart) return "one before pipeline " + file.pipeline;
+  return file.pipeline.empty() ? file.pass
+                               : fmt::format("{} of pipeline {}", file.pass, file.pipeline);
+}
+
+/// How a step relates an unpartitioned module to a partitioned one; empty for any other.
+std::string partition_text(const DumpPair& pair) {
+  const Json* relation = pair.check == nullptr ? nullptr : pair.check->json.find("relation");
+  if (relation == nullptr || pair.end_to_end) return {};
+  const Json* before = relation->find("before");
+  const Json* after = relation->find("after");
+  const Json* placements = relation->find("placements");
+  if (before == nullptr || after == nullptr || before->dump() == after->dump()) return {};
+  std::vector<std::string> parts;
+  if (placements != nullptr && placements->if_object() != nullptr) {
+    for (const auto& [tensor, tiles] : *placements->if_object()) {
+      const std::string* text = tiles.if_string();
+      if (text != nullptr) parts.push_back(fmt::format("{} {}", tensor, *text));
+    }
+  }
+  return fmt::format("{}: partitioned by {}; devices hold: {}", pair.module->name,
+                     pass_text(*pair.after), fmt::join(parts, ", "));
 }
 
 Summary summary_of(const hlo::Dump& dump, const std::vector<DumpPair>& pairs) {
@@ -110,7 +136,10 @@ Summary summary_of(const hlo::Dump& dump, const std::vector<DumpPair>& pairs) {
     } else if (outcome != Outcome::Established) {
       summary.others.push_back(&pair);
     }
-    if (outcome == Outcome::Established) add_uninterpreted(pair, summary.uninterpreted);
+    if (outcome != Outcome::Established) continue;
+    add_uninterpreted(pair, summary.uninterpreted);
+    std::string partition = partition_text(pair);
+    if (!partition.empty()) summary.partitions.push_back(std::move(partition));
   }
   return summary;
 }
@@ -165,12 +194,6 @@ Table table_of(const std::vector<PassSummary>& passes) {
     table.rows.push_back(std::move(row));
   }
   return table;
-}
-
-std::string pass_text(const hlo::DumpFile& file) {
-  if (file.pass == hlo::kPipelineStart) return "one before pipeline " + file.pipeline;
-  return file.pipeline.empty() ? file.pass
-                               : fmt::format("{} of pipeline {}", file.pass, file.pipeline);
 }
 
 void add_pair(const DumpPair& pair, Document& document) {
@@ -247,6 +270,8 @@ void add_text(const hlo::Dump& dump, const Summary& summary, Document& document)
   }
   document.line("");
   document.add(table_of(summary.modules));
+  if (!summary.partitions.empty()) document.line("");
+  for (const std::string& line : summary.partitions) document.line(line);
   for (const DumpPair* pair : summary.others) {
     document.line("");
     add_pair(*pair, document);

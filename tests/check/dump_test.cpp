@@ -247,6 +247,22 @@ TEST_CASE("a pass that is undone later is still the first wrong one") {
   CHECK(ran.out.find("1 module: valid end to end though a step is invalid") != std::string::npos);
 }
 
+TEST_CASE("the step that partitions a module says what devices hold") {
+  const TemporaryFolder folder;
+  const auto negation = [](const std::string& size, const std::string& sharding) {
+    return "HloModule jit_f, num_partitions=4\n\nENTRY %main (x: f32[" + size + "]) -> f32[" +
+           size + "] {\n  %x = f32[" + size + "] parameter(0)" + sharding + "\n  ROOT %y = f32[" +
+           size + "] negate(%x)" + sharding + "\n}\n";
+  };
+  folder.put(kModule + "before_optimizations.txt", negation("8", ", sharding={devices=[4]<=[4]}"));
+  folder.put(kModule + "0001.spmd.after_spmd-partitioning.txt", negation("2", ""));
+  const Ran ran = check_dump(folder);
+  CHECK(ran.exit == kEstablished);
+  CHECK(
+      ran.out.find("module_0001.jit_f: partitioned by spmd-partitioning of pipeline spmd; devices "
+                   "hold: x 4, output 0 4\n") != std::string::npos);
+}
+
 TEST_CASE("a file that cannot be read makes its pairs unknown, and hides no other") {
   const TemporaryFolder folder;
   put_two_passes(folder, kTwoTurned);
