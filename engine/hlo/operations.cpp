@@ -131,9 +131,11 @@ bool has_interpreted_form(const Instruction& instruction, const std::vector<Arra
       return true;
     case Op::Reduce:
       return operands.size() == 2 && !instruction.shape.is_tuple;
-    case Op::Reshape:
+    case Op::Reshape:  // tiles may pad what a bitcast looks at
       return operands.size() == 1 && !instruction.shape.is_tuple &&
-             operands[0].type == instruction.shape.array.type;
+             operands[0].type == instruction.shape.array.type &&
+             (instruction.opcode != "bitcast" ||
+              operands[0].elements() == instruction.shape.array.elements());
     case Op::CollectivePermute:
     case Op::CollectiveBroadcast:
       return operands.size() == instruction.shape.arrays().size();
@@ -197,8 +199,7 @@ std::string resolution_text(const Instruction& instruction) {
 
 bool is_forwarding(const std::string& opcode) {
   return opcode == "copy" || opcode == "copy-start" || opcode == "optimization-barrier" ||
-         opcode == "opt-barrier" ||
-         opcode == "domain" || opcode == "async-update" ||
+         opcode == "opt-barrier" || opcode == "domain" || opcode == "async-update" ||
          (opcode.ends_with("-done") && opcode != "send-done" && opcode != "recv-done");
 }
 

@@ -1,4 +1,5 @@
-// Shardings of XLA (xla/hlo/ir/hlo_sharding.h) and Shardy (openxla/shardy, sharding representation).
+// Shardings of XLA (xla/hlo/ir/hlo_sharding.h) and Shardy (openxla/shardy, sharding
+// representation).
 
 #include "engine/hlo/sharding.h"
 
@@ -168,11 +169,12 @@ std::optional<Sharding> read_shardy(TextReader& reader, std::size_t rank, std::i
       for (const MeshAxis& axis : axes) {
         std::int64_t stride = 1;
         for (auto each = mesh->axes.rbegin(); each->name != axis.name; ++each) stride *= each->size;
-        const auto whole = std::find_if(mesh->axes.begin(), mesh->axes.end(), [&](const MeshAxis& each) {
-          return each.name == axis.name;
-        });
+        const auto whole =
+            std::find_if(mesh->axes.begin(), mesh->axes.end(),
+                         [&](const MeshAxis& each) { return each.name == axis.name; });
         std::int64_t coordinate = static_cast<std::int64_t>(i) / stride % whole->size;
-        if (axis.before) coordinate = coordinate / (whole->size / *axis.before / axis.size) % axis.size;
+        if (axis.before)
+          coordinate = coordinate / (whole->size / *axis.before / axis.size) % axis.size;
         at = at * axis.size + coordinate;
       }
       sharding.coordinates[static_cast<std::size_t>(mesh->devices[i])].push_back(at);
@@ -246,7 +248,8 @@ std::vector<std::string> sharding_list(std::string_view text) {
     if (c != ',' || depth != 0) continue;
     std::string_view part = rest.substr(start, i - start);
     while (!part.empty() && (part.front() == ' ' || part.front() == '\n')) part.remove_prefix(1);
-    if (const std::size_t end = part.find("*/"); part.starts_with("/*") && end != std::string_view::npos) {
+    if (const std::size_t end = part.find("*/");
+        part.starts_with("/*") && end != std::string_view::npos) {
       part.remove_prefix(end + 2);
       while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
     }

@@ -41,7 +41,8 @@ std::optional<Sharding> read_sharding(std::string_view text, std::size_t rank,
                                       const std::map<std::string, std::string>& meshes);
 
 /// The parts of a list of shardings: `{{replicated}, {manual}}`,
-/// `#sdy.sharding_per_value<[<@mesh, [{}]>, <@mesh, [{"x"}]>]>`. A single sharding is a list of one.
+/// `#sdy.sharding_per_value<[<@mesh, [{}]>, <@mesh, [{"x"}]>]>`. A single sharding is a list of
+/// one.
 std::vector<std::string> sharding_list(std::string_view text);
 
 }  // namespace p2::hlo

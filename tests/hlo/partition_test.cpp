@@ -27,11 +27,11 @@ const std::string kEverywhere = ", sharding={replicated}\n";
 std::string module_of(const std::string& body, const char* entry) {
   return "HloModule m, num_partitions=4\n" + kAdd + kMax + "ENTRY " + entry + " {\n" + body + "}\n";
 }
-std::string global(const std::string& body) { return module_of(body, "main"); }
-std::string partitioned(const std::string& body) { return module_of(body, "main_spmd"); }
+std::string before_partitioning(const std::string& body) { return module_of(body, "main"); }
+std::string after_partitioning(const std::string& body) { return module_of(body, "main_spmd"); }
 
 std::string verdict(const std::string& before, const std::string& after) {
-  return summary(compared(global(before), partitioned(after)));
+  return summary(compared(before_partitioning(before), after_partitioning(after)));
 }
 
 TEST_CASE("a row-parallel dot needs its all-reduce") {
@@ -204,9 +204,11 @@ TEST_CASE("two partitioned modules are not taken for one before and one after") 
       "  x = f32[2] parameter(0)\n  ROOT y = f32[2] copy(x), sharding={devices=[4]<=[4]}\n";
   const std::string largest =
       "  x = f32[2] parameter(0)\n  ROOT y = f32[2] all-reduce(x)" + kLargest;
-  CHECK(summary(compared(partitioned(plain), partitioned(largest))) == "invalid contributions");
-  CHECK(summary(compared(partitioned(largest), partitioned(plain))) == "invalid contributions");
-  CHECK(summary(compared(global(plain), partitioned(plain))) == "valid");
+  CHECK(summary(compared(after_partitioning(plain), after_partitioning(largest))) ==
+        "invalid contributions");
+  CHECK(summary(compared(after_partitioning(largest), after_partitioning(plain))) ==
+        "invalid contributions");
+  CHECK(summary(compared(before_partitioning(plain), after_partitioning(plain))) == "valid");
 }
 
 }  // namespace

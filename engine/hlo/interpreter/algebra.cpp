@@ -19,7 +19,8 @@ constexpr std::uint64_t kGenerator = 9;
 /// Products of numbers below 2^60 that fit into 128 bits as a sum.
 constexpr unsigned kMaxPending = 200;
 
-/// Modulo kPrime = 2^60 − 3677 or kOrder = 2^59 − 1839: what is above the power of 2 counts as often.
+/// Modulo kPrime = 2^60 − 3677 or kOrder = 2^59 − 1839: what is above the power of 2 counts as
+/// often.
 std::uint64_t remainder(WideUnsigned x, std::uint64_t modulus) {
   const unsigned bits = modulus == kPrime ? 60 : 59;
   const std::uint64_t rest = (std::uint64_t{1} << bits) - modulus;
@@ -107,7 +108,7 @@ bool is_infinite_constant(const Term& a) { return a.low == a.high && std::isinf(
 
 std::uint64_t Algebra::hash(std::uint64_t state, std::uint64_t value) {
   WideUnsigned mixed = static_cast<WideUnsigned>(state ^ 0x9E3779B97F4A7C15ULL) *
-                            ((value ^ 0xD1B54A32D192ED03ULL) | 1U);
+                       ((value ^ 0xD1B54A32D192ED03ULL) | 1U);
   state ^= static_cast<std::uint64_t>(mixed) ^ static_cast<std::uint64_t>(mixed >> 64U) ^
            (value * 0xBF58476D1CE4E5B9ULL);
   state ^= state >> 31U;
@@ -175,10 +176,10 @@ Term Algebra::integer(std::int64_t value, ElementType type) {
   const double real = is_unsigned ? static_cast<double>(static_cast<std::uint64_t>(value))
                                   : static_cast<double>(value);
   if (std::fabs(real) < kExactIntegers) return number(real);
-  const std::uint64_t size =
-      is_unsigned ? static_cast<std::uint64_t>(value)
-                  : (value < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(value)
-                               : static_cast<std::uint64_t>(value));
+  const std::uint64_t size = is_unsigned
+                                 ? static_cast<std::uint64_t>(value)
+                                 : (value < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(value)
+                                              : static_cast<std::uint64_t>(value));
   Term term{size % kPrime, size % kOrder, below(real), above(real)};
   if (!is_unsigned && value < 0) {
     term.value = kPrime - term.value;
@@ -264,16 +265,15 @@ Term Algebra::plain_sum(const Term& a, const Term& b) {
       std::isinf(a.low) || std::isinf(a.high) || std::isinf(b.low) || std::isinf(b.high);
   const bool opposite = cancels && ((a.high == kInfinity && b.low == -kInfinity) ||
                                     (a.low == -kInfinity && b.high == kInfinity));
-  return {add(a.value, b.value, kPrime), add(a.exponent, b.exponent, kOrder),
-          below(a.low + b.low), above(a.high + b.high), a.nan || b.nan || opposite};
+  return {add(a.value, b.value, kPrime), add(a.exponent, b.exponent, kOrder), below(a.low + b.low),
+          above(a.high + b.high), a.nan || b.nan || opposite};
 }
 
 Term Algebra::plain_product(const Term& a, const Term& b) {
   const auto [low, high] = interval_product(a, b);
   const auto unbounded = [](const Term& x) { return std::isinf(x.low) || std::isinf(x.high); };
   const auto has_zero = [](const Term& x) { return x.low <= 0 && x.high >= 0; };
-  const bool zero_times_infinity =
-      (unbounded(a) && has_zero(b)) || (unbounded(b) && has_zero(a));
+  const bool zero_times_infinity = (unbounded(a) && has_zero(b)) || (unbounded(b) && has_zero(a));
   return {times(a.value, b.value, kPrime), times(a.exponent, b.exponent, kOrder), low, high,
           a.nan || b.nan || zero_times_infinity};
 }
@@ -417,8 +417,8 @@ Term Algebra::exponential(const Term& a, ElementType type) {
   if (is_zero_constant(a)) return number(1);
   if (is_infinite_constant(a)) return number(a.low > 0 ? kInfinity : 0);
   if (const auto x = known_real(a)) return real_constant_term(std::exp(*x), type);
-  Term all = drawn_term(hash(0xE, a.value), std::exp(a.low) * (1 - 1e-14),
-                        std::exp(a.high) * (1 + 1e-14));
+  Term all =
+      drawn_term(hash(0xE, a.value), std::exp(a.low) * (1 - 1e-14), std::exp(a.high) * (1 + 1e-14));
   all.nan = a.nan;
   all.high = std::max(all.high, std::numeric_limits<double>::min());  // never 0
   all.value = interpreter::power(generator_, settled(a).exponent, kPrime);

@@ -125,8 +125,8 @@ class Algebra {
   Term inverse(const Term& a);
   Term settled(Term term);
   std::optional<double> known_real(const Term& term) const;
-  Term unknown_function(Element code, ElementType type, std::span<const Term> operands,
-                        double low, double high);
+  Term unknown_function(Element code, ElementType type, std::span<const Term> operands, double low,
+                        double high);
 
   // algebra_functions.cpp
   Term real(const ElementOperation& operation, std::span<const Term> operands);

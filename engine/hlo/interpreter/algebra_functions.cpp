@@ -34,9 +34,7 @@ Range range_of(ElementType type) {
 
 bool is_constant(const Term& a) { return a.low == a.high; }
 bool is_zero(const Term& a) { return a.low == 0 && a.high == 0; }
-bool has_bounds(const Term& a) {
-  return !a.nan && std::isfinite(a.low) && std::isfinite(a.high);
-}
+bool has_bounds(const Term& a) { return !a.nan && std::isfinite(a.low) && std::isfinite(a.high); }
 
 }  // namespace
 
@@ -44,8 +42,8 @@ bool has_bounds(const Term& a) {
 Term Algebra::unwrapped(const Term& a, ElementType type) {
   const Range range = range_of(type);
   if (a.low >= range.low && a.high <= range.high && type.bits() < 54) return a;
-  if (type.bits() >= 54 && std::fabs(a.low) < kExactIntegers && std::fabs(a.high) < kExactIntegers &&
-      a.low >= range.low) {
+  if (type.bits() >= 54 && std::fabs(a.low) < kExactIntegers &&
+      std::fabs(a.high) < kExactIntegers && a.low >= range.low) {
     return a;
   }
   if (const auto result = wrapped_by_pieces(a, type, range.low, range.high)) return *result;
@@ -220,8 +218,8 @@ Term Algebra::select(const Term& condition, const Term& yes, const Term& no, Ele
     const Term& first = flipped ? no : yes;
     const Term& second = flipped ? yes : no;
     const Term difference = sum(first, negated(second), type);
-    const bool no_wrap = exact(first, type).value == first.value &&
-                         exact(second, type).value == second.value;
+    const bool no_wrap =
+        exact(first, type).value == first.value && exact(second, type).value == second.value;
     if (no_wrap && difference.value == decides.value) return maximum(first, second);
     if (no_wrap && negated(difference).value == decides.value) return minimum(first, second);
   }
@@ -305,7 +303,8 @@ Term Algebra::convert(const Term& a, ElementType from, ElementType to) {
   }
   if (to_boolean) return complement(is_zero(unwrapped(a, from)));
   if (to.is_float() || from.bits() < to.bits()) return unwrapped(a, from);
-  if (const auto known = as_integer(a, from)) return integer(wrapped(static_cast<std::uint64_t>(*known), to), to);
+  if (const auto known = as_integer(a, from))
+    return integer(wrapped(static_cast<std::uint64_t>(*known), to), to);
   return a;  // modulo a smaller power of 2
 }
 
@@ -334,9 +333,9 @@ Term Algebra::real(const ElementOperation& operation, std::span<const Term> oper
     return real({code, {}, type, type, {}}, operand);
   };
   // Before their normal forms: a rounded e^x − 1 is 0 for small x.
-  const bool is_folded =
-      operation.code == Element::ExponentialMinusOne || operation.code == Element::LogPlusOne ||
-      operation.code == Element::Logistic || operation.code == Element::Tanh;
+  const bool is_folded = operation.code == Element::ExponentialMinusOne ||
+                         operation.code == Element::LogPlusOne ||
+                         operation.code == Element::Logistic || operation.code == Element::Tanh;
   const auto constant_operand = is_folded ? known_real(a) : std::nullopt;
   if (constant_operand && std::isfinite(*constant_operand)) {
     const Scalar operand[] = {{*constant_operand, 0}};
@@ -408,7 +407,8 @@ Term Algebra::real(const ElementOperation& operation, std::span<const Term> oper
       return result;
     }
     case Element::Log: {
-      if (a.low <= 0) return unknown_function(operation.code, type, operands, -kInfinity, kInfinity);
+      if (a.low <= 0)
+        return unknown_function(operation.code, type, operands, -kInfinity, kInfinity);
       const double low = std::log(a.low);
       const double high = std::log(a.high);
       return unknown_function(operation.code, type, operands, low - std::fabs(low) * 1e-15 - 1e-300,
@@ -512,10 +512,12 @@ Term Algebra::integral(const ElementOperation& operation, std::span<const Term> 
       return most ? maximum(x, y) : minimum(x, y);
     }
     case Element::Abs:
-      if (wrapped_operands[0].low > range.low) return maximum(wrapped_operands[0], negated(wrapped_operands[0]));
+      if (wrapped_operands[0].low > range.low)
+        return maximum(wrapped_operands[0], negated(wrapped_operands[0]));
       break;
     case Element::And:
-      if (interpreter::is_zero(wrapped_operands[0]) || interpreter::is_zero(wrapped_operands[1])) return {};
+      if (interpreter::is_zero(wrapped_operands[0]) || interpreter::is_zero(wrapped_operands[1]))
+        return {};
       break;
     case Element::Or:
     case Element::Xor:
@@ -530,11 +532,14 @@ Term Algebra::integral(const ElementOperation& operation, std::span<const Term> 
     case Element::Divide:
     case Element::Remainder: {
       const bool is_division = operation.code == Element::Divide;
-      if (is_constant(wrapped_operands[1]) && wrapped_operands[1].low == 1) return is_division ? wrapped_operands[0] : Term{};
-      if (wrapped_operands[0].low >= 0 && wrapped_operands[1].low > wrapped_operands[0].high) return is_division ? Term{} : wrapped_operands[0];
+      if (is_constant(wrapped_operands[1]) && wrapped_operands[1].low == 1)
+        return is_division ? wrapped_operands[0] : Term{};
+      if (wrapped_operands[0].low >= 0 && wrapped_operands[1].low > wrapped_operands[0].high)
+        return is_division ? Term{} : wrapped_operands[0];
       if (wrapped_operands[0].low >= 0 && wrapped_operands[1].low > 0) {
-        const double high = is_division ? std::floor(wrapped_operands[0].high / wrapped_operands[1].low)
-                                        : std::min(wrapped_operands[0].high, wrapped_operands[1].high - 1);
+        const double high = is_division
+                                ? std::floor(wrapped_operands[0].high / wrapped_operands[1].low)
+                                : std::min(wrapped_operands[0].high, wrapped_operands[1].high - 1);
         return unknown_function(operation.code, type, wrapped_operands, 0, high);
       }
       break;

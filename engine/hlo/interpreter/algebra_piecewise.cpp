@@ -1,5 +1,5 @@
-// Piecewise functions of one integer: what comparisons with numbers, clamps and look-ups at an index
-// that depends on inputs amount to. Their normal form is the sum of steps
+// Piecewise functions of one integer: what comparisons with numbers, clamps and look-ups at an
+// index that depends on inputs amount to. Their normal form is the sum of steps
 //   value_0 + Σ [integer > upto_k] (value_(k+1) − value_k).
 
 #include <algorithm>
@@ -13,9 +13,7 @@ namespace {
 constexpr std::size_t kMaxPieces = 5000;
 
 bool is_known(const Term& a) { return a.low == a.high; }
-bool is_bounded(const Term& a) {
-  return !a.nan && std::isfinite(a.low) && std::isfinite(a.high);
-}
+bool is_bounded(const Term& a) { return !a.nan && std::isfinite(a.low) && std::isfinite(a.high); }
 
 }  // namespace
 
@@ -84,7 +82,8 @@ Term Algebra::from_pieces(Piecewise all, ElementType type) {
     std::uint64_t state = hash(0x57E7, all.integer.value);
     for (const Piece& piece : pieces) {
       const bool last = &piece == &pieces.back();
-      state = hash(state, last ? 0 : static_cast<std::uint64_t>(static_cast<std::int64_t>(piece.upto)));
+      state =
+          hash(state, last ? 0 : static_cast<std::uint64_t>(static_cast<std::int64_t>(piece.upto)));
       state = hash(state, piece.value.value);
     }
     result = drawn_term(state, low, high);
@@ -98,8 +97,8 @@ Term Algebra::from_pieces(Piecewise all, ElementType type) {
   return type.is_float() ? settled(result) : result;
 }
 
-std::optional<Term> Algebra::by_pieces(std::initializer_list<const Term*> operands, ElementType type,
-                                       bool any_other, const OfPieces& function) {
+std::optional<Term> Algebra::by_pieces(std::initializer_list<const Term*> operands,
+                                       ElementType type, bool any_other, const OfPieces& function) {
   if (piecewise_.empty()) return std::nullopt;
   std::vector<const Piecewise*> all;
   const Piecewise* first = nullptr;
@@ -209,8 +208,7 @@ std::optional<Term> Algebra::greater_by_pieces(const Term& a, const Term& b) {
       result.pieces.push_back({upto, greater ? one : zero});
     } else {
       // integer + offset > number from `border` on, or number > integer + offset up to it.
-      const double border =
-          left_moves ? right.low - l.offset : left.low - r.offset - 1;
+      const double border = left_moves ? right.low - l.offset : left.low - r.offset - 1;
       if (border > from) result.pieces.push_back({std::min(border, upto), left_moves ? zero : one});
       if (border < upto) result.pieces.push_back({upto, left_moves ? one : zero});
     }

@@ -25,15 +25,16 @@ template <typename A>
 const Collective& CollectiveOperations<A>::collective_of(const Instruction& instruction) {
   auto found = collectives_.find(&instruction);
   if (found == collectives_.end()) {
-    found = collectives_.emplace(&instruction, resolve(instruction, module_.language, devices_)).first;
+    found =
+        collectives_.emplace(&instruction, resolve(instruction, module_.language, devices_)).first;
   }
   return found->second;
 }
 
 template <typename A>
 auto CollectiveOperations<A>::reduced(const Instruction& instruction,
-                             const std::vector<const Tree*>& members, const ArrayShape& shape)
-    -> Tree {
+                                      const std::vector<const Tree*>& members,
+                                      const ArrayShape& shape) -> Tree {
   if (instruction.called.size() != 1) give_up(instruction, "its reducer");
   std::vector<Cell> cells;
   const std::size_t size = members[0]->array.cells->size();
@@ -53,7 +54,7 @@ auto CollectiveOperations<A>::reduced(const Instruction& instruction,
 
 template <typename A>
 auto CollectiveOperations<A>::joined(const std::vector<const Tree*>& parts, std::int64_t dimension,
-                            const ArrayShape& shape) const -> Tree {
+                                     const ArrayShape& shape) const -> Tree {
   const auto along = static_cast<std::size_t>(dimension);
   const std::vector<std::int64_t> strides = strides_of(shape.sizes);
   std::vector<Cell> cells(static_cast<std::size_t>(shape.elements()));
@@ -71,7 +72,8 @@ auto CollectiveOperations<A>::joined(const std::vector<const Tree*>& parts, std:
 
 template <typename A>
 auto CollectiveOperations<A>::part(const Tree& whole, std::int64_t dimension, std::int64_t number,
-                          std::int64_t parts, const Instruction& instruction) const -> Tree {
+                                   std::int64_t parts, const Instruction& instruction) const
+    -> Tree {
   const auto along = static_cast<std::size_t>(dimension);
   ArrayShape shape = whole.array.shape;
   if (along >= shape.sizes.size() || shape.sizes[along] % parts != 0) {
@@ -81,7 +83,8 @@ auto CollectiveOperations<A>::part(const Tree& whole, std::int64_t dimension, st
   shape.sizes[along] /= parts;
   std::vector<Cell> cells;
   for_each_index(shape.sizes, [&](const std::vector<std::int64_t>& index) {
-    cells.push_back((*whole.array.cells)[element_of(index, along, number * shape.sizes[along], strides)]);
+    cells.push_back(
+        (*whole.array.cells)[element_of(index, along, number * shape.sizes[along], strides)]);
   });
   work_.spend(cells.size());
   return local_.array(shape, std::move(cells), {&whole});
@@ -118,7 +121,7 @@ auto CollectiveOperations<A>::permuted(const Instruction& instruction, const Ope
 /// An all-to-all: part i of the operand, or operand i, goes to member i of the group.
 template <typename A>
 auto CollectiveOperations<A>::exchanged(const Instruction& instruction, const Operands& operands,
-                               const Active& active) -> PerDevice {
+                                        const Active& active) -> PerDevice {
   const Collective& collective = collective_of(instruction);
   const std::vector<std::int64_t>& along = instruction.attributes.dimensions;
   PerDevice results(active.size());
@@ -157,7 +160,7 @@ auto CollectiveOperations<A>::exchanged(const Instruction& instruction, const Op
 
 template <typename A>
 auto CollectiveOperations<A>::execute(const Instruction& instruction, const Operands& operands,
-                                        const Active& active) -> PerDevice {
+                                      const Active& active) -> PerDevice {
   const std::string_view opcode = base_opcode(instruction.opcode);
   if (operands.empty()) give_up(instruction, "it has no operand");
   if (opcode == "collective-permute") return permuted(instruction, operands, active);
@@ -212,7 +215,8 @@ auto CollectiveOperations<A>::execute(const Instruction& instruction, const Oper
     for (const Tree& each : shared->parts) {
       own.parts.push_back(part(each, along[0], collective.position[device], size, instruction));
     }
-    if (!own.is_tuple) own = part(*shared, along[0], collective.position[device], size, instruction);
+    if (!own.is_tuple)
+      own = part(*shared, along[0], collective.position[device], size, instruction);
     results[device] = std::make_shared<const Tree>(std::move(own));
   }
   return results;

@@ -28,8 +28,7 @@ class CollectiveOperations {
 
   /// Precondition: is_collective of the instruction's base opcode. Throws NotUnderstood, also where
   /// only some members of a group are active, and IllFormed for illegal groups.
-  PerDevice execute(const Instruction& instruction, const Operands& operands,
-                    const Active& active);
+  PerDevice execute(const Instruction& instruction, const Operands& operands, const Active& active);
 
  private:
   Tree reduced(const Instruction& instruction, const std::vector<const Tree*>& members,

@@ -53,7 +53,7 @@ constexpr double kNarrowTolerance = 2e-2;
 struct Draw {
   double low;  ///< magnitudes of floating-point numbers
   double high;
-  bool negative;  ///< both signs
+  bool negative;       ///< both signs
   std::int64_t first;  ///< integers
   std::int64_t last;
   bool narrow_range;  ///< integers of up to 16 bits of their whole range
@@ -229,9 +229,9 @@ std::optional<std::string> shard_mismatch(const char* what, const std::vector<Ar
     if (!sharding) return fmt::format("The sharding {} is not understood.", texts[i]);
     if (sharding->tile_sizes(global[i].sizes) != shards[i].sizes ||
         global[i].type != shards[i].type) {
-      return fmt::format("{} {} is {} before partitioning, {} on every device, and its sharding is {}.",
-                         what, i, to_string(global[i]), to_string(shards[i]),
-                         texts[i].empty() ? "not given" : texts[i]);
+      return fmt::format(
+          "{} {} is {} before partitioning, {} on every device, and its sharding is {}.", what, i,
+          to_string(global[i]), to_string(shards[i]), texts[i].empty() ? "not given" : texts[i]);
     }
   }
   return std::nullopt;
@@ -250,7 +250,8 @@ class Inputs {
     std::vector<typename Interpreter<A>::PerDevice> all;
     const Computation& entry = module.entry_computation();
     const bool mixed = relation_.before != relation_.after;
-    const std::vector<ArrayShape> wholes = inputs_of(mixed && form == Form::Partitioned ? other : module);
+    const std::vector<ArrayShape> wholes =
+        inputs_of(mixed && form == Form::Partitioned ? other : module);
     std::size_t number = 0;
     for (const std::uint32_t index : entry.parameters) {
       const Shape& shape = entry.instructions[index].shape;
@@ -283,8 +284,8 @@ class Inputs {
     const std::vector<std::int64_t> own = {-1, device};
     if (!mixed || shape.is_tuple) return own;
     const auto sharding = *sharding_of(relation_.inputs[input], wholes[input], devices_, global_);
-    const auto start = sharding.tile_start(
-        wholes[input].sizes, static_cast<std::int64_t>(device) % devices_.partitions);
+    const auto start = sharding.tile_start(wholes[input].sizes,
+                                           static_cast<std::int64_t>(device) % devices_.partitions);
     for (std::size_t i = 0; i < start.size(); ++i) {  // what pads a short tile is the device's own
       if (start[i] + shape.array.sizes[i] > wholes[input].sizes[i]) return own;
     }
@@ -308,7 +309,8 @@ class Inputs {
     const ArrayShape& whole = cut ? wholes[input] : shape.array;
     if (cut) {
       sharding = *sharding_of(relation_.inputs[input], whole, devices_, global_);
-      start = sharding.tile_start(whole.sizes, static_cast<std::int64_t>(device) % devices_.partitions);
+      start =
+          sharding.tile_start(whole.sizes, static_cast<std::int64_t>(device) % devices_.partitions);
     }
     const auto strides = interpreter::strides_of(whole.sizes);
     interpreter::for_each_index(shape.array.sizes, [&](const std::vector<std::int64_t>& index) {
@@ -323,8 +325,8 @@ class Inputs {
         cells.push_back(value(arithmetic, {input, static_cast<std::uint64_t>(element), owner},
                               shape.array.type, draw, seed));
       } else {  // any number pads a short tile
-        cells.push_back(value(arithmetic, {0xAD, input, cells.size(), device}, shape.array.type,
-                              draw, seed));
+        cells.push_back(
+            value(arithmetic, {0xAD, input, cells.size(), device}, shape.array.type, draw, seed));
       }
     });
     tree.array.shape = shape.array;
@@ -346,7 +348,8 @@ class Inputs {
       const double size = draw.low + (draw.high - draw.low) * unit;
       return {draw.negative && (state & 1U) != 0 ? -size : size, 0};
     }
-    if (type.kind() == ElementType::Kind::Boolean) return {0, static_cast<std::int64_t>(state & 1U)};
+    if (type.kind() == ElementType::Kind::Boolean)
+      return {0, static_cast<std::int64_t>(state & 1U)};
     if (draw.narrow_range && type.bits() <= 16) {
       return numbers.integer(static_cast<std::int64_t>(state >> 20U), type);
     }
@@ -381,7 +384,8 @@ class OutputPairs {
     std::map<std::pair<const void*, const void*>, bool> seen;
     for (std::uint32_t device = 0; device < devices_.count(); ++device) {
       if (both_global && device > 0) return;
-      if (!mixed && !seen.emplace(std::pair(before[device].get(), after[device].get()), true).second) {
+      if (!mixed &&
+          !seen.emplace(std::pair(before[device].get(), after[device].get()), true).second) {
         continue;
       }
       std::vector<const Array<Cell>*> first;
@@ -480,8 +484,8 @@ class ExecutionComparison {
     if (decision_.outcome == Outcome::Refuted) {
       if (!found.is_equal) return decision_;
       decision_.outcome = Outcome::Disagreement;
-      decision_.reason = decision_.violation->explanation +
-                         " But random interpretation finds the modules equal.";
+      decision_.reason =
+          decision_.violation->explanation + " But random interpretation finds the modules equal.";
       return decision_;
     }
     const Interpretation* const both[] = {&found, &*second};
@@ -504,13 +508,13 @@ class ExecutionComparison {
   };
 
   template <typename A>
-  auto outputs(A& arithmetic, const Module& module, Form form, const Draw& draw,
-               std::uint64_t seed, Work& work, std::set<std::string>& opaque) const {
+  auto outputs(A& arithmetic, const Module& module, Form form, const Draw& draw, std::uint64_t seed,
+               Work& work, std::set<std::string>& opaque) const {
     const bool is_before = &module == &before_;
     const Inputs inputs(devices_, relation_, global_);
     Interpreter<A> run(module, is_before ? 1 : 2, devices_, arithmetic, work);
-    auto values = run.run(
-        inputs.of(arithmetic, module, form, is_before ? after_ : before_, draw, seed));
+    auto values =
+        run.run(inputs.of(arithmetic, module, form, is_before ? after_ : before_, draw, seed));
     for (const auto& [name, count] : run.opaque_operations()) opaque.insert(name);
     return values;
   }
@@ -526,14 +530,15 @@ class ExecutionComparison {
     std::size_t of_output = SIZE_MAX;
     pairs.visit(first, second,
                 [&](const Array<Scalar>& a, const Array<Scalar>& b, std::uint32_t device,
-                    std::size_t output, const std::vector<std::int64_t>& index,
-                    std::int64_t i, std::int64_t k) {
+                    std::size_t output, const std::vector<std::int64_t>& index, std::int64_t i,
+                    std::int64_t k) {
                   if (a.unknown || b.unknown) return true;
                   if (output != of_output) {
                     of_output = output;
                     largest = 0;
                     for (const Scalar& each : *a.cells) {
-                      if (std::isfinite(each.real)) largest = std::max(largest, std::fabs(each.real));
+                      if (std::isfinite(each.real))
+                        largest = std::max(largest, std::fabs(each.real));
                     }
                   }
                   if (!differ(a.at(i), b.at(k), a.shape.type, largest)) return true;
@@ -560,20 +565,16 @@ class ExecutionComparison {
       return type.is_float() ? fmt::format("{:.7g}", value.real) : fmt::format("{}", value.integer);
     };
     Difference difference{"value", {}};
-    difference.element = DifferingElement{device,
-                                          device / devices_.partitions,
-                                          device % devices_.partitions,
-                                          output,
-                                          index,
-                                          text(a),
-                                          text(b)};
+    difference.element = DifferingElement{
+        device, device / devices_.partitions, device % devices_.partitions, output, index, text(a),
+        text(b)};
     difference.explanation = fmt::format(
         "On device {} (replica {}, partition {}), element [{}] of output {} is {} before, and {} "
         "after, for inputs drawn with seed {:#x}: numbers of magnitude {} to {}{}, integers {} to "
         "{}.",
-        device, device / devices_.partitions, device % devices_.partitions,
-        fmt::join(index, ","), output, text(a), text(b), seed, draw.low, draw.high,
-        draw.negative ? " of both signs" : "", draw.first, draw.last);
+        device, device / devices_.partitions, device % devices_.partitions, fmt::join(index, ","),
+        output, text(a), text(b), seed, draw.low, draw.high, draw.negative ? " of both signs" : "",
+        draw.first, draw.last);
     decision_.outcome = Outcome::Refuted;
     decision_.violation = std::move(difference);
   }
@@ -588,20 +589,20 @@ class ExecutionComparison {
       const auto second = outputs(algebra, after_, relation_.after, kDraws[0], seed, work, opaque);
       const OutputPairs pairs(devices_, relation_, global_);
       found.is_equal = true;
-      pairs.visit(first, second,
-                  [&](const Array<Term>& a, const Array<Term>& b, std::uint32_t device,
-                      std::size_t output, const std::vector<std::int64_t>& index, std::int64_t i,
-                      std::int64_t k) {
-                    found.is_equal = algebra.equal(a.at(i), b.at(k), a.shape.type);
-                    if (!found.is_equal) {
-                      found.difference = fmt::format(
-                          "Whether element [{}] of output {} is equal on device {} is open: no "
-                          "execution on numbers showed a difference, and the values are not equal "
-                          "as fractions of the inputs and of functions of them.",
-                          fmt::join(index, ","), output, device);
-                    }
-                    return found.is_equal;
-                  });
+      pairs.visit(
+          first, second,
+          [&](const Array<Term>& a, const Array<Term>& b, std::uint32_t device, std::size_t output,
+              const std::vector<std::int64_t>& index, std::int64_t i, std::int64_t k) {
+            found.is_equal = algebra.equal(a.at(i), b.at(k), a.shape.type);
+            if (!found.is_equal) {
+              found.difference = fmt::format(
+                  "Whether element [{}] of output {} is equal on device {} is open: no "
+                  "execution on numbers showed a difference, and the values are not equal "
+                  "as fractions of the inputs and of functions of them.",
+                  fmt::join(index, ","), output, device);
+            }
+            return found.is_equal;
+          });
     } catch (const NotUnderstood&) {
       found.failure = std::current_exception();
     } catch (const LimitReached&) {
@@ -665,8 +666,9 @@ ModuleRelation relation_of(const Module& before, const Module& after, const Devi
   }
   // One of them is partitioned: the other one's shardings say how.
   const bool single = before.partitions.value_or(1) == 1;
-  const bool first = global_before != global_after ? global_before
-                     : global_before || single || after.partitions.value_or(1) != 1;
+  const bool first = global_before != global_after
+                         ? global_before
+                         : global_before || single || after.partitions.value_or(1) != 1;
   const Module& global = first ? before : after;
   const Module& partitioned = first ? after : before;
   relation.before = first ? Form::Global : Form::Partitioned;
@@ -691,14 +693,14 @@ ModuleRelation relation_of(const Module& before, const Module& after, const Devi
   }
   if (same) return ModuleRelation{};  // shardings that are left over
   if (global_before != global_after) return relation;
-  relation.mismatch_is_certain = !global_before && before.partitions.value_or(2) > 1 &&
-                                 after.partitions.value_or(2) > 1;
+  relation.mismatch_is_certain =
+      !global_before && before.partitions.value_or(2) > 1 && after.partitions.value_or(2) > 1;
   if (relation.mismatch_is_certain) {
     const bool inputs = !same_shapes(inputs_of(before), inputs_of(after));
-    relation.mismatch = fmt::format(
-        "The {} are {} before and {} after.", inputs ? "inputs" : "outputs",
-        shapes_text(inputs ? inputs_of(before) : outputs_of(before)),
-        shapes_text(inputs ? inputs_of(after) : outputs_of(after)));
+    relation.mismatch =
+        fmt::format("The {} are {} before and {} after.", inputs ? "inputs" : "outputs",
+                    shapes_text(inputs ? inputs_of(before) : outputs_of(before)),
+                    shapes_text(inputs ? inputs_of(after) : outputs_of(after)));
   }
   return relation;
 }

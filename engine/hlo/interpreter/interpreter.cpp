@@ -124,7 +124,8 @@ auto Interpreter<A>::evaluate(std::uint32_t computation, const std::vector<PerDe
       values[i] = execute(instruction, operands, active, depth);
     }
     // The shape of a start in the text also has the operands: only its done uses the result.
-    const bool is_start = instruction.opcode.ends_with("-start") || instruction.opcode == "async-update";
+    const bool is_start =
+        instruction.opcode.ends_with("-start") || instruction.opcode == "async-update";
     Pointer last;
     Pointer changed;
     for (Pointer& value : values[i]) {
@@ -280,7 +281,7 @@ auto Interpreter<A>::execute_conditional(const Instruction& instruction, const O
       continue;
     }
     const auto last = static_cast<std::int64_t>(branches) - 1;
-    const std::int64_t branch = boolean                      ? (*value != 0 ? 0 : 1)
+    const std::int64_t branch = boolean                       ? (*value != 0 ? 0 : 1)
                                 : *value < 0 || *value > last ? last
                                                               : *value;
     chooses[static_cast<std::size_t>(branch)][device] = true;
@@ -320,11 +321,12 @@ auto Interpreter<A>::execute_conditional(const Instruction& instruction, const O
     // Any index that is no branch's number chooses the last.
     Tree tree = *all[branches - 1][device];
     for (std::size_t k = branches - 1; k-- > 0;) {
-      const ElementOperation is{Element::Compare, Direction::Eq, type, *ElementType::from_xla("pred"),
-                                "compare"};
+      const ElementOperation is{Element::Compare, Direction::Eq, type,
+                                *ElementType::from_xla("pred"), "compare"};
       const Cell condition =
           boolean ? index.at(0)
-                  : local_.apply(is, {index.at(0), arithmetic_.integer(static_cast<std::int64_t>(k), type)});
+                  : local_.apply(
+                        is, {index.at(0), arithmetic_.integer(static_cast<std::int64_t>(k), type)});
       tree = chosen(condition, *all[k][device], tree);
     }
     if (index.unknown) {
@@ -392,8 +394,8 @@ auto Interpreter<A>::shards_of(const Instruction& instruction, const Operands& o
   if (shapes.size() != operands.size()) give_up(instruction, "its results");
   std::vector<Sharding> shardings;
   for (std::size_t k = 0; k < operands.size(); ++k) {
-    const auto sharding = read_sharding(texts[k], shapes[k].sizes.size(), devices_.partitions,
-                                        module_.meshes);
+    const auto sharding =
+        read_sharding(texts[k], shapes[k].sizes.size(), devices_.partitions, module_.meshes);
     if (!sharding || sharding->kind != Sharding::Kind::Tiled) {
       give_up(instruction, texts[k].empty() ? "its operand has no sharding"
                                             : "the sharding " + texts[k] + " is not understood");
@@ -426,8 +428,9 @@ auto Interpreter<A>::shards_of(const Instruction& instruction, const Operands& o
             element += (start[i] + index[i]) * strides[i];
           }
           cells.push_back(inside ? whole.at(element)
-                                 : arithmetic_.arbitrary(Algebra::hash(Algebra::hash(number_, device), cells.size()),
-                                                         shapes[k].type));
+                                 : arithmetic_.arbitrary(
+                                       Algebra::hash(Algebra::hash(number_, device), cells.size()),
+                                       shapes[k].type));
         });
         work_.spend(cells.size());
         part.array.shape = shapes[k];
@@ -450,9 +453,9 @@ template <typename A>
 auto Interpreter<A>::whole_of(const Instruction& instruction, const Operands& operands,
                               const Active& active) -> PerDevice {
   const auto listed = instruction.attributes.shardy.find("xla.sdy.out_shardings");
-  const std::vector<std::string> texts =
-      sharding_list(listed != instruction.attributes.shardy.end() ? listed->second
-                                                                  : instruction.attributes.sharding);
+  const std::vector<std::string> texts = sharding_list(listed != instruction.attributes.shardy.end()
+                                                           ? listed->second
+                                                           : instruction.attributes.sharding);
   const std::vector<ArrayShape> shapes = instruction.shape.arrays();
   if (texts.size() != operands.size() || shapes.size() != operands.size()) {
     give_up(instruction, "the shardings of its results");
@@ -460,8 +463,8 @@ auto Interpreter<A>::whole_of(const Instruction& instruction, const Operands& op
   Tree result;
   result.is_tuple = instruction.shape.is_tuple;
   for (std::size_t k = 0; k < operands.size(); ++k) {
-    const auto sharding = read_sharding(texts[k], shapes[k].sizes.size(), devices_.partitions,
-                                        module_.meshes);
+    const auto sharding =
+        read_sharding(texts[k], shapes[k].sizes.size(), devices_.partitions, module_.meshes);
     if (!sharding || sharding->kind != Sharding::Kind::Tiled) {
       give_up(instruction, "the sharding " + texts[k] + " is not understood");
     }
@@ -474,7 +477,8 @@ auto Interpreter<A>::whole_of(const Instruction& instruction, const Operands& op
     for (std::uint32_t device = 0; device < active.size(); ++device) {
       if (!active[device]) give_up(instruction, "not all devices execute it");
       const Array<Cell>& shard = (*operands[k])[device]->array;
-      if (shard.shape.sizes != tile) give_up(instruction, "the shard's sizes are not those of its sharding");
+      if (shard.shape.sizes != tile)
+        give_up(instruction, "the shard's sizes are not those of its sharding");
       part.array.unknown |= shard.unknown;
       const auto start =
           sharding->tile_start(sizes, static_cast<std::int64_t>(device) % devices_.partitions);

@@ -11,7 +11,6 @@
 
 #include "engine/hlo/interpreter/algebra.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
-#include "engine/hlo/interpreter/movement.h"
 #include "engine/hlo/interpreter/numbers.h"
 
 namespace p2::hlo::interpreter {
@@ -119,8 +118,7 @@ auto LocalOperations<A>::elementwise(const Instruction& instruction, Element cod
     require(cells == size || operand->array.shape.sizes.empty(), instruction, "its shapes differ");
     if (cells != size && code == Element::BitcastConvert) return opaque(instruction, operands, 0);
   }
-  if (code == Element::BitcastConvert &&
-      operation.from.bits() != operation.to.bits()) {
+  if (code == Element::BitcastConvert && operation.from.bits() != operation.to.bits()) {
     return opaque(instruction, operands, 0);
   }
   work_.spend(size);
@@ -202,8 +200,7 @@ auto LocalOperations<A>::dynamic_update_slice(const Instruction& instruction,
   Cells cells = *operands[0]->array.cells;
   std::size_t next = 0;
   for_each_index(update.shape.sizes, [&](const Index& index) {
-    cells[static_cast<std::size_t>(base + offset_of(index, strides))] =
-        (*update.cells)[next++];
+    cells[static_cast<std::size_t>(base + offset_of(index, strides))] = (*update.cells)[next++];
   });
   work_.spend(cells.size());
   return array(shape, std::move(cells), operands);
@@ -365,8 +362,8 @@ auto LocalOperations<A>::reduce_window(const Instruction& instruction, const Ope
       std::int64_t element = 0;
       for (std::size_t i = 0; i < at.size(); ++i) {
         const WindowDimension& dimension = window[i];
-        const std::int64_t padded = index[i] * dimension.stride +
-                                    at[i] * dimension.window_dilation - dimension.pad_low;
+        const std::int64_t padded =
+            index[i] * dimension.stride + at[i] * dimension.window_dilation - dimension.pad_low;
         if (padded < 0 || padded % dimension.base_dilation != 0) return;
         const std::int64_t place = padded / dimension.base_dilation;
         if (place >= from.shape.sizes[i]) return;
@@ -571,9 +568,8 @@ auto LocalOperations<A>::gather(const Instruction& instruction, const Operands& 
         symbolic.emplace(dimension, cell);
         continue;
       }
-      start[dimension] =
-          clamped_start(*value, indices.shape.type,
-                        from.shape.sizes[dimension] - numbers.slice_sizes[dimension]);
+      start[dimension] = clamped_start(
+          *value, indices.shape.type, from.shape.sizes[dimension] - numbers.slice_sizes[dimension]);
     }
     for (std::size_t k = 0; k < numbers.operand_batching_dims.size(); ++k) {
       const auto of = static_cast<std::size_t>(numbers.start_indices_batching_dims[k]);
@@ -592,8 +588,7 @@ auto LocalOperations<A>::gather(const Instruction& instruction, const Operands& 
     }
     if constexpr (A::kSymbolic) {
       const auto [dimension, cell] = *symbolic;
-      const std::int64_t places =
-          from.shape.sizes[dimension] - numbers.slice_sizes[dimension] + 1;
+      const std::int64_t places = from.shape.sizes[dimension] - numbers.slice_sizes[dimension] + 1;
       if (is_opaque || places > kMaxPlaces) {
         is_opaque = true;
         return;
@@ -763,9 +758,8 @@ auto LocalOperations<A>::sort(const Instruction& instruction, const Operands& op
         }
         for (std::size_t k = 0; k < operands.size(); ++k) {
           for (std::int64_t i = 0; i < count; ++i) {
-            results[k][at(i)] =
-                arithmetic_.function(fmt::format("sort {} {} {}", function, k, i), all,
-                                     operands[k]->array.shape.type);
+            results[k][at(i)] = arithmetic_.function(fmt::format("sort {} {} {}", function, k, i),
+                                                     all, operands[k]->array.shape.type);
           }
         }
         return;
@@ -912,7 +906,8 @@ auto LocalOperations<A>::opaque(const Instruction& instruction, const Operands& 
   state = text_hash(instruction.attributes.others, state);
   state = text_hash(instruction.attributes.direction, state);
   // Where a custom call may look at its sharding; others cannot.
-  if (instruction.opcode == "custom-call") state = text_hash(instruction.attributes.sharding, state);
+  if (instruction.opcode == "custom-call")
+    state = text_hash(instruction.attributes.sharding, state);
   for (const std::int64_t each : instruction.attributes.dimensions) {
     state = Algebra::hash(state, static_cast<std::uint64_t>(each));
   }
@@ -932,7 +927,8 @@ auto LocalOperations<A>::opaque(const Instruction& instruction, const Operands& 
       const Cell whole = arithmetic_.function(fmt::format("opaque {} {}", state, output++), all,
                                               *ElementType::from_xla("f32"));
       for (std::size_t i = 0; i < size; ++i) {
-        cells[i] = arithmetic_.function(fmt::format("element {}", i), Cells{whole}, shape.array.type);
+        cells[i] =
+            arithmetic_.function(fmt::format("element {}", i), Cells{whole}, shape.array.type);
       }
     }
     tree.array.shape = shape.array;
@@ -983,8 +979,8 @@ auto LocalOperations<A>::call(std::uint32_t computation, const Cells& arguments)
           called.instructions[instruction.operands[0]].shape.array.type != shape.type;
       const auto code = of_bits ? Element::BitcastConvert : element_of(opcode);
       if (!code) {
-        const bool same = opcode == "copy" || opcode == "bitcast" || opcode == "reshape" ||
-                          opcode == "broadcast";
+        const bool same =
+            opcode == "copy" || opcode == "bitcast" || opcode == "reshape" || opcode == "broadcast";
         require(same && operands.size() == 1, instruction, "in a function of scalars");
         values.push_back(std::move(operands));
         continue;

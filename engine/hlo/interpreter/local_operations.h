@@ -25,6 +25,20 @@ class Work {
   std::uint64_t checked_ = 0;
 };
 
+/// An element of an operand: its row-major number.
+struct Source {
+  std::int32_t operand = 0;  ///< 1 also for the padding of a pad
+  std::int64_t element = 0;
+};
+
+/// For an instruction that only moves elements (slice, reshape, bitcast, transpose, broadcast,
+/// concatenate, pad, reverse), where each element of the result comes from; nothing for any other.
+/// A bitcast keeps the order of elements in memory, which the layouts give; the others do not
+/// depend on layouts. Throws NotUnderstood where the shapes do not fit.
+std::optional<std::vector<Source>> sources_of(const Instruction& instruction,
+                                              const std::vector<ArrayShape>& operands,
+                                              const ArrayShape& result);
+
 /// The operations that one device executes on its own, in an arithmetic: Numbers or Algebra.
 template <typename Arithmetic>
 class LocalOperations {
@@ -79,8 +93,8 @@ class LocalOperations {
   Tree map(const Instruction& instruction, const Operands& operands);
 
   /// The operands of a dynamic slice from `first` on as a start index, clamped; nothing if unknown.
-  std::optional<Index> start_index(const Operands& operands, std::size_t first,
-                                   const Index& sizes, const Index& window);
+  std::optional<Index> start_index(const Operands& operands, std::size_t first, const Index& sizes,
+                                   const Index& window);
   /// A computation that is a binary operation on its two parameters; nothing for any other.
   const std::optional<ElementOperation>& binary(std::uint32_t computation);
   /// The result of reducing elements of several arrays.

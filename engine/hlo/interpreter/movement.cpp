@@ -1,12 +1,10 @@
 // Operations that only move elements.
 
-#include "engine/hlo/interpreter/movement.h"
+#include "engine/hlo/interpreter/local_operations.h"
 
 #include <numeric>
 
 #include <fmt/format.h>
-
-#include "engine/hlo/interpreter/array.h"
 
 namespace p2::hlo::interpreter {
 namespace {
@@ -15,9 +13,9 @@ using List = std::vector<std::int64_t>;
 
 void require(bool fits, const Instruction& instruction) {
   if (fits) return;
-  throw NotUnderstood(fmt::format("the shapes of {} {} do not fit", instruction.opcode,
-                                  instruction.name),
-                      instruction.position);
+  throw NotUnderstood(
+      fmt::format("the shapes of {} {} do not fit", instruction.opcode, instruction.name),
+      instruction.position);
 }
 
 /// Row-major numbers of the elements in the order of memory.

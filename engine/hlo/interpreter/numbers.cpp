@@ -254,7 +254,8 @@ Scalar bits_converted(const Scalar& value, ElementType from, ElementType to) {
   const std::uint64_t bits = bits_of(value.integer, from);
   if (to.name() == "f64") return {std::bit_cast<double>(bits), 0};
   if (to.name() == "f32") return {std::bit_cast<float>(static_cast<std::uint32_t>(bits)), 0};
-  if (to.name() == "bf16") return {std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16U)), 0};
+  if (to.name() == "bf16")
+    return {std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16U)), 0};
   return kArbitrary;
 }
 
@@ -388,8 +389,8 @@ Scalar Numbers::computed(const ElementOperation& operation, std::span<const Cell
   }
   const Scalar& second = operands.size() > 1 ? operands[1] : operands[0];
   if (to.is_float()) return {real_function(operation.code, operands[0].real, second.real), 0};
-  return {0, wrapped(integer_function(operation.code, operands[0].integer, second.integer, to),
-                     to)};
+  return {0,
+          wrapped(integer_function(operation.code, operands[0].integer, second.integer, to), to)};
 }
 
 }  // namespace p2::hlo::interpreter

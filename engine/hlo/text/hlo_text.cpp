@@ -27,7 +27,8 @@ constexpr auto kComputations = std::to_array<std::string_view>(
 
 /// Attributes for placement, debugging and tuning, which do not change the result.
 constexpr auto kIgnored = std::to_array<std::string_view>(
-    {"metadata", "control-predecessors", "origin", "statistics", "schedule_config", "original_value", "result_accuracy", "constrain_layout", "execution_thread",
+    {"metadata", "control-predecessors", "origin", "statistics", "schedule_config",
+     "original_value", "result_accuracy", "constrain_layout", "execution_thread",
      "async_execution_thread", "is_stable_layout", "operand_layout_constraints",
      "parameter_replication", "cross_program_prefetch_index", "stacktrace", "has_dynamic_root"});
 
@@ -137,8 +138,7 @@ bool read_known(TextReader& reader, std::string_view name, const Instruction& in
 
 /// The strings of `{xla.sdy.sharding="…",other="…"}` whose names begin with `xla.sdy.`, without
 /// their escapes.
-std::map<std::string, std::string> read_shardy(std::string_view text,
-                                               const SourcePosition& where) {
+std::map<std::string, std::string> read_shardy(std::string_view text, const SourcePosition& where) {
   std::map<std::string, std::string> all;
   TextReader reader(text, where);
   if (!reader.accept("{")) return all;
@@ -388,7 +388,8 @@ class HloReader {
                          fmt::format("no computation '{}' before this one, expected one", called));
       }
       // The condition of a loop before its body, whatever their order in the text.
-      const auto at = attribute == "condition" ? instruction.called.begin() : instruction.called.end();
+      const auto at =
+          attribute == "condition" ? instruction.called.begin() : instruction.called.end();
       instruction.called.insert(at, found->second);
     } while (several && reader_.accept(","));
     if (several) reader_.expect("}", "after computations");
