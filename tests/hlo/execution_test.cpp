@@ -272,8 +272,9 @@ class Expressions {
     for (const Node* operand : operands) {
       constant = constant && is_constant(*operand);
       terms.push_back(operand->term);
-      node.text += operand->text + (operand == operands.back() ? ")" : ", ");
+      node.text += (terms.size() == 1 ? "" : ", ") + operand->text;
     }
+    node.text += ")";
     if (node.text.size() > 400) return;
     node.term = algebra_.apply(operation, terms);
     for (int k = 0; k < kDraws; ++k) {

@@ -60,6 +60,8 @@ Term Algebra::from_pieces(Piecewise all, ElementType type) {
     const Shifted moves = shifted(piece.value);
     const double to = std::min(piece.upto, all.integer.high);
     if (!is_known(piece.value) && moves.integer.value == all.integer.value) {
+      // The bounds of the piece are not those of the integer.
+      shifted_.try_emplace(piece.value.value, Shifted{all.integer, moves.offset});
       piece.value.low = std::max(piece.value.low, from + moves.offset);
       piece.value.high = std::min(piece.value.high, to + moves.offset);
     }
@@ -147,7 +149,9 @@ std::optional<Term> Algebra::wrapped_by_pieces(const Term& a, ElementType type, 
   Piecewise simple{shifted(a).integer, {{kInfinity, a}}};
   const Piecewise* all = piecewise(a);
   if (all == nullptr) all = &simple;
-  if (!is_bounded(all->integer) || size > 4294967296.0) return std::nullopt;
+  // Doubles count turns exactly below 2^53 only.
+  const double largest = std::max(std::fabs(all->integer.low), std::fabs(all->integer.high));
+  if (!(largest < kExactIntegers / 2) || size > 4294967296.0) return std::nullopt;
   Piecewise result{all->integer, {}};
   double from = all->integer.low;
   for (const Piece& piece : all->pieces) {
@@ -160,6 +164,7 @@ std::optional<Term> Algebra::wrapped_by_pieces(const Term& a, ElementType type, 
       if (piece.value.low < low || piece.value.high > high) return std::nullopt;
       result.pieces.push_back(piece);
     } else {
+      if (std::fabs(moves.offset) >= kExactIntegers / 2) return std::nullopt;
       const double first = std::floor((from + moves.offset - low) / size);
       const double last = std::floor((to + moves.offset - low) / size);
       if (last - first > 4) return std::nullopt;
