@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/hlo/interpreter/algebra.h"
-#include "engine/hlo/interpreter/collective_operations.h"
+#include "engine/hlo/interpreter/interpreter.h"
 #include "engine/hlo/interpreter/numbers.h"
 
 namespace p2::hlo::interpreter {
