@@ -272,8 +272,9 @@ class Expressions {
     for (const Node* operand : operands) {
       constant = constant && is_constant(*operand);
       terms.push_back(operand->term);
-      node.text += operand->text + (operand == operands.back() ? ")" : ", ");
+      node.text += (terms.size() == 1 ? "" : ", ") + operand->text;
     }
+    node.text += ")";
     if (node.text.size() > 400) return;
     node.term = algebra_.apply(operation, terms);
     for (int k = 0; k < kDraws; ++k) {
@@ -596,6 +597,23 @@ TEST_CASE("no arithmetic of infinities, of booleans or of e cancels") {
   CHECK(verdict("s32[]",
                 "  a = s32[] constant(-1)\n  b = s32[] constant(1)\n  ROOT r = s32[] mulhi(a, b)\n",
                 "  ROOT r = s32[] constant(-1)\n") == "valid");
+}
+
+TEST_CASE("the bounds of a piece are not those of the integer, and pieces need not be numbers") {
+  CHECK(verdict("s32[]",
+                "  c = s32[] constant(7)\n  a = s32[] minimum(p, c)\n  m = s32[] maximum(p, a)\n"
+                "  k = s32[] constant(100)\n  ROOT r = pred[] compare(m, k), direction=GT\n",
+                "  ROOT r = pred[] constant(false)\n") == "unknown");
+  const auto both = [](const char* last) {
+    return fmt::format(
+        "  t = s32[] constant(2)\n  e = pred[] compare(q, t), direction=EQ\n"
+        "  f = pred[] constant(false)\n  x = pred[] compare(p, q), direction=LT\n"
+        "  s = pred[] select(e, f, x)\n  ROOT r = pred[] {}\n",
+        last);
+  };
+  CHECK(verdict("s32[]", both("and(s, f)"), "  ROOT r = pred[] constant(false)\n") == "valid");
+  CHECK(verdict("s32[]", both("and(s, f)"), both("copy(s)")).starts_with("invalid"));
+  CHECK(verdict("s32[]", both("or(s, f)"), both("copy(s)")) == "valid");
 }
 
 TEST_CASE("a module in which partitions communicate is partitioned, whatever shardings are left over") {

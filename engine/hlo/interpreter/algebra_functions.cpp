@@ -456,8 +456,10 @@ Term Algebra::integral(const ElementOperation& operation, std::span<const Term> 
       case Element::Multiply:
       case Element::Minimum: {
         const Term& b = operands[1];
-        const auto both = [](const std::vector<Term>& values) {
-          return std::optional(values[values[0].low == 0 ? 0 : 1]);
+        const auto both = [](const std::vector<Term>& values) -> std::optional<Term> {
+          if (is_constant(values[0])) return values[values[0].low == 0 ? 0 : 1];
+          if (is_constant(values[1])) return values[values[1].low == 0 ? 1 : 0];
+          return std::nullopt;
         };
         if (const auto result = by_pieces({&a, &b}, type, false, both)) return *result;
         if (complement(a).value == b.value) return {};
@@ -466,8 +468,10 @@ Term Algebra::integral(const ElementOperation& operation, std::span<const Term> 
       case Element::Or:
       case Element::Add:
       case Element::Maximum: {
-        const auto either = [](const std::vector<Term>& values) {
-          return std::optional(values[values[0].low == 0 ? 1 : 0]);
+        const auto either = [](const std::vector<Term>& values) -> std::optional<Term> {
+          if (is_constant(values[0])) return values[values[0].low == 0 ? 1 : 0];
+          if (is_constant(values[1])) return values[values[1].low == 0 ? 0 : 1];
+          return std::nullopt;
         };
         if (const auto result = by_pieces({&a, &operands[1]}, type, false, either)) return *result;
         if (complement(a).value == operands[1].value) return number(1);
