@@ -433,6 +433,7 @@ class Expressions {
         const double modulus = std::ldexp(1.0, static_cast<int>(node.type.bits()));
         if (node.type.kind() != ElementType::Kind::Boolean && high - low < 1e18) {
           value += std::ceil((low - slack - value) / modulus) * modulus;
+          slack *= 2;  // the sum is rounded
         } else if (node.type.kind() != ElementType::Kind::Boolean) {
           continue;
         }
@@ -597,6 +598,26 @@ TEST_CASE("no arithmetic of infinities, of booleans or of e cancels") {
   CHECK(verdict("s32[]",
                 "  a = s32[] constant(-1)\n  b = s32[] constant(1)\n  ROOT r = s32[] mulhi(a, b)\n",
                 "  ROOT r = s32[] constant(-1)\n") == "valid");
+}
+
+TEST_CASE("the bounds of a piece are not those of the integer, and pieces need not be numbers") {
+  CHECK(verdict("s32[]",
+                "  c = s32[] constant(7)\n  a = s32[] minimum(p, c)\n  m = s32[] maximum(p, a)\n"
+                "  k = s32[] constant(100)\n  ROOT r = pred[] compare(m, k), direction=GT\n",
+                "  ROOT r = pred[] constant(false)\n") == "unknown");
+  // A difference that is 0 is no integer with pieces.
+  CHECK(verdict("s32[]", "  d = s32[] subtract(p, p)\n  ROOT r = pred[] compare(d, d), direction=GT\n",
+                "  ROOT r = pred[] constant(false)\n") == "valid");
+  const auto both = [](const char* last) {
+    return fmt::format(
+        "  t = s32[] constant(2)\n  e = pred[] compare(q, t), direction=EQ\n"
+        "  f = pred[] constant(false)\n  x = pred[] compare(p, q), direction=LT\n"
+        "  s = pred[] select(e, f, x)\n  ROOT r = pred[] {}\n",
+        last);
+  };
+  CHECK(verdict("s32[]", both("and(s, f)"), "  ROOT r = pred[] constant(false)\n") == "valid");
+  CHECK(verdict("s32[]", both("and(s, f)"), both("copy(s)")).starts_with("invalid"));
+  CHECK(verdict("s32[]", both("or(s, f)"), both("copy(s)")) == "valid");
 }
 
 TEST_CASE("a module in which partitions communicate is partitioned, whatever shardings are left over") {

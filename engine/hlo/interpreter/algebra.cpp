@@ -319,7 +319,8 @@ Term Algebra::simple_sum(const Term& a, const Term& b, ElementType type) {
   Term all = plain_sum(a, b);
   if (std::isnan(all.low)) all.low = -kInfinity;
   if (std::isnan(all.high)) all.high = kInfinity;
-  if (all.value == 0 && x && y) return {};
+  const bool is_small = std::fabs(all.low) < kExactIntegers && std::fabs(all.high) < kExactIntegers;
+  if (all.value == 0 && ((x && y) || (!type.is_float() && is_small))) return {};
   if (x && y && type.is_float()) reals_.try_emplace(all.value, *x + *y);
   if (!type.is_float() && x.has_value() != y.has_value()) {
     const Shifted from = shifted(x ? b : a);

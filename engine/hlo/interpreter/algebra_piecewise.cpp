@@ -13,13 +13,22 @@ namespace {
 constexpr std::size_t kMaxPieces = 5000;
 
 bool is_known(const Term& a) { return a.low == a.high; }
+/// Whether doubles hold all values of an integer.
+bool is_exact(const Term& a) {
+  return std::fabs(a.low) < kExactIntegers && std::fabs(a.high) < kExactIntegers;
+}
 bool is_bounded(const Term& a) { return !a.nan && std::isfinite(a.low) && std::isfinite(a.high); }
 
 }  // namespace
 
 auto Algebra::shifted(const Term& a) const -> Shifted {
   const auto found = shifted_.find(a.value);
-  return found == shifted_.end() ? Shifted{a, 0} : found->second;
+  if (found == shifted_.end()) return {a, 0};
+  Shifted result = found->second;
+  // The integer was first met where it may have had the bounds of one piece.
+  result.integer.low = a.low - result.offset;
+  result.integer.high = a.high - result.offset;
+  return result;
 }
 
 auto Algebra::piecewise(const Term& a) const -> const Piecewise* {
@@ -149,9 +158,7 @@ std::optional<Term> Algebra::wrapped_by_pieces(const Term& a, ElementType type, 
   Piecewise simple{shifted(a).integer, {{kInfinity, a}}};
   const Piecewise* all = piecewise(a);
   if (all == nullptr) all = &simple;
-  // Doubles count turns exactly below 2^53 only.
-  const double largest = std::max(std::fabs(all->integer.low), std::fabs(all->integer.high));
-  if (!(largest < kExactIntegers / 2) || size > 4294967296.0) return std::nullopt;
+  if (!is_exact(a) || !is_exact(all->integer) || size > 4294967296.0) return std::nullopt;
   Piecewise result{all->integer, {}};
   double from = all->integer.low;
   for (const Piece& piece : all->pieces) {
@@ -164,7 +171,6 @@ std::optional<Term> Algebra::wrapped_by_pieces(const Term& a, ElementType type, 
       if (piece.value.low < low || piece.value.high > high) return std::nullopt;
       result.pieces.push_back(piece);
     } else {
-      if (std::fabs(moves.offset) >= kExactIntegers / 2) return std::nullopt;
       const double first = std::floor((from + moves.offset - low) / size);
       const double last = std::floor((to + moves.offset - low) / size);
       if (last - first > 4) return std::nullopt;
