@@ -181,9 +181,11 @@ std::optional<Sharding> read_shardy(TextReader& reader, std::size_t rank, std::i
     }
     if (!reader.accept(",") && !reader.next_is("]")) reader.unexpected("','");
   }
-  if (reader.accept(",")) {
-    // Axes that replicate change nothing; partial sums over others would.
+  while (reader.accept(",")) {
+    // Axes that replicate change nothing; unreduced ones would.
     if (!reader.accept_word("replicated")) return std::nullopt;
+    reader.expect("=", "after replicated");
+    reader.raw(",>", false);
   }
   if (sharding.tiles.size() != rank) return std::nullopt;
   if (product_of(sharding.tiles) == 1) return Sharding{};

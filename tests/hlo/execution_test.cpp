@@ -13,11 +13,13 @@
 #include "engine/hlo/interpreter/numbers.h"
 #include "tests/hlo/modules.h"
 
-// Execution of modules on numbers and by random interpretation: the two agree, and do not claim more
-// than XLA defines.
+// Execution of modules on numbers and by random interpretation: the two agree, and do not claim
+// more than XLA defines.
 
 namespace p2::hlo {
 namespace {
+
+constexpr double kLargestInput = 1e4;
 
 using interpreter::Algebra;
 using interpreter::Direction;
@@ -100,8 +102,8 @@ class Expressions {
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
 
   ElementType any_type() {
-    static const char* const kNames[] = {"f32", "f32", "f32", "f32", "s8",  "u8",  "s16",
-                                         "u16", "s32", "s32", "u32", "s64", "u64", "pred", "pred"};
+    static const char* const kNames[] = {"f32", "f32", "f32", "f32", "s8",  "u8",   "s16", "u16",
+                                         "s32", "s32", "u32", "s64", "u64", "pred", "pred"};
     return type_of(kNames[below(std::size(kNames))]);
   }
 
@@ -112,9 +114,9 @@ class Expressions {
         case 0:
           return {static_cast<double>(below(7)) - 3, 0};
         case 1:
-          return {unit * Algebra::kLargestInput, 0};
+          return {unit * kLargestInput, 0};
         case 2:
-          return {below(2) == 0 ? Algebra::kLargestInput : -Algebra::kLargestInput, 0};
+          return {below(2) == 0 ? kLargestInput : -kLargestInput, 0};
         case 3:
           return {unit * 1e-3, 0};
         default:
@@ -147,8 +149,8 @@ class Expressions {
   }
 
   void add_constant() {
-    static const char* const kReals[] = {"0", "1", "-1", "2", "0.5", "0.1", "0.333333343", "-3",
-                                         "1000000", "64", "0.69314718"};
+    static const char* const kReals[] = {"0",           "1",  "-1",      "2",  "0.5",       "0.1",
+                                         "0.333333343", "-3", "1000000", "64", "0.69314718"};
     static const char* const kWholes[] = {"0", "1", "2", "3", "7", "8", "127", "100"};
     Node node;
     node.type = any_type();
@@ -178,21 +180,44 @@ class Expressions {
 
   void add_operation() {
     static const Element kReal[] = {
-        Element::Abs, Element::Add, Element::Add, Element::Add, Element::Ceil, Element::Cosine,
-        Element::Divide, Element::Exponential, Element::ExponentialMinusOne, Element::Floor,
-        Element::Log, Element::LogPlusOne, Element::Logistic, Element::Maximum, Element::Maximum,
-        Element::Minimum, Element::Minimum, Element::Multiply, Element::Multiply, Element::Negate,
-        Element::Negate, Element::Power, Element::Remainder, Element::RoundAway,
-        Element::RoundEven, Element::Rsqrt, Element::Sign, Element::Sine, Element::Sqrt,
-        Element::Subtract, Element::Subtract, Element::Subtract, Element::Tanh, Element::Erf,
-        Element::Cbrt, Element::Atan2};
-    static const Element kWhole[] = {
-        Element::Abs, Element::Add, Element::Add, Element::And, Element::CountLeadingZeros,
-        Element::Divide, Element::Maximum, Element::Maximum, Element::Minimum, Element::Minimum,
-        Element::Multiply, Element::Multiply, Element::MultiplyHigh, Element::Negate, Element::Not,
-        Element::Or, Element::PopulationCount, Element::Power, Element::Remainder,
-        Element::ShiftLeft, Element::ShiftRightArithmetic, Element::ShiftRightLogical,
-        Element::Sign, Element::Subtract, Element::Subtract, Element::Xor};
+        Element::Abs,       Element::Add,         Element::Add,
+        Element::Add,       Element::Ceil,        Element::Cosine,
+        Element::Divide,    Element::Exponential, Element::ExponentialMinusOne,
+        Element::Floor,     Element::Log,         Element::LogPlusOne,
+        Element::Logistic,  Element::Maximum,     Element::Maximum,
+        Element::Minimum,   Element::Minimum,     Element::Multiply,
+        Element::Multiply,  Element::Negate,      Element::Negate,
+        Element::Power,     Element::Remainder,   Element::RoundAway,
+        Element::RoundEven, Element::Rsqrt,       Element::Sign,
+        Element::Sine,      Element::Sqrt,        Element::Subtract,
+        Element::Subtract,  Element::Subtract,    Element::Tanh,
+        Element::Erf,       Element::Cbrt,        Element::Atan2};
+    static const Element kWhole[] = {Element::Abs,
+                                     Element::Add,
+                                     Element::Add,
+                                     Element::And,
+                                     Element::CountLeadingZeros,
+                                     Element::Divide,
+                                     Element::Maximum,
+                                     Element::Maximum,
+                                     Element::Minimum,
+                                     Element::Minimum,
+                                     Element::Multiply,
+                                     Element::Multiply,
+                                     Element::MultiplyHigh,
+                                     Element::Negate,
+                                     Element::Not,
+                                     Element::Or,
+                                     Element::PopulationCount,
+                                     Element::Power,
+                                     Element::Remainder,
+                                     Element::ShiftLeft,
+                                     Element::ShiftRightArithmetic,
+                                     Element::ShiftRightLogical,
+                                     Element::Sign,
+                                     Element::Subtract,
+                                     Element::Subtract,
+                                     Element::Xor};
     static const Element kLogical[] = {Element::And, Element::Or,      Element::Xor,
                                        Element::Not, Element::Maximum, Element::Minimum,
                                        Element::Add, Element::Multiply};
@@ -284,7 +309,8 @@ class Expressions {
       Sample& sample = node.samples[at(k)];
       if (!constant || !node.type.is_float()) continue;
       const double size = std::fabs(sample.value.real);
-      sample.error += kFoldedRounding * (operation.code == Element::ExponentialMinusOne ? 1 + size : size);
+      sample.error +=
+          kFoldedRounding * (operation.code == Element::ExponentialMinusOne ? 1 + size : size);
       sample.valid = sample.valid && (size == 0 || size > 1e-30);
     }
     nodes_.push_back(std::move(node));
@@ -323,11 +349,11 @@ class Expressions {
     const double size = std::fabs(result.value.real);
     result.error += size * kRounding;
     const bool underflow =
-        size < kSmallest && (operation.code == Element::Exponential ||
-                             operation.code == Element::Logistic || size != 0 ||
-                             (operation.code == Element::Multiply && values[0].real != 0 &&
-                              values[1].real != 0) ||
-                             (operation.code == Element::Divide && values[0].real != 0));
+        size < kSmallest &&
+        (operation.code == Element::Exponential || operation.code == Element::Logistic ||
+         size != 0 ||
+         (operation.code == Element::Multiply && values[0].real != 0 && values[1].real != 0) ||
+         (operation.code == Element::Divide && values[0].real != 0));
     result.valid = result.valid && size < 1e38 && std::isfinite(result.error) && !underflow;
     // Where doubles absorb a number or an argument is too large for them.
     if (result.error > 1e-3 * size && result.error > 1e-9) result.valid = false;
@@ -354,9 +380,9 @@ class Expressions {
     node.term = algebra_.choose(index.term, index.type, terms, type);
     for (int k = 0; k < kDraws; ++k) {
       const Sample& place = index.samples[at(k)];
-      const bool large = index.type.kind() == ElementType::Kind::Unsigned && place.value.integer < 0;
-      const std::int64_t number =
-          large ? 3 : std::clamp<std::int64_t>(place.value.integer, 0, 3);
+      const bool large =
+          index.type.kind() == ElementType::Kind::Unsigned && place.value.integer < 0;
+      const std::int64_t number = large ? 3 : std::clamp<std::int64_t>(place.value.integer, 0, 3);
       node.samples[at(k)] = nodes[static_cast<std::size_t>(number)]->samples[at(k)];
       node.samples[at(k)].valid = node.samples[at(k)].valid && place.valid;
     }
@@ -472,7 +498,8 @@ class Expressions {
         const Sample& before = other.samples[at(k)];
         if (!before.valid) continue;
         const double same = number_of(before.value, other.type);
-        if (std::fabs(value - same) > 4 * (sample.error + before.error) + 1e-12 * std::fabs(value)) {
+        if (std::fabs(value - same) >
+            4 * (sample.error + before.error) + 1e-12 * std::fabs(value)) {
           return fmt::format("equal exact terms: {}  and  {}: {} and {}", other.text, node.text,
                              shown(other, k), shown(node, k));
         }
@@ -505,8 +532,7 @@ namespace {
 
 /// The verdict of two entries with the inputs `p` and `q`.
 std::string verdict(const std::string& type, const std::string& before, const std::string& after) {
-  const std::string inputs =
-      fmt::format("  p = {0} parameter(0)\n  q = {0} parameter(1)\n", type);
+  const std::string inputs = fmt::format("  p = {0} parameter(0)\n  q = {0} parameter(1)\n", type);
   return summary(compared(module_text(inputs + before, 1), module_text(inputs + after, 1)));
 }
 
@@ -589,12 +615,13 @@ TEST_CASE("no arithmetic of infinities, of booleans or of e cancels") {
                 "  e = f32[] exponential(s)\n  ROOT r = f32[] add(e, q)\n",
                 "  ROOT r = f32[] copy(q)\n") == "unknown");
   // The dot of booleans is no sum of products.
-  CHECK(verdict("pred[2]",
-                "  d = pred[] dot(p, q), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n"
-                "  ROOT r = s32[] convert(d)\n",
-                "  a = s32[2] convert(p)\n  b = s32[2] convert(q)\n"
-                "  ROOT r = s32[] dot(a, b), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n") ==
-        "unknown");
+  CHECK(
+      verdict("pred[2]",
+              "  d = pred[] dot(p, q), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n"
+              "  ROOT r = s32[] convert(d)\n",
+              "  a = s32[2] convert(p)\n  b = s32[2] convert(q)\n"
+              "  ROOT r = s32[] dot(a, b), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n") ==
+      "unknown");
   CHECK(verdict("s32[]",
                 "  a = s32[] constant(-1)\n  b = s32[] constant(1)\n  ROOT r = s32[] mulhi(a, b)\n",
                 "  ROOT r = s32[] constant(-1)\n") == "valid");
@@ -606,7 +633,8 @@ TEST_CASE("the bounds of a piece are not those of the integer, and pieces need n
                 "  k = s32[] constant(100)\n  ROOT r = pred[] compare(m, k), direction=GT\n",
                 "  ROOT r = pred[] constant(false)\n") == "unknown");
   // A difference that is 0 is no integer with pieces.
-  CHECK(verdict("s32[]", "  d = s32[] subtract(p, p)\n  ROOT r = pred[] compare(d, d), direction=GT\n",
+  CHECK(verdict("s32[]",
+                "  d = s32[] subtract(p, p)\n  ROOT r = pred[] compare(d, d), direction=GT\n",
                 "  ROOT r = pred[] constant(false)\n") == "valid");
   const auto both = [](const char* last) {
     return fmt::format(
@@ -620,12 +648,13 @@ TEST_CASE("the bounds of a piece are not those of the integer, and pieces need n
   CHECK(verdict("s32[]", both("or(s, f)"), both("copy(s)")) == "valid");
 }
 
-TEST_CASE("a module in which partitions communicate is partitioned, whatever shardings are left over") {
+TEST_CASE(
+    "a module in which partitions communicate is partitioned, whatever shardings are left over") {
   const std::string sharding = "sharding={devices=[4]<=[4]}\n";
-  const std::string before = "  p = f32[4] parameter(0), " + sharding + "  c = f32[4] copy(p), " +
-                             sharding +
-                             "  ROOT r = f32[4] all-reduce(c), channel_id=1, "
-                             "replica_groups={{0,1},{2,3}}, use_global_device_ids=true, to_apply=add\n";
+  const std::string before =
+      "  p = f32[4] parameter(0), " + sharding + "  c = f32[4] copy(p), " + sharding +
+      "  ROOT r = f32[4] all-reduce(c), channel_id=1, "
+      "replica_groups={{0,1},{2,3}}, use_global_device_ids=true, to_apply=add\n";
   const std::string after = replaced(before, "{{0,1},{2,3}}", "{{0,2},{1,3}}");
   CHECK(summary(compared(partitioned(before), partitioned(before))) == "valid");
   CHECK(compared(partitioned(before), partitioned(after)).outcome == Outcome::Refuted);

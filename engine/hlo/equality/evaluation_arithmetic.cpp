@@ -150,7 +150,11 @@ Evaluation::Answer Evaluation::convert(const Node& node, Value value) {
   const ElementType to = node.outputs[0].type;
   if (from == to) return value;
   if (const auto number = values_.as_number(value)) {
-    if (to.is_integer() && number->is_whole()) return values_.number(wrap_around(*number, to));
+    // Beyond the range of integers a floating-point number does not wrap around.
+    const bool fits_in = number->is_whole() && wrap_around(*number, to) == *number;
+    if (to.is_integer() && number->is_whole() && (from.is_integer() || fits_in)) {
+      return values_.number(wrap_around(*number, to));
+    }
     if (to.is_float() && is_exact(*number, to)) return value;
   }
   if (fits(value, to)) return value;
@@ -159,9 +163,9 @@ Evaluation::Answer Evaluation::convert(const Node& node, Value value) {
     return values_.is_atom(each) && values_.as_atom(each).binders.empty();
   };
   const std::vector<Value> members = values_.children(value);
-  const bool single = is_element(value) ||
-                      ((kind == ValueKind::Maximum || kind == ValueKind::Minimum) &&
-                       std::all_of(members.begin(), members.end(), is_element));
+  const bool single =
+      is_element(value) || ((kind == ValueKind::Maximum || kind == ValueKind::Minimum) &&
+                            std::all_of(members.begin(), members.end(), is_element));
   const bool widens = from.kind() == to.kind() && from.bits() < to.bits() &&
                       (from.is_integer() || from.bits() >= 16);
   if (single && widens) return value;

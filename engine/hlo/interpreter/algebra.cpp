@@ -142,6 +142,7 @@ Term Algebra::number(double value) {
 Term Algebra::real_constant_term(double value, ElementType type) {
   const auto [p, q] = fraction_of(value, type);
   const double fraction = p / q;
+  if (std::isfinite(value) && !std::isfinite(fraction)) return number(value);
   if (!std::isfinite(fraction) || std::fma(fraction, q, -p) == 0) return number(fraction);
   Term term{times(image(p, kPrime), reciprocal(image(q, kPrime), kPrime), kPrime),
             times(image(p, kOrder), reciprocal(image(q, kOrder), kOrder), kOrder),
@@ -201,7 +202,7 @@ Term Algebra::input(std::span<const std::uint64_t> keys, ElementType type) {
       return drawn_term(state, -half, half - 1);
     }
     default:
-      return drawn_term(state, -kLargestInput, kLargestInput);
+      return drawn_term(state, -largest(type), largest(type));
   }
 }
 

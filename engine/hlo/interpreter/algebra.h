@@ -37,12 +37,11 @@ struct Term {
 /// compared with numbers, as an index is, is a sum of steps [integer > number].
 ///
 /// Rounding, NaN and overflow are left out, with one exception: 0 · x is 0 only where x is finite
-/// for all inputs of magnitude up to kLargestInput.
+/// for all inputs that are.
 class Algebra {
  public:
   using Cell = Term;
   static constexpr bool kSymbolic = true;
-  static constexpr double kLargestInput = 1e4;
 
   explicit Algebra(std::uint64_t seed);
 

@@ -489,6 +489,14 @@ class ExecutionComparison {
     decision_.symbolic = is_equal ? Outcome::Established : Outcome::Undecided;
     if (decision_.outcome == Outcome::Refuted) {
       if (!found.is_equal) return decision_;
+      if (not_finite_) {  // as real numbers they are equal: infinities and NaN are left out
+        decision_.violation.reset();
+        decision_.outcome = Outcome::Undecided;
+        decision_.reason =
+            "Equal as functions of real numbers, but one of them is infinite or not a number where "
+            "the other one is not.";
+        return decision_;
+      }
       decision_.outcome = Outcome::Disagreement;
       decision_.reason =
           decision_.violation->explanation + " But random interpretation finds the modules equal.";
@@ -548,6 +556,8 @@ class ExecutionComparison {
                     }
                   }
                   if (!differ(a.at(i), b.at(k), a.shape.type, largest, draw)) return true;
+                  not_finite_ = a.shape.type.is_float() &&
+                                !(std::isfinite(a.at(i).real) && std::isfinite(b.at(k).real));
                   refute(device, output, index, a.at(i), b.at(k), a.shape.type, draw, seed);
                   return false;
                 });
@@ -632,6 +642,7 @@ class ExecutionComparison {
   std::uint64_t most_;
   const Limits& limits_;
   double tolerance_ = kTolerance;
+  bool not_finite_ = false;  ///< where the outputs differ, one is infinite or NaN
   ModuleDecision decision_;
 };
 
@@ -671,8 +682,13 @@ ModuleRelation relation_of(const Module& before, const Module& after, const Devi
   const bool global_after = is_global(after, signs_after);
   const bool same = same_shapes(inputs_of(before), inputs_of(after)) &&
                     same_shapes(outputs_of(before), outputs_of(after));
-  if (global_before == global_after && same) {
+  if (global_before == global_after && same && (!global_before || devices.replicas == 1)) {
     relation.before = relation.after = global_before ? Form::Global : Form::Partitioned;
+    return relation;
+  }
+  if ((global_before || global_after) && devices.replicas > 1) {
+    relation.before = Form::Global;
+    relation.mismatch = "Unpartitioned modules with several replicas are not understood.";
     return relation;
   }
   // One of them is partitioned: the other one's shardings say how.

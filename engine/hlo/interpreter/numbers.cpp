@@ -249,6 +249,7 @@ Scalar bits_converted(const Scalar& value, ElementType from, ElementType to) {
     if (from.bits() < 32 && from.name() != "bf16") return kArbitrary;
     if (from.bits() == 64) return {0, wrapped(std::bit_cast<std::uint64_t>(value.real), to)};
     const auto narrow = std::bit_cast<std::uint32_t>(static_cast<float>(value.real));
+    if (from.bits() < 32 && (narrow & 0xFFFFU) != 0) return kArbitrary;  // it is not rounded
     return {0, wrapped(from.bits() == 32 ? narrow : narrow >> 16U, to)};
   }
   const std::uint64_t bits = bits_of(value.integer, from);
