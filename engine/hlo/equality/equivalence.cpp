@@ -278,6 +278,8 @@ std::int64_t first_difference(const ArrayShape& from, const ArrayShape& to) {
 
 /// Modules that take more operations on elements are left to the evaluation of regions.
 constexpr double kMaxOperations = 2e8;
+/// Modules whose estimate is larger are not executed at all: they would fill the memory first.
+constexpr double kMaxAttempted = 2e10;
 
 ModuleDecision undecided(const Devices& devices, std::string reason) {
   ModuleDecision decision;
@@ -310,6 +312,11 @@ std::optional<ModuleDecision> executed(const Module& before, const Module& after
   const double operations =
       estimated_operations(before, devices) + estimated_operations(after, devices);
   if (relation.is_partitioned() && operations > kMaxOperations) return std::nullopt;
+  if (operations > kMaxAttempted) {
+    return undecided(devices, fmt::format("Undecided: executing the modules takes some {:.0g} "
+                                          "operations on elements, more than {:.0g}.",
+                                          operations, kMaxAttempted));
+  }
   try {
     return compare_by_execution(before, after, devices, relation,
                                 static_cast<std::uint64_t>(20 * kMaxOperations), limits);
