@@ -17,7 +17,7 @@ namespace p2::hlo::interpreter {
 namespace {
 
 constexpr int kMaxCallDepth = 128;
-constexpr std::int64_t kMaxIterations = 1'000'000;
+constexpr std::int64_t kMaxIterations = 100'000;
 
 bool is_done(std::string_view opcode) {
   return opcode.ends_with("-done") || opcode == "async-update" || opcode == "copy" ||
