@@ -723,6 +723,7 @@ ModuleRelation relation_of(const Module& before, const Module& after, const Devi
   relation.mismatch_is_certain =
       !global_before && before.partitions.value_or(2) > 1 && after.partitions.value_or(2) > 1;
   if (relation.mismatch_is_certain) {
+    relation.before = relation.after = Form::Partitioned;
     const bool inputs = !same_shapes(inputs_of(before), inputs_of(after));
     relation.mismatch =
         fmt::format("The {} are {} before and {} after.", inputs ? "inputs" : "outputs",
