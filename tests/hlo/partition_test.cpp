@@ -198,6 +198,36 @@ TEST_CASE("shards that are uneven: what pads them must not count") {
   CHECK(verdict(before, head + "  k = f32[2] copy(x)\n" + tail) == "invalid value");
 }
 
+TEST_CASE("an index that may be any number, and one from 2^63 on") {
+  // The last shard of the indices is padded: what is looked up there is arbitrary.
+  const std::string before =
+      "  i = s32[3] parameter(0), sharding={devices=[4]<=[4]}\n"
+      "  t = f32[8] parameter(1), sharding={replicated}\n"
+      "  c = s32[3] custom-call(i), custom_call_target=\"Sharding\", sharding={devices=[4]<=[4]}\n"
+      "  l = s32[1] custom-call(c), custom_call_target=\"SPMDFullToShardShape\", "
+      "sharding={manual}\n"
+      "  g = f32[1] gather(t, l), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, "
+      "index_vector_dim=1, slice_sizes={1}\n"
+      "  ROOT y = f32[3] custom-call(g), custom_call_target=\"SPMDShardToFullShape\", "
+      "sharding={devices=[4]<=[4]}\n";
+  const std::string after =
+      "  i = s32[1] parameter(0)\n  t = f32[8] parameter(1)\n"
+      "  ROOT y = f32[1] gather(t, i), offset_dims={}, collapsed_slice_dims={0}, "
+      "start_index_map={0}, index_vector_dim=1, slice_sizes={1}\n";
+  CHECK(verdict(before, after) == "valid");
+
+  const auto slice = [](const char* row) {
+    return std::string("  x = f32[4,6] parameter(0)\n  i = s32[] parameter(1)\n  r = ") + row +
+           "\n  ROOT y = f32[2,2] dynamic-slice(x, r, i), dynamic_slice_sizes={2,2}\n";
+  };
+  const auto compared_slices = [&](const char* a, const char* b) {
+    return summary(compared(after_partitioning(slice(a)), after_partitioning(slice(b))));
+  };
+  CHECK(compared_slices("u64[] constant(18446744073709551615)", "u64[] constant(2)") == "unknown");
+  CHECK(compared_slices("u64[] constant(18446744073709551615)", "u64[] constant(0)")
+            .starts_with("invalid"));
+}
+
 TEST_CASE("two partitioned modules are not taken for one before and one after") {
   // Shardings are left over: with independent inputs the all-reduce matters.
   const std::string plain =

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -42,6 +43,11 @@ struct ArrayTree {
   Array<Cell> array = {};
   std::vector<ArrayTree> parts = {};
 };
+
+/// Whether a list of dimensions has one.
+inline bool contains(const std::vector<std::int64_t>& list, std::size_t dimension) {
+  return std::find(list.begin(), list.end(), static_cast<std::int64_t>(dimension)) != list.end();
+}
 
 /// Row-major strides.
 inline std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& sizes) {

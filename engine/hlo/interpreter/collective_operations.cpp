@@ -90,6 +90,25 @@ auto CollectiveOperations<A>::part(const Tree& whole, std::int64_t dimension, st
   return local_.array(shape, std::move(cells), {&whole});
 }
 
+/// The operands are arrays of one shape on all devices, with the dimensions that are named.
+template <typename A>
+void CollectiveOperations<A>::require_dimensions(const Instruction& instruction,
+                                                 const Operands& operands,
+                                                 const Active& active) const {
+  std::int64_t last = -1;
+  for (const std::int64_t each : instruction.attributes.dimensions) last = std::max(last, each);
+  last = std::max(last, instruction.attributes.concat_dimension.value_or(-1));
+  for (const PerDevice* operand : operands) {
+    for (std::uint32_t device = 0; device < active.size(); ++device) {
+      if (!active[device]) continue;
+      const Tree& tree = *(*operand)[device];
+      if (tree.is_tuple || last >= static_cast<std::int64_t>(tree.array.shape.sizes.size())) {
+        give_up(instruction, "its dimension");
+      }
+    }
+  }
+}
+
 /// Targets without a source receive zeros.
 template <typename A>
 auto CollectiveOperations<A>::permuted(const Instruction& instruction, const Operands& operands,
@@ -124,6 +143,7 @@ auto CollectiveOperations<A>::exchanged(const Instruction& instruction, const Op
                                         const Active& active) -> PerDevice {
   const Collective& collective = collective_of(instruction);
   const std::vector<std::int64_t>& along = instruction.attributes.dimensions;
+  require_dimensions(instruction, operands, active);
   PerDevice results(active.size());
   for (std::uint32_t device = 0; device < active.size(); ++device) {
     if (!active[device]) continue;
@@ -173,6 +193,7 @@ auto CollectiveOperations<A>::execute(const Instruction& instruction, const Oper
   const Collective& collective = collective_of(instruction);
   const std::vector<std::int64_t>& along = instruction.attributes.dimensions;
   if ((gathers || scatters) && along.size() != 1) give_up(instruction, "its dimension");
+  require_dimensions(instruction, operands, active);
   PerDevice results(active.size());
   std::map<std::uint32_t, Pointer> by_group;
   for (std::uint32_t device = 0; device < active.size(); ++device) {

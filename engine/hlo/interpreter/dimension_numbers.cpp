@@ -2,8 +2,11 @@
 
 #include "engine/hlo/interpreter/dimension_numbers.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "engine/hlo/interpreter/array.h"
 #include "engine/hlo/text/text_reader.h"
 
 namespace p2::hlo::interpreter {
@@ -125,6 +128,108 @@ ScatterDimensions scatter_dimensions(const Instruction& instruction) {
           list("input_batching_dims"),
           list("scatter_indices_batching_dims"),
           *vector};
+}
+
+IndexedWindows::IndexedWindows(const Instruction& instruction, const GatherDimensions& numbers,
+                               const ArrayShape& operand, const ArrayShape& indices,
+                               const ArrayShape& result)
+    : start_map_(numbers.start_index_map),
+      window_dims_(numbers.offset_dims),
+      dropped_(numbers.collapsed_slice_dims),
+      operand_batching_(numbers.operand_batching_dims),
+      indices_batching_(numbers.start_indices_batching_dims),
+      vector_(numbers.index_vector_dim) {
+  check(instruction, operand, indices, result);
+}
+
+IndexedWindows::IndexedWindows(const Instruction& instruction, const ScatterDimensions& numbers,
+                               const ArrayShape& operand, const ArrayShape& indices,
+                               const ArrayShape& updates)
+    : start_map_(numbers.scatter_dims_to_operand_dims),
+      window_dims_(numbers.update_window_dims),
+      dropped_(numbers.inserted_window_dims),
+      operand_batching_(numbers.input_batching_dims),
+      indices_batching_(numbers.scatter_indices_batching_dims),
+      vector_(numbers.index_vector_dim) {
+  check(instruction, operand, indices, updates);
+}
+
+void IndexedWindows::check(const Instruction& instruction, const ArrayShape& operand,
+                           const ArrayShape& indices, const ArrayShape& result) {
+  rank_ = operand.sizes.size();
+  indices_strides_ = strides_of(indices.sizes);
+  const std::size_t indices_rank = indices.sizes.size();
+  for (std::size_t i = 0; i < rank_; ++i) {
+    if (!contains(dropped_, i) && !contains(operand_batching_, i)) {
+      kept_.push_back(static_cast<std::int64_t>(i));
+    }
+  }
+  const auto within = [](const Dimensions& list, std::size_t end) {
+    return std::all_of(list.begin(), list.end(), [&](std::int64_t each) {
+      return each >= 0 && each < static_cast<std::int64_t>(end);
+    });
+  };
+  const bool has_vector = vector_ < static_cast<std::int64_t>(indices_rank);
+  const auto components =
+      has_vector && vector_ >= 0 ? indices.sizes[static_cast<std::size_t>(vector_)] : 1;
+  const bool fits = vector_ >= 0 && vector_ <= static_cast<std::int64_t>(indices_rank) &&
+                    kept_.size() == window_dims_.size() && within(start_map_, rank_) &&
+                    within(dropped_, rank_) && within(operand_batching_, rank_) &&
+                    within(window_dims_, result.sizes.size()) &&
+                    within(indices_batching_, indices_rank) &&
+                    !contains(indices_batching_, static_cast<std::size_t>(vector_)) &&
+                    operand_batching_.size() == indices_batching_.size() &&
+                    components == static_cast<std::int64_t>(start_map_.size());
+  if (!fits) refuse(instruction, "dimension numbers");
+  std::size_t batch = 0;
+  for (std::size_t i = 0; i < result.sizes.size(); ++i) {
+    if (contains(window_dims_, i)) continue;
+    if (has_vector && static_cast<std::int64_t>(batch) == vector_) ++batch;
+    if (batch >= indices_rank || indices.sizes[batch++] != result.sizes[i]) {
+      refuse(instruction, "dimension numbers");
+    }
+  }
+  if (has_vector && static_cast<std::int64_t>(batch) == vector_) ++batch;
+  if (batch != indices_rank) refuse(instruction, "dimension numbers");
+}
+
+std::vector<std::int64_t> IndexedWindows::batch_of(const std::vector<std::int64_t>& index) const {
+  std::vector<std::int64_t> batch;
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    if (!contains(window_dims_, i)) batch.push_back(index[i]);
+  }
+  return batch;
+}
+
+std::int64_t IndexedWindows::component(const std::vector<std::int64_t>& batch,
+                                       std::size_t k) const {
+  std::int64_t element = 0;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < indices_strides_.size(); ++i) {
+    const bool is_vector = static_cast<std::int64_t>(i) == vector_;
+    element += (is_vector ? static_cast<std::int64_t>(k) : batch[next++]) * indices_strides_[i];
+  }
+  return element;
+}
+
+std::vector<std::int64_t> IndexedWindows::batch_start(
+    const std::vector<std::int64_t>& batch) const {
+  std::vector<std::int64_t> start(rank_, 0);
+  for (std::size_t k = 0; k < operand_batching_.size(); ++k) {
+    const std::int64_t of = indices_batching_[k];
+    start[static_cast<std::size_t>(operand_batching_[k])] =
+        batch[static_cast<std::size_t>(of - (of > vector_ ? 1 : 0))];
+  }
+  return start;
+}
+
+std::vector<std::int64_t> IndexedWindows::window_index(
+    const std::vector<std::int64_t>& index) const {
+  std::vector<std::int64_t> window(rank_, 0);
+  for (std::size_t k = 0; k < kept_.size(); ++k) {
+    window[static_cast<std::size_t>(kept_[k])] = index[static_cast<std::size_t>(window_dims_[k])];
+  }
+  return window;
 }
 
 std::vector<WindowDimension> window_of(const Instruction& instruction, std::size_t dimensions) {

@@ -33,6 +33,40 @@ struct ScatterDimensions {
 };
 ScatterDimensions scatter_dimensions(const Instruction& instruction);
 
+/// The windows of a tensor that a gather reads or a scatter writes, at places given by index
+/// vectors. An index of the result of a gather, or of the updates of a scatter, is a batch index
+/// and an index into a window.
+class IndexedWindows {
+ public:
+  /// `result`: the shape of the result or of the updates. Throws InputError where numbers and
+  /// shapes do not fit.
+  IndexedWindows(const Instruction& instruction, const GatherDimensions& numbers,
+                 const ArrayShape& operand, const ArrayShape& indices, const ArrayShape& result);
+  IndexedWindows(const Instruction& instruction, const ScatterDimensions& numbers,
+                 const ArrayShape& operand, const ArrayShape& indices, const ArrayShape& updates);
+
+  std::vector<std::int64_t> batch_of(const std::vector<std::int64_t>& index) const;
+  /// The row-major number of component `k` of the index vector of a batch index.
+  std::int64_t component(const std::vector<std::int64_t>& batch, std::size_t k) const;
+  /// The dimension of the operand that component `k` is an index of.
+  std::size_t dimension(std::size_t k) const { return static_cast<std::size_t>(start_map_[k]); }
+  std::size_t components() const { return start_map_.size(); }
+  /// The start of the window in the batching dimensions, 0 in the others.
+  std::vector<std::int64_t> batch_start(const std::vector<std::int64_t>& batch) const;
+  /// The index into the window, of the operand's rank.
+  std::vector<std::int64_t> window_index(const std::vector<std::int64_t>& index) const;
+
+ private:
+  void check(const Instruction& instruction, const ArrayShape& operand, const ArrayShape& indices,
+             const ArrayShape& result);
+
+  Dimensions start_map_, window_dims_, dropped_, operand_batching_, indices_batching_;
+  std::int64_t vector_ = 0;
+  std::size_t rank_ = 0;
+  Dimensions kept_ = {};  ///< of the operand: those of the window, ascending
+  Dimensions indices_strides_ = {};
+};
+
 /// One dimension of a window that slides over a tensor.
 struct WindowDimension {
   std::int64_t size = 1;

@@ -98,12 +98,16 @@ Signs signs_of(const Module& module) {
   return signs;
 }
 
+/// Whether XLA's partitioner named the entry.
+bool is_named_partitioned(const Module& module) {
+  return module.entry_computation().name.find("_spmd") != std::string::npos;
+}
+
 /// Whether a module is not partitioned yet. Shardings may be left over in a partitioned one, which
 /// then has collectives, or an entry that the partitioner named.
 bool is_global(const Module& module, const Signs& signs) {
   if (signs.partitioning_calls) return true;
-  const bool named = module.entry_computation().name.find("_spmd") != std::string::npos;
-  return signs.tiled_shardings && !signs.devices && !named;
+  return signs.tiled_shardings && !signs.devices && !is_named_partitioned(module);
 }
 
 std::vector<ArrayShape> inputs_of(const Module& module) {
@@ -710,11 +714,9 @@ ModuleRelation relation_of(const Module& before, const Module& after, const Devi
   }
   if (!relation.mismatch) {
     // With the same shapes and no manual parts, both may be partitioned.
-    const auto named = [](const Module& module) {
-      return module.entry_computation().name.find("_spmd") != std::string::npos;
-    };
     relation.is_ambiguous = same && !signs_before.partitioning_calls &&
-                            !signs_after.partitioning_calls && named(before) == named(after);
+                            !signs_after.partitioning_calls &&
+                            is_named_partitioned(before) == is_named_partitioned(after);
     describe(relation, global, devices);
     return relation;
   }

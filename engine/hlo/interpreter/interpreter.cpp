@@ -312,6 +312,9 @@ auto Interpreter<A>::execute_conditional(const Instruction& instruction, const O
     if (!any) continue;
     all[k] = evaluate(instruction.called[k], {*operands[k + 1]}, taken, depth + 1);
     for (std::uint32_t device = 0; device < taken.size(); ++device) {
+      if (taken[device]) {
+        all[k][device] = declared(all[k][device], instruction.shape, instruction);
+      }
       if (chooses[k][device]) results[device] = all[k][device];
     }
   }

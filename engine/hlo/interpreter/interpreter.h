@@ -39,6 +39,8 @@ class CollectiveOperations {
               const ArrayShape& shape) const;
   Tree part(const Tree& whole, std::int64_t dimension, std::int64_t number, std::int64_t parts,
             const Instruction& instruction) const;
+  void require_dimensions(const Instruction& instruction, const Operands& operands,
+                          const Active& active) const;
   PerDevice permuted(const Instruction& instruction, const Operands& operands,
                      const Active& active);
   PerDevice exchanged(const Instruction& instruction, const Operands& operands,

@@ -24,13 +24,21 @@ void require(bool holds, const Instruction& instruction, const char* what) {
   if (!holds) give_up(instruction, what);
 }
 
-bool contains(const std::vector<std::int64_t>& list, std::size_t value) {
-  return std::find(list.begin(), list.end(), static_cast<std::int64_t>(value)) != list.end();
-}
-
 std::uint64_t text_hash(std::string_view text, std::uint64_t state) {
   for (const char c : text) state = Algebra::hash(state, static_cast<unsigned char>(c));
   return state;
+}
+
+/// An elementwise instruction as an operation on elements; `from`: the type of its last operand.
+ElementOperation operation_of(const Instruction& instruction, Element code, ElementType from) {
+  ElementOperation operation{code, Direction::Eq, from, instruction.shape.array.type,
+                             instruction.opcode};
+  if (code == Element::Compare) {
+    const auto direction = direction_of(instruction.attributes.direction);
+    require(direction.has_value(), instruction, "its direction");
+    operation.direction = *direction;
+  }
+  return operation;
 }
 
 /// The start of a window, moved to where it fits. An integer of u64 from 2^63 on is negative here.
@@ -88,6 +96,8 @@ auto LocalOperations<A>::iota(const Instruction& instruction) -> Tree {
   const ArrayShape& shape = instruction.shape.array;
   const std::vector<std::int64_t>& along = instruction.attributes.dimensions;
   Cells cells;
+  require(along.empty() || static_cast<std::size_t>(along[0]) < shape.sizes.size(), instruction,
+          "its dimension");
   for_each_index(shape.sizes, [&](const Index& index) {
     const std::int64_t value = along.empty() ? 0 : index[static_cast<std::size_t>(along[0])];
     cells.push_back(arithmetic_.integer(value, shape.type));
@@ -102,13 +112,8 @@ auto LocalOperations<A>::elementwise(const Instruction& instruction, Element cod
   const ArrayShape& shape = instruction.shape.array;
   const auto size = static_cast<std::size_t>(shape.elements());
   require(!operands.empty() && operands.size() <= 3, instruction, "its operands");
-  ElementOperation operation{code, Direction::Eq, operands.back()->array.shape.type, shape.type,
-                             instruction.opcode};
-  if (code == Element::Compare) {
-    const auto direction = direction_of(instruction.attributes.direction);
-    require(direction.has_value(), instruction, "its direction");
-    operation.direction = *direction;
-  }
+  const ElementOperation operation =
+      operation_of(instruction, code, operands.back()->array.shape.type);
   if (operation.from.kind() == ElementType::Kind::Complex ||
       shape.type.kind() == ElementType::Kind::Complex) {
     return opaque(instruction, operands, 0);
@@ -149,13 +154,29 @@ auto LocalOperations<A>::moved(const Instruction& instruction, const Operands& o
   return array(instruction.shape.array, std::move(cells), operands);
 }
 
+/// The start of a window is a scalar for each dimension or, in older modules, a vector, and the
+/// window fits into the tensor.
+template <typename A>
+void LocalOperations<A>::require_start(const Instruction& instruction, const Operands& operands,
+                                       std::size_t first, const Index& sizes,
+                                       const Index& window) const {
+  const std::size_t rank = sizes.size();
+  require(operands.size() > first && window.size() == rank, instruction, "its operands");
+  const bool vector = operands[first]->array.shape.sizes.size() == 1;
+  require(vector ? operands[first]->array.cells->size() == rank : operands.size() == first + rank,
+          instruction, "its start");
+  for (std::size_t i = 0; i < rank; ++i) {
+    require(window[i] <= sizes[i], instruction, "its window");
+    require(vector || operands[first + i]->array.cells->size() == 1, instruction, "its start");
+  }
+}
+
 template <typename A>
 auto LocalOperations<A>::start_index(const Operands& operands, std::size_t first,
                                      const Index& sizes, const Index& window)
     -> std::optional<Index> {
   Index start(sizes.size(), 0);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    // One scalar for each dimension or, in older modules, a vector.
     const bool vector = operands[first]->array.shape.sizes.size() == 1;
     const Array<Cell>& from = operands[vector ? first : first + i]->array;
     const auto value =
@@ -171,8 +192,9 @@ auto LocalOperations<A>::dynamic_slice(const Instruction& instruction, const Ope
     -> Tree {
   const ArrayShape& shape = instruction.shape.array;
   const Array<Cell>& from = operands[0]->array;
-  require(operands.size() >= 2 || shape.sizes.empty(), instruction, "its operands");
+  require(!operands.empty(), instruction, "its operands");
   if (shape.sizes.empty()) return *operands[0];
+  require_start(instruction, operands, 1, from.shape.sizes, shape.sizes);
   const auto start = start_index(operands, 1, from.shape.sizes, shape.sizes);
   if (!start) return symbolic_slice(instruction, operands);
   const Index strides = strides_of(from.shape.sizes);
@@ -192,7 +214,8 @@ auto LocalOperations<A>::dynamic_update_slice(const Instruction& instruction,
   require(operands.size() >= 2, instruction, "its operands");
   const Array<Cell>& update = operands[1]->array;
   if (shape.sizes.empty()) return *operands[1];
-  require(operands.size() >= 3, instruction, "its operands");
+  require(operands[0]->array.shape.sizes == shape.sizes, instruction, "its shapes");
+  require_start(instruction, operands, 2, shape.sizes, update.shape.sizes);
   const auto start = start_index(operands, 2, shape.sizes, update.shape.sizes);
   if (!start) return symbolic_slice(instruction, operands);
   const Index strides = strides_of(shape.sizes);
@@ -261,7 +284,7 @@ auto LocalOperations<A>::symbolic_slice(const Instruction& instruction, const Op
         if (along || most > kMaxPlaces) return opaque(instruction, operands, 0);
         along = i;
       }
-      start[i] = value ? std::clamp<std::int64_t>(*value, 0, most) : 0;
+      start[i] = value ? clamped_start(*value, component.shape.type, most) : 0;
     }
     const auto chosen = along.value_or(0);
     const Array<Cell>& component = operands[first + chosen]->array;
@@ -313,6 +336,11 @@ auto LocalOperations<A>::reduce(const Instruction& instruction, const Operands& 
   require(shapes.size() == count, instruction, "its results");
   const Index& from = operands[0]->array.shape.sizes;
   const Index& over = instruction.attributes.dimensions;
+  for (std::size_t k = 0; k < count; ++k) {
+    require(operands[k]->array.shape.sizes == from && shapes[k].sizes == shapes[0].sizes &&
+                operands[count + k]->array.cells->size() == 1,
+            instruction, "its shapes differ");
+  }
   const auto results = static_cast<std::size_t>(shapes[0].elements());
   std::vector<Cells> totals(results, Cells(count));
   for (Cells& total : totals) {
@@ -351,6 +379,8 @@ auto LocalOperations<A>::reduce_window(const Instruction& instruction, const Ope
   require(operands.size() == 2, instruction, "several operands");
   const ArrayShape& shape = instruction.shape.array;
   const Array<Cell>& from = operands[0]->array;
+  require(shape.sizes.size() == from.shape.sizes.size() && operands[1]->array.cells->size() == 1,
+          instruction, "its shapes");
   const std::vector<WindowDimension> window = window_of(instruction, from.shape.sizes.size());
   const Index strides = strides_of(from.shape.sizes);
   Index sizes;
@@ -525,74 +555,46 @@ auto LocalOperations<A>::gather(const Instruction& instruction, const Operands& 
   const GatherDimensions numbers = gather_dimensions(instruction);
   const Array<Cell>& from = operands[0]->array;
   const Array<Cell>& indices = operands[1]->array;
-  const std::size_t rank = from.shape.sizes.size();
-  require(numbers.slice_sizes.size() == rank, instruction, "its slices");
-  const Index strides = strides_of(from.shape.sizes);
-  const Index index_strides = strides_of(indices.shape.sizes);
-  const auto vector = static_cast<std::size_t>(numbers.index_vector_dim);
-  const bool has_vector = vector < indices.shape.sizes.size();
-  Index window_dimensions;  // of the operand, in the order of the offsets
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (!contains(numbers.collapsed_slice_dims, i) && !contains(numbers.operand_batching_dims, i)) {
-      window_dimensions.push_back(static_cast<std::int64_t>(i));
-    }
+  const Index& sizes = from.shape.sizes;
+  require(numbers.slice_sizes.size() == sizes.size(), instruction, "its slices");
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    require(numbers.slice_sizes[i] >= 0 && numbers.slice_sizes[i] <= sizes[i], instruction,
+            "its slices");
   }
-  require(window_dimensions.size() == numbers.offset_dims.size(), instruction, "its offsets");
+  const IndexedWindows windows(instruction, numbers, from.shape, indices.shape, shape);
+  const Index strides = strides_of(sizes);
   Cells cells;
   bool is_opaque = false;
   for_each_index(shape.sizes, [&](const Index& index) {
     if (is_opaque) return;
-    Index batch;
-    for (std::size_t i = 0; i < index.size(); ++i) {
-      if (!contains(numbers.offset_dims, i)) batch.push_back(index[i]);
-    }
-    // The index of the first index component.
-    std::int64_t base = 0;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < indices.shape.sizes.size(); ++i) {
-      if (has_vector && i == vector) continue;
-      require(next < batch.size(), instruction, "its indices");
-      base += batch[next++] * index_strides[i];
-    }
-    Index start(rank, 0);
+    const Index batch = windows.batch_of(index);
+    Index start = windows.batch_start(batch);
     std::optional<std::pair<std::size_t, Cell>> symbolic;
-    for (std::size_t k = 0; k < numbers.start_index_map.size(); ++k) {
-      const auto dimension = static_cast<std::size_t>(numbers.start_index_map[k]);
-      require(dimension < rank, instruction, "its dimensions");
-      const std::int64_t step =
-          has_vector ? static_cast<std::int64_t>(k) * index_strides[vector] : 0;
-      const Cell& cell = indices.at(base + step);
+    for (std::size_t k = 0; k < windows.components(); ++k) {
+      const std::size_t dimension = windows.dimension(k);
+      const Cell& cell = indices.at(windows.component(batch, k));
       const auto value = arithmetic_.as_integer(cell, indices.shape.type);
+      const std::int64_t last = sizes[dimension] - numbers.slice_sizes[dimension];
       if (!value) {
-        if (symbolic) is_opaque = true;
+        is_opaque = is_opaque || symbolic.has_value() || !A::kSymbolic || last >= kMaxPlaces;
         symbolic.emplace(dimension, cell);
-        continue;
+      } else {
+        start[dimension] = clamped_start(*value, indices.shape.type, last);
       }
-      start[dimension] = clamped_start(
-          *value, indices.shape.type, from.shape.sizes[dimension] - numbers.slice_sizes[dimension]);
     }
-    for (std::size_t k = 0; k < numbers.operand_batching_dims.size(); ++k) {
-      const auto of = static_cast<std::size_t>(numbers.start_indices_batching_dims[k]);
-      const std::size_t among = of - (has_vector && of > vector ? 1 : 0);
-      require(among < batch.size(), instruction, "its batching dimensions");
-      start[static_cast<std::size_t>(numbers.operand_batching_dims[k])] = batch[among];
+    if (is_opaque) return;
+    const Index window = windows.window_index(index);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      require(start[i] + window[i] < sizes[i], instruction, "its slices");
     }
-    std::int64_t element = offset_of(start, strides);
-    for (std::size_t k = 0; k < window_dimensions.size(); ++k) {
-      element += index[static_cast<std::size_t>(numbers.offset_dims[k])] *
-                 strides[static_cast<std::size_t>(window_dimensions[k])];
-    }
+    const std::int64_t element = offset_of(start, strides) + offset_of(window, strides);
     if (!symbolic) {
       cells.push_back(from.at(element));
       return;
     }
     if constexpr (A::kSymbolic) {
       const auto [dimension, cell] = *symbolic;
-      const std::int64_t places = from.shape.sizes[dimension] - numbers.slice_sizes[dimension] + 1;
-      if (is_opaque || places > kMaxPlaces) {
-        is_opaque = true;
-        return;
-      }
+      const std::int64_t places = sizes[dimension] - numbers.slice_sizes[dimension] + 1;
       Cells choices;
       for (std::int64_t place = 0; place < places; ++place) {
         choices.push_back(from.at(element + place * strides[dimension]));
@@ -613,53 +615,26 @@ auto LocalOperations<A>::scatter(const Instruction& instruction, const Operands&
   const ScatterDimensions numbers = scatter_dimensions(instruction);
   const Array<Cell>& indices = operands[1]->array;
   const Array<Cell>& updates = operands[2]->array;
+  require(operands[0]->array.shape.sizes == shape.sizes, instruction, "its shapes");
+  const IndexedWindows windows(instruction, numbers, shape, indices.shape, updates.shape);
   const std::size_t rank = shape.sizes.size();
   const Index strides = strides_of(shape.sizes);
-  const Index index_strides = strides_of(indices.shape.sizes);
-  const auto vector = static_cast<std::size_t>(numbers.index_vector_dim);
-  const bool has_vector = vector < indices.shape.sizes.size();
-  Index window_dimensions;
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (!contains(numbers.inserted_window_dims, i) && !contains(numbers.input_batching_dims, i)) {
-      window_dimensions.push_back(static_cast<std::int64_t>(i));
-    }
-  }
-  require(window_dimensions.size() == numbers.update_window_dims.size(), instruction,
-          "its windows");
+  Index last = updates.shape.sizes;  // the last index of the updates
+  for (std::int64_t& each : last) --each;
+  const Index last_in_window = windows.window_index(last);
   Cells cells = *operands[0]->array.cells;
   bool is_opaque = false;
   std::int64_t next_update = 0;
   for_each_index(updates.shape.sizes, [&](const Index& index) {
     const Cell& update = updates.at(next_update++);
     if (is_opaque) return;
-    Index batch;
-    for (std::size_t i = 0; i < index.size(); ++i) {
-      if (!contains(numbers.update_window_dims, i)) batch.push_back(index[i]);
-    }
-    std::int64_t base = 0;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < indices.shape.sizes.size(); ++i) {
-      if (has_vector && i == vector) continue;
-      require(next < batch.size(), instruction, "its indices");
-      base += batch[next++] * index_strides[i];
-    }
-    // A window that does not fit as a whole is not written.
-    Index window(rank, 0);
-    Index extent(rank, 1);
-    for (std::size_t k = 0; k < window_dimensions.size(); ++k) {
-      const auto to = static_cast<std::size_t>(window_dimensions[k]);
-      const auto of = static_cast<std::size_t>(numbers.update_window_dims[k]);
-      window[to] = index[of];
-      extent[to] = updates.shape.sizes[of];
-    }
-    Index start(rank, 0);
+    const Index batch = windows.batch_of(index);
+    Index start = windows.batch_start(batch);
+    const Index window = windows.window_index(index);
     std::optional<std::pair<std::size_t, Cell>> symbolic;
-    for (std::size_t k = 0; k < numbers.scatter_dims_to_operand_dims.size(); ++k) {
-      const auto dimension = static_cast<std::size_t>(numbers.scatter_dims_to_operand_dims[k]);
-      require(dimension < rank, instruction, "its dimensions");
-      const std::int64_t step =
-          has_vector ? static_cast<std::int64_t>(k) * index_strides[vector] : 0;
-      const Cell& cell = indices.at(base + step);
+    for (std::size_t k = 0; k < windows.components(); ++k) {
+      const std::size_t dimension = windows.dimension(k);
+      const Cell& cell = indices.at(windows.component(batch, k));
       const auto value = arithmetic_.as_integer(cell, indices.shape.type);
       if (!value) {
         is_opaque = is_opaque || symbolic.has_value() || !A::kSymbolic ||
@@ -669,19 +644,14 @@ auto LocalOperations<A>::scatter(const Instruction& instruction, const Operands&
       start[dimension] = value.value_or(0);
     }
     if (is_opaque) return;
-    for (std::size_t k = 0; k < numbers.input_batching_dims.size(); ++k) {
-      const auto of = static_cast<std::size_t>(numbers.scatter_indices_batching_dims[k]);
-      const std::size_t among = of - (has_vector && of > vector ? 1 : 0);
-      require(among < batch.size(), instruction, "its batching dimensions");
-      start[static_cast<std::size_t>(numbers.input_batching_dims[k])] = batch[among];
-    }
+    // A window that does not fit as a whole is not written.
     std::int64_t element = 0;
     for (std::size_t i = 0; i < rank; ++i) {
-      if (start[i] < 0 || start[i] + extent[i] > shape.sizes[i]) return;
+      if (start[i] < 0 || start[i] >= shape.sizes[i] - last_in_window[i]) return;
       element += (start[i] + window[i]) * strides[i];
     }
     const std::int64_t places =
-        symbolic ? shape.sizes[symbolic->first] - extent[symbolic->first] + 1 : 1;
+        symbolic ? shape.sizes[symbolic->first] - last_in_window[symbolic->first] : 1;
     for (std::int64_t place = 0; place < places; ++place) {
       Cell& old = cells[static_cast<std::size_t>(
           element + (symbolic ? place * strides[symbolic->first] : 0))];
@@ -721,7 +691,10 @@ auto LocalOperations<A>::sort(const Instruction& instruction, const Operands& op
   const Index strides = strides_of(sizes);
   const std::int64_t count = sizes[along];
   std::vector<Cells> results;
-  for (const Tree* operand : operands) results.push_back(*operand->array.cells);
+  for (const Tree* operand : operands) {
+    require(operand->array.shape.sizes == sizes, instruction, "its shapes differ");
+    results.push_back(*operand->array.cells);
+  }
   Index outer = sizes;
   outer[along] = 1;
   bool is_opaque = false;
@@ -842,6 +815,9 @@ template <typename A>
 auto LocalOperations<A>::map(const Instruction& instruction, const Operands& operands) -> Tree {
   require(!operands.empty() && instruction.called.size() == 1, instruction, "its function");
   const ArrayShape& shape = instruction.shape.array;
+  for (const Tree* operand : operands) {
+    require(operand->array.shape.sizes == shape.sizes, instruction, "its shapes differ");
+  }
   Cells cells;
   for (std::int64_t i = 0; i < shape.elements(); ++i) {
     Cells arguments;
@@ -960,7 +936,9 @@ auto LocalOperations<A>::call(std::uint32_t computation, const Cells& arguments)
     if (opcode == "tuple") {
       values.push_back(std::move(operands));
     } else if (opcode == "get-tuple-element") {
-      values.push_back({operands.at(static_cast<std::size_t>(instruction.attributes.index))});
+      const auto index = static_cast<std::size_t>(instruction.attributes.index);
+      require(index < operands.size(), instruction, "its operand has fewer parts");
+      values.push_back({operands[index]});
     } else if (opcode == "call" || opcode == "fusion") {
       require(instruction.called.size() == 1, instruction, "its function");
       values.push_back(call(instruction.called[0], operands));
@@ -986,13 +964,8 @@ auto LocalOperations<A>::call(std::uint32_t computation, const Cells& arguments)
         continue;
       }
       const Instruction& last = called.instructions[instruction.operands.back()];
-      ElementOperation operation{*code, Direction::Eq, last.shape.array.type, shape.type, opcode};
-      if (*code == Element::Compare) {
-        const auto direction = direction_of(instruction.attributes.direction);
-        require(direction.has_value(), instruction, "its direction");
-        operation.direction = *direction;
-      }
-      values.push_back({arithmetic_.apply(operation, operands)});
+      values.push_back(
+          {arithmetic_.apply(operation_of(instruction, *code, last.shape.array.type), operands)});
     }
   }
   work_.spend(called.instructions.size());
@@ -1003,6 +976,9 @@ template <typename A>
 auto LocalOperations<A>::evaluate(const Instruction& instruction, const Operands& operands)
     -> Tree {
   const std::string& opcode = instruction.opcode;
+  for (const Tree* operand : operands) {
+    if (operand->is_tuple) return opaque(instruction, operands, 0);
+  }
   if (const auto code = element_of(opcode)) return elementwise(instruction, *code, operands);
   if (opcode == "constant") return constant(instruction);
   if (opcode == "iota") return iota(instruction);

@@ -92,6 +92,8 @@ class LocalOperations {
              bool largest);
   Tree map(const Instruction& instruction, const Operands& operands);
 
+  void require_start(const Instruction& instruction, const Operands& operands, std::size_t first,
+                     const Index& sizes, const Index& window) const;
   /// The operands of a dynamic slice from `first` on as a start index, clamped; nothing if unknown.
   std::optional<Index> start_index(const Operands& operands, std::size_t first, const Index& sizes,
                                    const Index& window);

@@ -120,6 +120,7 @@ class Movement {
   }
 
   void reverse() {
+    require(result_.sizes == operands_[0].sizes, instruction_);
     at([&](std::size_t i, const List& index) {
       for (const std::int64_t dimension : attributes_.dimensions) {
         if (static_cast<std::size_t>(dimension) == i) return operands_[0].sizes[i] - 1 - index[i];
@@ -132,6 +133,12 @@ class Movement {
     require(attributes_.dimensions.size() == 1, instruction_);
     const auto along = static_cast<std::size_t>(attributes_.dimensions[0]);
     require(along < result_.sizes.size(), instruction_);
+    for (const ArrayShape& operand : operands_) {
+      require(operand.sizes.size() == result_.sizes.size(), instruction_);
+      for (std::size_t i = 0; i < operand.sizes.size(); ++i) {
+        require(i == along || operand.sizes[i] == result_.sizes[i], instruction_);
+      }
+    }
     for_each_index(result_.sizes, [&](const List& index) {
       List part = index;
       std::size_t operand = 0;
@@ -146,7 +153,10 @@ class Movement {
 
   void pad() {
     const std::size_t rank = operands_[0].sizes.size();
-    require(operands_.size() == 2 && attributes_.starts.size() == rank, instruction_);
+    require(operands_.size() == 2 && attributes_.starts.size() == rank &&
+                attributes_.strides.size() == rank && result_.sizes.size() == rank &&
+                operands_[1].elements() == 1,
+            instruction_);
     const List strides = strides_of(operands_[0].sizes);
     for_each_index(result_.sizes, [&](const List& index) {
       Source source{0, 0};
