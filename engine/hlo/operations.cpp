@@ -120,6 +120,14 @@ bool mixes_float_types(const Instruction& instruction, const std::vector<ArraySh
 bool has_interpreted_form(const Instruction& instruction, const std::vector<ArrayShape>& operands,
                           Op op) {
   switch (op) {
+    case Op::Iota: {  // positions that do not wrap around
+      const ArrayShape& shape = instruction.shape.array;
+      const unsigned bits =
+          shape.type.bits() - (shape.type.kind() == ElementType::Kind::Signed ? 1 : 0);
+      return !shape.type.is_integer() || bits > 52 ||
+             std::all_of(shape.sizes.begin(), shape.sizes.end(),
+                         [&](std::int64_t size) { return size <= std::int64_t{1} << bits; });
+    }
     case Op::DynamicSlice:
       return operands.size() == 1 + operands[0].sizes.size();
     case Op::DynamicUpdateSlice:

@@ -228,6 +228,19 @@ TEST_CASE("an index that may be any number, and one from 2^63 on") {
             .starts_with("invalid"));
 }
 
+TEST_CASE("positions and ids wrap around in their type") {
+  const auto iota = [](const char* first, const char* second) {
+    return summary(compared(
+        after_partitioning(std::string("  i = u8[300] iota(), iota_dimension=0\n") + first),
+        after_partitioning(std::string("  i = s32[300] iota(), iota_dimension=0\n") + second)));
+  };
+  const char* const widened = "  ROOT y = s32[300] convert(i)\n";
+  CHECK(iota(widened, "  ROOT y = s32[300] copy(i)\n") == "invalid value");
+  CHECK(iota(widened,
+             "  c = s32[] constant(256)\n  b = s32[300] broadcast(c), dimensions={}\n"
+             "  ROOT y = s32[300] remainder(i, b)\n") == "valid");
+}
+
 TEST_CASE("two partitioned modules are not taken for one before and one after") {
   // Shardings are left over: with independent inputs the all-reduce matters.
   const std::string plain =

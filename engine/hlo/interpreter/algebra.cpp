@@ -173,6 +173,7 @@ Term Algebra::constant(const LiteralElement& element, ElementType type) {
 
 Term Algebra::integer(std::int64_t value, ElementType type) {
   if (type.is_float()) return number(static_cast<double>(value));
+  value = wrapped(static_cast<std::uint64_t>(value), type);
   const bool is_unsigned = type.kind() == ElementType::Kind::Unsigned;
   const double real = is_unsigned ? static_cast<double>(static_cast<std::uint64_t>(value))
                                   : static_cast<double>(value);
