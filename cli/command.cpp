@@ -354,6 +354,7 @@ InstanceSpec CommandLine::instance_spec(std::vector<std::string>* other_words) c
 
 Options options_of(const CommonOptions& common, std::ostream& err) {
   Options options{common.limits, common.jobs, common.seed, {}};
+  options.facts = common.format == Format::Json;
   const bool on_terminal = ::isatty(STDERR_FILENO) == 1;
   const bool shown = common.progress == ShowProgress::Always ||
                      (common.progress == ShowProgress::Auto && on_terminal);

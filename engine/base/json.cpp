@@ -34,8 +34,23 @@ Json converted(const nlohmann::ordered_json& value) {
   }
 }
 
-bool has_structure(const Json& value) {
-  return value.if_array() != nullptr || value.if_object() != nullptr;
+/// Whether a JSON literal shows the character as it is.
+bool is_plain(char ch) { return ch >= ' ' && ch <= '~' && ch != '"' && ch != '\\'; }
+
+void write_string(std::string& out, std::string_view text) {
+  if (std::ranges::all_of(text, is_plain)) {
+    out += '"';
+    out += text;
+    out += '"';
+  } else {
+    out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+}
+
+template <std::integral Number>
+void write_number(std::string& out, Number number) {
+  const fmt::format_int digits(number);
+  out.append(digits.data(), digits.size());
 }
 
 }  // namespace
@@ -43,6 +58,12 @@ bool has_structure(const Json& value) {
 Json Json::number(std::string literal) {
   Json json;
   json.value_ = Literal{std::move(literal)};
+  return json;
+}
+
+Json Json::naturals(std::vector<std::uint32_t> numbers) {
+  Json json;
+  json.value_ = std::move(numbers);
   return json;
 }
 
@@ -80,21 +101,33 @@ const Json* Json::find(std::string_view key) const {
   return nullptr;
 }
 
+bool Json::is_structure() const {
+  return std::holds_alternative<Naturals>(value_) || if_array() != nullptr ||
+         if_object() != nullptr;
+}
+
 void Json::write(std::string& out, int broken_levels) const {
   if (const auto* flag = std::get_if<bool>(&value_)) {
     out += *flag ? "true" : "false";
   } else if (const auto* whole = std::get_if<std::int64_t>(&value_)) {
-    fmt::format_to(std::back_inserter(out), "{}", *whole);
+    write_number(out, *whole);
   } else if (const auto* natural = std::get_if<std::uint64_t>(&value_)) {
-    fmt::format_to(std::back_inserter(out), "{}", *natural);
+    write_number(out, *natural);
   } else if (const auto* real = std::get_if<double>(&value_)) {
     out += std::isfinite(*real) ? fmt::format("{}", *real) : "null";
   } else if (const auto* literal = std::get_if<Literal>(&value_)) {
     out += literal->text;
   } else if (const std::string* text = if_string()) {
-    out += json_string(*text);
+    write_string(out, *text);
+  } else if (const Naturals* numbers = std::get_if<Naturals>(&value_)) {
+    out += '[';
+    for (std::size_t i = 0; i < numbers->size(); ++i) {
+      if (i != 0) out += ',';
+      write_number(out, (*numbers)[i]);
+    }
+    out += ']';
   } else if (const Array* elements = if_array()) {
-    const bool broken = broken_levels > 0 && !elements->empty() && has_structure(elements->front());
+    const bool broken = broken_levels > 0 && !elements->empty() && elements->front().is_structure();
     out += '[';
     const char* separator = broken ? "\n" : "";
     for (const Json& element : *elements) {
@@ -108,7 +141,7 @@ void Json::write(std::string& out, int broken_levels) const {
     const char* separator = "";
     for (const auto& [key, value] : *members) {
       out += separator;
-      out += json_string(key);
+      write_string(out, key);
       out += ':';
       value.write(out, broken_levels);
       separator = ",";
@@ -133,9 +166,9 @@ std::string Json::document() const {
 }
 
 std::string json_string(std::string_view text) {
-  const auto plain = [](char ch) { return ch >= ' ' && ch <= '~' && ch != '"' && ch != '\\'; };
-  if (std::ranges::all_of(text, plain)) return '"' + std::string(text) + '"';
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string out;
+  write_string(out, text);
+  return out;
 }
 
 }  // namespace p2

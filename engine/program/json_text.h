@@ -17,7 +17,7 @@ Json parts_json(const Parts& parts) {
 
 /// `[[1,8],[4,2]]`: a parallelism matrix, or groups of devices.
 inline Json lists_json(const std::vector<std::vector<std::uint32_t>>& rows) {
-  return Json::array_of(rows, [](const auto& row) { return Json::array_of(row); });
+  return Json::array_of(rows, [](const auto& row) { return Json::naturals(row); });
 }
 
 }  // namespace p2

@@ -242,7 +242,7 @@ SubjectCheck check_program(const std::string& file, const std::string& text,
   answer.text = text_of(checked, answer.result, question);
   answer.report = report_of(checked, answer.result);
   if (answer.result.outcome == Outcome::Disagreement) {
-    answer.input.add("program", Json::parse(to_json(program, checked.instance(), read.dialect)));
+    answer.input.add("program", program_json(program, checked.instance(), read.dialect));
   }
   if (question.request.smt2) answer.smt2 = smt_lib_of(read, engines);
   return answer;

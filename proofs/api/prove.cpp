@@ -347,8 +347,7 @@ Json question_json(const Question& question) {
 Json counterexample_json(const SettledQuestion& result) {
   if (result.answer.outcome != Outcome::Refuted) return {};
   const Instance instance = result.question.system->over(result.question.from);
-  return Json::parse(
-      p2::to_json(claims::counterexample(result), &instance, result.question.dialect));
+  return program_json(claims::counterexample(result), &instance, result.question.dialect);
 }
 
 Json result_json(const SettledQuestion& result, const Json& counterexample, std::uint32_t size) {
@@ -442,7 +441,7 @@ Json answer_json(const Settled& settled, const std::vector<Summary>& summary,
 
 // The typed answer.
 
-Result result_of(const SettledQuestion& settled, std::uint32_t size) {
+Result result_of(const SettledQuestion& settled, std::uint32_t size, bool with_facts) {
   const Question& question = settled.question;
   const claims::Settlement& answer = settled.answer;
   Result result;
@@ -453,7 +452,8 @@ Result result_of(const SettledQuestion& settled, std::uint32_t size) {
       fmt::format("dialect {}, programs of at most {} steps", to_string(question.dialect), size);
   result.evidence = settled.evidence;
   if (answer.outcome == Outcome::Refuted) {
-    result.counterexample = {question.claim->name, {}, answer.note, counterexample_json(settled)};
+    result.counterexample = {
+        question.claim->name, {}, answer.note, with_facts ? counterexample_json(settled) : Json()};
   } else if (answer.outcome == Outcome::Undecided) {
     using Reason = Undecided::Reason;
     result.undecided = {answer.note.empty() ? Reason::Limit : Reason::Unsupported,
@@ -523,7 +523,7 @@ ProveAnswer prove(const ProveRequest& request, const Options& options) {
   }
   const std::vector<Summary> summary = claims::summarize(settled.systems);
   for (const SettledQuestion& result : settled.systems) {
-    answer.results.push_back(result_of(result, settled.request.size));
+    answer.results.push_back(result_of(result, settled.request.size, options.facts));
   }
   for (const ScheduleResult& result : settled.schedules) {
     answer.results.push_back(result_of(result));
@@ -531,7 +531,7 @@ ProveAnswer prove(const ProveRequest& request, const Options& options) {
   for (const Summary& row : summary) answer.summary.push_back(summary_of(row));
   answer.document.title = "p2-verify prove";
   add_text(settled, summary, answer.document);
-  answer.document.json = answer_json(settled, summary, answer.results);
+  if (options.facts) answer.document.json = answer_json(settled, summary, answer.results);
   if (request.report) answer.report = report_of(settled);
   return answer;
 }

@@ -41,6 +41,9 @@ class Json {
   static Json object(Object members = {}) { return Json(std::move(members)); }
   /// Moves the values of a list in braces, which a vector could only copy.
   static Json object(std::initializer_list<Given> members);
+  /// An array of naturals, kept in a tenth of the space. It has no elements that are values:
+  /// `if_array` is null.
+  static Json naturals(std::vector<std::uint32_t> numbers);
   static Json array(Array elements = {}) { return Json(std::move(elements)); }
   /// `each(element)` for every element of a range.
   template <typename Range, typename Each>
@@ -84,10 +87,13 @@ class Json {
     std::string text;
   };
 
+  bool is_structure() const;
   void write(std::string& out, int broken_levels) const;
 
+  using Naturals = std::vector<std::uint32_t>;
+
   std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, Literal, std::string,
-               Array, Object>
+               Naturals, Array, Object>
       value_;
 };
 
