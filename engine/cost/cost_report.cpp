@@ -136,7 +136,7 @@ class CostReport {
     json.add("seconds", to_double(candidate.cost.seconds(bytes_)));
     json.add("allreduce_seconds", to_double(candidate.source->allreduce.seconds(bytes_)));
     json.add("speedup", candidate.speedup(bytes_));
-    return json.add("steps", Json::array_of(candidate.cost.steps, [&](const StepCost* step) {
+    return std::move(json).add("steps", Json::array_of(candidate.cost.steps, [&](const StepCost* step) {
                       return Json::object({{"seconds", to_double(step->seconds(bytes_))},
                                            {"bottleneck", pricing_.bottleneck(*step)}});
                     }));
@@ -176,11 +176,11 @@ class CostReport {
             add_candidate(best, each);
             each.add("seconds", Json::array({to_double(best.cost.seconds(range.from)),
                                              to_double(best.cost.seconds(range.to))}));
-            return each.add("speedup",
+            return std::move(each).add("speedup",
                             Json::array({best.speedup(range.from), best.speedup(range.to)}));
           }));
     }
-    return json.add("complete", pricing_.complete);
+    return std::move(json).add("complete", pricing_.complete);
   }
 
   const Pricing& pricing_;

@@ -436,7 +436,7 @@ Json answer_json(const Settled& settled, const std::vector<Summary>& summary,
   }
   if (!settled.schedules.empty()) json.add("schedules", schedules_json(settled.schedules));
   if (!settled.request.claims.empty()) json.add("max_devices", settled.max_devices());
-  return json.add("verdict", verdict_word(settled.outcome()));
+  return std::move(json).add("verdict", verdict_word(settled.outcome()));
 }
 
 // The typed answer.
