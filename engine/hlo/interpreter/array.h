@@ -24,6 +24,11 @@ struct NotUnderstood : std::runtime_error {
                       instruction.position);
 }
 
+/// Gives up unless `holds`: `what` is not as an instruction of its kind must have it.
+inline void require(bool holds, const Instruction& instruction, const char* what) {
+  if (!holds) give_up(instruction, what);
+}
+
 /// All elements of a tensor in row-major order, whatever its layout. Devices that hold the same
 /// tensor share `cells`.
 template <typename Cell>

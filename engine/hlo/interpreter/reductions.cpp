@@ -1,0 +1,272 @@
+// Sums over dimensions on one device: reduce, reduce-window, dot, convolution.
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "engine/hlo/interpreter/algebra.h"
+#include "engine/hlo/interpreter/dimension_numbers.h"
+#include "engine/hlo/interpreter/local_operations.h"
+#include "engine/hlo/interpreter/numbers.h"
+
+namespace p2::hlo::interpreter {
+
+template <typename A>
+void LocalOperations<A>::reduce_into(const Instruction& instruction, Cells& totals,
+                                     const Cells& elements) {
+  require(instruction.called.size() == 1, instruction, "its reducer");
+  if (totals.size() == 1) {
+    totals[0] = combine(instruction.called[0], totals[0], elements[0]);
+    return;
+  }
+  Cells arguments = totals;
+  arguments.insert(arguments.end(), elements.begin(), elements.end());
+  totals = call(instruction.called[0], arguments);
+  require(totals.size() == elements.size(), instruction, "its reducer's results");
+}
+
+template <typename A>
+auto LocalOperations<A>::reduce(const Instruction& instruction, const Operands& operands) -> Tree {
+  require(operands.size() % 2 == 0 && !operands.empty(), instruction, "its operands");
+  const std::size_t count = operands.size() / 2;
+  const std::vector<ArrayShape> shapes = instruction.shape.arrays();
+  require(shapes.size() == count, instruction, "its results");
+  const Index& from = operands[0]->array.shape.sizes;
+  const Index& over = instruction.attributes.dimensions;
+  for (std::size_t k = 0; k < count; ++k) {
+    require(operands[k]->array.shape.sizes == from && shapes[k].sizes == shapes[0].sizes &&
+                operands[count + k]->array.cells->size() == 1,
+            instruction, "its shapes differ");
+  }
+  const auto results = static_cast<std::size_t>(shapes[0].elements());
+  std::vector<Cells> totals(results, Cells(count));
+  for (Cells& total : totals) {
+    for (std::size_t k = 0; k < count; ++k) total[k] = operands[count + k]->array.at(0);
+  }
+  const Index strides = strides_of(shapes[0].sizes);
+  std::int64_t element = 0;
+  Cells elements(count);
+  for_each_index(from, [&](const Index& index) {
+    std::int64_t to = 0;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      if (contains(over, i)) continue;
+      require(kept < strides.size(), instruction, "its dimensions");
+      to += index[i] * strides[kept++];
+    }
+    for (std::size_t k = 0; k < count; ++k) elements[k] = operands[k]->array.at(element);
+    ++element;
+    reduce_into(instruction, totals[static_cast<std::size_t>(to)], elements);
+  });
+  Tree result;
+  result.is_tuple = instruction.shape.is_tuple;
+  for (std::size_t k = 0; k < count; ++k) {
+    Cells cells;
+    for (const Cells& total : totals) cells.push_back(total[k]);
+    Tree part = array(shapes[k], std::move(cells), operands);
+    if (!result.is_tuple) return part;
+    result.parts.push_back(std::move(part));
+  }
+  return result;
+}
+
+template <typename A>
+auto LocalOperations<A>::reduce_window(const Instruction& instruction, const Operands& operands)
+    -> Tree {
+  require(operands.size() == 2, instruction, "several operands");
+  const ArrayShape& shape = instruction.shape.array;
+  const Array<Cell>& from = operands[0]->array;
+  require(shape.sizes.size() == from.shape.sizes.size() && operands[1]->array.cells->size() == 1,
+          instruction, "its shapes");
+  const std::vector<WindowDimension> window = window_of(instruction, from.shape.sizes.size());
+  const Index strides = strides_of(from.shape.sizes);
+  Index sizes;
+  for (const WindowDimension& dimension : window) sizes.push_back(dimension.size);
+  Cells cells;
+  for_each_index(shape.sizes, [&](const Index& index) {
+    Cells total = {operands[1]->array.at(0)};
+    for_each_index(sizes, [&](const Index& at) {
+      std::int64_t element = 0;
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        const WindowDimension& dimension = window[i];
+        const std::int64_t padded =
+            index[i] * dimension.stride + at[i] * dimension.window_dilation - dimension.pad_low;
+        if (padded < 0 || padded % dimension.base_dilation != 0) return;
+        const std::int64_t place = padded / dimension.base_dilation;
+        if (place >= from.shape.sizes[i]) return;
+        element += place * strides[i];
+      }
+      reduce_into(instruction, total, {from.at(element)});
+    });
+    cells.push_back(total[0]);
+  });
+  return array(shape, std::move(cells), operands);
+}
+
+template <typename A>
+auto LocalOperations<A>::dot(const Instruction& instruction, const Operands& operands) -> Tree {
+  require(operands.size() == 2, instruction, "its operands");
+  const ArrayShape& shape = instruction.shape.array;
+  // Sums of complex numbers are not understood, nor those of booleans.
+  if (!shape.type.is_float() && !shape.type.is_integer()) return opaque(instruction, operands, 0);
+  const DotDimensions numbers = dot_dimensions(instruction);
+  const Array<Cell>& lhs = operands[0]->array;
+  const Array<Cell>& rhs = operands[1]->array;
+  const Index left = strides_of(lhs.shape.sizes);
+  const Index right = strides_of(rhs.shape.sizes);
+  // The strides of the result's dimensions in both operands: batch, lhs free, rhs free.
+  Index left_steps;
+  Index right_steps;
+  Index sizes;
+  const auto add = [&](std::int64_t size, std::int64_t l, std::int64_t r) {
+    sizes.push_back(size);
+    left_steps.push_back(l);
+    right_steps.push_back(r);
+  };
+  const auto checked = [&](std::int64_t dimension, const Index& of) {
+    const auto at = static_cast<std::size_t>(dimension);
+    require(dimension >= 0 && at < of.size(), instruction, "its dimensions");
+    return at;
+  };
+  for (std::size_t i = 0; i < numbers.lhs_batch.size(); ++i) {
+    require(i < numbers.rhs_batch.size(), instruction, "its batch dimensions");
+    const std::size_t l = checked(numbers.lhs_batch[i], left);
+    add(lhs.shape.sizes[l], left[l], right[checked(numbers.rhs_batch[i], right)]);
+  }
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (contains(numbers.lhs_batch, i) || contains(numbers.lhs_contracting, i)) continue;
+    add(lhs.shape.sizes[i], left[i], 0);
+  }
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    if (contains(numbers.rhs_batch, i) || contains(numbers.rhs_contracting, i)) continue;
+    add(rhs.shape.sizes[i], 0, right[i]);
+  }
+  require(sizes == shape.sizes, instruction, "its shapes do not fit");
+  Index inner;
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps = {{0, 0}};
+  for (std::size_t i = 0; i < numbers.lhs_contracting.size(); ++i) {
+    require(i < numbers.rhs_contracting.size(), instruction, "its contracted dimensions");
+    const std::size_t l = checked(numbers.lhs_contracting[i], left);
+    const std::size_t r = checked(numbers.rhs_contracting[i], right);
+    require(lhs.shape.sizes[l] == rhs.shape.sizes[r], instruction, "its shapes do not fit");
+    std::vector<std::pair<std::int64_t, std::int64_t>> longer;
+    for (const auto& [a, b] : steps) {
+      for (std::int64_t k = 0; k < lhs.shape.sizes[l]; ++k) {
+        longer.emplace_back(a + k * left[l], b + k * right[r]);
+      }
+    }
+    steps = std::move(longer);
+  }
+  const auto exact = [&](const Cell& cell, ElementType from) {
+    if (from == shape.type || from.is_float()) return cell;
+    return apply({Element::Convert, {}, from, shape.type, "convert"}, {cell});
+  };
+  Cells cells;
+  for_each_index(sizes, [&](const Index& index) {
+    const std::int64_t l = offset_of(index, left_steps);
+    const std::int64_t r = offset_of(index, right_steps);
+    typename A::Accumulator sum;
+    for (const auto& [a, b] : steps) {
+      arithmetic_.add_product(sum, exact(lhs.at(l + a), lhs.shape.type),
+                              exact(rhs.at(r + b), rhs.shape.type), shape.type);
+    }
+    work_.spend(steps.size());
+    cells.push_back(arithmetic_.result(sum, shape.type));
+  });
+  return array(shape, std::move(cells), operands);
+}
+
+template <typename A>
+auto LocalOperations<A>::convolution(const Instruction& instruction, const Operands& operands)
+    -> Tree {
+  require(operands.size() == 2, instruction, "its operands");
+  const ArrayShape& shape = instruction.shape.array;
+  const ConvolutionDimensions numbers = convolution_dimensions(instruction);
+  const Array<Cell>& input = operands[0]->array;
+  const Array<Cell>& kernel = operands[1]->array;
+  const std::size_t spatial = numbers.input_spatial.size();
+  require(shape.sizes.size() == spatial + 2 && input.shape.sizes.size() == spatial + 2 &&
+              kernel.shape.sizes.size() == spatial + 2 &&
+              numbers.kernel_spatial.size() == spatial && numbers.output_spatial.size() == spatial,
+          instruction, "its shapes");
+  require(input.shape.type.is_float() && kernel.shape.type.is_float(), instruction, "its types");
+  const std::vector<WindowDimension> window = window_of(instruction, spatial);
+  const Index in = strides_of(input.shape.sizes);
+  const Index ker = strides_of(kernel.shape.sizes);
+  const auto at = [](const Index& list, std::int64_t i) {
+    return list[static_cast<std::size_t>(i)];
+  };
+  Index sizes;
+  for (std::size_t i = 0; i < spatial; ++i) {
+    require(window[i].size == at(kernel.shape.sizes, numbers.kernel_spatial[i]), instruction,
+            "its window");
+    sizes.push_back(window[i].size);
+  }
+  const std::int64_t features = at(kernel.shape.sizes, numbers.kernel_input);
+  const std::int64_t outputs = at(shape.sizes, numbers.output_feature);
+  require(at(input.shape.sizes, numbers.input_feature) == features * numbers.feature_groups &&
+              numbers.feature_groups > 0 && numbers.batch_groups > 0 &&
+              outputs % numbers.feature_groups == 0 && outputs % numbers.batch_groups == 0 &&
+              at(kernel.shape.sizes, numbers.kernel_output) == outputs,
+          instruction, "its features");
+  const std::int64_t batch = at(input.shape.sizes, numbers.input_batch) / numbers.batch_groups;
+  require(at(shape.sizes, numbers.output_batch) == batch, instruction, "its batch");
+  Cells cells;
+  for_each_index(shape.sizes, [&](const Index& index) {
+    const std::int64_t feature = at(index, numbers.output_feature);
+    const std::int64_t group = feature / (outputs / numbers.feature_groups);
+    const std::int64_t batch_group = feature / (outputs / numbers.batch_groups);
+    const std::int64_t from_base =
+        (at(index, numbers.output_batch) + batch_group * batch) * at(in, numbers.input_batch) +
+        group * features * at(in, numbers.input_feature);
+    typename A::Accumulator sum;
+    for_each_index(sizes, [&](const Index& k) {
+      std::int64_t from = from_base;
+      std::int64_t of = feature * at(ker, numbers.kernel_output);
+      for (std::size_t i = 0; i < spatial; ++i) {
+        const WindowDimension& dimension = window[i];
+        const std::int64_t padded = at(index, numbers.output_spatial[i]) * dimension.stride +
+                                    k[i] * dimension.window_dilation - dimension.pad_low;
+        if (padded < 0 || padded % dimension.base_dilation != 0) return;
+        const std::int64_t place = padded / dimension.base_dilation;
+        if (place >= at(input.shape.sizes, numbers.input_spatial[i])) return;
+        from += place * at(in, numbers.input_spatial[i]);
+        of += (dimension.reversed ? dimension.size - 1 - k[i] : k[i]) *
+              at(ker, numbers.kernel_spatial[i]);
+      }
+      work_.spend(static_cast<std::uint64_t>(features));
+      for (std::int64_t f = 0; f < features; ++f) {
+        arithmetic_.add_product(sum, input.at(from + f * at(in, numbers.input_feature)),
+                                kernel.at(of + f * at(ker, numbers.kernel_input)), shape.type);
+      }
+    });
+    cells.push_back(arithmetic_.result(sum, shape.type));
+  });
+  return array(shape, std::move(cells), operands);
+}
+
+template void LocalOperations<Numbers>::reduce_into(
+    const Instruction& instruction, LocalOperations<Numbers>::Cells& totals,
+    const LocalOperations<Numbers>::Cells& elements);
+template LocalOperations<Numbers>::Tree LocalOperations<Numbers>::reduce(
+    const Instruction& instruction, const LocalOperations<Numbers>::Operands& operands);
+template LocalOperations<Numbers>::Tree LocalOperations<Numbers>::reduce_window(
+    const Instruction& instruction, const LocalOperations<Numbers>::Operands& operands);
+template LocalOperations<Numbers>::Tree LocalOperations<Numbers>::dot(
+    const Instruction& instruction, const LocalOperations<Numbers>::Operands& operands);
+template LocalOperations<Numbers>::Tree LocalOperations<Numbers>::convolution(
+    const Instruction& instruction, const LocalOperations<Numbers>::Operands& operands);
+template void LocalOperations<Algebra>::reduce_into(
+    const Instruction& instruction, LocalOperations<Algebra>::Cells& totals,
+    const LocalOperations<Algebra>::Cells& elements);
+template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::reduce(
+    const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
+template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::reduce_window(
+    const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
+template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::dot(
+    const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
+template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::convolution(
+    const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
+
+}  // namespace p2::hlo::interpreter
