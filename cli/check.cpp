@@ -16,8 +16,10 @@ std::vector<FlagGroup> check_flag_groups() {
       reduction_flag_group(),
       terms_flag_group(),
       {"Check",
-       {{"engine", "explicit|z3|cnf|all",
-         "engines that decide; all: and the reference interpreter (default explicit)"},
+       {{"engine", "explicit|z3|cnf|symbolic|interpreter|all",
+         "engines that decide (default explicit): of programs also z3, cnf, or all and the "
+         "reference "
+         "interpreter; of two modules symbolic or interpreter alone, or all"},
         {"certify", "DIR",
          "write a certificate that p2-check accepts; of several files one each, inside DIR"},
         {"smt2", "FILE", "write the query whether the one program is invalid as SMT-LIB 2",
@@ -31,6 +33,9 @@ std::vector<FlagGroup> check_flag_groups() {
        {{"before", "FILE",
          "with --after: whether two modules have the same outputs on every device"},
         {"after", "FILE", "the rewritten module"},
+        {"relate", "FILE",
+         "how the tensors of --before, which is not partitioned, stand to those of --after "
+         "(docs/partition.md; default: by their shardings)"},
         {"dump", "DIR",
          "all modules of a folder of --xla_dump_to, pass by pass: which pass breaks one first"},
         {"order", "", "floating-point sums also have to be added in the same order"},
@@ -47,6 +52,7 @@ CheckRequest check_request(const CommandLine& line) {
   request.instance = line.instance_spec(&request.files);
   request.before = line.text("before");
   request.after = line.text("after");
+  request.relate = line.text("relate");
   request.dump = line.text("dump");
   request.ordered = line.has("order");
   request.reduces = line.text("reduces");

@@ -138,7 +138,7 @@ class FlowBuilder {
     const std::string& opcode = instruction.opcode;
     if (opcode == "tuple") return tuple(instruction, operands);
     if (opcode == "get-tuple-element") return element(instruction, operands);
-    if (is_forwarding(opcode)) {
+    if (is_forwarding(instruction)) {
       if (operands.empty()) refuse(instruction, "operands", "it has no operand");
       if ((opcode == "optimization-barrier" || opcode == "opt-barrier") && operands.size() > 1)
         return tuple(instruction, operands);

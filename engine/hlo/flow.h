@@ -31,6 +31,7 @@ enum class Op : std::uint8_t {
   Reverse,
   Elementwise,
   Reduce,
+  Dot,
   AllReduce,
   ReduceScatter,
   AllGather,

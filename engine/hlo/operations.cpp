@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/hlo/collective.h"
+#include "engine/hlo/interpreter/dimension_numbers.h"
 
 namespace p2::hlo {
 namespace {
@@ -33,6 +34,7 @@ const std::unordered_map<std::string_view, Op>& interpreted_operations() {
       {"pad", Op::Pad},
       {"reverse", Op::Reverse},
       {"reduce", Op::Reduce},
+      {"dot", Op::Dot},
       {"all-reduce", Op::AllReduce},
       {"reduce-scatter", Op::ReduceScatter},
       {"all-gather", Op::AllGather},
@@ -108,12 +110,86 @@ bool mixes_float_types(const Instruction& instruction, const std::vector<ArraySh
     return false;
   }
   const std::vector<ArrayShape> results = instruction.shape.arrays();
+  const bool widens = instruction.opcode == "dot" && results.size() == 1 &&
+                      std::all_of(operands.begin(), operands.end(), [&](const ArrayShape& each) {
+                        return each.type.bits() <= results[0].type.bits();
+                      });
+  if (widens) return false;  // products of narrow numbers, summed in the wide type
   return std::any_of(operands.begin(), operands.end(), [&](const ArrayShape& operand) {
     return operand.type.is_float() &&
            std::none_of(results.begin(), results.end(), [&](const ArrayShape& result) {
              return !result.type.is_float() || result.type == operand.type;
            });
   });
+}
+
+/// Whether a dot is the sum of products that its numbers and shapes say.
+bool is_sum_of_products(const Instruction& instruction, const std::vector<ArrayShape>& operands) {
+  const ArrayShape& result = instruction.shape.array;
+  if (operands.size() != 2 || instruction.shape.is_tuple) return false;
+  for (const ArrayShape* each : {&operands[0], &operands[1], &result}) {
+    if (!each->type.is_float() && !each->type.is_integer()) return false;
+  }
+  if (operands[0].type.is_float() != result.type.is_float() ||
+      operands[1].type.is_float() != result.type.is_float()) {
+    return false;
+  }
+  if (result.type.is_integer() &&
+      (operands[0].type != result.type || operands[1].type != result.type)) {
+    return false;
+  }
+  interpreter::DotDimensions numbers;
+  try {
+    numbers = interpreter::dot_dimensions(instruction);
+  } catch (const InputError&) {
+    return false;
+  }
+  const auto sizes_of =
+      [](const ArrayShape& shape,
+         const std::vector<std::int64_t>& dimensions) -> std::optional<std::vector<std::int64_t>> {
+    std::vector<std::int64_t> sizes;
+    for (const std::int64_t each : dimensions) {
+      if (each < 0 || each >= static_cast<std::int64_t>(shape.sizes.size())) return std::nullopt;
+      if (std::count(dimensions.begin(), dimensions.end(), each) > 1) return std::nullopt;
+      sizes.push_back(shape.sizes[static_cast<std::size_t>(each)]);
+    }
+    return sizes;
+  };
+  const auto batch = sizes_of(operands[0], numbers.lhs_batch);
+  const auto contracted = sizes_of(operands[0], numbers.lhs_contracting);
+  if (!batch || !contracted || batch != sizes_of(operands[1], numbers.rhs_batch) ||
+      contracted != sizes_of(operands[1], numbers.rhs_contracting)) {
+    return false;
+  }
+  std::vector<std::int64_t> sizes = *batch;
+  const auto add_free = [&](const ArrayShape& shape, std::vector<std::int64_t> used,
+                            const std::vector<std::int64_t>& more) {
+    used.insert(used.end(), more.begin(), more.end());
+    if (!sizes_of(shape, used)) return false;
+    for (std::size_t i = 0; i < shape.sizes.size(); ++i) {
+      const bool is_used =
+          std::find(used.begin(), used.end(), static_cast<std::int64_t>(i)) != used.end();
+      if (!is_used) sizes.push_back(shape.sizes[i]);
+    }
+    return true;
+  };
+  return add_free(operands[0], numbers.lhs_batch, numbers.lhs_contracting) &&
+         add_free(operands[1], numbers.rhs_batch, numbers.rhs_contracting) && sizes == result.sizes;
+}
+
+/// Custom calls whose result is their first operand: a note to a compiler.
+constexpr auto kIdentityCalls = std::to_array<std::string_view>(
+    {"AwsNeuronTransferWithStaticRing", "Sharding", "xla.sdy.FuncResultSharding"});
+/// Custom calls that are functions of their operands, on every device the same.
+constexpr auto kLocalCalls = std::to_array<std::string_view>(
+    {"AwsNeuronGelu", "AwsNeuronGeluBackward", "AwsNeuronRmsNorm", "AwsNeuronSilu",
+     "AwsNeuronSiluBackward", "AwsNeuronSoftmax", "AwsNeuronSoftmaxBackward"});
+
+template <std::size_t N>
+bool calls_one_of(const Instruction& instruction, const std::array<std::string_view, N>& targets) {
+  return instruction.opcode == "custom-call" &&
+         std::find(targets.begin(), targets.end(),
+                   interpreter::text_attribute(instruction, "custom_call_target")) != targets.end();
 }
 
 /// Whether an interpreted operation has the form that is interpreted; other forms are opaque.
@@ -137,6 +213,8 @@ bool has_interpreted_form(const Instruction& instruction, const std::vector<Arra
         if (interior != 0) return false;
       }
       return true;
+    case Op::Dot:
+      return is_sum_of_products(instruction, operands);
     case Op::Reduce:
       return operands.size() == 2 && !instruction.shape.is_tuple;
     case Op::Reshape:  // tiles may pad what a bitcast looks at
@@ -205,8 +283,10 @@ std::string resolution_text(const Instruction& instruction) {
 
 }  // namespace
 
-bool is_forwarding(const std::string& opcode) {
-  return opcode == "copy" || opcode == "copy-start" || opcode == "optimization-barrier" ||
+bool is_forwarding(const Instruction& instruction) {
+  const std::string& opcode = instruction.opcode;
+  return (instruction.operands.size() == 1 && calls_one_of(instruction, kIdentityCalls)) ||
+         opcode == "copy" || opcode == "copy-start" || opcode == "optimization-barrier" ||
          opcode == "opt-barrier" || opcode == "domain" || opcode == "async-update" ||
          (opcode.ends_with("-done") && opcode != "send-done" && opcode != "recv-done");
 }
@@ -310,7 +390,8 @@ void NodeCompletion::add_collective(Node& node, const Instruction& instruction) 
 void NodeCompletion::add_effects(Node& node, const Instruction& instruction) const {
   if (node.op != Op::Opaque) return;
   node.impure = is_impure(instruction);
-  node.depends_on_devices = instruction.opcode == "custom-call";
+  node.depends_on_devices =
+      instruction.opcode == "custom-call" && !calls_one_of(instruction, kLocalCalls);
   for (const std::uint32_t called : instruction.called) {
     node.depends_on_devices = node.depends_on_devices || summaries_.depends_on_devices(called);
     node.impure = node.impure || summaries_.is_impure(called);

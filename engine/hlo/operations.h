@@ -11,9 +11,9 @@ namespace p2::hlo {
 /// The kind of node for an instruction, from its opcode and the shapes of its operands.
 Op operation_of(const Instruction& instruction, const std::vector<ArrayShape>& operands);
 
-/// Whether the result is the first operand: copies, barriers, and the done of an asynchronous
-/// operation.
-bool is_forwarding(const std::string& opcode);
+/// Whether the result is the first operand: copies, barriers, the done of an asynchronous
+/// operation, and custom calls that only say something to a compiler.
+bool is_forwarding(const Instruction& instruction);
 
 /// Properties of the computations of a module.
 class ComputationSummaries {

@@ -128,6 +128,7 @@ class NodeRule : private ShapeRule {
       case Op::ReplicaId:
         return require(result().sizes.empty(), "an id must be a scalar");
       case Op::Constant:
+      case Op::Dot:  // by its form
       case Op::Parameter:
         return;
       case Op::Iota:

@@ -61,6 +61,11 @@ struct CheckedFile {
 /// Recognizes the subject by its content.
 SubjectCheck check_file(const std::string& file, const CheckQuestion& question) {
   const std::string text = read_file(file, kMaxXmlMebibytes);
+  if (question.engines.of_modules && !is_module_text(text)) {
+    throw InputError({file}, fmt::format("is no module of XLA or StableHLO, expected one for "
+                                         "--engine {}",
+                                         question.request.engine));
+  }
   if (msccl::is_xml(text)) return check_msccl(file, text, question);
   if (text.size() > kMaxMebibytes << 20) {
     throw InputError({file}, fmt::format("is larger than {} MiB, expected a smaller file, or XML",
@@ -214,6 +219,9 @@ void require_consistent(const CheckRequest& request) {
   if (request.before.has_value() != request.after.has_value()) {
     throw InputError({request.before ? "--before" : "--after"},
                      "is half of a comparison, expected --before and --after");
+  }
+  if (request.relate && !request.before) {
+    throw InputError({"--relate"}, "relates two modules, expected --before and --after");
   }
   if (request.before && request.reduces) {
     throw InputError({"--reduces"}, "is for one module, expected no --before and --after");

@@ -48,8 +48,9 @@ class EvidenceCache {
 };
 
 /// As ask(), with the answers of the solvers from the cache if it has them. They are used only if
-/// the certificate stored with them is of this program, p2-check's kernel accepts it, and it agrees with
-/// `decision`. The explicit engine alone is never cached: it is as fast as replaying a certificate.
+/// the certificate stored with them is of this program, p2-check's kernel accepts it, and it agrees
+/// with `decision`. The explicit engine alone is never cached: it is as fast as replaying a
+/// certificate.
 std::vector<EngineAnswer> ask_with_cache(const Engines& engines, const ProgramFile& file,
                                          const ProgramDecision& decision, const std::string& text,
                                          const Limits& limits, EvidenceCache& cache);

@@ -19,8 +19,8 @@ SubjectCheck subject_of(const Answer& answer) {
 
 ModuleQuestion module_question(const CheckQuestion& question) {
   const CheckRequest& request = question.request;
-  return {request.replicas, request.partitions, request.ordered,
-          request.reduces,  request.engine,     program_options(request)};
+  return {request.replicas, request.partitions,       request.ordered, request.reduces,
+          request.engine,   program_options(request), request.relate};
 }
 
 }  // namespace

@@ -53,8 +53,10 @@ Engines engines_called(const std::string& name) {
   engines.z3 = name == "z3" || name == "all";
   engines.cnf = name == "cnf" || name == "all";
   engines.reference = name == "all";
-  if (!engines.z3 && !engines.cnf && name != "explicit") {
-    throw InputError({"--engine"}, unknown_name(name, "explicit, z3, cnf or all"));
+  engines.of_modules = name == "symbolic" || name == "interpreter";
+  if (!engines.z3 && !engines.cnf && !engines.of_modules && name != "explicit") {
+    throw InputError({"--engine"},
+                     unknown_name(name, "explicit, z3, cnf, symbolic, interpreter or all"));
   }
   return engines;
 }

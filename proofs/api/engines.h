@@ -21,6 +21,7 @@ struct Engines {
   bool z3 = false;
   bool cnf = false;
   bool reference = false;
+  bool of_modules = false;    ///< `symbolic` or `interpreter`: nothing else is judged
   bool cnf_left_out = false;  ///< asked for, but the terms are not supported
   /// The definitions of z3, in the order of Collective. Others than the built-in ones and the
   /// user's serve to test that a difference is detected.

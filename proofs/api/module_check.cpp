@@ -28,9 +28,10 @@ struct Subject {
 
 void require_applicable(const std::string& file, const ModuleQuestion& question) {
   const auto refuse = [&](const std::string& flag) {
-    throw InputError({file}, fmt::format("is a module, which the explicit engine alone judges, "
-                                         "expected the check without {}",
-                                         flag));
+    throw InputError({file},
+                     fmt::format("is a module, which other engines judge, expected the check "
+                                 "without {}",
+                                 flag));
   };
   for (const std::string& flag : question.program_flags) {
     if (flag != "goal" || !question.reduces) refuse("--" + flag);
@@ -45,6 +46,15 @@ hlo::ComparisonOptions options_of(const ModuleQuestion& question) {
     options.devices.partitions = static_cast<std::int64_t>(*question.partitions);
   }
   options.ordered = question.ordered;
+  using hlo::ModuleEngine;
+  options.engine = question.engine == "symbolic"      ? ModuleEngine::Symbolic
+                   : question.engine == "interpreter" ? ModuleEngine::Interpreter
+                   : question.engine == "all"         ? ModuleEngine::All
+                                                      : ModuleEngine::Default;
+  if (question.relate) {
+    options.relation = read_file(*question.relate);
+    options.relation_file = *question.relate;
+  }
   return options;
 }
 
@@ -200,6 +210,7 @@ Json json_of(const Subject& subject, const ModuleDecision& decision, bool solver
   json.add("step", nullptr);
   json.add("reason", optional(explanation_of(decision)));
   json.add("counterexample", counterexample_json(decision));
+  if (!decision.assumed.empty()) json.add("assumed", Json::array_of(decision.assumed));
   json.add("uninterpreted", Json::array_of(decision.uninterpreted));
   json.add("collectives", Json::array_of(decision.collectives, [](const hlo::CollectiveLine& line) {
              return Json::object({{"name", line.name},
@@ -230,6 +241,10 @@ std::vector<Document::Block> text_of(const Subject& subject, const ModuleDecisio
       position = fmt::format("{}:{}:{}: ", where.source, where.line, where.column);
     }
     document.line(position + explanation_of(decision));
+  }
+  if (!decision.assumed.empty()) {
+    document.line(fmt::format("assumed equal, without elements in the text: {}",
+                              fmt::join(decision.assumed, ", ")));
   }
   if (!decision.uninterpreted.empty()) {
     document.line(fmt::format("not looked into: {}", fmt::join(decision.uninterpreted, ", ")));

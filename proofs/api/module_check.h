@@ -19,11 +19,14 @@ struct ModuleQuestion {
   bool ordered = false;
   /// The axes over which a module must compute the goal, in the notation of `--reduces`.
   std::optional<std::string> reduces = {};
-  /// The engine asked for: `explicit` or `all` decide; `z3` and `cnf` alone are refused.
+  /// The engine asked for: `explicit`, `symbolic`, `interpreter` or `all` decide; `z3` and `cnf`
+  /// alone are refused.
   std::string engine = "explicit";
   /// Flags of the request that apply to programs only, without dashes; any of them is refused, but
   /// for `goal` if `reduces` is present.
   std::vector<std::string> program_flags = {};
+  /// The file of a relation between two modules (docs/partition.md); absent: by their shardings.
+  std::optional<std::string> relate = {};
 };
 
 /// The answer about one module, or about a module before and after a rewrite.

@@ -33,6 +33,6 @@ struct PlanCheckAnswer : Answer {
 /// Checks the text of a plan in the format `reshard-plan/1`. Throws InputError, naming `file`, if
 /// it is none.
 PlanCheckAnswer check_plan_file(const std::string& file, const std::string& text,
-                           const PlanCheckQuestion& question, const Options& options);
+                                const PlanCheckQuestion& question, const Options& options);
 
 }  // namespace p2

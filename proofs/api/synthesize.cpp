@@ -382,7 +382,8 @@ Json header_json(const Question& question) {
                             {"goal", terms.goal.name},
                             {"collectives", Json::array_of(defined_names(terms.collectives))}});
   if (question.engines.cnf_left_out) json.add("not_asked", Json::array({"cnf"}));
-  return std::move(json).add("synthesis_hierarchy", to_string(given.kind))
+  return std::move(json)
+      .add("synthesis_hierarchy", to_string(given.kind))
       .add("hierarchy", parts_json(given.hierarchy->levels()))
       .add("axes", parts_json(*given.axes))
       .add("reduce", Json::array_of(*given.reduction))

@@ -340,7 +340,157 @@ bool Comparison::is_certain(Value before, Value after, ElementType type) {
   return are_distinguishable(context_, before, after, type);
 }
 
+/// A box of a whole tensor, and the devices that hold it.
+struct HeldBox {
+  struct Place {
+    std::uint32_t device = 0;
+    std::vector<std::int64_t> at;
+  };
+  std::vector<std::int64_t> of;
+  std::vector<std::int64_t> sizes;
+  std::vector<Place> places = {};
+};
+
+std::vector<HeldBox> held_boxes(const TensorRelation& relation) {
+  std::map<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>, HeldBox> all;
+  for (std::uint32_t device = 0; device < relation.pieces.size(); ++device) {
+    for (const Piece& piece : relation.pieces[device]) {
+      HeldBox& box =
+          all.try_emplace({piece.of, piece.sizes}, HeldBox{piece.of, piece.sizes}).first->second;
+      box.places.push_back({device, piece.at});
+    }
+  }
+  std::vector<HeldBox> boxes;
+  for (auto& [key, box] : all) boxes.push_back(std::move(box));
+  return boxes;
+}
+
+IndexMap shifted(const IndexMap& map, const std::vector<std::int64_t>& by) {
+  IndexMap result;
+  for (std::size_t i = 0; i < map.size(); ++i) result.push_back(map[i].plus(by[i]));
+  return result;
+}
+
+/// Compares the outputs of a module before partitioning with what devices hold of them.
+class RelatedComparison {
+ public:
+  explicit RelatedComparison(ComparisonContext& context)
+      : context_(context),
+        relation_(*context.relation),
+        classes_(context),
+        space_(context.values.offsets()),
+        whole_(context, 0, space_),
+        device_(context, 1, space_) {}
+
+  /// Throws LimitReached.
+  void run() {
+    for (std::size_t k = 0; k < relation_.outputs.size() && !result.undecided; ++k) {
+      const TensorRelation& relation = relation_.outputs[k];
+      if (relation.whole.type.kind() == ElementType::Kind::Other) continue;
+      for (const HeldBox& box : held_boxes(relation)) {
+        compare_box(k, box);
+        if (result.undecided) return;
+      }
+    }
+  }
+
+  OutputComparison result;
+
+ private:
+  void compare_box(std::size_t output, const HeldBox& box) {
+    const auto [known, added] = regions_.try_emplace(box.sizes);
+    if (added) known->second = {whole_region(space_, box.sizes)};
+    std::vector<Region> worklist(known->second.rbegin(), known->second.rend());
+    std::vector<Region> done;
+    while (!worklist.empty()) {
+      context_.spend(1);
+      const Region region = worklist.back();
+      try {
+        if (!is_equal(output, box, region)) return;
+        worklist.pop_back();
+        done.push_back(region);
+      } catch (const Refinement& refinement) {
+        worklist.pop_back();
+        push(worklist, split_region(space_, region, refinement));
+      } catch (const ClassNeeded& needs) {
+        classes_.classify(needs.tensor);
+      }
+    }
+    known->second = std::move(done);
+  }
+
+  bool is_equal(std::size_t output, const HeldBox& box, const Region& region) {
+    const TensorRelation& relation = relation_.outputs[output];
+    const Value whole =
+        whole_.evaluate(context_.flows[0]->outputs[output], 0, shifted(region.map, box.of));
+    std::vector<std::optional<Value>> parts(relation.parts);
+    for (const HeldBox::Place& place : box.places) {
+      const Value value = device_.evaluate(context_.flows[1]->outputs[relation.number],
+                                           place.device, shifted(region.map, place.at));
+      std::optional<Value>& part = parts[relation.part_of(place.device)];
+      if (part && *part != value) return differ(output, place, box, region, *part, value);
+      part = value;
+      if (relation.parts == 1 && value != whole) {
+        return differ(output, place, box, region, whole, value);
+      }
+    }
+    if (relation.parts == 1) return true;
+    std::vector<Value> members;
+    for (const std::optional<Value>& part : parts) {
+      if (part) members.push_back(*part);
+    }
+    const auto total = members.size() == parts.size()
+                           ? combined(relation.reducer, members, relation.whole.type)
+                           : std::nullopt;
+    return total == whole ||
+           differ(output, box.places[0], box, region, whole, total.value_or(members[0]));
+  }
+
+  std::optional<Value> combined(Reducer reducer, const std::vector<Value>& members,
+                                ElementType type) {
+    if (reducer != Reducer::Add) return context_.values.combine(reducer, members, type);
+    Linear all;
+    for (const Value member : members) {
+      const Linear linear = context_.values.as_linear(member);
+      const auto constant = sum(all.constant, linear.constant);
+      if (!constant) return std::nullopt;
+      all.constant = *constant;
+      all.terms.insert(all.terms.end(), linear.terms.begin(), linear.terms.end());
+    }
+    return context_.values.from_linear(std::move(all), type);
+  }
+
+  bool differ(std::size_t output, const HeldBox::Place& place, const HeldBox& box,
+              const Region& region, Value before, Value after) {
+    Mismatch mismatch{place.device, output, {}, before, after};
+    for (const Coordinate& coordinate : corner_of(space_, region, 0)) {
+      mismatch.index.push_back(coordinate.base + box.of[mismatch.index.size()]);
+    }
+    result.undecided = std::move(mismatch);
+    return false;
+  }
+
+  ComparisonContext& context_;
+  const ModuleRelation& relation_;
+  TensorClasses classes_;
+  Space space_;
+  Evaluation whole_;
+  Evaluation device_;
+  std::map<std::vector<std::int64_t>, std::vector<Region>> regions_;  ///< by sizes of a box
+};
+
 }  // namespace
+
+OutputComparison compare_related(ComparisonContext& context) {
+  context.fixed.resize(context.flows.size());
+  RelatedComparison comparison(context);
+  try {
+    comparison.run();
+  } catch (const LimitReached& limit) {
+    comparison.result.limit = limit.what();
+  }
+  return comparison.result;
+}
 
 OutputComparison compare_outputs(ComparisonContext& context) {
   context.fixed.resize(context.flows.size());

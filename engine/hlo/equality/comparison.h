@@ -29,4 +29,9 @@ struct OutputComparison {
 /// difference. The flows must have the same inputs and outputs.
 OutputComparison compare_outputs(ComparisonContext& context);
 
+/// Compares the outputs of a module before partitioning, flow 0, with those of a partitioned one,
+/// flow 1, under `context.relation`. It finds no difference: what is not equal is undecided, for
+/// inputs may be arbitrary where shards are padded.
+OutputComparison compare_related(ComparisonContext& context);
+
 }  // namespace p2::hlo

@@ -335,6 +335,8 @@ bool is_uninterpreted(const ComparisonContext& context, Value part) {
     case ValueKind::Array:
     case ValueKind::Position:
     case ValueKind::Element:
+    case ValueKind::Closed:
+    case ValueKind::Reduction:
       return true;
     case ValueKind::Apply:
       return !is_computable(context.fingerprints.text(values.fingerprint(part)));
@@ -343,9 +345,10 @@ bool is_uninterpreted(const ComparisonContext& context, Value part) {
   }
 }
 
-bool differ(double a, double b, ElementType type, double tolerance) {
+/// `magnitude`: of the terms whose sum one of them is, which may cancel each other.
+bool differ(double a, double b, ElementType type, double tolerance, double magnitude) {
   if (type.is_float() || type.kind() == ElementType::Kind::Complex) {
-    const double scale = std::max(std::fabs(a), std::fabs(b));
+    const double scale = std::max({std::fabs(a), std::fabs(b), magnitude});
     return std::fabs(a - b) > tolerance * std::max(scale, 1e-3);
   }
   constexpr double kExact = 4503599627370496.0;  // 2^52
@@ -399,7 +402,13 @@ bool are_distinguishable(ComparisonContext& context, Value before, Value after, 
   const auto differs = [&](Assignment assignment) {
     const auto a = assignment.evaluate(before);
     const auto b = assignment.evaluate(after);
-    return a && b && differ(*a, *b, type, assignment.tolerance());
+    if (!a || !b) return false;
+    double magnitude = 0;
+    for (const LinearTerm& term : context.values.as_linear(before).terms) {
+      const auto value = assignment.evaluate(term.value);
+      if (value) magnitude += std::fabs(term.coefficient.to_double() * *value);
+    }
+    return differ(*a, *b, type, assignment.tolerance(), magnitude);
   };
   for (const Atom& atom : inputs) {
     for (const Assignment::Kind kind : {Assignment::Kind::OneHot, Assignment::Kind::OneElement}) {

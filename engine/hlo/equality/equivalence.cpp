@@ -48,7 +48,7 @@ std::string index_text(const IndexMap& map) {
     for (const Term& term : coordinate.terms) {
       const std::string name = term.variable < 0 ? "offset"
                                : term.variable >= kBinder
-                                   ? fmt::format("i{}", term.variable - kBinder)
+                                   ? fmt::format("i{}", term.variable % kBinder)
                                    : fmt::format("v{}", term.variable);
       text += text.empty() ? "" : "+";
       text += term.stride == 1 ? name : fmt::format("{}·{}", term.stride, name);
@@ -86,6 +86,14 @@ void describe_term(const ComparisonContext& context, const Flow& flow, Value val
     devices = {atom.device};
   } else if (values.kind(value) == ValueKind::Element) {
     what = "the result of an uninterpreted operation at " + index_text(values.as_atom(value).map);
+  } else if (values.kind(value) == ValueKind::Closed) {
+    const Values::Definition definition = values.definition_of(value);
+    std::vector<std::string> ranges;
+    for (std::size_t i = 0; i < definition.bounds.size(); ++i) {
+      ranges.push_back(fmt::format("i{} < {}", i, definition.bounds[i].extent));
+    }
+    what = fmt::format("({} over {} of {})", to_string(definition.reducer), fmt::join(ranges, ", "),
+                       describe(context, flow, definition.body, depth + 1));
   } else if (values.kind(value) == ValueKind::Apply) {
     const std::string& function = context.fingerprints.text(values.fingerprint(value));
     what = fmt::format(
@@ -354,18 +362,113 @@ ModuleDecision disagreement(const ModuleDecision& refuted, const std::string& ot
 /// Explaining a difference that is known already takes at most this long.
 constexpr std::chrono::milliseconds kExplanationTime{1000};
 
+/// Modules of more operations on elements are evaluated symbolically before they are executed, with
+/// so much work that execution still has its time.
+constexpr double kExecutedFirst = 3e7;
+constexpr std::uint64_t kWorkBeforeExecution = 30'000'000;
+
+/// Whether a node has a result that is not the same on every device.
+bool depends_on_device(const Node& node) {
+  return node.collective != kNone || node.op == Op::PartitionId || node.op == Op::ReplicaId ||
+         node.depends_on_devices;
+}
+
+/// By symbolic evaluation of a module before partitioning and a partitioned one.
+ModuleDecision evaluated_relation(const std::shared_ptr<const Module>& global,
+                                  const std::shared_ptr<const Module>& partitioned,
+                                  const Devices& devices, const ModuleRelation& relation,
+                                  bool executed_next, const Limits& limits) {
+  Fingerprints fingerprints;
+  std::vector<Flow> flows;
+  try {
+    flows.push_back(flow_of(global, devices, fingerprints, limits));
+    flows.push_back(flow_of(partitioned, devices, fingerprints, limits));
+  } catch (const IllFormed& error) {
+    return ill_formed(error.fault, devices);
+  }
+  const std::vector<Node>& nodes = flows[0].nodes;
+  const auto local = std::find_if(nodes.begin(), nodes.end(), depends_on_device);
+  if (local != nodes.end()) {
+    return undecided(devices,
+                     fmt::format("{} {} of the unpartitioned module depends on the device.",
+                                 local->instruction->opcode, local->instruction->name));
+  }
+  ComparisonContext context{{&flows[0], &flows[1]}, fingerprints, limits};
+  context.relation = &relation;
+  if (executed_next) context.most_work = kWorkBeforeExecution;
+  ModuleDecision decision;
+  decision.devices = devices;
+  const OutputComparison comparison = compare_related(context);
+  decision.uninterpreted.assign(context.uninterpreted.begin(), context.uninterpreted.end());
+  decision.assumed.assign(context.assumed.begin(), context.assumed.end());
+  if (comparison.limit) return undecided(devices, fmt::format("Undecided: {}.", *comparison.limit));
+  if (!comparison.undecided) return decision;
+  const Mismatch& mismatch = *comparison.undecided;
+  decision.outcome = Outcome::Undecided;
+  decision.reason = fmt::format(
+      "Whether element [{}] of output {} is what device {} has of it is open: symbolic evaluation "
+      "finds {} before partitioning, and {} after.",
+      fmt::join(mismatch.index, ","), mismatch.output, mismatch.device,
+      describe(context, flows[0], mismatch.before, 0),
+      describe(context, flows[0], mismatch.after, 0));
+  return decision;
+}
+
+ModuleDecision undecided_orders(const Devices& devices) {
+  return undecided(devices,
+                   "Orders of addition are compared of two partitioned modules: one of these is "
+                   "not partitioned.");
+}
+
+/// Compares a module before partitioning with a partitioned one.
+ModuleDecision mixed(const std::shared_ptr<const Module>& before,
+                     const std::shared_ptr<const Module>& after, const Devices& devices,
+                     const ModuleRelation& relation, const ComparisonOptions& options,
+                     const Limits& limits) {
+  const bool global_first = relation.before == Form::Global;
+  const double operations =
+      estimated_operations(*before, devices) + estimated_operations(*after, devices);
+  const bool executed_next = options.engine == ModuleEngine::Default && operations <= kMaxAttempted;
+  const auto evaluate = [&] {
+    ModuleDecision decision =
+        evaluated_relation(global_first ? before : after, global_first ? after : before, devices,
+                           relation, executed_next, limits);
+    decision.symbolic = decision.outcome;
+    return decision;
+  };
+  const auto execute = [&] { return *executed(*before, *after, devices, relation, limits); };
+  if (options.engine == ModuleEngine::Symbolic) return evaluate();
+  if (options.engine == ModuleEngine::Interpreter) return execute();
+  std::optional<ModuleDecision> symbolic;
+  if (options.engine == ModuleEngine::All || operations > kExecutedFirst) {
+    symbolic = evaluate();
+    const bool settled = symbolic->outcome != Outcome::Undecided;
+    if (settled && options.engine == ModuleEngine::Default) return *symbolic;
+  }
+  ModuleDecision decision = execute();
+  if (decision.outcome == Outcome::Undecided && !symbolic) symbolic = evaluate();
+  if (!symbolic || symbolic->outcome == Outcome::Undecided) {
+    // An open element says more than that execution takes too long.
+    const bool says_more = symbolic && decision.outcome == Outcome::Undecided &&
+                           operations > kMaxOperations && !symbolic->reason.empty();
+    return says_more ? *symbolic : decision;
+  }
+  if (decision.outcome == Outcome::Refuted && symbolic->outcome == Outcome::Established) {
+    return disagreement(decision, "symbolic evaluation finds them equal");
+  }
+  symbolic->interpreter = decision.interpreter;
+  return decision.outcome == Outcome::Undecided ? *symbolic : decision;
+}
+
 ModuleDecision related(const std::shared_ptr<const Module>& before,
                        const std::shared_ptr<const Module>& after, const Devices& devices,
                        const ModuleRelation& relation, const ComparisonOptions& options,
                        const Limits& limits) {
   if (!relation.is_partitioned() && !relation.mismatch_is_certain) {
     if (relation.mismatch) return undecided(devices, *relation.mismatch);
-    if (options.ordered) {
-      return undecided(devices,
-                       "Orders of addition are compared of two partitioned modules: one of these "
-                       "is not partitioned.");
-    }
-    ModuleDecision decision = *executed(*before, *after, devices, relation, limits);
+    if (options.ordered) return undecided_orders(devices);
+    if (!relation.is_mixed()) return *executed(*before, *after, devices, relation, limits);
+    ModuleDecision decision = mixed(before, after, devices, relation, options, limits);
     if (!relation.is_ambiguous || decision.outcome != Outcome::Established) return decision;
     const auto independent = executed(*before, *after, devices, ModuleRelation{}, limits);
     if (independent && independent->outcome == Outcome::Established) return *independent;
@@ -384,13 +487,20 @@ ModuleDecision related(const std::shared_ptr<const Module>& before,
   }
   if (relation.mismatch) return different_signatures(devices, *relation.mismatch);
   if (options.ordered) return evaluated(flows, fingerprints, true, limits);
+  if (options.engine == ModuleEngine::Symbolic) {
+    ModuleDecision only = evaluated(flows, fingerprints, false, limits);
+    only.symbolic = only.outcome;
+    return only;
+  }
   auto first = executed(*before, *after, devices, relation, limits);
   if (!first) {
     ModuleDecision only = evaluated(flows, fingerprints, false, limits);
     only.symbolic = only.outcome;
     return only;
   }
-  if (first->outcome == Outcome::Established) return *first;
+  const bool alone = options.engine == ModuleEngine::Interpreter;
+  const bool both = options.engine == ModuleEngine::All;
+  if (alone || (first->outcome == Outcome::Established && !both)) return *first;
   Limits rest = limits;
   if (first->outcome == Outcome::Refuted) {
     const auto soon = std::chrono::steady_clock::now() + kExplanationTime;
@@ -399,6 +509,10 @@ ModuleDecision related(const std::shared_ptr<const Module>& before,
   ModuleDecision second = evaluated(flows, fingerprints, false, rest);
   second.interpreter = first->interpreter;
   second.symbolic = second.outcome;
+  if (first->outcome == Outcome::Established) {
+    if (second.outcome != Outcome::Refuted) return *first;
+    return disagreement(second, "execution finds them equal");
+  }
   if (first->outcome == Outcome::Undecided) {
     // Execution found no difference, or could not decide: a proof for all inputs stands.
     return second.outcome == Outcome::Established ? second : *first;
@@ -420,7 +534,10 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
   if (auto mismatch = partition_mismatch(*before, *after, options.devices)) {
     return different_signatures(devices, std::move(*mismatch));
   }
-  const ModuleRelation relation = relation_of(*before, *after, devices);
+  const ModuleRelation relation =
+      options.relation
+          ? read_relation(options.relation_file, *options.relation, *before, *after, devices)
+          : relation_of(*before, *after, devices);
   ModuleDecision decision = related(before, after, devices, relation, options, limits);
   decision.before = relation.before;
   decision.after = relation.after;

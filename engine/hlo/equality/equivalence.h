@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/hlo/collective.h"
+#include "engine/hlo/module_relation.h"
 #include "p2/limits.h"
 #include "p2/result.h"
 
@@ -40,15 +41,6 @@ struct CollectiveLine {
   std::string groups;  ///< as devices, shortened
 };
 
-/// Whether tensors of a module are global, before partitioning, or those of one device.
-enum class Form : std::uint8_t { Global, Partitioned };
-
-/// How devices hold an input or output of a module before partitioning.
-struct Placement {
-  std::string tensor;  ///< the parameter's name, or `output 0`
-  std::string tiles;   ///< `replicated`, or the number of parts along every dimension: `2×1`
-};
-
 /// The decision about one module, or about two.
 struct ModuleDecision : Decision<Difference> {
   Devices devices = {};
@@ -60,6 +52,8 @@ struct ModuleDecision : Decision<Difference> {
   /// Of two modules: execution on numbers, which can only refute, and symbolic engines.
   std::optional<Outcome> interpreter = {};
   std::optional<Outcome> symbolic = {};
+  /// Constants without elements in the text that were taken as equal in both modules.
+  std::vector<std::string> assumed = {};
   /// Opcodes of operations that were compared as uninterpreted functions.
   std::vector<std::string> uninterpreted = {};
   /// When undecided: an element whose values may be equal or not; absent if a limit was reached.
@@ -67,10 +61,20 @@ struct ModuleDecision : Decision<Difference> {
   std::vector<CollectiveLine> collectives = {};  ///< of a single module
 };
 
+/// Which engines compare two modules. Default: what is affordable, in the order that decides
+/// soonest. Symbolic: symbolic evaluation, which proves, and of two partitioned modules refutes.
+/// Interpreter: execution on numbers and by random interpretation. All: both, which must agree.
+enum class ModuleEngine : std::uint8_t { Default, Symbolic, Interpreter, All };
+
 struct ComparisonOptions {
   DeviceCounts devices = {};
   /// Floating-point sums must also be added in the same order.
   bool ordered = false;
+  ModuleEngine engine = ModuleEngine::Default;
+  /// How `before`, which is not partitioned, stands to `after`, as JSON (docs/partition.md); its
+  /// file for messages. Absent: by the shardings of the modules.
+  std::optional<std::string> relation = {};
+  std::string relation_file = {};
 };
 
 /// Decides whether all outputs of two modules are equal on every device, for all inputs. Throws

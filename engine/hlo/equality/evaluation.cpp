@@ -7,7 +7,6 @@
 namespace p2::hlo {
 namespace {
 
-constexpr std::uint64_t kMaxWork = 400'000'000;
 constexpr std::size_t kMaxBytes = std::size_t{3} << 30U;
 constexpr std::uint64_t kLimitCheckInterval = 1U << 14U;  // in units of work
 /// The cost of evaluating a node, in units of one term of a sum.
@@ -24,7 +23,7 @@ std::uint32_t ComparisonContext::class_of(const Tensor& tensor) const {
 void ComparisonContext::spend(std::uint64_t units) {
   const std::uint64_t before = work / kLimitCheckInterval;
   work += units;
-  if (work > kMaxWork) {
+  if (work > most_work) {
     throw LimitReached(LimitReached::Kind::Work, "the comparison takes too many steps");
   }
   if (work / kLimitCheckInterval == before) return;
@@ -77,6 +76,7 @@ bool Evaluation::refine_reduction(const Refinement& refinement) {
     for (std::size_t k = 0; k < parts.size(); ++k) {
       if (!parts[k].has(refinement.variable)) continue;
       std::vector<Region> split = split_region(space_, parts[k], refinement);
+      for (Region& part : split) part = space_.with_reused(part);
       parts[k] = std::move(split[0]);
       parts.insert(parts.begin() + static_cast<std::ptrdiff_t>(k) + 1,
                    std::make_move_iterator(split.begin() + 1),
@@ -144,7 +144,7 @@ Evaluation::Answer Evaluation::interpret(const Query& query, const Node& node,
   if (node.collective != kNone) return collective(query, node, map);
   switch (node.op) {
     case Op::Parameter:
-      return values_.atom({ValueKind::Input, node.parameter, query.device, map});
+      return parameter(query, node, map);
     case Op::Constant:
     case Op::Iota:
     case Op::PartitionId:
@@ -164,6 +164,8 @@ Evaluation::Answer Evaluation::interpret(const Query& query, const Node& node,
       return elementwise(query, node, map);
     case Op::Reduce:
       return reduce(query, node, map);
+    case Op::Dot:
+      return keeps_order(node.outputs[0].type) ? opaque(query, node, map) : dot(query, node, map);
     default:
       return reorder(query, node, map);
   }

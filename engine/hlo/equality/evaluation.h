@@ -10,6 +10,7 @@
 
 #include "engine/hlo/equality/values.h"
 #include "engine/hlo/flow.h"
+#include "engine/hlo/module_relation.h"
 #include "p2/limits.h"
 
 namespace p2::hlo {
@@ -54,6 +55,10 @@ struct ComparisonContext {
   Fingerprints& fingerprints;
   const Limits& limits;
   bool ordered = false;  ///< floating-point addition is not associative
+  /// Of a module before partitioning, flow 0, and a partitioned one, flow 1: what devices hold.
+  /// Conversions between floating-point types then keep numbers. Null for two partitioned modules.
+  const ModuleRelation* relation = nullptr;
+  std::uint64_t most_work = 400'000'000;  ///< in units of spend()
 
   Values values = {};
   std::vector<Answers> fixed = {};  ///< by flow: memoized answers at fixed indices
@@ -61,6 +66,7 @@ struct ComparisonContext {
   std::map<Tensor, std::uint32_t> classes = {};
   Interner opaque = {};                      ///< results of opaque operations
   std::set<std::string> uninterpreted = {};  ///< opcodes of uninterpreted operations
+  std::set<std::string> assumed = {};        ///< constants whose elements are not in the text
   std::uint64_t work = 0;
 
   /// Throws ClassNeeded.
@@ -106,6 +112,10 @@ class Evaluation {
   std::vector<std::int64_t> opaque_operands(const Query& query, const Node& node) const;
   bool refine_reduction(const Refinement& refinement);
 
+  // evaluation_parameter.cpp: inputs of related modules
+  Answer parameter(const Query& query, const Node& node, const IndexMap& map);
+  Value global_input(const Node& node, std::uint32_t number, const IndexMap& map);
+
   // evaluation_layout.cpp: slices, reshapes, …, and collectives
   Answer slice(const Query& query, const Node& node, const IndexMap& map);
   Answer dynamic_slice(const Query& query, const Node& node, IndexMap map);
@@ -113,7 +123,6 @@ class Evaluation {
   Answer reorder(const Query& query, const Node& node, const IndexMap& map);
   Answer concatenate(const Query& query, const Node& node, IndexMap map);
   Answer pad(const Query& query, const Node& node, IndexMap map);
-  IndexMap reshaped(const Node& node, const IndexMap& map) const;
   Coordinate offset(Value value, ElementType type, std::int64_t max);
   Answer collective(const Query& query, const Node& node, IndexMap map);
   Answer reduce_members(const Query& query, const Node& node, const IndexMap& map);
@@ -137,11 +146,15 @@ class Evaluation {
 
   // evaluation_reduce.cpp: reductions over dimensions of a tensor
   Answer reduce(const Query& query, const Node& node, const IndexMap& map);
+  Answer dot(const Query& query, const Node& node, const IndexMap& map);
+  Answer dot_members(const Query& query, const Node& node, const Region& part, std::size_t left);
   Answer unroll(const Query& query, Reduction& reduction);
   std::int64_t indices(const Region& part) const;
   bool is_neutral(const Node& node, Value initial) const;
   Region operand_region(const Node& node, const IndexMap& map);
-  std::optional<Value> bind(const Node& node, Value value, const Region& part);
+  std::optional<Value> bind(Reducer reducer, ElementType type, Value value, const Region& part);
+  std::optional<Value> bind_term(Reducer reducer, ElementType type, Value value,
+                                 const Region& part);
   std::optional<Value> bind_atom(Reducer reducer, const Atom& atom, const Region& part,
                                  std::int64_t& times) const;
 

@@ -77,10 +77,18 @@ Evaluation::Answer Evaluation::constant(const Query& query, const Node& node, co
   if (node.op == Op::Iota) {
     const auto along = static_cast<std::size_t>(node.instruction->attributes.dimensions[0]);
     if (map[along].is_fixed()) return values_.number(whole(map[along].base));
+    if (context_.relation != nullptr) return values_.position(map[along]);
     return values_.atom({ValueKind::Position, 0, 0, {map[along]}});
   }
   const Literal& literal = *node.instruction->literal;
   if (literal.elided || (literal.elements.size() > 1 && !is_fixed(map))) {
+    if (literal.elided && context_.relation != nullptr && context_.relation->is_given) {
+      const Instruction& instruction = *node.instruction;
+      context_.assumed.insert(instruction.name);
+      const std::string text = fmt::format("{} {}", instruction.name, to_string(instruction.shape));
+      return values_.atom(
+          {ValueKind::Array, context_.fingerprints.intern("elided constant " + text), 0, map});
+    }
     if (literal.elided) context_.uninterpreted.insert("constant {...}");
     return values_.atom({ValueKind::Array, node.fingerprint, 0, map});
   }
@@ -135,7 +143,7 @@ Evaluation::Answer Evaluation::fold_numbers(const Node& node, const std::vector<
 
 /// Whether `type` represents all values of an element: those of inputs of a narrower type.
 bool Evaluation::fits(Value value, ElementType type) const {
-  if (values_.kind(value) != ValueKind::Input) return false;
+  if (values_.kind(value) != ValueKind::Input || context_.relation != nullptr) return false;
   const Atom atom = values_.as_atom(value);
   const ElementType from = flow_.inputs[static_cast<std::size_t>(atom.source)].type;
   return atom.binders.empty() && from.kind() == type.kind() &&
@@ -149,6 +157,7 @@ Evaluation::Answer Evaluation::convert(const Node& node, Value value) {
   const ElementType from = flow_.shape(node.operands[0]).type;
   const ElementType to = node.outputs[0].type;
   if (from == to) return value;
+  if (context_.relation != nullptr && from.is_float() && to.is_float()) return value;
   if (const auto number = values_.as_number(value)) {
     // Beyond the range of integers a floating-point number does not wrap around.
     const bool fits_in = number->is_whole() && wrap_around(*number, to) == *number;

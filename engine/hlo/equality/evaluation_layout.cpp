@@ -7,24 +7,6 @@
 #include "engine/hlo/equality/evaluation.h"
 
 namespace p2::hlo {
-namespace {
-
-/// The dimensions of a shape and their sizes from major to minor.
-std::vector<std::int64_t> memory_order(const ArrayShape& shape, std::vector<std::size_t>& order) {
-  order.clear();
-  for (std::size_t i = 0; i < shape.sizes.size(); ++i) order.push_back(i);
-  if (!shape.row_major()) {
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      order[order.size() - 1 - i] = static_cast<std::size_t>(shape.minor_to_major[i]);
-    }
-  }
-  std::vector<std::int64_t> sizes;
-  for (const std::size_t dimension : order) sizes.push_back(shape.sizes[dimension]);
-  return sizes;
-}
-
-}  // namespace
-
 Evaluation::Answer Evaluation::slice(const Query& query, const Node& node, const IndexMap& map) {
   const Attributes& attributes = node.instruction->attributes;
   IndexMap inner;
@@ -79,22 +61,6 @@ Evaluation::Answer Evaluation::update_slice(const Query& query, const Node& node
   return demand(node.operands[1], query.device, inner);
 }
 
-IndexMap Evaluation::reshaped(const Node& node, const IndexMap& map) const {
-  const ArrayShape& from = flow_.shape(node.operands[0]);
-  const ArrayShape& to = node.outputs[0];
-  if (node.instruction->opcode != "bitcast") return space_.reshape(map, to.sizes, from.sizes);
-  std::vector<std::size_t> to_order;
-  std::vector<std::size_t> from_order;
-  const std::vector<std::int64_t> to_sizes = memory_order(to, to_order);
-  const std::vector<std::int64_t> from_sizes = memory_order(from, from_order);
-  IndexMap ordered;
-  for (const std::size_t dimension : to_order) ordered.push_back(map[dimension]);
-  ordered = space_.reshape(ordered, to_sizes, from_sizes);
-  IndexMap result(from_order.size());
-  for (std::size_t i = 0; i < from_order.size(); ++i) result[from_order[i]] = ordered[i];
-  return result;
-}
-
 Evaluation::Answer Evaluation::reorder(const Query& query, const Node& node, const IndexMap& map) {
   const ArrayShape& from = flow_.shape(node.operands[0]);
   const std::vector<std::int64_t>& dimensions = node.instruction->attributes.dimensions;
@@ -115,8 +81,8 @@ Evaluation::Answer Evaluation::reorder(const Query& query, const Node& node, con
         inner[at(i)] = map[at(i)].times(-1).plus(from.sizes[at(i)] - 1);
       }
       break;
-    default:
-      inner = reshaped(node, map);
+    default:  // also a bitcast, which is interpreted where it keeps the order of indices
+      inner = space_.reshape(map, node.outputs[0].sizes, from.sizes);
       if (from.type != node.outputs[0].type) {
         const Answer value = demand(node.operands[0], query.device, inner);
         if (!value) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "engine/hlo/equality/evaluation.h"
+#include "engine/hlo/interpreter/dimension_numbers.h"
 
 namespace p2::hlo {
 namespace {
@@ -96,14 +97,46 @@ std::optional<Value> Evaluation::bind_atom(Reducer reducer, const Atom& atom, co
   return values_.atom(bound);
 }
 
-/// The reduction of a value over all variables of a part; nothing if it has no closed form.
-std::optional<Value> Evaluation::bind(const Node& node, Value value, const Region& part) {
-  const ElementType type = node.outputs[0].type;
+/// The reduction of a term that depends on variables of a part, over those that occur in it.
+/// Factors that do not depend on them are taken out of a sum.
+std::optional<Value> Evaluation::bind_term(Reducer reducer, ElementType type, Value value,
+                                           const Region& part) {
+  std::vector<Value> factors;
+  if (reducer == Reducer::Add && values_.kind(value) == ValueKind::Product) {
+    std::vector<Value> inside;
+    for (const auto& [factor, exponent] : values_.factors(value)) {
+      auto& side = values_.depends_on(factor, part.variables) ? inside : factors;
+      side.insert(side.end(), static_cast<std::size_t>(exponent), factor);
+    }
+    if (!factors.empty()) {
+      const auto rest = values_.combine(Reducer::Multiply, inside, type);
+      if (!rest) return std::nullopt;
+      value = *rest;
+    }
+  }
+  std::int64_t times = 1;
+  std::vector<BoundVariable> bounds;
+  for (const Variable variable : part.variables) {
+    if (values_.depends_on(value, {variable})) {
+      bounds.push_back({variable, 0, space_.extent(variable)});
+    } else if (reducer == Reducer::Add) {
+      times *= space_.extent(variable);
+    }
+  }
+  factors.push_back(values_.reduction(reducer, value, std::move(bounds)));
+  if (times != 1) factors.push_back(values_.number({times, 1}));
+  return factors.size() == 1 ? factors[0] : values_.combine(Reducer::Multiply, factors, type);
+}
+
+/// The reduction of a value over all variables of a part; nothing if it has no closed form. Of
+/// related modules all reductions have the form whose parts can be joined.
+std::optional<Value> Evaluation::bind(Reducer reducer, ElementType type, Value value,
+                                      const Region& part) {
   if (part.variables.empty()) return value;
-  if (node.reducer == Reducer::Unknown || node.reducer == Reducer::Multiply || keeps_order(type)) {
+  if (reducer == Reducer::Unknown || reducer == Reducer::Multiply || keeps_order(type)) {
     return std::nullopt;
   }
-  const bool adds = node.reducer == Reducer::Add;
+  const bool adds = reducer == Reducer::Add;
   Linear linear = values_.as_linear(value);
   if (!adds) linear = {{}, {{value, {1, 1}}}};
   Linear result;
@@ -115,15 +148,25 @@ std::optional<Value> Evaluation::bind(const Node& node, Value value, const Regio
     std::optional<Value> bound = term.value;
     if (!values_.depends_on(term.value, part.variables)) {
       times = indices(part);
-    } else if (values_.is_atom(term.value)) {
-      bound = bind_atom(node.reducer, values_.as_atom(term.value), part, times);
     } else {
-      return std::nullopt;
+      bound.reset();
+      if (values_.is_atom(term.value) && context_.relation == nullptr) {
+        bound = bind_atom(reducer, values_.as_atom(term.value), part, times);
+      }
+      if (!bound) {
+        times = 1;
+        bound = bind_term(reducer, type, term.value, part);
+      }
     }
     const auto coefficient = product(term.coefficient, {times, 1});
     if (!bound || !coefficient) return std::nullopt;
     if (!adds) return bound;
-    result.terms.push_back({*bound, *coefficient});
+    const Linear more = values_.as_linear(*bound);
+    for (const LinearTerm& each : more.terms) {
+      const auto scaled = product(each.coefficient, *coefficient);
+      if (!scaled) return std::nullopt;
+      result.terms.push_back({each.value, *scaled});
+    }
   }
   return adds ? values_.from_linear(std::move(result), type) : std::optional<Value>(value);
 }
@@ -195,19 +238,86 @@ Region Evaluation::operand_region(const Node& node, const IndexMap& map) {
   const std::vector<std::int64_t>& sizes = flow_.shape(node.operands[0]).sizes;
   Region part;
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const bool reduced =
-        std::find(over.begin(), over.end(), static_cast<std::int64_t>(i)) != over.end();
-    if (!reduced) {
-      part.map.push_back(map[kept++]);
-    } else if (sizes[i] == 1) {
-      part.map.emplace_back();
-    } else {
-      part.variables.push_back(space_.add(sizes[i]));
-      part.map.push_back({0, {{part.variables.back(), 1}}});
+  std::vector<std::int64_t> extents;
+  for (const std::int64_t dimension : over) {
+    const std::int64_t size = sizes[static_cast<std::size_t>(dimension)];
+    if (size != 1) extents.push_back(size);
+  }
+  part.variables = space_.reuse(extents, map);
+  std::vector<std::optional<Coordinate>> reduced(sizes.size());
+  std::size_t next = 0;
+  for (const std::int64_t dimension : over) {
+    Coordinate& coordinate = reduced[static_cast<std::size_t>(dimension)].emplace();
+    if (sizes[static_cast<std::size_t>(dimension)] != 1) {
+      coordinate.terms.push_back({part.variables[next++], 1});
     }
   }
+  for (const std::optional<Coordinate>& coordinate : reduced) {
+    part.map.push_back(coordinate ? *coordinate : map[kept++]);
+  }
   return part;
+}
+
+/// The product of two elements, at the two indices that are one after the other in a region.
+Evaluation::Answer Evaluation::dot_members(const Query& query, const Node& node, const Region& part,
+                                           std::size_t left) {
+  const auto middle = part.map.begin() + static_cast<std::ptrdiff_t>(left);
+  const Answer a = demand(node.operands[0], query.device, {part.map.begin(), middle});
+  const Answer b = demand(node.operands[1], query.device, {middle, part.map.end()});
+  if (!a || !b) return std::nullopt;
+  return combine(node, Reducer::Multiply, {*a, *b}, node.outputs[0].type);
+}
+
+/// A product of tensors: the sum, over the contracted indices, of products of elements.
+Evaluation::Answer Evaluation::dot(const Query& query, const Node& node, const IndexMap& map) {
+  const interpreter::DotDimensions numbers = interpreter::dot_dimensions(*node.instruction);
+  const std::vector<std::int64_t>& left = flow_.shape(node.operands[0]).sizes;
+  const std::vector<std::int64_t>& right = flow_.shape(node.operands[1]).sizes;
+  const auto [found, added] = reductions_.try_emplace(query);
+  Reduction& reduction = found->second;
+  if (added) {
+    std::vector<std::optional<Coordinate>> a(left.size());
+    std::vector<std::optional<Coordinate>> b(right.size());
+    const auto at = [](std::int64_t dimension) { return static_cast<std::size_t>(dimension); };
+    Region part;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < numbers.lhs_batch.size(); ++i, ++next) {
+      a[at(numbers.lhs_batch[i])] = b[at(numbers.rhs_batch[i])] = map[next];
+    }
+    std::vector<std::int64_t> extents;
+    for (const std::int64_t dimension : numbers.lhs_contracting) {
+      if (left[at(dimension)] != 1) extents.push_back(left[at(dimension)]);
+    }
+    part.variables = space_.reuse(extents, map);
+    std::size_t variable = 0;
+    for (std::size_t i = 0; i < numbers.lhs_contracting.size(); ++i) {
+      Coordinate coordinate;
+      if (left[at(numbers.lhs_contracting[i])] != 1) {
+        coordinate.terms.push_back({part.variables[variable++], 1});
+      }
+      a[at(numbers.lhs_contracting[i])] = b[at(numbers.rhs_contracting[i])] = coordinate;
+    }
+    for (auto* side : {&a, &b}) {
+      for (const std::optional<Coordinate>& coordinate : *side) {
+        part.map.push_back(coordinate ? *coordinate : map[next++]);
+      }
+    }
+    reduction.parts.push_back(std::move(part));
+  }
+  std::vector<Value> members;
+  for (const Region& part : reduction.parts) {
+    if (const Answer answer = dot_members(query, node, part, left.size())) {
+      members.push_back(*answer);
+    }
+  }
+  if (members.size() != reduction.parts.size()) return std::nullopt;
+  const ElementType type = node.outputs[0].type;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto bound = bind(Reducer::Add, type, members[i], reduction.parts[i]);
+    if (!bound) throw Space::UnknownOffset{};
+    members[i] = *bound;
+  }
+  return combine(node, Reducer::Add, std::move(members), type);
 }
 
 Evaluation::Answer Evaluation::reduce(const Query& query, const Node& node, const IndexMap& map) {
@@ -225,7 +335,7 @@ Evaluation::Answer Evaluation::reduce(const Query& query, const Node& node, cons
   }
   if (!initial || members.size() != reduction.parts.size()) return std::nullopt;
   for (std::size_t i = 0; i < members.size(); ++i) {
-    const auto bound = bind(node, members[i], reduction.parts[i]);
+    const auto bound = bind(node.reducer, node.outputs[0].type, members[i], reduction.parts[i]);
     if (!bound) return unroll(query, reduction);
     members[i] = *bound;
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "engine/base/invariant.h"
 
@@ -61,6 +62,46 @@ bool is_fixed(const IndexMap& map) {
 Variable Space::add(std::int64_t extent) {
   extents_.push_back(extent);
   return static_cast<Variable>(extents_.size() - 1);
+}
+
+std::vector<Variable> Space::reuse(const std::vector<std::int64_t>& extents, const IndexMap& map) {
+  std::set<Variable> used;
+  for (const Coordinate& coordinate : map) {
+    for (const Term& term : coordinate.terms) used.insert(term.variable);
+  }
+  std::vector<Variable> all;
+  for (const std::int64_t extent : extents) {
+    std::vector<Variable>& known = reused_[extent];
+    auto found = std::find_if(known.begin(), known.end(),
+                              [&](Variable each) { return used.count(each) == 0; });
+    if (found == known.end()) found = known.insert(known.end(), add(extent));
+    used.insert(*found);
+    all.push_back(*found);
+  }
+  return all;
+}
+
+Region Space::with_reused(const Region& region) {
+  IndexMap others = region.map;
+  std::vector<std::int64_t> extents;
+  for (const Variable variable : region.variables) {
+    others = substitute(others, variable, {});
+    extents.push_back(extent(variable));
+  }
+  const std::vector<Variable> names = reuse(extents, others);
+  Region result{{}, names};
+  for (const Coordinate& coordinate : region.map) {
+    Coordinate renamed{coordinate.base, {}};
+    for (const Term& term : coordinate.terms) {
+      const auto own = std::find(region.variables.begin(), region.variables.end(), term.variable);
+      const Variable name = own == region.variables.end()
+                                ? term.variable
+                                : names[static_cast<std::size_t>(own - region.variables.begin())];
+      renamed = renamed + Coordinate{0, {{name, term.stride}}};
+    }
+    result.map.push_back(std::move(renamed));
+  }
+  return result;
 }
 
 Variable Offsets::intern(std::int64_t key, std::int64_t max) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace p2::hlo {
@@ -63,6 +64,8 @@ class Offsets {
   std::vector<Offset> all_;
 };
 
+struct Region;
+
 /// The extents of all variables. Questions about an index whose answer is not the same on the whole
 /// region throw Refinement or, if the answer depends on an unknown offset alone, UnknownOffset.
 class Space {
@@ -76,6 +79,11 @@ class Space {
   explicit Space(Offsets& offsets) : offsets_(&offsets) {}
 
   Variable add(std::int64_t extent);
+  /// Variables of `extents` that do not occur in `map`, the same ones for the same question: what
+  /// is evaluated at them is found again.
+  std::vector<Variable> reuse(const std::vector<std::int64_t>& extents, const IndexMap& map);
+  /// A region with variables that are reused for its own.
+  Region with_reused(const Region& region);
   std::int64_t extent(Variable variable) const {
     return extents_[static_cast<std::size_t>(variable)];
   }
@@ -100,6 +108,7 @@ class Space {
   [[noreturn]] void refine_alignment(const Coordinate& rest, std::int64_t size) const;
 
   std::vector<std::int64_t> extents_;
+  std::map<std::int64_t, std::vector<Variable>> reused_;  ///< by extent
   Offsets* offsets_;
 };
 

@@ -11,6 +11,7 @@ namespace p2::hlo {
 namespace {
 
 constexpr std::size_t kAtomHeader = 5;
+constexpr Variable kMaxBinders = 1 << 16;
 
 std::uint64_t hash(Interner::Sequence sequence) {
   std::uint64_t state = sequence.size();
@@ -81,6 +82,36 @@ Value Values::apply(std::uint32_t fingerprint, std::vector<Value> operands, bool
   return intern(sequence);
 }
 
+/// Interns a value with the variables that occur in it. All variables of a definition are its own.
+Value Values::intern(const std::vector<std::int64_t>& sequence) {
+  const Value value = store_.intern(sequence);
+  if (value < free_.size()) return value;
+  std::vector<Variable> variables;
+  if (has_map(value)) {
+    variables = free_variables(as_atom(value));
+  } else if (kind(value) != ValueKind::Reduction) {
+    for (const Value part : children(value)) {
+      const auto inner = free_of(part);
+      variables.insert(variables.end(), inner.begin(), inner.end());
+    }
+  }
+  std::sort(variables.begin(), variables.end());
+  variables.erase(std::unique(variables.begin(), variables.end()), variables.end());
+  free_.push_back(variable_sets_.intern(variables));
+  return value;
+}
+
+std::vector<Variable> Values::free_variables(const Atom& atom) const {
+  std::vector<Variable> all;
+  for (const Coordinate& coordinate : atom.map) {
+    for (const Term& term : coordinate.terms) {
+      const bool own = term.variable >= kBinder && term.variable < kBinder + kMaxBinders;
+      if (!own && term.variable >= 0) all.push_back(term.variable);
+    }
+  }
+  return all;
+}
+
 bool Values::is_atom(Value value) const {
   const ValueKind kind = this->kind(value);
   return kind == ValueKind::Input || kind == ValueKind::Array || kind == ValueKind::Position ||
@@ -144,6 +175,12 @@ std::vector<Value> Values::children(Value value) const {
     case ValueKind::Apply:
       take(2, 1);
       break;
+    case ValueKind::Closed:
+      parts.push_back(static_cast<Value>(sequence[1]));
+      break;
+    case ValueKind::Reduction:
+      parts.push_back(static_cast<Value>(sequence[2]));
+      break;
     default:
       break;
   }
@@ -169,17 +206,10 @@ std::vector<Value> Values::subterms(Value value) const {
 }
 
 bool Values::depends_on(Value value, const std::vector<Variable>& variables) const {
-  for (const Value part : is_atom(value) ? std::vector<Value>{value} : subterms(value)) {
-    if (!is_atom(part)) continue;
-    for (const Coordinate& coordinate : as_atom(part).map) {
-      for (const Term& term : coordinate.terms) {
-        if (std::find(variables.begin(), variables.end(), term.variable) != variables.end()) {
-          return true;
-        }
-      }
-    }
-  }
-  return false;
+  const auto free = free_of(value);
+  return std::any_of(variables.begin(), variables.end(), [&](Variable variable) {
+    return std::binary_search(free.begin(), free.end(), variable);
+  });
 }
 
 Number wrap_around(Number number, ElementType type) {
@@ -192,6 +222,7 @@ Number wrap_around(Number number, ElementType type) {
 }
 
 std::optional<Value> Values::from_linear(Linear linear, ElementType type) {
+  if (const auto shorter = joined(linear, type)) return shorter;
   auto& terms = linear.terms;
   std::sort(terms.begin(), terms.end(),
             [](const LinearTerm& a, const LinearTerm& b) { return a.value < b.value; });
@@ -270,6 +301,7 @@ std::optional<Value> Values::combine(Reducer reducer, const std::vector<Value>& 
       all.push_back(member);
     }
   }
+  all = join_all(reducer, all);
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   if (all.size() == 1) return all[0];

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -55,7 +56,9 @@ enum class ValueKind : std::int64_t {
   Minimum,
   And,
   Or,
-  Apply  ///< an uninterpreted function of values
+  Apply,     ///< an uninterpreted function of values
+  Closed,    ///< a reduction over bound variables: a definition, applied to arguments
+  Reduction  ///< the definition
 };
 
 /// Input, Array, Position or Element: an element, at `map`, of `source`. With binders: the
@@ -69,6 +72,13 @@ struct Atom {
   std::vector<std::int64_t> binders = {};  ///< extents of the variables kBinder, kBinder + 1, …
 };
 constexpr Variable kBinder = Variable{1} << 40U;
+
+/// A variable that a reduction binds: it runs from `low` to `low` + `extent` - 1.
+struct BoundVariable {
+  Variable variable = 0;
+  std::int64_t low = 0;
+  std::int64_t extent = 1;
+};
 
 struct LinearTerm {
   Value value = 0;
@@ -93,6 +103,13 @@ class Values {
   std::optional<Value> combine(Reducer reducer, const std::vector<Value>& members,
                                ElementType type);
 
+  /// The reduction of `body` over variables that all occur in it; the reducer is not Unknown.
+  /// from_linear() and combine() join the parts of a range.
+  Value reduction(Reducer reducer, Value body, std::vector<BoundVariable> variables);
+  /// A value with coordinates for variables, all at once. The coordinates must not make different
+  /// values equal.
+  Value substitute(Value value, const std::map<Variable, Coordinate>& by);
+
   ValueKind kind(Value value) const { return static_cast<ValueKind>(store_[value][0]); }
   bool is_atom(Value value) const;
   std::optional<Number> as_number(Value value) const;
@@ -111,6 +128,15 @@ class Values {
   std::vector<Value> subterms(Value value) const;
   /// Whether one of the variables occurs in a value.
   bool depends_on(Value value, const std::vector<Variable>& variables) const;
+  /// What a Closed value is the reduction of. The body is in terms of its own variables.
+  struct Definition {
+    Reducer reducer = Reducer::Unknown;
+    Value body = 0;
+    std::vector<BoundVariable> bounds = {};
+  };
+  Definition definition_of(Value value) const;
+  /// A coordinate as a number: a linear combination of the positions of variables.
+  Value position(const Coordinate& coordinate);
 
   std::uint32_t intern_map(const IndexMap& map) { return maps_.intern(encode(map)); }
   IndexMap map(std::uint32_t number) const { return decode(maps_[number]); }
@@ -119,12 +145,26 @@ class Values {
   std::size_t bytes() const { return store_.bytes() + maps_.bytes(); }
 
  private:
-  Value intern(const std::vector<std::int64_t>& sequence) { return store_.intern(sequence); }
+  Value intern(const std::vector<std::int64_t>& sequence);
+  /// Whether it is an atom or Closed: as_atom() then gives the map.
+  bool has_map(Value value) const { return is_atom(value) || kind(value) == ValueKind::Closed; }
+  std::span<const Variable> free_of(Value value) const { return variable_sets_[free_[value]]; }
+  Value definition(Value value) const { return static_cast<Value>(store_[value][1]); }
+  bool is_reduction(Value value, Reducer reducer) const;
+  Value closed(const Definition& definition, const IndexMap& arguments);
+  std::vector<std::int64_t> join_key(Value value) const;
+  std::vector<Variable> free_variables(const Atom& atom) const;
+  Value substituted(Value value, const std::unordered_map<Value, Value>& parts,
+                    const std::map<Variable, Coordinate>& by);
+  std::optional<Value> joined(const Linear& linear, ElementType type);
+  std::vector<Value> join_all(Reducer reducer, const std::vector<Value>& members);
   std::optional<Value> product(const std::vector<Value>& members, ElementType type);
 
   Interner store_;
   Interner maps_;
   Offsets offsets_;
+  Interner variable_sets_;           ///< sorted
+  std::vector<std::uint32_t> free_;  ///< by value: the variables that occur, but for bound ones
 };
 
 /// A number modulo 2^bits, in the range of an integer type; unchanged for other types.

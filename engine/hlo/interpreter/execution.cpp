@@ -67,63 +67,6 @@ constexpr Draw kDraws[] = {{0.25, 1.5, Draw::Sign::Both, 0, 6, false, false},
                            {2.0, 12.0, Draw::Sign::Both, 0, 6, true, true},
                            {20.0, 100.0, Draw::Sign::Both, 0, 6, false, true}};
 
-std::string target_of(const Instruction& instruction) {
-  return interpreter::text_attribute(instruction, "custom_call_target");
-}
-
-bool is_partitioning_call(const Instruction& instruction) {
-  if (instruction.opcode != "custom-call") return false;
-  const std::string target = target_of(instruction);
-  return target.starts_with("SPMD") || target.starts_with("xla.sdy.") || target == "Sharding";
-}
-
-/// What a module says about its form.
-struct Signs {
-  bool partitioning_calls = false;  ///< `Sharding`, `SPMDFullToShardShape`, `xla.sdy.…`
-  bool tiled_shardings = false;     ///< of instructions other than parameters
-  bool devices = false;             ///< collectives, partition-id
-};
-
-Signs signs_of(const Module& module) {
-  Signs signs;
-  for (const Computation& computation : module.computations) {
-    for (const Instruction& instruction : computation.instructions) {
-      if (is_partitioning_call(instruction)) signs.partitioning_calls = true;
-      const std::string& opcode = instruction.opcode;
-      if (opcode == "partition-id" || is_collective(base_opcode(opcode))) signs.devices = true;
-      const bool tiled = instruction.attributes.sharding.find("devices=") != std::string::npos;
-      if (opcode != "parameter" && tiled) signs.tiled_shardings = true;
-    }
-  }
-  return signs;
-}
-
-/// Whether XLA's partitioner named the entry.
-bool is_named_partitioned(const Module& module) {
-  return module.entry_computation().name.find("_spmd") != std::string::npos;
-}
-
-/// Whether a module is not partitioned yet. Shardings may be left over in a partitioned one, which
-/// then has collectives, or an entry that the partitioner named.
-bool is_global(const Module& module, const Signs& signs) {
-  if (signs.partitioning_calls) return true;
-  return signs.tiled_shardings && !signs.devices && !is_named_partitioned(module);
-}
-
-std::vector<ArrayShape> inputs_of(const Module& module) {
-  std::vector<ArrayShape> all;
-  const Computation& entry = module.entry_computation();
-  for (const std::uint32_t index : entry.parameters) {
-    for (ArrayShape& shape : entry.instructions[index].shape.arrays()) all.push_back(shape);
-  }
-  return all;
-}
-
-std::vector<ArrayShape> outputs_of(const Module& module) {
-  const Computation& entry = module.entry_computation();
-  return entry.instructions[entry.root].shape.arrays();
-}
-
 /// Whether a constant of a narrow floating-point type was rounded to it: then results differ by as
 /// much as the type rounds.
 bool has_rounded_constant(const Module& module) {
@@ -142,139 +85,48 @@ bool has_rounded_constant(const Module& module) {
   return false;
 }
 
-/// The texts for `count` arrays: a list of as many, or one for all.
-std::vector<std::string> spread(const std::string& text, std::size_t count) {
-  if (text.empty()) return std::vector<std::string>(count);
-  std::vector<std::string> all = sharding_list(text);
-  if (all.size() == 1 && count != 1) all.assign(count, all[0]);
-  return all;
-}
-
-std::string shardy_sharding(const Instruction& instruction) {
-  const auto found = instruction.attributes.shardy.find("xla.sdy.sharding");
-  return found == instruction.attributes.shardy.end() ? std::string() : found->second;
-}
-
-std::vector<std::string> input_shardings(const Module& global, const Module& partitioned) {
-  std::vector<std::string> all;
-  const Computation& entry = global.entry_computation();
-  for (const std::uint32_t index : entry.parameters) {
-    const Instruction& parameter = entry.instructions[index];
-    const std::string text = !parameter.attributes.sharding.empty() ? parameter.attributes.sharding
-                                                                    : shardy_sharding(parameter);
-    for (std::string& each : spread(text, parameter.shape.arrays().size())) all.push_back(each);
-  }
-  if (std::all_of(all.begin(), all.end(), [](const std::string& text) { return text.empty(); }) &&
-      !partitioned.parameter_shardings.empty()) {
-    return spread(partitioned.parameter_shardings, all.size());
-  }
-  return all;
-}
-
-std::string result_sharding(const Instruction& instruction) {
-  if (!instruction.attributes.sharding.empty()) return instruction.attributes.sharding;
-  return target_of(instruction) == "xla.sdy.FuncResultSharding" ? shardy_sharding(instruction)
-                                                                : std::string();
-}
-
-std::vector<std::string> output_shardings(const Module& global, const Module& partitioned) {
-  const Computation& entry = global.entry_computation();
-  const Instruction& root = entry.instructions[entry.root];
-  const std::size_t count = root.shape.arrays().size();
-  if (const std::string own = result_sharding(root); !own.empty()) return spread(own, count);
-  std::vector<std::string> all;
-  bool any = false;
-  if (root.opcode == "tuple") {
-    for (const std::uint32_t operand : root.operands) {
-      const Instruction& part = entry.instructions[operand];
-      for (std::string& each : spread(result_sharding(part), part.shape.arrays().size())) {
-        any = any || !each.empty();
-        all.push_back(each);
-      }
-    }
-  }
-  if (any) return all;
-  if (!partitioned.output_sharding.empty()) return spread(partitioned.output_sharding, count);
-  return std::vector<std::string>(count);
-}
-
-/// The sharding of one array: replicated where nothing is said. A list of one is its part.
-std::optional<Sharding> sharding_of(const std::string& text, const ArrayShape& shape,
-                                    const Devices& devices, const Module& global) {
-  if (text.empty()) return Sharding{};
-  const std::vector<std::string> one = sharding_list(text);
-  if (one.size() != 1) return std::nullopt;
-  const auto sharding =
-      read_sharding(one[0], shape.sizes.size(), devices.partitions, global.meshes);
-  if (sharding && sharding->kind != Sharding::Kind::Tiled) return std::nullopt;
-  return sharding;
-}
-
-bool same_shapes(const std::vector<ArrayShape>& a, const std::vector<ArrayShape>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const ArrayShape& x, const ArrayShape& y) {
-                      return x.type == y.type && x.sizes == y.sizes;
-                    });
-}
-
-std::string shapes_text(const std::vector<ArrayShape>& shapes) {
-  std::string text;
-  for (const ArrayShape& shape : shapes) text += (text.empty() ? "" : ", ") + to_string(shape);
-  return "(" + text + ")";
-}
-
-/// Why the arrays of a partitioned module are not the shards of those of a global one.
-std::optional<std::string> shard_mismatch(const char* what, const std::vector<ArrayShape>& global,
-                                          const std::vector<ArrayShape>& shards,
-                                          const std::vector<std::string>& texts,
-                                          const Devices& devices, const Module& module) {
-  if (global.size() != shards.size() || texts.size() != global.size()) {
-    return fmt::format("The unpartitioned module has {} {}, the partitioned one {}.", global.size(),
-                       what, shards.size());
-  }
-  for (std::size_t i = 0; i < global.size(); ++i) {
-    const auto sharding = sharding_of(texts[i], global[i], devices, module);
-    if (!sharding) return fmt::format("The sharding {} is not understood.", texts[i]);
-    if (sharding->tile_sizes(global[i].sizes) != shards[i].sizes ||
-        global[i].type != shards[i].type) {
-      return fmt::format(
-          "{} {} is {} before partitioning, {} on every device, and its sharding is {}.", what, i,
-          to_string(global[i]), to_string(shards[i]), texts[i].empty() ? "not given" : texts[i]);
-    }
-  }
-  return std::nullopt;
+/// The sum, product or the like of two elements.
+template <typename A>
+typename A::Cell combined(A& arithmetic, Reducer reducer, ElementType type,
+                          const typename A::Cell& a, const typename A::Cell& b) {
+  using interpreter::Element;
+  const Element code = reducer == Reducer::Add        ? Element::Add
+                       : reducer == Reducer::Multiply ? Element::Multiply
+                       : reducer == Reducer::Maximum  ? Element::Maximum
+                       : reducer == Reducer::Minimum  ? Element::Minimum
+                       : reducer == Reducer::And      ? Element::And
+                                                      : Element::Or;
+  const typename A::Cell operands[] = {a, b};
+  return arithmetic.apply({code, interpreter::Direction::Eq, type, type, {}}, operands);
 }
 
 /// The inputs of one comparison, in an arithmetic.
 class Inputs {
  public:
-  Inputs(const Devices& devices, const ModuleRelation& relation, const Module& global)
-      : devices_(devices), relation_(relation), global_(global) {}
+  Inputs(const Devices& devices, const ModuleRelation& relation)
+      : devices_(devices), relation_(relation) {
+    for (const TensorRelation& each : relation.inputs) related_[each.number] = &each;
+  }
 
   template <typename A>
   std::vector<typename Interpreter<A>::PerDevice> of(A& arithmetic, const Module& module, Form form,
-                                                     const Module& other, const Draw& draw,
-                                                     std::uint64_t seed) const {
+                                                     const Draw& draw, std::uint64_t seed) const {
     std::vector<typename Interpreter<A>::PerDevice> all;
     const Computation& entry = module.entry_computation();
-    const bool mixed = relation_.before != relation_.after;
-    const std::vector<ArrayShape> wholes =
-        inputs_of(mixed && form == Form::Partitioned ? other : module);
-    std::size_t number = 0;
+    std::uint32_t number = 0;
     for (const std::uint32_t index : entry.parameters) {
       const Shape& shape = entry.instructions[index].shape;
       typename Interpreter<A>::PerDevice values(devices_.count());
-      const std::size_t first = number;
-      std::map<std::vector<std::int64_t>, typename Interpreter<A>::Pointer> by_tile;
+      const std::uint32_t first = number;
+      std::map<std::vector<std::int64_t>, typename Interpreter<A>::Pointer> by_contents;
       for (std::uint32_t device = 0; device < devices_.count(); ++device) {
         number = first;
-        auto& value = by_tile[tile_of(shape, first, wholes, device, form, mixed)];
+        auto& value = by_contents[contents(shape, first, device, form)];
         if (value) {
-          number += shape.arrays().size();
+          number += static_cast<std::uint32_t>(shape.arrays().size());
         } else {
           value = std::make_shared<const ArrayTree<typename A::Cell>>(
-              build(arithmetic, shape, number, wholes, form == Form::Global ? kNone : device,
-                    mixed && form == Form::Partitioned, draw, seed));
+              build(arithmetic, shape, number, device, form, draw, seed));
         }
         values[device] = value;
       }
@@ -285,57 +137,68 @@ class Inputs {
 
  private:
   /// Equal for devices that hold the same elements of an input.
-  std::vector<std::int64_t> tile_of(const Shape& shape, std::size_t input,
-                                    const std::vector<ArrayShape>& wholes, std::uint32_t device,
-                                    Form form, bool mixed) const {
+  std::vector<std::int64_t> contents(const Shape& shape, std::uint32_t input, std::uint32_t device,
+                                     Form form) const {
     if (form == Form::Global) return {};
     const std::vector<std::int64_t> own = {-1, device};
-    if (!mixed || shape.is_tuple) return own;
-    const auto sharding = *sharding_of(relation_.inputs[input], wholes[input], devices_, global_);
-    const auto start = sharding.tile_start(wholes[input].sizes,
-                                           static_cast<std::int64_t>(device) % devices_.partitions);
-    for (std::size_t i = 0; i < start.size(); ++i) {  // what pads a short tile is the device's own
-      if (start[i] + shape.array.sizes[i] > wholes[input].sizes[i]) return own;
+    if (!relation_.is_mixed() || shape.is_tuple) return own;
+    const TensorRelation& relation = *related_.at(input);
+    std::vector<std::int64_t> all = {relation.part_of(device)};
+    std::int64_t covered = 0;
+    for (const Piece& piece : relation.pieces[device]) {
+      std::int64_t size = 1;
+      for (const std::int64_t each : piece.sizes) size *= each;
+      covered += size;
+      for (const auto* list : {&piece.of, &piece.at, &piece.sizes}) {
+        all.insert(all.end(), list->begin(), list->end());
+      }
     }
-    return start;
+    return covered == shape.array.elements() ? all : own;  // what is in no piece is its own
   }
 
   template <typename A>
-  ArrayTree<typename A::Cell> build(A& arithmetic, const Shape& shape, std::size_t& number,
-                                    const std::vector<ArrayShape>& wholes, std::uint32_t device,
-                                    bool cut, const Draw& draw, std::uint64_t seed) const {
+  ArrayTree<typename A::Cell> build(A& arithmetic, const Shape& shape, std::uint32_t& number,
+                                    std::uint32_t device, Form form, const Draw& draw,
+                                    std::uint64_t seed) const {
     ArrayTree<typename A::Cell> tree;
     tree.is_tuple = shape.is_tuple;
     for (const Shape& part : shape.parts) {
-      tree.parts.push_back(build(arithmetic, part, number, wholes, device, cut, draw, seed));
+      tree.parts.push_back(build(arithmetic, part, number, device, form, draw, seed));
     }
     if (shape.is_tuple) return tree;
-    const std::size_t input = number++;
+    const std::uint32_t input = number++;
+    const ElementType type = shape.array.type;
     std::vector<typename A::Cell> cells;
-    Sharding sharding;
-    std::vector<std::int64_t> start(shape.array.sizes.size(), 0);
-    const ArrayShape& whole = cut ? wholes[input] : shape.array;
-    if (cut) {
-      sharding = *sharding_of(relation_.inputs[input], whole, devices_, global_);
-      start =
-          sharding.tile_start(whole.sizes, static_cast<std::int64_t>(device) % devices_.partitions);
-    }
-    const auto strides = interpreter::strides_of(whole.sizes);
+    const auto drawn = [&](const std::vector<std::uint64_t>& keys) {
+      return value(arithmetic, keys, type, draw, seed);
+    };
+    /// Element of one of the tensors whose reduction an input is.
+    const auto of_part = [&](std::uint64_t of, std::int64_t element, std::uint32_t part) {
+      const auto at = static_cast<std::uint64_t>(element);
+      return part == 0 ? drawn({of, at, kNone}) : drawn({of, at, kNone, part});
+    };
+    std::int64_t element = 0;
     interpreter::for_each_index(shape.array.sizes, [&](const std::vector<std::int64_t>& index) {
-      std::int64_t element = 0;
-      bool inside = true;
-      for (std::size_t i = 0; i < index.size(); ++i) {
-        inside = inside && start[i] + index[i] < whole.sizes[i];
-        element += (start[i] + index[i]) * strides[i];
+      if (form == Form::Global) {
+        auto cell = of_part(input, element, 0);
+        if (relation_.is_mixed()) {
+          const TensorRelation& relation = relation_.inputs[input];
+          for (std::uint32_t part = 1; part < relation.parts; ++part) {
+            cell =
+                combined(arithmetic, relation.reducer, type, cell, of_part(input, element, part));
+          }
+        }
+        cells.push_back(std::move(cell));
+      } else if (!relation_.is_mixed()) {
+        cells.push_back(drawn({input, static_cast<std::uint64_t>(element), device}));
+      } else {
+        const TensorRelation& relation = *related_.at(input);
+        const auto of = static_cast<std::uint64_t>(&relation - relation_.inputs.data());
+        const auto found = relation.element_of(device, index);
+        cells.push_back(found ? of_part(of, *found, relation.part_of(device))
+                              : drawn({0xAD, input, cells.size(), device}));
       }
-      const std::uint64_t owner = cut ? kNone : device;
-      if (inside) {
-        cells.push_back(value(arithmetic, {input, static_cast<std::uint64_t>(element), owner},
-                              shape.array.type, draw, seed));
-      } else {  // any number pads a short tile
-        cells.push_back(
-            value(arithmetic, {0xAD, input, cells.size(), device}, shape.array.type, draw, seed));
-      }
+      ++element;
     });
     tree.array.shape = shape.array;
     tree.array.cells = std::make_shared<const std::vector<typename A::Cell>>(std::move(cells));
@@ -369,7 +232,7 @@ class Inputs {
 
   const Devices& devices_;
   const ModuleRelation& relation_;
-  const Module& global_;
+  std::map<std::uint32_t, const TensorRelation*> related_;  ///< by input of the partitioned module
 };
 
 template <typename Cell>
@@ -378,72 +241,142 @@ void append_arrays(const ArrayTree<Cell>& tree, std::vector<const Array<Cell>*>&
   for (const auto& part : tree.parts) append_arrays(part, all);
 }
 
-/// The pairs of outputs that must be equal: on every device, element by element.
+/// The pairs of outputs that must be equal: on every device, element by element. Where the whole is
+/// a reduction of what devices hold, the reductions are compared.
+template <typename A>
 class OutputPairs {
  public:
-  OutputPairs(const Devices& devices, const ModuleRelation& relation, const Module& global)
-      : devices_(devices), relation_(relation), global_(global) {}
+  using Cell = typename A::Cell;
 
-  /// Calls `visit(before, after, device, output, index)`, with the two arrays and row-major numbers
-  /// of their elements, until it returns false.
+  OutputPairs(A& arithmetic, const Devices& devices, const ModuleRelation& relation)
+      : arithmetic_(arithmetic), devices_(devices), relation_(relation) {}
+
+  /// Calls `visit(before, after, type, device, output, index)` with the two elements, until it
+  /// returns false. Elements of arrays without known numbers are left out.
   template <typename PerDevice, typename Visit>
   void visit(const PerDevice& before, const PerDevice& after, const Visit& visit) const {
-    using Cell = std::decay_t<decltype((*before[0]->array.cells)[0])>;
-    const bool mixed = relation_.before != relation_.after;
-    const bool both_global = !mixed && relation_.before == Form::Global;
     std::map<std::pair<const void*, const void*>, bool> seen;
+    const bool both_global = !relation_.is_mixed() && relation_.before == Form::Global;
     for (std::uint32_t device = 0; device < devices_.count(); ++device) {
       if (both_global && device > 0) return;
-      if (!mixed &&
-          !seen.emplace(std::pair(before[device].get(), after[device].get()), true).second) {
-        continue;
-      }
-      std::vector<const Array<Cell>*> first;
-      std::vector<const Array<Cell>*> second;
-      append_arrays(*before[device], first);
-      append_arrays(*after[device], second);
-      for (std::size_t k = 0; k < first.size(); ++k) {
-        if (first[k]->shape.type.kind() == ElementType::Kind::Other) continue;
-        if (!mixed) {
-          std::int64_t element = 0;
-          bool go = true;
-          interpreter::for_each_index(first[k]->shape.sizes, [&](const auto& index) {
-            if (go) go = visit(*first[k], *second[k], device, k, index, element, element);
-            ++element;
-          });
-          if (!go) return;
+      const std::vector<const Array<Cell>*> first = arrays_of(before, device);
+      const std::vector<const Array<Cell>*> second = arrays_of(after, device);
+      if (!relation_.is_mixed()) {
+        if (!seen.emplace(std::pair(before[device].get(), after[device].get()), true).second) {
           continue;
         }
-        const bool global_first = relation_.before == Form::Global;
-        const Array<Cell>& whole = global_first ? *first[k] : *second[k];
-        const Array<Cell>& shard = global_first ? *second[k] : *first[k];
-        const auto sharding = *sharding_of(relation_.outputs[k], whole.shape, devices_, global_);
-        const auto start = sharding.tile_start(
-            whole.shape.sizes, static_cast<std::int64_t>(device) % devices_.partitions);
-        const auto strides = interpreter::strides_of(whole.shape.sizes);
-        std::int64_t local = 0;
-        bool go = true;
-        interpreter::for_each_index(shard.shape.sizes, [&](const std::vector<std::int64_t>& index) {
-          const std::int64_t own = local++;
-          std::int64_t element = 0;
-          for (std::size_t i = 0; i < index.size(); ++i) {
-            if (start[i] + index[i] >= whole.shape.sizes[i]) return;
-            element += (start[i] + index[i]) * strides[i];
-          }
-          if (go) {
-            go = global_first ? visit(whole, shard, device, k, index, element, own)
-                              : visit(shard, whole, device, k, index, own, element);
-          }
-        });
-        if (!go) return;
+        for (std::size_t k = 0; k < first.size(); ++k) {
+          if (!visit_alike(*first[k], *second[k], device, k, visit)) return;
+        }
+        continue;
+      }
+      const bool global_first = relation_.before == Form::Global;
+      const auto& wholes = global_first ? first : second;
+      const auto& shards = global_first ? second : first;
+      for (std::size_t k = 0; k < relation_.outputs.size(); ++k) {
+        const TensorRelation& relation = relation_.outputs[k];
+        if (relation.parts > 1) continue;
+        if (!visit_shard(relation, *wholes[k], *shards[relation.number], device, k, visit)) return;
       }
     }
+    if (relation_.is_mixed()) visit_reductions(before, after, visit);
   }
 
  private:
+  /// Terms are never left out.
+  static bool is_unknown(const Array<Cell>& array) { return !A::kSymbolic && array.unknown; }
+
+  template <typename PerDevice>
+  static std::vector<const Array<Cell>*> arrays_of(const PerDevice& values, std::uint32_t device) {
+    std::vector<const Array<Cell>*> all;
+    append_arrays(*values[device], all);
+    return all;
+  }
+
+  template <typename Visit>
+  bool visit_alike(const Array<Cell>& a, const Array<Cell>& b, std::uint32_t device, std::size_t k,
+                   const Visit& visit) const {
+    if (a.shape.type.kind() == ElementType::Kind::Other || is_unknown(a) || is_unknown(b))
+      return true;
+    std::int64_t element = 0;
+    bool go = true;
+    interpreter::for_each_index(a.shape.sizes, [&](const auto& index) {
+      if (go) go = visit(a.at(element), b.at(element), a, device, k, index);
+      ++element;
+    });
+    return go;
+  }
+
+  template <typename Visit>
+  bool visit_shard(const TensorRelation& relation, const Array<Cell>& whole,
+                   const Array<Cell>& shard, std::uint32_t device, std::size_t k,
+                   const Visit& visit) const {
+    if (whole.shape.type.kind() == ElementType::Kind::Other) return true;
+    if (is_unknown(whole) || is_unknown(shard)) return true;
+    const bool global_first = relation_.before == Form::Global;
+    std::int64_t local = 0;
+    bool go = true;
+    interpreter::for_each_index(shard.shape.sizes, [&](const std::vector<std::int64_t>& index) {
+      const Cell& own = shard.at(local++);
+      const auto element = go ? relation.element_of(device, index) : std::nullopt;
+      if (!element) return;
+      const Cell& all = whole.at(*element);
+      go = global_first ? visit(all, own, whole, device, k, index)
+                        : visit(own, all, whole, device, k, index);
+    });
+    return go;
+  }
+
+  /// Outputs of which devices hold parts of a reduction: for every element, the parts are combined.
+  template <typename PerDevice, typename Visit>
+  void visit_reductions(const PerDevice& before, const PerDevice& after, const Visit& visit) const {
+    const bool global_first = relation_.before == Form::Global;
+    for (std::size_t k = 0; k < relation_.outputs.size(); ++k) {
+      const TensorRelation& relation = relation_.outputs[k];
+      if (relation.parts == 1) continue;
+      const Array<Cell>& whole = *arrays_of(global_first ? before : after, 0)[k];
+      const ElementType type = whole.shape.type;
+      // By element and part: the first device that holds it; copies are compared with it.
+      std::vector<std::vector<std::pair<const Cell*, std::uint32_t>>> held(
+          static_cast<std::size_t>(whole.shape.elements()),
+          std::vector<std::pair<const Cell*, std::uint32_t>>(relation.parts));
+      bool go = !is_unknown(whole);
+      for (std::uint32_t device = 0; device < devices_.count() && go; ++device) {
+        const Array<Cell>& shard =
+            *arrays_of(global_first ? after : before, device)[relation.number];
+        if (is_unknown(shard)) go = false;
+        std::int64_t local = 0;
+        interpreter::for_each_index(shard.shape.sizes, [&](const std::vector<std::int64_t>& index) {
+          const Cell& own = shard.at(local++);
+          const auto element = go ? relation.element_of(device, index) : std::nullopt;
+          if (!element) return;
+          auto& first = held[static_cast<std::size_t>(*element)][relation.part_of(device)];
+          if (first.first == nullptr) {
+            first = {&own, device};
+          } else {
+            go = visit(*first.first, own, whole, device, k, index);
+          }
+        });
+      }
+      std::int64_t number = 0;
+      interpreter::for_each_index(whole.shape.sizes, [&](const std::vector<std::int64_t>& index) {
+        const auto& parts = held[static_cast<std::size_t>(number)];
+        const Cell& all = whole.at(number++);
+        if (!go) return;
+        Cell total = *parts[0].first;
+        for (std::uint32_t part = 1; part < relation.parts; ++part) {
+          total = combined(arithmetic_, relation.reducer, type, total, *parts[part].first);
+        }
+        go = global_first ? visit(all, total, whole, parts[0].second, k, index)
+                          : visit(total, all, whole, parts[0].second, k, index);
+      });
+      if (!go) return;
+    }
+  }
+
+  A& arithmetic_;
   const Devices& devices_;
   const ModuleRelation& relation_;
-  const Module& global_;
 };
 
 /// One comparison by execution.
@@ -455,7 +388,6 @@ class ExecutionComparison {
         after_(after),
         devices_(devices),
         relation_(relation),
-        global_(relation.before == Form::Global ? before : after),
         most_(most),
         limits_(limits) {
     decision_.devices = devices;
@@ -529,10 +461,9 @@ class ExecutionComparison {
   auto outputs(A& arithmetic, const Module& module, Form form, const Draw& draw, std::uint64_t seed,
                Work& work, std::set<std::string>& opaque) const {
     const bool is_before = &module == &before_;
-    const Inputs inputs(devices_, relation_, global_);
+    const Inputs inputs(devices_, relation_);
     Interpreter<A> run(module, is_before ? 1 : 2, devices_, arithmetic, work);
-    auto values =
-        run.run(inputs.of(arithmetic, module, form, is_before ? after_ : before_, draw, seed));
+    auto values = run.run(inputs.of(arithmetic, module, form, draw, seed));
     for (const auto& [name, count] : run.opaque_operations()) opaque.insert(name);
     return values;
   }
@@ -543,28 +474,28 @@ class ExecutionComparison {
     std::set<std::string> opaque;
     const auto first = outputs(numbers, before_, relation_.before, draw, seed, work, opaque);
     const auto second = outputs(numbers, after_, relation_.after, draw, seed, work, opaque);
-    const OutputPairs pairs(devices_, relation_, global_);
+    const OutputPairs pairs(numbers, devices_, relation_);
     double largest = 0;
     std::size_t of_output = SIZE_MAX;
-    pairs.visit(first, second,
-                [&](const Array<Scalar>& a, const Array<Scalar>& b, std::uint32_t device,
-                    std::size_t output, const std::vector<std::int64_t>& index, std::int64_t i,
-                    std::int64_t k) {
-                  if (a.unknown || b.unknown) return true;
-                  if (output != of_output) {
-                    of_output = output;
-                    largest = 0;
-                    for (const Scalar& each : *a.cells) {
-                      if (std::isfinite(each.real))
-                        largest = std::max(largest, std::fabs(each.real));
-                    }
-                  }
-                  if (!differ(a.at(i), b.at(k), a.shape.type, largest, draw)) return true;
-                  not_finite_ = a.shape.type.is_float() &&
-                                !(std::isfinite(a.at(i).real) && std::isfinite(b.at(k).real));
-                  refute(device, output, index, a.at(i), b.at(k), a.shape.type, draw, seed);
-                  return false;
-                });
+    pairs.visit(
+        first, second,
+        [&](const Scalar& a, const Scalar& b, const Array<Scalar>& array, std::uint32_t device,
+            std::size_t output, const std::vector<std::int64_t>& index) {
+          const ElementType type = array.shape.type;
+          if (output != of_output) {
+            of_output = output;
+            largest = 0;
+            for (const Scalar& each : *array.cells) {
+              if (std::isfinite(each.real)) {
+                largest = std::max(largest, std::fabs(each.real));
+              }
+            }
+          }
+          if (!differ(a, b, type, largest, draw)) return true;
+          not_finite_ = type.is_float() && !(std::isfinite(a.real) && std::isfinite(b.real));
+          refute(device, output, index, a, b, type, draw, seed);
+          return false;
+        });
   }
 
   bool differ(const Scalar& a, const Scalar& b, ElementType type, double largest,
@@ -612,22 +543,21 @@ class ExecutionComparison {
       Work work(limits, most_);
       const auto first = outputs(algebra, before_, relation_.before, kDraws[0], seed, work, opaque);
       const auto second = outputs(algebra, after_, relation_.after, kDraws[0], seed, work, opaque);
-      const OutputPairs pairs(devices_, relation_, global_);
+      const OutputPairs pairs(algebra, devices_, relation_);
       found.is_equal = true;
-      pairs.visit(
-          first, second,
-          [&](const Array<Term>& a, const Array<Term>& b, std::uint32_t device, std::size_t output,
-              const std::vector<std::int64_t>& index, std::int64_t i, std::int64_t k) {
-            found.is_equal = algebra.equal(a.at(i), b.at(k), a.shape.type);
-            if (!found.is_equal) {
-              found.difference = fmt::format(
-                  "Whether element [{}] of output {} is equal on device {} is open: no "
-                  "execution on numbers showed a difference, and the values are not equal "
-                  "as fractions of the inputs and of functions of them.",
-                  fmt::join(index, ","), output, device);
-            }
-            return found.is_equal;
-          });
+      pairs.visit(first, second,
+                  [&](const Term& a, const Term& b, const Array<Term>& array, std::uint32_t device,
+                      std::size_t output, const std::vector<std::int64_t>& index) {
+                    found.is_equal = algebra.equal(a, b, array.shape.type);
+                    if (!found.is_equal) {
+                      found.difference = fmt::format(
+                          "Whether element [{}] of output {} is equal on device {} is open: no "
+                          "execution on numbers showed a difference, and the values are not equal "
+                          "as fractions of the inputs and of functions of them.",
+                          fmt::join(index, ","), output, device);
+                    }
+                    return found.is_equal;
+                  });
     } catch (const NotUnderstood&) {
       found.failure = std::current_exception();
     } catch (const LimitReached&) {
@@ -642,7 +572,6 @@ class ExecutionComparison {
   const Module& after_;
   Devices devices_;
   const ModuleRelation& relation_;
-  const Module& global_;
   std::uint64_t most_;
   const Limits& limits_;
   double tolerance_ = kTolerance;
@@ -650,90 +579,7 @@ class ExecutionComparison {
   ModuleDecision decision_;
 };
 
-/// `replicated`, or the number of parts along every dimension: `2×1`.
-std::string tiles_text(const std::string& text, const ArrayShape& shape, const Devices& devices,
-                       const Module& global) {
-  const auto sharding = sharding_of(text, shape, devices, global);
-  if (!sharding || sharding->is_replicated()) return "replicated";
-  return fmt::format("{}", fmt::join(sharding->tiles, "×"));
-}
-
-void describe(ModuleRelation& relation, const Module& global, const Devices& devices) {
-  const std::vector<ArrayShape> inputs = inputs_of(global);
-  const std::vector<ArrayShape> outputs = outputs_of(global);
-  const Computation& entry = global.entry_computation();
-  std::size_t number = 0;
-  for (const std::uint32_t index : entry.parameters) {
-    const Instruction& parameter = entry.instructions[index];
-    for (std::size_t k = 0; k < parameter.shape.arrays().size(); ++k, ++number) {
-      relation.placements.push_back(
-          {parameter.name, tiles_text(relation.inputs[number], inputs[number], devices, global)});
-    }
-  }
-  for (std::size_t k = 0; k < outputs.size(); ++k) {
-    relation.placements.push_back({fmt::format("output {}", k),
-                                   tiles_text(relation.outputs[k], outputs[k], devices, global)});
-  }
-}
-
 }  // namespace
-
-ModuleRelation relation_of(const Module& before, const Module& after, const Devices& devices) {
-  ModuleRelation relation;
-  const Signs signs_before = signs_of(before);
-  const Signs signs_after = signs_of(after);
-  const bool global_before = is_global(before, signs_before);
-  const bool global_after = is_global(after, signs_after);
-  const bool same = same_shapes(inputs_of(before), inputs_of(after)) &&
-                    same_shapes(outputs_of(before), outputs_of(after));
-  if (global_before == global_after && same && (!global_before || devices.replicas == 1)) {
-    relation.before = relation.after = global_before ? Form::Global : Form::Partitioned;
-    return relation;
-  }
-  if ((global_before || global_after) && devices.replicas > 1) {
-    relation.before = Form::Global;
-    relation.mismatch = "Unpartitioned modules with several replicas are not understood.";
-    return relation;
-  }
-  // One of them is partitioned: the other one's shardings say how.
-  const bool single = before.partitions.value_or(1) == 1;
-  const bool first = global_before != global_after
-                         ? global_before
-                         : global_before || single || after.partitions.value_or(1) != 1;
-  const Module& global = first ? before : after;
-  const Module& partitioned = first ? after : before;
-  relation.before = first ? Form::Global : Form::Partitioned;
-  relation.after = first ? Form::Partitioned : Form::Global;
-  relation.inputs = input_shardings(global, partitioned);
-  relation.outputs = output_shardings(global, partitioned);
-  relation.mismatch = shard_mismatch("inputs", inputs_of(global), inputs_of(partitioned),
-                                     relation.inputs, devices, global);
-  if (!relation.mismatch) {
-    relation.mismatch = shard_mismatch("outputs", outputs_of(global), outputs_of(partitioned),
-                                       relation.outputs, devices, global);
-  }
-  if (!relation.mismatch) {
-    // With the same shapes and no manual parts, both may be partitioned.
-    relation.is_ambiguous = same && !signs_before.partitioning_calls &&
-                            !signs_after.partitioning_calls &&
-                            is_named_partitioned(before) == is_named_partitioned(after);
-    describe(relation, global, devices);
-    return relation;
-  }
-  if (same) return ModuleRelation{};  // shardings that are left over
-  if (global_before != global_after) return relation;
-  relation.mismatch_is_certain =
-      !global_before && before.partitions.value_or(2) > 1 && after.partitions.value_or(2) > 1;
-  if (relation.mismatch_is_certain) {
-    relation.before = relation.after = Form::Partitioned;
-    const bool inputs = !same_shapes(inputs_of(before), inputs_of(after));
-    relation.mismatch =
-        fmt::format("The {} are {} before and {} after.", inputs ? "inputs" : "outputs",
-                    shapes_text(inputs ? inputs_of(before) : outputs_of(before)),
-                    shapes_text(inputs ? inputs_of(after) : outputs_of(after)));
-  }
-  return relation;
-}
 
 double estimated_operations(const Module& module, const Devices& devices) {
   double all = 0;

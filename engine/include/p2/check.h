@@ -24,6 +24,9 @@ struct CheckRequest {
   /// comparison is the last result.
   std::optional<std::string> before;
   std::optional<std::string> after;
+  /// With `before`, which is not partitioned, and `after`: the file that says how their tensors
+  /// stand to each other (docs/partition.md). Absent: by the shardings of the modules.
+  std::optional<std::string> relate;
   /// A folder that XLA wrote with `--xla_dump_to`, and no other subject: of every module each
   /// version that a pass changed is compared with the one before it, and the first with the last.
   /// The results are these pairs: all steps, then end to end. Steps compose: an end-to-end pair
@@ -39,7 +42,8 @@ struct CheckRequest {
   /// Programs: the instance, for files that do not name their own. `dialect` and `goal` take
   /// precedence over the file's. With `reduces`, the system of the devices.
   InstanceSpec instance;
-  /// The engines in addition to the explicit one: `explicit` (none), `z3`, `cnf`, `all`.
+  /// The engines in addition to the explicit one: `explicit` (none), `z3`, `cnf`, `all`; for
+  /// modules `symbolic` or `interpreter` alone, or `all`.
   std::string engine = "explicit";
 
   /// The folder for certificates that p2-check accepts: of one file itself, of several one inside

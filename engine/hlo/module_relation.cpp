@@ -1,0 +1,293 @@
+// How two modules stand to each other: which of them is unpartitioned, and what devices hold of its
+// tensors, by the shardings of XLA and Shardy.
+
+#include "engine/hlo/module_relation.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/hlo/collective.h"
+#include "engine/hlo/interpreter/dimension_numbers.h"
+#include "engine/hlo/sharding.h"
+
+namespace p2::hlo {
+namespace {
+
+std::string target_of(const Instruction& instruction) {
+  return interpreter::text_attribute(instruction, "custom_call_target");
+}
+
+bool is_partitioning_call(const Instruction& instruction) {
+  if (instruction.opcode != "custom-call") return false;
+  const std::string target = target_of(instruction);
+  return target.starts_with("SPMD") || target.starts_with("xla.sdy.") || target == "Sharding";
+}
+
+/// What a module says about its form.
+struct Signs {
+  bool partitioning_calls = false;  ///< `Sharding`, `SPMDFullToShardShape`, `xla.sdy.…`
+  bool tiled_shardings = false;     ///< of instructions other than parameters
+  bool devices = false;             ///< collectives, partition-id
+};
+
+Signs signs_of(const Module& module) {
+  Signs signs;
+  for (const Computation& computation : module.computations) {
+    for (const Instruction& instruction : computation.instructions) {
+      if (is_partitioning_call(instruction)) signs.partitioning_calls = true;
+      const std::string& opcode = instruction.opcode;
+      if (opcode == "partition-id" || is_collective(base_opcode(opcode))) signs.devices = true;
+      const bool tiled = instruction.attributes.sharding.find("devices=") != std::string::npos;
+      if (opcode != "parameter" && tiled) signs.tiled_shardings = true;
+    }
+  }
+  return signs;
+}
+
+/// Whether XLA's partitioner named the entry.
+bool is_named_partitioned(const Module& module) {
+  return module.entry_computation().name.find("_spmd") != std::string::npos;
+}
+
+/// Whether a module is not partitioned yet. Shardings may be left over in a partitioned one, which
+/// then has collectives, or an entry that the partitioner named.
+bool is_global(const Module& module, const Signs& signs) {
+  if (signs.partitioning_calls) return true;
+  return signs.tiled_shardings && !signs.devices && !is_named_partitioned(module);
+}
+
+/// The texts for `count` arrays: a list of as many, or one for all.
+std::vector<std::string> spread(const std::string& text, std::size_t count) {
+  if (text.empty()) return std::vector<std::string>(count);
+  std::vector<std::string> all = sharding_list(text);
+  if (all.size() == 1 && count != 1) all.assign(count, all[0]);
+  return all;
+}
+
+std::string shardy_sharding(const Instruction& instruction) {
+  const auto found = instruction.attributes.shardy.find("xla.sdy.sharding");
+  return found == instruction.attributes.shardy.end() ? std::string() : found->second;
+}
+
+std::vector<std::string> input_shardings(const Module& global, const Module& partitioned) {
+  std::vector<std::string> all;
+  const Computation& entry = global.entry_computation();
+  for (const std::uint32_t index : entry.parameters) {
+    const Instruction& parameter = entry.instructions[index];
+    const std::string text = !parameter.attributes.sharding.empty() ? parameter.attributes.sharding
+                                                                    : shardy_sharding(parameter);
+    for (std::string& each : spread(text, parameter.shape.arrays().size())) all.push_back(each);
+  }
+  if (std::all_of(all.begin(), all.end(), [](const std::string& text) { return text.empty(); }) &&
+      !partitioned.parameter_shardings.empty()) {
+    return spread(partitioned.parameter_shardings, all.size());
+  }
+  return all;
+}
+
+std::string result_sharding(const Instruction& instruction) {
+  if (!instruction.attributes.sharding.empty()) return instruction.attributes.sharding;
+  return target_of(instruction) == "xla.sdy.FuncResultSharding" ? shardy_sharding(instruction)
+                                                                : std::string();
+}
+
+std::vector<std::string> output_shardings(const Module& global, const Module& partitioned) {
+  const Computation& entry = global.entry_computation();
+  const Instruction& root = entry.instructions[entry.root];
+  const std::size_t count = root.shape.arrays().size();
+  if (const std::string own = result_sharding(root); !own.empty()) return spread(own, count);
+  std::vector<std::string> all;
+  bool any = false;
+  if (root.opcode == "tuple") {
+    for (const std::uint32_t operand : root.operands) {
+      const Instruction& part = entry.instructions[operand];
+      for (std::string& each : spread(result_sharding(part), part.shape.arrays().size())) {
+        any = any || !each.empty();
+        all.push_back(each);
+      }
+    }
+  }
+  if (any) return all;
+  if (!partitioned.output_sharding.empty()) return spread(partitioned.output_sharding, count);
+  return std::vector<std::string>(count);
+}
+
+bool same_shapes(const std::vector<ArrayShape>& a, const std::vector<ArrayShape>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const ArrayShape& x, const ArrayShape& y) {
+                      return x.type == y.type && x.sizes == y.sizes;
+                    });
+}
+
+std::string shapes_text(const std::vector<ArrayShape>& shapes) {
+  std::string text;
+  for (const ArrayShape& shape : shapes) text += (text.empty() ? "" : ", ") + to_string(shape);
+  return "(" + text + ")";
+}
+
+/// The sharding of one array: replicated where nothing is said. A list of one is its part.
+std::optional<Sharding> sharding_of(const std::string& text, const ArrayShape& shape,
+                                    const Devices& devices, const Module& global) {
+  if (text.empty()) return Sharding{};
+  const std::vector<std::string> one = sharding_list(text);
+  if (one.size() != 1) return std::nullopt;
+  const auto sharding =
+      read_sharding(one[0], shape.sizes.size(), devices.partitions, global.meshes);
+  if (sharding && sharding->kind != Sharding::Kind::Tiled) return std::nullopt;
+  return sharding;
+}
+
+/// The part of a tile inside the tensor; nothing for an empty one.
+std::vector<Piece> piece_of(const std::vector<std::int64_t>& whole,
+                            const std::vector<std::int64_t>& tile,
+                            const std::vector<std::int64_t>& start) {
+  Piece piece{start, std::vector<std::int64_t>(whole.size(), 0), tile};
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    piece.sizes[i] = std::min(tile[i], whole[i] - start[i]);
+    if (piece.sizes[i] <= 0) return {};
+  }
+  return {piece};
+}
+
+TensorRelation tiled(const Sharding& sharding, const ArrayShape& whole, std::uint32_t number,
+                     const Devices& devices) {
+  TensorRelation relation{whole, number};
+  for (std::uint32_t device = 0; device < devices.count(); ++device) {
+    const auto partition = static_cast<std::int64_t>(device) % devices.partitions;
+    relation.pieces.push_back(piece_of(whole.sizes, sharding.tile_sizes(whole.sizes),
+                                       sharding.tile_start(whole.sizes, partition)));
+  }
+  relation.words =
+      sharding.is_replicated() ? "replicated" : fmt::format("{}", fmt::join(sharding.tiles, "×"));
+  return relation;
+}
+
+/// Relates the arrays of a global module to those of a partitioned one; or says why they are not
+/// its shards.
+std::optional<std::string> relate(const char* what, const std::vector<ArrayShape>& global,
+                                  const std::vector<ArrayShape>& shards,
+                                  const std::vector<std::string>& texts, const Devices& devices,
+                                  const Module& module, std::vector<TensorRelation>& relations) {
+  if (global.size() != shards.size() || texts.size() != global.size()) {
+    return fmt::format("The unpartitioned module has {} {}, the partitioned one {}.", global.size(),
+                       what, shards.size());
+  }
+  for (std::size_t i = 0; i < global.size(); ++i) {
+    const auto sharding = sharding_of(texts[i], global[i], devices, module);
+    if (!sharding) return fmt::format("The sharding {} is not understood.", texts[i]);
+    if (sharding->tile_sizes(global[i].sizes) != shards[i].sizes ||
+        global[i].type != shards[i].type) {
+      return fmt::format(
+          "{} {} is {} before partitioning, {} on every device, and its sharding is {}.", what, i,
+          to_string(global[i]), to_string(shards[i]), texts[i].empty() ? "not given" : texts[i]);
+    }
+    relations.push_back(tiled(*sharding, global[i], static_cast<std::uint32_t>(i), devices));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> TensorRelation::element_of(
+    std::uint32_t device, const std::vector<std::int64_t>& index) const {
+  for (const Piece& piece : pieces[device]) {
+    std::int64_t element = 0;
+    bool inside = true;
+    for (std::size_t i = 0; i < index.size() && inside; ++i) {
+      const std::int64_t within = index[i] - piece.at[i];
+      inside = within >= 0 && within < piece.sizes[i];
+      element = element * whole.sizes[i] + piece.of[i] + within;
+    }
+    if (inside) return element;
+  }
+  return std::nullopt;
+}
+
+std::vector<ArrayShape> inputs_of(const Module& module) {
+  std::vector<ArrayShape> all;
+  const Computation& entry = module.entry_computation();
+  for (const std::uint32_t index : entry.parameters) {
+    for (ArrayShape& shape : entry.instructions[index].shape.arrays()) all.push_back(shape);
+  }
+  return all;
+}
+
+std::vector<ArrayShape> outputs_of(const Module& module) {
+  const Computation& entry = module.entry_computation();
+  return entry.instructions[entry.root].shape.arrays();
+}
+
+void describe(ModuleRelation& relation, const Module& global) {
+  const Computation& entry = global.entry_computation();
+  std::size_t number = 0;
+  for (const std::uint32_t index : entry.parameters) {
+    const Instruction& parameter = entry.instructions[index];
+    for (std::size_t k = 0; k < parameter.shape.arrays().size(); ++k, ++number) {
+      relation.placements.push_back({parameter.name, relation.inputs[number].words});
+    }
+  }
+  for (std::size_t k = 0; k < relation.outputs.size(); ++k) {
+    relation.placements.push_back({fmt::format("output {}", k), relation.outputs[k].words});
+  }
+}
+
+ModuleRelation relation_of(const Module& before, const Module& after, const Devices& devices) {
+  ModuleRelation relation;
+  const Signs signs_before = signs_of(before);
+  const Signs signs_after = signs_of(after);
+  const bool global_before = is_global(before, signs_before);
+  const bool global_after = is_global(after, signs_after);
+  const bool same = same_shapes(inputs_of(before), inputs_of(after)) &&
+                    same_shapes(outputs_of(before), outputs_of(after));
+  if (global_before == global_after && same && (!global_before || devices.replicas == 1)) {
+    relation.before = relation.after = global_before ? Form::Global : Form::Partitioned;
+    return relation;
+  }
+  if ((global_before || global_after) && devices.replicas > 1) {
+    relation.before = Form::Global;
+    relation.mismatch = "Unpartitioned modules with several replicas are not understood.";
+    return relation;
+  }
+  // One of them is partitioned: the other one's shardings say how.
+  const bool single = before.partitions.value_or(1) == 1;
+  const bool first = global_before != global_after
+                         ? global_before
+                         : global_before || single || after.partitions.value_or(1) != 1;
+  const Module& global = first ? before : after;
+  const Module& partitioned = first ? after : before;
+  relation.before = first ? Form::Global : Form::Partitioned;
+  relation.after = first ? Form::Partitioned : Form::Global;
+  relation.mismatch =
+      relate("inputs", inputs_of(global), inputs_of(partitioned),
+             input_shardings(global, partitioned), devices, global, relation.inputs);
+  if (!relation.mismatch) {
+    relation.mismatch =
+        relate("outputs", outputs_of(global), outputs_of(partitioned),
+               output_shardings(global, partitioned), devices, global, relation.outputs);
+  }
+  if (!relation.mismatch) {
+    // With the same shapes and no manual parts, both may be partitioned.
+    relation.is_ambiguous = same && !signs_before.partitioning_calls &&
+                            !signs_after.partitioning_calls &&
+                            is_named_partitioned(before) == is_named_partitioned(after);
+    describe(relation, global);
+    return relation;
+  }
+  if (same) return ModuleRelation{};  // shardings that are left over
+  if (global_before != global_after) return relation;
+  relation.mismatch_is_certain =
+      !global_before && before.partitions.value_or(2) > 1 && after.partitions.value_or(2) > 1;
+  if (relation.mismatch_is_certain) {
+    relation.before = relation.after = Form::Partitioned;
+    const bool inputs = !same_shapes(inputs_of(before), inputs_of(after));
+    relation.mismatch =
+        fmt::format("The {} are {} before and {} after.", inputs ? "inputs" : "outputs",
+                    shapes_text(inputs ? inputs_of(before) : outputs_of(before)),
+                    shapes_text(inputs ? inputs_of(after) : outputs_of(after)));
+  }
+  return relation;
+}
+
+}  // namespace p2::hlo

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/hlo/collective.h"
+#include "engine/hlo/module.h"
+
+namespace p2::hlo {
+
+/// Whether tensors of a module are global, before partitioning, or those of one device.
+enum class Form : std::uint8_t { Global, Partitioned };
+
+/// How devices hold an input or output of a module before partitioning, for people.
+struct Placement {
+  std::string tensor;  ///< the parameter's name, or `output 0`
+  std::string tiles;   ///< `replicated`, or the number of parts along every dimension: `2×1`
+};
+
+/// A box of a whole tensor and where it lies in a device's own tensor.
+struct Piece {
+  std::vector<std::int64_t> of = {};  ///< its first index in the whole tensor
+  std::vector<std::int64_t> at = {};  ///< its first index in the device's tensor
+  std::vector<std::int64_t> sizes = {};
+};
+
+/// How devices hold one tensor of a module before partitioning: each has pieces of it. What several
+/// devices hold is equal on all of them; elements of a device's tensor in no piece are arbitrary.
+struct TensorRelation {
+  ArrayShape whole = {};
+  std::uint32_t number = 0;  ///< of the parameter or output of the partitioned module
+  std::vector<std::vector<Piece>> pieces = {};  ///< by device
+  /// The whole is the reduction of `parts` tensors, of which devices hold pieces; Unknown: it has
+  /// one part, itself.
+  Reducer reducer = Reducer::Unknown;
+  std::uint32_t parts = 1;
+  std::vector<std::uint32_t> part = {};  ///< by device; empty with one part
+  std::string words = {};                ///< as Placement::tiles
+
+  std::uint32_t part_of(std::uint32_t device) const { return part.empty() ? 0 : part[device]; }
+  /// The row-major number in the whole tensor of the element at `index` of a device's tensor;
+  /// nothing for one in no piece.
+  std::optional<std::int64_t> element_of(std::uint32_t device,
+                                         const std::vector<std::int64_t>& index) const;
+};
+
+/// How two modules are compared, and why not.
+struct ModuleRelation {
+  Form before = Form::Partitioned;
+  Form after = Form::Partitioned;
+  /// Of the global module's inputs and outputs, arrays in order. Empty if both modules have the
+  /// same form.
+  std::vector<TensorRelation> inputs = {};
+  std::vector<TensorRelation> outputs = {};
+  std::vector<Placement> placements = {};  ///< the same, for people
+  /// Stated by the user, who then also vouches that constants printed without their elements are
+  /// equal where both modules have one of the same name and shape.
+  bool is_given = false;
+  /// The signatures do not fit in this relation.
+  std::optional<std::string> mismatch = {};
+  /// A mismatch of two modules that are both partitioned is a difference; any other may be a
+  /// sharding that is not understood.
+  bool mismatch_is_certain = false;
+  /// Both modules may as well be partitioned: then inputs of different devices are independent.
+  bool is_ambiguous = false;
+
+  bool is_partitioned() const { return before == Form::Partitioned && after == before; }
+  bool is_mixed() const { return before != after; }
+};
+
+/// Finds the relation from the shardings of the modules: those of the global module's parameters
+/// and results, else those in the header of the partitioned one. No sharding means replicated.
+ModuleRelation relation_of(const Module& before, const Module& after, const Devices& devices);
+
+/// The arrays of the parameters, and of the root.
+std::vector<ArrayShape> inputs_of(const Module& module);
+std::vector<ArrayShape> outputs_of(const Module& module);
+
+/// Fills in `relation.placements`.
+void describe(ModuleRelation& relation, const Module& global);
+
+/// Reads a relation in JSON (docs/partition.md) between `before`, which is global, and `after`,
+/// which devices run. Throws InputError unless every input and output of both modules is related
+/// and the pieces fit.
+ModuleRelation read_relation(const std::string& source, const std::string& text,
+                             const Module& before, const Module& after, const Devices& devices);
+
+}  // namespace p2::hlo
