@@ -31,7 +31,12 @@ std::string before_partitioning(const std::string& body) { return module_of(body
 std::string after_partitioning(const std::string& body) { return module_of(body, "main_spmd"); }
 
 std::string verdict(const std::string& before, const std::string& after) {
-  return summary(compared(before_partitioning(before), after_partitioning(after)));
+  const std::string first = before_partitioning(before);
+  const std::string second = after_partitioning(after);
+  ComparisonOptions all;
+  all.engine = ModuleEngine::All;
+  CHECK(compared(first, second, all).outcome != Outcome::Disagreement);
+  return summary(compared(first, second));
 }
 
 TEST_CASE("a row-parallel dot needs its all-reduce") {

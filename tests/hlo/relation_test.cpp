@@ -1,0 +1,359 @@
+// Symbolic evaluation of an unpartitioned module against a partitioned one: random programs with
+// random placements and mistakes, on which it must agree with execution; relations from files.
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "p2/error.h"
+#include "tests/hlo/modules.h"
+
+namespace p2::hlo {
+namespace {
+
+constexpr int kDevices = 2;
+
+const std::string kComputations =
+    "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n"
+    "maximum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] maximum(a, "
+    "b)\n}\n";
+
+std::string before_text(const std::string& body) {
+  return "HloModule g\n" + kComputations + "ENTRY main {\n" + body + "}\n";
+}
+std::string after_text(const std::string& body) {
+  return fmt::format("HloModule p, num_partitions={}\n", kDevices) + kComputations +
+         "ENTRY main_spmd {\n" + body + "}\n";
+}
+
+/// A program on matrices of 4×4 before partitioning, and on shards after, with a chance of a
+/// mistake at every step.
+class RandomProgram {
+ public:
+  RandomProgram(std::uint32_t seed, int mistakes) : random_(seed), mistakes_(mistakes) {
+    for (int i = 0; i < 3; ++i) {
+      const Held held = static_cast<Held>(below(3));
+      global_ += fmt::format("  x{} = f32[4,4] parameter({})\n", i, i);
+      local_ += fmt::format("  x{} = {} parameter({})\n", i, shape(held), i);
+      inputs_ += fmt::format("{}\"{}\":{{\"after\":{},\"relation\":{}}}", i == 0 ? "" : ",", i, i,
+                             relation(held));
+      tensors_.push_back({fmt::format("x{}", i), fmt::format("x{}", i), held});
+    }
+    const int steps = 2 + below(5);
+    for (int i = 0; i < steps; ++i) step();
+    const Tensor last = tensors_.back();
+    global_ += fmt::format("  ROOT out = f32[4,4] copy({})\n", last.global);
+    local_ += fmt::format("  ROOT out = {} copy({})\n", shape(last.held), last.local);
+    outputs_ = fmt::format("\"0\":{{\"after\":0,\"relation\":{}}}", relation(last.held));
+  }
+
+  std::string before() const { return before_text(global_); }
+  std::string after() const { return after_text(local_); }
+  std::string relation_text() const {
+    return fmt::format(
+        "{{\"format\":\"p2-relation/1\",\"devices\":{},\"mesh\":{{\"d\":{}}},\"inputs\":{{{}}},"
+        "\"outputs\":{{{}}}}}",
+        kDevices, kDevices, inputs_, outputs_);
+  }
+  bool has_mistake() const { return mistaken_; }
+
+ private:
+  /// How devices hold a matrix.
+  enum class Held : std::uint8_t { Whole, Rows, Columns, Parts };
+  struct Tensor {
+    std::string global;
+    std::string local;
+    Held held;
+  };
+
+  int below(int end) {
+    return static_cast<int>(std::uniform_int_distribution<int>(0, end - 1)(random_));
+  }
+  bool mistake() {
+    const bool made = below(100) < mistakes_;
+    mistaken_ = mistaken_ || made;
+    return made;
+  }
+  static std::string shape(Held held) {
+    if (held == Held::Rows) return "f32[2,4]";
+    return held == Held::Columns ? "f32[4,2]" : "f32[4,4]";
+  }
+  static std::string relation(Held held) {
+    if (held == Held::Whole) return "\"replicated\"";
+    if (held == Held::Rows) return "{\"dims\":[[\"d\"],[]]}";
+    if (held == Held::Columns) return "{\"dims\":[[],[\"d\"]]}";
+    return "{\"dims\":[[],[]],\"sum\":[\"d\"]}";
+  }
+  std::string global_op(const std::string& text) {
+    const std::string name = fmt::format("g{}", ++names_);
+    global_ += fmt::format("  {} = {}\n", name, text);
+    return name;
+  }
+  std::string local_op(const std::string& text) {
+    const std::string name = fmt::format("l{}", ++names_);
+    local_ += fmt::format("  {} = {}\n", name, text);
+    return name;
+  }
+  std::string groups() {
+    return fmt::format(", channel_id={}, replica_groups={{{{0,1}}}}, use_global_device_ids=true",
+                       ++names_);
+  }
+
+  /// The same tensor, held otherwise.
+  Tensor moved(Tensor from, Held to) {
+    if (from.held == to) return from;
+    if (from.held == Held::Parts) {
+      if (!mistake()) {
+        from.local = local_op("f32[4,4] all-reduce(" + from.local + ")" + groups() +
+                              ", to_apply=" + (mistake() ? "maximum" : "add"));
+      }
+      return moved({from.global, from.local, Held::Whole}, to);
+    }
+    if (from.held != Held::Whole) {
+      const int dimension = from.held == Held::Rows ? 0 : 1;
+      from.local = local_op(fmt::format("f32[4,4] all-gather({}){}, dimensions={{{}}}", from.local,
+                                        groups(), dimension));
+      if (to == Held::Whole) return {from.global, from.local, to};
+    }
+    if (to == Held::Parts) {  // the second device adds nothing
+      const std::string id = local_op("u32[] partition-id()");
+      const std::string zero = local_op("u32[] constant(0)");
+      const std::string first =
+          local_op(fmt::format("pred[] compare({}, {}), direction=EQ", id, zero));
+      const std::string all =
+          local_op(fmt::format("pred[4,4] broadcast({}), dimensions={{}}", first));
+      const std::string none = local_op("f32[] constant(0)");
+      const std::string zeros =
+          local_op(fmt::format("f32[4,4] broadcast({}), dimensions={{}}", none));
+      const std::string kept =
+          mistake() ? from.local
+                    : local_op(fmt::format("f32[4,4] select({}, {}, {})", all, from.local, zeros));
+      return {from.global, kept, to};
+    }
+    const std::string id = local_op("u32[] partition-id()");
+    const std::string size = local_op(fmt::format("u32[] constant({})", mistake() ? 1 : 2));
+    const std::string at = local_op(fmt::format("u32[] multiply({}, {})", id, size));
+    const std::string zero = local_op("u32[] constant(0)");
+    const bool rows = to == Held::Rows;
+    from.local =
+        local_op(fmt::format("{} dynamic-slice({}, {}, {}), dynamic_slice_sizes={{{}}}", shape(to),
+                             from.local, rows ? at : zero, rows ? zero : at, rows ? "2,4" : "4,2"));
+    return {from.global, from.local, to};
+  }
+
+  void step() {
+    const Tensor a = tensors_[static_cast<std::size_t>(below(static_cast<int>(tensors_.size())))];
+    const Tensor b = tensors_[static_cast<std::size_t>(below(static_cast<int>(tensors_.size())))];
+    switch (below(6)) {
+      case 0:
+        return product(a, b);
+      case 1: {
+        const char* const names[] = {"exponential", "negate", "logistic", "abs"};
+        const std::string name = names[below(4)];
+        const bool linear = name == "negate";
+        const Tensor from = a.held == Held::Parts && !linear ? moved(a, Held::Whole) : a;
+        tensors_.push_back({global_op("f32[4,4] " + name + "(" + a.global + ")"),
+                            local_op(shape(from.held) + " " + name + "(" + from.local + ")"),
+                            from.held});
+        return;
+      }
+      case 2: {
+        const bool sum = below(2) == 0;
+        Tensor left = !sum && a.held == Held::Parts ? moved(a, Held::Rows) : a;
+        const Tensor right = moved(b, left.held);
+        const std::string name = sum ? "add" : "multiply";
+        tensors_.push_back({global_op(fmt::format("f32[4,4] {}({}, {})", name, a.global, b.global)),
+                            local_op(fmt::format("{} {}({}, {})", shape(left.held), name,
+                                                 left.local, right.local)),
+                            left.held});
+        return;
+      }
+      case 3:
+        return reduced(a);
+      case 4: {
+        const Tensor from = a.held == Held::Parts && below(2) == 0 ? moved(a, Held::Whole) : a;
+        const Held to = from.held == Held::Rows      ? Held::Columns
+                        : from.held == Held::Columns ? Held::Rows
+                                                     : from.held;
+        tensors_.push_back(
+            {global_op("f32[4,4] transpose(" + a.global + "), dimensions={1,0}"),
+             local_op(shape(to) + " transpose(" + from.local + "), dimensions={1,0}"), to});
+        return;
+      }
+      default:
+        tensors_.push_back(moved(a, static_cast<Held>(below(4))));
+    }
+  }
+
+  /// A dot, by rows, by columns, or over a contraction that is cut.
+  void product(const Tensor& a, const Tensor& b) {
+    const std::string numbers = ", lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+    const int how = below(3);
+    const Tensor left = moved(a, how == 0 ? Held::Rows : how == 1 ? Held::Whole : Held::Columns);
+    const Tensor right = moved(b, how == 0 ? Held::Whole : how == 1 ? Held::Columns : Held::Rows);
+    const Held held = how == 0 ? Held::Rows : how == 1 ? Held::Columns : Held::Parts;
+    tensors_.push_back(
+        {global_op(fmt::format("f32[4,4] dot({}, {}){}", a.global, b.global, numbers)),
+         local_op(fmt::format("{} dot({}, {}){}", shape(held), left.local, right.local, numbers)),
+         held});
+  }
+
+  /// Every row less its sum, or its largest element.
+  void reduced(const Tensor& a) {
+    const bool sum = below(2) == 0;
+    const std::string by = sum ? "add" : "maximum";
+    const std::string first = sum ? "0" : "-inf";
+    const Tensor from = a.held == Held::Parts ? moved(a, Held::Columns) : a;
+    const std::string start = global_op("f32[] constant(" + first + ")");
+    const std::string row = global_op(
+        fmt::format("f32[4] reduce({}, {}), dimensions={{1}}, to_apply={}", a.global, start, by));
+    const std::string wide = global_op("f32[4,4] broadcast(" + row + "), dimensions={0}");
+    const std::string rows = from.held == Held::Rows ? "f32[2]" : "f32[4]";
+    const std::string local_start = local_op("f32[] constant(" + first + ")");
+    std::string local_row = local_op(fmt::format("{} reduce({}, {}), dimensions={{1}}, to_apply={}",
+                                                 rows, from.local, local_start, by));
+    if (from.held == Held::Columns && !mistake()) {
+      local_row = local_op(rows + " all-reduce(" + local_row + ")" + groups() + ", to_apply=" + by);
+    }
+    const std::string local_wide =
+        local_op(shape(from.held) + " broadcast(" + local_row + "), dimensions={0}");
+    tensors_.push_back(
+        {global_op(fmt::format("f32[4,4] subtract({}, {})", a.global, wide)),
+         local_op(fmt::format("{} subtract({}, {})", shape(from.held), from.local, local_wide)),
+         from.held});
+  }
+
+  std::mt19937 random_;
+  int mistakes_;
+  int names_ = 0;
+  bool mistaken_ = false;
+  std::string global_;
+  std::string local_;
+  std::string inputs_;
+  std::string outputs_;
+  std::vector<Tensor> tensors_;
+};
+
+ModuleDecision decided(const RandomProgram& program, ModuleEngine engine) {
+  ComparisonOptions options;
+  options.engine = engine;
+  options.relation = program.relation_text();
+  options.relation_file = "relation.json";
+  return compared(program.before(), program.after(), options);
+}
+
+TEST_CASE("symbolic evaluation of random partitioned programs agrees with their execution") {
+  int right = 0;
+  int proved = 0;
+  int wrong = 0;
+  for (std::uint32_t seed = 0; seed < 3000; ++seed) {
+    const RandomProgram program(seed, seed % 2 == 0 ? 0 : 50);
+    const std::string text = program.before() + program.after() + program.relation_text();
+    CAPTURE(text);
+    const Outcome symbolic = decided(program, ModuleEngine::Symbolic).outcome;
+    const Outcome executed = decided(program, ModuleEngine::Interpreter).outcome;
+    REQUIRE(symbolic != Outcome::Refuted);
+    if (symbolic == Outcome::Established) REQUIRE(executed != Outcome::Refuted);
+    if (!program.has_mistake()) {
+      CHECK(executed == Outcome::Established);
+      ++right;
+      if (symbolic == Outcome::Established) ++proved;
+    } else if (executed == Outcome::Refuted) {
+      ++wrong;
+    }
+  }
+  CHECK(right > 1400);
+  CHECK(proved * 10 > right * 9);
+  CHECK(wrong > 300);
+}
+
+constexpr const char* kSizes =
+    "  x = f32[4096,16384] parameter(0)\n  w = f32[16384,4096] parameter(1)\n";
+constexpr const char* kShards =
+    "  x = f32[4096,8192] parameter(0)\n  w = f32[8192,4096] parameter(1)\n";
+const std::string kDot = ", lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
+
+std::string large_relation(const std::string& outputs) {
+  return "{\"format\":\"p2-relation/1\",\"devices\":2,\"mesh\":{\"d\":2},\"inputs\":{"
+         "\"0\":{\"after\":0,\"relation\":{\"dims\":[[],[\"d\"]]}},"
+         "\"1\":{\"after\":1,\"relation\":{\"dims\":[[\"d\"],[]]}}},\"outputs\":{" +
+         outputs + "}}";
+}
+
+std::string related_verdict(const std::string& before, const std::string& after,
+                            const std::string& relation) {
+  ComparisonOptions options;
+  options.relation = relation;
+  options.relation_file = "relation.json";
+  return summary(compared(before_text(before), after_text(after), options));
+}
+
+TEST_CASE("matrices of any size are compared without their elements") {
+  const std::string before = kSizes + ("  ROOT y = f32[4096,4096] dot(x, w)" + kDot);
+  const std::string partial = kShards + ("  p = f32[4096,4096] dot(x, w)" + kDot);
+  const std::string sum = ", channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true, ";
+  const std::string everywhere = "\"0\":{\"after\":0,\"relation\":\"replicated\"}";
+  const std::string parts = "\"0\":{\"after\":0,\"relation\":{\"sum\":[\"d\"]}}";
+  const std::string reduced =
+      partial + "  ROOT y = f32[4096,4096] all-reduce(p)" + sum + "to_apply=add\n";
+  CHECK(related_verdict(before, reduced, large_relation(everywhere)) == "valid");
+  CHECK(related_verdict(before, reduced, large_relation(parts)) == "unknown");
+  const std::string kept = partial + "  ROOT y = f32[4096,4096] copy(p)\n";
+  CHECK(related_verdict(before, kept, large_relation(everywhere)) == "unknown");
+  CHECK(related_verdict(before, kept, large_relation(parts)) == "valid");
+  CHECK(related_verdict(
+            before,
+            partial + "  ROOT y = f32[4096,4096] all-reduce(p)" + sum + "to_apply=maximum\n",
+            large_relation(everywhere)) == "unknown");
+}
+
+TEST_CASE("pieces of a weight are held side by side") {
+  const std::string relation =
+      "{\"format\":\"p2-relation/1\",\"devices\":2,\"inputs\":{\"0\":{\"after\":0,\"relation\":"
+      "{\"boxes\":[{\"device\":0,\"of\":[[0,4]],\"at\":[[0,4]]},"
+      "{\"device\":0,\"of\":[[8,10]],\"at\":[[4,6]]},"
+      "{\"device\":1,\"of\":[[4,8]],\"at\":[[0,4]]},"
+      "{\"device\":1,\"of\":[[10,12]],\"at\":[[4,6]]}]}}},\"outputs\":{\"0\":{\"after\":0,"
+      "\"relation\":{\"boxes\":[{\"device\":0,\"of\":[[0,2]],\"at\":[[0,2]]},{\"device\":1,\"of\":"
+      "[[2,4]],\"at\":[[0,2]]}]}}}}";
+  const std::string before =
+      "  w = f32[12] parameter(0)\n  e = f32[12] exponential(w)\n"
+      "  ROOT y = f32[4] slice(e), slice={[8:12]}\n";
+  const auto after = [](const std::string& slice) {
+    return "  w = f32[6] parameter(0)\n  e = f32[6] exponential(w)\n  ROOT y = f32[2] slice(e), "
+           "slice={" +
+           slice + "}\n";
+  };
+  CHECK(related_verdict(before, after("[4:6]"), relation) == "valid");
+  CHECK(related_verdict(before, after("[2:4]"), relation) == "invalid value");
+}
+
+TEST_CASE("a relation with a mistake is refused with its place") {
+  const std::string before = kSizes + ("  ROOT y = f32[4096,4096] dot(x, w)" + kDot);
+  const std::string after = kShards + ("  ROOT p = f32[4096,4096] dot(x, w)" + kDot);
+  const std::string good = large_relation("\"0\":{\"after\":0,\"relation\":\"replicated\"}");
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    CAPTURE(to);
+    CHECK_THROWS_AS(related_verdict(before, after, replaced(good, from, to)), const InputError&);
+  };
+  refused("\"devices\":2", "\"devices\":4");
+  refused("\"d\":2", "\"d\":3");
+  refused("p2-relation/1", "p2-relation/2");
+  refused("\"dims\":[[\"d\"],[]]", "\"dims\":[[],[\"d\"]]");
+  refused("\"dims\":[[\"d\"],[]]", "\"dims\":[[\"d\",\"d\"],[]]");
+  refused("\"dims\":[[\"d\"],[]]", "\"dims\":[[\"e\"],[]]");
+  refused("\"1\":{\"after\":1", "\"1\":{\"after\":0");
+  refused("\"1\":{\"after\":1", "\"2\":{\"after\":1");
+  refused("\"replicated\"", "\"anywhere\"");
+  refused("\"replicated\"",
+          "{\"boxes\":[{\"device\":0,\"of\":[[0,4096],[0,4]],\"at\":[[0,4096],"
+          "[0,4]]}]}");
+  refused("\"replicated\"", "{\"device\":2}");
+}
+
+}  // namespace
+}  // namespace p2::hlo
