@@ -57,6 +57,13 @@ std::size_t resident_memory() {
   return std::strtoull(second, nullptr, 10) * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
+std::size_t physical_memory() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long size = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(size)
+                               : 0;
+}
+
 bool Limits::exceeded(std::size_t bytes_in_use) const {
   return is_set(cancelled) || is_after(deadline) || exceeds_memory(*this, bytes_in_use);
 }

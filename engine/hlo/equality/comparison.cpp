@@ -457,7 +457,8 @@ class RelatedComparison {
       all.constant = *constant;
       all.terms.insert(all.terms.end(), linear.terms.begin(), linear.terms.end());
     }
-    return context_.values.from_linear(std::move(all), type);
+    const auto sum = context_.values.from_linear(std::move(all), type);
+    return sum ? context_.values.with_joined(*sum, type) : sum;
   }
 
   bool differ(std::size_t output, const HeldBox::Place& place, const HeldBox& box,

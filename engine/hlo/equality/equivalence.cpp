@@ -87,13 +87,10 @@ void describe_term(const ComparisonContext& context, const Flow& flow, Value val
   } else if (values.kind(value) == ValueKind::Element) {
     what = "the result of an uninterpreted operation at " + index_text(values.as_atom(value).map);
   } else if (values.kind(value) == ValueKind::Closed) {
-    const Values::Definition definition = values.definition_of(value);
-    std::vector<std::string> ranges;
-    for (std::size_t i = 0; i < definition.bounds.size(); ++i) {
-      ranges.push_back(fmt::format("i{} < {}", i, definition.bounds[i].extent));
-    }
-    what = fmt::format("({} over {} of {})", to_string(definition.reducer), fmt::join(ranges, ", "),
-                       describe(context, flow, definition.body, depth + 1));
+    const Value definition = values.children(value)[0];
+    what = fmt::format("({} over {} of {})", to_string(values.reducer_of_closed(value)),
+                       index_text(values.as_atom(value).map),
+                       describe(context, flow, values.children(definition)[0], depth + 1));
   } else if (values.kind(value) == ValueKind::Apply) {
     const std::string& function = context.fingerprints.text(values.fingerprint(value));
     what = fmt::format(
@@ -325,9 +322,11 @@ std::optional<ModuleDecision> executed(const Module& before, const Module& after
                                           "operations on elements, more than {:.0g}.",
                                           operations, kMaxAttempted));
   }
+  Limits bounded = limits;
+  if (!bounded.memory_bytes && physical_memory() != 0) bounded.memory_bytes = physical_memory() / 2;
   try {
     return compare_by_execution(before, after, devices, relation,
-                                static_cast<std::uint64_t>(20 * kMaxOperations), limits);
+                                static_cast<std::uint64_t>(20 * kMaxOperations), bounded);
   } catch (const LimitReached& limit) {
     return undecided(devices, fmt::format("Undecided: {}.", limit.what()));
   } catch (const IllFormed& error) {
@@ -395,6 +394,7 @@ ModuleDecision evaluated_relation(const std::shared_ptr<const Module>& global,
   }
   ComparisonContext context{{&flows[0], &flows[1]}, fingerprints, limits};
   context.relation = &relation;
+  context.values.joins_ranges = true;
   if (executed_next) context.most_work = kWorkBeforeExecution;
   ModuleDecision decision;
   decision.devices = devices;

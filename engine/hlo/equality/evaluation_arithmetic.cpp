@@ -77,7 +77,6 @@ Evaluation::Answer Evaluation::constant(const Query& query, const Node& node, co
   if (node.op == Op::Iota) {
     const auto along = static_cast<std::size_t>(node.instruction->attributes.dimensions[0]);
     if (map[along].is_fixed()) return values_.number(whole(map[along].base));
-    if (context_.relation != nullptr) return values_.position(map[along]);
     return values_.atom({ValueKind::Position, 0, 0, {map[along]}});
   }
   const Literal& literal = *node.instruction->literal;
@@ -267,7 +266,9 @@ std::optional<Value> Evaluation::add(const std::vector<Value>& members, ElementT
     context_.spend(linear.terms.size());
     all.terms.insert(all.terms.end(), linear.terms.begin(), linear.terms.end());
   }
-  return values_.from_linear(std::move(all), type);
+  const auto sum = values_.from_linear(std::move(all), type);
+  if (!sum || context_.relation == nullptr) return sum;
+  return values_.with_joined(*sum, type);
 }
 
 /// Distributes a number over a sum; other products are not expanded.

@@ -118,12 +118,12 @@ std::optional<Value> Evaluation::bind_term(Reducer reducer, ElementType type, Va
   std::vector<BoundVariable> bounds;
   for (const Variable variable : part.variables) {
     if (values_.depends_on(value, {variable})) {
-      bounds.push_back({variable, 0, space_.extent(variable)});
+      bounds.push_back({variable, space_.extent(variable)});
     } else if (reducer == Reducer::Add) {
       times *= space_.extent(variable);
     }
   }
-  factors.push_back(values_.reduction(reducer, value, std::move(bounds)));
+  factors.push_back(values_.reduction(reducer, value, bounds));
   if (times != 1) factors.push_back(values_.number({times, 1}));
   return factors.size() == 1 ? factors[0] : values_.combine(Reducer::Multiply, factors, type);
 }

@@ -221,8 +221,45 @@ Number wrap_around(Number number, ElementType type) {
   return {rest, 1};
 }
 
+/// Σ coefficient · position as one position of an affine coordinate, with the constant if there is
+/// nothing else; nothing if that changes nothing.
+std::optional<Value> Values::with_folded_positions(const Linear& linear, ElementType type) {
+  Coordinate coordinate;
+  Linear rest{linear.constant, {}};
+  std::size_t positions = 0;
+  for (const LinearTerm& term : linear.terms) {
+    if (kind(term.value) != ValueKind::Position || !term.coefficient.is_whole() ||
+        !as_atom(term.value).binders.empty()) {
+      rest.terms.push_back(term);
+      continue;
+    }
+    ++positions;
+    coordinate = coordinate + as_atom(term.value).map[0].times(term.coefficient.numerator);
+  }
+  if (positions == 0 || !rest.constant.is_whole()) return std::nullopt;
+  const bool alone = rest.terms.empty();
+  if (!alone && positions == 1 && coordinate.base == 0) {
+    const auto& terms = linear.terms;
+    const bool is_one = std::any_of(terms.begin(), terms.end(), [&](const LinearTerm& term) {
+      return kind(term.value) == ValueKind::Position && term.coefficient == Number{1, 1};
+    });
+    if (is_one) return std::nullopt;
+  }
+  const auto constant = sum(rest.constant, {coordinate.base, 1});
+  if (!constant) return std::nullopt;
+  if (alone && coordinate.terms.empty()) return number(*constant);
+  coordinate.base = alone ? constant->numerator : 0;
+  const Value position = atom({ValueKind::Position, 0, 0, {coordinate}});
+  if (alone) return position;
+  rest.constant = *constant;
+  if (!coordinate.terms.empty()) rest.terms.push_back({position, {1, 1}});
+  return from_linear(std::move(rest), type);
+}
+
 std::optional<Value> Values::from_linear(Linear linear, ElementType type) {
-  if (const auto shorter = joined(linear, type)) return shorter;
+  if (joins_ranges) {
+    if (const auto folded = with_folded_positions(linear, type)) return folded;
+  }
   auto& terms = linear.terms;
   std::sort(terms.begin(), terms.end(),
             [](const LinearTerm& a, const LinearTerm& b) { return a.value < b.value; });
@@ -301,7 +338,7 @@ std::optional<Value> Values::combine(Reducer reducer, const std::vector<Value>& 
       all.push_back(member);
     }
   }
-  all = join_all(reducer, all);
+  if (joins_ranges) all = joined(reducer, all).value_or(all);
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   if (all.size() == 1) return all[0];

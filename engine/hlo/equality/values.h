@@ -73,10 +73,9 @@ struct Atom {
 };
 constexpr Variable kBinder = Variable{1} << 40U;
 
-/// A variable that a reduction binds: it runs from `low` to `low` + `extent` - 1.
+/// A variable that a reduction binds.
 struct BoundVariable {
   Variable variable = 0;
-  std::int64_t low = 0;
   std::int64_t extent = 1;
 };
 
@@ -104,11 +103,14 @@ class Values {
                                ElementType type);
 
   /// The reduction of `body` over variables that all occur in it; the reducer is not Unknown.
-  /// from_linear() and combine() join the parts of a range.
-  Value reduction(Reducer reducer, Value body, std::vector<BoundVariable> variables);
-  /// A value with coordinates for variables, all at once. The coordinates must not make different
-  /// values equal.
-  Value substitute(Value value, const std::map<Variable, Coordinate>& by);
+  Value reduction(Reducer reducer, Value body, const std::vector<BoundVariable>& variables);
+  /// A sum whose terms are joined where they are one function at indices in arithmetic progression,
+  /// or parts of a range that follow each other; combine() joins members likewise. Nothing on
+  /// overflow.
+  std::optional<Value> with_joined(Value value, ElementType type);
+  /// For modules of which one is partitioned: members of a maximum or the like are joined, and a
+  /// sum of positions is one position of an affine coordinate.
+  bool joins_ranges = false;
 
   ValueKind kind(Value value) const { return static_cast<ValueKind>(store_[value][0]); }
   bool is_atom(Value value) const;
@@ -128,15 +130,24 @@ class Values {
   std::vector<Value> subterms(Value value) const;
   /// Whether one of the variables occurs in a value.
   bool depends_on(Value value, const std::vector<Variable>& variables) const;
-  /// What a Closed value is the reduction of. The body is in terms of its own variables.
-  struct Definition {
-    Reducer reducer = Reducer::Unknown;
-    Value body = 0;
-    std::vector<BoundVariable> bounds = {};
+  /// A variable that a reduction binds: its extent, and its strides in the arguments.
+  struct Bound {
+    std::int64_t extent = 1;
+    std::vector<std::int64_t> strides = {};
+
+    bool operator==(const Bound&) const = default;
   };
-  Definition definition_of(Value value) const;
-  /// A coordinate as a number: a linear combination of the positions of variables.
-  Value position(const Coordinate& coordinate);
+  /// A function of the coordinates of its atoms, the variables of a reduction, and the arguments.
+  struct Opened {
+    Value skeleton = 0;
+    std::vector<Bound> box = {};
+    IndexMap arguments = {};
+  };
+  /// A reduction by `reducer`, or any value as one over no variables.
+  Opened opened(Value value, Reducer reducer);
+  Reducer reducer_of_closed(Value value) const {
+    return static_cast<Reducer>(store_[definition(value)][1]);
+  }
 
   std::uint32_t intern_map(const IndexMap& map) { return maps_.intern(encode(map)); }
   IndexMap map(std::uint32_t number) const { return decode(maps_[number]); }
@@ -151,13 +162,15 @@ class Values {
   std::span<const Variable> free_of(Value value) const { return variable_sets_[free_[value]]; }
   Value definition(Value value) const { return static_cast<Value>(store_[value][1]); }
   bool is_reduction(Value value, Reducer reducer) const;
-  Value closed(const Definition& definition, const IndexMap& arguments);
-  std::vector<std::int64_t> join_key(Value value) const;
   std::vector<Variable> free_variables(const Atom& atom) const;
-  Value substituted(Value value, const std::unordered_map<Value, Value>& parts,
-                    const std::map<Variable, Coordinate>& by);
-  std::optional<Value> joined(const Linear& linear, ElementType type);
-  std::vector<Value> join_all(Reducer reducer, const std::vector<Value>& members);
+  Opened generalized(Value value);
+  Value closed(Reducer reducer, Opened opened);
+  Value applied(const Opened& opened);
+  Value rebuilt(Value value, const std::unordered_map<Value, Value>& parts);
+  Value replaced(Value value, std::unordered_map<Value, Value> done);
+  std::vector<std::int64_t> join_key(Value value, Reducer reducer) const;
+  std::optional<std::vector<Value>> joined(Reducer reducer, const std::vector<Value>& members);
+  std::optional<Value> with_folded_positions(const Linear& linear, ElementType type);
   std::optional<Value> product(const std::vector<Value>& members, ElementType type);
 
   Interner store_;
