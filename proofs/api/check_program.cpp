@@ -135,7 +135,7 @@ Json json_of(const CheckedProgram& checked, const Result& result) {
   json.add("goal", program.terms.goal.name).add("begins", to_string(program.beginning.start));
   json.add("chunks", program.chunks()).add("verdict", to_string(checked.explicit_outcome()));
   json.add("engines", outcomes_json(checked.answers)).add("findings", std::move(findings));
-  json.add("certificate", is_written(result.evidence) ? Json(result.evidence.folder) : Json());
+  add_certificate(result.evidence, json);
   if (checked.cnf_left_out) json.add("not_asked", Json::array({"cnf"}));
   const auto& refutation = checked.decision.violation;
   json.add("step", refutation ? Json(refutation->step) : Json());
@@ -166,7 +166,7 @@ std::vector<Document::Block> text_of(const CheckedProgram& checked, const Result
   }
   if (checked.cnf_left_out) text.push_back(Paragraph{not_asked_text()});
   if (is_written(result.evidence)) {
-    text.push_back(Paragraph{"certificate: " + result.evidence.folder});
+    text.push_back(Paragraph{certificate_line(result.evidence)});
   }
   return text;
 }

@@ -268,8 +268,8 @@ std::string counterexample_lines(const char* which, const SettledQuestion& resul
       plural(answer.steps, "step"), to_string(*result.question.system), kIndent, answer.program);
   if (!answer.note.empty()) text += kIndent + answer.note + "\n";
   if (!result.certificate.empty()) {
-    text += fmt::format("{}certificate ({}): {}\n", kIndent, result.certificate,
-                        printable(result.evidence.folder));
+    text += fmt::format("{}certificate ({}): {}, claim {}\n", kIndent, result.certificate,
+                        printable(result.evidence.folder), result.evidence.claim);
   }
   return text;
 }
@@ -308,15 +308,22 @@ void add_text(const Settled& settled, const std::vector<Summary>& summary, Docum
   if (!settled.request.claims.empty()) {
     std::string results;
     std::size_t certified = 0;
+    std::size_t empty = 0;
     for (const SettledQuestion& result : settled.systems) {
       results += line_of(result, settled.request.size);
       if (!result.certificate.empty()) ++certified;
+      if (result.empty_question) ++empty;
     }
     document.add(Preformatted{std::move(results)});
     document.line("");
     document.line(fmt::format(
         "programs of at most {} steps; {} of {} results with certificates, the others solver-only",
         settled.request.size, certified, settled.systems.size()));
+    if (certified > 0) {
+      document.line(fmt::format(
+          "{} of these certificates consist of the empty clause only: nothing could contradict them",
+          empty));
+    }
     std::string rows;
     for (const Summary& row : summary) rows += lines_of(row, settled.max_devices());
     document.add(Preformatted{std::move(rows)});
@@ -362,7 +369,9 @@ Json result_json(const SettledQuestion& result, const Json& counterexample, std:
       .add("rows_reduced", order ? Json(to_string(*order)) : Json())
       .add("counterexample", counterexample)
       .add("evidence", certified ? result.certificate : "solver-only")
-      .add("certificate", certified ? Json(result.evidence.folder) : Json());
+      .add("certificate", certified ? Json(result.evidence.folder) : Json())
+      .add("claim_digest", certified ? Json(result.evidence.claim) : Json())
+      .add("empty_question", result.empty_question);
 }
 
 Json example_json(const SettledQuestion* result) {

@@ -299,7 +299,7 @@ void PlacementQuestion::add_text(Document& document, std::size_t number, std::si
     document.line(to_text(each, placement_.count));
   }
   if (evidence_.kind == Evidence::Kind::Certificate) {
-    document.line("certificate: " + evidence_.folder);
+    document.line(certificate_line(evidence_));
   } else if (folder_ && evidence_.kind == Evidence::Kind::None) {
     document.line("not certified: a limit was reached before it was proved that there is no other");
   }
@@ -335,8 +335,7 @@ Json PlacementQuestion::json() const {
   }
   if (question_.property) json.add("exists", Json::array_of(placement_.existence, each_json));
   if (folder_) {
-    const bool certified = evidence_.kind == Evidence::Kind::Certificate;
-    json.add("certificate", certified ? Json(evidence_.folder) : Json());
+    add_certificate(evidence_, json);
   }
   if (question_.listed()) {
     Json list = Json::array();

@@ -52,6 +52,8 @@ struct SettledQuestion {
   Settlement answer;
   Evidence evidence = {};        ///< by certify_results (certification.h)
   std::string certificate = {};  ///< the claim of the certificate; empty: there is none
+  /// The certificate refutes the empty clause: no choice is such that the claim could fail.
+  bool empty_question = false;
 };
 
 /// Counters of a running campaign, for other threads. A search answers all questions about the
