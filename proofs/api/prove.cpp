@@ -320,9 +320,10 @@ void add_text(const Settled& settled, const std::vector<Summary>& summary, Docum
         "programs of at most {} steps; {} of {} results with certificates, the others solver-only",
         settled.request.size, certified, settled.systems.size()));
     if (certified > 0) {
-      document.line(fmt::format(
-          "{} of these certificates consist of the empty clause only: nothing could contradict them",
-          empty));
+      document.line(
+          fmt::format("{} of these certificates consist of the empty clause only: nothing could "
+                      "contradict them",
+                      empty));
     }
     std::string rows;
     for (const Summary& row : summary) rows += lines_of(row, settled.max_devices());

@@ -75,7 +75,9 @@ int run(Words words) {
     } else if (words[i] == "--format=json" || words[i] == "--format=text") {
       json = words[i] == "--format=json";
     } else if (words[i].starts_with("-")) {
-      return std::cerr << "p2-check: " << name_of(words[i]) << ", expected --problem FILE or --format text|json\n", 2;
+      return std::cerr << "p2-check: " << name_of(words[i])
+                       << ", expected --problem FILE or --format text|json\n",
+             2;
     } else {
       folders.push_back(words[i]);
     }

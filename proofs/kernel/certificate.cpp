@@ -139,7 +139,8 @@ Result check(const Read& read, const std::optional<std::string>& question) try {
   Files files = read();
   check_bytes(files);
   const std::string claim = check_manifest(files);
-  if (question) compare_question(claim, files, parse_json({{"the question", *question}}, "the question"));
+  if (question)
+    compare_question(claim, files, parse_json({{"the question", *question}}, "the question"));
   return {Verdict::Accepted, check_claim(claim, files)};
 } catch (const CheckFailure& objection) {
   return {objection.verdict, objection.what()};

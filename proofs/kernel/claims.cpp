@@ -81,7 +81,8 @@ void compare(const Json& found, const Json& asked, const std::string& where) {
   }
   for (const auto& [key, value] : asked.items()) {
     if (!found.contains(key)) {
-      reject("the certificate answers another question: " + where + "it has no key " + excerpt(key));
+      reject("the certificate answers another question: " + where + "it has no key " +
+             excerpt(key));
     }
     compare(found[key], value, where + key + ": ");
   }
@@ -90,7 +91,8 @@ void compare(const Json& found, const Json& asked, const std::string& where) {
 }  // namespace
 
 void compare_question(const std::string& claim, const Files& files, const Json& question) {
-  if (!question.is_object() || question.empty()) malformed("the question is not an object with keys");
+  if (!question.is_object() || question.empty())
+    malformed("the question is not an object with keys");
   const Json statement = statement_of(claim, files);
   const auto named = [&](const auto& part) { return statement.contains(part.key()); };
   const auto parts = question.items();

@@ -354,11 +354,17 @@ class Potential {
   /// At a ratio; 0 for a state that has none there.
   void check(const Ratio& ratio, const Json& entry) {
     expect_keys(entry, {"alpha", "beta", "potential"});
-    if (entry["alpha"] != ratio.alpha || entry["beta"] != ratio.beta) reject("ratios mismatch");
+    const auto amount = [](const Json& value, std::uint64_t end) {
+      as_number(value, end);
+      return value.get<Amount>();
+    };
+    if (amount(entry["alpha"], INT64_MAX) != ratio.alpha ||
+        amount(entry["beta"], INT64_MAX) != ratio.beta) {
+      reject("ratios mismatch");
+    }
     values_.clear();
     for (const Json& value : as_list(entry["potential"])) {
-      as_number(value, 2 * kLargestPrice);
-      values_.push_back(value.get<Amount>());
+      values_.push_back(amount(value, 2 * kLargestPrice));
     }
     if (values_.size() != numbers_.size()) malformed("not every state has a potential");
     const std::optional<Amount> first = at(question_.system.initial, ratio);

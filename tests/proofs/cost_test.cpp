@@ -111,7 +111,9 @@ TEST_CASE("a cheapest certificate with another claim and right hashes is not acc
   json printed = program;
   printed["dialect"] = "printed";
   const Forgery forgeries[] = {
-      {"uplinks", {{3, 10}}, Judged::Rejected,
+      {"uplinks",
+       {{3, 10}},
+       Judged::Rejected,
        "the potential of the first state is below the least listed cost"},
       {"uplinks", {{0, 10}}, Judged::NotACertificate, "an uplink is not [span, slowdown]"},
       {"uplinks", {{2, 10, 3}}, Judged::NotACertificate, "an uplink is not [span, slowdown]"},
@@ -135,12 +137,11 @@ TEST_CASE("a cheapest certificate with another claim and right hashes is not acc
   json problem = json::parse(files.at("problem.json"));
   problem["devices"] = 7;
   problem["classes"] = seven;
-  problem["programs"] = json::array({json::object({{"devices", 7},
-                                                   {"classes", seven},
-                                                   {"dialect", "published"},
-                                                   {"steps",
-                                                    {{{"collective", "AllReduce"},
-                                                      {"groups", seven}}}}})});
+  problem["programs"] =
+      json::array({json::object({{"devices", 7},
+                                 {"classes", seven},
+                                 {"dialect", "published"},
+                                 {"steps", {{{"collective", "AllReduce"}, {"groups", seven}}}}})});
   large["problem.json"] = problem.dump();
   reseal("cheapest", large);
   CHECK(check_certificate(large).verdict == Judged::Incomplete);
@@ -343,7 +344,8 @@ TEST_CASE("a potential is believed where every step agrees with it, and nowhere 
         });
       };
       // A state from which there is a way to the goal has one that costs less than that.
-      accepted += with([](std::int64_t) { return std::int64_t{1} << 60; }).verdict == Judged::Accepted;
+      accepted +=
+          with([](std::int64_t) { return std::int64_t{1} << 60; }).verdict == Judged::Accepted;
       needed += with([](std::int64_t) { return std::int64_t{0}; }).verdict == Judged::Rejected;
     }
   }

@@ -926,7 +926,7 @@ def check_cheapest(_, files):
     require(len(as_list(evidence["ratios"])) == len(ratios), "ratios")
     for (alpha, beta), entry in zip(sorted(ratios), evidence["ratios"]):
         keys(entry, ["alpha", "beta", "potential"])
-        require((entry["alpha"], entry["beta"]) == (alpha, beta) and entry["alpha"] is not True, "ratios")
+        require((number(entry["alpha"], 1 << 63), number(entry["beta"], 1 << 63)) == (alpha, beta), "ratios")
         check_potential(costs, choices, alpha, beta, listed, states, numbers(entry["potential"], 1 << 61))
 
 

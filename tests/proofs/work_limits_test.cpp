@@ -46,8 +46,8 @@ kernel::Result cheapest(const std::string& uplinks, std::size_t times = 1) {
     return std::string("{") + kFour + R"(,"uplinks":[)" + uplinks +
            R"(],"among":"all","programs":[)" + repeated(program, listed) + "]}";
   };
-  return judge("cheapest", {{"problem.json", problem(times)},
-                            {"potential.json", potential_text(problem(1))}});
+  return judge("cheapest",
+               {{"problem.json", problem(times)}, {"potential.json", potential_text(problem(1))}});
 }
 
 }  // namespace
@@ -57,7 +57,8 @@ TEST_CASE("thousands of uplinks count as the slowest of every span") {
   CHECK(cheapest(repeated("[2,10]", 50'000)).verdict == Judged::Accepted);
   CHECK(cheapest(repeated("[2,10],[2,3],[4,7],[65535,65535]", 5'000)).verdict == Judged::Accepted);
   CHECK(cheapest("[3,10]").reason == "a potential is above step and potential after it");
-  CHECK(cheapest(repeated("[2,1]", 5'000) + ",[3,10]").reason == "a potential is above step and potential after it");
+  CHECK(cheapest(repeated("[2,1]", 5'000) + ",[3,10]").reason ==
+        "a potential is above step and potential after it");
 }
 
 TEST_CASE("60,000 listed programs of one cost are one") {
@@ -92,10 +93,9 @@ TEST_CASE("a system of too many devices is not built before that is found") {
   for (int d = 1; d < 200'000; ++d) all += "," + std::to_string(d);
   const std::string system =
       R"("devices":200000,"classes":[[)" + all + R"(]],"dialect":"published")";
-  const kernel::Result result =
-      judge("cheapest",
-            {{"problem.json", "{" + system + R"(,"uplinks":[],"among":"all","programs":[]})"},
-             {"potential.json", kNoPotential}});
+  const kernel::Result result = judge(
+      "cheapest", {{"problem.json", "{" + system + R"(,"uplinks":[],"among":"all","programs":[]})"},
+                   {"potential.json", kNoPotential}});
   CHECK(result.reason == "the devices are too many");
 }
 
