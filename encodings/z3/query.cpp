@@ -13,6 +13,11 @@ namespace {
 
 constexpr std::chrono::milliseconds kInterruptInterval{10};
 
+// Of Z3's table of terms: its first size, its entry, and between which loads it was seen to double.
+constexpr double kFirstSlots = 1 << 19U;
+constexpr double kSlotBytes = 16;
+constexpr double kFullest[] = {0.115, 0.15};
+
 std::uint64_t work_of(z3::context& context) {
   z3::solver any(context, z3::solver::simple());
   const z3::stats statistics = any.statistics();
@@ -83,7 +88,15 @@ bool Meter::exhausted() const {
 }
 
 void Meter::require_building() const {
-  limits_.require(limits_.memory_bytes ? 2 * Z3_get_estimated_alloc_size() : 0, kActivity);
+  if (!limits_.memory_bytes) return limits_.require(0, kActivity);
+  limits_.require(2 * Z3_get_estimated_alloc_size(), kActivity);
+  // Z3's table of terms doubles at once, at about an eighth of its slots of 16 bytes, and the old one
+  // is kept until then. Terms are numbered; the number of a new one says how many there are.
+  const z3::expr probe(*context_, Z3_mk_fresh_const(*context_, "probe", context_->bool_sort()));
+  const double terms = Z3_get_ast_id(*context_, probe);
+  for (double slots = kFirstSlots; slots * kFullest[0] < terms; slots *= 2) {
+    if (terms < slots * kFullest[1]) limits_.require_room(2 * kSlotBytes * slots, kActivity);
+  }
 }
 
 void Meter::checkpoint() const {

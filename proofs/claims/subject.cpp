@@ -78,13 +78,14 @@ std::string_view to_string(RowOrder order) {
   return kNames[static_cast<std::size_t>(order)];
 }
 
-std::vector<PlacedSystem> placed_systems(std::uint32_t most) {
+std::vector<PlacedSystem> placed_systems(std::uint32_t most, const Limits& limits) {
   std::vector<PlacedSystem> all;
   for (std::uint32_t devices = 2; devices <= most; ++devices) {
     const std::vector<Sizes> products = factorisations(devices);
     for (const Sizes& levels : products) {
       const Hierarchy hierarchy(named<Level>(levels, 'l'), {"all systems"});
       for (const Sizes& axes : products) {
+        limits.require(all.size() * sizeof(PlacedSystem), "collecting the systems");
         append_placed(hierarchy, Axes(named<Axis>(axes, 'a'), {"all systems"}), all);
       }
     }
