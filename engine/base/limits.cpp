@@ -7,6 +7,10 @@
 #include <array>
 #include <cstdlib>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <fmt/format.h>
 
 #include "p2/error.h"
@@ -55,6 +59,12 @@ std::size_t resident_memory() {
   char* second = nullptr;
   std::strtoull(text.data(), &second, 10);
   return std::strtoull(second, nullptr, 10) * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+void release_free_memory() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
 }
 
 bool Limits::exceeded(std::size_t bytes_in_use) const {

@@ -184,7 +184,7 @@ class OutputRoom {
  private:
   struct Cut {};
   static constexpr std::size_t kBetweenLooks = 256;
-  static constexpr std::size_t kShort = std::size_t{16} << 20U;
+  static constexpr std::size_t kShort = std::size_t{8} << 20U;
   static constexpr std::chrono::milliseconds kGrace{300};
 
   bool is_used_up() const {
