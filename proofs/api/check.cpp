@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/document_writers.h"
+#include "engine/base/file_kind.h"
 #include "engine/base/files.h"
 #include "engine/base/progress.h"
 #include "engine/hlo/text/xla_dump.h"
@@ -73,6 +74,10 @@ SubjectCheck check_file(const std::string& file, const CheckQuestion& question) 
   }
   if (is_module_text(text)) return check_module(file, text, question);
   if (reshard::is_plan(text)) return check_plan(file, text, question);
+  const std::optional<FileKind> kind = recognized_kind(text);
+  if (kind == FileKind::Definition) return check_definition(file, question);
+  if (kind == FileKind::System) return check_system(file, text, question);
+  if (kind == FileKind::OperationGraph) return check_graph(file, text, question);
   listed_programs(file, text);  // throws for the output of synth without programs
   return check_program(file, text, question);
 }

@@ -211,12 +211,13 @@ void certify(const CheckQuestion& question, CheckedProgram& checked,
       diagnostics);
 }
 
-std::string smt_lib_of(const ProgramFile& file, const Engines& engines) {
+std::string smt_lib_of(const ProgramFile& file, const Engines& engines, const Limits& limits) {
   z3_encoding::ValidityQuery query;
   query.program = &file.program;
   query.instance = file.instance ? &*file.instance : nullptr;
   query.dialect = file.dialect;
   query.definitions = engines.z3_definitions;
+  query.limits = limits;
   return smt_lib(query);
 }
 
@@ -244,7 +245,14 @@ SubjectCheck check_program(const std::string& file, const std::string& text,
   if (answer.result.outcome == Outcome::Disagreement) {
     answer.input.add("program", program_json(program, checked.instance(), read.dialect));
   }
-  if (question.request.smt2) answer.smt2 = smt_lib_of(read, engines);
+  if (question.request.smt2) {
+    try {
+      answer.smt2 = smt_lib_of(read, engines, limits);
+    } catch (const LimitReached& error) {
+      answer.diagnostics.push_back(
+          {Diagnostic::Kind::Undecided, fmt::format("{}: --smt2: {}", file, error.what())});
+    }
+  }
   return answer;
 }
 

@@ -40,6 +40,8 @@ CASES = [
     ("check", f"check {VALID} {{t}}/none.p2", 2),
     ("check", f"check --before {EXAMPLES}/hlo/all-reduce.hlo --after {EXAMPLES}/hlo/by-host.hlo", 0),
     ("check", f"check --dump {EXAMPLES}/hlo/refused/dump", 1),
+    ("check", f"check {EXAMPLES}/collectives/sound/scatter.p2c {EXAMPLES}/systems/a100-2nodes.json "
+              f"{EXAMPLES}/strategy/mlp.json", 0),
     ("define", f"define {EXAMPLES}/collectives/sound/scatter.p2c --max-group 2", 0),
     ("define", f"define {EXAMPLES}/collectives/wrong/reduce-subtracts.p2c --max-group 2", 1),
     ("cost", f"cost {PRICED} --size 3 --top 5", 0),
