@@ -114,8 +114,8 @@ std::string Meter::smt_lib(z3::solver& solver) const {
 void Meter::require_building() const {
   if (!limits_.memory_bytes) return limits_.require(0, kActivity);
   limits_.require(2 * Z3_get_estimated_alloc_size(), kActivity);
-  // Z3's table of terms doubles at once, at about an eighth of its slots of 16 bytes, and the old one
-  // is kept until then. Terms are numbered; the number of a new one says how many there are.
+  // Z3's table of terms doubles at once, at about an eighth of its slots of 16 bytes, and the old
+  // one is kept until then. Terms are numbered; the number of a new one says how many there are.
   const double terms = this->terms();
   for (double slots = kFirstSlots; slots * kFullest[0] < terms; slots *= 2) {
     if (terms < slots * kFullest[1]) limits_.require_room(2 * kSlotBytes * slots, kActivity);

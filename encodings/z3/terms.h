@@ -41,8 +41,8 @@ class Meter {
   }
   /// Throws LimitReached if the memory limit leaves no room for so many bytes.
   void require_room(double bytes) const { limits_.require_room(bytes, kActivity); }
-  /// The assertions as SMT-LIB. Z3 cannot be interrupted there: throws LimitReached where the limits
-  /// leave too little time or memory, by an estimate.
+  /// The assertions as SMT-LIB. Z3 cannot be interrupted there: throws LimitReached where the
+  /// limits leave too little time or memory, by an estimate.
   std::string smt_lib(z3::solver& solver) const;
   /// Checks with what is left; unknown if that does not suffice.
   z3::check_result check(z3::solver& solver, z3::expr_vector assumptions) const;

@@ -89,6 +89,20 @@ void require_applicable(const std::string& file, const CheckQuestion& question,
   throw InputError({file}, fmt::format("is {}, expected no --{}", what, flags.front()));
 }
 
+/// The members that the answers about all subjects have.
+Json json_of(const std::string& file, const std::string& format, const Result& result) {
+  const auto& counterexample = result.counterexample;
+  const bool refuted = counterexample.has_value();
+  return Json::object(
+      {{"file", file},
+       {"format", format},
+       {"verdict", to_string(result.outcome)},
+       {"engines", Json::object()},
+       {"step", Json()},
+       {"reason", refuted ? Json(counterexample->explanation) : Json()},
+       {"counterexample", refuted ? Json::object({{"rule", counterexample->rule}}) : Json()}});
+}
+
 /// Of a file that is right if it can be read.
 SubjectCheck well_formed(const std::string& file, const std::string& format,
                          const std::string& what) {
@@ -96,7 +110,7 @@ SubjectCheck well_formed(const std::string& file, const std::string& format,
   check.result.subject = file;
   check.result.outcome = Outcome::Established;
   check.result.model = what;
-  check.json = Json::object({{"file", file}, {"format", format}, {"verdict", "valid"}, {"says", what}});
+  check.json = json_of(file, format, check.result).add("says", what);
   check.text = {Heading{fmt::format("{}: valid ({})", file, what)}};
   check.report = {file, format, {Property{"well-formed"}}, 0};
   return check;
@@ -119,11 +133,8 @@ SubjectCheck check_definition(const std::string& file, const CheckQuestion& ques
     language::parse_definition(file, read_file(file));  // throws
   }
   SubjectCheck check = subject_of(answer);
-  const Json found = check.json;
-  check.json = Json::object({{"file", file},
-                             {"format", "definition"},
-                             {"verdict", to_string(check.result.outcome)},
-                             {"definition", found}});
+  Json found = std::move(check.json);
+  check.json = json_of(file, "definition", check.result).add("definition", std::move(found));
   return check;
 }
 

@@ -161,14 +161,15 @@ Json json_of(const ListComparison& comparison) {
   return std::move(json).add("reference", std::move(replays));
 }
 
-/// Whether limits leave room for more output: what is built of it so far will be held `copies` times
-/// more until it is written. A short list is always kept whole.
+/// Whether limits leave room for more output: what is built of it so far will be held `copies`
+/// times more until it is written. A short list is always kept whole.
 class OutputRoom {
  public:
   OutputRoom(const Limits& limits, std::size_t copies)
       : limits_(limits), copies_(copies), at_start_(resident_memory()) {}
 
-  /// Calls `list` with a visitor that returns after what was visited; false if a limit cut it short.
+  /// Calls `list` with a visitor that returns after what was visited; false if a limit cut it
+  /// short.
   template <typename List>
   bool visit(const List& list) {
     try {
@@ -189,7 +190,8 @@ class OutputRoom {
 
   bool is_used_up() const {
     if (limits_.cancelled != nullptr && *limits_.cancelled && visited_ > kBetweenLooks) return true;
-    if (limits_.deadline && std::chrono::steady_clock::now() > *limits_.deadline + kGrace) return true;
+    if (limits_.deadline && std::chrono::steady_clock::now() > *limits_.deadline + kGrace)
+      return true;
     const std::size_t now = resident_memory();
     const std::size_t grown = now - std::min(now, at_start_);
     return limits_.memory_bytes && grown > kShort && now + copies_ * grown > *limits_.memory_bytes;

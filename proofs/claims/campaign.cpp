@@ -165,6 +165,9 @@ void Journal::write(const std::string& line) {
 }
 
 constexpr std::size_t kQuestionsPerLimitCheck = 256;
+// Collecting the questions about so many takes less than a second; the limits are checked when they
+// are answered.
+constexpr std::size_t kMaxUncheckedSystems = 700;
 
 /// The questions of a request, one for equivalent systems (see settle), and the searches that
 /// answer them.
@@ -226,7 +229,7 @@ void Plan::ask(const Claim& claim, HierarchyKind from, std::optional<HierarchyKi
 }
 
 void Plan::add(const Question& question) {
-  if (++asked_ % kQuestionsPerLimitCheck == 0) {
+  if (request_.systems.size() > kMaxUncheckedSystems && ++asked_ % kQuestionsPerLimitCheck == 0) {
     limits_.require(results.size() * sizeof(SettledQuestion),
                     "collecting the questions (nothing was settled)");
   }
@@ -393,9 +396,8 @@ std::optional<RowOrder> row_order(const Question& question) {
 std::vector<SettledQuestion> settle(const CampaignRequest& request,
                                     const CampaignOptions& options) {
   Plan plan(request, options.limits);
-  options.limits.require_room(
-      static_cast<double>(plan.results.size() * options.bytes_per_result),
-      fmt::format("describing {} results", plan.results.size()));
+  options.limits.require_room(static_cast<double>(plan.results.size() * options.bytes_per_result),
+                              fmt::format("describing {} results", plan.results.size()));
   std::unique_ptr<Journal> journal;
   if (options.journal) {
     journal = std::make_unique<Journal>(*options.journal, title(request, plan.searches.size()));

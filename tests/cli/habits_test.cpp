@@ -142,8 +142,9 @@ TEST_CASE("a file of another kind is named as such, with the command that reads 
   const std::string system = kSystems + "a100-2nodes.json";
   const std::string graph = kExamples + "strategy/mlp.json";
   const std::string tasks = kExamples + "reshard/greedy_misses.json";
-  refuses({"synth", "--system", definition, "--axes", "4", "--reduce", "0"},
-          "gather.p2c: is a definition of a collective, expected a system file (see p2-verify define)");
+  refuses(
+      {"synth", "--system", definition, "--axes", "4", "--reduce", "0"},
+      "gather.p2c: is a definition of a collective, expected a system file (see p2-verify define)");
   refuses({"check", tasks},
           "is a set of unit tasks, expected a program (see p2-verify reshard --tasks)");
   refuses({"define", kBlueConnect},

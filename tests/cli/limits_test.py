@@ -173,8 +173,8 @@ def named_questions(checker):
         checker.ask(["prove", "expressiveness", "--max-devices", str(devices), "--size", "2"], timeout=3, memory=60)
     checker.ask(["synth", "--hierarchy", "64,64", "--axes", "4096", "--reduce", "0", "--smt2", "query.smt2"],
                 timeout=3, keeps="47 programs")
-    checker.ask(["check", "wide.p2", "--smt2", "wide.smt2"], timeout=1, keeps="wide.p2: invalid")
-    checker.ask(["check", "wide.p2", "--smt2", "wide.smt2"], memory=200, keeps="wide.p2: invalid")
+    checker.ask(["check", "wide.p2", "--smt2", "wide.smt2"], timeout=1, exits=(1,), keeps="wide.p2: invalid")
+    checker.ask(["check", "wide.p2", "--smt2", "wide.smt2"], memory=200, exits=(1,), keeps="wide.p2: invalid")
     checker.ask(["check", "chain.hlo"], timeout=1, exits=(0, 3), keeps="chain.hlo: ")
     checker.ask(["check", "--before", "chain.hlo", "--after", "chain.hlo"], memory=100, keeps="memory limit")
     checker.ask(["parallelize", "path.json"], timeout=1, exits=(0, 3), keeps="total: ")

@@ -1,6 +1,6 @@
 // The functions of NCCL and of the CUDA runtime that the backend calls. The libraries are loaded
-// when the first of them is called: the program also starts where they are not installed. A program that
-// defines these functions itself, as the tests do, does not link this file.
+// when the first of them is called: the program also starts where they are not installed. A program
+// that defines these functions itself, as the tests do, does not link this file.
 #include <array>
 #include <string>
 
