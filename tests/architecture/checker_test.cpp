@@ -70,8 +70,8 @@ TEST_CASE("p2-check includes its own code, the standard library and the JSON rea
     for (std::string line; std::getline(file, line);) {
       if (!line.starts_with("#include ")) continue;
       const std::string name = line.substr(10, line.size() - 11);
-      const bool standard = line[9] == '<' && (name.find('/') == std::string::npos ||
-                                               name.starts_with("nlohmann/"));
+      const bool standard =
+          line[9] == '<' && (name.find('/') == std::string::npos || name.starts_with("nlohmann/"));
       CHECK_MESSAGE((standard || name.starts_with("proofs/kernel/")), path.string(), " includes ",
                     name);
       ++checked;
