@@ -396,8 +396,10 @@ std::optional<RowOrder> row_order(const Question& question) {
 std::vector<SettledQuestion> settle(const CampaignRequest& request,
                                     const CampaignOptions& options) {
   Plan plan(request, options.limits);
-  options.limits.require_room(static_cast<double>(plan.results.size() * options.bytes_per_result),
-                              fmt::format("describing {} results", plan.results.size()));
+  if (options.bytes_per_result > 0) {
+    options.limits.require_room(static_cast<double>(plan.results.size() * options.bytes_per_result),
+                                fmt::format("describing {} results", plan.results.size()));
+  }
   std::unique_ptr<Journal> journal;
   if (options.journal) {
     journal = std::make_unique<Journal>(*options.journal, title(request, plan.searches.size()));
