@@ -166,8 +166,8 @@ def named_questions(checker):
                        "verdicts of the files that fit")
     # More programs than can be listed, or compared.
     long = ["synth", "--hierarchy", "2,2,2,2,2", "--axes", "32", "--reduce", "0", "--size", "7"]
-    checker.ask(long, timeout=2, memory=150, keeps="more, not listed: a limit was reached")
-    checker.ask(long + ["--format", "json"], timeout=2, memory=150, keeps='"list_cut"')
+    checker.ask(long, timeout=6, memory=120, keeps="more, not listed: a limit was reached")
+    checker.ask(long + ["--format", "json"], timeout=6, memory=120, keeps='"list_cut"')
     checker.ask(long + ["--count", "--engine", "all"], timeout=2, memory=300, keeps="stopped at a limit")
     for devices in (18, 24, 64):
         checker.ask(["prove", "expressiveness", "--max-devices", str(devices), "--size", "2"], timeout=3, memory=60)
