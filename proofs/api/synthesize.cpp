@@ -166,7 +166,10 @@ Json json_of(const ListComparison& comparison) {
 class OutputRoom {
  public:
   OutputRoom(const Limits& limits, std::size_t copies)
-      : limits_(limits), copies_(copies), at_start_(resident_memory()) {}
+      : limits_(limits), copies_(copies) {
+    release_free_memory();  // what is reused would not count as grown
+    at_start_ = resident_memory();
+  }
 
   /// Calls `list` with a visitor that returns after what was visited; false if a limit cut it
   /// short.
@@ -199,7 +202,7 @@ class OutputRoom {
 
   const Limits& limits_;
   std::size_t copies_;
-  std::size_t at_start_;
+  std::size_t at_start_ = 0;
   std::size_t visited_ = 0;
 };
 
