@@ -13,6 +13,16 @@ namespace {
 
 constexpr std::chrono::milliseconds kInterruptInterval{10};
 
+// Of Z3's table of terms: its first size, its entry, and between which loads it was seen to double.
+constexpr double kFirstSlots = 1 << 19U;
+constexpr double kSlotBytes = 16;
+constexpr double kFullest[] = {0.115, 0.15};
+
+constexpr std::string_view kWriting = "writing a query as SMT-LIB";
+// Of the text of a term: bytes, in all copies while it is made, and seconds, both rather too many.
+constexpr double kTextBytes = 2400;
+constexpr double kTextSeconds = 1e-5;
+
 std::uint64_t work_of(z3::context& context) {
   z3::solver any(context, z3::solver::simple());
   const z3::stats statistics = any.statistics();
@@ -82,8 +92,34 @@ bool Meter::exhausted() const {
   return limits_.exceeded(0) || (limits_.work && work() >= *limits_.work);
 }
 
+double Meter::terms() const {
+  const z3::expr probe(*context_, Z3_mk_fresh_const(*context_, "probe", context_->bool_sort()));
+  return Z3_get_ast_id(*context_, probe);
+}
+
+std::string Meter::smt_lib(z3::solver& solver) const {
+  checkpoint();
+  const double n = terms();
+  limits_.require_room(n * kTextBytes, kWriting);
+  if (limits_.deadline) {
+    const std::chrono::duration<double> left = *limits_.deadline - std::chrono::steady_clock::now();
+    if (n * kTextSeconds > left.count()) {
+      throw LimitReached(LimitReached::Kind::Time,
+                         fmt::format("{}: would take about {:.0f} s", kWriting, n * kTextSeconds));
+    }
+  }
+  return solver.to_smt2();
+}
+
 void Meter::require_building() const {
-  limits_.require(limits_.memory_bytes ? 2 * Z3_get_estimated_alloc_size() : 0, kActivity);
+  if (!limits_.memory_bytes) return limits_.require(0, kActivity);
+  limits_.require(2 * Z3_get_estimated_alloc_size(), kActivity);
+  // Z3's table of terms doubles at once, at about an eighth of its slots of 16 bytes, and the old
+  // one is kept until then. Terms are numbered; the number of a new one says how many there are.
+  const double terms = this->terms();
+  for (double slots = kFirstSlots; slots * kFullest[0] < terms; slots *= 2) {
+    if (terms < slots * kFullest[1]) limits_.require_room(2 * kSlotBytes * slots, kActivity);
+  }
 }
 
 void Meter::checkpoint() const {

@@ -41,6 +41,9 @@ class Meter {
   }
   /// Throws LimitReached if the memory limit leaves no room for so many bytes.
   void require_room(double bytes) const { limits_.require_room(bytes, kActivity); }
+  /// The assertions as SMT-LIB. Z3 cannot be interrupted there: throws LimitReached where the
+  /// limits leave too little time or memory, by an estimate.
+  std::string smt_lib(z3::solver& solver) const;
   /// Checks with what is left; unknown if that does not suffice.
   z3::check_result check(z3::solver& solver, z3::expr_vector assumptions) const;
   /// Units of work so far, as `rlimit` counts them.
@@ -50,6 +53,8 @@ class Meter {
   static constexpr std::size_t kInterval = 256;
   static constexpr std::string_view kActivity = "building a query for Z3";
 
+  /// How many terms there are, about.
+  double terms() const;
   void require_building() const;
   void interrupt_when_exceeded();
 

@@ -170,9 +170,8 @@ std::string written(const ValidityQuery& query) {
   }
   execution.finish(condition);
   solver.add(z3::mk_or(failures));
-  meter.checkpoint();
   return fmt::format("; query {}: unsat = the program is valid\n{}", ValidityQuery::kName,
-                     solver.to_smt2());
+                     meter.smt_lib(solver));
 }
 
 }  // namespace

@@ -7,6 +7,10 @@
 #include <array>
 #include <cstdlib>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <fmt/format.h>
 
 #include "p2/error.h"
@@ -62,6 +66,12 @@ std::size_t physical_memory() {
   const long size = ::sysconf(_SC_PAGESIZE);
   return pages > 0 && size > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(size)
                                : 0;
+}
+
+void release_free_memory() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
 }
 
 bool Limits::exceeded(std::size_t bytes_in_use) const {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/document_writers.h"
+#include "engine/base/file_kind.h"
 #include "engine/base/files.h"
 #include "engine/base/progress.h"
 #include "engine/hlo/text/xla_dump.h"
@@ -73,6 +74,10 @@ SubjectCheck check_file(const std::string& file, const CheckQuestion& question) 
   }
   if (is_module_text(text)) return check_module(file, text, question);
   if (reshard::is_plan(text)) return check_plan(file, text, question);
+  const std::optional<FileKind> kind = recognized_kind(text);
+  if (kind == FileKind::Definition) return check_definition(file, question);
+  if (kind == FileKind::System) return check_system(file, text, question);
+  if (kind == FileKind::OperationGraph) return check_graph(file, text, question);
   listed_programs(file, text);  // throws for the output of synth without programs
   return check_program(file, text, question);
 }
@@ -116,6 +121,15 @@ std::optional<std::string> certificate_folder(const CheckRequest& request,
   return fmt::format("{}/{}-{}", *request.certify, index + 1, stem);
 }
 
+/// Whether an engine, or all of the file, met a limit.
+bool is_undecided(const CheckedFile& file) {
+  const auto undecided = [](const auto& each) { return each.outcome == Outcome::Undecided; };
+  const auto limited = [](const FileError& error) { return error.kind == Kind::Undecided; };
+  return std::ranges::any_of(file.errors, limited) ||
+         (file.check && (undecided(file.check->result) ||
+                         std::ranges::any_of(file.check->result.engines, undecided)));
+}
+
 void check_all(std::vector<CheckedFile>& files, const CheckQuestion& question) {
   std::atomic<std::size_t> next = 0;
   std::atomic<std::size_t> done = 0;
@@ -133,9 +147,26 @@ void check_all(std::vector<CheckedFile>& files, const CheckQuestion& question) {
   };
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   const std::size_t wanted = question.options.jobs == 0 ? cores : question.options.jobs;
-  std::vector<std::jthread> helpers;
-  for (std::size_t i = 1; i < std::min(wanted, files.size()); ++i) helpers.emplace_back(work);
-  work();
+  const std::size_t workers = std::min(wanted, files.size());
+  {
+    std::vector<std::jthread> helpers;
+    for (std::size_t i = 1; i < workers; ++i) helpers.emplace_back(work);
+    work();
+  }
+  // Files that were checked at the same time shared the memory: what reached its limit is checked
+  // once more, alone.
+  const Limits& limits = question.options.limits;
+  if (workers == 1 || !limits.memory_bytes) return;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!is_undecided(files[i])) continue;
+    release_free_memory();
+    if (limits.exceeded(0)) return;
+    CheckQuestion own = question;
+    own.certificate = certificate_folder(question.request, files, i);
+    files[i].check.reset();
+    files[i].errors.clear();
+    check_into(files[i], own);
+  }
 }
 
 Property property_of(const FileError& error) {

@@ -135,7 +135,7 @@ Json json_of(const CheckedProgram& checked, const Result& result) {
   json.add("goal", program.terms.goal.name).add("begins", to_string(program.beginning.start));
   json.add("chunks", program.chunks()).add("verdict", to_string(checked.explicit_outcome()));
   json.add("engines", outcomes_json(checked.answers)).add("findings", std::move(findings));
-  json.add("certificate", is_written(result.evidence) ? Json(result.evidence.folder) : Json());
+  add_certificate(result.evidence, json);
   if (checked.cnf_left_out) json.add("not_asked", Json::array({"cnf"}));
   const auto& refutation = checked.decision.violation;
   json.add("step", refutation ? Json(refutation->step) : Json());
@@ -166,7 +166,7 @@ std::vector<Document::Block> text_of(const CheckedProgram& checked, const Result
   }
   if (checked.cnf_left_out) text.push_back(Paragraph{not_asked_text()});
   if (is_written(result.evidence)) {
-    text.push_back(Paragraph{"certificate: " + result.evidence.folder});
+    text.push_back(Paragraph{certificate_line(result.evidence)});
   }
   return text;
 }
@@ -211,12 +211,13 @@ void certify(const CheckQuestion& question, CheckedProgram& checked,
       diagnostics);
 }
 
-std::string smt_lib_of(const ProgramFile& file, const Engines& engines) {
+std::string smt_lib_of(const ProgramFile& file, const Engines& engines, const Limits& limits) {
   z3_encoding::ValidityQuery query;
   query.program = &file.program;
   query.instance = file.instance ? &*file.instance : nullptr;
   query.dialect = file.dialect;
   query.definitions = engines.z3_definitions;
+  query.limits = limits;
   return smt_lib(query);
 }
 
@@ -244,7 +245,14 @@ SubjectCheck check_program(const std::string& file, const std::string& text,
   if (answer.result.outcome == Outcome::Disagreement) {
     answer.input.add("program", program_json(program, checked.instance(), read.dialect));
   }
-  if (question.request.smt2) answer.smt2 = smt_lib_of(read, engines);
+  if (question.request.smt2) {
+    try {
+      answer.smt2 = smt_lib_of(read, engines, limits);
+    } catch (const LimitReached& error) {
+      answer.diagnostics.push_back(
+          {Diagnostic::Kind::Undecided, fmt::format("{}: --smt2: {}", file, error.what())});
+    }
+  }
   return answer;
 }
 

@@ -1,4 +1,12 @@
+#include <fmt/format.h>
+
+#include "engine/base/files.h"
+#include "engine/collective/language/definition.h"
 #include "engine/reshard/plans/plan_report.h"
+#include "engine/strategy/graph_file.h"
+#include "engine/strategy/operation_graph_file.h"
+#include "engine/topology/system.h"
+#include "p2/define.h"
 #include "proofs/api/module_check.h"
 #include "proofs/api/msccl_check.h"
 #include "proofs/api/plan_check.h"
@@ -67,6 +75,91 @@ SubjectCheck check_plan(const std::string& file, const std::string& text,
     check.input.add("plan", reshard::plan_json(answer.plan));
   }
   return check;
+}
+
+namespace {
+
+/// What is only asked of programs is refused of other files.
+void require_applicable(const std::string& file, const CheckQuestion& question,
+                        const std::string& what) {
+  std::vector<std::string> flags = program_options(question.request);
+  if (question.request.reduces) flags.emplace_back("reduces");
+  if (question.engines.cnf && !question.engines.z3) flags.emplace_back("engine cnf");
+  if (flags.empty()) return;
+  throw InputError({file}, fmt::format("is {}, expected no --{}", what, flags.front()));
+}
+
+/// The members that the answers about all subjects have.
+Json json_of(const std::string& file, const std::string& format, const Result& result) {
+  const auto& counterexample = result.counterexample;
+  const bool refuted = counterexample.has_value();
+  return Json::object(
+      {{"file", file},
+       {"format", format},
+       {"verdict", to_string(result.outcome)},
+       {"engines", Json::object()},
+       {"step", Json()},
+       {"reason", refuted ? Json(counterexample->explanation) : Json()},
+       {"counterexample", refuted ? Json::object({{"rule", counterexample->rule}}) : Json()}});
+}
+
+/// Of a file that is right if it can be read.
+SubjectCheck well_formed(const std::string& file, const std::string& format,
+                         const std::string& what) {
+  SubjectCheck check;
+  check.result.subject = file;
+  check.result.outcome = Outcome::Established;
+  check.result.model = what;
+  check.json = json_of(file, format, check.result).add("says", what);
+  check.text = {Heading{fmt::format("{}: valid ({})", file, what)}};
+  check.report = {file, format, {Property{"well-formed"}}, 0};
+  return check;
+}
+
+}  // namespace
+
+SubjectCheck check_definition(const std::string& file, const CheckQuestion& question) {
+  require_applicable(file, question, "a definition of a collective");
+  DefineRequest request;
+  request.files = {file};
+  Options options = question.options;
+  options.progress = nullptr;
+  DefineAnswer answer = define(request, options);
+  if (answer.results.empty()) {  // it cannot be read, or a limit was reached
+    const Diagnostic& why = answer.diagnostics.front();
+    if (why.kind == Diagnostic::Kind::Undecided) {
+      throw LimitReached(LimitReached::Kind::Time, why.message);
+    }
+    language::parse_definition(file, read_file(file));  // throws
+  }
+  SubjectCheck check = subject_of(answer);
+  Json found = std::move(check.json);
+  check.json = json_of(file, "definition", check.result).add("definition", std::move(found));
+  return check;
+}
+
+SubjectCheck check_system(const std::string& file, const std::string& text,
+                          const CheckQuestion& question) {
+  require_applicable(file, question, "a system file");
+  const System system = parse_system(file, text);
+  return well_formed(file, "system",
+                     fmt::format("system {}, {} devices, {} interconnects", system.name,
+                                 system.hierarchy.devices(), system.interconnects.size()));
+}
+
+SubjectCheck check_graph(const std::string& file, const std::string& text,
+                         const CheckQuestion& question) {
+  require_applicable(file, question, "an operation graph");
+  if (operations::claims_operations(text)) {
+    const auto graph = operations::read_operations(file, text);
+    return well_formed(file, "graph",
+                       fmt::format("operation graph, {} operations, {} tensors",
+                                   graph.operations.size(), graph.tensors.size()));
+  }
+  const strategy::GraphFile read = strategy::read_graph(file, text);
+  return well_formed(file, "graph",
+                     fmt::format("operation graph, {} vertices, {} edges", read.graph.vertices(),
+                                 read.graph.edges.size()));
 }
 
 }  // namespace p2

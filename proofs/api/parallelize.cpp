@@ -257,7 +257,7 @@ Document strategy_document(const ParallelizeRequest& request, const GraphFile& f
   }
   document.line(fmt::format("search: {:.3f} s", answer.search_seconds));
   for (const std::string& text : checks.texts) document.line(text);
-  if (certified) document.line("certificate: " + evidence.folder);
+  if (certified) document.line(certificate_line(evidence));
 
   const auto data_parallel =
       std::ranges::find(file.known, "data parallelism", &strategy::KnownStrategy::name);
@@ -275,6 +275,7 @@ Document strategy_document(const ParallelizeRequest& request, const GraphFile& f
        {"bound", found.found.bound},
        {"search_seconds", Json::number(fmt::format("{:.6f}", answer.search_seconds))},
        {"certificate", certified ? Json(evidence.folder) : Json()},
+       {"claim_digest", certified ? Json(evidence.claim) : Json()},
        {"data_parallel_cost",
         data_parallel == file.known.end() ? Json() : Json(data_parallel->cost)},
        {"known", Json::array_of(file.known,

@@ -243,7 +243,7 @@ Table peaks_table(const PipelineRequest& request, const PipelineAnswer& answer) 
 std::string evidence_text(const PipelineAnswer& answer) {
   const Result& result = answer.results[0];
   if (result.evidence.kind == Evidence::Kind::Certificate) {
-    return "certificate: " + result.evidence.folder;
+    return certificate_line(result.evidence);
   }
   return result.outcome == Outcome::Established
              ? "solver-only: all orders were searched"

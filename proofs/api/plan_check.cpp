@@ -42,6 +42,7 @@ Json json_of(const std::string& file, const PlanCheckAnswer& answer) {
                        {"engines", std::move(engines)},
                        {"findings", std::move(findings)},
                        {"certificate", certified ? Json(result.evidence.folder) : Json()},
+                       {"claim_digest", certified ? Json(result.evidence.claim) : Json()},
                        {"completes", Json::object({{"rendezvous", decision.completes_rendezvous},
                                                    {"buffered", decision.completes_buffered}})},
                        {"received_twice", fault ? Json() : Json(decision.received_twice)},
@@ -64,7 +65,7 @@ std::string text_of(const std::string& file, const PlanCheckAnswer& answer, bool
     if (result.engines.size() > 1) text += fmt::format("{}: {}\n", each.engine, word_of(each));
   }
   if (result.evidence.kind == Evidence::Kind::Certificate) {
-    text += "certificate: " + printable(result.evidence.folder) + "\n";
+    text += printable(certificate_line(result.evidence)) + "\n";
   }
   return text;
 }

@@ -131,12 +131,12 @@ void check_range(const char* flag, std::uint32_t value, std::uint32_t low, std::
       {flag}, fmt::format("found '{}', expected a whole number from {} to {}", value, low, high));
 }
 
-std::vector<claims::PlacedSystem> systems_of(const ProveRequest& request) {
+std::vector<claims::PlacedSystem> systems_of(const ProveRequest& request, const Limits& limits) {
   const GivenInstance given = given_instance(request.system);
   if (!given.names_system()) {
     const std::uint32_t max_devices = request.max_devices.value_or(6);
     check_range("--max-devices", max_devices, 2, kMaxDevices);
-    return claims::placed_systems(max_devices);
+    return claims::placed_systems(max_devices, limits);
   }
   if (request.max_devices) {
     throw InputError({"--max-devices"}, "given together with a system, expected one of the two");
@@ -153,7 +153,7 @@ std::vector<claims::PlacedSystem> systems_of(const ProveRequest& request) {
   return systems;
 }
 
-claims::CampaignRequest campaign_request(const ProveRequest& request) {
+claims::CampaignRequest campaign_request(const ProveRequest& request, const Limits& limits) {
   claims::CampaignRequest campaign;
   campaign.claims = claims_of(request);
   campaign.from = kind_of(request.from, "--from");
@@ -161,7 +161,7 @@ claims::CampaignRequest campaign_request(const ProveRequest& request) {
   check_kinds(campaign);
   campaign.dialects = dialects_of(request.dialect);
   campaign.engine = engine_of(request.engine);
-  campaign.systems = systems_of(request);
+  campaign.systems = systems_of(request, limits);
   check_range("--size", request.size, 1, kMaxSize);
   campaign.size = request.size;
   campaign.deep = request.deep;
@@ -171,6 +171,10 @@ claims::CampaignRequest campaign_request(const ProveRequest& request) {
 }
 
 // Settling.
+
+// Of a result with its text, and with its JSON value as well.
+constexpr std::size_t kBytesOfResult = 2'200;
+constexpr std::size_t kBytesOfJsonResult = 13'000;
 
 /// Everything that is settled.
 struct Settled {
@@ -217,7 +221,8 @@ std::vector<SettledQuestion> settle(const claims::CampaignRequest& request,
                        counters.searches_known.load() + counters.searches_done.load(),
                        counters.searches.load());
   });
-  return claims::settle(request, {options.jobs, options.limits, journal, &counters});
+  return claims::settle(request, {options.jobs, options.limits, journal, &counters,
+                                  options.facts ? kBytesOfJsonResult : kBytesOfResult});
 }
 
 claims::Certification certify(Settled& settled, const std::string& folder, const Options& options) {
@@ -268,8 +273,8 @@ std::string counterexample_lines(const char* which, const SettledQuestion& resul
       plural(answer.steps, "step"), to_string(*result.question.system), kIndent, answer.program);
   if (!answer.note.empty()) text += kIndent + answer.note + "\n";
   if (!result.certificate.empty()) {
-    text += fmt::format("{}certificate ({}): {}\n", kIndent, result.certificate,
-                        printable(result.evidence.folder));
+    text += fmt::format("{}certificate ({}): {}, claim {}\n", kIndent, result.certificate,
+                        printable(result.evidence.folder), result.evidence.claim);
   }
   return text;
 }
@@ -308,15 +313,23 @@ void add_text(const Settled& settled, const std::vector<Summary>& summary, Docum
   if (!settled.request.claims.empty()) {
     std::string results;
     std::size_t certified = 0;
+    std::size_t empty = 0;
     for (const SettledQuestion& result : settled.systems) {
       results += line_of(result, settled.request.size);
       if (!result.certificate.empty()) ++certified;
+      if (result.empty_question) ++empty;
     }
     document.add(Preformatted{std::move(results)});
     document.line("");
     document.line(fmt::format(
         "programs of at most {} steps; {} of {} results with certificates, the others solver-only",
         settled.request.size, certified, settled.systems.size()));
+    if (certified > 0) {
+      document.line(
+          fmt::format("{} of these certificates consist of the empty clause only: nothing could "
+                      "contradict them",
+                      empty));
+    }
     std::string rows;
     for (const Summary& row : summary) rows += lines_of(row, settled.max_devices());
     document.add(Preformatted{std::move(rows)});
@@ -362,7 +375,9 @@ Json result_json(const SettledQuestion& result, const Json& counterexample, std:
       .add("rows_reduced", order ? Json(to_string(*order)) : Json())
       .add("counterexample", counterexample)
       .add("evidence", certified ? result.certificate : "solver-only")
-      .add("certificate", certified ? Json(result.evidence.folder) : Json());
+      .add("certificate", certified ? Json(result.evidence.folder) : Json())
+      .add("claim_digest", certified ? Json(result.evidence.claim) : Json())
+      .add("empty_question", result.empty_question);
 }
 
 Json example_json(const SettledQuestion* result) {
@@ -506,14 +521,22 @@ Document report_of(const Settled& settled) {
 }  // namespace
 
 ProveAnswer prove(const ProveRequest& request, const Options& options) {
-  Settled settled{campaign_request(request), {}, {}};
+  Settled settled{campaign_request(request, options.limits), {}, {}};
   settled.schedules = settle(schedule_claims_of(request), options);
-  settled.systems = settle(settled.request, request.journal, options);
   ProveAnswer answer;
-  answer.outcome = settled.outcome();
+  try {
+    settled.systems = settle(settled.request, request.journal, options);
+    answer.outcome = settled.outcome();
+  } catch (const LimitReached& error) {
+    if (settled.schedules.empty()) throw;
+    answer.diagnostics.push_back({Diagnostic::Kind::Undecided, error.what()});
+    answer.outcome = Outcome::Undecided;
+  }
   if (request.certify) {
     claims::Certification certification = certify(settled, *request.certify, options);
-    answer.diagnostics = std::move(certification.diagnostics);
+    for (Diagnostic& each : certification.diagnostics) {
+      answer.diagnostics.push_back(std::move(each));
+    }
     const auto is_limit = [](const Diagnostic& each) {
       return each.kind == Diagnostic::Kind::Undecided;
     };

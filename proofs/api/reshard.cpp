@@ -207,7 +207,7 @@ void add_schedule_text(const ReshardQuestion& problem, const ReshardAnswer& answ
   document.line("");
   const Evidence& evidence = answer.results[0].evidence;
   if (evidence.kind == Evidence::Kind::Certificate) {
-    document.line("certificate: " + evidence.folder);
+    document.line(certificate_line(evidence));
     document.line("");
   }
   Table table;
@@ -225,6 +225,7 @@ void add_schedule_text(const ReshardQuestion& problem, const ReshardAnswer& answ
 
 Json::Object schedule_members(const ReshardQuestion& problem, const ReshardAnswer& answer) {
   const Evidence& evidence = answer.results[0].evidence;
+  const bool certified = evidence.kind == Evidence::Kind::Certificate;
   return {{"tasks", Json::array_of(answer.tasks,
                                    [](const UnitTask& task) {
                                      return Json::object(
@@ -245,8 +246,8 @@ Json::Object schedule_members(const ReshardQuestion& problem, const ReshardAnswe
           {"lower_bound", answer.lower_bound},
           {"optimal", answer.optimal},
           {"evidence", answer.bound_reason},
-          {"certificate",
-           evidence.kind == Evidence::Kind::Certificate ? Json(evidence.folder) : Json()}};
+          {"certificate", certified ? Json(evidence.folder) : Json()},
+          {"claim_digest", certified ? Json(evidence.claim) : Json()}};
 }
 
 // The plan of transfers.

@@ -46,6 +46,13 @@ SubjectCheck check_plan(const std::string& file, const std::string& text,
                         const CheckQuestion& question);
 SubjectCheck check_module(const std::string& file, const std::string& text,
                           const CheckQuestion& question);
+/// Of a `.p2c` file, as `define` does; of a system file and of an operation graph: whether they can
+/// be read.
+SubjectCheck check_definition(const std::string& file, const CheckQuestion& question);
+SubjectCheck check_system(const std::string& file, const std::string& text,
+                          const CheckQuestion& question);
+SubjectCheck check_graph(const std::string& file, const std::string& text,
+                         const CheckQuestion& question);
 /// Two files with a module each.
 SubjectCheck compare_modules(const std::string& before, const std::string& after,
                              const CheckQuestion& question);

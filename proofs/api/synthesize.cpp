@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -160,6 +161,51 @@ Json json_of(const ListComparison& comparison) {
   return std::move(json).add("reference", std::move(replays));
 }
 
+/// Whether limits leave room for more output: what is built of it so far will be held `copies`
+/// times more until it is written. A short list is always kept whole.
+class OutputRoom {
+ public:
+  OutputRoom(const Limits& limits, std::size_t copies)
+      : limits_(limits), copies_(copies) {
+    release_free_memory();  // what is reused would not count as grown
+    at_start_ = resident_memory();
+  }
+
+  /// Calls `list` with a visitor that returns after what was visited; false if a limit cut it
+  /// short.
+  template <typename List>
+  bool visit(const List& list) {
+    try {
+      list([this] {
+        if (++visited_ % kBetweenLooks == 0 && is_used_up()) throw Cut();
+      });
+      return true;
+    } catch (const Cut&) {
+      return false;
+    }
+  }
+
+ private:
+  struct Cut {};
+  static constexpr std::size_t kBetweenLooks = 256;
+  static constexpr std::size_t kShort = std::size_t{8} << 20U;
+  static constexpr std::chrono::milliseconds kGrace{300};
+
+  bool is_used_up() const {
+    if (limits_.cancelled != nullptr && *limits_.cancelled && visited_ > kBetweenLooks) return true;
+    if (limits_.deadline && std::chrono::steady_clock::now() > *limits_.deadline + kGrace)
+      return true;
+    const std::size_t now = resident_memory();
+    const std::size_t grown = now - std::min(now, at_start_);
+    return limits_.memory_bytes && grown > kShort && now + copies_ * grown > *limits_.memory_bytes;
+  }
+
+  const Limits& limits_;
+  std::size_t copies_;
+  std::size_t at_start_ = 0;
+  std::size_t visited_ = 0;
+};
+
 /// The answers of the engines about one placement, for its Result.
 std::vector<EngineAnswer> engine_answers(const SynthesizedPlacement& placement) {
   std::vector<EngineAnswer> answers;
@@ -196,6 +242,7 @@ class PlacementQuestion {
   std::optional<std::string> folder_;
   SynthesizedPlacement placement_;
   Evidence evidence_;
+  bool list_cut_ = false;  ///< a limit left no room for all of the list
 };
 
 void PlacementQuestion::answer(SynthesizeAnswer& answer) {
@@ -208,14 +255,14 @@ void PlacementQuestion::answer(SynthesizeAnswer& answer) {
     throw LimitReached(LimitReached::Kind::Size,
                        "more than 2^64 programs in all, expected a smaller --size");
   }
-  ask_engines(answer.diagnostics);
   if (question_.listed()) list_programs();
+  ask_engines(answer.diagnostics);
   const bool settled = question_.property
                            ? std::ranges::none_of(placement_.existence,
                                                   [](const ExistenceAnswer& each) {
                                                     return each.outcome == Outcome::Undecided;
                                                   })
-                           : placement_.settled_size == question_.options.size;
+                           : placement_.settled_size == question_.options.size && !list_cut_;
   answer.complete = answer.complete && settled;
   answer.results.push_back(result());
   answer.placements.push_back(placement_);
@@ -233,9 +280,13 @@ void PlacementQuestion::ask_engines(std::vector<Diagnostic>& diagnostics) {
 }
 
 void PlacementQuestion::list_programs() {
-  found_.for_each([&](const std::vector<Step>& steps) {
-    placement_.programs.push_back(
-        to_string(steps, &found_.instance(), question_.options.terms.collectives));
+  OutputRoom room(question_.options.limits, 6);
+  list_cut_ = !room.visit([&](const auto& listed) {
+    found_.for_each([&](const std::vector<Step>& steps) {
+      placement_.programs.push_back(
+          to_string(steps, &found_.instance(), question_.options.terms.collectives));
+      listed();
+    });
   });
 }
 
@@ -253,6 +304,7 @@ Outcome PlacementQuestion::outcome() const {
     confirmed = confirmed && comparison.complete;
   }
   if (folder_ && evidence_.kind == Evidence::Kind::None) confirmed = false;
+  if (list_cut_) confirmed = false;
   return confirmed ? Outcome::Established : Outcome::Undecided;
 }
 
@@ -299,7 +351,7 @@ void PlacementQuestion::add_text(Document& document, std::size_t number, std::si
     document.line(to_text(each, placement_.count));
   }
   if (evidence_.kind == Evidence::Kind::Certificate) {
-    document.line("certificate: " + evidence_.folder);
+    document.line(certificate_line(evidence_));
   } else if (folder_ && evidence_.kind == Evidence::Kind::None) {
     document.line("not certified: a limit was reached before it was proved that there is no other");
   }
@@ -317,7 +369,14 @@ void PlacementQuestion::add_text(Document& document, std::size_t number, std::si
       list += draw_derivation(program, options.dialect, &instance, options.limits) + "\n";
     });
   } else {
+    std::size_t bytes = 0;
+    for (const std::string& program : placement_.programs) bytes += program.size() + 8;
+    list.reserve(bytes);
     while (index < placement_.programs.size()) title();
+  }
+  if (list_cut_) {
+    list += fmt::format("    …  {} more, not listed: a limit was reached\n",
+                        placement_.count - placement_.programs.size());
   }
   document.add(Preformatted{std::move(list)});
 }
@@ -335,15 +394,19 @@ Json PlacementQuestion::json() const {
   }
   if (question_.property) json.add("exists", Json::array_of(placement_.existence, each_json));
   if (folder_) {
-    const bool certified = evidence_.kind == Evidence::Kind::Certificate;
-    json.add("certificate", certified ? Json(evidence_.folder) : Json());
+    add_certificate(evidence_, json);
   }
   if (question_.listed()) {
     Json list = Json::array();
-    found_.for_each_lowered([&](const Program& program) {
-      list.push_back(program_json(program, &instance, question_.options.dialect));
+    OutputRoom room(question_.options.limits, 1);
+    const bool whole = room.visit([&](const auto& listed) {
+      found_.for_each_lowered([&](const Program& program) {
+        list.push_back(program_json(program, &instance, question_.options.dialect));
+        listed();
+      });
     });
     json.add("list", std::move(list));
+    if (!whole || list_cut_) json.add("list_cut", true);
   }
   return json;
 }

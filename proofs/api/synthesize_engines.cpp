@@ -25,10 +25,13 @@ void add(std::vector<Step> steps, const CollectiveSet& collectives, LoweredProgr
   programs.emplace(std::move(text), std::move(steps));
 }
 
-LoweredPrograms lowered_list(const PlacementPrograms& found) {
+/// Throws LimitReached.
+LoweredPrograms lowered_list(const PlacementPrograms& found, const Limits& limits) {
   LoweredPrograms programs;
-  found.for_each_lowered(
-      [&](const Program& program) { add(program.steps, program.terms.collectives, programs); });
+  found.for_each_lowered([&](const Program& program) {
+    limits.require(0, "lowering the list of programs");
+    add(program.steps, program.terms.collectives, programs);
+  });
   return programs;
 }
 
@@ -218,17 +221,24 @@ ListComparison contradiction(const PlacementPrograms& found, const SynthesisOpti
                              std::vector<Step> missing) {
   LoweredPrograms programs;
   add(lowered(found.instance(), std::move(missing)), {}, programs);
-  return ListOf{found, options, lowered_list(found)}.compare("cnf", {}, programs);
+  return ListOf{found, options, lowered_list(found, options.limits)}.compare("cnf", {}, programs);
 }
 
 std::vector<ListComparison> compare_with_solvers(const PlacementPrograms& found,
                                                  const SynthesisOptions& options,
                                                  const Engines& engines) {
   if (!engines.z3 && !engines.cnf) return {};
-  const ListOf subject{found, options, lowered_list(found)};
   std::vector<ListComparison> comparisons;
-  if (engines.z3) comparisons.push_back(compare_with_z3(subject, engines));
-  if (engines.cnf) comparisons.push_back(compare_with_cnf(subject));
+  try {
+    const ListOf subject{found, options, lowered_list(found, options.limits)};
+    if (engines.z3) comparisons.push_back(compare_with_z3(subject, engines));
+    if (engines.cnf) comparisons.push_back(compare_with_cnf(subject));
+  } catch (const LimitReached&) {
+    for (const auto& [asked, name] : {std::pair{engines.z3, "z3"}, std::pair{engines.cnf, "cnf"}}) {
+      const bool answered = std::ranges::count(comparisons, name, &ListComparison::engine) > 0;
+      if (asked && !answered) comparisons.push_back({.engine = name});
+    }
+  }
   return comparisons;
 }
 

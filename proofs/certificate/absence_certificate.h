@@ -47,6 +47,10 @@ struct CheapestClaim {
   std::vector<ProgramFile> programs;
 };
 
+/// potential.json of the claim `cheapest` that problem.json makes. Where the claim is false it is
+/// no evidence. Throws LimitReached where it would take more work than the checker allows itself.
+std::string potential_text(const std::string& problem);
+
 /// The certificate of the claim `cheapest`. Throws LimitReached when a file would be larger
 /// than p2-check reads.
 CertificateFiles cheapest_certificate(const CheapestClaim& claim, const Provenance& provenance);

@@ -28,6 +28,18 @@ bool is_certificate(const fs::path& folder) {
   return holds_only(folder, names);
 }
 
+/// Of the claim of the certificate in the folder, as p2-check prints it; empty if there is none.
+std::string digest_of(const fs::path& folder) {
+  const nlohmann::json manifest = index_of(folder, "manifest.json", kSchema);
+  if (manifest.is_null()) return {};
+  const std::string claim = manifest.at("claim");
+  CertificateFiles files;
+  for (const std::string& name : statement_files(claim)) {
+    files[name] = read_file((folder / name).string());
+  }
+  return claim_digest(claim, files);
+}
+
 }  // namespace
 
 void add_manifest(const std::string& claim, const Provenance& provenance, CertificateFiles& files) {
@@ -67,7 +79,7 @@ Evidence written_evidence(const std::string& folder, const std::function<void()>
   };
   try {
     write();
-    return {Evidence::Kind::Certificate, folder, {}};
+    return {Evidence::Kind::Certificate, folder, {}, digest_of(folder)};
   } catch (const InputError& error) {
     return trouble(Diagnostic::Kind::BadInput, error.what());
   } catch (const fs::filesystem_error& error) {
@@ -80,6 +92,16 @@ Evidence written_evidence(const std::string& folder, const std::function<void()>
   } catch (const std::exception& error) {
     return trouble(Diagnostic::Kind::ToolFailure, folder + ": tool failure: " + error.what());
   }
+}
+
+std::string certificate_line(const Evidence& evidence) {
+  return fmt::format("certificate: {}, claim {}", evidence.folder, evidence.claim);
+}
+
+void add_certificate(const Evidence& evidence, Json& object) {
+  const bool certified = evidence.kind == Evidence::Kind::Certificate;
+  object.add("certificate", certified ? Json(evidence.folder) : Json());
+  object.add("claim_digest", certified ? Json(evidence.claim) : Json());
 }
 
 }  // namespace p2

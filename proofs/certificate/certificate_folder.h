@@ -40,4 +40,9 @@ void write_folder(const std::filesystem::path& folder, const CertificateFiles& f
 Evidence written_evidence(const std::string& folder, const std::function<void()>& write,
                           std::vector<Diagnostic>& diagnostics);
 
+/// `certificate: FOLDER, claim DIGEST`; the digest is the one that p2-check prints.
+std::string certificate_line(const Evidence& evidence);
+/// Adds `certificate`, the folder, and `claim_digest`; null where there is no certificate.
+void add_certificate(const Evidence& evidence, Json& object);
+
 }  // namespace p2

@@ -73,7 +73,8 @@ std::string sums_text(const cnf::StrategyRefutation& refutation, std::size_t ter
 
 }  // namespace
 
-CertificateFiles strategy_certificate(const strategy::Graph& graph, const strategy::Solution& answer,
+CertificateFiles strategy_certificate(const strategy::Graph& graph,
+                                      const strategy::Solution& answer,
                                       const Provenance& provenance) {
   constexpr std::uint64_t kMaxWork = std::uint64_t{1} << 30U;
   if (answer.order.additions > kMaxWork) {

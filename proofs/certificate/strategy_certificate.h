@@ -11,7 +11,8 @@ namespace p2 {
 
 /// A certificate of the claim `strategy-optimal`: no strategy of the graph costs less than the one
 /// of `answer`, which is optimal.
-CertificateFiles strategy_certificate(const strategy::Graph& graph, const strategy::Solution& answer,
+CertificateFiles strategy_certificate(const strategy::Graph& graph,
+                                      const strategy::Solution& answer,
                                       const Provenance& provenance);
 
 /// A certificate of the claim `strategy-optimal-clauses`: the same, by a refutation of clauses.

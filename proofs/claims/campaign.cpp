@@ -165,8 +165,9 @@ void Journal::write(const std::string& line) {
 }
 
 constexpr std::size_t kQuestionsPerLimitCheck = 256;
-// Collecting the questions about fewer systems takes seconds; the limits are checked later.
-constexpr std::size_t kMaxUncheckedSystems = 20'000;
+// Collecting the questions about so many takes less than a second; the limits are checked when they
+// are answered.
+constexpr std::size_t kMaxUncheckedSystems = 700;
 
 /// The questions of a request, one for equivalent systems (see settle), and the searches that
 /// answer them.
@@ -395,6 +396,10 @@ std::optional<RowOrder> row_order(const Question& question) {
 std::vector<SettledQuestion> settle(const CampaignRequest& request,
                                     const CampaignOptions& options) {
   Plan plan(request, options.limits);
+  if (options.bytes_per_result > 0) {
+    options.limits.require_room(static_cast<double>(plan.results.size() * options.bytes_per_result),
+                                fmt::format("describing {} results", plan.results.size()));
+  }
   std::unique_ptr<Journal> journal;
   if (options.journal) {
     journal = std::make_unique<Journal>(*options.journal, title(request, plan.searches.size()));

@@ -52,6 +52,8 @@ struct SettledQuestion {
   Settlement answer;
   Evidence evidence = {};        ///< by certify_results (certification.h)
   std::string certificate = {};  ///< the claim of the certificate; empty: there is none
+  /// The certificate refutes the empty clause: no choice is such that the claim could fail.
+  bool empty_question = false;
 };
 
 /// Counters of a running campaign, for other threads. A search answers all questions about the
@@ -68,6 +70,9 @@ struct CampaignOptions {
   /// A write-ahead log of what is settled; an existing one of the same request is continued.
   std::optional<std::string> journal;
   CampaignProgress* progress = nullptr;  ///< may be null
+  /// What a result will take when all is described; the campaign is declined where that is more
+  /// than the limits leave.
+  std::size_t bytes_per_result = 0;
 };
 
 /// Settles every question of the request, in parallel. The results are in the order of claims,

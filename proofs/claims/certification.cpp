@@ -118,6 +118,12 @@ std::optional<Refutation> refute_counterexample(const Question& question, const 
   return refute_forbidden_moves(question, subject, bounds);
 }
 
+/// Whether problem.cnf consists of the empty clause: no choice is of the kind that is excluded.
+bool refutes_nothing(const CertificateFiles& files) {
+  const auto cnf = files.find("problem.cnf");
+  return cnf != files.end() && cnf->second.ends_with(" 1\n0\n");
+}
+
 /// `expressiveness-b-to-c-published`.
 std::string name_of(const Question& question) {
   const std::string to = question.to ? fmt::format("-to-{}", to_string(*question.to)) : "";
@@ -203,8 +209,10 @@ class Certifier {
       if (!refutation) return {};
       if (refutation->answer.outcome == Outcome::Refuted) report_disagreement(number, *refutation);
       if (refutation->answer.outcome != Outcome::Established) return {};
-      write_folder(folder,
-                   refutation->files(provenance(question, "CaDiCaL", cnf::solver_version())));
+      const CertificateFiles files =
+          refutation->files(provenance(question, "CaDiCaL", cnf::solver_version()));
+      write_folder(folder, files);
+      results_[number].empty_question = refutes_nothing(files);
       return refutation->claim;
     });
   }

@@ -44,8 +44,9 @@ std::string_view to_string(RowOrder order);
 ///
 /// Levels and axes of size 1 are left out. They carry no factor greater than 1, so no device id,
 /// class or pattern changes when one is removed: a form that names such a level gives the groups
-/// that the level above it gives. What is settled without them is settled with them.
-std::vector<PlacedSystem> placed_systems(std::uint32_t max_devices);
+/// that the level above it gives. What is settled without them is settled with them. Throws
+/// LimitReached.
+std::vector<PlacedSystem> placed_systems(std::uint32_t max_devices, const Limits& limits = {});
 
 /// `l0=2,l1=4  axes a0=4,a1=2  reduce a0  [[2 2] [1 2]]`.
 std::string to_string(const PlacedSystem& system);

@@ -171,7 +171,8 @@ void add_counterexample(const Summary& row, Document& document) {
   if (valid) drawing += "\n" + draw_derivation(program, result.question.dialect, &instance);
   document.add(Preformatted{drawing});
   if (!result.certificate.empty()) {
-    document.line(fmt::format("Certificate: {}, {}.", result.certificate, result.evidence.folder));
+    document.line(fmt::format("Certificate: {}, {}, claim {}.", result.certificate,
+                              result.evidence.folder, result.evidence.claim));
   }
 }
 
@@ -231,11 +232,15 @@ Document errata(const std::vector<SettledQuestion>& results, const CampaignReque
       "hold "
       "for these alone. Of {} results {} have certificates, which p2-check accepts without "
       "trusting "
-      "this program; the others are solver-only. Every counterexample is a program for p2-verify "
-      "check.",
+      "this program; the others are solver-only. {} of the certificates consist of the empty "
+      "clause "
+      "only: there is no step of which the statement could be false. Every counterexample is a "
+      "program for p2-verify check.",
       request.systems.size(),
       request.systems.empty() ? "none" : "the last of them " + to_string(request.systems.back()),
-      request.size, results.size(), certified));
+      request.size, results.size(), certified,
+      std::count_if(results.begin(), results.end(),
+                    [](const SettledQuestion& result) { return result.empty_question; })));
   document.add(table_of(statements));
   const auto add_section = [&](const char* title, auto belongs) {
     bool first = true;

@@ -12,6 +12,9 @@ namespace {
 
 using Sizes = std::vector<std::uint32_t>;
 
+/// Collecting so many takes milliseconds.
+constexpr std::size_t kMaxUncheckedSystems = 700;
+
 void factor(std::uint32_t rest, Sizes& prefix, std::vector<Sizes>& all) {
   if (rest == 1) return all.push_back(prefix);
   for (std::uint32_t part = 2; part <= rest; ++part) {
@@ -78,13 +81,17 @@ std::string_view to_string(RowOrder order) {
   return kNames[static_cast<std::size_t>(order)];
 }
 
-std::vector<PlacedSystem> placed_systems(std::uint32_t most) {
+std::vector<PlacedSystem> placed_systems(std::uint32_t most, const Limits& limits) {
   std::vector<PlacedSystem> all;
   for (std::uint32_t devices = 2; devices <= most; ++devices) {
     const std::vector<Sizes> products = factorisations(devices);
     for (const Sizes& levels : products) {
       const Hierarchy hierarchy(named<Level>(levels, 'l'), {"all systems"});
       for (const Sizes& axes : products) {
+        if (all.size() > kMaxUncheckedSystems) {
+          limits.require(all.size() * sizeof(PlacedSystem),
+                         "collecting the systems (nothing was settled)");
+        }
         append_placed(hierarchy, Axes(named<Axis>(axes, 'a'), {"all systems"}), all);
       }
     }

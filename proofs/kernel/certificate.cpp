@@ -135,10 +135,12 @@ std::string check_manifest(Files& files) {
 
 /// Checks what `read` returns.
 template <typename Read>
-Result check(const Read& read) try {
+Result check(const Read& read, const std::optional<std::string>& question) try {
   Files files = read();
   check_bytes(files);
   const std::string claim = check_manifest(files);
+  if (question)
+    compare_question(claim, files, parse_json({{"the question", *question}}, "the question"));
   return {Verdict::Accepted, check_claim(claim, files)};
 } catch (const CheckFailure& objection) {
   return {objection.verdict, objection.what()};
@@ -152,11 +154,11 @@ std::size_t largest_file(std::string_view name) {
   return name.ends_with(".json") ? kLargestJson : std::size_t{512} << 20U;
 }
 
-Result check_certificate(const Files& files) {
-  return check([&] { return files; });
+Result check_certificate(const Files& files, const std::optional<std::string>& question) {
+  return check([&] { return files; }, question);
 }
-Result check_folder(const std::string& path) {
-  return check([&] { return read_folder(path); });
+Result check_folder(const std::string& path, const std::optional<std::string>& question) {
+  return check([&] { return read_folder(path); }, question);
 }
 
 }  // namespace p2

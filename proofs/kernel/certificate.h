@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace p2 {
 
@@ -34,10 +36,18 @@ std::string sha256(std::string_view bytes);
 /// The largest file of this name that is read, in bytes.
 std::size_t largest_file(std::string_view name);
 
+/// The files that say what is claimed, by the claim's name; the evidence is not among them.
+std::vector<std::string> statement_files(const std::string& claim);
+/// The first 12 digits of the SHA-256 of what is claimed; `files` has the statement_files.
+std::string claim_digest(const std::string& claim, const kernel::Files& files);
+
 /// Checks one certificate (docs/certificates.md): the form of its manifest and the hashes of its
-/// files, which catch accidents, and then its claim. Never throws.
-kernel::Result check_certificate(const kernel::Files& files);
+/// files, which catch accidents, and then its claim; and that it answers `question`, a JSON text,
+/// where that is given. Never throws.
+kernel::Result check_certificate(const kernel::Files& files,
+                                 const std::optional<std::string>& question = std::nullopt);
 /// The same for the folder `path`, which holds regular files only: no links, no folders.
-kernel::Result check_folder(const std::string& path);
+kernel::Result check_folder(const std::string& path,
+                            const std::optional<std::string>& question = std::nullopt);
 
 }  // namespace p2

@@ -1,5 +1,9 @@
 #include "proofs/kernel/claims.h"
 
+#include <algorithm>
+
+#include "proofs/kernel/text.h"
+
 namespace p2::kernel {
 namespace {
 
@@ -27,7 +31,7 @@ const Kind& kind_of(const std::string& claim) {
       {"expressible", {problem, clauses, judge_absence}},
       {"unused", {problem, clauses, judge_absence}},
       {"unmixed", {problem, clauses, judge_absence}},
-      {"cheapest", {problem, {}, judge_cost}},
+      {"cheapest", {problem, {"potential.json"}, judge_cost}},
       {"strategy-optimal", {strategy, bound, judge_strategy}},
       {"strategy-optimal-clauses",
        {strategy, {"sums.json", "problem.cnf", "proof.lrat"}, judge_strategy}},
@@ -52,11 +56,60 @@ Names files_of(const std::string& claim) {
 }
 
 std::string check_claim(const std::string& claim, const Files& files) {
-  const Kind& kind = kind_of(claim);
-  const std::string words = kind.judge(claim, files);
-  Json statement = {{"claim", claim}};  // an object: its keys are sorted
-  for (const std::string& name : kind.statement) statement[name] = parse_json(files, name);
-  return words + ", claim " + sha256(statement.dump()).substr(0, 12);
+  const std::string words = kind_of(claim).judge(claim, files);
+  return words + ", claim " + claim_digest(claim, files);
+}
+
+namespace {
+
+/// The begin of a value, for sentences.
+std::string excerpt(const Json& value) { return shortened(value.dump(-1, ' ', true)); }
+
+/// What is claimed: an object, whose keys are sorted.
+Json statement_of(const std::string& claim, const Files& files) {
+  Json statement = {{"claim", claim}};
+  for (const std::string& name : statement_files(claim)) statement[name] = parse_json(files, name);
+  return statement;
+}
+
+/// Rejects unless `found` has all that `asked` has; of objects these may have more keys.
+void compare(const Json& found, const Json& asked, const std::string& where) {
+  if (!found.is_object() || !asked.is_object()) {
+    if (found.dump() == asked.dump()) return;
+    reject("the certificate answers another question: " + where + "is " + excerpt(found) +
+           ", asked for is " + excerpt(asked));
+  }
+  for (const auto& [key, value] : asked.items()) {
+    if (!found.contains(key)) {
+      reject("the certificate answers another question: " + where + "it has no key " +
+             excerpt(key));
+    }
+    compare(found[key], value, where + key + ": ");
+  }
+}
+
+}  // namespace
+
+void compare_question(const std::string& claim, const Files& files, const Json& question) {
+  if (!question.is_object() || question.empty())
+    malformed("the question is not an object with keys");
+  const Json statement = statement_of(claim, files);
+  const auto named = [&](const auto& part) { return statement.contains(part.key()); };
+  const auto parts = question.items();
+  const bool whole = std::any_of(parts.begin(), parts.end(), named);
+  compare(whole ? statement : statement[statement_files(claim)[0]], question, "");
 }
 
 }  // namespace p2::kernel
+
+namespace p2 {
+
+std::vector<std::string> statement_files(const std::string& claim) {
+  return kernel::kind_of(claim).statement;
+}
+
+std::string claim_digest(const std::string& claim, const kernel::Files& files) {
+  return sha256(kernel::statement_of(claim, files).dump()).substr(0, 12);
+}
+
+}  // namespace p2

@@ -17,6 +17,9 @@ std::vector<std::string> files_of(const std::string& claim);
 /// the bytes are, it ends in bounded time and memory, and throws nothing but a CheckFailure, or
 /// std::bad_alloc where the machine has less memory than that bound.
 std::string check_claim(const std::string& claim, const Files& files);
+/// Rejects unless all that `question` says is so in the claim, an object of the form of which the
+/// digest is, or in the first of its files (docs/certificates.md).
+void compare_question(const std::string& claim, const Files& files, const Json& question);
 
 using Clause = std::vector<std::int32_t>;  ///< variables, or their negations as negative numbers
 
@@ -65,8 +68,9 @@ std::string judge_program(const std::string& claim, const Files& files);
 std::string judge_absence(const std::string& claim, const Files& files);
 
 /// The claim `cheapest`: no program over any disjoint groups, or over the hierarchy of
-/// problem.json, costs less than the least of the programs listed there, for all α and β. The
-/// certificate has no other file: this checker searches all states itself.
+/// problem.json, costs less than the least of the programs listed there, for all α and β. By
+/// potential.json: at every α : β a lower bound of what is left to pay, for some states, which no
+/// step contradicts.
 std::string judge_cost(const std::string& claim, const Files& files);
 
 /// The claims `strategy-optimal` and `strategy-optimal-clauses`: no strategy of the graph in

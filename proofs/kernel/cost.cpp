@@ -196,9 +196,8 @@ std::optional<Amount> PricedSystem::least(const Holdings& state, const Ratio& ra
     }
     most = std::max(most, left.volume - before);
   }
-  const Amount bytes = ratio.price({0, left.volume * chunk_}) / k;
-  Amount least =
-      std::max(ratio.price({left.rounds, 0}), bytes + ratio.price({std::max(k, 2 * most), 0}) / k);
+  Amount least = std::max(ratio.price({left.rounds, 0}),
+                          ratio.price({std::max(k, 2 * most), left.volume * chunk_}) / k);
   for (std::size_t l = 0; l < links_.size(); ++l) {
     const Amount load = links_[l].slowdown * left.flows[l] * chunk_ / 2;
     least = std::max(least, ratio.price({1, load}));
@@ -261,38 +260,6 @@ std::set<Ratio> all_ratios(const PricedSystem& system, const std::vector<Step>& 
   return ratios;
 }
 
-/// Objects if a program takes less than `limit`.
-void search(const PricedSystem& system, const std::vector<Step>& choices, const Ratio& ratio,
-            Amount limit, Budget& budget) {
-  std::unordered_map<Holdings, Amount> least;
-  std::set<std::pair<Amount, Holdings>> open;
-  const auto reach = [&](Amount cost, const Holdings& state) {
-    const auto known = least.find(state);
-    if (cost >= limit || (known != least.end() && known->second <= cost)) return;
-    budget.spend((system.links() + 2) * state.size());
-    const std::optional<Amount> left = system.least(state, ratio);
-    if (!left || cost + *left >= limit) return;
-    if (*left == 0) reject("there is a cheaper program");
-    least[state] = cost;
-    open.emplace(cost, state);
-  };
-  reach(0, system.initial);
-  while (!open.empty()) {
-    const auto [cost, state] = open.extract(open.begin()).value();
-    if (least[state] < cost) continue;
-    for (const Step& choice : choices) {
-      budget.spend(state.size() / 6 + 1);
-      Holdings after = state;
-      const auto charges = system.take(choice, after);
-      if (!charges) continue;
-      budget.spend(system.links() * system.devices() / 6);
-      Amount price = 0;
-      for (const Charge& charge : *charges) price = std::max(price, ratio.price(charge));
-      reach(cost + price, after);
-    }
-  }
-}
-
 std::vector<Step> choices_of(const Problem& problem, Budget& budget) {
   if (problem.instance) return problem.instance->choices(problem.published, budget);
   std::vector<Step> choices;
@@ -326,25 +293,125 @@ std::vector<Charge> costs_of(const Json& root, const Problem& problem, const Pri
 
 }  // namespace
 
+CostQuestion::CostQuestion(const Json& root, Budget& budget)
+    : problem(read_problem(root, {"uplinks", "among", "programs"}, budget)),
+      system(problem, root["uplinks"]),
+      known(costs_of(root, problem, system, budget)) {
+  std::ranges::sort(known);
+  known.erase(std::ranges::unique(known).begin(), known.end());
+  choices = choices_of(problem, budget);
+  ratios = all_ratios(system, choices, known, budget);
+}
+
+Amount CostQuestion::least_listed(const Ratio& ratio) const {
+  Amount least = INT64_MAX;
+  for (const Charge& charge : known) least = std::min(least, ratio.price(charge));
+  return least;
+}
+
+std::optional<Amount> CostQuestion::take(const Step& choice, const Ratio& ratio, Holdings& state,
+                                         Budget& budget) const {
+  budget.spend(state.size() / 6 + 1);
+  const auto charges = system.take(choice, state);
+  if (!charges) return std::nullopt;
+  budget.spend(system.links() * system.devices() / 6);
+  Amount price = 0;
+  for (const Charge& charge : *charges) price = std::max(price, ratio.price(charge));
+  return price;
+}
+
+std::optional<Amount> CostQuestion::bound(const Holdings& state, const Ratio& ratio,
+                                          Budget& budget) const {
+  budget.spend((system.links() + 2) * state.size());
+  return system.least(state, ratio);
+}
+
+namespace {
+
+/// potential.json: for some states, at every ratio, a number that no way from there to the goal is
+/// cheaper than.
+class Potential {
+ public:
+  Potential(const Files& files, const CostQuestion& question, Budget& budget)
+      : question_(question), budget_(budget) {
+    const Json root = parse_json(files, "potential.json");
+    expect_keys(root, {"states", "ratios"});
+    const std::uint64_t k = question.system.devices();
+    for (const Json& item : as_list(root["states"])) {
+      budget.spend(4 * k * k);
+      const Numbers cells = as_numbers(item, std::uint64_t{1} << k);
+      if (cells.size() != k * k) malformed("a state does not have a number for every chunk");
+      const Holdings state(cells.begin(), cells.end());
+      if (state == question.system.goal) reject("the goal has a potential");
+      if (!numbers_.emplace(state, numbers_.size()).second) malformed("duplicate state");
+    }
+    if (as_list(root["ratios"]).size() != question.ratios.size()) reject("ratios mismatch");
+    auto entry = root["ratios"].begin();
+    for (const Ratio& ratio : question.ratios) check(ratio, *entry++);
+  }
+
+ private:
+  /// At a ratio; 0 for a state that has none there.
+  void check(const Ratio& ratio, const Json& entry) {
+    expect_keys(entry, {"alpha", "beta", "potential"});
+    const auto amount = [](const Json& value, std::uint64_t end) {
+      as_number(value, end);
+      return value.get<Amount>();
+    };
+    if (amount(entry["alpha"], INT64_MAX) != ratio.alpha ||
+        amount(entry["beta"], INT64_MAX) != ratio.beta) {
+      reject("ratios mismatch");
+    }
+    values_.clear();
+    for (const Json& value : as_list(entry["potential"])) {
+      values_.push_back(amount(value, 2 * kLargestPrice));
+    }
+    if (values_.size() != numbers_.size()) malformed("not every state has a potential");
+    const std::optional<Amount> first = at(question_.system.initial, ratio);
+    if (first && *first < question_.least_listed(ratio)) {
+      reject("the potential of the first state is below the least listed cost");
+    }
+    for (const auto& [state, number] : numbers_) {
+      if (values_[number] > 0) check(ratio, state, values_[number]);
+    }
+  }
+
+  /// No step leads to where price and potential together are less.
+  void check(const Ratio& ratio, const Holdings& state, Amount own) {
+    for (const Step& choice : question_.choices) {
+      Holdings after = state;
+      const std::optional<Amount> price = question_.take(choice, ratio, after, budget_);
+      if (!price || *price >= own) continue;
+      const std::optional<Amount> rest = at(after, ratio);
+      if (rest && *price + *rest < own) reject("a potential is above step and potential after it");
+    }
+  }
+
+  /// Nothing where the goal cannot be reached.
+  std::optional<Amount> at(const Holdings& state, const Ratio& ratio) {
+    const auto found = numbers_.find(state);
+    if (found != numbers_.end() && values_[found->second] > 0) return values_[found->second];
+    return question_.bound(state, ratio, budget_);
+  }
+
+  const CostQuestion& question_;
+  Budget& budget_;
+  std::unordered_map<Holdings, std::size_t> numbers_;
+  std::vector<Amount> values_;  ///< by number
+};
+
+}  // namespace
+
 std::string judge_cost(const std::string& /*claim*/, const Files& files) {
   Budget budget;
   const Json root = parse_json(files, "problem.json");
-  const Problem problem = read_problem(root, {"uplinks", "among", "programs"}, budget);
-  const PricedSystem system(problem, root["uplinks"]);
-  std::vector<Charge> known = costs_of(root, problem, system, budget);
-  std::ranges::sort(known);
-  known.erase(std::ranges::unique(known).begin(), known.end());
-  const std::vector<Step> choices = choices_of(problem, budget);
-  for (const Ratio& ratio : all_ratios(system, choices, known, budget)) {
-    budget.spend(known.size());
-    Amount limit = INT64_MAX;
-    for (const Charge& charge : known) limit = std::min(limit, ratio.price(charge));
-    search(system, choices, ratio, limit, budget);
-  }
+  const CostQuestion question(root, budget);
+  const Potential checked(files, question, budget);
+  const Problem& problem = question.problem;
   std::string costs;
-  for (const auto& [rounds, bytes] : known) {
-    const Amount divisor = std::gcd(bytes, system.buffer());
-    const Amount whole = system.buffer() / divisor;
+  for (const auto& [rounds, bytes] : question.known) {
+    const Amount divisor = std::gcd(bytes, question.system.buffer());
+    const Amount whole = question.system.buffer() / divisor;
     costs += (costs.empty() ? "" : ", or ") + std::to_string(rounds) + " rounds and " +
              std::to_string(bytes / divisor) + (whole == 1 ? "" : "/" + std::to_string(whole)) +
              " buffers";

@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,24 @@ class PricedSystem {
   Amount chunk_ = 1;        ///< its parts
   std::u16string classes_;  ///< as bits
   std::vector<Link> links_;
+};
+
+/// What problem.json of `cheapest` says: over the choices nothing costs less than the least known.
+struct CostQuestion {
+  CostQuestion(const Json& root, Budget& budget);
+
+  Amount least_listed(const Ratio& ratio) const;
+  /// Takes the step and says what it costs; nothing where it is not legal.
+  std::optional<Amount> take(const Step& choice, const Ratio& ratio, Holdings& state,
+                             Budget& budget) const;
+  /// As PricedSystem::least.
+  std::optional<Amount> bound(const Holdings& state, const Ratio& ratio, Budget& budget) const;
+
+  Problem problem;
+  PricedSystem system;
+  std::vector<Charge> known;  ///< what listed programs cost
+  std::vector<Step> choices;
+  std::set<Ratio> ratios;  ///< every step, and the least listed cost, is linear between neighbours
 };
 
 }  // namespace p2::kernel

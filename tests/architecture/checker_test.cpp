@@ -40,7 +40,7 @@ std::size_t checker_lines(Counts counts) {
 }  // namespace
 
 TEST_CASE(
-    "p2-check is small enough to be read: under 1,750 lines for programs, 400 for their costs, 420 "
+    "p2-check is small enough to be read: under 1,750 lines for programs, 450 for their costs, 420 "
     "for strategies, 350 for resharding, 200 for pipelines") {
   const auto strategies = [](const std::string& name) { return name.starts_with("strategy"); };
   const auto reshards = [](const std::string& name) { return name.starts_with("reshard"); };
@@ -52,7 +52,7 @@ TEST_CASE(
            name != "claims.cpp";
   };
   CHECK(checker_lines(costs) > 100);
-  CHECK(checker_lines(costs) < 400);
+  CHECK(checker_lines(costs) < 450);  // with potentials
   CHECK(checker_lines(strategies) > 100);
   CHECK(checker_lines(strategies) < 420);  // two ways to prove: elimination and clauses
   CHECK(checker_lines(reshards) > 100);
@@ -70,8 +70,8 @@ TEST_CASE("p2-check includes its own code, the standard library and the JSON rea
     for (std::string line; std::getline(file, line);) {
       if (!line.starts_with("#include ")) continue;
       const std::string name = line.substr(10, line.size() - 11);
-      const bool standard = line[9] == '<' && (name.find('/') == std::string::npos ||
-                                               name.starts_with("nlohmann/"));
+      const bool standard =
+          line[9] == '<' && (name.find('/') == std::string::npos || name.starts_with("nlohmann/"));
       CHECK_MESSAGE((standard || name.starts_with("proofs/kernel/")), path.string(), " includes ",
                     name);
       ++checked;

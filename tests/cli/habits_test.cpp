@@ -119,17 +119,32 @@ TEST_CASE("a mistyped word of a program is answered with the nearest one") {
   refuses_program(R"({"devices": 2, "class": [[0,1]], "steps": []})", "; did you mean 'classes'?");
 }
 
+TEST_CASE("check takes definitions, systems and graphs, and says what options are not theirs") {
+  const std::string sound = kExamples + "collectives/sound/scatter.p2c";
+  const std::string wrong = kExamples + "collectives/wrong/reduce-subtracts.p2c";
+  const std::string system = kSystems + "a100-2nodes.json";
+  const std::string graph = kExamples + "strategy/mlp.json";
+  const Ran ran = run({"check", sound, wrong, system, graph});
+  CHECK(ran.exit == 1);
+  CHECK(ran.out.find("scatter.p2c: Scatter: sound (") != std::string::npos);
+  CHECK(ran.out.find("sums-whole is refuted") != std::string::npos);
+  CHECK(ran.out.find(system + ": valid (system a100-2nodes, 32 devices, 3 interconnects)") !=
+        std::string::npos);
+  CHECK(ran.out.find(graph + ": valid (operation graph, 6 vertices, 6 edges)") !=
+        std::string::npos);
+  CHECK(ran.out.find("total: 4 files, 3 valid, 1 invalid") != std::string::npos);
+  refuses({"check", system, "--certify", "x"}, "is a system file, expected no --certify");
+  refuses({"check", sound, "--explain"}, "is a definition of a collective, expected no --explain");
+}
+
 TEST_CASE("a file of another kind is named as such, with the command that reads it") {
   const std::string definition = kExamples + "collectives/sound/gather.p2c";
   const std::string system = kSystems + "a100-2nodes.json";
   const std::string graph = kExamples + "strategy/mlp.json";
   const std::string tasks = kExamples + "reshard/greedy_misses.json";
-  refuses({"check", definition},
-          "gather.p2c: is a definition of a collective, expected a program (see p2-verify define)");
-  refuses({"check", system},
-          "a100-2nodes.json: is a system file, expected a program (see p2-verify cost --system)");
-  refuses({"check", graph},
-          "mlp.json: is an operation graph, expected a program (see p2-verify parallelize)");
+  refuses(
+      {"synth", "--system", definition, "--axes", "4", "--reduce", "0"},
+      "gather.p2c: is a definition of a collective, expected a system file (see p2-verify define)");
   refuses({"check", tasks},
           "is a set of unit tasks, expected a program (see p2-verify reshard --tasks)");
   refuses({"define", kBlueConnect},

@@ -9,13 +9,13 @@ the command line takes whole seconds: shorter ones are signals; 50 to 500 MiB): 
 
 import argparse
 import json
+import multiprocessing
 import os
 import random
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 # A machine under load stretches the second.
@@ -24,14 +24,39 @@ START_SECONDS = 0.5
 MEBIBYTE = 1024 * 1024
 
 
+class Output:
+    """What a process wrote, in a file: a process started later would count what this one holds of it as its own peak."""
+
+    CHUNK = 1 << 20
+
+    def __init__(self):
+        self.file = tempfile.TemporaryFile()
+
+    def count(self, text):
+        wanted, kept, found = text.encode(), b"", 0
+        self.file.seek(0)
+        while chunk := self.file.read(self.CHUNK):
+            kept += chunk
+            found += kept.count(wanted)
+            kept = kept[max(len(kept) - len(wanted) + 1, 0):]
+        return found
+
+    def __contains__(self, text):
+        return self.count(text) > 0
+
+    def end(self):
+        size = self.file.seek(0, os.SEEK_END)
+        self.file.seek(max(size - 300, 0))
+        return self.file.read().decode(errors="replace")
+
+
 class Run:
     """One process: its exit code, wall time, peak of resident memory, and output."""
 
     def __init__(self, program, words, signals=None, folder=None):
+        self.out, self.err = Output(), Output()
         start = time.monotonic()
-        process = subprocess.Popen([program] + words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
-        reader = threading.Thread(target=self._read, args=(process,))
-        reader.start()
+        process = subprocess.Popen([program] + words, stdout=self.out.file, stderr=self.err.file, cwd=folder)
         self.after_signal = None
         if signals:
             delay, number = signals
@@ -43,20 +68,11 @@ class Run:
                 process.wait()
                 self.after_signal = time.monotonic() - sent
         _, status, usage = os.wait4(process.pid, 0) if process.returncode is None else (0, None, None)
-        reader.join()
         if status is not None:
             process.returncode = os.waitstatus_to_exitcode(status)
         self.seconds = time.monotonic() - start
         self.peak = usage.ru_maxrss * 1024 if usage else None
         self.exit = process.returncode
-
-    def _read(self, process):
-        other = []
-        thread = threading.Thread(target=lambda: other.append(process.stderr.read()))
-        thread.start()
-        self.out = process.stdout.read().decode()
-        thread.join()
-        self.err = other[0].decode()
 
 
 class Checker:
@@ -71,7 +87,7 @@ class Checker:
             return
         self.failures += 1
         print(f"FAILED: {what}\n  {' '.join(words)}\n  exit {run.exit}, {run.seconds:.2f} s, "
-              f"{(run.peak or 0) / MEBIBYTE:.0f} MiB\n  {run.err[-300:]}", flush=True)
+              f"{(run.peak or 0) / MEBIBYTE:.0f} MiB\n  {run.err.end()}", flush=True)
 
     def ask(self, words, timeout=None, memory=None, exits=(3,), keeps=None):
         """Asks with limits in seconds and MiB; `keeps` occurs in the output."""
@@ -111,6 +127,11 @@ def write_inputs(folder):
     with open(os.path.join(folder, "three.p2"), "w") as file:
         file.write("hierarchy node=64,gpu=64\naxes data=4096\nreduce data\n"
                    "ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); AllGather(node, InsideGroup)\n")
+    with open(os.path.join(folder, "wide.p2"), "w") as file:
+        file.write("devices 256\nReduceScatter{" + ",".join(map(str, range(256))) + "}\n")
+    for number in (1, 2, 3):
+        with open(os.path.join(folder, f"small{number}.p2"), "w") as file:
+            file.write("devices 8\nAllReduce{0,1,2,3,4,5,6,7}\n")
     with open(os.path.join(folder, "chain.hlo"), "w") as file:
         file.write("HloModule chain\n\nENTRY main {\n  x0 = f32[8]{0} parameter(0)\n")
         for i in range(1, 300_000):
@@ -137,8 +158,23 @@ def named_questions(checker):
     checker.ask(["check", "scatter.p2", "--engine", "z3"], timeout=2, memory=1000, exits=(1,), keeps="z3: unknown")
     checker.ask(["check", "three.p2", "--engine", "all"], timeout=3, keeps="explicit: valid")
     checker.ask(["check", "three.p2", "--engine", "z3"], memory=200, keeps="memory limit is 200 MiB")
+    # Files that are checked at the same time share the memory; each that fits alone has its verdict.
+    many = checker.ask(["check", "three.p2", "small1.p2", "small2.p2", "three.p2", "small3.p2", "--engine", "all",
+                        "--jobs", "4"], memory=300)
+    for number in (1, 2, 3):
+        checker.expect(f"small{number}.p2: valid" in many.out and many.out.count("z3: valid") == 3, ["check"], many,
+                       "verdicts of the files that fit")
+    # More programs than can be listed, or compared.
+    long = ["synth", "--hierarchy", "2,2,2,2,2", "--axes", "32", "--reduce", "0", "--size", "7"]
+    checker.ask(long, timeout=6, memory=120, keeps="more, not listed: a limit was reached")
+    checker.ask(long + ["--format", "json"], timeout=6, memory=120, keeps='"list_cut"')
+    checker.ask(long + ["--count", "--engine", "all"], timeout=2, memory=300, keeps="stopped at a limit")
+    for devices in (18, 24, 64):
+        checker.ask(["prove", "expressiveness", "--max-devices", str(devices), "--size", "2"], timeout=3, memory=60)
     checker.ask(["synth", "--hierarchy", "64,64", "--axes", "4096", "--reduce", "0", "--smt2", "query.smt2"],
                 timeout=3, keeps="47 programs")
+    checker.ask(["check", "wide.p2", "--smt2", "wide.smt2"], timeout=1, exits=(1,), keeps="wide.p2: invalid")
+    checker.ask(["check", "wide.p2", "--smt2", "wide.smt2"], memory=200, exits=(1,), keeps="wide.p2: invalid")
     checker.ask(["check", "chain.hlo"], timeout=1, exits=(0, 3), keeps="chain.hlo: ")
     checker.ask(["check", "--before", "chain.hlo", "--after", "chain.hlo"], memory=100, keeps="memory limit")
     checker.ask(["parallelize", "path.json"], timeout=1, exits=(0, 3), keeps="total: ")
@@ -194,7 +230,10 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        write_inputs(folder)
+        # In a process of its own: what this one holds would count as the peak of those that it starts.
+        writer = multiprocessing.Process(target=write_inputs, args=(folder,))
+        writer.start()
+        writer.join()
         checker = Checker(os.path.abspath(arguments.program), folder)
         if arguments.random:
             random_questions(checker, arguments.random, arguments.seed)

@@ -18,11 +18,11 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include "proofs/api/synthesize.h"
 #include "encodings/cnf/validity.h"
 #include "encodings/z3/validity.h"
 #include "engine/program/program.h"
 #include "engine/program/state_graph.h"
+#include "proofs/api/synthesize.h"
 #include "proofs/certificate/absence_certificate.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/synthesis/all_instances.h"

@@ -191,3 +191,48 @@ TEST_CASE("a sentence names the system, what is compared and what is measured") 
   CHECK(result.reason.size() < 600);
   CHECK(result.reason.find("…), claim ") != std::string::npos);
 }
+
+TEST_CASE("a certificate is compared with the question of its reader") {
+  const auto answers = [](const std::string& claim, const std::string& question) {
+    return check_certificate(example(claim), question);
+  };
+  for (
+      const char* same :
+      {R"({"devices":2})", R"({"classes":[[0,1]],"devices" : 2})", R"({"claim":"program-valid"})",
+       R"({"problem.json":{"devices":2,"dialect":"published"}})",
+       R"({"claim":"program-valid","problem.json":{"steps":[{"groups":[[0,1]],"collective":"AllReduce"}]}})"}) {
+    CHECK_MESSAGE(answers("program-valid", same).verdict == kernel::Verdict::Accepted, same);
+  }
+  // The question may say all there is.
+  for (const auto& [claim, files] : examples()) {
+    json whole = {{"claim", claim}};
+    for (const std::string& name : statement_files(claim)) {
+      whole[name] = json::parse(files.at(name));
+      if (name != statement_files(claim)[0]) continue;
+      CHECK(check_certificate(files, files.at(name)).verdict == kernel::Verdict::Accepted);
+    }
+    CHECK(check_certificate(files, whole.dump()).verdict == kernel::Verdict::Accepted);
+    for (const auto& [other, theirs] : examples()) {
+      if (other == claim) continue;
+      CHECK(check_certificate(theirs, whole.dump()).verdict == kernel::Verdict::Rejected);
+    }
+  }
+  const std::string other = "the certificate answers another question: ";
+  for (const auto& [question, reason] :
+       {std::pair(R"({"devices":4})", "devices: is 2, asked for is 4"),
+        std::pair(R"({"devices":2.0})", "devices: is 2, asked for is 2.0"),
+        std::pair(R"({"classes":[[0],[1]]})", "classes: is [[0,1]], asked for is [[0],[1]]"),
+        std::pair(R"({"size":3})", "it has no key \"size\""),
+        std::pair(R"({"claim":"program-invalid"})",
+                  "claim: is \"program-valid\", asked for is \"program-invalid\""),
+        std::pair(R"({"problem.json":[]})", "problem.json: is {"),
+        std::pair(R"({"problem.json":{"hierarchy":[]}})",
+                  "problem.json: it has no key \"hierarchy\"")}) {
+    const kernel::Result result = answers("program-valid", question);
+    CHECK(result.verdict == kernel::Verdict::Rejected);
+    CHECK_MESSAGE(result.reason.starts_with(other + reason), result.reason);
+  }
+  for (const char* question : {"{}", "[]", "", "7", R"({"devices":2,"devices":2})"}) {
+    CHECK(answers("program-valid", question).verdict == kernel::Verdict::NotACertificate);
+  }
+}

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 
 #include <doctest/doctest.h>
@@ -43,6 +44,8 @@ kernel::Result judge(const Classes& classes, const std::vector<std::string>& pro
   return check_certificate(certify_cheapest(classes, programs, uplinks, among));
 }
 
+/// A step leads to where less is left to pay than the potential says.
+const char* const kNotLeast = "a potential is above step and potential after it";
 const Classes kFour = {{0, 1, 2, 3}};
 const Classes kTwoPairs = {{0, 1}, {2, 3}};
 const char* const kBest = "ReduceScatter{0,1},{2,3}; AllReduce{0,2},{1,3}; AllGather{0,1},{2,3}";
@@ -62,18 +65,17 @@ TEST_CASE("a program that is the cheapest is accepted, with and without shared l
   const Classes five = {{0, 1, 2, 3, 4}};
   const std::string tree = "Reduce{0,1},{2,3}; AllReduce{0,2,4}; Broadcast{0,1},{2,3}";
   CHECK(judge(five, {tree, "AllReduce{0,1,2,3,4}"}).verdict == Judged::Accepted);
-  CHECK(judge(five, {tree}).reason == "there is a cheaper program");
-  CHECK(judge(five, {"AllReduce{0,1,2,3,4}"}).reason == "there is a cheaper program");
+  CHECK(judge(five, {tree}).reason == kNotLeast);
+  CHECK(judge(five, {"AllReduce{0,1,2,3,4}"}).reason == kNotLeast);
 }
 
 TEST_CASE("what is not the cheapest for some α : β is rejected") {
-  CHECK(judge(kFour, {"AllReduce{0,1,2,3}"}).reason == "there is a cheaper program");
-  CHECK(judge(kFour, {"Reduce{0,1,2,3}; Broadcast{0,1,2,3}"}).reason ==
-        "there is a cheaper program");
+  CHECK(judge(kFour, {"AllReduce{0,1,2,3}"}).reason == kNotLeast);
+  CHECK(judge(kFour, {"Reduce{0,1,2,3}; Broadcast{0,1,2,3}"}).reason == kNotLeast);
   // The other way round the slow links are used more.
   const std::string across = "ReduceScatter{0,2},{1,3}; AllReduce{0,1},{2,3}; AllGather{0,2},{1,3}";
   CHECK(judge(kFour, {across}).verdict == Judged::Accepted);
-  CHECK(judge(kFour, {across}, {{2, 10}}).reason == "there is a cheaper program");
+  CHECK(judge(kFour, {across}, {{2, 10}}).reason == kNotLeast);
 }
 
 TEST_CASE("a listed program has to be what is said of it") {
@@ -109,7 +111,10 @@ TEST_CASE("a cheapest certificate with another claim and right hashes is not acc
   json printed = program;
   printed["dialect"] = "printed";
   const Forgery forgeries[] = {
-      {"uplinks", {{3, 10}}, Judged::Rejected, "there is a cheaper program"},
+      {"uplinks",
+       {{3, 10}},
+       Judged::Rejected,
+       "the potential of the first state is below the least listed cost"},
       {"uplinks", {{0, 10}}, Judged::NotACertificate, "an uplink is not [span, slowdown]"},
       {"uplinks", {{2, 10, 3}}, Judged::NotACertificate, "an uplink is not [span, slowdown]"},
       {"classes", {{0, 1}, {2, 3}}, Judged::Rejected, "program 0: it is for a different system"},
@@ -126,8 +131,20 @@ TEST_CASE("a cheapest certificate with another claim and right hashes is not acc
     CHECK(word(result.verdict) == word(forgery.verdict));
     CHECK_MESSAGE(result.reason.find(forgery.reason) != std::string::npos, result.reason);
   }
-  CertificateFiles seven = certify_cheapest({{0, 1, 2, 3, 4, 5, 6}}, {"AllReduce{0,1,2,3,4,5,6}"});
-  CHECK(check_certificate(seven).verdict == Judged::Incomplete);
+  const Classes seven = {{0, 1, 2, 3, 4, 5, 6}};
+  CHECK_THROWS_AS(certify_cheapest(seven, {"AllReduce{0,1,2,3,4,5,6}"}), LimitReached);
+  CertificateFiles large = files;
+  json problem = json::parse(files.at("problem.json"));
+  problem["devices"] = 7;
+  problem["classes"] = seven;
+  problem["programs"] =
+      json::array({json::object({{"devices", 7},
+                                 {"classes", seven},
+                                 {"dialect", "published"},
+                                 {"steps", {{{"collective", "AllReduce"}, {"groups", seven}}}}})});
+  large["problem.json"] = problem.dump();
+  reseal("cheapest", large);
+  CHECK(check_certificate(large).verdict == Judged::Incomplete);
 }
 
 namespace {
@@ -296,4 +313,60 @@ TEST_CASE("the same on the first states of four and five devices, also with shar
   CHECK(five.ways() > 10);
   CHECK(five.differences() == 0);
   CHECK(five.bounds_that_are_too_high() == 0);
+}
+
+namespace {
+
+/// The certificate of the best program on four devices in two nodes with another potential.json.
+kernel::Result judge_potential(const std::function<void(json&)>& change) {
+  static const CertificateFiles kFiles = certify_cheapest(kFour, {kBest}, {{2, 10}});
+  CertificateFiles files = kFiles;
+  json potential = json::parse(files.at("potential.json"));
+  change(potential);
+  files["potential.json"] = potential.dump();
+  reseal("cheapest", files);
+  return check_certificate(files);
+}
+
+}  // namespace
+
+TEST_CASE("a potential is believed where every step agrees with it, and nowhere else") {
+  CHECK(judge_potential([](json&) {}).verdict == Judged::Accepted);
+  std::size_t states = 0, accepted = 0, needed = 0;
+  judge_potential([&](json& potential) { states = potential["states"].size(); });
+  REQUIRE(states > 10);
+  for (std::size_t i = 0; i < states; ++i) {
+    for (std::size_t ratio = 0; ratio < 2; ++ratio) {
+      const auto with = [&](auto value) {
+        return judge_potential([&](json& potential) {
+          json& place = potential["ratios"][ratio]["potential"][i];
+          place = value(place.template get<std::int64_t>());
+        });
+      };
+      // A state from which there is a way to the goal has one that costs less than that.
+      accepted +=
+          with([](std::int64_t) { return std::int64_t{1} << 60; }).verdict == Judged::Accepted;
+      needed += with([](std::int64_t) { return std::int64_t{0}; }).verdict == Judged::Rejected;
+    }
+  }
+  CHECK(accepted == 0);
+  CHECK(needed > states / 2);
+  const auto reason = [](const std::function<void(json&)>& change) {
+    return judge_potential(change).reason;
+  };
+  CHECK(reason([](json& p) { p["ratios"].erase(0); }) == "ratios mismatch");
+  CHECK(reason([](json& p) { p["ratios"][1]["alpha"] = 2; }) == "ratios mismatch");
+  CHECK(reason([](json& p) { std::swap(p["ratios"][0], p["ratios"][1]); }) == "ratios mismatch");
+  CHECK(reason([](json& p) { p["ratios"][0]["potential"].push_back(1); }) ==
+        "not every state has a potential");
+  CHECK(reason([](json& p) { p["states"][1] = p["states"][0]; }) == "duplicate state");
+  CHECK(reason([](json& p) { p["states"][0].push_back(1); }) ==
+        "a state does not have a number for every chunk");
+  CHECK(reason([](json& p) { p["states"][0] = std::vector<int>(16, 15); }) ==
+        "the goal has a potential");
+  CHECK(reason([](json& p) {
+          for (json& ratio : p["ratios"]) {
+            for (json& value : ratio["potential"]) value = 0;
+          }
+        }) == "the potential of the first state is below the least listed cost");
 }

@@ -91,7 +91,9 @@ const std::vector<Example>& examples() {
           "cheapest",
           {{"problem.json",
             R"({"devices":2,"classes":[[0,1]],"dialect":"published","uplinks":[],"among":"all","programs":[)" +
-                std::string(kPair) + "]}"}}),
+                std::string(kPair) + "]}"},
+           {"potential.json",
+            R"({"states":[],"ratios":[{"alpha":0,"beta":1,"potential":[]},{"alpha":1,"beta":0,"potential":[]}]})"}}),
       sealed("strategy-optimal", {{"problem.json", kGraph},
                                   {"strategy.json", kStrategy},
                                   {"bound.json", R"({"removals":[[1,0,1]],"order":[0,1]})"}}),

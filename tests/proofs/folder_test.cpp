@@ -68,7 +68,18 @@ TEST_CASE("check --certify writes one certificate per verdict and says where") {
   CHECK(verdict_of(one) == "accepted");
   CHECK(json::parse(run({"check", kValid, "--format", "json"}).out)["results"][0]["certificate"] ==
         nullptr);
+  // Both programs print the same digest of what is claimed.
+  const kernel::Result accepted = check_folder(one);
+  const std::string digest = accepted.reason.substr(accepted.reason.size() - 12);
+  CHECK(text.out.find("certificate: " + one + ", claim " + digest + "\n") != std::string::npos);
+  CHECK(results[0]["claim_digest"] == digest);
   CHECK(p2_check(one) == 0);
+  std::ofstream(folder / "question.json") << R"({"claim":"program-valid"})";
+  const std::string question = " --problem " + (folder / "question.json").string();
+  CHECK(p2_check(one + question) == 0);
+  CHECK(p2_check(all + "/2-unfinished" + question) == 1);
+  CHECK(p2_check(one + " --problem " + (folder / "none.json").string()) == 2);
+  CHECK(p2_check(one + " --problem") == 2);
   CHECK(p2_check(one + " " + all + "/2-unfinished --format json") == 0);
 }
 

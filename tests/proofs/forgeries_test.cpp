@@ -148,6 +148,12 @@ const std::vector<Forgery>& forgeries() {
        "is not a number below 65536"},
       {"cheapest", "problem.json", replace("[[0,1]]}]}]", "[[0],[1]]}]}]"),
        "the goal is not reached"},
+      {"cheapest", "potential.json", replace("\"alpha\":0,\"beta\":1", "\"alpha\":1,\"beta\":1"),
+       "ratios mismatch"},
+      {"cheapest", "potential.json", replace("\"states\":[]", "\"states\":[[3,3,3,3]]"),
+       "the goal has a potential"},
+      {"cheapest", "potential.json", replace("\"potential\":[]", "\"potential\":[7]"),
+       "not every state has a potential"},
       // Strategies.
       {"strategy-optimal", "strategy.json", replace("\"cost\":1", "\"cost\":2"),
        "cost of the strategy mismatch"},

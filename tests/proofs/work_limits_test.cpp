@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "proofs/certificate/absence_certificate.h"
 #include "proofs/kernel/cost.h"
 #include "proofs/kernel/input.h"
 #include "tests/proofs/examples.h"
@@ -34,12 +35,19 @@ constexpr const char* kBest =
                 {"collective":"AllReduce","groups":[[0,2],[1,3]]},
                 {"collective":"AllGather","groups":[[0,1],[2,3]]}])";
 
+/// Where the bounds alone show that AllReduce is the cheapest.
+constexpr const char* kNoPotential =
+    R"({"states":[],"ratios":[{"alpha":0,"beta":1,"potential":[]},{"alpha":1,"beta":0,"potential":[]}]})";
+
 /// No program costs less than the best one, which is listed some times, with these uplinks.
 kernel::Result cheapest(const std::string& uplinks, std::size_t times = 1) {
   const std::string program = std::string("{") + kFour + "," + kBest + "}";
-  return judge("cheapest", {{"problem.json", std::string("{") + kFour + R"(,"uplinks":[)" +
-                                                 uplinks + R"(],"among":"all","programs":[)" +
-                                                 repeated(program, times) + "]}"}});
+  const auto problem = [&](std::size_t listed) {
+    return std::string("{") + kFour + R"(,"uplinks":[)" + uplinks +
+           R"(],"among":"all","programs":[)" + repeated(program, listed) + "]}";
+  };
+  return judge("cheapest",
+               {{"problem.json", problem(times)}, {"potential.json", potential_text(problem(1))}});
 }
 
 }  // namespace
@@ -48,8 +56,9 @@ TEST_CASE("thousands of uplinks count as the slowest of every span") {
   CHECK(cheapest("[2,10]").verdict == Judged::Accepted);
   CHECK(cheapest(repeated("[2,10]", 50'000)).verdict == Judged::Accepted);
   CHECK(cheapest(repeated("[2,10],[2,3],[4,7],[65535,65535]", 5'000)).verdict == Judged::Accepted);
-  CHECK(cheapest("[3,10]").reason == "there is a cheaper program");
-  CHECK(cheapest(repeated("[2,1]", 5'000) + ",[3,10]").reason == "there is a cheaper program");
+  CHECK(cheapest("[3,10]").reason == "a potential is above step and potential after it");
+  CHECK(cheapest(repeated("[2,1]", 5'000) + ",[3,10]").reason ==
+        "a potential is above step and potential after it");
 }
 
 TEST_CASE("60,000 listed programs of one cost are one") {
@@ -72,7 +81,8 @@ TEST_CASE("programs of an instance with many levels are a part of the work") {
   const auto listed = [&](std::size_t times) {
     return judge("cheapest",
                  {{"problem.json", "{" + system + R"(,"uplinks":[],"among":"all","programs":[)" +
-                                       repeated(program, times) + "]}"}});
+                                       repeated(program, times) + "]}"},
+                  {"potential.json", kNoPotential}});
   };
   CHECK(listed(1).verdict == Judged::Accepted);
   CHECK(listed(3'000).verdict == Judged::Incomplete);
@@ -83,9 +93,9 @@ TEST_CASE("a system of too many devices is not built before that is found") {
   for (int d = 1; d < 200'000; ++d) all += "," + std::to_string(d);
   const std::string system =
       R"("devices":200000,"classes":[[)" + all + R"(]],"dialect":"published")";
-  const kernel::Result result =
-      judge("cheapest",
-            {{"problem.json", "{" + system + R"(,"uplinks":[],"among":"all","programs":[]})"}});
+  const kernel::Result result = judge(
+      "cheapest", {{"problem.json", "{" + system + R"(,"uplinks":[],"among":"all","programs":[]})"},
+                   {"potential.json", kNoPotential}});
   CHECK(result.reason == "the devices are too many");
 }
 

@@ -37,6 +37,9 @@ struct Limits {
 std::size_t resident_memory();
 /// The memory of this machine in bytes; 0 where the system does not say.
 std::size_t physical_memory();
+/// Gives memory that was freed back to the system, where the allocator can, so that it is resident
+/// no more.
+void release_free_memory();
 
 /// Receives a line about a running computation, about once a second after the first two seconds,
 /// from a thread of its own, and an empty line when the computation ends after such reports. An

@@ -75,6 +75,7 @@ struct Evidence {
   Kind kind = Kind::None;
   std::string folder = {};
   std::string trouble = {};
+  std::string claim = {};  ///< digest of what the certificate claims, as p2-check prints it
 };
 
 /// The answer to one question about one subject: a program, a module, an algorithm, a plan, a
