@@ -64,8 +64,7 @@ Violation cycle_of(const Ordering& ordering, const HappensBefore& time) {
 
 }  // namespace
 
-std::optional<Violation> find_deadlock(const Ordering& ordering, const HappensBefore& time,
-                                       std::optional<OpenQuestion>& open) {
+std::optional<Violation> find_deadlock(const Ordering& ordering, const HappensBefore& time) {
   const Unrolling& unrolling = ordering.unrolling();
   if (const auto& overwrite = ordering.overwritten_packet()) {
     Violation violation;
@@ -99,12 +98,6 @@ std::optional<Violation> find_deadlock(const Ordering& ordering, const HappensBe
     const CounterUses& uses = ordering.counters()[c];
     if (uses.waits.empty()) continue;
     if (auto deficit = find_deficit(ordering, c, uses.waits.back())) return deficit;
-  }
-  if (!ordering.ambiguous().empty()) {
-    open = OpenQuestion{"ambiguous-match",
-                        fmt::format("Which signal ends which wait on {} depends on the "
-                                    "interleaving.",
-                                    unrolling.counters[ordering.ambiguous().front()].name)};
   }
   return std::nullopt;
 }

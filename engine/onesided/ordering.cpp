@@ -32,7 +32,8 @@ struct Ordering::BlockState {
   std::vector<std::uint32_t> nodes = {};      ///< nodes of the segment
   std::map<std::uint32_t, Event> lanes = {};
   std::vector<Pushed> pushed = {};
-  Event release_fence = kNoEvent;
+  Event release_fence = kNoEvent;                      ///< for all ranks
+  Event local_release_fence = kNoEvent;                ///< for blocks of the own rank
   std::vector<std::uint32_t> relaxed_waits = {};       ///< nodes that wait for an acquiring fence
   std::map<std::uint32_t, std::uint32_t> passes = {};  ///< by barrier
 };
@@ -232,7 +233,7 @@ void Ordering::add_operation(std::uint32_t number, const Operation& operation, B
       if (releases(operation.order)) {
         release_of_[index] = event;
       } else if (operation.order == Order::Relaxed) {
-        release_of_[index] = state.release_fence;
+        release_of_[index] = operation.local ? state.local_release_fence : state.release_fence;
       }
       break;
     case Kind::Wait:
@@ -240,10 +241,16 @@ void Ordering::add_operation(std::uint32_t number, const Operation& operation, B
       if (operation.order == Order::Relaxed) state.relaxed_waits.push_back(index);
       break;
     case Kind::Fence:
-      if (releases(operation.order)) state.release_fence = event;
+      if (releases(operation.order)) {
+        state.local_release_fence = event;
+        if (!operation.local) state.release_fence = event;
+      }
       if (acquires(operation.order)) {
-        for (const std::uint32_t wait : state.relaxed_waits) acquire_of_[wait] = event;
-        state.relaxed_waits.clear();
+        std::erase_if(state.relaxed_waits, [&](std::uint32_t wait) {
+          const bool reached = !operation.local || nodes_[wait].operation->local;
+          if (reached) acquire_of_[wait] = event;
+          return reached;
+        });
       }
       break;
     default:
@@ -370,12 +377,15 @@ void Ordering::match_counters() {
   edges_.memory.insert(edges_.memory.end(), matched_.memory.begin(), matched_.memory.end());
   edges_.surplus = std::move(matched_.surplus);
   edges_.signals = std::move(matched_.signals);
+  edges_.surplus_signals = std::move(matched_.surplus_signals);
   matched_ = {};
 }
 
 void Ordering::match(std::uint32_t counter, const CounterUse& signal, const CounterUse& wait) {
-  matched_.signals.push_back({signal.event, wait.event, EdgeKind::Message});
-  std::vector<Edge>& memory = counters_[counter].has_surplus() ? matched_.surplus : matched_.memory;
+  const bool surplus = counters_[counter].has_surplus();
+  (surplus ? matched_.surplus_signals : matched_.signals)
+      .push_back({signal.event, wait.event, EdgeKind::Message});
+  std::vector<Edge>& memory = surplus ? matched_.surplus : matched_.memory;
   const Node& sender = nodes_[signal.node];
   const Event release = release_of_[signal.node];
   const Event acquire = acquire_of_[wait.node];
@@ -506,11 +516,16 @@ transfer::HappensBefore Ordering::graph(Graph kind) const {
     add(matched_.surplus);
   }
   if (kind >= Graph::Program) add(edges_.program);
-  if (kind >= Graph::Signals) {
+  const bool occurrence = kind == Graph::Occurrence;
+  if (kind >= Graph::Signals || occurrence) {
     add(edges_.signals);
     add(matched_.signals);
   }
-  if (time) add(edges_.packets);
+  if (kind >= Graph::Signals) {
+    add(edges_.surplus_signals);
+    add(matched_.surplus_signals);
+  }
+  if (time || occurrence) add(edges_.packets);
   if (time) {  // what never ends is on a cycle of itself
     for (const Access& poll : unfed_) {
       const Event event = nodes_[poll.node].own;

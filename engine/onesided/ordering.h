@@ -71,12 +71,13 @@ struct CounterUses {
 ///
 /// - `memory`: happens-before for memory accesses.
 /// - `program`: the same with the program order of every block.
-/// - `signals`: the same with relaxed signals.
+/// - `occurrence`: what occurs before what by the rules of memory, relaxed signals and packets.
+/// - `signals`: `program` and relaxed signals.
 /// - `time`: what occurs before what, also through packets; its cycles are deadlocks. Counters that
 /// signals are left over of order nothing in the others.
 class Ordering {
  public:
-  enum class Graph : std::uint8_t { Memory, MemoryWithSurplus, Program, Signals, Time };
+  enum class Graph : std::uint8_t { Memory, MemoryWithSurplus, Occurrence, Program, Signals, Time };
 
   /// Throws LimitReached.
   Ordering(const Unrolling& unrolling, LimitWatch& watch);
@@ -127,6 +128,7 @@ class Ordering {
     std::vector<transfer::Edge> surplus = {};  ///< of memory, through counters with a surplus
     std::vector<transfer::Edge> program = {};
     std::vector<transfer::Edge> signals = {};
+    std::vector<transfer::Edge> surplus_signals = {};  ///< through counters with a surplus
     std::vector<transfer::Edge> packets = {};
   };
   struct BlockState;

@@ -128,7 +128,7 @@ class Unroller {
  public:
   Unroller(const Plan& plan, const std::string& source, Sizes sizes, std::uint32_t launches)
       : plan_(plan), source_(source), sizes_(sizes), unit_(smallest_unit(plan)) {
-    out_.launches = launches;
+    out_.launches = out_.judged = launches;
   }
 
   Unrolling run();
@@ -513,7 +513,7 @@ void Unroller::lay_out_memory() {
     next += cells;
     if (next > kMaxCells) throw LimitReached(LimitReached::Kind::Size, "more than 2^28 cells");
     out_.spaces.push_back(
-        {rank, name, static_cast<Cell>(first), static_cast<std::uint32_t>(cells), user});
+        {rank, name, static_cast<Cell>(first), static_cast<std::uint32_t>(cells), user, 1});
     return static_cast<Cell>(first);
   };
   for (std::uint32_t r = 0; r < plan_.gpus.size(); ++r) {
@@ -923,7 +923,8 @@ const Space& Unrolling::space_of(Cell cell) const {
 
 std::string describe(const Unrolling& unrolling, Cell cell) {
   const Space& space = unrolling.space_of(cell);
-  return fmt::format("{}[{}] of gpu {}", space.name, cell - space.first, space.rank);
+  return fmt::format("{}[{}] of gpu {}", space.name, (cell - space.first) / space.width,
+                     space.rank);
 }
 
 std::string describe(const Unrolling& unrolling, const Operation& operation) {

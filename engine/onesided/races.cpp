@@ -109,8 +109,10 @@ std::vector<std::pair<Access, Access>> RaceSearch::find(LimitWatch& watch) {
     const auto [first, last] = ordering_.accesses_of(cell);
     if (std::none_of(first, last, [](const Access& each) { return each.writes; })) continue;
     for (const Access* b = first; b != last; ++b) {
+      if (node(*b).launch >= static_cast<std::int32_t>(ordering_.unrolling().judged)) continue;
       for (const Access* a = first; a != b; ++a) {
         if (!a->writes && !b->writes) continue;
+        if (node(*a).launch >= static_cast<std::int32_t>(ordering_.unrolling().judged)) continue;
         watch.step();
         if (nodes.contains({a->node, b->node}) || is_ordered(*a, *b)) continue;
         nodes.insert({a->node, b->node});

@@ -75,6 +75,7 @@ struct Operation {
   std::optional<std::uint64_t> threshold = {};  ///< of Wait: an absolute expectation
   Order order = Order::Relaxed;
   bool packets = false;  ///< Compute: its elements are those of packets
+  bool local = false;    ///< of counters and fences: reaches blocks of the own rank only
   std::vector<Statement> statements = {};
 };
 
@@ -111,7 +112,8 @@ struct Space {
   std::string name;
   Cell first = 0;
   std::uint32_t cells = 0;
-  bool user = false;  ///< between launches it is the user's
+  bool user = false;        ///< between launches it is the user's
+  std::uint32_t width = 1;  ///< cells of one element: 2 of packets
 };
 
 /// The cells that hold the input and the output of a rank. In place they overlap.
@@ -127,7 +129,8 @@ struct Unrolling {
   std::string collective;
   std::uint32_t ranks = 0;
   std::uint32_t launches = 0;
-  std::uint32_t chunk = 1;  ///< cells
+  std::uint32_t judged = 0;  ///< races are looked for in so many launches; the rest follows
+  std::uint32_t chunk = 1;   ///< cells
   bool in_place = false;
   std::string sizes;  ///< the choice, in words
   std::vector<Origin> origins = {};
@@ -165,6 +168,10 @@ std::vector<std::string> open_sizes(const Plan& plan);
 /// All launches of a plan, or the first rule of Malformed … OutOfBounds that it breaks.
 std::variant<Unrolling, Violation> unroll(const Plan& plan, const std::string& source, Sizes sizes,
                                           std::uint32_t launches);
+
+/// More launches than are judged, where the matching of signals and waits depends on the
+/// interleaving: what comes in later launches may end a wait as well.
+constexpr std::uint32_t kLaunchesBeyond = 2;
 
 /// Launches that show all faults: plans are the same in every launch, so faults between launches
 /// that differ by more show between these.
