@@ -960,7 +960,7 @@ std::vector<Sizes> sizes_to_check(const Plan& plan) {
   return all;
 }
 
-std::vector<std::string> open_sizes(const Plan& plan) {
+std::vector<std::string> notes_on(const Plan& plan) {
   std::vector<std::string> open;
   const std::uint32_t multiple = group_multiple(plan);
   if (multiple > 8) {
@@ -983,6 +983,20 @@ std::vector<std::string> open_sizes(const Plan& plan) {
                       kScratchBytes / chunks));
     }
   }
+  const auto uses = [&](OpType type) {
+    bool found = false;
+    for_each_op(plan, [&](const Op& op, OpPlace) { found = found || op.type == type; });
+    return found;
+  };
+  const auto note = [&](OpType type, const char* defect) {
+    if (uses(type)) open.push_back(fmt::format("{}: {}", to_string(type), defect));
+  };
+  note(OpType::Flush,
+       "the executor takes its count from dst_buff, which plans lack, so that it "
+       "does nothing; judged as a flush");
+  note(OpType::Get, "the executor exchanges the two offsets; judged as written");
+  note(OpType::GroupLoadReduceStore,
+       "the language writes the index of the source into the target; judged as written");
   return open;
 }
 

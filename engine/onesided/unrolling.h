@@ -162,8 +162,9 @@ struct Sizes {
 /// The choices that stand for all message sizes that the plan is for.
 std::vector<Sizes> sizes_to_check(const Plan& plan);
 
-/// What sizes_to_check() leaves open, in sentences; empty if nothing.
-std::vector<std::string> open_sizes(const Plan& plan);
+/// What is said beside the verdict, in sentences: sizes that sizes_to_check() leaves open, and
+/// where the executor is known not to do what the plan means.
+std::vector<std::string> notes_on(const Plan& plan);
 
 /// All launches of a plan, or the first rule of Malformed … OutOfBounds that it breaks.
 std::variant<Unrolling, Violation> unroll(const Plan& plan, const std::string& source, Sizes sizes,

@@ -71,6 +71,7 @@ SubjectCheck check_file(const std::string& file, const CheckQuestion& question) 
     throw InputError({file}, fmt::format("is larger than {} MiB, expected a smaller file, or XML",
                                          kMaxMebibytes));
   }
+  if (is_onesided(text)) return check_onesided(file, text, question);
   if (is_module_text(text)) return check_module(file, text, question);
   if (reshard::is_plan(text)) return check_plan(file, text, question);
   listed_programs(file, text);  // throws for the output of synth without programs

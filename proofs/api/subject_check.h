@@ -44,6 +44,10 @@ SubjectCheck check_msccl(const std::string& file, const std::string& text,
                          const CheckQuestion& question);
 SubjectCheck check_plan(const std::string& file, const std::string& text,
                         const CheckQuestion& question);
+SubjectCheck check_onesided(const std::string& file, const std::string& text,
+                            const CheckQuestion& question);
+/// Whether a text is a one-sided plan.
+bool is_onesided(std::string_view text);
 SubjectCheck check_module(const std::string& file, const std::string& text,
                           const CheckQuestion& question);
 /// Two files with a module each.

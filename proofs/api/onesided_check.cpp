@@ -1,0 +1,198 @@
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "engine/onesided/judge.h"
+#include "engine/onesided/plan_file.h"
+#include "engine/onesided/text_plan.h"
+#include "proofs/api/subject_check.h"
+
+namespace p2 {
+namespace {
+
+using onesided::Happening;
+using onesided::PlanDecision;
+using onesided::Violation;
+
+/// What is said about a plan beside its verdict.
+struct PlanFacts {
+  std::string name;
+  std::string collective;
+  std::size_t ranks = 0;
+  bool in_place = false;
+  std::uint32_t launches = 0;
+  std::vector<std::string> notes;
+};
+
+Json place_json(const Happening& each) {
+  return Json::object(
+      {{"operation", each.text}, {"line", each.where.line}, {"column", each.where.column}});
+}
+
+Json counterexample_json(const Violation& violation) {
+  return Json::object({{"rule", to_string(violation.rule)},
+                       {"operations", Json::array_of(violation.happenings, place_json)},
+                       {"cell", violation.cell.empty() ? Json() : Json(violation.cell)},
+                       {"missing", violation.missing.empty() ? Json() : Json(violation.missing)},
+                       {"schedule", Json::array_of(violation.schedule)},
+                       {"sizes", violation.sizes.empty() ? Json() : Json(violation.sizes)}});
+}
+
+const std::string& reason_of(const PlanDecision& decision) {
+  return decision.violation ? decision.violation->reason : decision.reason;
+}
+
+/// The stable name of what is broken, or of why nothing was decided.
+std::string rule_of(const PlanDecision& decision) {
+  return decision.violation ? std::string(to_string(decision.violation->rule)) : decision.open;
+}
+
+/// The first operation with a position; the whole file where there is none.
+SourcePosition position_of(const std::string& file, const Violation& violation) {
+  for (const Happening& each : violation.happenings) {
+    if (each.where.line > 0) return {file, each.where.line, each.where.column};
+  }
+  return {file};
+}
+
+std::string trace_of(const Violation& violation) {
+  std::string text;
+  for (const Happening& each : violation.happenings) {
+    if (each.where.line > 0) text += fmt::format("    line {}: {}\n", each.where.line, each.text);
+  }
+  if (!violation.missing.empty()) text += violation.missing + "\n";
+  if (!violation.schedule.empty()) {
+    text += violation.rule == onesided::Rule::Deadlock ? "" : "Both can run at once after\n";
+    for (const std::string& line : violation.schedule) text += "    " + line + "\n";
+  }
+  if (!violation.sizes.empty()) text += "with " + violation.sizes + "\n";
+  return text;
+}
+
+std::string text_of(const std::string& file, const PlanFacts& facts, const PlanDecision& decision) {
+  const std::string rule = rule_of(decision);
+  std::string text = fmt::format("{}: {}{}", printable(file), to_string(decision.outcome),
+                                 rule.empty() ? "" : ", " + rule);
+  if (facts.ranks > 0) {
+    text +=
+        fmt::format(" ({} on {} rank{}, {}, any number of launches)", facts.collective, facts.ranks,
+                    facts.ranks == 1 ? "" : "s", facts.in_place ? "in place" : "out of place");
+  }
+  text += "\n";
+  if (!reason_of(decision).empty()) text += reason_of(decision) + "\n";
+  if (decision.violation) text += trace_of(*decision.violation);
+  for (const std::string& note : facts.notes) text += "note: " + note + "\n";
+  return printable_lines(text);
+}
+
+Json json_of(const std::string& file, const PlanFacts& facts, const PlanDecision& decision) {
+  const std::string_view outcome = to_string(decision.outcome);
+  const std::string rule = rule_of(decision);
+  Json json = Json::object({{"file", file},
+                            {"format", "onesided"},
+                            {"plan", facts.name},
+                            {"collective", facts.collective},
+                            {"ranks", facts.ranks},
+                            {"in_place", facts.in_place},
+                            {"launches", facts.launches},
+                            {"verdict", outcome},
+                            {"engines", Json::object({{"explicit", outcome}})}});
+  json.add("rule", rule.empty() ? Json() : Json(rule));
+  json.add("step", Json());
+  json.add("reason", reason_of(decision).empty() ? Json() : Json(reason_of(decision)));
+  json.add("counterexample",
+           decision.violation ? counterexample_json(*decision.violation) : Json());
+  json.add("sizes", Json::array_of(decision.sizes));
+  json.add("notes", Json::array_of(facts.notes));
+  json.add("certificate", Json());
+  return json;
+}
+
+FileReport report_of(const std::string& file, const PlanDecision& decision) {
+  FileReport report{file, "onesided", {}, 0};
+  Property& property = report.properties.emplace_back();
+  property.name = "plan";
+  property.message = reason_of(decision);
+  if (decision.outcome == Outcome::Undecided) property.status = Property::Status::Undecided;
+  if (const auto& violation = decision.violation) {
+    property.status = Property::Status::Refuted;
+    property.rule = to_string(violation->rule);
+    const SourcePosition where = position_of(file, *violation);
+    property.line = where.line;
+    property.column = where.column;
+  }
+  return report;
+}
+
+Result result_of(const std::string& file, const PlanFacts& facts, const PlanDecision& decision) {
+  Result result;
+  result.subject = file;
+  result.outcome = decision.outcome;
+  EngineAnswer& engine = result.engines.emplace_back();
+  engine.engine = "explicit";
+  engine.outcome = decision.outcome;
+  engine.rule = rule_of(decision);
+  if (const auto& violation = decision.violation) {
+    result.counterexample =
+        Counterexample{engine.rule, position_of(file, *violation), violation->reason,
+                       counterexample_json(*violation), trace_of(*violation)};
+  }
+  if (decision.outcome == Outcome::Undecided) {
+    result.undecided = Undecided{Undecided::Reason::Unsupported, decision.reason};
+  }
+  result.model = fmt::format(
+      "one-sided, {}, all interleavings of {} launches, which stand for any "
+      "number",
+      facts.in_place ? "in place" : "out of place", facts.launches);
+  return result;
+}
+
+void refuse_inapplicable(const std::string& file, const CheckQuestion& question) {
+  for (const std::string& flag : program_options(question.request)) {
+    if (flag == "explain") continue;
+    throw InputError({file},
+                     fmt::format("is a one-sided plan, expected the check without --{}", flag));
+  }
+  if (!question.engines.reference && (question.engines.z3 || question.engines.cnf)) {
+    throw InputError({file},
+                     "is a one-sided plan, which the explicit engine judges, expected no "
+                     "--engine z3 or cnf");
+  }
+}
+
+}  // namespace
+
+bool is_onesided(std::string_view text) {
+  return onesided::is_plan_json(text) || onesided::is_text_plan(text);
+}
+
+SubjectCheck check_onesided(const std::string& file, const std::string& text,
+                            const CheckQuestion& question) {
+  refuse_inapplicable(file, question);
+  PlanFacts facts;
+  PlanDecision decision;
+  if (onesided::is_text_plan(text)) {
+    const onesided::TextPlan plan = onesided::read_text_plan(file, text);
+    facts = {plan.collective, plan.collective,         plan.ranks,
+             plan.in_place,   launches_to_check(plan), {}};
+    decision = judge(plan, file, question.options.limits);
+  } else {
+    auto read = onesided::read_plan(file, text);
+    if (const auto* const plan = std::get_if<onesided::Plan>(&read)) {
+      facts = {plan->name,     plan->collective,         plan->gpus.size(),
+               plan->in_place, launches_to_check(*plan), notes_on(*plan)};
+      decision = judge(*plan, file, question.options.limits);
+    } else {
+      decision.outcome = Outcome::Refuted;
+      decision.violation = std::move(std::get<Violation>(read));
+    }
+  }
+  SubjectCheck check;
+  check.result = result_of(file, facts, decision);
+  check.json = json_of(file, facts, decision);
+  check.text.push_back(Preformatted{text_of(file, facts, decision)});
+  check.report = report_of(file, decision);
+  return check;
+}
+
+}  // namespace p2
