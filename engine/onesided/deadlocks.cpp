@@ -57,8 +57,10 @@ Violation cycle_of(const Ordering& ordering, const HappensBefore& time) {
   }
   const std::string first =
       cycle.empty() ? "an operation" : ordering.describe_event(cycle.front().to);
-  violation.reason =
-      fmt::format("{} never ends: {} operations wait for each other.", first, cycle.size());
+  violation.reason = violation.reason =
+      cycle.size() < 2
+          ? fmt::format("{} never ends: it waits for what comes after it in its block.", first)
+          : fmt::format("{} never ends: {} operations wait for each other.", first, cycle.size());
   return violation;
 }
 

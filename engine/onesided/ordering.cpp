@@ -542,8 +542,9 @@ std::string Ordering::describe(std::uint32_t index) const {
   const Node& node = nodes_[index];
   if (node.is_user()) {
     return node.launch < 0
-               ? fmt::format("the user of gpu {} before launch 0", node.rank)
-               : fmt::format("the user of gpu {} after launch {}", node.rank, node.launch);
+               ? fmt::format("the user of {} {} before launch 0", unrolling_.rank_word, node.rank)
+               : fmt::format("the user of {} {} after launch {}", unrolling_.rank_word, node.rank,
+                             node.launch);
   }
   return onesided::describe(unrolling_, *node.operation);
 }
@@ -558,8 +559,10 @@ std::string Ordering::describe_event(Event event) const {
   if (node_of_event_[event] != kNone) return describe(node_of_event_[event]);
   for (std::uint32_t r = 0; r < unrolling_.ranks; ++r) {
     for (std::size_t k = 0; k < unrolling_.launches; ++k) {
-      if (begins_[r][k] == event) return fmt::format("begin of launch {} on gpu {}", k, r);
-      if (ends_[r][k] == event) return fmt::format("end of launch {} on gpu {}", k, r);
+      if (begins_[r][k] == event)
+        return fmt::format("begin of launch {} on {} {}", k, unrolling_.rank_word, r);
+      if (ends_[r][k] == event)
+        return fmt::format("end of launch {} on {} {}", k, unrolling_.rank_word, r);
     }
   }
   return "a barrier";

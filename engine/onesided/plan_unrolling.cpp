@@ -923,8 +923,8 @@ const Space& Unrolling::space_of(Cell cell) const {
 
 std::string describe(const Unrolling& unrolling, Cell cell) {
   const Space& space = unrolling.space_of(cell);
-  return fmt::format("{}[{}] of gpu {}", space.name, (cell - space.first) / space.width,
-                     space.rank);
+  return fmt::format("{}[{}] of {} {}", space.name, (cell - space.first) / space.width,
+                     unrolling.rank_word, space.rank);
 }
 
 std::string describe(const Unrolling& unrolling, const Operation& operation) {

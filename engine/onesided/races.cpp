@@ -12,7 +12,7 @@ using Graph = Ordering::Graph;
 using transfer::Event;
 
 constexpr std::size_t kMaxCandidates = 64;
-constexpr std::size_t kMaxScheduleLines = 24;
+constexpr std::size_t kMaxScheduleLines = 12;
 
 struct Candidate {
   Rule rule = Rule::DataRace;
@@ -216,6 +216,9 @@ std::vector<std::string> schedule_of(const Ordering& ordering, const transfer::H
   for (const Event event : time.before(both)) {
     const std::uint32_t node = ordering.node_of(event);
     if (node == kNone || ordering.nodes()[node].is_user()) continue;
+    // Of the ranks that take part.
+    const std::uint32_t rank = ordering.nodes()[node].rank;
+    if (rank != x.rank && rank != y.rank) continue;
     const Operation::Kind kind = ordering.nodes()[node].operation->kind;
     if (kind != Operation::Kind::Meet && kind != Operation::Kind::Barrier) {
       lines.push_back(ordering.describe(node));
@@ -258,6 +261,8 @@ std::optional<Violation> find_race(const Ordering& ordering, const transfer::Hap
         fmt::format("{} and {} both touch {}, at least one writes it, and nothing orders them.",
                     first, second, violation.cell);
   }
+  // No order of steps shows a fault of memory order alone.
+  if (best->rule == Rule::RelaxedOrder) return violation;
   violation.schedule = schedule_of(ordering, time, ordering.nodes()[best->first.node],
                                    ordering.nodes()[best->second.node]);
   return violation;

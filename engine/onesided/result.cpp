@@ -175,35 +175,36 @@ std::optional<Cell> Run::execute(const Operation& operation, std::uint32_t launc
   return std::nullopt;
 }
 
-std::string describe(const Contribution& contribution, const std::string& input) {
-  return fmt::format("{}[{}] of gpu {} in launch {}", input, contribution.cell, contribution.rank,
+std::string describe(const Contribution& contribution, const std::string& rank_word) {
+  return fmt::format("i[{}] of {} {} in launch {}", contribution.cell, rank_word, contribution.rank,
                      contribution.launch);
 }
 
 /// Which rule a wrong output cell breaks, and why.
-std::pair<Rule, std::string> fault_of(const Sum& found, const Sum& expected, std::uint32_t launch) {
+std::pair<Rule, std::string> fault_of(const Sum& found, const Sum& expected, std::uint32_t launch,
+                                      const std::string& rank_word) {
   std::map<Contribution, std::uint32_t> counts(found.begin(), found.end());
   for (const auto& [contribution, count] : counts) {
     if (contribution.launch != launch) {
-      return {Rule::StaleData, "holds " + describe(contribution, "i")};
+      return {Rule::StaleData, "holds " + describe(contribution, rank_word)};
     }
   }
   for (const auto& [contribution, count] : counts) {
     if (count > 1) {
       return {Rule::DoubleCount,
-              fmt::format("holds {} {} times", describe(contribution, "i"), count)};
+              fmt::format("holds {} {} times", describe(contribution, rank_word), count)};
     }
   }
   for (const auto& [contribution, count] : counts) {
     if (std::ranges::none_of(expected,
                              [&](const auto& each) { return each.first == contribution; })) {
       return {Rule::WrongChunk,
-              fmt::format("holds {}, which belongs elsewhere", describe(contribution, "i"))};
+              fmt::format("holds {}, which belongs elsewhere", describe(contribution, rank_word))};
     }
   }
   for (const auto& [contribution, count] : expected) {
     if (!counts.contains(contribution)) {
-      return {Rule::LostContribution, "lacks " + describe(contribution, "i")};
+      return {Rule::LostContribution, "lacks " + describe(contribution, rank_word)};
     }
   }
   return {Rule::WrongResult, "holds something else"};
@@ -235,7 +236,7 @@ std::optional<Violation> find_wrong_exchange(const Unrolling& unrolling, const R
         continue;
       }
       const Sum wanted = {{{launch, sender, k}, 1}};
-      const auto [rule, reason] = fault_of(sum, wanted, launch);
+      const auto [rule, reason] = fault_of(sum, wanted, launch, unrolling.rank_word);
       violation.rule = rule;
       violation.reason = fmt::format("{} after launch {} {}.", violation.cell, launch, reason);
       return violation;
@@ -246,8 +247,8 @@ std::optional<Violation> find_wrong_exchange(const Unrolling& unrolling, const R
       violation.rule = Rule::WrongResult;
       violation.cell = describe(unrolling, user.output);
       violation.reason =
-          fmt::format("gpu {} and gpu {} both hold the input of gpu {} after launch {}.",
-                      receiver[sender], r, sender, launch);
+          fmt::format("{0} {1} and {0} {2} both hold the input of {0} {3} after launch {4}.",
+                      unrolling.rank_word, receiver[sender], r, sender, launch);
       return violation;
     }
     receiver[sender] = r;
@@ -271,7 +272,7 @@ std::optional<Violation> find_wrong_output(const Unrolling& unrolling, const Goa
                                      violation.cell, launch);
       return violation;
     }
-    const auto [rule, reason] = fault_of(run.sum(value), expected, launch);
+    const auto [rule, reason] = fault_of(run.sum(value), expected, launch, unrolling.rank_word);
     violation.rule = rule;
     violation.reason = fmt::format("{} after launch {} {}.", violation.cell, launch, reason);
     return violation;

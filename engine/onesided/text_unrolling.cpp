@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -12,6 +13,14 @@ namespace {
 
 constexpr std::uint64_t kMaxTextOperations = std::uint64_t{1} << 22;
 constexpr std::uint32_t kMaxTextBlocks = 1024;
+
+std::string_view word_of(TextStatement::Kind kind) {
+  constexpr std::array<std::string_view, 16> kWords = {
+      "for",         "loop",        "put",  "get",    "copy", "reduce", "multimem_ld_reduce",
+      "multimem_st", "put_packets", "poll", "signal", "wait", "fence",  "sync",
+      "barrier",     "flush"};
+  return kWords[static_cast<std::size_t>(kind)];
+}
 
 class TextUnroller {
  public:
@@ -179,8 +188,8 @@ void TextUnroller::refuse(Rule rule, const TextStatement& statement, const Scope
                           const std::string& reason) const {
   Violation violation;
   violation.rule = rule;
-  const std::string text =
-      fmt::format("rank {} block {} line {}", scope.rank, scope.block, statement.line);
+  const std::string text = fmt::format("rank {} block {} line {} ({})", scope.rank, scope.block,
+                                       statement.line, word_of(statement.kind));
   violation.reason = fmt::format("{} {}.", text, reason);
   violation.happenings.push_back({text, {source_, statement.line, statement.column}});
   throw violation;
@@ -386,9 +395,10 @@ Operation& TextUnroller::add(const TextStatement& statement, Scope& scope, Opera
       {statement.line * 4096 + statement.column, scope.rank, scope.block, transfer},
       static_cast<std::uint32_t>(out_.origins.size()));
   if (is_new) {
-    out_.origins.push_back({fmt::format("rank {} block {} line {}{}", scope.rank, scope.block,
-                                        statement.line, transfer ? " (transfer)" : ""),
-                            statement.line, statement.column, OpPlace{}, transfer});
+    out_.origins.push_back(
+        {fmt::format("rank {} block {} line {} ({}{})", scope.rank, scope.block, statement.line,
+                     word_of(statement.kind), transfer ? " transfer" : ""),
+         statement.line, statement.column, OpPlace{}, transfer});
   }
   Operation& operation = scope.out->operations.emplace_back();
   operation.kind = kind;
@@ -679,7 +689,7 @@ Unrolling TextUnroller::run() {
   out_.collective = plan_.collective;
   out_.ranks = plan_.ranks;
   out_.in_place = plan_.in_place;
-  out_.sizes = "cells as they are declared";
+  out_.rank_word = "rank";
   for (const TextBlock& block : plan_.blocks) require_same_launches(source_, block.body);
   size_user_buffers();
   lay_out();

@@ -132,6 +132,7 @@ struct Unrolling {
   std::uint32_t judged = 0;  ///< races are looked for in so many launches; the rest follows
   std::uint32_t chunk = 1;   ///< cells
   bool in_place = false;
+  std::string rank_word = "gpu";  ///< as the format calls a rank
   std::string sizes;  ///< the choice, in words
   std::vector<Origin> origins = {};
   std::vector<Block> blocks = {};  ///< by rank

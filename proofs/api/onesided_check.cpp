@@ -1,9 +1,8 @@
-#include <chrono>
-
 #include <fmt/format.h>
 
 #include "engine/onesided/judge.h"
 #include "engine/onesided/plan_file.h"
+#include "engine/onesided/repair.h"
 #include "engine/onesided/text_plan.h"
 #include "proofs/api/subject_check.h"
 
@@ -149,7 +148,7 @@ Result result_of(const std::string& file, const PlanFacts& facts, const PlanDeci
 
 void refuse_inapplicable(const std::string& file, const CheckQuestion& question) {
   for (const std::string& flag : program_options(question.request)) {
-    if (flag == "explain") continue;
+    if (flag == "explain" || flag == "repair") continue;
     throw InputError({file},
                      fmt::format("is a one-sided plan, expected the check without --{}", flag));
   }
@@ -158,6 +157,14 @@ void refuse_inapplicable(const std::string& file, const CheckQuestion& question)
                      "is a one-sided plan, which the explicit engine judges, expected no "
                      "--engine z3 or cnf");
   }
+}
+
+std::optional<onesided::Repair> repair_of(const std::string& file, const std::string& text,
+                                          const Limits& limits) {
+  if (onesided::is_text_plan(text)) return onesided::find_text_repair(text, file, limits);
+  const auto read = onesided::read_plan(file, text);
+  const auto* const plan = std::get_if<onesided::Plan>(&read);
+  return plan == nullptr ? std::nullopt : find_repair(*plan, file, limits);
 }
 
 }  // namespace
@@ -190,7 +197,23 @@ SubjectCheck check_onesided(const std::string& file, const std::string& text,
   SubjectCheck check;
   check.result = result_of(file, facts, decision);
   check.json = json_of(file, facts, decision);
-  check.text.push_back(Preformatted{text_of(file, facts, decision)});
+  std::string shown = text_of(file, facts, decision);
+  if (question.request.repair && decision.outcome == Outcome::Refuted) {
+    const auto repair = repair_of(file, text, question.options.limits);
+    shown += repair ? fmt::format("repaired, and valid, with {} change{}:\n",
+                                  repair->changes.size(), repair->changes.size() == 1 ? "" : "s")
+                    : "no repair found: order, flushes and meets do not make it valid\n";
+    Json changes = Json::array();
+    if (repair) {
+      for (const std::string& each : repair->changes) {
+        shown += "    " + each + "\n";
+        changes.push_back(each);
+      }
+      check.repaired = repair->text;
+    }
+    check.json.add("repair", repair ? std::move(changes) : Json());
+  }
+  check.text.push_back(Preformatted{std::move(shown)});
   check.report = report_of(file, decision);
   return check;
 }

@@ -32,6 +32,7 @@ struct SubjectCheck {
   /// What the engines were asked, as a member that reproduces a disagreement: `{"program":…}`.
   Json input = {};
   std::optional<std::string> smt2 = {};      ///< the query, if asked for
+  std::optional<std::string> repaired = {};  ///< the repaired plan, if asked for and found
   std::vector<Diagnostic> diagnostics = {};  ///< a certificate that could not be written
 };
 
