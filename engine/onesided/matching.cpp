@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <map>
 #include <random>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -85,6 +87,8 @@ bool must_precede(const Ordering& ordering, const CounterUses& uses, const Count
 class Interleaving {
  public:
   enum class Numbers : std::uint8_t { AsTheyArrive, Largest };
+  /// The seed of the interleaving in which what is ready first occurs first.
+  static constexpr std::uint64_t kFirstComeFirstServed = ~std::uint64_t{0};
 
   Interleaving(const Ordering& ordering, const HappensBefore& time);
 
@@ -168,8 +172,9 @@ bool Interleaving::run(std::uint64_t seed, Numbers numbers) {
   }
   std::vector<std::uint32_t> missing(count);
   std::vector<std::pair<std::uint64_t, Event>> ready;  // a heap
+  std::uint64_t turn = ~std::uint64_t{0};
   const auto push = [&](Event event) {
-    ready.emplace_back(priority[event], event);
+    ready.emplace_back(seed == kFirstComeFirstServed ? turn-- : priority[event], event);
     std::push_heap(ready.begin(), ready.end());
   };
   for (Event event = 0; event < count; ++event) {
@@ -227,36 +232,96 @@ OpenQuestion ambiguous_match(const Ordering& ordering) {
 
 }  // namespace
 
+/// Starts with the matches of one interleaving, the same in every launch, and drops those that do
+/// not follow from the others until all do. Then they hold in every interleaving, by induction on
+/// the order in which waits end: if a wait ended without one of its signals, one of the signals
+/// that were there instead came after it by matches of waits that had ended before.
+///
+/// Matches of the last launch are taken to hold where those of the launches before it do: later
+/// launches look as these do.
 void match_in_all_interleavings(Ordering& ordering, LimitWatch& watch) {
+  if (ordering.ambiguous().empty()) return;
+  const auto last = static_cast<std::int32_t>(ordering.unrolling().launches) - 1;
   std::vector<Event> chosen;
+  /// A signal or wait of a counter by its block and its number in the launch.
+  using Pattern = std::pair<std::uint32_t, std::uint32_t>;
+  std::map<Event, Pattern> pattern_of;
+  std::map<std::tuple<std::uint32_t, Pattern, std::int32_t>, const CounterUse*> signals;
+  std::map<std::tuple<std::uint32_t, Pattern, std::int32_t>, const CounterUse*> waits;
   for (const std::uint32_t c : ordering.ambiguous()) {
-    for (const CounterUse& each : ordering.counters()[c].signals) chosen.push_back(each.event);
-    for (const CounterUse& each : ordering.counters()[c].waits) chosen.push_back(each.event);
+    const auto add = [&](const std::vector<CounterUse>& uses, auto& by_pattern) {
+      std::map<std::pair<std::uint32_t, std::int32_t>, std::uint32_t> count;
+      for (const CounterUse& each : uses) {
+        const Node& node = ordering.nodes()[each.node];
+        const Pattern pattern{node.block, count[{node.block, node.launch}]++};
+        pattern_of[each.event] = pattern;
+        by_pattern[{c, pattern, node.launch}] = &each;
+        chosen.push_back(each.event);
+      }
+    };
+    add(ordering.counters()[c].signals, signals);
+    add(ordering.counters()[c].waits, waits);
   }
-  bool changes = !chosen.empty();
-  while (changes) {
-    changes = false;
+  const auto launch_of = [&](const CounterUse& use) { return ordering.nodes()[use.node].launch; };
+  /// Counter, signal, wait, and how many launches before the wait's the signal's is.
+  using Key = std::tuple<std::uint32_t, Pattern, Pattern, std::int32_t>;
+  std::set<Key> matches;
+  std::map<Event, std::uint64_t> numbers;  // that waits need at least
+  {
+    const HappensBefore time = ordering.graph(Graph::Time);
+    Interleaving first(ordering, time);
+    first.run(Interleaving::kFirstComeFirstServed, Interleaving::Numbers::AsTheyArrive);
     const HappensBefore graph = ordering.graph(Graph::Occurrence);
-    if (graph.has_cycle()) return;
     const Ancestors ancestors(graph, chosen, watch);
-    for (const std::uint32_t c : ordering.ambiguous()) {
+    for (std::size_t i = 0; i < ordering.ambiguous().size(); ++i) {
+      const std::uint32_t c = ordering.ambiguous()[i];
       const CounterUses& uses = ordering.counters()[c];
       // Signals that are left over pass to later launches: in the limit they order nothing.
       if (uses.has_surplus()) continue;
       for (const CounterUse& wait : uses.waits) {
-        const std::uint64_t number = least_number(ordering, c, wait, ancestors);
-        for (const CounterUse& signal : uses.signals) {
-          watch.step();
-          if (ancestors.precedes(signal.event, wait.event) ||
-              ancestors.precedes(wait.event, signal.event) ||
-              !must_precede(ordering, uses, signal, wait, number, ancestors)) {
-            continue;
-          }
-          ordering.match(c, signal, wait);
-          changes = true;
+        numbers[wait.event] = least_number(ordering, c, wait, ancestors);
+        const std::uint64_t arrived =
+            std::min<std::uint64_t>(first.numbers()[wait.event], first.signals()[i].size());
+        for (std::uint64_t k = 0; k < arrived; ++k) {
+          const CounterUse& signal = *first.signals()[i][k];
+          const std::int32_t before = launch_of(wait) - launch_of(signal);
+          if (before < 0 || before > 1) continue;
+          matches.insert({c, pattern_of[signal.event], pattern_of[wait.event], before});
         }
       }
     }
+  }
+  const auto for_each_match = [&](const auto& visit) {
+    for (const Key& key : matches) {
+      const auto& [c, of_signal, of_wait, before] = key;
+      for (std::int32_t launch = before; launch <= last; ++launch) {
+        const auto signal = signals.find({c, of_signal, launch - before});
+        const auto wait = waits.find({c, of_wait, launch});
+        if (signal != signals.end() && wait != waits.end()) {
+          visit(key, *signal->second, *wait->second);
+        }
+      }
+    }
+  };
+  while (true) {
+    watch.check();
+    ordering.forget_matches();
+    for_each_match([&](const Key& key, const CounterUse& signal, const CounterUse& wait) {
+      ordering.match(std::get<0>(key), signal, wait);
+    });
+    const HappensBefore graph = ordering.graph(Graph::Occurrence);
+    const Ancestors ancestors(graph, chosen, watch);
+    std::set<Key> dropped;
+    for_each_match([&](const Key& key, const CounterUse& signal, const CounterUse& wait) {
+      watch.step();
+      if (launch_of(wait) == last || dropped.contains(key)) return;
+      if (!must_precede(ordering, ordering.counters()[std::get<0>(key)], signal, wait,
+                        numbers[wait.event], ancestors)) {
+        dropped.insert(key);
+      }
+    });
+    if (dropped.empty()) return;
+    for (const Key& key : dropped) matches.erase(key);
   }
 }
 
