@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "p2/error.h"
+
 namespace p2::onesided {
 
 using transfer::Edge;
@@ -13,6 +15,12 @@ using transfer::EdgeKind;
 using transfer::Event;
 using transfer::kNoEvent;
 using Kind = Operation::Kind;
+
+namespace {
+
+constexpr std::size_t kMaxAccesses = std::size_t{1} << 26U;
+
+}  // namespace
 
 /// What is open while the operations of a block are added.
 struct Ordering::BlockState {
@@ -442,6 +450,9 @@ void Ordering::collect_accesses(LimitWatch& watch) {
   starts_.assign(std::size_t{unrolling_.cells} + 1, 0);
   for_each([&](const Access& access) { ++starts_[access.cell + 1]; });
   for (std::size_t c = 1; c < starts_.size(); ++c) starts_[c] += starts_[c - 1];
+  if (starts_.back() > kMaxAccesses) {
+    throw LimitReached(LimitReached::Kind::Size, "more than 2^26 accesses to cells");
+  }
   watch.require_room(starts_.back() * sizeof(Access));
   accesses_.resize(starts_.back());
   std::vector<std::size_t> next(starts_.begin(), starts_.end() - 1);

@@ -1,7 +1,5 @@
 #include "engine/onesided/plan_file.h"
 
-#include <limits>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -15,7 +13,7 @@ namespace {
 constexpr std::int64_t kMaxRanks = 65536;
 constexpr std::int64_t kMaxChunks = std::int64_t{1} << 24;
 constexpr std::int64_t kMaxId = std::int64_t{1} << 20;
-constexpr std::int64_t kMaxBytes = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMaxUnit = std::int64_t{1} << 40;  // bytes
 
 std::uint32_t number_of(const JsonValue& value, std::string_view what, std::int64_t low,
                         std::int64_t high) {
@@ -152,7 +150,7 @@ Op op_of(const JsonValue& value, bool in_pipeline) {
   if (op.type == OpType::Pipeline) {
     const JsonValue context = value.member("iter_context", "a pipeline");
     op.unit_size = static_cast<std::uint64_t>(
-        context.member("unit_size", "\"iter_context\"").integer("\"unit_size\"", 1, kMaxBytes));
+        context.member("unit_size", "\"iter_context\"").integer("\"unit_size\"", 1, kMaxUnit));
     op.num_chunks = member_number(context, "num_chunks", 0, kMaxChunks);
     for (const JsonValue& each : value.member("ops", "a pipeline").array("\"ops\"")) {
       op.body.push_back(op_of(each, true));

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <set>
@@ -17,8 +18,8 @@ constexpr std::size_t kMaxChannels = 16;
 constexpr std::size_t kMaxChannelsPerOp = 8;
 constexpr std::size_t kMaxBarriers = 16;
 constexpr std::size_t kMaxSemaphoresPerOp = 16;
-constexpr std::uint64_t kMaxCells = std::uint64_t{1} << 28;
-constexpr std::uint64_t kMaxOperations = std::uint64_t{1} << 24;
+constexpr std::uint64_t kMaxCells = std::uint64_t{1} << 24;
+constexpr std::uint64_t kMaxOperations = std::uint64_t{1} << 20;
 constexpr std::uint32_t kMaxGroupMultiple = 64;
 
 std::string place_text(const Plan& plan, OpPlace place) {
@@ -415,6 +416,9 @@ void Unroller::check_references() const {
       check_peer(g, each.rank, "a remote buffer of");
     }
     for (const SwitchChannel& each : gpu.switches) {
+      if (each.ranks.empty()) {
+        fail_plan(Rule::NoPeer, fmt::format("gpu {} has a switch channel without ranks.", g));
+      }
       for (const std::uint32_t peer : each.ranks) check_peer(g, peer, "a switch channel with");
     }
   }
@@ -502,7 +506,7 @@ std::uint32_t Unroller::rounds(const Op& pipeline) const {
   const std::uint64_t unit = sizes_.unit * (pipeline.unit_size / unit_);
   const std::uint64_t cells = std::uint64_t{pipeline.num_chunks} * sizes_.chunk;
   const std::uint64_t count = (cells + unit - 1) / unit;
-  if (count > kMaxOperations) throw LimitReached(LimitReached::Kind::Size, "more than 2^24 rounds");
+  if (count > kMaxOperations) throw LimitReached(LimitReached::Kind::Size, "more than 2^20 rounds");
   return static_cast<std::uint32_t>(count);
 }
 
@@ -511,7 +515,7 @@ void Unroller::lay_out_memory() {
   const auto add = [&](std::uint32_t rank, const char* name, std::uint64_t cells, bool user) {
     const std::uint64_t first = next;
     next += cells;
-    if (next > kMaxCells) throw LimitReached(LimitReached::Kind::Size, "more than 2^28 cells");
+    if (next > kMaxCells) throw LimitReached(LimitReached::Kind::Size, "more than 2^24 cells");
     out_.spaces.push_back(
         {rank, name, static_cast<Cell>(first), static_cast<std::uint32_t>(cells), user, 1});
     return static_cast<Cell>(first);
@@ -610,7 +614,7 @@ std::uint32_t Unroller::origin(const At& at, bool transfer) {
 
 Operation& Unroller::add(const At& at, Block& block, Operation::Kind kind, bool transfer) {
   if (++operations_ > kMaxOperations) {
-    throw LimitReached(LimitReached::Kind::Size, "more than 2^24 operations");
+    throw LimitReached(LimitReached::Kind::Size, "more than 2^20 operations");
   }
   Operation& operation = block.operations.emplace_back();
   operation.kind = kind;

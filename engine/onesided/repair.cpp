@@ -1,6 +1,8 @@
 #include "engine/onesided/repair.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <functional>
 #include <sstream>
 

@@ -11,7 +11,7 @@
 namespace p2::onesided {
 namespace {
 
-constexpr std::uint64_t kMaxTextOperations = std::uint64_t{1} << 22;
+constexpr std::uint64_t kMaxTextOperations = std::uint64_t{1} << 20;
 constexpr std::uint32_t kMaxTextBlocks = 1024;
 
 std::string_view word_of(TextStatement::Kind kind) {
@@ -268,7 +268,7 @@ void TextUnroller::for_each_block(const Visit& visit) {
 void TextUnroller::measure(const std::vector<TextStatement>& body, Scope& scope) {
   for (const TextStatement& statement : body) {
     if (++operations_ > kMaxTextOperations) {
-      throw LimitReached(LimitReached::Kind::Size, "more than 2^22 operations");
+      throw LimitReached(LimitReached::Kind::Size, "more than 2^20 operations");
     }
     if (statement.kind == Kind::For) {
       for (const std::int64_t each : values(statement.set, plan_.ranks, scope)) {
@@ -343,8 +343,8 @@ void TextUnroller::lay_out() {
                        std::uint32_t width) {
     const std::uint64_t first = next;
     next += cells;
-    if (next > std::uint64_t{1} << 26U) {
-      throw LimitReached(LimitReached::Kind::Size, "more than 2^26 cells");
+    if (next > std::uint64_t{1} << 24U) {
+      throw LimitReached(LimitReached::Kind::Size, "more than 2^24 cells");
     }
     out_.spaces.push_back(
         {rank, name, static_cast<Cell>(first), static_cast<std::uint32_t>(cells), user, width});
@@ -389,7 +389,7 @@ void TextUnroller::lay_out() {
 Operation& TextUnroller::add(const TextStatement& statement, Scope& scope, Operation::Kind kind,
                              bool transfer) {
   if (++operations_ > kMaxTextOperations) {
-    throw LimitReached(LimitReached::Kind::Size, "more than 2^22 operations");
+    throw LimitReached(LimitReached::Kind::Size, "more than 2^20 operations");
   }
   const auto [found, is_new] = origins_.try_emplace(
       {statement.line * 4096 + statement.column, scope.rank, scope.block, transfer},
@@ -427,6 +427,7 @@ std::vector<Operand> TextUnroller::operands(const Reference& reference,
   std::vector<std::int64_t> ranks = {scope.rank};
   if (reference.rank) ranks = {rank_of(*reference.rank, scope, statement)};
   if (reference.group) ranks = values(*reference.group, plan_.ranks, scope);
+  if (ranks.empty()) refuse(Rule::NoPeer, statement, scope, "names a group without ranks");
   std::vector<Operand> all;
   for (const std::int64_t rank : ranks) {
     if (rank < 0 || rank >= plan_.ranks) {
@@ -589,6 +590,9 @@ void TextUnroller::check_barriers() const {
 }
 
 void TextUnroller::run_statement(const TextStatement& statement, Scope& scope) {
+  if (++operations_ > kMaxTextOperations) {  // also of loops around nothing
+    throw LimitReached(LimitReached::Kind::Size, "more than 2^20 operations");
+  }
   switch (statement.kind) {
     case Kind::For: {
       const std::uint32_t lane = scope.lane;

@@ -7,6 +7,7 @@
 
 #include "engine/base/limit_watch.h"
 #include "engine/transfer/happens_before.h"
+#include "p2/error.h"
 
 namespace p2::transfer {
 
@@ -34,6 +35,9 @@ class Reachability {
   /// Precondition: no cycle. Throws LimitReached.
   Reachability(const HappensBefore& graph, const Chains& chains, LimitWatch& watch)
       : chains_(chains), width_(chains.count) {
+    if (graph.events() * width_ > kMaxEntries) {
+      throw LimitReached(LimitReached::Kind::Size, "more than 2^30 entries of vector clocks");
+    }
     watch.require_room(graph.events() * width_ * sizeof(std::uint32_t));
     clocks_.resize(graph.events() * width_);
     for (const Event event : graph.order()) {
@@ -53,6 +57,8 @@ class Reachability {
   }
 
  private:
+  static constexpr std::size_t kMaxEntries = std::size_t{1} << 30U;
+
   const Chains& chains_;
   std::size_t width_;
   std::vector<std::uint32_t> clocks_;
