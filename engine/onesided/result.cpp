@@ -196,9 +196,9 @@ std::pair<Rule, std::string> fault_of(const Sum& found, const Sum& expected, std
               fmt::format("holds {} {} times", describe(contribution, rank_word), count)};
     }
   }
+  std::map<Contribution, std::uint32_t> wanted(expected.begin(), expected.end());
   for (const auto& [contribution, count] : counts) {
-    if (std::ranges::none_of(expected,
-                             [&](const auto& each) { return each.first == contribution; })) {
+    if (!wanted.contains(contribution)) {
       return {Rule::WrongChunk,
               fmt::format("holds {}, which belongs elsewhere", describe(contribution, rank_word))};
     }

@@ -1,6 +1,8 @@
 #include "engine/onesided/text_plan.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <limits>
 
 #include <fmt/format.h>
