@@ -10,7 +10,7 @@
 namespace p2::onesided {
 namespace {
 
-using Kind = Operation::Kind;
+using OpKind = Operation::Kind;
 
 /// Operations that an operation knows to be over, by number.
 class View {
@@ -201,11 +201,11 @@ bool Explorer::find_surplus() {
   for (std::uint32_t b = 0; b < plan_.blocks.size(); ++b) {
     for (const Operation& each : plan_.blocks[b].operations) {
       const std::pair by{b, plan_.blocks[b].single_thread ? 0 : each.lane};
-      if (each.kind == Kind::Signal || each.kind == Kind::PushSignal) {
-        Use& use = uses[each.kind == Kind::Signal ? each.object : each.counter];
-        use.signals.insert({by.first, each.kind == Kind::Signal ? by.second : by.second + 4096});
+      if (each.kind == OpKind::Signal || each.kind == OpKind::PushSignal) {
+        Use& use = uses[each.kind == OpKind::Signal ? each.object : each.counter];
+        use.signals.insert({by.first, each.kind == OpKind::Signal ? by.second : by.second + 4096});
         ++use.signalled[each.launch];
-      } else if (each.kind == Kind::Wait) {
+      } else if (each.kind == OpKind::Wait) {
         Use& use = uses[each.object];
         use.waits.insert(by);
         if (each.threshold) {
@@ -295,12 +295,12 @@ bool Explorer::is_enabled(const State& state, Agent agent) const {
   if (block.next == all.size() || all[block.next].launch != block.launch) return true;  // its end
   const Operation& operation = all[block.next];
   switch (operation.kind) {
-    case Kind::Wait:
+    case OpKind::Wait:
       return !block.needs || state.counters[operation.object].value >= *block.needs;
-    case Kind::Flush:
+    case OpKind::Flush:
       return std::ranges::none_of(state.pushed[operation.object],
                                   [&](const Pushed& each) { return each.block == agent.number; });
-    case Kind::Compute:
+    case OpKind::Compute:
       for (const Statement& statement : operation.statements) {
         for (const Operand& source : statement.sources) {
           for (std::uint32_t k = 0; source.polled && k < source.count; ++k) {
@@ -326,10 +326,10 @@ bool Explorer::commutes(const State& state, Agent agent) const {
     if (next == all.size()) return true;
     operation = &all[next];
   }
-  if (operation->kind == Kind::Wait || operation->kind == Kind::Signal) {
+  if (operation->kind == OpKind::Wait || operation->kind == OpKind::Signal) {
     return !shared_[operation->object];
   }
-  if (operation->kind == Kind::PushSignal && agent.of == Agent::Of::Queue) {
+  if (operation->kind == OpKind::PushSignal && agent.of == Agent::Of::Queue) {
     return !shared_[operation->counter];
   }
   return true;
@@ -408,17 +408,17 @@ void Explorer::take_block(State& state, std::uint32_t number) {
     ++block.next;
   };
   View view = block.meet;
-  if (operation.kind >= Kind::Signal) {
+  if (operation.kind >= OpKind::Signal) {
     if (const auto lane = block.lanes.find(operation.lane); lane != block.lanes.end()) {
       view.join(lane->second);
     }
   }
   switch (operation.kind) {
-    case Kind::Meet:
+    case OpKind::Meet:
       meet(block, step);
       ++block.next;
       return;
-    case Kind::Barrier: {
+    case OpKind::Barrier: {
       block.is_at_barrier = true;
       block.open.add(step);
       // The k-th time that all its blocks are there, they go on.
@@ -426,7 +426,7 @@ void Explorer::take_block(State& state, std::uint32_t number) {
       for (std::uint32_t b = 0; b < plan_.blocks.size(); ++b) {
         const bool takes_part =
             std::ranges::any_of(plan_.blocks[b].operations, [&](const Operation& each) {
-              return each.kind == Kind::Barrier && each.object == operation.object;
+              return each.kind == OpKind::Barrier && each.object == operation.object;
             });
         if (!takes_part) continue;
         const BlockState& other = state.blocks[b];
@@ -447,7 +447,7 @@ void Explorer::take_block(State& state, std::uint32_t number) {
       }
       return;
     }
-    case Kind::Compute:
+    case OpKind::Compute:
       execute(state, operation, number, block.segment, step, view);
       block.open.join(view);
       block.open.add(step);
@@ -457,7 +457,7 @@ void Explorer::take_block(State& state, std::uint32_t number) {
       }
       ++block.next;
       return;
-    case Kind::Signal: {
+    case OpKind::Signal: {
       View released;
       if (releases(operation.order)) released = view;
       if (operation.order == Order::Relaxed) {
@@ -468,7 +468,7 @@ void Explorer::take_block(State& state, std::uint32_t number) {
       signal(state, operation, operation.object, released, code.rank);
       return finish_lane(view);
     }
-    case Kind::Wait: {
+    case OpKind::Wait: {
       CounterState& counter = state.counters[operation.object];
       if (!block.needs) {
         counter.expected =
@@ -493,7 +493,7 @@ void Explorer::take_block(State& state, std::uint32_t number) {
       }
       return finish_lane(view);
     }
-    case Kind::Fence:
+    case OpKind::Fence:
       if (acquires(operation.order)) {
         view.join(operation.local ? block.local_relaxed_waits : block.relaxed_waits);
       }
@@ -506,12 +506,12 @@ void Explorer::take_block(State& state, std::uint32_t number) {
         }
       }
       return finish_lane(view);
-    case Kind::Push:
-    case Kind::PushSignal:
+    case OpKind::Push:
+    case OpKind::PushSignal:
       state.pushed[operation.object].push_back(
           {&operation, number, block.segment, operation.lane, view});
       return finish_lane(view);
-    case Kind::Flush:
+    case OpKind::Flush:
       for (const Pushed& each : state.complete[operation.object]) {
         if (each.block == number &&
             (code.single_thread || each.segment != block.segment || each.lane == operation.lane)) {
@@ -535,7 +535,7 @@ void Explorer::take_queue(State& state, std::uint32_t number) {
   // Pushing it and its completion are two steps.
   const std::uint32_t step =
       steps_ + step_of(item.block, static_cast<std::size_t>(item.operation - all.data()));
-  if (item.operation->kind == Kind::Push) {
+  if (item.operation->kind == OpKind::Push) {
     execute(state, *item.operation, item.block, item.segment, step, item.view);
     item.view.add(step);
   } else {
@@ -583,7 +583,7 @@ void Explorer::execute(State& state, const Operation& operation, std::uint32_t b
   now.segment = segment;
   now.launch = static_cast<std::int32_t>(operation.launch);
   now.packet_op = operation.packets;
-  now.transfer = operation.kind == Kind::Push;
+  now.transfer = operation.kind == OpKind::Push;
   // A poll proves that the writer of its packet has begun that launch.
   for (const Statement& statement : operation.statements) {
     for (const Operand& source : statement.sources) {

@@ -14,7 +14,7 @@ using transfer::Edge;
 using transfer::EdgeKind;
 using transfer::Event;
 using transfer::kNoEvent;
-using Kind = Operation::Kind;
+using OpKind = Operation::Kind;
 
 namespace {
 
@@ -147,7 +147,7 @@ void Ordering::add_block(std::uint32_t number) {
     add_memory(each.push, item, EdgeKind::Dependency);
     queue_items_[each.operation->object].push_back(
         {each.push, item, number, node.segment, each.operation->lane, false});
-    if (each.operation->kind == Kind::Push) {
+    if (each.operation->kind == OpKind::Push) {
       node.after = node.before = node.previous = node.next = item;
     } else {
       node.own = item;
@@ -183,11 +183,11 @@ void Ordering::add_operation(std::uint32_t number, const Operation& operation, B
     ++state.segment;
     return meet;
   };
-  if (operation.kind == Kind::Meet) {
+  if (operation.kind == OpKind::Meet) {
     nodes_[index].own = nodes_[index].after = nodes_[index].before = add_meet();
     return;
   }
-  if (operation.kind == Kind::Barrier) {
+  if (operation.kind == OpKind::Barrier) {
     nodes_[index].own = nodes_[index].after = nodes_[index].before = add_meet();
     const Event leave = add_event(number, index);
     chains_.append(leave, unrolling_.ranks + number, chain_lengths_);
@@ -201,7 +201,7 @@ void Ordering::add_operation(std::uint32_t number, const Operation& operation, B
     state.meet = leave;
     return;
   }
-  const bool lane_op = operation.kind != Kind::Compute;
+  const bool lane_op = operation.kind != OpKind::Compute;
   if (!single && !lane_op && !operation.packets) {  // ordered by the meets around it
     state.nodes.push_back(index);
     state.eventless.push_back(index);
@@ -228,27 +228,27 @@ void Ordering::add_operation(std::uint32_t number, const Operation& operation, B
   }
   follow(event);
   switch (operation.kind) {
-    case Kind::Push:
-    case Kind::PushSignal:
+    case OpKind::Push:
+    case OpKind::PushSignal:
       state.pushed.push_back({&operation, index, event});
       break;
-    case Kind::Flush:
+    case OpKind::Flush:
       // Before the items of this block have events: order_queues() sorts by push.
       queue_items_[operation.object].push_back(
           {event, event, number, nodes_[index].segment, operation.lane, true});
       break;
-    case Kind::Signal:
+    case OpKind::Signal:
       if (releases(operation.order)) {
         release_of_[index] = event;
       } else if (operation.order == Order::Relaxed) {
         release_of_[index] = operation.local ? state.local_release_fence : state.release_fence;
       }
       break;
-    case Kind::Wait:
+    case OpKind::Wait:
       if (acquires(operation.order)) acquire_of_[index] = event;
       if (operation.order == Order::Relaxed) state.relaxed_waits.push_back(index);
       break;
-    case Kind::Fence:
+    case OpKind::Fence:
       if (releases(operation.order)) {
         state.local_release_fence = event;
         if (!operation.local) state.release_fence = event;
@@ -346,13 +346,15 @@ void Ordering::match_counters() {
     const Node& node = nodes_[index];
     if (node.is_user()) continue;
     const Operation& operation = *node.operation;
-    const Place place{node.block, node.segment, operation.lane, operation.kind == Kind::PushSignal};
-    if (operation.kind == Kind::Signal || operation.kind == Kind::PushSignal) {
-      const std::uint32_t c = operation.kind == Kind::Signal ? operation.object : operation.counter;
+    const Place place{node.block, node.segment, operation.lane,
+                      operation.kind == OpKind::PushSignal};
+    if (operation.kind == OpKind::Signal || operation.kind == OpKind::PushSignal) {
+      const std::uint32_t c =
+          operation.kind == OpKind::Signal ? operation.object : operation.counter;
       if (!is_ordered(last_signal[c], place)) counters_[c].signals_ordered = false;
       counters_[c].signals.push_back({index, node.own, 0});
       if (node.launch == 0) ++counters_[c].signals_per_launch;
-    } else if (operation.kind == Kind::Wait) {
+    } else if (operation.kind == OpKind::Wait) {
       const std::uint32_t c = operation.object;
       if (!is_ordered(last_wait[c], place)) counters_[c].waits_ordered = false;
       expected[c] = operation.threshold ? *operation.threshold : expected[c] + operation.amount;

@@ -3,6 +3,7 @@
 #include "engine/onesided/judge.h"
 #include "engine/onesided/plan_file.h"
 #include "engine/onesided/repair.h"
+#include "engine/onesided/simulation.h"
 #include "engine/onesided/text_plan.h"
 #include "proofs/api/subject_check.h"
 
@@ -21,6 +22,7 @@ struct PlanFacts {
   bool in_place = false;
   std::uint32_t launches = 0;
   std::vector<std::string> notes;
+  std::optional<onesided::RunFailure> run = {};  ///< of a refuted plan: a run that fails
 };
 
 Json place_json(const Happening& each) {
@@ -80,6 +82,10 @@ std::string text_of(const std::string& file, const PlanFacts& facts, const PlanD
   text += "\n";
   if (!reason_of(decision).empty()) text += reason_of(decision) + "\n";
   if (decision.violation) text += trace_of(*decision.violation);
+  if (facts.run) {
+    text += fmt::format("A run with late stores shows it (seed {}): {}.\n", facts.run->seed,
+                        facts.run->reason);
+  }
   for (const std::string& note : facts.notes) text += "note: " + note + "\n";
   return printable_lines(text);
 }
@@ -101,6 +107,9 @@ Json json_of(const std::string& file, const PlanFacts& facts, const PlanDecision
   json.add("reason", reason_of(decision).empty() ? Json() : Json(reason_of(decision)));
   json.add("counterexample",
            decision.violation ? counterexample_json(*decision.violation) : Json());
+  json.add("failing_run",
+           facts.run ? Json::object({{"seed", facts.run->seed}, {"reason", facts.run->reason}})
+                     : Json());
   json.add("sizes", Json::array_of(decision.sizes));
   json.add("notes", Json::array_of(facts.notes));
   json.add("certificate", Json());
@@ -146,6 +155,25 @@ Result result_of(const std::string& file, const PlanFacts& facts, const PlanDeci
   return result;
 }
 
+/// A run of the refuted choice of sizes that fails; nothing where none of the first ones does, and
+/// for large plans.
+std::optional<onesided::RunFailure> failing_run(
+    const std::variant<onesided::Unrolling, Violation>& unrolled, const Limits& limits) {
+  constexpr std::uint64_t kRuns = 64;
+  constexpr std::size_t kMaxOperations = 20'000;
+  const auto* const unrolling = std::get_if<onesided::Unrolling>(&unrolled);
+  if (unrolling == nullptr) return std::nullopt;
+  std::size_t operations = 0;
+  for (const onesided::Block& block : unrolling->blocks) operations += block.operations.size();
+  if (operations > kMaxOperations) return std::nullopt;
+  LimitWatch watch(limits, "runs of a one-sided plan");
+  try {
+    return onesided::find_failing_run(*unrolling, kRuns, watch);
+  } catch (const LimitReached&) {  // the verdict stands without it
+    return std::nullopt;
+  }
+}
+
 void refuse_inapplicable(const std::string& file, const CheckQuestion& question) {
   for (const std::string& flag : program_options(question.request)) {
     if (flag == "explain" || flag == "repair") continue;
@@ -183,12 +211,21 @@ SubjectCheck check_onesided(const std::string& file, const std::string& text,
     facts = {plan.collective, plan.collective,         plan.ranks,
              plan.in_place,   launches_to_check(plan), {}};
     decision = judge(plan, file, question.options.limits);
+    if (decision.violation && !decision.sizes.empty()) {
+      facts.run = failing_run(unroll(plan, file, launches_to_check(plan)), question.options.limits);
+    }
   } else {
     auto read = onesided::read_plan(file, text);
     if (const auto* const plan = std::get_if<onesided::Plan>(&read)) {
       facts = {plan->name,     plan->collective,         plan->gpus.size(),
                plan->in_place, launches_to_check(*plan), notes_on(*plan)};
       decision = judge(*plan, file, question.options.limits);
+      if (decision.violation && !decision.sizes.empty()) {
+        facts.run =
+            failing_run(unroll(*plan, file, sizes_to_check(*plan)[decision.sizes.size() - 1],
+                               launches_to_check(*plan)),
+                        question.options.limits);
+      }
     } else {
       decision.outcome = Outcome::Refuted;
       decision.violation = std::move(std::get<Violation>(read));
