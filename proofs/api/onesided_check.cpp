@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "engine/onesided/explorer.h"
 #include "engine/onesided/judge.h"
 #include "engine/onesided/plan_file.h"
 #include "engine/onesided/repair.h"
@@ -23,6 +24,7 @@ struct PlanFacts {
   std::uint32_t launches = 0;
   std::vector<std::string> notes;
   std::optional<onesided::RunFailure> run = {};  ///< of a refuted plan: a run that fails
+  std::optional<EngineAnswer> explorer = {};     ///< with --engine all
 };
 
 Json place_json(const Happening& each) {
@@ -70,10 +72,23 @@ std::string trace_of(const Violation& violation) {
   return text;
 }
 
+std::vector<EngineAnswer> engines_of(const PlanFacts& facts, const PlanDecision& decision) {
+  std::vector<EngineAnswer> engines;
+  engines.push_back({"explicit", decision.outcome, 0, rule_of(decision)});
+  if (facts.explorer) engines.push_back(*facts.explorer);
+  return engines;
+}
+
+/// What the engines say together.
+Outcome outcome_of(const PlanFacts& facts, const PlanDecision& decision) {
+  return disagree(engines_of(facts, decision)) ? Outcome::Disagreement : decision.outcome;
+}
+
 std::string text_of(const std::string& file, const PlanFacts& facts, const PlanDecision& decision) {
   const std::string rule = rule_of(decision);
-  std::string text = fmt::format("{}: {}{}", printable(file), to_string(decision.outcome),
-                                 rule.empty() ? "" : ", " + rule);
+  std::string text =
+      fmt::format("{}: {}{}", printable(file), to_string(outcome_of(facts, decision)),
+                  rule.empty() ? "" : ", " + rule);
   if (facts.ranks > 0) {
     text +=
         fmt::format(" ({} on {} rank{}, {}, any number of launches)", facts.collective, facts.ranks,
@@ -86,12 +101,15 @@ std::string text_of(const std::string& file, const PlanFacts& facts, const PlanD
     text += fmt::format("A run with late stores shows it (seed {}): {}.\n", facts.run->seed,
                         facts.run->reason);
   }
+  if (facts.explorer) {
+    text += fmt::format("explorer: {}\n", to_string(facts.explorer->outcome));
+  }
   for (const std::string& note : facts.notes) text += "note: " + note + "\n";
   return printable_lines(text);
 }
 
 Json json_of(const std::string& file, const PlanFacts& facts, const PlanDecision& decision) {
-  const std::string_view outcome = to_string(decision.outcome);
+  const std::string_view outcome = to_string(outcome_of(facts, decision));
   const std::string rule = rule_of(decision);
   Json json = Json::object({{"file", file},
                             {"format", "onesided"},
@@ -101,7 +119,7 @@ Json json_of(const std::string& file, const PlanFacts& facts, const PlanDecision
                             {"in_place", facts.in_place},
                             {"launches", facts.launches},
                             {"verdict", outcome},
-                            {"engines", Json::object({{"explicit", outcome}})}});
+                            {"engines", outcomes_json(engines_of(facts, decision))}});
   json.add("rule", rule.empty() ? Json() : Json(rule));
   json.add("step", Json());
   json.add("reason", reason_of(decision).empty() ? Json() : Json(reason_of(decision)));
@@ -116,7 +134,8 @@ Json json_of(const std::string& file, const PlanFacts& facts, const PlanDecision
   return json;
 }
 
-FileReport report_of(const std::string& file, const PlanDecision& decision) {
+FileReport report_of(const std::string& file, const PlanFacts& facts,
+                     const PlanDecision& decision) {
   FileReport report{file, "onesided", {}, 0};
   Property& property = report.properties.emplace_back();
   property.name = "plan";
@@ -129,20 +148,25 @@ FileReport report_of(const std::string& file, const PlanDecision& decision) {
     property.line = where.line;
     property.column = where.column;
   }
+  if (facts.explorer) {
+    // Where the explorer gives up, the verdict stands.
+    Property& engines =
+        report.properties.emplace_back(engines_property(engines_of(facts, decision)));
+    if (engines.status == Property::Status::Undecided) {
+      engines.status = Property::Status::Established;
+    }
+  }
   return report;
 }
 
 Result result_of(const std::string& file, const PlanFacts& facts, const PlanDecision& decision) {
   Result result;
   result.subject = file;
-  result.outcome = decision.outcome;
-  EngineAnswer& engine = result.engines.emplace_back();
-  engine.engine = "explicit";
-  engine.outcome = decision.outcome;
-  engine.rule = rule_of(decision);
+  result.outcome = outcome_of(facts, decision);
+  result.engines = engines_of(facts, decision);
   if (const auto& violation = decision.violation) {
     result.counterexample =
-        Counterexample{engine.rule, position_of(file, *violation), violation->reason,
+        Counterexample{rule_of(decision), position_of(file, *violation), violation->reason,
                        counterexample_json(*violation), trace_of(*violation)};
   }
   if (decision.outcome == Outcome::Undecided) {
@@ -172,6 +196,34 @@ std::optional<onesided::RunFailure> failing_run(
   } catch (const LimitReached&) {  // the verdict stands without it
     return std::nullopt;
   }
+}
+
+/// What the explorer says of all choices of sizes; Undecided where it is too much for it.
+EngineAnswer explored(const std::vector<std::variant<onesided::Unrolling, Violation>>& unrolled,
+                      const PlanDecision& decision, const Limits& limits) {
+  EngineAnswer answer{"explorer", Outcome::Established, 0, {}};
+  LimitWatch watch(limits, "exploration of a one-sided plan");
+  for (const auto& each : unrolled) {
+    if (std::holds_alternative<Violation>(each)) {
+      answer.outcome = Outcome::Refuted;
+      break;
+    }
+    try {
+      const auto found =
+          onesided::explore(std::get<onesided::Unrolling>(each), {.max_states = 20'000}, watch);
+      if (found.violation) {
+        answer.outcome = Outcome::Refuted;
+        break;
+      }
+      if (found.open) answer.outcome = Outcome::Undecided;
+    } catch (const LimitReached&) {
+      answer.outcome = Outcome::Undecided;
+      break;
+    }
+  }
+  // It tells races, stops and wrong results apart, but does not name the kinds of races.
+  if (answer.outcome == decision.outcome) answer.rule = rule_of(decision);
+  return answer;
 }
 
 void refuse_inapplicable(const std::string& file, const CheckQuestion& question) {
@@ -211,8 +263,10 @@ SubjectCheck check_onesided(const std::string& file, const std::string& text,
     facts = {plan.collective, plan.collective,         plan.ranks,
              plan.in_place,   launches_to_check(plan), {}};
     decision = judge(plan, file, question.options.limits);
-    if (decision.violation && !decision.sizes.empty()) {
-      facts.run = failing_run(unroll(plan, file, launches_to_check(plan)), question.options.limits);
+    const auto unrolled = unroll(plan, file, launches_to_check(plan));
+    if (decision.violation) facts.run = failing_run(unrolled, question.options.limits);
+    if (question.engines.reference) {
+      facts.explorer = explored({unrolled}, decision, question.options.limits);
     }
   } else {
     auto read = onesided::read_plan(file, text);
@@ -220,11 +274,16 @@ SubjectCheck check_onesided(const std::string& file, const std::string& text,
       facts = {plan->name,     plan->collective,         plan->gpus.size(),
                plan->in_place, launches_to_check(*plan), notes_on(*plan)};
       decision = judge(*plan, file, question.options.limits);
+      std::vector<std::variant<onesided::Unrolling, Violation>> unrolled;
+      for (const onesided::Sizes& sizes : sizes_to_check(*plan)) {
+        if (!decision.violation && !question.engines.reference) break;
+        unrolled.push_back(unroll(*plan, file, sizes, launches_to_check(*plan)));
+      }
       if (decision.violation && !decision.sizes.empty()) {
-        facts.run =
-            failing_run(unroll(*plan, file, sizes_to_check(*plan)[decision.sizes.size() - 1],
-                               launches_to_check(*plan)),
-                        question.options.limits);
+        facts.run = failing_run(unrolled[decision.sizes.size() - 1], question.options.limits);
+      }
+      if (question.engines.reference) {
+        facts.explorer = explored(unrolled, decision, question.options.limits);
       }
     } else {
       decision.outcome = Outcome::Refuted;
@@ -251,7 +310,7 @@ SubjectCheck check_onesided(const std::string& file, const std::string& text,
     check.json.add("repair", repair ? std::move(changes) : Json());
   }
   check.text.push_back(Preformatted{std::move(shown)});
-  check.report = report_of(file, decision);
+  check.report = report_of(file, facts, decision);
   return check;
 }
 
