@@ -1,5 +1,3 @@
-#include "engine/export/onesided_lowering.h"
-
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/onesided/judge.h"
+#include "engine/onesided/ordering.h"
 
 namespace p2::onesided {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/onesided/explorer.h"
+#include "engine/onesided/judge.h"
 
 #include <algorithm>
 #include <map>

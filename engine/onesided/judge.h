@@ -71,4 +71,58 @@ std::optional<Violation> find_wrong_result(const Ordering& ordering,
                                            const transfer::HappensBefore& time, LimitWatch& watch,
                                            std::optional<OpenQuestion>& open);
 
+// Other engines, and what stands on them.
+
+struct ExplorerOptions {
+  /// Interleave all steps. Otherwise only steps that do not commute are run in all orders: signals
+  /// and waits of counters that several signal, or wait on.
+  bool all_interleavings = false;
+  std::uint64_t max_states = 200'000;
+};
+
+/// An independent engine for small plans: executes an unrolling step by step, in all interleavings,
+/// and detects races as it goes (Flanagan and Freund, "FastTrack: efficient and precise dynamic
+/// race detection", PLDI 2009, with sets of operations instead of clocks). It shares no order with
+/// Ordering: what an operation has seen is passed on by meets, signals, flushes and launches.
+///
+/// Decides about the launches of the unrolling alone: undecided (`surplus`) where a counter gets
+/// more signals than it is waited for, and (`limit`) beyond max_states. Throws LimitReached.
+UnrollingDecision explore(const Unrolling& unrolling, const ExplorerOptions& options,
+                          LimitWatch& watch);
+
+/// How one run of a plan failed.
+struct RunFailure {
+  std::uint64_t seed = 0;
+  std::string reason;  ///< `o[1] of rank 0 after launch 0 is wrong`, or what never ends
+};
+
+/// Runs a plan once on a memory that is as late as it may be: a seed draws which step comes next;
+/// what a block writes stays in its store buffer (Owens, Sarkar and Sewell, "A better x86 memory
+/// model: x86-TSO", TPHOLs 2009, here without order) until it is drained at random, by a release, a
+/// barrier or the end of the launch; element-wise operations may be put off until the next meet;
+/// transfers go on when a launch has ended. Nothing if all outputs are right, and for collectives
+/// without a known result if the run ends. It uses no order of Ordering. Throws LimitReached.
+std::optional<RunFailure> simulate(const Unrolling& unrolling, std::uint64_t seed,
+                                   LimitWatch& watch);
+
+/// The first failure of the runs with seeds 0 … runs − 1.
+std::optional<RunFailure> find_failing_run(const Unrolling& unrolling, std::uint64_t runs,
+                                           LimitWatch& watch);
+
+/// Changes that make a refuted plan valid; leaving out any one of them does not.
+struct Repair {
+  std::vector<std::string> changes;  ///< `make gpu 1 tb 0 op 3 (rlxsignal) a signal`
+  std::string text;                  ///< the repaired plan, in the format that it was read in
+};
+
+/// Searches among orders made release and acquire, threads made to meet, flushes and a second half
+/// of scratch: first all changes of the fewest kinds that make the plan valid, then as few of them
+/// as possible by leaving out half, a quarter, … (Zeller and Hildebrandt, "Simplifying and
+/// isolating failure-inducing input", TSE 28(2), 2002). Every plan on the way is judged. Nothing
+/// where no such changes help. Throws LimitReached.
+std::optional<Repair> find_repair(const Plan& plan, const std::string& source,
+                                  const Limits& limits);
+std::optional<Repair> find_text_repair(const std::string& text, const std::string& source,
+                                       const Limits& limits);
+
 }  // namespace p2::onesided

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "engine/onesided/violation.h"
 
 namespace p2::onesided {
@@ -61,6 +63,69 @@ std::optional<OpType> op_type(std::string_view name) {
   const auto* const found = std::find(kOpNames.begin(), kOpNames.end(), name);
   if (found == kOpNames.end()) return std::nullopt;
   return static_cast<OpType>(found - kOpNames.begin());
+}
+
+std::string describe(const Plan& plan, OpPlace place) {
+  const Op& outer = plan.gpus[place.gpu].blocks[place.block].ops[place.op];
+  if (place.inner == OpPlace::kNone) {
+    return fmt::format("gpu {} tb {} op {} ({})", place.gpu, place.block, place.op,
+                       to_string(outer.type));
+  }
+  return fmt::format("gpu {} tb {} op {}.{} ({})", place.gpu, place.block, place.op, place.inner,
+                     to_string(outer.body[place.inner].type));
+}
+
+std::vector<std::uint32_t> flattened(const std::vector<References>& all, ChannelType type) {
+  std::vector<std::uint32_t> ids;
+  for (const References& each : all) {
+    if (each.type == type) ids.insert(ids.end(), each.ids.begin(), each.ids.end());
+  }
+  return ids;
+}
+
+std::optional<Shape> shape_of(OpType type) {
+  using enum Need;
+  switch (type) {
+    case OpType::Put:
+    case OpType::PutWithSignal:
+    case OpType::PutWithSignalAndFlush:
+      return Shape{{Own}, {Remote}, Own, Remote, true};
+    case OpType::Get:
+      return Shape{{Remote}, {Own}, Remote, Own, true};
+    case OpType::Copy:
+      return Shape{{Own}, {Own}};
+    case OpType::Reduce:
+      return Shape{{Own}, {Own}, Own};
+    case OpType::ReduceSend:
+      return Shape{{Own}, {Own}, Own, Remote};
+    case OpType::ReadReduce:
+      return Shape{{Own}, {Own}, Remote};
+    case OpType::ReadReduceSend:
+      return Shape{{Own}, {Own}, Remote, Remote};
+    case OpType::CopyPackets:
+    case OpType::UnpackPackets:
+      return Shape{.sources = {Own}, .targets = {Own}, .packets = true};
+    case OpType::PutPackets:
+      return Shape{{Own}, {Remote}, Own, Remote, true, true};
+    case OpType::ReadPutPackets:
+      return Shape{.sources = {Own}, .targets = {Remote}, .more_targets = Remote, .packets = true};
+    case OpType::ReducePackets:
+      return Shape{.sources = {Own}, .targets = {Own}, .more_sources = Own, .packets = true};
+    case OpType::ReduceSendPackets:
+      return Shape{{Own}, {Own}, Own, Remote, false, true};
+    case OpType::ReduceCopyPackets:
+      return Shape{.sources = {Own}, .targets = {Own, Own}, .more_sources = Own, .packets = true};
+    case OpType::ReduceCopySendPackets:
+      return Shape{{Own}, {Own, Own}, Own, Remote, false, true};
+    case OpType::GroupStore:
+      return Shape{{Own}, {Switch}};
+    case OpType::GroupStorePackets:
+      return Shape{.sources = {Own}, .targets = {Switch}, .packets = true};
+    case OpType::GroupLoadReduceStore:
+      return Shape{{Switch}, {Switch}};
+    default:
+      return std::nullopt;
+  }
 }
 
 std::string_view to_string(Rule rule) { return kRuleNames[static_cast<std::size_t>(rule)]; }

@@ -148,4 +148,40 @@ struct OpPlace {
   auto operator<=>(const OpPlace&) const = default;
 };
 
+/// `gpu 0 tb 1 op 5 (put)`.
+std::string describe(const Plan& plan, OpPlace place);
+
+/// Every op of a plan with its place; pipelines before their bodies.
+template <typename Visit>
+void for_each_op(const Plan& plan, Visit visit) {
+  for (std::uint32_t g = 0; g < plan.gpus.size(); ++g) {
+    for (std::uint32_t b = 0; b < plan.gpus[g].blocks.size(); ++b) {
+      const std::vector<Op>& ops = plan.gpus[g].blocks[b].ops;
+      for (std::uint32_t i = 0; i < ops.size(); ++i) {
+        visit(ops[i], OpPlace{g, b, i});
+        for (std::uint32_t k = 0; k < ops[i].body.size(); ++k) {
+          visit(ops[i].body[k], OpPlace{g, b, i, k});
+        }
+      }
+    }
+  }
+}
+
+/// The ids of all entries of a channel type, one after the other.
+std::vector<std::uint32_t> flattened(const std::vector<References>& all, ChannelType type);
+
+/// The operands an op has: how many, and of which kind.
+enum class Need : std::uint8_t { Own, Remote, Switch };
+struct Shape {
+  std::vector<Need> sources;  ///< the first ones
+  std::vector<Need> targets;
+  std::optional<Need> more_sources = {};  ///< what may follow
+  std::optional<Need> more_targets = {};
+  bool pairwise = false;  ///< sources and targets are equally many
+  bool packets = false;
+};
+
+/// Of an op that touches memory; nothing for the others.
+std::optional<Shape> shape_of(OpType type);
+
 }  // namespace p2::onesided

@@ -13,116 +13,8 @@
 namespace p2::onesided {
 namespace {
 
-constexpr std::size_t kMaxOps = 64;
-constexpr std::size_t kMaxChannels = 16;
-constexpr std::size_t kMaxChannelsPerOp = 8;
-constexpr std::size_t kMaxBarriers = 16;
-constexpr std::size_t kMaxSemaphoresPerOp = 16;
 constexpr std::uint64_t kMaxCells = std::uint64_t{1} << 24;
 constexpr std::uint64_t kMaxOperations = std::uint64_t{1} << 20;
-constexpr std::uint32_t kMaxGroupMultiple = 64;
-
-std::string place_text(const Plan& plan, OpPlace place) {
-  const Op& outer = plan.gpus[place.gpu].blocks[place.block].ops[place.op];
-  if (place.inner == OpPlace::kNone) {
-    return fmt::format("gpu {} tb {} op {} ({})", place.gpu, place.block, place.op,
-                       to_string(outer.type));
-  }
-  return fmt::format("gpu {} tb {} op {}.{} ({})", place.gpu, place.block, place.op, place.inner,
-                     to_string(outer.body[place.inner].type));
-}
-
-/// Every op of a plan with its place; pipelines before their bodies.
-template <typename Visit>
-void for_each_op(const Plan& plan, Visit visit) {
-  for (std::uint32_t g = 0; g < plan.gpus.size(); ++g) {
-    for (std::uint32_t b = 0; b < plan.gpus[g].blocks.size(); ++b) {
-      const std::vector<Op>& ops = plan.gpus[g].blocks[b].ops;
-      for (std::uint32_t i = 0; i < ops.size(); ++i) {
-        visit(ops[i], OpPlace{g, b, i});
-        for (std::uint32_t k = 0; k < ops[i].body.size(); ++k) {
-          visit(ops[i].body[k], OpPlace{g, b, i, k});
-        }
-      }
-    }
-  }
-}
-
-/// The ids of all entries of a channel type, one after the other.
-std::vector<std::uint32_t> flattened(const std::vector<References>& all, ChannelType type) {
-  std::vector<std::uint32_t> ids;
-  for (const References& each : all) {
-    if (each.type == type) ids.insert(ids.end(), each.ids.begin(), each.ids.end());
-  }
-  return ids;
-}
-
-/// The operands an op has: how many, and of which kind.
-enum class Need : std::uint8_t { Own, Remote, Switch };
-struct Shape {
-  std::vector<Need> sources;  ///< the first ones
-  std::vector<Need> targets;
-  std::optional<Need> more_sources = {};  ///< what may follow
-  std::optional<Need> more_targets = {};
-  bool pairwise = false;  ///< sources and targets are equally many
-  bool packets = false;
-};
-
-std::optional<Shape> shape_of(OpType type) {
-  using enum Need;
-  switch (type) {
-    case OpType::Put:
-    case OpType::PutWithSignal:
-    case OpType::PutWithSignalAndFlush:
-      return Shape{{Own}, {Remote}, Own, Remote, true};
-    case OpType::Get:
-      return Shape{{Remote}, {Own}, Remote, Own, true};
-    case OpType::Copy:
-      return Shape{{Own}, {Own}};
-    case OpType::Reduce:
-      return Shape{{Own}, {Own}, Own};
-    case OpType::ReduceSend:
-      return Shape{{Own}, {Own}, Own, Remote};
-    case OpType::ReadReduce:
-      return Shape{{Own}, {Own}, Remote};
-    case OpType::ReadReduceSend:
-      return Shape{{Own}, {Own}, Remote, Remote};
-    case OpType::CopyPackets:
-    case OpType::UnpackPackets:
-      return Shape{.sources = {Own}, .targets = {Own}, .packets = true};
-    case OpType::PutPackets:
-      return Shape{{Own}, {Remote}, Own, Remote, true, true};
-    case OpType::ReadPutPackets:
-      return Shape{.sources = {Own}, .targets = {Remote}, .more_targets = Remote, .packets = true};
-    case OpType::ReducePackets:
-      return Shape{.sources = {Own}, .targets = {Own}, .more_sources = Own, .packets = true};
-    case OpType::ReduceSendPackets:
-      return Shape{{Own}, {Own}, Own, Remote, false, true};
-    case OpType::ReduceCopyPackets:
-      return Shape{.sources = {Own}, .targets = {Own, Own}, .more_sources = Own, .packets = true};
-    case OpType::ReduceCopySendPackets:
-      return Shape{{Own}, {Own, Own}, Own, Remote, false, true};
-    case OpType::GroupStore:
-      return Shape{{Own}, {Switch}};
-    case OpType::GroupStorePackets:
-      return Shape{.sources = {Own}, .targets = {Switch}, .packets = true};
-    case OpType::GroupLoadReduceStore:
-      return Shape{{Switch}, {Switch}};
-    default:
-      return std::nullopt;
-  }
-}
-
-bool fits(const std::vector<Region>& regions, const std::vector<Need>& first,
-          const std::optional<Need>& more) {
-  if (regions.size() < first.size()) return false;
-  for (std::size_t i = 0; i < regions.size(); ++i) {
-    if (i >= first.size() && !more) return false;
-    const Need need = i < first.size() ? first[i] : *more;
-    if (static_cast<int>(regions[i].kind) != static_cast<int>(need)) return false;
-  }
-  return true;
-}
 
 /// Unrolls; a broken rule is thrown as a Violation inside this file only.
 class Unroller {
@@ -133,14 +25,6 @@ class Unroller {
   }
 
   Unrolling run();
-
-  static std::uint64_t smallest_unit(const Plan& plan) {
-    std::uint64_t unit = 0;
-    for_each_op(plan, [&](const Op& op, OpPlace) {
-      if (op.type == OpType::Pipeline) unit = std::gcd(unit, op.unit_size);
-    });
-    return unit;
-  }
 
  private:
   /// The bytes of a region that one execution of an op handles, in cells.
@@ -160,23 +44,10 @@ class Unroller {
   [[noreturn]] void fail(Rule rule, const std::string& reason, OpPlace place, const Op& op) const {
     Violation violation;
     violation.rule = rule;
-    violation.reason = fmt::format("{} {}.", place_text(plan_, place), reason);
-    violation.happenings.push_back({place_text(plan_, place), {source_, op.line, op.column}});
+    violation.reason = fmt::format("{} {}.", describe(plan_, place), reason);
+    violation.happenings.push_back({describe(plan_, place), {source_, op.line, op.column}});
     throw violation;
   }
-  [[noreturn]] void fail_plan(Rule rule, const std::string& reason) const {
-    Violation violation;
-    violation.rule = rule;
-    violation.reason = reason;
-    violation.happenings.push_back({"the plan", {source_}});
-    throw violation;
-  }
-
-  void check_collective() const;
-  void check_shapes() const;
-  void check_limits() const;
-  void check_references() const;
-  void check_op_references(const Op& op, OpPlace place) const;
   void check_sizes(const Op& op, OpPlace place, const Shape& shape) const;
   void check_barriers() const;
   void lay_out_memory();
@@ -223,223 +94,9 @@ class Unroller {
   std::map<std::tuple<OpPlace, std::uint64_t, bool>, std::uint32_t> origins_;
 };
 
-void Unroller::check_collective() const {
-  const auto ranks = static_cast<std::uint64_t>(plan_.gpus.size());
-  for (std::size_t r = 0; r < plan_.gpus.size(); ++r) {
-    const std::uint64_t in = plan_.gpus[r].input_chunks;
-    const std::uint64_t out = plan_.gpus[r].output_chunks;
-    bool right = true;
-    const bool same = in == out || (plan_.in_place && (in == 0 || out == 0));
-    if (plan_.collective == "allreduce" || plan_.collective == "broadcast" ||
-        plan_.collective == "sendrecv") {
-      right = same;
-    } else if (plan_.collective == "alltoall") {
-      right = same && std::max(in, out) % ranks == 0;
-    } else if (plan_.collective == "allgather") {
-      right = out == in * ranks;
-    } else if (plan_.collective == "reducescatter") {
-      right = in == out * ranks;
-    }
-    if (!right) {
-      fail_plan(Rule::SizeMismatch,
-                fmt::format("gpu {} has {} chunks of input and {} of output, which is no {} of {} "
-                            "ranks.",
-                            r, in, out, plan_.collective, ranks));
-    }
-  }
-}
-
-void Unroller::check_shapes() const {
-  for_each_op(plan_, [&](const Op& op, OpPlace place) {
-    const auto shape = shape_of(op.type);
-    if (!shape) return;
-    if (!fits(op.sources, shape->sources, shape->more_sources) ||
-        !fits(op.targets, shape->targets, shape->more_targets)) {
-      fail(Rule::Malformed, "has operands that it cannot have", place, op);
-    }
-    const bool port = op.channel_type == ChannelType::Port;
-    const bool may_use_port = op.type == OpType::Put || op.type == OpType::PutPackets ||
-                              op.type == OpType::ReadPutPackets ||
-                              op.type == OpType::PutWithSignal ||
-                              op.type == OpType::PutWithSignalAndFlush;
-    const bool must_use_port =
-        op.type == OpType::PutWithSignal || op.type == OpType::PutWithSignalAndFlush;
-    if ((port && !may_use_port) || (must_use_port && !port)) {
-      fail(Rule::Malformed,
-           fmt::format("does not work on a {} channel", to_string(op.channel_type)), place, op);
-    }
-  });
-  for_each_op(plan_, [&](const Op& op, OpPlace place) {
-    const bool signals = op.type == OpType::Signal || op.type == OpType::RelaxedSignal ||
-                         op.type == OpType::Wait || op.type == OpType::RelaxedWait;
-    if ((signals && op.channel_type != ChannelType::Memory &&
-         op.channel_type != ChannelType::Port) ||
-        (op.type == OpType::Flush && op.channel_type != ChannelType::Port)) {
-      fail(Rule::Malformed,
-           fmt::format("does not work on a {} channel", to_string(op.channel_type)), place, op);
-    }
-  });
-}
-
-void Unroller::check_limits() const {
-  const auto limit = [&](std::size_t found, std::size_t allowed, const char* what, OpPlace place) {
-    if (found <= allowed) return;
-    const std::vector<Op>& ops = plan_.gpus[place.gpu].blocks[place.block].ops;
-    Violation violation;
-    violation.rule = Rule::ExecutorLimit;
-    violation.reason = fmt::format("gpu {} tb {} has {} {}, the executor has room for {}.",
-                                   place.gpu, place.block, found, what, allowed);
-    SourcePosition where{source_};
-    if (!ops.empty()) where = {source_, ops.front().line, ops.front().column};
-    violation.happenings.push_back({fmt::format("gpu {} tb {}", place.gpu, place.block), where});
-    throw violation;
-  };
-  for (std::uint32_t g = 0; g < plan_.gpus.size(); ++g) {
-    for (std::uint32_t b = 0; b < plan_.gpus[g].blocks.size(); ++b) {
-      const ThreadBlock& block = plan_.gpus[g].blocks[b];
-      std::size_t ops = block.ops.size();
-      for (const Op& op : block.ops) ops += op.body.size();
-      limit(ops, kMaxOps, "ops", {g, b});
-      for (const ChannelType type : {ChannelType::Memory, ChannelType::Port, ChannelType::Switch}) {
-        limit(flattened(block.channels, type).size(), kMaxChannels, "channels of a type", {g, b});
-        limit(flattened(block.remote_buffers, type).size(), kMaxChannels, "remote buffers", {g, b});
-      }
-    }
-  }
-  for_each_op(plan_, [&](const Op& op, OpPlace place) {
-    limit(op.channels.size(), kMaxChannelsPerOp, "channels in one op", place);
-    limit(op.semaphores.size(), kMaxSemaphoresPerOp, "semaphores in one op", place);
-    if (op.type == OpType::Barrier) {
-      limit(std::size_t{op.barrier} + 1, kMaxBarriers, "barriers", place);
-    }
-  });
-}
-
 const RemoteBuffer& Unroller::remote(const Region& region, OpPlace place, ChannelType type) const {
   const Gpu& gpu = plan_.gpus[place.gpu];
   return gpu.remote_buffers[flattened(gpu.blocks[place.block].remote_buffers, type)[region.id]];
-}
-
-void Unroller::check_op_references(const Op& op, OpPlace place) const {
-  const Gpu& gpu = plan_.gpus[place.gpu];
-  const ThreadBlock& block = gpu.blocks[place.block];
-  const ChannelType type = op.channel_type;
-  const std::vector<std::uint32_t> own = flattened(block.channels, type);
-  for (const std::uint32_t id : op.channels) {
-    if (id >= own.size()) {
-      fail(Rule::NoChannel,
-           fmt::format("names {} channel {} of its thread block, which has {}", to_string(type), id,
-                       own.size()),
-           place, op);
-    }
-  }
-  for (const std::uint32_t id : op.semaphores) {
-    if (id >= gpu.semaphores.size()) {
-      fail(Rule::NoChannel,
-           fmt::format("names semaphore {}, its GPU has {}", id, gpu.semaphores.size()), place, op);
-    }
-  }
-  const std::vector<std::uint32_t> buffers = flattened(block.remote_buffers, type);
-  const std::vector<std::uint32_t> switches = flattened(block.channels, ChannelType::Switch);
-  for (const std::vector<Region>* const regions : {&op.sources, &op.targets}) {
-    for (const Region& region : *regions) {
-      if (region.kind == Region::Kind::Remote) {
-        if (region.id >= buffers.size()) {
-          fail(Rule::NoBuffer,
-               fmt::format("names remote buffer {} for {}, its thread block has {}", region.id,
-                           to_string(type), buffers.size()),
-               place, op);
-        }
-        const RemoteBuffer& found = gpu.remote_buffers[buffers[region.id]];
-        if (std::find(found.access.begin(), found.access.end(), type) == found.access.end()) {
-          fail(Rule::NoBuffer,
-               fmt::format("names remote buffer {}, which is not registered for {} channels",
-                           buffers[region.id], to_string(type)),
-               place, op);
-        }
-      } else if (region.kind == Region::Kind::Switch && region.id >= switches.size()) {
-        fail(Rule::NoChannel,
-             fmt::format("names switch channel {} of its thread block, which has {}", region.id,
-                         switches.size()),
-             place, op);
-      }
-    }
-  }
-}
-
-void Unroller::check_references() const {
-  const auto in_block = [&](Rule rule, std::uint32_t g, std::uint32_t b,
-                            const std::string& reason) {
-    Violation violation;
-    violation.rule = rule;
-    violation.reason = fmt::format("gpu {} tb {} {}.", g, b, reason);
-    const std::vector<Op>& ops = plan_.gpus[g].blocks[b].ops;
-    SourcePosition where{source_};
-    if (!ops.empty()) where = {source_, ops.front().line, ops.front().column};
-    violation.happenings.push_back({fmt::format("gpu {} tb {}", g, b), where});
-    throw violation;
-  };
-  for (std::uint32_t g = 0; g < plan_.gpus.size(); ++g) {
-    const Gpu& gpu = plan_.gpus[g];
-    for (std::uint32_t b = 0; b < gpu.blocks.size(); ++b) {
-      for (const auto& [type, count] : {std::pair{ChannelType::Memory, gpu.memory_peers.size()},
-                                        std::pair{ChannelType::Port, gpu.port_peers.size()},
-                                        std::pair{ChannelType::Switch, gpu.switches.size()}}) {
-        for (const std::uint32_t id : flattened(gpu.blocks[b].channels, type)) {
-          if (id >= count) {
-            in_block(Rule::NoChannel, g, b,
-                     fmt::format("uses {} channel {}, its GPU has {}", to_string(type), id, count));
-          }
-        }
-        for (const std::uint32_t id : flattened(gpu.blocks[b].remote_buffers, type)) {
-          if (id >= gpu.remote_buffers.size()) {
-            in_block(Rule::NoBuffer, g, b,
-                     fmt::format("uses remote buffer {}, its GPU has {}", id,
-                                 gpu.remote_buffers.size()));
-          }
-        }
-      }
-    }
-  }
-  for_each_op(plan_, [&](const Op& op, OpPlace place) { check_op_references(op, place); });
-  const auto ranks = plan_.gpus.size();
-  const auto check_peer = [&](std::uint32_t g, std::uint32_t peer, const char* what) {
-    if (peer < ranks) return;
-    fail_plan(Rule::NoPeer,
-              fmt::format("gpu {} has {} gpu {}, the plan has {} GPUs.", g, what, peer, ranks));
-  };
-  for (std::uint32_t g = 0; g < ranks; ++g) {
-    const Gpu& gpu = plan_.gpus[g];
-    for (const std::uint32_t peer : gpu.memory_peers) check_peer(g, peer, "a memory channel to");
-    for (const std::uint32_t peer : gpu.port_peers) check_peer(g, peer, "a port channel to");
-    for (const RemoteBuffer& each : gpu.remote_buffers) {
-      check_peer(g, each.rank, "a remote buffer of");
-    }
-    for (const SwitchChannel& each : gpu.switches) {
-      if (each.ranks.empty()) {
-        fail_plan(Rule::NoPeer, fmt::format("gpu {} has a switch channel without ranks.", g));
-      }
-      for (const std::uint32_t peer : each.ranks) check_peer(g, peer, "a switch channel with");
-    }
-  }
-  for_each_op(plan_, [&](const Op& op, OpPlace place) {
-    if (op.channel_type != ChannelType::Port || op.targets.empty()) return;
-    if (op.channels.size() != op.targets.size()) {
-      fail(Rule::SizeMismatch,
-           fmt::format("has {} channels for {} transfers", op.channels.size(), op.targets.size()),
-           place, op);
-    }
-    for (std::size_t j = 0; j < op.channels.size(); ++j) {
-      const std::uint32_t peer =
-          plan_.gpus[place.gpu].port_peers[channel(place, ChannelType::Port, op.channels[j])];
-      const std::uint32_t owner = remote(op.targets[j], place, ChannelType::Port).rank;
-      if (peer != owner) {
-        fail(Rule::WrongPeer,
-             fmt::format("writes a buffer of gpu {} through a channel to gpu {}", owner, peer),
-             place, op);
-      }
-    }
-  });
 }
 
 /// After the bounds of its regions.
@@ -601,7 +258,7 @@ std::uint32_t Unroller::origin(const At& at, bool transfer) {
   const auto [found, is_new] = origins_.try_emplace(
       {at.place, at.round, transfer}, static_cast<std::uint32_t>(out_.origins.size()));
   if (is_new) {
-    std::string text = place_text(plan_, at.place);
+    std::string text = describe(plan_, at.place);
     if (at.unit > 0) {
       text = fmt::format("gpu {} tb {} op {}.{}#{} ({})", at.place.gpu, at.place.block, at.place.op,
                          at.place.inner, at.round, to_string(at.op.type));
@@ -848,10 +505,7 @@ void Unroller::run_block(std::uint32_t gpu, std::uint32_t block, std::uint32_t l
 }
 
 Unrolling Unroller::run() {
-  check_shapes();
-  check_limits();
-  check_references();
-  check_collective();
+  if (auto violation = find_malformed(plan_, source_)) throw std::move(*violation);
   out_.collective = plan_.collective;
   out_.ranks = static_cast<std::uint32_t>(plan_.gpus.size());
   out_.chunk = sizes_.chunk;
@@ -877,46 +531,6 @@ Unrolling Unroller::run() {
   return std::move(out_);
 }
 
-/// The least common multiple of the sizes of thread block groups.
-std::uint32_t group_multiple(const Plan& plan) {
-  std::uint32_t multiple = 1;
-  for_each_op(plan, [&](const Op& op, OpPlace) {
-    const std::uint64_t next = std::lcm(std::uint64_t{multiple}, std::uint64_t{op.group_size});
-    multiple = static_cast<std::uint32_t>(std::min<std::uint64_t>(next, kMaxGroupMultiple));
-  });
-  return multiple;
-}
-
-struct Pipelines {
-  std::uint64_t unit = 0;       ///< the greatest common divisor of the unit sizes
-  std::uint64_t largest = 0;    ///< unit, in units
-  bool one_round = true;        ///< some message is handled in one round by all pipelines
-  bool several_rounds = false;  ///< some message is not
-};
-
-Pipelines pipelines_of(const Plan& plan) {
-  Pipelines found;
-  found.unit = Unroller::smallest_unit(plan);
-  if (found.unit == 0) return found;
-  std::uint64_t chunks = 1;
-  for (const Gpu& gpu : plan.gpus) {
-    const std::uint64_t of_message = plan.collective == "allgather" || gpu.input_chunks == 0
-                                         ? gpu.output_chunks
-                                         : gpu.input_chunks;
-    chunks = std::max(chunks, of_message);
-  }
-  const std::uint64_t largest = plan.max_bytes / chunks;
-  const std::uint64_t smallest =
-      std::max<std::uint64_t>(plan.alignment, (plan.min_bytes + chunks - 1) / chunks);
-  for_each_op(plan, [&](const Op& op, OpPlace) {
-    if (op.type != OpType::Pipeline || op.num_chunks == 0) return;
-    found.largest = std::max(found.largest, op.unit_size / found.unit);
-    if (smallest > op.unit_size / op.num_chunks) found.one_round = false;
-    if (largest > op.unit_size / op.num_chunks) found.several_rounds = true;
-  });
-  return found;
-}
-
 }  // namespace
 
 const Space& Unrolling::space_of(Cell cell) const {
@@ -939,72 +553,6 @@ Happening happening(const Unrolling& unrolling, const Operation& operation) {
   const Origin& origin = unrolling.origins[operation.origin];
   return {describe(unrolling, operation), {{}, origin.line, origin.column}};
 }
-
-std::vector<Sizes> sizes_to_check(const Plan& plan) {
-  const std::uint32_t multiple = group_multiple(plan);
-  std::vector<std::uint32_t> chunks = {1};
-  if (multiple > 1) {
-    chunks = {multiple, multiple + 1, 2 * multiple + 1};
-    constexpr std::uint32_t kMaxResidues = 8;
-    for (std::uint32_t rest = 2; rest < std::min(multiple, kMaxResidues); ++rest) {
-      chunks.push_back(multiple + rest);
-    }
-  }
-  const Pipelines pipelines = pipelines_of(plan);
-  std::vector<Sizes> all;
-  if (pipelines.several_rounds) {
-    const auto scale =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(pipelines.largest, kMaxGroupMultiple));
-    all.push_back({5 * multiple * scale, 2 * multiple});
-    if (multiple > 1) all.push_back({5 * multiple * scale + 1, 2 * multiple});
-  }
-  if (pipelines.unit == 0 || pipelines.one_round) {
-    for (const std::uint32_t chunk : chunks) all.push_back({chunk, 0});
-  }
-  return all;
-}
-
-std::vector<std::string> notes_on(const Plan& plan) {
-  std::vector<std::string> open;
-  const std::uint32_t multiple = group_multiple(plan);
-  if (multiple > 8) {
-    open.push_back(
-        fmt::format("of the {} residues of chunk sizes modulo {}, by which thread block "
-                    "groups cut them, 8 were examined",
-                    multiple, multiple));
-  }
-  constexpr std::uint64_t kScratchBytes = std::uint64_t{1} << 26;
-  std::uint64_t chunks = 0;
-  for (const Gpu& gpu : plan.gpus) chunks = std::max<std::uint64_t>(chunks, gpu.scratch_chunks);
-  if (plan.reuses_resources && chunks > 0) {
-    chunks *= plan.double_scratch ? 2 : 1;
-    std::uint64_t parts = 1;
-    for (const Gpu& gpu : plan.gpus) parts = std::max<std::uint64_t>(parts, gpu.input_chunks);
-    if (plan.max_bytes / parts > kScratchBytes / chunks) {
-      open.push_back(
-          fmt::format("chunks above {} bytes, for which the executor wraps the scratch "
-                      "buffer that plans share, are not modelled",
-                      kScratchBytes / chunks));
-    }
-  }
-  const auto uses = [&](OpType type) {
-    bool found = false;
-    for_each_op(plan, [&](const Op& op, OpPlace) { found = found || op.type == type; });
-    return found;
-  };
-  const auto note = [&](OpType type, const char* defect) {
-    if (uses(type)) open.push_back(fmt::format("{}: {}", to_string(type), defect));
-  };
-  note(OpType::Flush,
-       "the executor takes its count from dst_buff, which plans lack, so that it "
-       "does nothing; judged as a flush");
-  note(OpType::Get, "the executor exchanges the two offsets; judged as written");
-  note(OpType::GroupLoadReduceStore,
-       "the language writes the index of the source into the target; judged as written");
-  return open;
-}
-
-std::uint32_t launches_to_check(const Plan& plan) { return plan.double_scratch ? 4 : 3; }
 
 std::variant<Unrolling, Violation> unroll(const Plan& plan, const std::string& source, Sizes sizes,
                                           std::uint32_t launches) {

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "engine/onesided/judge.h"
+#include "engine/onesided/ordering.h"
+#include "engine/transfer/reachability.h"
 
 namespace p2::onesided {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/onesided/repair.h"
+#include "engine/onesided/judge.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "engine/onesided/simulation.h"
+#include "engine/onesided/judge.h"
 
 #include <algorithm>
 #include <map>

@@ -133,7 +133,7 @@ struct Unrolling {
   std::uint32_t chunk = 1;   ///< cells
   bool in_place = false;
   std::string rank_word = "gpu";  ///< as the format calls a rank
-  std::string sizes;  ///< the choice, in words
+  std::string sizes;              ///< the choice, in words
   std::vector<Origin> origins = {};
   std::vector<Block> blocks = {};  ///< by rank
   std::vector<Counter> counters = {};
@@ -160,12 +160,18 @@ struct Sizes {
   std::uint32_t unit = 0;  ///< cells for the smallest unit size; 0: one round
 };
 
+/// The greatest common divisor of the unit sizes of all pipelines, in bytes; 0 if there is none.
+std::uint64_t smallest_unit(const Plan& plan);
+
 /// The choices that stand for all message sizes that the plan is for.
 std::vector<Sizes> sizes_to_check(const Plan& plan);
 
 /// What is said beside the verdict, in sentences: sizes that sizes_to_check() leaves open, and
 /// where the executor is known not to do what the plan means.
 std::vector<std::string> notes_on(const Plan& plan);
+
+/// The first rule that a plan breaks whatever the sizes: Malformed to SizeMismatch.
+std::optional<Violation> find_malformed(const Plan& plan, const std::string& source);
 
 /// All launches of a plan, or the first rule of Malformed … OutOfBounds that it breaks.
 std::variant<Unrolling, Violation> unroll(const Plan& plan, const std::string& source, Sizes sizes,

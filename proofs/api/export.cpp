@@ -12,9 +12,9 @@
 
 #include "engine/base/files.h"
 #include "engine/base/progress.h"
+#include "engine/export/class_lowering.h"
 #include "engine/export/module_lowering.h"
 #include "engine/export/msccl_lowering.h"
-#include "engine/export/onesided_lowering.h"
 #include "engine/msccl/algorithm_file.h"
 #include "engine/msccl/verdict.h"
 #include "engine/onesided/judge.h"

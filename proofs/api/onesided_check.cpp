@@ -1,10 +1,7 @@
 #include <fmt/format.h>
 
-#include "engine/onesided/explorer.h"
 #include "engine/onesided/judge.h"
 #include "engine/onesided/plan_file.h"
-#include "engine/onesided/repair.h"
-#include "engine/onesided/simulation.h"
 #include "engine/onesided/text_plan.h"
 #include "proofs/api/subject_check.h"
 
@@ -220,6 +217,10 @@ EngineAnswer explored(const std::vector<std::variant<onesided::Unrolling, Violat
       answer.outcome = Outcome::Undecided;
       break;
     }
+  }
+  // A plan without outputs is no reason to know its collective.
+  if (decision.outcome == Outcome::Undecided && answer.outcome == Outcome::Established) {
+    answer.outcome = Outcome::Undecided;
   }
   // It tells races, stops and wrong results apart, but does not name the kinds of races.
   if (answer.outcome == decision.outcome) answer.rule = rule_of(decision);

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "engine/onesided/explorer.h"
+#include "engine/onesided/judge.h"
 #include "engine/onesided/text_plan.h"
 #include "p2/error.h"
 #include "tests/onesided/plans.h"

@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include "engine/onesided/judge.h"
-#include "engine/onesided/simulation.h"
 #include "engine/onesided/text_plan.h"
 #include "p2/error.h"
 #include "tests/onesided/plans.h"
