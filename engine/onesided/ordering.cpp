@@ -1,6 +1,7 @@
 #include "engine/onesided/ordering.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <utility>
 
@@ -341,7 +342,8 @@ void Ordering::match_counters() {
     return ordered;
   };
   std::vector<std::uint64_t> expected(counters_.size());
-  std::vector<std::uint64_t> after_first(counters_.size());  // the expectation after launch 0
+  // Absolute expectations, by counter: the largest of launches 0 and 1.
+  std::vector<std::array<std::uint64_t, 2>> absolute(counters_.size());
   for (std::uint32_t index = 0; index < nodes_.size(); ++index) {
     const Node& node = nodes_[index];
     if (node.is_user()) continue;
@@ -361,16 +363,20 @@ void Ordering::match_counters() {
       const std::uint64_t initial = unrolling_.counters[c].initial;
       counters_[c].waits.push_back(
           {index, node.own, expected[c] > initial ? expected[c] - initial : 0});
-      if (node.launch == 0) after_first[c] = std::max(after_first[c], expected[c]);
-      if (node.launch == 1) {
-        const std::uint64_t rise = expected[c] > after_first[c] ? expected[c] - after_first[c] : 0;
-        counters_[c].waits_per_launch = std::max(counters_[c].waits_per_launch, rise);
+      if (operation.threshold && node.launch < 2) {
+        std::uint64_t& largest = absolute[c][static_cast<std::size_t>(node.launch)];
+        largest = std::max(largest, *operation.threshold);
+      } else if (node.launch == 0) {
+        counters_[c].waits_per_launch += operation.amount;
       }
     }
   }
   for (std::uint32_t c = 0; c < counters_.size(); ++c) {
-    const CounterUses& uses = counters_[c];
+    CounterUses& uses = counters_[c];
     if (uses.waits.empty()) continue;
+    const std::uint64_t rise =
+        absolute[c][1] > absolute[c][0] ? absolute[c][1] - absolute[c][0] : 0;
+    uses.waits_per_launch = std::max(uses.waits_per_launch, rise);
     if (!uses.is_deterministic()) {
       ambiguous_.push_back(c);
       continue;

@@ -96,6 +96,44 @@ rank all:
   for p in all: signal done @p
   wait done += n
 )",
+          // Blocks that share a counter.
+          R"(plan sendrecv ranks 2
+counter c
+rank all:
+  signal c @(1-r) relaxed
+  wait c += 1 relaxed
+  put o@(1-r)[0] <- i[0]
+  signal c @(1-r)
+  wait c += 1
+)",
+          R"(plan allreduce ranks 1
+buffer t 2
+counter c
+rank 0 block 0:
+  copy t[0] <- i[0]
+  signal c @0
+rank 0 block 1:
+  copy t[1] <- i[1]
+  signal c @0
+rank 0 block 2:
+  wait c += 2
+  copy o[0] <- t[0]
+  copy o[1] <- t[1]
+)",
+          R"(plan allreduce ranks 1
+buffer t 2
+counter c
+rank 0 block 0:
+  copy t[0] <- i[0]
+  signal c @0
+  signal c @0
+rank 0 block 1:
+  wait c
+  copy o[0] <- t[0]
+rank 0 block 2:
+  wait c
+  copy o[1] <- i[1]
+)",
           // Absolute expectations.
           R"(plan broadcast ranks 3
 counter c
