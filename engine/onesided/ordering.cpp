@@ -476,17 +476,17 @@ void Ordering::follow_packets() {
     const auto is_packet = [&](const Access& each) {
       return each.writes && each.packets && !nodes_[each.node].is_user();
     };
+    // A store to a group that has the block's own source in it writes back what it read there.
+    const auto writes_back = [&](const Access& access) {
+      const Statement& statement = nodes_[access.node].operation->statements[access.statement];
+      return !statement.sources.empty() && statement.sources.front().polled &&
+             statement.sources.size() == 1 && statement.sources.front().first == access.start &&
+             statement.targets.size() > 1;
+    };
     for (const Access* a = first; a != last && !overwritten_; ++a) {
       if (!is_packet(*a)) continue;
       for (const Access* b = a + 1; b != last; ++b) {
         if (!is_packet(*b) || nodes_[a->node].launch != nodes_[b->node].launch) continue;
-        // A store to a group that has the block's own source in it writes back what it read.
-        const auto writes_back = [&](const Access& access) {
-          const Statement& statement = nodes_[access.node].operation->statements[access.statement];
-          return !statement.sources.empty() && statement.sources.front().polled &&
-                 statement.sources.size() == 1 && statement.sources.front().first == access.start &&
-                 statement.targets.size() > 1;
-        };
         if (writes_back(*a) || writes_back(*b)) continue;
         overwritten_ = Overwrite{a->node, b->node, cell};
         break;
@@ -497,9 +497,7 @@ void Ordering::follow_packets() {
       const Node& reader = nodes_[poll->node];
       bool is_fed = false;
       for (const Access* a = first; a != last; ++a) {
-        if (!is_packet(*a) || nodes_[a->node].launch != reader.launch || a->node == poll->node) {
-          continue;
-        }
+        if (!is_packet(*a) || nodes_[a->node].launch != reader.launch || writes_back(*a)) continue;
         is_fed = true;
         seen.push_back(std::uint64_t{a->node} << 32U | poll->node);
       }

@@ -86,6 +86,48 @@ TEST_CASE("packets carry their value only") {
                      "  poll o[0] <- s[0]\n  copy o[0] <- t[0]\n")) == "data-race");
 }
 
+TEST_CASE("a store to a group that writes back its own source feeds nobody") {
+  const auto plan = [](const std::string& first, const std::string& second) {
+    const std::string ops = first + ",\n" + second;
+    const auto gpu = [&](int id) {
+      return R"({"id":)" + std::to_string(id) + R"(,"input_chunks":1,"output_chunks":2,)" +
+             R"("scratch_chunks":2,"threadblocks":[{"id":0,"ops":[
+{"name":"cpkt","src_buff":[{"type":"o","index":)" +
+             std::to_string(id) + R"(,"size":1}],"dst_buff":[{"type":"s","index":)" +
+             std::to_string(id) + R"(,"size":1}]}],"channels":[]},{"id":1,"ops":[)" +
+             (id == 0 ? ops : second + ",\n" + first) +
+             R"(],"channels":[{"channel_type":"switch","channel_ids":[0]}]}],)" +
+             R"("channels":[{"channel_type":"switch","buffer_type":"s","rank_groups":)" +
+             R"([{"size":2,"ranks":[0,1]}]}],"remote_buffers":[]})";
+    };
+    std::string text = R"({"name":"x","collective":"allgather","protocol":"LL","inplace":true,)"
+                       R"("use_double_scratch_buffer":true,"gpus":[)" +
+                       gpu(0) + "," + gpu(1) + "]}";
+    // Each GPU stores its own packet and unpacks both.
+    std::size_t at = 0;
+    for (int id = 0; (at = text.find("gstorepkt", at)) != std::string::npos; ++id) {
+      for (int i = 0; i < 2; ++i) {
+        at = text.find("INDEX", at);
+        text.replace(at, 5, std::to_string(id));
+      }
+    }
+    return text;
+  };
+  const std::string store =
+      R"({"name":"gstorepkt","src_buff":[{"type":"s","index":INDEX,"size":1}],)"
+      R"("dst_buff":[{"switch_channel_id":0,"index":INDEX,"size":1}],"channel_type":"switch"})";
+  const std::string unpack = R"({"name":"upkt","src_buff":[{"type":"s","index":0,"size":1}],)"
+                             R"("dst_buff":[{"type":"o","index":0,"size":1}]})";
+  const auto read = read_plan("plan.json", plan(store, unpack));
+  const auto* const swapped = std::get_if<Plan>(&read);
+  REQUIRE(swapped != nullptr);
+  const PlanDecision decision = judge(*swapped, "plan.json", {});
+  REQUIRE(decision.violation.has_value());
+  // It is wrong, but nothing stops: the poll sees what cpkt wrote.
+  CHECK(decision.violation->rule != Rule::Deadlock);
+  CHECK(decision.violation->rule != Rule::PacketNeverWritten);
+}
+
 TEST_CASE("results are compared with the collective") {
   const auto text = [](const std::string& body) {
     return "plan allreduce ranks 2 inplace\nbuffer i 2\nbuffer s 2\ncounter c per peer\n"
