@@ -124,7 +124,7 @@ class Explorer {
 
  private:
   /// A process that may take a step: a rank, a block or a queue.
-  struct Agent {
+  struct Process {
     enum class Of : std::uint8_t { Rank, Block, Queue };
     Of of;
     std::uint32_t number;
@@ -133,9 +133,9 @@ class Explorer {
   State initial();
   void number_steps();
   bool find_surplus();
-  bool is_enabled(const State& state, Agent agent) const;
-  bool commutes(const State& state, Agent agent) const;
-  void take(State& state, Agent agent);
+  bool is_enabled(const State& state, Process process) const;
+  bool commutes(const State& state, Process process) const;
+  void take(State& state, Process process);
   void take_rank(State& state, std::uint32_t rank);
   void take_block(State& state, std::uint32_t block);
   void take_queue(State& state, std::uint32_t queue);
@@ -278,20 +278,20 @@ void Explorer::user_access(State& state, std::uint32_t rank, std::int32_t launch
   }
 }
 
-bool Explorer::is_enabled(const State& state, Agent agent) const {
-  if (agent.of == Agent::Of::Queue) return !state.pushed[agent.number].empty();
-  if (agent.of == Agent::Of::Rank) {
-    const RankState& rank = state.ranks[agent.number];
+bool Explorer::is_enabled(const State& state, Process process) const {
+  if (process.of == Process::Of::Queue) return !state.pushed[process.number].empty();
+  if (process.of == Process::Of::Rank) {
+    const RankState& rank = state.ranks[process.number];
     if (rank.launch == plan_.launches) return false;
     if (!rank.runs) return true;
     for (std::uint32_t b = 0; b < plan_.blocks.size(); ++b) {
-      if (plan_.blocks[b].rank == agent.number && state.blocks[b].runs) return false;
+      if (plan_.blocks[b].rank == process.number && state.blocks[b].runs) return false;
     }
     return true;
   }
-  const BlockState& block = state.blocks[agent.number];
+  const BlockState& block = state.blocks[process.number];
   if (!block.runs || block.is_at_barrier) return false;
-  const std::vector<Operation>& all = plan_.blocks[agent.number].operations;
+  const std::vector<Operation>& all = plan_.blocks[process.number].operations;
   if (block.next == all.size() || all[block.next].launch != block.launch) return true;  // its end
   const Operation& operation = all[block.next];
   switch (operation.kind) {
@@ -299,7 +299,7 @@ bool Explorer::is_enabled(const State& state, Agent agent) const {
       return !block.needs || state.counters[operation.object].value >= *block.needs;
     case OpKind::Flush:
       return std::ranges::none_of(state.pushed[operation.object],
-                                  [&](const Pushed& each) { return each.block == agent.number; });
+                                  [&](const Pushed& each) { return each.block == process.number; });
     case OpKind::Compute:
       for (const Statement& statement : operation.statements) {
         for (const Operand& source : statement.sources) {
@@ -314,35 +314,35 @@ bool Explorer::is_enabled(const State& state, Agent agent) const {
   }
 }
 
-/// Whether the next step of an agent commutes with those of all others, apart from races.
-bool Explorer::commutes(const State& state, Agent agent) const {
-  if (agent.of == Agent::Of::Rank) return true;
+/// Whether the next step of an process commutes with those of all others, apart from races.
+bool Explorer::commutes(const State& state, Process process) const {
+  if (process.of == Process::Of::Rank) return true;
   const Operation* operation = nullptr;
-  if (agent.of == Agent::Of::Queue) {
-    operation = state.pushed[agent.number].front().operation;
+  if (process.of == Process::Of::Queue) {
+    operation = state.pushed[process.number].front().operation;
   } else {
-    const std::vector<Operation>& all = plan_.blocks[agent.number].operations;
-    const std::size_t next = state.blocks[agent.number].next;
+    const std::vector<Operation>& all = plan_.blocks[process.number].operations;
+    const std::size_t next = state.blocks[process.number].next;
     if (next == all.size()) return true;
     operation = &all[next];
   }
   if (operation->kind == OpKind::Wait || operation->kind == OpKind::Signal) {
     return !shared_[operation->object];
   }
-  if (operation->kind == OpKind::PushSignal && agent.of == Agent::Of::Queue) {
+  if (operation->kind == OpKind::PushSignal && process.of == Process::Of::Queue) {
     return !shared_[operation->counter];
   }
   return true;
 }
 
-void Explorer::take(State& state, Agent agent) {
-  switch (agent.of) {
-    case Agent::Of::Rank:
-      return take_rank(state, agent.number);
-    case Agent::Of::Block:
-      return take_block(state, agent.number);
-    case Agent::Of::Queue:
-      return take_queue(state, agent.number);
+void Explorer::take(State& state, Process process) {
+  switch (process.of) {
+    case Process::Of::Rank:
+      return take_rank(state, process.number);
+    case Process::Of::Block:
+      return take_block(state, process.number);
+    case Process::Of::Queue:
+      return take_queue(state, process.number);
   }
 }
 
@@ -754,10 +754,12 @@ UnrollingDecision Explorer::run() {
   if (find_surplus()) {
     return {{}, OpenQuestion{"surplus", "signals are left over, or lacking, in every launch"}};
   }
-  std::vector<Agent> agents;
-  for (std::uint32_t r = 0; r < plan_.ranks; ++r) agents.push_back({Agent::Of::Rank, r});
-  for (std::uint32_t b = 0; b < plan_.blocks.size(); ++b) agents.push_back({Agent::Of::Block, b});
-  for (std::uint32_t q = 0; q < plan_.queues.size(); ++q) agents.push_back({Agent::Of::Queue, q});
+  std::vector<Process> processes;
+  for (std::uint32_t r = 0; r < plan_.ranks; ++r) processes.push_back({Process::Of::Rank, r});
+  for (std::uint32_t b = 0; b < plan_.blocks.size(); ++b)
+    processes.push_back({Process::Of::Block, b});
+  for (std::uint32_t q = 0; q < plan_.queues.size(); ++q)
+    processes.push_back({Process::Of::Queue, q});
   std::unordered_set<std::uint64_t> seen;
   std::vector<State> open;
   open.push_back(initial());
@@ -767,9 +769,9 @@ UnrollingDecision Explorer::run() {
     open.pop_back();
     while (!violation_) {
       watch_.step();
-      std::vector<Agent> enabled;
-      for (const Agent agent : agents) {
-        if (is_enabled(state, agent)) enabled.push_back(agent);
+      std::vector<Process> enabled;
+      for (const Process process : processes) {
+        if (is_enabled(state, process)) enabled.push_back(process);
       }
       if (enabled.empty()) {
         const bool ended = std::ranges::all_of(
@@ -783,7 +785,7 @@ UnrollingDecision Explorer::run() {
       }
       if (!options_.all_interleavings) {
         const auto free = std::ranges::find_if(
-            enabled, [&](const Agent agent) { return commutes(state, agent); });
+            enabled, [&](const Process process) { return commutes(state, process); });
         if (free != enabled.end()) enabled = {*free};
       }
       if (enabled.size() > 1 || options_.all_interleavings) {

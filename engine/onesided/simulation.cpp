@@ -372,16 +372,16 @@ std::optional<RunFailure> Simulation::run() {
   const auto ranks = static_cast<std::uint32_t>(ranks_.size());
   const auto blocks = static_cast<std::uint32_t>(blocks_.size());
   const auto queues = static_cast<std::uint32_t>(queues_.size());
-  const std::uint32_t agents = ranks + blocks + queues;
+  const std::uint32_t processes = ranks + blocks + queues;
   // Some run far ahead of others; the proxy may be slow.
-  std::vector<std::uint32_t> weight(agents);
+  std::vector<std::uint32_t> weight(processes);
   for (std::uint32_t& each : weight) each = 1U << (random_() % 5);
-  std::vector<std::uint32_t> order(agents);
-  for (std::uint32_t a = 0; a < agents; ++a) order[a] = a;
+  std::vector<std::uint32_t> order(processes);
+  for (std::uint32_t a = 0; a < processes; ++a) order[a] = a;
   while (true) {
     watch_.step();
     bool stepped = false;
-    for (std::uint32_t i = agents; i-- > 1;) std::swap(order[i], order[random_() % (i + 1)]);
+    for (std::uint32_t i = processes; i-- > 1;) std::swap(order[i], order[random_() % (i + 1)]);
     for (const std::uint32_t a : order) {
       // Passed over, unless nothing else can go on.
       if (random_() % 16 >= weight[a]) continue;
