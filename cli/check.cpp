@@ -24,6 +24,9 @@ std::vector<FlagGroup> check_flag_groups() {
          "write a certificate that p2-check accepts; of several files one each, inside DIR"},
         {"smt2", "FILE", "write the query whether the one program is invalid as SMT-LIB 2",
          Flag::Kind::Output},
+        {"repair", "FILE",
+         "one one-sided plan: write it with the fewest changes that make it valid",
+         Flag::Kind::Output},
         {"explain", "", "draw the device states after every step"},
         {"baseline", "FILE", "known failures: only others fail the run, and fixed ones are named"},
         {"update-baseline", "", "write the failures of this run to the file of --baseline"},
@@ -62,6 +65,7 @@ CheckRequest check_request(const CommandLine& line) {
   request.certify = line.text("certify");
   request.explain = line.has("explain");
   request.smt2 = line.has("smt2");
+  request.repair = line.has("repair");
   request.baseline = line.text("baseline");
   request.update_baseline = line.has("update-baseline");
   request.cache = line.text("cache");
@@ -85,10 +89,12 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err) 
       "usage: p2-verify check FILE… [OPTION…]\n"
       "       p2-verify check --before FILE --after FILE [OPTION…]\n"
       "       p2-verify check --dump DIR [OPTION…]\n"
-      "Checks programs given as JSON or in .p2 notation, algorithms given as MSCCL XML, modules\n"
-      "of XLA and StableHLO, plans of reshardings (reshard --plan-out), definitions of "
-      "collectives,\n"
-      "system files and operation graphs. A program that names\n"
+      "Checks programs given as JSON or in .p2 notation, algorithms given as MSCCL XML, one-sided\n"
+      "plans (execution plans of MSCCL++, or the text format), modules of XLA and StableHLO, "
+      "plans\n"
+      "of reshardings (reshard --plan-out), definitions of collectives, system files and "
+      "operation\n"
+      "graphs. A program that names\n"
       "no instance has the one given here; --dialect overrides the dialect of a file. In a FILE "
       "in\n"
       "quotes * ? and [ ] match inside a name, ** any folders. The exit code is that of the worst\n"
@@ -108,6 +114,7 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   if (common.output) refuse_overwriting("output", *common.output, answer.document.reports);
   if (common.output && request.dump) refuse_overwriting_inside(*request.dump, *common.output);
   if (answer.smt2) write_file(*line.text("smt2"), *answer.smt2);
+  if (answer.repaired) write_file(*line.text("repair"), *answer.repaired);
   if (answer.updated_baseline) write_file(*request.baseline, *answer.updated_baseline);
   return print_answer(answer, common, out, err);
 }

@@ -11,8 +11,10 @@ namespace {
 
 FlagGroup export_flags() {
   return {"Export",
-          {{"to", "msccl|json|hlo|stablehlo",
-            "what to write: MSCCL XML, program JSON, HLO text of XLA, or StableHLO"},
+          {{"to", "msccl|json|hlo|stablehlo|onesided|onesided-text",
+            "what to write: MSCCL XML, program JSON, HLO text of XLA, StableHLO, or a one-sided "
+            "plan of "
+            "MSCCL++ or as text"},
            {"protocol", "Simple|LL|LL128", "of MSCCL XML (default Simple)"},
            {"program", "N",
             "the N-th program only, of a file with several (from synth --format json)"}}};
@@ -21,12 +23,16 @@ FlagGroup export_flags() {
 ExportRequest export_request(const CommandLine& line) {
   ExportRequest request;
   if (!line.has("to")) {
-    throw InputError({"--to"}, "is missing, expected --to msccl, json, hlo or stablehlo");
+    throw InputError({"--to"},
+                     "is missing, expected --to msccl, json, hlo, stablehlo, onesided or "
+                     "onesided-text");
   }
   request.format = line.choice<ExportFormat>("to", {{"msccl", ExportFormat::Msccl},
                                                     {"json", ExportFormat::Json},
                                                     {"hlo", ExportFormat::Hlo},
-                                                    {"stablehlo", ExportFormat::StableHlo}});
+                                                    {"stablehlo", ExportFormat::StableHlo},
+                                                    {"onesided", ExportFormat::Onesided},
+                                                    {"onesided-text", ExportFormat::OnesidedText}});
   request.protocol = line.choice<ExportProtocol>("protocol", {{"Simple", ExportProtocol::Simple},
                                                               {"LL", ExportProtocol::LL},
                                                               {"LL128", ExportProtocol::LL128}});
@@ -44,10 +50,14 @@ ExportRequest export_request(const CommandLine& line) {
 
 int run_export(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const CommandLine line(
-      "usage: p2-verify export FILE --to msccl|json|hlo|stablehlo [OPTION…]\n"
-      "Writes a valid program as MSCCL XML, program JSON, HLO text of XLA or StableHLO; the text\n"
+      "usage: p2-verify export FILE --to msccl|json|hlo|stablehlo|onesided|onesided-text "
+      "[OPTION…]\n"
+      "Writes a valid program as MSCCL XML, program JSON, HLO text of XLA, StableHLO, or a "
+      "one-sided\n"
+      "plan (of MSCCL++, or in the text format); the text\n"
       "has been parsed again and verified. FILE is program JSON, .p2 notation, or the output of\n"
-      "synth --format json. MSCCL has no groups: every reduction class becomes a file of its own.\n"
+      "synth --format json. MSCCL and plans have no groups: every reduction class becomes a file "
+      "of its own.\n"
       "Several files go into the folder of --output.",
       {system_flag_group(), reduction_flag_group(), terms_flag_group(), export_flags()}, arguments,
       "files");

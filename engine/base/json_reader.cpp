@@ -126,6 +126,14 @@ const std::string& JsonValue::string(std::string_view what) const {
   return nodes_->strings[node.content];
 }
 
+bool JsonValue::boolean(std::string_view what) const {
+  const JsonNode& node = nodes_->nodes[node_];
+  if (node.kind != JsonKind::Boolean) {
+    fail(fmt::format("{} is {}, expected true or false", what, kind_in_words(node.kind)));
+  }
+  return node.content == 1;
+}
+
 std::int64_t JsonValue::integer(std::string_view what, std::int64_t low, std::int64_t high) const {
   const JsonNode& node = nodes_->nodes[node_];
   const bool number = node.kind == JsonKind::Integer || node.kind == JsonKind::Number;
@@ -150,6 +158,19 @@ std::int64_t JsonValue::rounded(std::string_view what, std::int64_t low, std::in
   if (fits && static_cast<std::int64_t>(whole) <= high) return static_cast<std::int64_t>(whole);
   fail(fmt::format("{} is {}, expected a number from {} to {}", what,
                    number_as_written(*nodes_, node.offset), low, high));
+}
+
+std::uint64_t JsonValue::size(std::string_view what) const {
+  const JsonNode& node = nodes_->nodes[node_];
+  if (node.kind == JsonKind::Number) {
+    const std::size_t end = nodes_->text.find_first_not_of("0123456789", node.offset);
+    // Digits alone are a whole number; it is beyond 2^63 - 1, or it would be an Integer.
+    const std::string_view after = std::string_view(nodes_->text).substr(end, 1);
+    if (end > node.offset && after != "." && after != "e" && after != "E") {
+      return std::numeric_limits<std::uint64_t>::max();
+    }
+  }
+  return static_cast<std::uint64_t>(integer(what, 0, std::numeric_limits<std::int64_t>::max()));
 }
 
 std::vector<JsonValue> JsonValue::array(std::string_view what) const {
@@ -256,7 +277,7 @@ class JsonReader final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool null() override { return value(JsonKind::Null, 0); }
-  bool boolean(bool) override { return value(JsonKind::Boolean, 0); }
+  bool boolean(bool holds) override { return value(JsonKind::Boolean, holds ? 1 : 0); }
   bool number_integer(std::int64_t number) override {
     out_.integers.push_back(number);
     return number_read(JsonKind::Integer, index_of_last(out_.integers));

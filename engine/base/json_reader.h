@@ -25,11 +25,14 @@ class JsonValue {
   bool is_object() const;
 
   const std::string& string(std::string_view what) const;
+  bool boolean(std::string_view what) const;
   /// A whole number from `low` to `high`; 4.0, 1e3 and strings are refused.
   std::int64_t integer(std::string_view what, std::int64_t low, std::int64_t high) const;
   /// A number from `low` to `high`, rounded to a whole one, halves to the even one. A number with a
   /// fraction or an exponent is read as the nearest double first.
   std::int64_t rounded(std::string_view what, std::int64_t low, std::int64_t high) const;
+  /// A whole number from 0 to 2^64 - 1, the latter being all that is larger than 2^63 - 1.
+  std::uint64_t size(std::string_view what) const;
   std::vector<JsonValue> array(std::string_view what) const;
   /// The keys of an object and their values, in the order of the text.
   std::vector<std::pair<std::string, JsonValue>> members(std::string_view what) const;

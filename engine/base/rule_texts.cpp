@@ -80,6 +80,67 @@ constexpr auto kMscclRules = std::to_array<RuleText>({
      "A reduction is missing, or a copy stands where a reduction should."},
 });
 
+constexpr auto kOnesidedRules = std::to_array<RuleText>({
+    {"malformed", "A field is missing, or the executor refuses an operation.",
+     "The plan cannot be loaded as it is written."},
+    {"executor-limit", "The plan exceeds a limit of the executor.",
+     "Thread blocks hold 64 ops, 16 channels of a type and 16 remote buffers, ops 8 channels."},
+    {"no-channel", "An operation names a channel or semaphore that there is not.",
+     "The numbers in an op are positions in the lists of its thread block."},
+    {"no-buffer", "An operation names a remote buffer that there is not.",
+     "The numbers in an op are positions in the list of its thread block, by channel type."},
+    {"no-peer", "A rank is named that the plan does not have.",
+     "Compare the rank with the number of ranks."},
+    {"wrong-peer", "A transfer goes through a channel to another rank than its buffer's.",
+     "Channel and buffer have to belong to the same peer."},
+    {"size-mismatch", "Regions that belong together have different sizes.",
+     "An operation works element by element: all its regions are equally long."},
+    {"out-of-bounds", "A region reaches past its buffer.",
+     "Packets take twice the space, at twice the offset; a round of a pipeline is a whole unit."},
+    {"barrier-mismatch", "The blocks that meet at a barrier are not those it expects.",
+     "All blocks pass a barrier equally often, and as many as it says."},
+    {"packet-overwritten", "Two packets with one flag go to one slot.",
+     "The flag is the number of the launch: a slot takes one packet in a launch."},
+    {"packet-never-written", "A packet is polled that nothing writes in that launch.",
+     "Compare the slot with those that peers write."},
+    {"unmatched-wait", "A counter gets fewer signals than it is waited for.",
+     "A signal is missing, or goes to the other end of another channel."},
+    {"deadlock", "Operations wait for each other for ever.",
+     "None of the operations of the cycle can go on. Signal before waiting."},
+    {"signal-surplus",
+     "A counter gets more signals than it is waited for, and its waits end too early.",
+     "Signals are never reset: those left over end the waits of later launches."},
+    {"data-race", "Two operations touch one cell in either order, and one of them writes it.",
+     "Nothing orders them: add a signal and a wait, or a barrier."},
+    {"missing-sync",
+     "Two operations of a block are taken to be in order, but threads only meet at nop and "
+     "barrier.",
+     "Insert a nop between them and what follows."},
+    {"relaxed-order", "A relaxed signal or wait is taken to order memory.",
+     "Use signal and wait (release, acquire) where data was written."},
+    {"missing-flush",
+     "The source of a transfer is overwritten before the transfer is known to be complete.",
+     "Use pwsf or flush, or wait for an answer of the receiver."},
+    {"early-access", "A peer touches a user buffer before its owner has begun the launch.",
+     "Wait for a signal that the owner sends in this launch first."},
+    {"late-access", "A peer touches a user buffer when its owner may have ended the launch.",
+     "The owner has to wait for a signal that comes after the access."},
+    {"scratch-reuse", "A launch touches scratch memory that an earlier one still uses.",
+     "Use both halves of a doubled buffer, or wait until the peers are done."},
+    {"missing-data", "A cell of the output is made of memory that was never written.",
+     "A copy or a transfer is missing, or its source was never written."},
+    {"stale-data", "A cell of the output holds data of another launch.",
+     "It was not written again in this launch."},
+    {"double-count", "A cell of the output holds a contribution more than once.",
+     "A reduction is done twice, or its operands have met before."},
+    {"wrong-chunk", "A cell of the output holds a chunk that belongs elsewhere.",
+     "Compare the indexes of the operations that made it."},
+    {"lost-contribution", "A cell of the output lacks a contribution.",
+     "A reduction is missing, or a copy stands where a reduction should."},
+    {"wrong-result", "The outputs are not what the collective defines.",
+     "Compare which rank sends to which."},
+});
+
 constexpr auto kPlanRules = std::to_array<RuleText>({
     {"out-of-bounds", "An operation names elements that its buffer has no place for.",
      "A device sends from what it has of the source or has received, and receives what it is to "
@@ -144,6 +205,7 @@ constexpr auto kDefinitionRules = std::to_array<RuleText>({
 std::span<const RuleText> rules_of(std::string_view format) {
   if (format == "program") return kProgramRules;
   if (format == "msccl") return kMscclRules;
+  if (format == "onesided") return kOnesidedRules;
   if (format == "reshard-plan") return kPlanRules;
   if (format == "hlo") return kHloRules;
   if (format == "definition") return kDefinitionRules;
@@ -166,6 +228,7 @@ std::optional<RuleText> rule_text(std::string_view format, std::string_view rule
 
 std::string rule_page(std::string_view format) {
   if (format == "msccl") return "docs/msccl.md";
+  if (format == "onesided") return "docs/onesided.md";
   if (format == "hlo") return "docs/hlo.md";
   return format == "reshard-plan" ? "docs/reshard.md" : "docs/definitions.md";
 }

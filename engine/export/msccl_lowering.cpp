@@ -1,11 +1,10 @@
-// Lowers a program of collectives to MSCCL: for each step ring algorithms (Patarasuk and Yuan, 2009:
-// bandwidth optimal all-reduce) and chains, then thread blocks, channels and dependencies.
+// Lowers a program of collectives to MSCCL: for each step ring algorithms (Patarasuk and Yuan,
+// 2009: bandwidth optimal all-reduce) and chains, then thread blocks, channels and dependencies.
 
 #include "engine/export/msccl_lowering.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -14,16 +13,18 @@
 #include <fmt/format.h>
 
 #include "engine/collective/collective.h"
+#include "engine/export/class_lowering.h"
 #include "engine/msccl/algorithm.h"
 
 namespace p2::msccl {
 namespace {
 
-/// Consecutive chunks.
-struct ChunkRun {
-  std::uint32_t first = 0;
-  std::uint32_t count = 0;
-};
+using lowering::ChunkRun;
+using lowering::Held;
+using lowering::initial_chunks;
+using lowering::parts_of;
+using lowering::ranks_in_class;
+using lowering::runs_of;
 
 /// A step of one rank on one run of chunks, in place: it reads and writes the same chunks of the
 /// one buffer.
@@ -38,9 +39,6 @@ struct Transfer {
 /// The transfers of one collective step. Those of a rank are in program order and have the same
 /// peers.
 using Transfers = std::vector<Transfer>;
-
-/// The chunks that a rank holds, ascending.
-using Held = std::vector<std::uint32_t>;
 
 /// Appends the transfers of a collective on one group of at least two ranks, and updates `held`, by
 /// rank. AllReduce, ReduceScatter and AllGather are ring algorithms; Reduce and Broadcast are
@@ -105,32 +103,6 @@ using enum StepType;
 using Ranks = std::vector<std::uint32_t>;
 /// The chunks of one round of a ring: for every place a run, or none.
 using Units = std::vector<std::optional<ChunkRun>>;
-
-std::vector<ChunkRun> runs_of(const Held& chunks, std::uint32_t max_length) {
-  std::vector<ChunkRun> runs;
-  for (const std::uint32_t chunk : chunks) {
-    const bool contiguous = !runs.empty() && runs.back().first + runs.back().count == chunk &&
-                            runs.back().count < max_length;
-    if (contiguous) {
-      ++runs.back().count;
-    } else {
-      runs.push_back({chunk, 1});
-    }
-  }
-  return runs;
-}
-
-/// Splits chunks into `places` parts whose sizes differ by at most one.
-std::vector<Held> parts_of(const Held& chunks, std::size_t places) {
-  std::vector<Held> parts;
-  for (std::size_t i = 0; i < places; ++i) {
-    const auto at = [&](std::size_t place) {
-      return chunks.begin() + static_cast<std::ptrdiff_t>(place * chunks.size() / places);
-    };
-    parts.emplace_back(at(i), at(i + 1));
-  }
-  return parts;
-}
 
 /// The i-th runs of all parts, for each i.
 std::vector<Units> passes_of(const std::vector<Held>& parts, std::uint32_t max_run) {
@@ -209,54 +181,9 @@ std::int64_t number_of(const std::optional<std::uint32_t>& peer) {
 
 Step nop() { return {StepType::Nop, 0, {Buffer::Input, -1}, {Buffer::Output, -1}, 0}; }
 
-constexpr std::size_t kMaxDevicesShown = 8;
-
-/// The ranks of a group's devices; empty for a group of another class.
-std::vector<std::uint32_t> ranks_of(const Group& group, const Group& members,
-                                    const SourcePosition& where) {
-  std::vector<std::uint32_t> ranks;
-  for (const std::uint32_t device : group) {
-    const auto at = std::lower_bound(members.begin(), members.end(), device);
-    if (at == members.end() || *at != device) continue;
-    ranks.push_back(static_cast<std::uint32_t>(at - members.begin()));
-  }
-  if (!ranks.empty() && ranks.size() < group.size()) {
-    throw InputError(where, fmt::format("group {} has devices of several reduction classes, "
-                                        "expected groups inside a class: MSCCL has no groups, so "
-                                        "every class is an algorithm of its own",
-                                        p2::to_string(group, kMaxDevicesShown)));
-  }
-  return ranks;
-}
-
-/// The chunks that each rank holds before the first step.
-std::vector<Held> beginning_of(const Program& program, std::uint32_t ranks) {
-  Held all(program.chunks());
-  std::iota(all.begin(), all.end(), 0U);
-  std::vector<Held> held(ranks);
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    const std::size_t part = all.size() / ranks;
-    const auto at = [&](std::size_t place) {
-      return all.begin() + static_cast<std::ptrdiff_t>(place);
-    };
-    switch (program.beginning.start) {
-      case Start::Contributions:
-        held[rank] = all;
-        break;
-      case Start::Shards:
-        held[rank].assign(at(rank * part), at((rank + 1) * part));
-        break;
-      case Start::RootSum:
-        if (rank == 0) held[rank] = all;
-        break;
-    }
-  }
-  return held;
-}
-
 std::vector<Transfers> transfers_of(const Program& program, const Group& members,
                                     std::uint32_t max_run, const SourcePosition& where) {
-  std::vector<Held> held = beginning_of(program, static_cast<std::uint32_t>(members.size()));
+  std::vector<Held> held = initial_chunks(program, static_cast<std::uint32_t>(members.size()));
   std::vector<Transfers> steps;
   std::size_t total = 0;
   for (const p2::Step& step : program.steps) {
@@ -266,7 +193,7 @@ std::vector<Transfers> transfers_of(const Program& program, const Group& members
     }
     Transfers& transfers = steps.emplace_back();
     for (const Group& group : step.groups) {
-      const std::vector<std::uint32_t> ranks = ranks_of(group, members, where);
+      const std::vector<std::uint32_t> ranks = ranks_in_class(group, members, where);
       if (ranks.size() > 1) append_transfers(step.collective, ranks, max_run, held, transfers);
       if (total + transfers.size() > kMaxTransfers) {
         throw InputError(where, fmt::format("takes more than {} steps of thread blocks, expected "

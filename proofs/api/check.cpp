@@ -72,6 +72,7 @@ SubjectCheck check_file(const std::string& file, const CheckQuestion& question) 
     throw InputError({file}, fmt::format("is larger than {} MiB, expected a smaller file, or XML",
                                          kMaxMebibytes));
   }
+  if (is_onesided(text)) return check_onesided(file, text, question);
   if (is_module_text(text)) return check_module(file, text, question);
   if (reshard::is_plan(text)) return check_plan(file, text, question);
   const std::optional<FileKind> kind = recognized_kind(text);
@@ -214,6 +215,9 @@ std::vector<CheckedFile> files_of(const CheckRequest& request) {
   const bool one_program = files.size() == 1 && !request.before;
   if (request.after) files.push_back({.file = *request.after, .before = request.before});
   if (files.empty()) throw InputError({"command line"}, "no file, expected at least one");
+  if (request.repair && !one_program) {
+    throw InputError({"--repair"}, "writes one plan, expected one file");
+  }
   if (request.smt2 && !one_program) {
     throw InputError({"--smt2"}, "writes one query, expected one program");
   }
@@ -394,6 +398,7 @@ void collect(std::vector<CheckedFile>& files, CheckAnswer& answer) {
       file.check->result.seconds = file.seconds;
       answer.results.push_back(std::move(file.check->result));
       if (file.check->smt2) answer.smt2 = std::move(file.check->smt2);
+      if (file.check->repaired) answer.repaired = std::move(file.check->repaired);
     }
   }
 }
@@ -405,6 +410,7 @@ std::vector<std::string> program_options(const CheckRequest& request) {
   if (request.certify) flags.emplace_back("certify");
   if (request.explain) flags.emplace_back("explain");
   if (request.smt2) flags.emplace_back("smt2");
+  if (request.repair) flags.emplace_back("repair");
   if (request.instance.goal) flags.emplace_back("goal");
   if (!request.instance.collectives.empty()) flags.emplace_back("collectives");
   return flags;

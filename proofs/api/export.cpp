@@ -12,10 +12,13 @@
 
 #include "engine/base/files.h"
 #include "engine/base/progress.h"
+#include "engine/export/class_lowering.h"
 #include "engine/export/module_lowering.h"
 #include "engine/export/msccl_lowering.h"
 #include "engine/msccl/algorithm_file.h"
 #include "engine/msccl/verdict.h"
+#include "engine/onesided/judge.h"
+#include "engine/onesided/plan_file.h"
 #include "engine/program/derivation.h"
 #include "engine/program/program_file.h"
 #include "proofs/api/terms.h"
@@ -104,6 +107,47 @@ std::vector<CheckedText> to_msccl(const ProgramFile& file, ExportProtocol protoc
   return all;
 }
 
+// One-sided plans
+
+onesided::PlanDecision judge_plan_text(const std::string& text, bool is_json,
+                                       const Limits& limits) {
+  if (!is_json) return judge(onesided::read_text_plan(kReadBack, text), kReadBack, limits);
+  auto read = onesided::read_plan(kReadBack, text);
+  if (const auto* const plan = std::get_if<onesided::Plan>(&read)) {
+    return judge(*plan, kReadBack, limits);
+  }
+  onesided::PlanDecision decision;
+  decision.outcome = Outcome::Refuted;
+  decision.violation = std::move(std::get<onesided::Violation>(read));
+  return decision;
+}
+
+std::vector<CheckedText> to_plans(const ProgramFile& file, bool is_json, const std::string& name,
+                                  const SourcePosition& where, const Limits& limits) {
+  std::vector<CheckedText> all;
+  for (std::size_t i = 0; i < file.program.classes.size(); ++i) {
+    onesided::Plan plan = onesided::lower_class(file.program, i, where);
+    plan.name = name;
+    std::size_t ops = 0;
+    for (const onesided::Gpu& gpu : plan.gpus) ops += gpu.blocks.front().ops.size();
+    CheckedText checked{
+        is_json ? onesided::to_json(plan) : onesided::to_text(plan),
+        fmt::format("{} on {} GPUs, {} ops", plan.collective, plan.gpus.size(), ops)};
+    if (file.program.classes.size() > 1) checked.reduction_class = i + 1;
+    const auto decision = judge_plan_text(checked.text, is_json, limits);
+    if (decision.violation && decision.violation->rule == onesided::Rule::ExecutorLimit) {
+      throw InputError(where, fmt::format("is too large for the executor: {} Expected a smaller "
+                                          "program, or --to onesided-text",
+                                          decision.violation->reason));
+    }
+    checked.outcome = decision.outcome;
+    checked.reason = decision.violation ? decision.violation->reason : decision.reason;
+    if (checked.reason.ends_with('.')) checked.reason.pop_back();
+    all.push_back(std::move(checked));
+  }
+  return all;
+}
+
 // Program JSON
 
 std::string json_text(const ProgramFile& file) {
@@ -161,6 +205,10 @@ std::vector<CheckedText> texts_of(const SourceProgram& source, const ExportReque
                       std::filesystem::path(request.file).stem().string(), where, limits);
     case ExportFormat::Json:
       return {to_program_json(source.read, where, limits)};
+    case ExportFormat::Onesided:
+    case ExportFormat::OnesidedText:
+      return to_plans(source.read, request.format == ExportFormat::Onesided,
+                      std::filesystem::path(request.file).stem().string(), where, limits);
     case ExportFormat::Hlo:
     case ExportFormat::StableHlo:
       return {to_module(source.read, request.format, where, limits)};
@@ -173,7 +221,10 @@ const char* extension_of(ExportFormat format) {
     case ExportFormat::Msccl:
       return "xml";
     case ExportFormat::Json:
+    case ExportFormat::Onesided:
       return "json";
+    case ExportFormat::OnesidedText:
+      return "plan";
     case ExportFormat::Hlo:
       return "hlo";
     case ExportFormat::StableHlo:

@@ -32,6 +32,7 @@ struct SubjectCheck {
   /// What the engines were asked, as a member that reproduces a disagreement: `{"program":…}`.
   Json input = {};
   std::optional<std::string> smt2 = {};      ///< the query, if asked for
+  std::optional<std::string> repaired = {};  ///< the repaired plan, if asked for and found
   std::vector<Diagnostic> diagnostics = {};  ///< a certificate that could not be written
 };
 
@@ -44,6 +45,10 @@ SubjectCheck check_msccl(const std::string& file, const std::string& text,
                          const CheckQuestion& question);
 SubjectCheck check_plan(const std::string& file, const std::string& text,
                         const CheckQuestion& question);
+SubjectCheck check_onesided(const std::string& file, const std::string& text,
+                            const CheckQuestion& question);
+/// Whether a text is a one-sided plan.
+bool is_onesided(std::string_view text);
 SubjectCheck check_module(const std::string& file, const std::string& text,
                           const CheckQuestion& question);
 /// Of a `.p2c` file, as `define` does; of a system file and of an operation graph: whether they can

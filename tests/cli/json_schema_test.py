@@ -35,6 +35,9 @@ CASES = [
     ("check", f"check {EXAMPLES}/programs/valid/*.p2 {EXAMPLES}/msccl/*.xml {EXAMPLES}/hlo/*.hlo", 0),
     ("check", f"check {EXAMPLES}/programs/refused/*.p2 {EXAMPLES}/msccl/refused/*.xml "
               f"{EXAMPLES}/hlo/refused/*.hlo", 1),
+    ("check", f"check {EXAMPLES}/onesided/*.plan --engine all", 0),
+    ("check", f"check {EXAMPLES}/onesided/refused/*.plan", 1),
+    ("check", f"check {EXAMPLES}/onesided/refused/dispatch-no-flush.plan --repair {{t}}/repaired.plan", 1),
     ("check", f"check {VALID} --engine all --certify {{t}}/certificate --cache {{t}}/cache", 0),
     ("check", f"check {EXAMPLES}/msccl/refused/*.xml --baseline {{t}}/known --update-baseline", 0),
     ("check", f"check {VALID} {{t}}/none.p2", 2),

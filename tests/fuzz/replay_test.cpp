@@ -7,6 +7,7 @@
 #include "tests/fuzz/definition_property.h"
 #include "tests/fuzz/hlo_property.h"
 #include "tests/fuzz/msccl_property.h"
+#include "tests/fuzz/onesided_property.h"
 #include "tests/fuzz/program_property.h"
 #include "tests/fuzz/system_property.h"
 
@@ -54,4 +55,9 @@ TEST_CASE("the MSCCL corpus keeps the promises of the XML reader and the judge")
 
 TEST_CASE("the corpus of modules keeps the promises of their readers and judges") {
   replay("tests/fuzz/corpus/hlo", "", p2::check_module_text);
+}
+
+TEST_CASE("the corpus of one-sided plans keeps the promises of their readers and the judge") {
+  replay("tests/fuzz/corpus/onesided", "", p2::check_onesided_text);
+  replay("examples/onesided", ".plan", p2::check_onesided_text);
 }

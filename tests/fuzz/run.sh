@@ -15,7 +15,7 @@ seconds=$1
 cd "$(dirname "$0")/../.."
 
 cmake --preset fuzz
-cmake --build --preset fuzz --target fuzz_system fuzz_program fuzz_definition fuzz_msccl fuzz_hlo
+cmake --build --preset fuzz --target fuzz_system fuzz_program fuzz_definition fuzz_msccl fuzz_onesided fuzz_hlo
 
 findings=build/fuzz/findings
 mkdir -p "$findings"
@@ -24,12 +24,13 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 failed=""
-for target in system program definition msccl hlo; do
+for target in system program definition msccl onesided hlo; do
   mkdir "$work/$target"
   cp tests/fuzz/corpus/"$target"/* "$work/$target"
   case $target in
     system) cp examples/systems/*.json "$work/$target" ;;
     definition) cp engine/collective/*.p2c "$work/$target" ;;
+    onesided) cp examples/onesided/*.plan "$work/$target" ;;
     msccl) cp examples/msccl/*.xml "$work/$target" ;;
   esac
   echo "fuzz_$target: $seconds seconds"

@@ -11,6 +11,7 @@
 #include "engine/transfer/connections.h"
 #include "engine/transfer/happens_before.h"
 #include "engine/transfer/races.h"
+#include "engine/transfer/reachability.h"
 #include "p2/error.h"
 
 namespace p2::transfer {
@@ -439,6 +440,53 @@ TEST_CASE("edges are indexed and sorted in the order of addition") {
   const Event last[] = {3};
   CHECK(graph.before(last) == std::vector<Event>{2, 0});
   CHECK(graph.process(3) == 3);
+}
+
+TEST_CASE("reachability over chains is that of a search") {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    constexpr std::uint32_t kProcesses = 4;
+    const std::uint32_t length = 1 + random() % 6;
+    const std::uint32_t count = kProcesses * length + 3;  // three events on no chain
+    GraphBuilder builder;
+    Chains chains;
+    chains.chain.assign(count, kNoChain);
+    chains.position.assign(count, 0);
+    chains.count = kProcesses;
+    std::vector<std::uint32_t> lengths(kProcesses);
+    std::vector<std::vector<bool>> reaches(count, std::vector<bool>(count));
+    const auto join = [&](Event from, Event to) {
+      builder.add_edge(from, to, EdgeKind::Dependency);
+      reaches[from][to] = true;
+    };
+    for (Event event = 0; event < count; ++event) {
+      builder.add_event(event);
+      reaches[event][event] = true;
+      if (event >= kProcesses * length) continue;
+      // Event k · kProcesses + c is number k of chain c.
+      chains.append(event, event % kProcesses, lengths);
+      if (event >= kProcesses) join(event - kProcesses, event);
+    }
+    for (int i = 0; i < 12; ++i) {
+      const Event a = random() % count;
+      const Event b = random() % count;
+      if (a < b) join(a, b);
+    }
+    for (Event via = 0; via < count; ++via) {
+      for (Event a = 0; a < count; ++a) {
+        for (Event b = 0; reaches[a][via] && b < count; ++b) {
+          if (reaches[via][b]) reaches[a][b] = true;
+        }
+      }
+    }
+    const HappensBefore graph = std::move(builder).build();
+    const Limits limits;
+    LimitWatch watch(limits, "a test");
+    const Reachability order(graph, chains, watch);
+    for (Event a = 0; a < kProcesses * length; ++a) {
+      for (Event b = 0; b < count; ++b) CHECK(order.reaches(a, b) == reaches[a][b]);
+    }
+  }
 }
 
 TEST_CASE("empty graphs, and names") {

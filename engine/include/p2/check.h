@@ -13,8 +13,9 @@
 namespace p2 {
 
 /// What is checked, and against what. The subject of each file is recognized by its content:
-/// a reduction program (JSON or `.p2` notation), an algorithm as MSCCL XML, a module of XLA or
-/// StableHLO, or the plan of a resharding.
+/// a reduction program (JSON or `.p2` notation), an algorithm as MSCCL XML, a one-sided plan (an
+/// execution plan of MSCCL++, or the text format), a module of XLA or StableHLO, or the plan of a
+/// resharding.
 struct CheckRequest {
   /// Paths and patterns: `*`, `?` and `[…]` match inside one name, `**` any number of folders. A
   /// file that is named twice is checked once.
@@ -50,6 +51,8 @@ struct CheckRequest {
   /// for each.
   std::optional<std::string> certify;
   bool explain = false;  ///< programs and plans: also draw the states after each step
+  /// One-sided plans: of a refuted one, search for changes that make it valid.
+  bool repair = false;
   bool smt2 = false;     ///< one program: also return the query as SMT-LIB 2
   /// The file of known failures; only others fail the run (Document::exit_code).
   std::optional<std::string> baseline;
@@ -76,6 +79,7 @@ struct CheckAnswer : Answer {
   std::size_t cache_hits = 0;
   std::size_t cache_stored = 0;
   std::optional<std::string> smt2;              ///< the query, if asked for
+  std::optional<std::string> repaired;          ///< the repaired plan, if one was found
   std::optional<std::string> updated_baseline;  ///< the new text of the baseline's file
 };
 

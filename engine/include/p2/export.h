@@ -12,10 +12,12 @@
 namespace p2 {
 
 enum class ExportFormat : std::uint8_t {
-  Msccl,     ///< MSCCL XML: one algorithm per reduction class, since MSCCL has no groups
-  Json,      ///< program JSON
-  Hlo,       ///< a module in XLA's HLO text
-  StableHlo  ///< a module in StableHLO's MLIR text
+  Msccl,        ///< MSCCL XML: one algorithm per reduction class, since MSCCL has no groups
+  Json,         ///< program JSON
+  Hlo,          ///< a module in XLA's HLO text
+  StableHlo,    ///< a module in StableHLO's MLIR text
+  Onesided,     ///< an execution plan of MSCCL++: one per reduction class
+  OnesidedText  ///< a one-sided plan in the text format: one per reduction class
 };
 
 /// A protocol of NCCL, for MSCCL XML.

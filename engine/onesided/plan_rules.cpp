@@ -1,0 +1,300 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/onesided/unrolling.h"
+
+namespace p2::onesided {
+namespace {
+
+// What the executor has room for.
+constexpr std::size_t kMaxOps = 64;
+constexpr std::size_t kMaxChannels = 16;
+constexpr std::size_t kMaxChannelsPerOp = 8;
+constexpr std::size_t kMaxBarriers = 16;
+constexpr std::size_t kMaxSemaphoresPerOp = 16;
+
+bool fits(const std::vector<Region>& regions, const std::vector<Need>& first,
+          const std::optional<Need>& more) {
+  if (regions.size() < first.size()) return false;
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    if (i >= first.size() && !more) return false;
+    const Need need = i < first.size() ? first[i] : *more;
+    if (static_cast<int>(regions[i].kind) != static_cast<int>(need)) return false;
+  }
+  return true;
+}
+
+/// The rules that do not depend on sizes; a broken one is thrown as a Violation inside this file
+/// only.
+class PlanRules {
+ public:
+  PlanRules(const Plan& plan, const std::string& source) : plan_(plan), source_(source) {}
+
+  void check() const {
+    check_shapes();
+    check_limits();
+    check_references();
+    check_collective();
+  }
+
+ private:
+  [[noreturn]] void fail(Rule rule, const std::string& reason, OpPlace place, const Op& op) const {
+    Violation violation;
+    violation.rule = rule;
+    violation.reason = fmt::format("{} {}.", describe(plan_, place), reason);
+    violation.happenings.push_back({describe(plan_, place), {source_, op.line, op.column}});
+    throw violation;
+  }
+  [[noreturn]] void fail_plan(Rule rule, const std::string& reason) const {
+    Violation violation;
+    violation.rule = rule;
+    violation.reason = reason;
+    violation.happenings.push_back({"the plan", {source_}});
+    throw violation;
+  }
+
+  void check_collective() const;
+  void check_shapes() const;
+  void check_limits() const;
+  void check_references() const;
+  void check_op_references(const Op& op, OpPlace place) const;
+  const RemoteBuffer& remote(const Region& region, OpPlace place, ChannelType type) const {
+    const Gpu& gpu = plan_.gpus[place.gpu];
+    return gpu.remote_buffers[flattened(gpu.blocks[place.block].remote_buffers, type)[region.id]];
+  }
+  std::uint32_t channel(OpPlace place, ChannelType type, std::uint32_t position) const {
+    return flattened(plan_.gpus[place.gpu].blocks[place.block].channels, type)[position];
+  }
+
+  const Plan& plan_;
+  const std::string& source_;
+};
+
+void PlanRules::check_collective() const {
+  const auto ranks = static_cast<std::uint64_t>(plan_.gpus.size());
+  for (std::size_t r = 0; r < plan_.gpus.size(); ++r) {
+    const std::uint64_t in = plan_.gpus[r].input_chunks;
+    const std::uint64_t out = plan_.gpus[r].output_chunks;
+    bool right = true;
+    const bool same = in == out || (plan_.in_place && (in == 0 || out == 0));
+    if (plan_.collective == "allreduce" || plan_.collective == "broadcast" ||
+        plan_.collective == "sendrecv") {
+      right = same;
+    } else if (plan_.collective == "alltoall") {
+      right = same && std::max(in, out) % ranks == 0;
+    } else if (plan_.collective == "allgather") {
+      right = out == in * ranks;
+    } else if (plan_.collective == "reducescatter") {
+      right = in == out * ranks;
+    }
+    if (!right) {
+      fail_plan(Rule::SizeMismatch,
+                fmt::format("gpu {} has {} chunks of input and {} of output, which is no {} of {} "
+                            "ranks.",
+                            r, in, out, plan_.collective, ranks));
+    }
+  }
+}
+
+void PlanRules::check_shapes() const {
+  for_each_op(plan_, [&](const Op& op, OpPlace place) {
+    const auto shape = shape_of(op.type);
+    if (!shape) return;
+    if (!fits(op.sources, shape->sources, shape->more_sources) ||
+        !fits(op.targets, shape->targets, shape->more_targets)) {
+      fail(Rule::Malformed, "has operands that it cannot have", place, op);
+    }
+    const bool port = op.channel_type == ChannelType::Port;
+    const bool may_use_port = op.type == OpType::Put || op.type == OpType::PutPackets ||
+                              op.type == OpType::ReadPutPackets ||
+                              op.type == OpType::PutWithSignal ||
+                              op.type == OpType::PutWithSignalAndFlush;
+    const bool must_use_port =
+        op.type == OpType::PutWithSignal || op.type == OpType::PutWithSignalAndFlush;
+    if ((port && !may_use_port) || (must_use_port && !port)) {
+      fail(Rule::Malformed,
+           fmt::format("does not work on a {} channel", to_string(op.channel_type)), place, op);
+    }
+  });
+  for_each_op(plan_, [&](const Op& op, OpPlace place) {
+    const bool signals = op.type == OpType::Signal || op.type == OpType::RelaxedSignal ||
+                         op.type == OpType::Wait || op.type == OpType::RelaxedWait;
+    if ((signals && op.channel_type != ChannelType::Memory &&
+         op.channel_type != ChannelType::Port) ||
+        (op.type == OpType::Flush && op.channel_type != ChannelType::Port)) {
+      fail(Rule::Malformed,
+           fmt::format("does not work on a {} channel", to_string(op.channel_type)), place, op);
+    }
+  });
+}
+
+void PlanRules::check_limits() const {
+  const auto limit = [&](std::size_t found, std::size_t allowed, const char* what, OpPlace place) {
+    if (found <= allowed) return;
+    const std::vector<Op>& ops = plan_.gpus[place.gpu].blocks[place.block].ops;
+    Violation violation;
+    violation.rule = Rule::ExecutorLimit;
+    violation.reason = fmt::format("gpu {} tb {} has {} {}, the executor has room for {}.",
+                                   place.gpu, place.block, found, what, allowed);
+    SourcePosition where{source_};
+    if (!ops.empty()) where = {source_, ops.front().line, ops.front().column};
+    violation.happenings.push_back({fmt::format("gpu {} tb {}", place.gpu, place.block), where});
+    throw violation;
+  };
+  for (std::uint32_t g = 0; g < plan_.gpus.size(); ++g) {
+    for (std::uint32_t b = 0; b < plan_.gpus[g].blocks.size(); ++b) {
+      const ThreadBlock& block = plan_.gpus[g].blocks[b];
+      std::size_t ops = block.ops.size();
+      for (const Op& op : block.ops) ops += op.body.size();
+      limit(ops, kMaxOps, "ops", {g, b});
+      for (const ChannelType type : {ChannelType::Memory, ChannelType::Port, ChannelType::Switch}) {
+        limit(flattened(block.channels, type).size(), kMaxChannels, "channels of a type", {g, b});
+        limit(flattened(block.remote_buffers, type).size(), kMaxChannels, "remote buffers", {g, b});
+      }
+    }
+  }
+  for_each_op(plan_, [&](const Op& op, OpPlace place) {
+    limit(op.channels.size(), kMaxChannelsPerOp, "channels in one op", place);
+    limit(op.semaphores.size(), kMaxSemaphoresPerOp, "semaphores in one op", place);
+    if (op.type == OpType::Barrier) {
+      limit(std::size_t{op.barrier} + 1, kMaxBarriers, "barriers", place);
+    }
+  });
+}
+
+void PlanRules::check_op_references(const Op& op, OpPlace place) const {
+  const Gpu& gpu = plan_.gpus[place.gpu];
+  const ThreadBlock& block = gpu.blocks[place.block];
+  const ChannelType type = op.channel_type;
+  const std::vector<std::uint32_t> own = flattened(block.channels, type);
+  for (const std::uint32_t id : op.channels) {
+    if (id >= own.size()) {
+      fail(Rule::NoChannel,
+           fmt::format("names {} channel {} of its thread block, which has {}", to_string(type), id,
+                       own.size()),
+           place, op);
+    }
+  }
+  for (const std::uint32_t id : op.semaphores) {
+    if (id >= gpu.semaphores.size()) {
+      fail(Rule::NoChannel,
+           fmt::format("names semaphore {}, its GPU has {}", id, gpu.semaphores.size()), place, op);
+    }
+  }
+  const std::vector<std::uint32_t> buffers = flattened(block.remote_buffers, type);
+  const std::vector<std::uint32_t> switches = flattened(block.channels, ChannelType::Switch);
+  for (const std::vector<Region>* const regions : {&op.sources, &op.targets}) {
+    for (const Region& region : *regions) {
+      if (region.kind == Region::Kind::Remote) {
+        if (region.id >= buffers.size()) {
+          fail(Rule::NoBuffer,
+               fmt::format("names remote buffer {} for {}, its thread block has {}", region.id,
+                           to_string(type), buffers.size()),
+               place, op);
+        }
+        const RemoteBuffer& found = gpu.remote_buffers[buffers[region.id]];
+        if (std::find(found.access.begin(), found.access.end(), type) == found.access.end()) {
+          fail(Rule::NoBuffer,
+               fmt::format("names remote buffer {}, which is not registered for {} channels",
+                           buffers[region.id], to_string(type)),
+               place, op);
+        }
+      } else if (region.kind == Region::Kind::Switch && region.id >= switches.size()) {
+        fail(Rule::NoChannel,
+             fmt::format("names switch channel {} of its thread block, which has {}", region.id,
+                         switches.size()),
+             place, op);
+      }
+    }
+  }
+}
+
+void PlanRules::check_references() const {
+  const auto in_block = [&](Rule rule, std::uint32_t g, std::uint32_t b,
+                            const std::string& reason) {
+    Violation violation;
+    violation.rule = rule;
+    violation.reason = fmt::format("gpu {} tb {} {}.", g, b, reason);
+    const std::vector<Op>& ops = plan_.gpus[g].blocks[b].ops;
+    SourcePosition where{source_};
+    if (!ops.empty()) where = {source_, ops.front().line, ops.front().column};
+    violation.happenings.push_back({fmt::format("gpu {} tb {}", g, b), where});
+    throw violation;
+  };
+  for (std::uint32_t g = 0; g < plan_.gpus.size(); ++g) {
+    const Gpu& gpu = plan_.gpus[g];
+    for (std::uint32_t b = 0; b < gpu.blocks.size(); ++b) {
+      for (const auto& [type, count] : {std::pair{ChannelType::Memory, gpu.memory_peers.size()},
+                                        std::pair{ChannelType::Port, gpu.port_peers.size()},
+                                        std::pair{ChannelType::Switch, gpu.switches.size()}}) {
+        for (const std::uint32_t id : flattened(gpu.blocks[b].channels, type)) {
+          if (id >= count) {
+            in_block(Rule::NoChannel, g, b,
+                     fmt::format("uses {} channel {}, its GPU has {}", to_string(type), id, count));
+          }
+        }
+        for (const std::uint32_t id : flattened(gpu.blocks[b].remote_buffers, type)) {
+          if (id >= gpu.remote_buffers.size()) {
+            in_block(Rule::NoBuffer, g, b,
+                     fmt::format("uses remote buffer {}, its GPU has {}", id,
+                                 gpu.remote_buffers.size()));
+          }
+        }
+      }
+    }
+  }
+  for_each_op(plan_, [&](const Op& op, OpPlace place) { check_op_references(op, place); });
+  const auto ranks = plan_.gpus.size();
+  const auto check_peer = [&](std::uint32_t g, std::uint32_t peer, const char* what) {
+    if (peer < ranks) return;
+    fail_plan(Rule::NoPeer,
+              fmt::format("gpu {} has {} gpu {}, the plan has {} GPUs.", g, what, peer, ranks));
+  };
+  for (std::uint32_t g = 0; g < ranks; ++g) {
+    const Gpu& gpu = plan_.gpus[g];
+    for (const std::uint32_t peer : gpu.memory_peers) check_peer(g, peer, "a memory channel to");
+    for (const std::uint32_t peer : gpu.port_peers) check_peer(g, peer, "a port channel to");
+    for (const RemoteBuffer& each : gpu.remote_buffers) {
+      check_peer(g, each.rank, "a remote buffer of");
+    }
+    for (const SwitchChannel& each : gpu.switches) {
+      if (each.ranks.empty()) {
+        fail_plan(Rule::NoPeer, fmt::format("gpu {} has a switch channel without ranks.", g));
+      }
+      for (const std::uint32_t peer : each.ranks) check_peer(g, peer, "a switch channel with");
+    }
+  }
+  for_each_op(plan_, [&](const Op& op, OpPlace place) {
+    if (op.channel_type != ChannelType::Port || op.targets.empty()) return;
+    if (op.channels.size() != op.targets.size()) {
+      fail(Rule::SizeMismatch,
+           fmt::format("has {} channels for {} transfers", op.channels.size(), op.targets.size()),
+           place, op);
+    }
+    for (std::size_t j = 0; j < op.channels.size(); ++j) {
+      const std::uint32_t peer =
+          plan_.gpus[place.gpu].port_peers[channel(place, ChannelType::Port, op.channels[j])];
+      const std::uint32_t owner = remote(op.targets[j], place, ChannelType::Port).rank;
+      if (peer != owner) {
+        fail(Rule::WrongPeer,
+             fmt::format("writes a buffer of gpu {} through a channel to gpu {}", owner, peer),
+             place, op);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+std::optional<Violation> find_malformed(const Plan& plan, const std::string& source) {
+  try {
+    PlanRules(plan, source).check();
+  } catch (const Violation& violation) {
+    return violation;
+  }
+  return std::nullopt;
+}
+
+}  // namespace p2::onesided

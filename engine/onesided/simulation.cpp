@@ -1,0 +1,432 @@
+#include "engine/onesided/judge.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace p2::onesided {
+namespace {
+
+using OpKind = Operation::Kind;
+
+/// Values are numbers drawn for every launch, rank and input cell, added modulo 2^64: a wrong sum
+/// is right by chance with a probability of 2^-64.
+using Number = std::uint64_t;
+
+Number input_number(std::uint32_t launch, std::uint32_t rank, std::uint32_t cell) {
+  std::uint64_t x = (std::uint64_t{launch} << 48U) ^ (std::uint64_t{rank} << 32U) ^ cell;
+  x += 0x9e3779b97f4a7c15U;  // splitmix64 (Steele, Lea and Flood, OOPSLA 2014)
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31U);
+}
+
+class Simulation {
+ public:
+  Simulation(const Unrolling& unrolling, std::uint64_t seed, LimitWatch& watch)
+      : plan_(unrolling),
+        watch_(watch),
+        seed_(seed),
+        random_(seed),
+        memory_(unrolling.cells),
+        flags_(unrolling.cells, -1),
+        ranks_(unrolling.ranks),
+        blocks_(unrolling.blocks.size()),
+        counters_(unrolling.counters.size()),
+        queues_(unrolling.queues.size()),
+        outputs_(unrolling.launches, std::vector<std::vector<Number>>(unrolling.ranks)) {
+    for (std::size_t c = 0; c < counters_.size(); ++c) counters_[c] = unrolling.counters[c].initial;
+    expected_.resize(counters_.size());
+    for (const Block& block : unrolling.blocks) {
+      for (const Operation& each : block.operations) {
+        if (each.kind == OpKind::Barrier) members_[each.object].insert(block_number(block));
+      }
+    }
+    for (std::uint32_t r = 0; r < unrolling.ranks; ++r) write_inputs(r, 0);
+  }
+
+  std::optional<RunFailure> run();
+
+ private:
+  struct RankState {
+    std::uint32_t launch = 0;
+    bool runs = false;
+  };
+  struct BlockState {
+    std::size_t next = 0;
+    bool runs = false;
+    bool at_barrier = false;
+    std::optional<std::uint64_t> needs = {};
+    std::vector<const Operation*> open = {};  ///< put off until the next meet
+    std::map<Cell, Number> buffer = {};       ///< written, but not drained
+  };
+  struct Pushed {
+    const Operation* operation;
+    std::uint32_t block;
+  };
+
+  std::uint32_t block_number(const Block& block) const {
+    return static_cast<std::uint32_t>(&block - plan_.blocks.data());
+  }
+  bool step_rank(std::uint32_t number);
+  bool step_block(std::uint32_t number);
+  bool step_queue(std::uint32_t number);
+  bool is_ready(const Operation& operation) const;
+  void execute(const Operation& operation, BlockState* block);
+  void drain(BlockState& block) {
+    for (const auto& [cell, value] : block.buffer) memory_[cell] = value;
+    block.buffer.clear();
+  }
+  void drain_some(BlockState& block);
+  bool close_segment(BlockState& block);
+  bool may_run(const BlockState& block, std::size_t open) const;
+  void write_inputs(std::uint32_t rank, std::uint32_t launch);
+  std::optional<RunFailure> wrong_output() const;
+
+  const Unrolling& plan_;
+  LimitWatch& watch_;
+  std::uint64_t seed_;
+  std::mt19937_64 random_;
+  std::vector<Number> memory_;
+  std::vector<std::int64_t> flags_;
+  std::vector<RankState> ranks_;
+  std::vector<BlockState> blocks_;
+  std::vector<std::uint64_t> counters_;
+  std::vector<std::uint64_t> expected_;
+  std::vector<std::vector<Pushed>> queues_;
+  std::map<std::uint32_t, std::set<std::uint32_t>> members_;
+  std::vector<std::vector<std::vector<Number>>> outputs_;
+};
+
+void Simulation::write_inputs(std::uint32_t rank, std::uint32_t launch) {
+  const UserCells& user = plan_.users[rank];
+  for (std::uint32_t k = 0; k < user.output_cells; ++k) memory_[user.output + k] = random_();
+  for (std::uint32_t k = 0; k < user.input_cells; ++k) {
+    memory_[user.input + k] = input_number(launch, rank, k);
+  }
+}
+
+bool Simulation::step_rank(std::uint32_t number) {
+  RankState& rank = ranks_[number];
+  if (rank.launch == plan_.launches) return false;
+  if (!rank.runs) {
+    rank.runs = true;
+    for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+      if (plan_.blocks[b].rank == number) blocks_[b].runs = true;
+    }
+    return true;
+  }
+  for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+    if (plan_.blocks[b].rank == number && blocks_[b].runs) return false;
+  }
+  rank.runs = false;
+  const UserCells& user = plan_.users[number];
+  for (std::uint32_t k = 0; k < user.output_cells; ++k) {
+    outputs_[rank.launch][number].push_back(memory_[user.output + k]);
+  }
+  ++rank.launch;
+  write_inputs(number, rank.launch);
+  return true;
+}
+
+bool Simulation::is_ready(const Operation& operation) const {
+  for (const Statement& statement : operation.statements) {
+    for (const Operand& source : statement.sources) {
+      for (std::uint32_t k = 0; source.polled && k < source.count; ++k) {
+        if (flags_[source.cell(k)] != std::int64_t{operation.launch}) return false;
+      }
+    }
+  }
+  return true;
+}
+
+/// Plain cells are read through the block's own buffer and written into it; packets and what the
+/// proxy writes go to memory at once.
+void Simulation::execute(const Operation& operation, BlockState* block) {
+  for (const Statement& statement : operation.statements) {
+    const std::uint32_t count = statement.sources.front().count;
+    for (std::uint32_t k = 0; k < count; ++k) {
+      watch_.step();
+      Number sum = 0;
+      std::int64_t flag = operation.launch;
+      for (const Operand& source : statement.sources) {
+        const Cell cell = source.cell(k);
+        if (source.packets && !source.polled) flag = flags_[cell];
+        const auto own =
+            block == nullptr ? std::map<Cell, Number>::iterator{} : block->buffer.find(cell);
+        const bool buffered = block != nullptr && own != block->buffer.end() && !source.packets;
+        sum += buffered ? own->second : memory_[cell];
+      }
+      for (const Operand& target : statement.targets) {
+        const Cell cell = target.cell(k);
+        if (target.packets) {
+          memory_[cell] = memory_[cell + 1] = sum;
+          flags_[cell] = flag;
+          flags_[cell + 1] = -1;
+        } else {
+          flags_[cell] = -1;
+          if (block == nullptr) {
+            memory_[cell] = sum;
+          } else {
+            block->buffer[cell] = sum;
+          }
+        }
+      }
+    }
+  }
+}
+
+void Simulation::drain_some(BlockState& block) {
+  if (block.buffer.empty() || random_() % 4 != 0) return;
+  auto each = block.buffer.begin();
+  std::advance(each, static_cast<std::ptrdiff_t>(random_() % block.buffer.size()));
+  memory_[each->first] = each->second;
+  block.buffer.erase(each);
+}
+
+/// Whether an operation that was put off can run: its packets are there, and none before it gives a
+/// cell to the same thread, which keeps to program order.
+bool Simulation::may_run(const BlockState& block, std::size_t open) const {
+  const auto starts = [](const Operation& operation) {
+    std::set<Cell> found;
+    for (const Statement& statement : operation.statements) {
+      for (const Operand& each : statement.sources) found.insert(each.first);
+      for (const Operand& each : statement.targets) found.insert(each.first);
+    }
+    return found;
+  };
+  const Operation& operation = *block.open[open];
+  if (!is_ready(operation)) return false;
+  const std::set<Cell> own = starts(operation);
+  for (std::size_t i = 0; i < open; ++i) {
+    if (block.open[i]->packets != operation.packets) continue;
+    for (const Cell cell : starts(*block.open[i])) {
+      if (own.contains(cell)) return false;
+    }
+  }
+  return true;
+}
+
+/// Runs what was put off; false if some of it has to wait for a packet.
+bool Simulation::close_segment(BlockState& block) {
+  while (!block.open.empty()) {
+    std::size_t next = 0;
+    while (next < block.open.size() && !may_run(block, next)) ++next;
+    if (next == block.open.size()) return false;
+    execute(*block.open[next], &block);
+    block.open.erase(block.open.begin() + static_cast<std::ptrdiff_t>(next));
+  }
+  return true;
+}
+
+bool Simulation::step_block(std::uint32_t number) {
+  BlockState& block = blocks_[number];
+  const Block& code = plan_.blocks[number];
+  if (!block.runs || block.at_barrier) return false;
+  drain_some(block);
+  const std::uint32_t launch = ranks_[code.rank].launch;
+  const std::size_t put_off = block.open.size();
+  const bool at_end =
+      block.next == code.operations.size() || code.operations[block.next].launch != launch;
+  if (!block.open.empty() && random_() % 3 == 0) {  // one of those put off
+    const std::size_t pick = random_() % block.open.size();
+    if (may_run(block, pick)) {
+      execute(*block.open[pick], &block);
+      block.open.erase(block.open.begin() + static_cast<std::ptrdiff_t>(pick));
+      return true;
+    }
+  }
+  if (at_end) {
+    if (!close_segment(block)) return block.open.size() != put_off;
+    drain(block);
+    block.runs = false;
+    return true;
+  }
+  const Operation& operation = code.operations[block.next];
+  switch (operation.kind) {
+    case OpKind::Meet:
+      if (!close_segment(block)) return block.open.size() != put_off;
+      ++block.next;
+      return true;
+    case OpKind::Barrier: {
+      if (!close_segment(block)) return block.open.size() != put_off;
+      block.at_barrier = true;
+      const std::set<std::uint32_t>& members = members_.at(operation.object);
+      const bool all = std::ranges::all_of(members, [&](std::uint32_t b) {
+        return blocks_[b].at_barrier &&
+               plan_.blocks[b].operations[blocks_[b].next].object == operation.object;
+      });
+      if (!all) return true;
+      for (const std::uint32_t b : members) {
+        drain(blocks_[b]);
+        blocks_[b].at_barrier = false;
+        ++blocks_[b].next;
+      }
+      return true;
+    }
+    case OpKind::Compute:
+      if (code.single_thread) {
+        if (!is_ready(operation)) return false;
+        execute(operation, &block);
+      } else {
+        block.open.push_back(&operation);
+      }
+      ++block.next;
+      return true;
+    case OpKind::Signal:
+      if (releases(operation.order)) drain(block);
+      ++counters_[operation.object];
+      ++block.next;
+      return true;
+    case OpKind::Wait:
+      if (!block.needs) {
+        std::uint64_t& expectation = expected_[operation.object];
+        expectation = operation.threshold ? *operation.threshold : expectation + operation.amount;
+        block.needs = expectation;
+        return true;
+      }
+      if (counters_[operation.object] < *block.needs) return false;
+      block.needs.reset();
+      ++block.next;
+      return true;
+    case OpKind::Fence:
+      if (releases(operation.order)) drain(block);
+      ++block.next;
+      return true;
+    case OpKind::Push:
+    case OpKind::PushSignal:
+      drain(block);  // pushing is a release
+      queues_[operation.object].push_back({&operation, number});
+      ++block.next;
+      return true;
+    case OpKind::Flush:
+      if (std::ranges::any_of(queues_[operation.object],
+                              [&](const Pushed& each) { return each.block == number; })) {
+        return false;
+      }
+      ++block.next;
+      return true;
+  }
+  return false;
+}
+
+bool Simulation::step_queue(std::uint32_t number) {
+  std::vector<Pushed>& queue = queues_[number];
+  if (queue.empty()) return false;
+  const Operation& operation = *queue.front().operation;
+  if (operation.kind == OpKind::Push) {
+    execute(operation, nullptr);
+  } else {
+    ++counters_[operation.counter];
+  }
+  queue.erase(queue.begin());
+  return true;
+}
+
+std::optional<RunFailure> Simulation::wrong_output() const {
+  const std::uint32_t ranks = plan_.ranks;
+  for (std::uint32_t launch = 0; launch < plan_.launches; ++launch) {
+    std::set<std::uint32_t> senders;
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+      const std::vector<Number>& output = outputs_[launch][r];
+      const auto cells = static_cast<std::uint32_t>(output.size());
+      const std::uint32_t in = std::max(plan_.users[r].input_cells, 1U);
+      for (std::uint32_t k = 0; k < cells; ++k) {
+        Number wanted = 0;
+        const auto add_all = [&](std::uint32_t cell) {
+          for (std::uint32_t q = 0; q < ranks; ++q) wanted += input_number(launch, q, cell);
+        };
+        if (plan_.collective == "allreduce") {
+          add_all(k);
+        } else if (plan_.collective == "reducescatter") {
+          add_all(r * cells + k);
+        } else if (plan_.collective == "allgather") {
+          wanted = input_number(launch, k / in, k % in);
+        } else if (plan_.collective == "alltoall") {
+          const std::uint32_t part = cells / ranks;
+          wanted = input_number(launch, k / part, r * part + k % part);
+        } else if (plan_.collective == "broadcast") {
+          wanted = input_number(launch, 0, k);
+        } else if (plan_.collective == "sendrecv") {
+          std::uint32_t sender = 0;
+          while (sender < ranks && input_number(launch, sender, 0) != output[0]) ++sender;
+          if (k == 0 && !senders.insert(sender).second) sender = ranks;
+          wanted = sender < ranks ? input_number(launch, sender, k) : ~output[k];
+        } else {
+          return std::nullopt;
+        }
+        if (output[k] != wanted) {
+          return RunFailure{seed_, fmt::format("{} after launch {} is wrong",
+                                               describe(plan_, plan_.users[r].output + k), launch)};
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<RunFailure> Simulation::run() {
+  const auto ranks = static_cast<std::uint32_t>(ranks_.size());
+  const auto blocks = static_cast<std::uint32_t>(blocks_.size());
+  const auto queues = static_cast<std::uint32_t>(queues_.size());
+  const std::uint32_t processes = ranks + blocks + queues;
+  // Some run far ahead of others; the proxy may be slow.
+  std::vector<std::uint32_t> weight(processes);
+  for (std::uint32_t& each : weight) each = 1U << (random_() % 5);
+  std::vector<std::uint32_t> order(processes);
+  for (std::uint32_t a = 0; a < processes; ++a) order[a] = a;
+  while (true) {
+    watch_.step();
+    bool stepped = false;
+    for (std::uint32_t i = processes; i-- > 1;) std::swap(order[i], order[random_() % (i + 1)]);
+    for (const std::uint32_t a : order) {
+      // Passed over, unless nothing else can go on.
+      if (random_() % 16 >= weight[a]) continue;
+      stepped = (a < ranks            ? step_rank(a)
+                 : a < ranks + blocks ? step_block(a - ranks)
+                                      : step_queue(a - ranks - blocks)) ||
+                stepped;
+    }
+    if (stepped) continue;
+    for (const std::uint32_t a : order) {
+      stepped = a < ranks            ? step_rank(a)
+                : a < ranks + blocks ? step_block(a - ranks)
+                                     : step_queue(a - ranks - blocks);
+      if (stepped) break;
+    }
+    if (!stepped) break;
+  }
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    if (ranks_[r].launch < plan_.launches) {
+      for (std::uint32_t b = 0; b < blocks; ++b) {
+        const Block& code = plan_.blocks[b];
+        if (code.rank == r && blocks_[b].runs && blocks_[b].next < code.operations.size()) {
+          return RunFailure{seed_,
+                            describe(plan_, code.operations[blocks_[b].next]) + " never ends"};
+        }
+      }
+      return RunFailure{seed_, "a launch never ends"};
+    }
+  }
+  return wrong_output();
+}
+
+}  // namespace
+
+std::optional<RunFailure> simulate(const Unrolling& unrolling, std::uint64_t seed,
+                                   LimitWatch& watch) {
+  return Simulation(unrolling, seed, watch).run();
+}
+
+std::optional<RunFailure> find_failing_run(const Unrolling& unrolling, std::uint64_t runs,
+                                           LimitWatch& watch) {
+  for (std::uint64_t seed = 0; seed < runs; ++seed) {
+    if (auto failure = simulate(unrolling, seed, watch)) return failure;
+  }
+  return std::nullopt;
+}
+
+}  // namespace p2::onesided

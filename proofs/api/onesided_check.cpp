@@ -1,0 +1,318 @@
+#include <fmt/format.h>
+
+#include "engine/onesided/judge.h"
+#include "engine/onesided/plan_file.h"
+#include "engine/onesided/text_plan.h"
+#include "proofs/api/subject_check.h"
+
+namespace p2 {
+namespace {
+
+using onesided::Happening;
+using onesided::PlanDecision;
+using onesided::Violation;
+
+/// What is said about a plan beside its verdict.
+struct PlanFacts {
+  std::string name;
+  std::string collective;
+  std::size_t ranks = 0;
+  bool in_place = false;
+  std::uint32_t launches = 0;
+  std::vector<std::string> notes;
+  std::optional<onesided::RunFailure> run = {};  ///< of a refuted plan: a run that fails
+  std::optional<EngineAnswer> explorer = {};     ///< with --engine all
+};
+
+Json place_json(const Happening& each) {
+  return Json::object(
+      {{"operation", each.text}, {"line", each.where.line}, {"column", each.where.column}});
+}
+
+Json counterexample_json(const Violation& violation) {
+  return Json::object({{"rule", to_string(violation.rule)},
+                       {"operations", Json::array_of(violation.happenings, place_json)},
+                       {"cell", violation.cell.empty() ? Json() : Json(violation.cell)},
+                       {"missing", violation.missing.empty() ? Json() : Json(violation.missing)},
+                       {"schedule", Json::array_of(violation.schedule)},
+                       {"sizes", violation.sizes.empty() ? Json() : Json(violation.sizes)}});
+}
+
+const std::string& reason_of(const PlanDecision& decision) {
+  return decision.violation ? decision.violation->reason : decision.reason;
+}
+
+/// The stable name of what is broken, or of why nothing was decided.
+std::string rule_of(const PlanDecision& decision) {
+  return decision.violation ? std::string(to_string(decision.violation->rule)) : decision.open;
+}
+
+/// The first operation with a position; the whole file where there is none.
+SourcePosition position_of(const std::string& file, const Violation& violation) {
+  for (const Happening& each : violation.happenings) {
+    if (each.where.line > 0) return {file, each.where.line, each.where.column};
+  }
+  return {file};
+}
+
+std::string trace_of(const Violation& violation) {
+  std::string text;
+  for (const Happening& each : violation.happenings) {
+    if (each.where.line > 0) text += fmt::format("    line {}: {}\n", each.where.line, each.text);
+  }
+  if (!violation.missing.empty()) text += violation.missing + "\n";
+  if (!violation.schedule.empty()) {
+    text += violation.rule == onesided::Rule::Deadlock ? "" : "Both can run at once after\n";
+    for (const std::string& line : violation.schedule) text += "    " + line + "\n";
+  }
+  if (!violation.sizes.empty()) text += "with " + violation.sizes + "\n";
+  return text;
+}
+
+std::vector<EngineAnswer> engines_of(const PlanFacts& facts, const PlanDecision& decision) {
+  std::vector<EngineAnswer> engines;
+  engines.push_back({"explicit", decision.outcome, 0, rule_of(decision)});
+  if (facts.explorer) engines.push_back(*facts.explorer);
+  return engines;
+}
+
+/// What the engines say together.
+Outcome outcome_of(const PlanFacts& facts, const PlanDecision& decision) {
+  return disagree(engines_of(facts, decision)) ? Outcome::Disagreement : decision.outcome;
+}
+
+std::string text_of(const std::string& file, const PlanFacts& facts, const PlanDecision& decision) {
+  const std::string rule = rule_of(decision);
+  std::string text =
+      fmt::format("{}: {}{}", printable(file), to_string(outcome_of(facts, decision)),
+                  rule.empty() ? "" : ", " + rule);
+  if (facts.ranks > 0) {
+    text +=
+        fmt::format(" ({} on {} rank{}, {}, any number of launches)", facts.collective, facts.ranks,
+                    facts.ranks == 1 ? "" : "s", facts.in_place ? "in place" : "out of place");
+  }
+  text += "\n";
+  if (!reason_of(decision).empty()) text += reason_of(decision) + "\n";
+  if (decision.violation) text += trace_of(*decision.violation);
+  if (facts.run) {
+    text += fmt::format("A run with late stores shows it (seed {}): {}.\n", facts.run->seed,
+                        facts.run->reason);
+  }
+  if (facts.explorer) {
+    text += fmt::format("explorer: {}\n", to_string(facts.explorer->outcome));
+  }
+  for (const std::string& note : facts.notes) text += "note: " + note + "\n";
+  return printable_lines(text);
+}
+
+Json json_of(const std::string& file, const PlanFacts& facts, const PlanDecision& decision) {
+  const std::string_view outcome = to_string(outcome_of(facts, decision));
+  const std::string rule = rule_of(decision);
+  Json json = Json::object({{"file", file},
+                            {"format", "onesided"},
+                            {"plan", facts.name},
+                            {"collective", facts.collective},
+                            {"ranks", facts.ranks},
+                            {"in_place", facts.in_place},
+                            {"launches", facts.launches},
+                            {"verdict", outcome},
+                            {"engines", outcomes_json(engines_of(facts, decision))}});
+  json.add("rule", rule.empty() ? Json() : Json(rule));
+  json.add("step", Json());
+  json.add("reason", reason_of(decision).empty() ? Json() : Json(reason_of(decision)));
+  json.add("counterexample",
+           decision.violation ? counterexample_json(*decision.violation) : Json());
+  json.add("failing_run",
+           facts.run ? Json::object({{"seed", facts.run->seed}, {"reason", facts.run->reason}})
+                     : Json());
+  json.add("sizes", Json::array_of(decision.sizes));
+  json.add("notes", Json::array_of(facts.notes));
+  json.add("certificate", Json());
+  return json;
+}
+
+FileReport report_of(const std::string& file, const PlanFacts& facts,
+                     const PlanDecision& decision) {
+  FileReport report{file, "onesided", {}, 0};
+  Property& property = report.properties.emplace_back();
+  property.name = "plan";
+  property.message = reason_of(decision);
+  if (decision.outcome == Outcome::Undecided) property.status = Property::Status::Undecided;
+  if (const auto& violation = decision.violation) {
+    property.status = Property::Status::Refuted;
+    property.rule = to_string(violation->rule);
+    const SourcePosition where = position_of(file, *violation);
+    property.line = where.line;
+    property.column = where.column;
+  }
+  if (facts.explorer) {
+    // Where the explorer gives up, the verdict stands.
+    Property& engines =
+        report.properties.emplace_back(engines_property(engines_of(facts, decision)));
+    if (engines.status == Property::Status::Undecided) {
+      engines.status = Property::Status::Established;
+    }
+  }
+  return report;
+}
+
+Result result_of(const std::string& file, const PlanFacts& facts, const PlanDecision& decision) {
+  Result result;
+  result.subject = file;
+  result.outcome = outcome_of(facts, decision);
+  result.engines = engines_of(facts, decision);
+  if (const auto& violation = decision.violation) {
+    result.counterexample =
+        Counterexample{rule_of(decision), position_of(file, *violation), violation->reason,
+                       counterexample_json(*violation), trace_of(*violation)};
+  }
+  if (decision.outcome == Outcome::Undecided) {
+    result.undecided = Undecided{Undecided::Reason::Unsupported, decision.reason};
+  }
+  result.model = fmt::format(
+      "one-sided, {}, all interleavings of {} launches, which stand for any "
+      "number",
+      facts.in_place ? "in place" : "out of place", facts.launches);
+  return result;
+}
+
+/// A run of the refuted choice of sizes that fails; nothing where none of the first ones does, and
+/// for large plans.
+std::optional<onesided::RunFailure> failing_run(
+    const std::variant<onesided::Unrolling, Violation>& unrolled, const Limits& limits) {
+  constexpr std::uint64_t kRuns = 64;
+  constexpr std::size_t kMaxOperations = 20'000;
+  const auto* const unrolling = std::get_if<onesided::Unrolling>(&unrolled);
+  if (unrolling == nullptr) return std::nullopt;
+  std::size_t operations = 0;
+  for (const onesided::Block& block : unrolling->blocks) operations += block.operations.size();
+  if (operations > kMaxOperations) return std::nullopt;
+  LimitWatch watch(limits, "runs of a one-sided plan");
+  try {
+    return onesided::find_failing_run(*unrolling, kRuns, watch);
+  } catch (const LimitReached&) {  // the verdict stands without it
+    return std::nullopt;
+  }
+}
+
+/// What the explorer says of all choices of sizes; Undecided where it is too much for it.
+EngineAnswer explored(const std::vector<std::variant<onesided::Unrolling, Violation>>& unrolled,
+                      const PlanDecision& decision, const Limits& limits) {
+  EngineAnswer answer{"explorer", Outcome::Established, 0, {}};
+  LimitWatch watch(limits, "exploration of a one-sided plan");
+  for (const auto& each : unrolled) {
+    if (std::holds_alternative<Violation>(each)) {
+      answer.outcome = Outcome::Refuted;
+      break;
+    }
+    try {
+      const auto found =
+          onesided::explore(std::get<onesided::Unrolling>(each), {.max_states = 20'000}, watch);
+      if (found.violation) {
+        answer.outcome = Outcome::Refuted;
+        break;
+      }
+      if (found.open) answer.outcome = Outcome::Undecided;
+    } catch (const LimitReached&) {
+      answer.outcome = Outcome::Undecided;
+      break;
+    }
+  }
+  // A plan without outputs is no reason to know its collective.
+  if (decision.outcome == Outcome::Undecided && answer.outcome == Outcome::Established) {
+    answer.outcome = Outcome::Undecided;
+  }
+  // It tells races, stops and wrong results apart, but does not name the kinds of races.
+  if (answer.outcome == decision.outcome) answer.rule = rule_of(decision);
+  return answer;
+}
+
+void refuse_inapplicable(const std::string& file, const CheckQuestion& question) {
+  for (const std::string& flag : program_options(question.request)) {
+    if (flag == "explain" || flag == "repair") continue;
+    throw InputError({file},
+                     fmt::format("is a one-sided plan, expected the check without --{}", flag));
+  }
+  if (!question.engines.reference && (question.engines.z3 || question.engines.cnf)) {
+    throw InputError({file},
+                     "is a one-sided plan, which the explicit engine judges, expected no "
+                     "--engine z3 or cnf");
+  }
+}
+
+std::optional<onesided::Repair> repair_of(const std::string& file, const std::string& text,
+                                          const Limits& limits) {
+  if (onesided::is_text_plan(text)) return onesided::find_text_repair(text, file, limits);
+  const auto read = onesided::read_plan(file, text);
+  const auto* const plan = std::get_if<onesided::Plan>(&read);
+  return plan == nullptr ? std::nullopt : find_repair(*plan, file, limits);
+}
+
+}  // namespace
+
+bool is_onesided(std::string_view text) {
+  return onesided::is_plan_json(text) || onesided::is_text_plan(text);
+}
+
+SubjectCheck check_onesided(const std::string& file, const std::string& text,
+                            const CheckQuestion& question) {
+  refuse_inapplicable(file, question);
+  PlanFacts facts;
+  PlanDecision decision;
+  if (onesided::is_text_plan(text)) {
+    const onesided::TextPlan plan = onesided::read_text_plan(file, text);
+    facts = {plan.collective, plan.collective,         plan.ranks,
+             plan.in_place,   launches_to_check(plan), {}};
+    decision = judge(plan, file, question.options.limits);
+    const auto unrolled = unroll(plan, file, launches_to_check(plan));
+    if (decision.violation) facts.run = failing_run(unrolled, question.options.limits);
+    if (question.engines.reference) {
+      facts.explorer = explored({unrolled}, decision, question.options.limits);
+    }
+  } else {
+    auto read = onesided::read_plan(file, text);
+    if (const auto* const plan = std::get_if<onesided::Plan>(&read)) {
+      facts = {plan->name,     plan->collective,         plan->gpus.size(),
+               plan->in_place, launches_to_check(*plan), notes_on(*plan)};
+      decision = judge(*plan, file, question.options.limits);
+      std::vector<std::variant<onesided::Unrolling, Violation>> unrolled;
+      for (const onesided::Sizes& sizes : sizes_to_check(*plan)) {
+        if (!decision.violation && !question.engines.reference) break;
+        unrolled.push_back(unroll(*plan, file, sizes, launches_to_check(*plan)));
+      }
+      if (decision.violation && !decision.sizes.empty()) {
+        facts.run = failing_run(unrolled[decision.sizes.size() - 1], question.options.limits);
+      }
+      if (question.engines.reference) {
+        facts.explorer = explored(unrolled, decision, question.options.limits);
+      }
+    } else {
+      decision.outcome = Outcome::Refuted;
+      decision.violation = std::move(std::get<Violation>(read));
+    }
+  }
+  SubjectCheck check;
+  check.result = result_of(file, facts, decision);
+  check.json = json_of(file, facts, decision);
+  std::string shown = text_of(file, facts, decision);
+  if (question.request.repair && decision.outcome == Outcome::Refuted) {
+    const auto repair = repair_of(file, text, question.options.limits);
+    shown += repair ? fmt::format("repaired, and valid, with {} change{}:\n",
+                                  repair->changes.size(), repair->changes.size() == 1 ? "" : "s")
+                    : "no repair found: order, flushes and meets do not make it valid\n";
+    Json changes = Json::array();
+    if (repair) {
+      for (const std::string& each : repair->changes) {
+        shown += "    " + each + "\n";
+        changes.push_back(each);
+      }
+      check.repaired = repair->text;
+    }
+    check.json.add("repair", repair ? std::move(changes) : Json());
+  }
+  check.text.push_back(Preformatted{std::move(shown)});
+  check.report = report_of(file, facts, decision);
+  return check;
+}
+
+}  // namespace p2

@@ -1,0 +1,74 @@
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "tests/cli/run.h"
+#include "tests/cli/temporary_file.h"
+
+namespace p2 {
+namespace {
+
+const std::string kExamples = std::string(P2_SOURCE_DIR) + "/examples/onesided/";
+
+nlohmann::json checked(const std::string& file, int exit) {
+  const Ran ran = run({"check", file, "--format", "json"});
+  CHECK(ran.exit == exit);
+  return nlohmann::json::parse(ran.out).at("results").at(0);
+}
+
+}  // namespace
+
+TEST_CASE("check answers for one-sided plans with the keys of the contract") {
+  const nlohmann::json valid = checked(kExamples + "dispatch.plan", kEstablished);
+  CHECK(valid.at("format") == "onesided");
+  CHECK(valid.at("verdict") == "valid");
+  CHECK(valid.at("rule").is_null());
+  CHECK(valid.at("counterexample").is_null());
+
+  const nlohmann::json invalid = checked(kExamples + "refused/oneshot-no-handshake.plan", kRefuted);
+  CHECK(invalid.at("verdict") == "invalid");
+  CHECK(invalid.at("rule") == "scratch-reuse");
+  CHECK(invalid.at("counterexample").at("operations").size() == 2);
+  CHECK(invalid.at("counterexample").at("operations").at(0).at("line") == 10);
+  CHECK(!invalid.at("failing_run").is_null());
+
+  const TemporaryFile test("plan test ranks 1\nrank 0:\n  copy o[0] <- i[0]\n", ".plan");
+  const nlohmann::json unknown = checked(test.path(), kUndecided);
+  CHECK(unknown.at("verdict") == "unknown");
+  CHECK(unknown.at("rule") == "unknown-collective");
+
+  const TemporaryFile lacking("{\"gpus\":[],\"inplace\":true,\"protocol\":\"LL\"}", ".json");
+  CHECK(checked(lacking.path(), kRefuted).at("rule") == "malformed");
+  const TemporaryFile broken("{\"gpus\":[],\"inplace\":true,", ".json");
+  CHECK(run({"check", broken.path()}).exit == kBadInput);
+}
+
+TEST_CASE("a repaired plan is valid, and leaving out a change is not") {
+  for (const char* name : {"oneshot-no-handshake", "twoshot-switch-relaxed", "dispatch-no-flush"}) {
+    const TemporaryFile repaired("", ".plan");
+    const Ran ran = run({"check", kExamples + "refused/" + name + ".plan", "--repair",
+                         repaired.path(), "--format", "json"});
+    CHECK(ran.exit == kRefuted);
+    const nlohmann::json repair = nlohmann::json::parse(ran.out).at("results").at(0).at("repair");
+    CHECK(repair.size() >= 1);
+    CHECK(run({"check", repaired.path()}).exit == kEstablished);
+  }
+}
+
+TEST_CASE("programs are exported as plans of both formats that are valid") {
+  const std::string program = std::string(P2_SOURCE_DIR) +
+                              "/examples/programs/valid/figure3c-reduce-allreduce-broadcast.p2";
+  const TemporaryFile one("plan allreduce ranks 1\nrank 0:\n  copy o[0] <- i[0]\n", ".plan");
+  const TemporaryFile source(
+      "devices 4\nclasses {0,1,2,3}\nReduceScatter{0,1},{2,3}; AllReduce{0,2},{1,3}; "
+      "AllGather{0,1},{2,3}\n",
+      ".p2");
+  for (const char* format : {"onesided", "onesided-text"}) {
+    const TemporaryFile written("", ".out");
+    const Ran ran = run({"export", source.path(), "--to", format, "--output", written.path()});
+    CHECK_MESSAGE(ran.exit == kEstablished, ran.err);
+    CHECK(run({"check", written.path()}).exit == kEstablished);
+  }
+}
+
+}  // namespace p2
