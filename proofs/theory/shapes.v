@@ -4,6 +4,14 @@ From Coq Require Import List Arith Bool Lia NArith.
 From P2Theory Require Import language rules semantics digits.
 Import ListNotations.
 
+Lemma NoDup_map_on {A B} (f : A -> B) l :
+  (forall x y, In x l -> In y l -> f x = f y -> x = y) -> NoDup l -> NoDup (map f l).
+Proof.
+  induction l as [|x l IH]; intros Hf Hn; simpl; constructor; inversion Hn; subst.
+  - rewrite in_map_iff. intros [y [E Hy]]. apply Hf in E; [subst; tauto|right; auto|left; auto].
+  - apply IH; auto. intros; apply Hf; auto; right; auto.
+Qed.
+
 Section Shapes.
 Variable ns : list nat.
 Let D := product ns.
@@ -153,14 +161,6 @@ Lemma members_not_nil V d : d < D -> members V d <> [].
 Proof.
   intros Hd E. assert (In d (members V d)) by (apply in_members; auto using same_refl).
   rewrite E in H. inversion H.
-Qed.
-
-Lemma NoDup_map_on {A B} (f : A -> B) l :
-  (forall x y, In x l -> In y l -> f x = f y -> x = y) -> NoDup l -> NoDup (map f l).
-Proof.
-  induction l as [|x l IH]; intros Hf Hn; simpl; constructor; inversion Hn; subst.
-  - rewrite in_map_iff. intros [y [E Hy]]. apply Hf in E; [subst; tauto|right; auto|left; auto].
-  - apply IH; auto. intros; apply Hf; auto; right; auto.
 Qed.
 
 (* The order inside a group depends on the digits of V only. *)
