@@ -1,6 +1,6 @@
 (* Every numbered theorem rests on nothing but its statement. *)
 From P2Theory Require Import adequacy lowering partition pins machine equivalence sizes hierarchies choices
-  counterexamples counts.
+  counterexamples counts checker verdicts.
 
 (* T1 *)
 Print Assumptions adequate_group.
@@ -46,3 +46,9 @@ Print Assumptions c_over_b_false_for_two_axes.
 Print Assumptions d_expresses_lattice_false.
 Print Assumptions lemma_b8_false_in_printed.
 Print Assumptions lemma_b3_false_for_arbitrary_groups.
+(* The verified checker *)
+Print Assumptions check_program_decides.
+Print Assumptions check_program_sums.
+Print Assumptions program_valid_decides.
+Print Assumptions program_refuted_sound.
+Print Assumptions all_programs_complete.

@@ -103,3 +103,92 @@ Proof.
   - intros e He. apply reduction_spec in He. tauto.
   - rewrite Forall_forall. intros st Hi. apply choices_spec in Hi. tauto.
 Qed.
+
+(* ---- the lattice ---- *)
+
+Fixpoint subsets (l : list nat) : list N :=
+  match l with
+  | [] => [0%N]
+  | e :: l' => flat_map (fun V => [V; N.setbit V (N.of_nat e)]) (subsets l')
+  end.
+
+Lemma has_clearbit V e x : has (N.clearbit V (N.of_nat e)) x = negb (x =? e) && has V x.
+Proof.
+  unfold has. rewrite N.clearbit_eqb, andb_comm. f_equal. f_equal. apply eq_true_iff_eq.
+  rewrite N.eqb_eq, Nat.eqb_eq. split; [intros E; apply Nat2N.inj; auto|intros ->; auto].
+Qed.
+
+Lemma in_subsets l V : In V (subsets l) <-> forall e, has V e = true -> In e l.
+Proof.
+  revert V. induction l as [|a l IH]; intros V; cbn [subsets].
+  - split.
+    + intros [<-|[]] e He. rewrite has_zero in He. discriminate.
+    + intros G. left. symmetry. apply zero_spec. intros e. destruct (has_cases V e) as [E|]; auto.
+      destruct (G e E).
+  - rewrite in_flat_map. split.
+    + intros [W [HW [<-|[<-|[]]]]] e He.
+      * right. apply (proj1 (IH W) HW); auto.
+      * rewrite has_setbit in He. apply orb_true_iff in He. rewrite Nat.eqb_eq in He.
+        destruct He as [->|He]; [left; auto|right; apply (proj1 (IH W) HW); auto].
+    + intros G. destruct (has V a) eqn:E.
+      * exists (N.clearbit V (N.of_nat a)). split.
+        -- apply IH. intros e He. rewrite has_clearbit in He. apply andb_true_iff in He. destruct He as [Hn He].
+           apply G in He. destruct He as [->|He]; auto. rewrite Nat.eqb_refl in Hn. discriminate.
+        -- right. left. apply has_ext. intros x. rewrite has_setbit, has_clearbit.
+           destruct (Nat.eqb_spec x a) as [->|]; auto.
+      * exists V. split; [|left; auto]. apply IH. intros e He. destruct (G e He) as [->|]; auto. congruence.
+Qed.
+
+Section Lattice.
+Variable axes : nat.
+Variable ns : list nat.
+Variable reduces : nat -> bool.
+
+Definition lattice_digits : list nat :=
+  filter (fun e => reduces (axis axes e) && (2 <=? size ns e)) (seq 0 (length ns)).
+Definition choices_lattice : list step :=
+  flat_map (fun V => flat_map (fun Z => steps_of V Z) (subsets lattice_digits)) (subsets lattice_digits).
+
+Lemma in_lattice_digits e : In e lattice_digits <-> big ns e /\ e < length ns /\ reduces (axis axes e) = true.
+Proof.
+  unfold lattice_digits, big. rewrite filter_In, in_seq, andb_true_iff, Nat.leb_le. split.
+  - intros [? [? ?]]. repeat split; auto; lia.
+  - intros [? [? ?]]. repeat split; auto; lia.
+Qed.
+
+Theorem choices_lattice_spec st : In st choices_lattice <->
+  over_lattice axes ns reduces (vary st) (pin st) /\ proper ns st.
+Proof.
+  unfold choices_lattice. rewrite in_flat_map. split.
+  - intros [V [HV G]]. apply in_flat_map in G. destruct G as [Z [HZ G]]. rewrite in_subsets in HV, HZ.
+    apply in_steps_of in G. destruct G as [EV [NV G]].
+    assert (Q : forall e, has (pin st) e = true -> In e lattice_digits).
+    { intros e He. destruct G as [Z0|[Z0 _]]; rewrite Z0 in He; [rewrite has_zero in He; discriminate|auto]. }
+    assert (A : apart (vary st) (pin st) = true).
+    { destruct G as [Z0|[Z0 [_ [A _]]]]; rewrite EV, Z0; auto. apply apart_spec. intros e _. apply has_zero. }
+    split; [split; auto|].
+    + intros e [He|He]; apply in_lattice_digits; auto. apply HV. congruence.
+    + split; [congruence|]. split; [|split; [|split; auto]].
+      * intros e He. apply in_lattice_digits, HV. congruence.
+      * intros e He. apply in_lattice_digits. auto.
+      * intros NZ. destruct G as [|G]; [contradiction|tauto].
+  - intros [[G A] [NV [_ [_ [_ P]]]]]. exists (vary st). split.
+    + apply in_subsets. intros e He. apply in_lattice_digits, G. auto.
+    + apply in_flat_map. exists (pin st). split.
+      * apply in_subsets. intros e He. apply in_lattice_digits, G. auto.
+      * apply in_steps_of. split; [auto|split; [auto|]]. destruct (N.eq_dec (pin st) 0); auto. right. auto.
+Qed.
+
+Theorem complete_over_lattice k n p : positive_sizes ns -> multiple k ns ->
+  (In p (programs_of choices_lattice (reduction axes ns reduces) n) <->
+   length p <= n /\ Forall (fun st => over_lattice axes ns reduces (vary st) (pin st) /\ proper ns st) p /\
+   valid ns k (reduction axes ns reduces) p = true).
+Proof.
+  intros P K. rewrite (complete_list ns k _ choices_lattice n p P K).
+  - split; intros [L [F V]]; (split; [auto|split; [|auto]]);
+      (eapply Forall_impl; [|exact F]; intros st; apply choices_lattice_spec).
+  - intros e He. apply reduction_spec in He. tauto.
+  - rewrite Forall_forall. intros st Hi. apply choices_lattice_spec in Hi. tauto.
+Qed.
+
+End Lattice.
