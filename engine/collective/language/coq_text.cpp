@@ -32,19 +32,19 @@ std::string coq_name(const std::string& name) {
   return (name.front() == '_' ? "u" : "") + name + "'";
 }
 
-/// Premises whose names differ in hyphens only are told apart by primes.
+/// Premises whose names differ in hyphens only are numbered.
 std::string premise_name(const Definition& definition, const Premise& premise) {
   const auto without_hyphens = [](std::string name) {
     std::ranges::replace(name, '-', '_');
     return name;
   };
   const std::string name = without_hyphens(premise.name);
-  std::string primes;
-  for (const Premise& earlier : definition.premises) {
-    if (&earlier == &premise) break;
-    if (without_hyphens(earlier.name) == name) primes += "'";
+  std::size_t earlier = 0;
+  for (const Premise& each : definition.premises) {
+    if (&each == &premise) break;
+    if (without_hyphens(each.name) == name) ++earlier;
   }
-  return "premise_" + name + primes;
+  return "premise_" + name + (earlier == 0 ? "" : fmt::format("'{}", earlier + 1));
 }
 
 std::string_view size_of(Sort sort) {
