@@ -1,6 +1,6 @@
 (* Every numbered theorem rests on nothing but its statement. *)
 From P2Theory Require Import adequacy lowering partition pins machine equivalence sizes hierarchies choices
-  counterexamples counts checker verdicts.
+  counterexamples counts numbers checker verdicts.
 
 (* T1 *)
 Print Assumptions adequate_group.
