@@ -1,6 +1,6 @@
 (* Every numbered theorem rests on nothing but its statement. *)
 From P2Theory Require Import adequacy lowering partition pins machine equivalence sizes hierarchies choices
-  counterexamples counts numbers checker verdicts.
+  counterexamples counts levels numbers checker verdicts.
 
 (* T1 *)
 Print Assumptions adequate_group.
@@ -29,6 +29,10 @@ Print Assumptions complete_over.
 Print Assumptions list_d_complete.
 Print Assumptions counts_of_d.
 Print Assumptions longest_of_d.
+Print Assumptions count_for_all_levels.
+Print Assumptions full_bounded.
+Print Assumptions three_steps_for_all_levels.
+Print Assumptions four_steps_for_all_levels.
 (* Corollaries *)
 Print Assumptions d_expresses_a.
 Print Assumptions d_expresses_b.

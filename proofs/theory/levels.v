@@ -481,3 +481,269 @@ Proof.
 Qed.
 
 End Cuts.
+
+(* ---- counting ---- *)
+
+Definition red_d (l : nat) : N := reduction 1 (repeat 2 l) one.
+Lemma red_d_ivl l : ivl 0 l (red_d l).
+Proof.
+  intros e. unfold red_d. rewrite reduction_spec, repeat_length, big_repeat. unfold one. split; [lia|].
+  intros. repeat split; auto; lia.
+Qed.
+
+Lemma list_d_spec l n p : In p (list_d l n) <->
+  length p <= n /\ Forall (d_step l) p /\ accepts (red_d l) p = true.
+Proof.
+  unfold list_d, programs_of. rewrite programs_from_spec. fold (red_d l). unfold accepts.
+  assert (F : Forall (fun st => In st (instructions_d l)) p <-> Forall (d_step l) p).
+  { split; intros G; (eapply Forall_impl; [|exact G]); intros st; apply instructions_d_spec. }
+  rewrite F. destruct (mrun p mstart); [tauto|]. split; [tauto|]. intros [_ [_ Q]]. discriminate.
+Qed.
+
+(* The valid programs over l levels that cut between any two of them. *)
+Definition all_cut (l : nat) (p : list step) : bool := forallb (cuts_at p) (seq 1 (l - 1)).
+Definition full (l n : nat) : list (list step) := filter (all_cut l) (list_d l n).
+Definition cut_set (l : nat) (p : list step) : list nat := filter (cuts_at p) (seq 1 (l - 1)).
+Definition same_list (x y : list nat) : bool := if list_eq_dec Nat.eq_dec x y then true else false.
+
+Fixpoint sublists (s : list nat) : list (list nat) :=
+  match s with [] => [[]] | x :: s' => map (cons x) (sublists s') ++ sublists s' end.
+
+Lemma filter_sublist f s : In (filter f s) (sublists s).
+Proof.
+  induction s as [|x s IH]; simpl; auto. apply in_or_app. destruct (f x); [left; apply in_map|right]; auto.
+Qed.
+
+Lemma sublist_in s C x : In C (sublists s) -> In x C -> In x s.
+Proof.
+  revert C. induction s as [|y s IH]; intros C HC Hx; simpl in *.
+  - destruct HC as [<-|[]]. auto.
+  - apply in_app_iff in HC. destruct HC as [HC|HC]; [|right; eauto].
+    apply in_map_iff in HC. destruct HC as [K [<- HK]]. destruct Hx as [|Hx]; [left; auto|right; eauto].
+Qed.
+
+Lemma sublist_filter s C : NoDup s -> In C (sublists s) -> filter (fun x => is_member x C) s = C.
+Proof.
+  revert C. induction s as [|y s IH]; intros C Hn HC; simpl in *.
+  - destruct HC as [<-|[]]. auto.
+  - inversion Hn; subst. apply in_app_iff in HC. destruct HC as [HC|HC].
+    + apply in_map_iff in HC. destruct HC as [K [<- HK]]. unfold is_member at 1. cbn [existsb].
+      rewrite Nat.eqb_refl. cbn [orb]. f_equal. transitivity (filter (fun x => is_member x K) s); [|auto]. apply filter_ext_in.
+      intros x Hx. unfold is_member. cbn [existsb]. destruct (Nat.eqb_spec x y) as [->|]; auto. tauto.
+    + destruct (is_member y C) eqn:E; auto. apply is_member_spec in E. apply (sublist_in s) in E; auto. tauto.
+Qed.
+
+Lemma sublists_NoDup s : NoDup s -> NoDup (sublists s).
+Proof.
+  induction 1 as [|y s Hy Hn IH]; cbn [sublists]; [repeat constructor; intros []|].
+  assert (G : forall l1 l2 : list (list nat), NoDup l1 -> NoDup l2 -> (forall b, In b l1 -> ~ In b l2) -> NoDup (l1 ++ l2)).
+  { induction l1 as [|b l1 IHl]; intros l2 N1 N2 A12; simpl; auto. inversion N1; subst.
+    constructor; [|apply IHl; auto; intros; apply A12; right; auto].
+    rewrite in_app_iff. intros [|I]; [auto|]. apply (A12 b); auto. left. auto. }
+  apply G; auto.
+  - apply NoDup_map_on; auto. intros x z _ _ E. injection E. auto.
+  - intros b Hb Hb'. apply in_map_iff in Hb. destruct Hb as [K [<- _]]. apply Hy.
+    apply (sublist_in s (y :: K)); auto. left. auto.
+Qed.
+
+Lemma sublists_ascending a n C : In C (sublists (seq a n)) -> ascending a C.
+Proof.
+  revert a C. induction n as [|n IH]; intros a C HC; simpl in HC.
+  - destruct HC as [<-|[]]. simpl. auto.
+  - apply in_app_iff in HC. destruct HC as [HC|HC].
+    + apply in_map_iff in HC. destruct HC as [K [<- HK]]. simpl. auto.
+    + apply (ascending_weaken (S a)); auto.
+Qed.
+
+Lemma Forall_choose {A B} (P : A -> B -> Prop) s : Forall (fun a => exists b, P a b) s ->
+  exists t, Forall2 P s t.
+Proof. induction 1 as [|a s [b Hb] _ [t Ht]]; [exists []|exists (b :: t)]; auto. Qed.
+
+Section OneSet.
+Variables (l n : nat) (C : list nat).
+Hypothesis levels_pos : 0 < l.
+Hypothesis HC : In C (sublists (seq 1 (l - 1))).
+Let l' := S (length C).
+Notation blow_p := (map (blow_step l (block_of C))).
+
+Lemma C_asc : ascending 1 C.
+Proof. apply (sublists_ascending 1 (l - 1)), HC. Qed.
+Lemma C_below c : In c C -> c < l.
+Proof. intros Hc. apply (sublist_in _ _ _ HC) in Hc. apply in_seq in Hc. lia. Qed.
+
+Lemma blow_red : blow l (block_of C) (red_d l') = red_d l.
+Proof.
+  apply (ivl_unique 0 l); [|apply red_d_ivl].
+  pose proof (ivl_blow l C levels_pos C_asc C_below 0 l' (red_d l') ltac:(unfold l'; lia) (red_d_ivl l')) as Q.
+  unfold l' in Q at 1. rewrite stop_l in Q. exact Q.
+Qed.
+
+Lemma red_inside : inside l' (red_d l').
+Proof. intros e He. apply red_d_ivl in He. lia. Qed.
+
+Lemma all_inside q : Forall (d_step l') q -> Forall (inside_step l') q.
+Proof. intros F. eapply Forall_impl; [|exact F]. intros st Q. apply (d_step_inside l C); auto. Qed.
+
+Lemma accepts_blow_p q : Forall (d_step l') q -> accepts (red_d l) (blow_p q) = accepts (red_d l') q.
+Proof.
+  intros F. rewrite <- blow_red. apply (accepts_blow l l' (block_of C) (first_of C)).
+  - intros i Hi. apply (first_bound l C); auto using C_asc, C_below.
+  - intros i Hi. apply (block_first l C); auto using C_asc, C_below.
+  - apply red_inside.
+  - apply all_inside, F.
+Qed.
+
+Lemma cuts_blow_in q i : 0 < i < l' -> cuts_at (blow_p q) (first_of C i) = cuts_at q i.
+Proof.
+  intros Hi. unfold cuts_at. induction q as [|st q IH]; auto. cbn [map existsb]. rewrite IH. f_equal.
+  apply (cut_blow_in l C); auto using C_asc, C_below.
+Qed.
+Lemma cuts_blow_out q c : 0 < c < l -> ~ In c C -> cuts_at (blow_p q) c = false.
+Proof.
+  intros Hc Hn. unfold cuts_at. induction q as [|st q IH]; auto. cbn [map existsb]. rewrite IH, orb_false_r.
+  apply (cut_blow_out l C); auto using C_asc, C_below.
+Qed.
+
+Lemma cut_set_blow q : all_cut l' q = true -> cut_set l (blow_p q) = C.
+Proof.
+  intros Q. unfold cut_set. transitivity (filter (fun x => is_member x C) (seq 1 (l - 1)));
+    [|apply sublist_filter; [apply seq_NoDup|exact HC]]. apply filter_ext_in.
+  intros c Hc. apply in_seq in Hc. destruct (is_member c C) eqn:E.
+  - apply is_member_spec in E. assert (exists i, 0 < i < l' /\ first_of C i = c) as [i [Hi <-]] by (apply (index_of l C); auto using C_asc, C_below).
+    rewrite cuts_blow_in by auto.
+    unfold all_cut in Q. rewrite forallb_forall in Q. apply Q, in_seq. unfold l' in *. lia.
+  - apply cuts_blow_out; [lia|]. intros I. apply is_member_spec in I. congruence.
+Qed.
+
+Lemma of_cut_set p : In p (filter (fun p => same_list (cut_set l p) C) (list_d l n)) <->
+  In p (map (fun q => blow_p q) (full l' n)).
+Proof.
+  rewrite filter_In, list_d_spec, in_map_iff. unfold same_list. split.
+  - intros [[L [F A]] E]. destruct (list_eq_dec Nat.eq_dec (cut_set l p) C) as [E'|]; [|discriminate]. clear E.
+    assert (G : Forall (fun st => exists st', d_step l' st' /\ st = blow_step l (block_of C) st') p).
+    { rewrite Forall_forall in *. intros st Hi. apply (d_step_back l C); auto using C_asc, C_below.
+      intros c Hc Hcut. rewrite <- E'. unfold cut_set. apply filter_In. split; [apply in_seq; lia|].
+      unfold cuts_at. apply existsb_exists. eauto. }
+    apply Forall_choose in G. destruct G as [q G]. exists q.
+    assert (Eq : p = blow_p q) by (clear - G; induction G as [|st st' p q [_ E] _ IH]; cbn [map]; [auto|congruence]).
+    assert (Fq : Forall (d_step l') q) by (clear - G; induction G as [|st st' p q [A _] _ IH]; constructor; auto).
+    split; auto. unfold full. rewrite filter_In, list_d_spec. split.
+    + split; [rewrite Eq, map_length in L; auto|split; auto]. rewrite <- accepts_blow_p by auto. rewrite <- Eq. auto.
+    + unfold all_cut. apply forallb_forall. intros i Hi. apply in_seq in Hi.
+      assert (Hi' : 0 < i < l') by (unfold l' in *; lia).
+      rewrite <- (cuts_blow_in q i Hi'), <- Eq.
+      assert (I : In (first_of C i) C) by (apply (first_pos l C); auto using C_asc, C_below; lia). assert (I2 : In (first_of C i) (cut_set l p)) by (rewrite E'; exact I).
+      unfold cut_set in I2. apply filter_In in I2. tauto.
+  - intros [q [<- Hq]]. unfold full in Hq. rewrite filter_In, list_d_spec in Hq. destruct Hq as [[L [F A]] Q].
+    split.
+    + split; [rewrite map_length; auto|split].
+      * rewrite Forall_map. eapply Forall_impl; [|exact F]. intros st. intros Q'. apply (d_step_blow l C); auto using C_asc, C_below.
+      * rewrite accepts_blow_p; auto.
+    + rewrite (cut_set_blow q Q). destruct (list_eq_dec Nat.eq_dec C C); auto.
+Qed.
+
+Lemma blow_p_inj q q' : Forall (d_step l') q -> Forall (d_step l') q' -> blow_p q = blow_p q' -> q = q'.
+Proof.
+  intros F. revert q'. induction F as [|st q Hst F IH]; intros [|st' q'] F' E; try discriminate; auto.
+  cbn [map] in E. injection E as E1 E2 E3 E4. inversion F'; subst.
+  destruct (d_step_inside l C levels_pos st Hst) as [I1 I2]. destruct (d_step_inside l C levels_pos st' H1) as [I1' I2'].
+  f_equal; [|apply IH; auto]. destruct st as [V Z w], st' as [V' Z' w']. cbn [vary pin what] in *. subst w'.
+  assert (K : forall X Y, inside l' X -> inside l' Y -> blow l (block_of C) X = blow l (block_of C) Y -> X = Y).
+  { intros X Y. apply (blow_inj l l' (block_of C) (first_of C)).
+    - intros i Hi. apply (first_bound l C); auto using C_asc, C_below.
+    - intros i Hi. apply (block_first l C); auto using C_asc, C_below. }
+  f_equal; apply K; auto.
+Qed.
+
+Lemma number_of_cut_set : length (filter (fun p => same_list (cut_set l p) C) (list_d l n)) = length (full l' n).
+Proof.
+  rewrite <- (map_length (fun q => blow_p q) (full l' n)). 
+  assert (N1 : NoDup (filter (fun p => same_list (cut_set l p) C) (list_d l n)))
+    by (apply NoDup_filter, programs_once, NoDup_nodup).
+  assert (N2 : NoDup (map (fun q => blow_p q) (full l' n))).
+  { apply NoDup_map_on; [|apply NoDup_filter, programs_once, NoDup_nodup].
+    intros q q' Hq Hq' E. unfold full in Hq, Hq'. rewrite filter_In, list_d_spec in Hq, Hq'.
+    apply blow_p_inj; tauto. }
+  apply Nat.le_antisymm; apply NoDup_incl_length; auto; intros p; apply of_cut_set.
+Qed.
+End OneSet.
+
+Lemma count_by_key {A} (key : A -> list nat) (keys : list (list nat)) (s : list A) : NoDup keys ->
+  (forall a, In a s -> In (key a) keys) ->
+  length s = list_sum (map (fun C => length (filter (fun a => same_list (key a) C) s)) keys).
+Proof.
+  intros Hn. induction s as [|a s IH]; intros Hk.
+  - clear. simpl. induction keys; simpl; auto.
+  - cbn [length]. rewrite IH by (intros; apply Hk; right; auto).
+    assert (K : In (key a) keys) by (apply Hk; left; auto). clear IH Hk.
+    assert (G : forall ks, NoDup ks ->
+      list_sum (map (fun C => length (filter (fun a => same_list (key a) C) (a :: s))) ks) =
+      Nat.b2n (existsb (same_list (key a)) ks) + list_sum (map (fun C => length (filter (fun a => same_list (key a) C) s)) ks)).
+    { induction 1 as [|C ks HCn Hks IHk]; auto. cbn [map list_sum fold_right existsb].
+      fold (list_sum (map (fun C => length (filter (fun a => same_list (key a) C) (a :: s))) ks)).
+      fold (list_sum (map (fun C => length (filter (fun a => same_list (key a) C) s)) ks)).
+      rewrite IHk. cbn [filter]. destruct (same_list (key a) C) eqn:Sm.
+      - assert (E : existsb (same_list (key a)) ks = false).
+        { destruct (existsb _ ks) eqn:Q; auto. apply existsb_exists in Q. destruct Q as [C' [Hi Q]].
+          unfold same_list in Sm, Q. destruct (list_eq_dec Nat.eq_dec (key a) C) as [E1|]; [|discriminate Sm].
+          destruct (list_eq_dec Nat.eq_dec (key a) C') as [E2|]; [|discriminate Q]. subst. tauto. }
+        rewrite E. simpl. lia.
+      - simpl. lia. }
+    rewrite (G keys Hn). assert (E : existsb (same_list (key a)) keys = true).
+    { apply existsb_exists. exists (key a). split; auto. unfold same_list. destruct (list_eq_dec _ _ _); auto. }
+    rewrite E. auto.
+Qed.
+
+(* The sum of g over the numbers of elements of all subsets of m things. *)
+Fixpoint spread (m : nat) (g : nat -> nat) : nat :=
+  match m with 0 => g 0 | S m' => spread m' g + spread m' (fun j => g (S j)) end.
+
+Lemma spread_sublists s g : list_sum (map (fun C => g (length C)) (sublists s)) = spread (length s) g.
+Proof.
+  revert g. induction s as [|x s IH]; intros g; cbn [sublists length spread]; [simpl; lia|].
+  rewrite map_app, list_sum_app, map_map. cbn [length]. rewrite (IH (fun j => g (S j))), (IH g). lia.
+Qed.
+
+(* For every number of levels, at most n steps: all programs, from those that use every cut. *)
+Theorem count_for_all_levels l n : 0 < l ->
+  length (list_d l n) = spread (l - 1) (fun j => length (full (S j) n)).
+Proof.
+  intros Hl. rewrite (count_by_key (cut_set l) (sublists (seq 1 (l - 1)))).
+  - rewrite <- (seq_length (l - 1) 1) at 2. rewrite <- spread_sublists. f_equal. apply map_ext_in.
+    intros C HC. apply number_of_cut_set; auto.
+  - apply sublists_NoDup, seq_NoDup.
+  - intros p _. apply filter_sublist.
+Qed.
+
+(* A step cuts at most twice. *)
+Lemma step_cuts l s st : d_step l st -> NoDup s -> (forall c, In c s -> 0 < c) -> length (filter (cut st) s) <= 2.
+Proof.
+  intros [a [b [Hab [I _]]]] Hn Hp. apply (Nat.le_trans _ (length [a; b])); [|auto].
+  apply NoDup_incl_length; [apply NoDup_filter; auto|]. intros c Hc. apply filter_In in Hc. destruct Hc as [Hc E].
+  specialize (Hp c Hc). unfold cut in E.
+  destruct (has_cases (vary st) (c - 1)) as [A|A], (has_cases (vary st) c) as [B|B]; rewrite A, B in E; try discriminate.
+  - right. left. apply I in A. assert (~ (a <= c < b)) by (intros Q; apply I in Q; congruence). lia.
+  - left. apply I in B. assert (~ (a <= c - 1 < b)) by (intros Q; apply I in Q; congruence). lia.
+Qed.
+
+Lemma program_cuts l s p : Forall (d_step l) p -> NoDup s -> (forall c, In c s -> 0 < c) ->
+  length (filter (cuts_at p) s) <= 2 * length p.
+Proof.
+  intros F Hn Hp. induction F as [|st p Hst F IH].
+  - unfold cuts_at. simpl. induction s; simpl; auto. apply IHs; [inversion Hn; auto|intros; apply Hp; right; auto].
+  - assert (G : forall s, length (filter (cuts_at (st :: p)) s) <= length (filter (cut st) s) + length (filter (cuts_at p) s)).
+    { clear. intros s. induction s as [|c s IH]; simpl; auto. destruct (cut st c), (cuts_at p c); simpl; lia. }
+    specialize (G s). pose proof (step_cuts l s st Hst Hn Hp). simpl. lia.
+Qed.
+
+Theorem full_bounded j n : 2 * n < j -> full (S j) n = [].
+Proof.
+  intros Hj. destruct (full (S j) n) as [|p ps] eqn:E; auto. exfalso.
+  assert (Hi : In p (full (S j) n)) by (rewrite E; left; auto). unfold full in Hi.
+  rewrite filter_In, list_d_spec in Hi. destruct Hi as [[L [F _]] Q].
+  pose proof (program_cuts (S j) (seq 1 (S j - 1)) p F (seq_NoDup _ _)) as B.
+  assert (filter (cuts_at p) (seq 1 (S j - 1)) = seq 1 (S j - 1)) as G.
+  { unfold all_cut in Q. rewrite forallb_forall in Q. clear - Q. induction (seq 1 (S j - 1)) as [|x s IH]; auto.
+    cbn [filter]. rewrite (Q x) by (left; auto). f_equal. apply IH. intros; apply Q; right; auto. }
+  rewrite G, seq_length in B. specialize (B ltac:(intros c Hc; apply in_seq in Hc; lia)). lia.
+Qed.
