@@ -1,5 +1,5 @@
 (* Every numbered theorem rests on nothing but its statement. *)
-From P2Theory Require Import adequacy lowering partition pins machine equivalence sizes hierarchies choices
+From P2Theory Require Import adequacy lowering partition groups pins machine equivalence sizes hierarchies choices
   counterexamples counts levels numbers checker verdicts.
 
 (* T1 *)
@@ -42,6 +42,7 @@ Print Assumptions collapsed_expresses_a.
 Print Assumptions lattice_expresses_all.
 Print Assumptions c_expresses_d.
 Print Assumptions c_expresses_a_b.
+Print Assumptions shape_determined.
 (* Counterexamples *)
 Print Assumptions lemma_b7_case_3_false.
 Print Assumptions lemma_b7_case_1_false.
