@@ -15,7 +15,8 @@ int run_define(const Arguments& arguments, std::ostream& out, std::ostream& err)
       "how each relates to the built-in collectives and to the others given.",
       {{"Define",
         {{"max-group", "N", "examine groups of 2 to N devices (default 4, at most 8)"},
-         {"to", "coq", "write the definitions as Coq for proofs/theory; nothing is examined"}}}},
+         {"to", "FORMAT",
+          "coq: write the definitions as Coq for proofs/theory; nothing is examined"}}}},
       arguments, "files", Formats::Reports);
   if (line.help_wanted()) {
     out << line.help();
