@@ -9,7 +9,7 @@ set -eu
 cd "$(dirname "$0")"
 
 # What the build and its tests need. Optional, and found by CMake: MPI (libopenmpi-dev, openmpi-bin),
-# CUDA and NCCL (libnccl-dev).
+# CUDA and NCCL (libnccl-dev), Coq (coq) and OCaml (ocaml-nox, ocaml-findlib).
 packages="g++ cmake ninja-build libboost-program-options-dev libfmt-dev nlohmann-json3-dev libtbb-dev
           libz3-dev libcadical-dev libexpat1-dev doctest-dev librapidcheck-dev python3 python3-jsonschema"
 

@@ -68,7 +68,8 @@ std::string version_text() {
     text += "  " + name + std::string(10 - name.size(), ' ') + version + "\n";
   }
   return text + "found at build time:\n  CUDA      " + found(build.cuda) + "\n  NCCL      " +
-         found(build.nccl) + "\n  MPI       " + found(build.mpi) + "\n";
+         found(build.nccl) + "\n  MPI       " + found(build.mpi) + "\n  Coq       " +
+         found(build.coq) + "\n";
 }
 
 int run(const Arguments& arguments, std::ostream& out, std::ostream& err) {

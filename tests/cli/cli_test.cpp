@@ -257,7 +257,7 @@ TEST_CASE("--output writes a whole file and leaves no partial one behind") {
 
 TEST_CASE("help and version exist for the program and help for every command") {
   CHECK(run({"--version"}).out.rfind("p2-verify ", 0) == 0);
-  for (const char* part : {"Z3", "CaDiCaL", "CUDA", "NCCL", "MPI"}) {
+  for (const char* part : {"Z3", "CaDiCaL", "CUDA", "NCCL", "MPI", "Coq"}) {
     CHECK(run({"--version"}).out.find(part) != std::string::npos);
   }
   CHECK(run({"--help"}).out.find("synth") != std::string::npos);

@@ -147,6 +147,10 @@ struct Definition {
 /// expected …`, positions in `source`), also for a text beyond the limits above.
 Definition parse_definition(std::string_view source, std::string_view text);
 
+/// The definition as a module of Coq, for proofs/theory: functions `legal`, `after` and `measure`
+/// of the sizes and the state, over language.v. Numbers are unbounded there.
+std::string coq_text(const Definition& definition);
+
 /// The definitions of AllReduce, ReduceScatter, AllGather, Reduce and Broadcast (figure 8):
 /// engine/collective/*.p2c, embedded by the build.
 const std::vector<Definition>& built_in_definitions();

@@ -60,4 +60,9 @@ struct DefineAnswer : Answer {
 ///     if (answer.outcome == Outcome::Established) …
 DefineAnswer define(const DefineRequest& request, const Options& options);
 
+/// The definitions as one file of Coq for proofs/theory, a module for each in the order of `files`.
+/// Nothing is examined. Throws InputError at the first file that cannot be read, and for two
+/// definitions of one name.
+std::string definitions_in_coq(const std::vector<std::string>& files);
+
 }  // namespace p2

@@ -14,6 +14,7 @@ struct BuildInfo {
   std::string cuda;        ///< version of the CUDA toolkit
   std::string nccl;        ///< version of NCCL
   std::string mpi;         ///< version of the MPI standard
+  std::string coq;         ///< version of Coq, which checks proofs/theory in the tests
 };
 
 const BuildInfo& build_info();
