@@ -2,6 +2,8 @@
 // random placements and mistakes, on which it must agree with execution; relations from files.
 
 #include <cstdint>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -15,8 +17,6 @@
 namespace p2::hlo {
 namespace {
 
-constexpr int kDevices = 2;
-
 const std::string kComputations =
     "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n"
     "maximum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] maximum(a, "
@@ -25,8 +25,8 @@ const std::string kComputations =
 std::string before_text(const std::string& body) {
   return "HloModule g\n" + kComputations + "ENTRY main {\n" + body + "}\n";
 }
-std::string after_text(const std::string& body) {
-  return fmt::format("HloModule p, num_partitions={}\n", kDevices) + kComputations +
+std::string after_text(const std::string& body, int devices = 2) {
+  return fmt::format("HloModule p, num_partitions={}\n", devices) + kComputations +
          "ENTRY main_spmd {\n" + body + "}\n";
 }
 
@@ -34,7 +34,8 @@ std::string after_text(const std::string& body) {
 /// mistake at every step.
 class RandomProgram {
  public:
-  RandomProgram(std::uint32_t seed, int mistakes) : random_(seed), mistakes_(mistakes) {
+  RandomProgram(std::uint32_t seed, int devices, int mistakes)
+      : random_(seed), devices_(devices), mistakes_(mistakes) {
     for (int i = 0; i < 3; ++i) {
       const Held held = static_cast<Held>(below(3));
       global_ += fmt::format("  x{} = f32[4,4] parameter({})\n", i, i);
@@ -52,12 +53,12 @@ class RandomProgram {
   }
 
   std::string before() const { return before_text(global_); }
-  std::string after() const { return after_text(local_); }
+  std::string after() const { return after_text(local_, devices_); }
   std::string relation_text() const {
     return fmt::format(
         "{{\"format\":\"p2-relation/1\",\"devices\":{},\"mesh\":{{\"d\":{}}},\"inputs\":{{{}}},"
         "\"outputs\":{{{}}}}}",
-        kDevices, kDevices, inputs_, outputs_);
+        devices_, devices_, inputs_, outputs_);
   }
   bool has_mistake() const { return mistaken_; }
 
@@ -78,9 +79,9 @@ class RandomProgram {
     mistaken_ = mistaken_ || made;
     return made;
   }
-  static std::string shape(Held held) {
-    if (held == Held::Rows) return "f32[2,4]";
-    return held == Held::Columns ? "f32[4,2]" : "f32[4,4]";
+  std::string shape(Held held) const {
+    if (held == Held::Rows) return fmt::format("f32[{},4]", 4 / devices_);
+    return held == Held::Columns ? fmt::format("f32[4,{}]", 4 / devices_) : "f32[4,4]";
   }
   static std::string relation(Held held) {
     if (held == Held::Whole) return "\"replicated\"";
@@ -99,8 +100,8 @@ class RandomProgram {
     return name;
   }
   std::string groups() {
-    return fmt::format(", channel_id={}, replica_groups={{{{0,1}}}}, use_global_device_ids=true",
-                       ++names_);
+    return fmt::format(", channel_id={}, replica_groups={{{{{}}}}}, use_global_device_ids=true",
+                       ++names_, devices_ == 2 ? "0,1" : "0,1,2,3");
   }
 
   /// The same tensor, held otherwise.
@@ -135,13 +136,14 @@ class RandomProgram {
       return {from.global, kept, to};
     }
     const std::string id = local_op("u32[] partition-id()");
-    const std::string size = local_op(fmt::format("u32[] constant({})", mistake() ? 1 : 2));
+    const std::string size =
+        local_op(fmt::format("u32[] constant({})", mistake() ? 0 : 4 / devices_));
     const std::string at = local_op(fmt::format("u32[] multiply({}, {})", id, size));
     const std::string zero = local_op("u32[] constant(0)");
     const bool rows = to == Held::Rows;
-    from.local =
-        local_op(fmt::format("{} dynamic-slice({}, {}, {}), dynamic_slice_sizes={{{}}}", shape(to),
-                             from.local, rows ? at : zero, rows ? zero : at, rows ? "2,4" : "4,2"));
+    from.local = local_op(fmt::format("{} dynamic-slice({}, {}, {}), dynamic_slice_sizes={{{}}}",
+                                      shape(to), from.local, rows ? at : zero, rows ? zero : at,
+                                      shape(to).substr(4, 3)));
     return {from.global, from.local, to};
   }
 
@@ -212,7 +214,8 @@ class RandomProgram {
     const std::string row = global_op(
         fmt::format("f32[4] reduce({}, {}), dimensions={{1}}, to_apply={}", a.global, start, by));
     const std::string wide = global_op("f32[4,4] broadcast(" + row + "), dimensions={0}");
-    const std::string rows = from.held == Held::Rows ? "f32[2]" : "f32[4]";
+    const std::string rows =
+        from.held == Held::Rows ? fmt::format("f32[{}]", 4 / devices_) : "f32[4]";
     const std::string local_start = local_op("f32[] constant(" + first + ")");
     std::string local_row = local_op(fmt::format("{} reduce({}, {}), dimensions={{1}}, to_apply={}",
                                                  rows, from.local, local_start, by));
@@ -228,6 +231,7 @@ class RandomProgram {
   }
 
   std::mt19937 random_;
+  int devices_;
   int mistakes_;
   int names_ = 0;
   bool mistaken_ = false;
@@ -251,7 +255,7 @@ TEST_CASE("symbolic evaluation of random partitioned programs agrees with their 
   int proved = 0;
   int wrong = 0;
   for (std::uint32_t seed = 0; seed < 3000; ++seed) {
-    const RandomProgram program(seed, seed % 2 == 0 ? 0 : 50);
+    const RandomProgram program(seed, seed % 3 == 0 ? 4 : 2, seed % 2 == 0 ? 0 : 50);
     const std::string text = program.before() + program.after() + program.relation_text();
     CAPTURE(text);
     const Outcome symbolic = decided(program, ModuleEngine::Symbolic).outcome;
@@ -309,6 +313,22 @@ TEST_CASE("matrices of any size are compared without their elements") {
             before,
             partial + "  ROOT y = f32[4096,4096] all-reduce(p)" + sum + "to_apply=maximum\n",
             large_relation(everywhere)) == "unknown");
+}
+
+std::string example(const std::string& name) {
+  std::ifstream file(std::string(P2_SOURCE_DIR) + "/examples/hlo/" + name);
+  REQUIRE(file.good());
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_CASE("attention with a fused weight that is cut per head") {
+  ComparisonOptions options;
+  options.engine = ModuleEngine::Symbolic;
+  options.relation = example("qkv-relation.json");
+  options.relation_file = "qkv-relation.json";
+  const std::string before = example("qkv.hlo");
+  CHECK(summary(compared(before, example("qkv-partitioned.hlo"), options)) == "valid");
+  CHECK(summary(compared(before, example("refused/qkv-wrong-slice.hlo"), options)) == "unknown");
 }
 
 TEST_CASE("pieces of a weight are held side by side") {

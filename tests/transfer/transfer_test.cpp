@@ -446,7 +446,7 @@ TEST_CASE("reachability over chains is that of a search") {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {
     constexpr std::uint32_t kProcesses = 4;
-    const std::uint32_t length = 1 + random() % 6;
+    const auto length = static_cast<std::uint32_t>(1 + random() % 6);
     const std::uint32_t count = kProcesses * length + 3;  // three events on no chain
     GraphBuilder builder;
     Chains chains;
@@ -468,8 +468,8 @@ TEST_CASE("reachability over chains is that of a search") {
       if (event >= kProcesses) join(event - kProcesses, event);
     }
     for (int i = 0; i < 12; ++i) {
-      const Event a = random() % count;
-      const Event b = random() % count;
+      const auto a = static_cast<Event>(random() % count);
+      const auto b = static_cast<Event>(random() % count);
       if (a < b) join(a, b);
     }
     for (Event via = 0; via < count; ++via) {

@@ -43,21 +43,22 @@ struct SynthesizeRequest {
 
 /// The programs of one placement compared with those that another engine enumerates.
 struct ListComparison {
-  std::string engine;
+  std::string engine = {};
   /// The engine has proved that there are no further programs.
   bool complete = false;
   /// All programs of at most this size were enumerated; absent if not even the empty one was
   /// decided.
-  std::optional<std::uint32_t> settled_size;
+  std::optional<std::uint32_t> settled_size = {};
   std::uint64_t found = 0;
-  std::vector<std::string> missing;  ///< enumerated by the engine, absent from the list
-  std::vector<std::string> extra;  ///< in the list up to settled_size, not enumerated by the engine
+  std::vector<std::string> missing = {};  ///< enumerated by the engine, absent from the list
+  std::vector<std::string> extra =
+      {};  ///< in the list up to settled_size, not enumerated by the engine
   /// What the reference interpreter decides about the first `missing` and `extra` programs.
   struct Replay {
     std::string program;
     EngineAnswer answer;
   };
-  std::vector<Replay> replays;
+  std::vector<Replay> replays = {};
 
   bool differs() const { return !missing.empty() || !extra.empty(); }
 };
