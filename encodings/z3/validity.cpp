@@ -1,7 +1,9 @@
 #include "encodings/z3/validity.h"
 
+#include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -149,8 +151,7 @@ void name_rows(SystemRows& rows, std::size_t step, const Meter& meter, z3::solve
   }
 }
 
-std::string written(const ValidityQuery& query) {
-  z3::context context;
+std::string written(const ValidityQuery& query, z3::context& context) {
   const Meter meter(context, query.limits);
   const Rulebook rulebook(query.definitions);
   const std::optional<Lowering> lowering = lowering_for(context, query);
@@ -212,7 +213,20 @@ EngineAnswer judge(const ValidityQuery& query) {
 }
 
 std::string smt_lib(const ValidityQuery& query) {
-  return guarded([&] { return written(query); });
+  auto context = std::make_unique<z3::context>();
+  return guarded([&] {
+    try {
+      return written(query, *context);
+    } catch (...) {
+      // To delete a context takes Z3 three times as long as to fill it. Once the time is over there
+      // is none for that; the end of the process, which is near, frees it.
+      const auto& deadline = query.limits.deadline;
+      if (deadline && std::chrono::steady_clock::now() >= *deadline) {
+        static_cast<void>(context.release());
+      }
+      throw;
+    }
+  });
 }
 
 }  // namespace p2::z3_encoding
