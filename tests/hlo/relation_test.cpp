@@ -331,6 +331,57 @@ TEST_CASE("attention with a fused weight that is cut per head") {
   CHECK(summary(compared(before, example("refused/qkv-wrong-slice.hlo"), options)) == "unknown");
 }
 
+/// The verdict of symbolic evaluation on modules with one result and no inputs.
+std::string of_positions(const std::string& before, const std::string& after,
+                         const std::string& relation) {
+  ComparisonOptions options;
+  options.engine = ModuleEngine::Symbolic;
+  options.relation =
+      "{\"format\":\"p2-relation/1\",\"devices\":2,\"mesh\":{\"d\":2},\"inputs\":{},\"outputs\":{"
+      "\"0\":{\"after\":0,\"relation\":" +
+      relation + "}}}";
+  options.relation_file = "relation.json";
+  return summary(compared(before_text(before), after_text(after), options));
+}
+
+TEST_CASE("positions wrap around in their type before they are widened") {
+  const auto shifted = [](const std::string& type, const std::string& last) {
+    return "  i = " + type + "[16] iota(), iota_dimension=0\n  c = " + type +
+           "[] constant(8)\n  b = " + type + "[16] broadcast(c), dimensions={}\n" + last;
+  };
+  const std::string whole = "\"replicated\"";
+  const std::string wide = shifted("u64", "  ROOT y = u64[16] subtract(i, b)\n");
+  const std::string narrow =
+      shifted("u32", "  s = u32[16] subtract(i, b)\n  ROOT y = u64[16] convert(s)\n");
+  CHECK(of_positions(narrow, wide, whole) == "unknown");  // the first is 2^32 - 8, not 2^64 - 8
+  CHECK(of_positions(narrow, narrow, whole) == "valid");
+  const std::string sum = "  s = u32[16] add(i, b)\n  ROOT y = u64[16] convert(s)\n";
+  CHECK(of_positions(shifted("u32", sum), shifted("u64", "  ROOT y = u64[16] add(i, b)\n"),
+                     whole) == "valid");
+  const std::string bytes =
+      "  i = u8[200] iota(), iota_dimension=0\n  c = u8[] constant(2)\n  b = u8[200] broadcast(c), "
+      "dimensions={}\n  m = u8[200] multiply(i, b)\n  ROOT y = u32[200] convert(m)\n";
+  const std::string words =
+      "  i = u32[200] iota(), iota_dimension=0\n  c = u32[] constant(2)\n  b = u32[200] "
+      "broadcast(c), dimensions={}\n  ROOT y = u32[200] multiply(i, b)\n";
+  CHECK(of_positions(bytes, words, whole) == "unknown");
+}
+
+TEST_CASE("devices count their own positions from where their shard begins") {
+  const std::string before =
+      "  i = u32[16] iota(), iota_dimension=0\n  ROOT y = u64[16] convert(i)\n";
+  const auto after = [](const std::string& size) {
+    return "  i = u32[8] iota(), iota_dimension=0\n  d = u32[] partition-id()\n  c = u32[] "
+           "constant(" +
+           size +
+           ")\n  o = u32[] multiply(d, c)\n  b = u32[8] broadcast(o), dimensions={}\n  s = u32[8] "
+           "add(i, b)\n  ROOT y = u64[8] convert(s)\n";
+  };
+  const std::string cut = "{\"dims\":[[\"d\"]]}";
+  CHECK(of_positions(before, after("8"), cut) == "valid");
+  CHECK(of_positions(before, after("4"), cut) == "unknown");
+}
+
 TEST_CASE("pieces of a weight are held side by side") {
   const std::string relation =
       "{\"format\":\"p2-relation/1\",\"devices\":2,\"inputs\":{\"0\":{\"after\":0,\"relation\":"

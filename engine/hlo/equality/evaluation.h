@@ -142,6 +142,7 @@ class Evaluation {
   Value add_in_order(const std::vector<Value>& members);
   bool keeps_order(ElementType type) const { return context_.ordered && type.is_float(); }
   bool fits(Value value, ElementType type) const;
+  bool is_element(Value value, ElementType type) const;
   bool may_be_infinite(Value value) const;
 
   // evaluation_reduce.cpp: reductions over dimensions of a tensor

@@ -149,6 +149,19 @@ bool Evaluation::fits(Value value, ElementType type) const {
          (from == type || (from.bits() < type.bits() && from.bits() >= 16));
 }
 
+/// Whether a value is a single element, which is in the range of its type. A position may be the
+/// result of arithmetic that wraps around.
+bool Evaluation::is_element(Value value, ElementType type) const {
+  if (!values_.is_atom(value)) return false;
+  const Atom atom = values_.as_atom(value);
+  if (!atom.binders.empty()) return false;
+  if (atom.kind != ValueKind::Position || !type.is_integer()) return true;
+  const Space::Range range = space_.range(atom.map[0]);
+  if (type.kind() == ElementType::Kind::Unsigned && range.low < 0) return false;
+  return wrap_around(whole(range.low), type) == whole(range.low) &&
+         wrap_around(whole(range.high), type) == whole(range.high);
+}
+
 /// Widening is exact, so single elements keep their value; but a sum that was rounded or wrapped in
 /// the narrow type differs from a sum in the wide one. Narrowing rounds. Conversions that are not
 /// known to be exact are uninterpreted.
@@ -167,9 +180,7 @@ Evaluation::Answer Evaluation::convert(const Node& node, Value value) {
   }
   if (fits(value, to)) return value;
   const ValueKind kind = values_.kind(value);
-  const auto is_element = [&](Value each) {
-    return values_.is_atom(each) && values_.as_atom(each).binders.empty();
-  };
+  const auto is_element = [&](Value each) { return this->is_element(each, from); };
   const std::vector<Value> members = values_.children(value);
   const bool single =
       is_element(value) || ((kind == ValueKind::Maximum || kind == ValueKind::Minimum) &&

@@ -23,7 +23,7 @@ Coordinate Evaluation::offset(Value value, ElementType type, std::int64_t max) {
     return {huge ? max : std::clamp<std::int64_t>(number->numerator, 0, max), {}};
   }
   if (max == 0) return {};
-  if (!values_.is_atom(value)) {  // as it wraps around in its type
+  if (!is_element(value, type)) {  // as it wraps around in its type
     const std::string function = fmt::format("an index of {}", type.name());
     value = values_.apply(context_.fingerprints.intern(function), {value}, false);
   }
