@@ -440,25 +440,10 @@ class RelatedComparison {
       if (part) members.push_back(*part);
     }
     const auto total = members.size() == parts.size()
-                           ? combined(relation.reducer, members, relation.whole.type)
+                           ? context_.values.combine(relation.reducer, members, relation.whole.type)
                            : std::nullopt;
     return total == whole ||
            differ(output, box.places[0], box, region, whole, total.value_or(members[0]));
-  }
-
-  std::optional<Value> combined(Reducer reducer, const std::vector<Value>& members,
-                                ElementType type) {
-    if (reducer != Reducer::Add) return context_.values.combine(reducer, members, type);
-    Linear all;
-    for (const Value member : members) {
-      const Linear linear = context_.values.as_linear(member);
-      const auto constant = sum(all.constant, linear.constant);
-      if (!constant) return std::nullopt;
-      all.constant = *constant;
-      all.terms.insert(all.terms.end(), linear.terms.begin(), linear.terms.end());
-    }
-    const auto sum = context_.values.from_linear(std::move(all), type);
-    return sum ? context_.values.with_joined(*sum, type) : sum;
   }
 
   bool differ(std::size_t output, const HeldBox::Place& place, const HeldBox& box,
@@ -480,11 +465,11 @@ class RelatedComparison {
   std::map<std::vector<std::int64_t>, std::vector<Region>> regions_;  ///< by sizes of a box
 };
 
-}  // namespace
-
-OutputComparison compare_related(ComparisonContext& context) {
+/// What is found up to a limit.
+template <typename Comparing>
+OutputComparison run_within_limits(ComparisonContext& context) {
   context.fixed.resize(context.flows.size());
-  RelatedComparison comparison(context);
+  Comparing comparison(context);
   try {
     comparison.run();
   } catch (const LimitReached& limit) {
@@ -493,15 +478,14 @@ OutputComparison compare_related(ComparisonContext& context) {
   return comparison.result;
 }
 
+}  // namespace
+
+OutputComparison compare_related(ComparisonContext& context) {
+  return run_within_limits<RelatedComparison>(context);
+}
+
 OutputComparison compare_outputs(ComparisonContext& context) {
-  context.fixed.resize(context.flows.size());
-  Comparison comparison(context);
-  try {
-    comparison.run();
-  } catch (const LimitReached& limit) {
-    comparison.result.limit = limit.what();
-  }
-  return comparison.result;
+  return run_within_limits<Comparison>(context);
 }
 
 }  // namespace p2::hlo

@@ -148,11 +148,17 @@ class Evaluation {
   // evaluation_reduce.cpp: reductions over dimensions of a tensor
   Answer reduce(const Query& query, const Node& node, const IndexMap& map);
   Answer dot(const Query& query, const Node& node, const IndexMap& map);
-  Answer dot_members(const Query& query, const Node& node, const Region& part, std::size_t left);
+  template <typename Member>
+  Operands members_of(const Reduction& reduction, const Member& member);
+  Operands bind_all(Reducer reducer, ElementType type, const std::vector<Value>& members,
+                    const Reduction& reduction);
   Answer unroll(const Query& query, Reduction& reduction);
   std::int64_t indices(const Region& part) const;
   bool is_neutral(const Node& node, Value initial) const;
+  std::vector<Coordinate> bound_coordinates(const std::vector<std::int64_t>& sizes,
+                                            const IndexMap& map, Region& part);
   Region operand_region(const Node& node, const IndexMap& map);
+  Region dot_region(const Node& node, const IndexMap& map);
   std::optional<Value> bind(Reducer reducer, ElementType type, Value value, const Region& part);
   std::optional<Value> bind_term(Reducer reducer, ElementType type, Value value,
                                  const Region& part);

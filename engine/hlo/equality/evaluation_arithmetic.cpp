@@ -268,18 +268,8 @@ Value Evaluation::add_in_order(const std::vector<Value>& members) {
 }
 
 std::optional<Value> Evaluation::add(const std::vector<Value>& members, ElementType type) {
-  Linear all;
-  for (const Value member : members) {
-    Linear linear = values_.as_linear(member);
-    const auto constant = sum(all.constant, linear.constant);
-    if (!constant) return std::nullopt;
-    all.constant = *constant;
-    context_.spend(linear.terms.size());
-    all.terms.insert(all.terms.end(), linear.terms.begin(), linear.terms.end());
-  }
-  const auto sum = values_.from_linear(std::move(all), type);
-  if (!sum || context_.relation == nullptr) return sum;
-  return values_.with_joined(*sum, type);
+  for (const Value member : members) context_.spend(values_.terms(member));
+  return values_.combine(Reducer::Add, members, type);
 }
 
 /// Distributes a number over a sum; other products are not expanded.

@@ -10,54 +10,7 @@
 namespace p2::hlo {
 namespace {
 
-/// A bound variable: its extent, and its stride in every coordinate of an index.
-struct Bound {
-  std::int64_t extent = 1;
-  std::vector<std::int64_t> strides;
-};
-
-/// Whether one variable, of the product of the extents, can replace both.
-bool are_nested(const Bound& outer, const Bound& inner) {
-  for (std::size_t i = 0; i < outer.strides.size(); ++i) {
-    if (outer.strides[i] != inner.strides[i] * inner.extent) return false;
-  }
-  return true;
-}
-
-/// Removes a variable from an index.
-Bound remove_variable(IndexMap& map, Variable variable, std::int64_t extent) {
-  Bound bound{extent, {}};
-  for (Coordinate& coordinate : map) {
-    std::int64_t stride = 0;
-    for (const Term& term : coordinate.terms) {
-      if (term.variable == variable) stride = term.stride;
-    }
-    std::erase_if(coordinate.terms, [&](const Term& term) { return term.variable == variable; });
-    bound.strides.push_back(stride);
-  }
-  return bound;
-}
-
-bool occurs(const Bound& bound) {
-  return std::any_of(bound.strides.begin(), bound.strides.end(),
-                     [](std::int64_t stride) { return stride != 0; });
-}
-
-/// Sorts the variables and merges nested ones: the normal form of a set of bound variables.
-void normalize(std::vector<Bound>& all) {
-  std::sort(all.begin(), all.end(), [](const Bound& a, const Bound& b) {
-    return std::tie(b.strides, b.extent) < std::tie(a.strides, a.extent);
-  });
-  for (std::size_t i = 0; i + 1 < all.size();) {
-    if (!are_nested(all[i], all[i + 1])) {
-      ++i;
-      continue;
-    }
-    all[i + 1].extent *= all[i].extent;
-    all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
-    i = 0;
-  }
-}
+std::size_t at(std::int64_t dimension) { return static_cast<std::size_t>(dimension); }
 
 /// The largest reduction that is unrolled.
 constexpr std::int64_t kMaxUnrolled = 256;
@@ -73,11 +26,11 @@ std::optional<Value> Evaluation::bind_atom(Reducer reducer, const Atom& atom, co
   Atom bound = atom;
   std::vector<Bound> all;
   for (std::size_t i = 0; i < atom.binders.size(); ++i) {
-    all.push_back(remove_variable(bound.map, kBinder + static_cast<Variable>(i), atom.binders[i]));
+    all.push_back(take_out(bound.map, {kBinder + static_cast<Variable>(i), atom.binders[i]}));
   }
   for (const Variable variable : part.variables) {
-    const Bound removed = remove_variable(bound.map, variable, space_.extent(variable));
-    if (occurs(removed)) {
+    const Bound removed = take_out(bound.map, {variable, space_.extent(variable)});
+    if (removed.occurs()) {
       all.push_back(removed);
     } else {
       times *= removed.extent;
@@ -161,8 +114,7 @@ std::optional<Value> Evaluation::bind(Reducer reducer, ElementType type, Value v
     const auto coefficient = product(term.coefficient, {times, 1});
     if (!bound || !coefficient) return std::nullopt;
     if (!adds) return bound;
-    const Linear more = values_.as_linear(*bound);
-    for (const LinearTerm& each : more.terms) {
+    for (const LinearTerm& each : values_.as_linear(*bound).terms) {
       const auto scaled = product(each.coefficient, *coefficient);
       if (!scaled) return std::nullopt;
       result.terms.push_back({each.value, *scaled});
@@ -232,92 +184,107 @@ bool Evaluation::is_neutral(const Node& node, Value initial) const {
   }
 }
 
-/// The elements of the operand that one element of the result, at `map`, is reduced from.
+/// A coordinate for every size, with a new variable of `part` where it is not 1; `map` says which
+/// variables are taken.
+std::vector<Coordinate> Evaluation::bound_coordinates(const std::vector<std::int64_t>& sizes,
+                                                      const IndexMap& map, Region& part) {
+  std::vector<std::int64_t> extents = sizes;
+  std::erase(extents, 1);
+  part.variables = space_.reuse(extents, map);
+  std::vector<Coordinate> coordinates(sizes.size());
+  auto next = part.variables.begin();
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] != 1) coordinates[i].terms.push_back({*next++, 1});
+  }
+  return coordinates;
+}
+
+/// The indices of the operand that one element of the result, at `map`, is reduced from.
 Region Evaluation::operand_region(const Node& node, const IndexMap& map) {
   const std::vector<std::int64_t>& over = node.instruction->attributes.dimensions;
   const std::vector<std::int64_t>& sizes = flow_.shape(node.operands[0]).sizes;
   Region part;
-  std::size_t kept = 0;
-  std::vector<std::int64_t> extents;
-  for (const std::int64_t dimension : over) {
-    const std::int64_t size = sizes[static_cast<std::size_t>(dimension)];
-    if (size != 1) extents.push_back(size);
-  }
-  part.variables = space_.reuse(extents, map);
-  std::vector<std::optional<Coordinate>> reduced(sizes.size());
-  std::size_t next = 0;
-  for (const std::int64_t dimension : over) {
-    Coordinate& coordinate = reduced[static_cast<std::size_t>(dimension)].emplace();
-    if (sizes[static_cast<std::size_t>(dimension)] != 1) {
-      coordinate.terms.push_back({part.variables[next++], 1});
-    }
-  }
-  for (const std::optional<Coordinate>& coordinate : reduced) {
-    part.map.push_back(coordinate ? *coordinate : map[kept++]);
+  std::vector<std::int64_t> reduced;
+  for (const std::int64_t dimension : over) reduced.push_back(sizes[at(dimension)]);
+  const std::vector<Coordinate> bound = bound_coordinates(reduced, map, part);
+  std::vector<std::optional<Coordinate>> index(sizes.size());
+  for (std::size_t i = 0; i < over.size(); ++i) index[at(over[i])] = bound[i];
+  auto kept = map.begin();
+  for (const std::optional<Coordinate>& coordinate : index) {
+    part.map.push_back(coordinate ? *coordinate : *kept++);
   }
   return part;
 }
 
-/// The product of two elements, at the two indices that are one after the other in a region.
-Evaluation::Answer Evaluation::dot_members(const Query& query, const Node& node, const Region& part,
-                                           std::size_t left) {
-  const auto middle = part.map.begin() + static_cast<std::ptrdiff_t>(left);
-  const Answer a = demand(node.operands[0], query.device, {part.map.begin(), middle});
-  const Answer b = demand(node.operands[1], query.device, {middle, part.map.end()});
-  if (!a || !b) return std::nullopt;
-  return combine(node, Reducer::Multiply, {*a, *b}, node.outputs[0].type);
+/// The indices of both operands of a dot, one after the other.
+Region Evaluation::dot_region(const Node& node, const IndexMap& map) {
+  const interpreter::DotDimensions numbers = interpreter::dot_dimensions(*node.instruction);
+  const std::vector<std::int64_t>& left = flow_.shape(node.operands[0]).sizes;
+  Region part;
+  std::vector<std::int64_t> contracted;
+  for (const std::int64_t dimension : numbers.lhs_contracting) {
+    contracted.push_back(left[at(dimension)]);
+  }
+  const std::vector<Coordinate> bound = bound_coordinates(contracted, map, part);
+  std::vector<std::optional<Coordinate>> a(left.size());
+  std::vector<std::optional<Coordinate>> b(flow_.shape(node.operands[1]).sizes.size());
+  for (std::size_t i = 0; i < bound.size(); ++i) {
+    a[at(numbers.lhs_contracting[i])] = b[at(numbers.rhs_contracting[i])] = bound[i];
+  }
+  auto next = map.begin();  // batch dimensions, free ones of the left operand, of the right one
+  for (std::size_t i = 0; i < numbers.lhs_batch.size(); ++i, ++next) {
+    a[at(numbers.lhs_batch[i])] = b[at(numbers.rhs_batch[i])] = *next;
+  }
+  for (const auto* side : {&a, &b}) {
+    for (const std::optional<Coordinate>& coordinate : *side) {
+      part.map.push_back(coordinate ? *coordinate : *next++);
+    }
+  }
+  return part;
+}
+
+/// The values of all parts; nothing if operands have been demanded first.
+template <typename Member>
+Evaluation::Operands Evaluation::members_of(const Reduction& reduction, const Member& member) {
+  std::vector<Value> members;
+  for (const Region& part : reduction.parts) {
+    if (const Answer answer = member(part)) members.push_back(*answer);
+  }
+  if (members.size() != reduction.parts.size()) return std::nullopt;
+  return members;
+}
+
+/// The reductions of the parts' values; nothing if one has no closed form.
+Evaluation::Operands Evaluation::bind_all(Reducer reducer, ElementType type,
+                                          const std::vector<Value>& members,
+                                          const Reduction& reduction) {
+  std::vector<Value> all;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto bound = bind(reducer, type, members[i], reduction.parts[i]);
+    if (!bound) return std::nullopt;
+    all.push_back(*bound);
+  }
+  return all;
 }
 
 /// A product of tensors: the sum, over the contracted indices, of products of elements.
 Evaluation::Answer Evaluation::dot(const Query& query, const Node& node, const IndexMap& map) {
-  const interpreter::DotDimensions numbers = interpreter::dot_dimensions(*node.instruction);
-  const std::vector<std::int64_t>& left = flow_.shape(node.operands[0]).sizes;
-  const std::vector<std::int64_t>& right = flow_.shape(node.operands[1]).sizes;
   const auto [found, added] = reductions_.try_emplace(query);
   Reduction& reduction = found->second;
-  if (added) {
-    std::vector<std::optional<Coordinate>> a(left.size());
-    std::vector<std::optional<Coordinate>> b(right.size());
-    const auto at = [](std::int64_t dimension) { return static_cast<std::size_t>(dimension); };
-    Region part;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < numbers.lhs_batch.size(); ++i, ++next) {
-      a[at(numbers.lhs_batch[i])] = b[at(numbers.rhs_batch[i])] = map[next];
-    }
-    std::vector<std::int64_t> extents;
-    for (const std::int64_t dimension : numbers.lhs_contracting) {
-      if (left[at(dimension)] != 1) extents.push_back(left[at(dimension)]);
-    }
-    part.variables = space_.reuse(extents, map);
-    std::size_t variable = 0;
-    for (std::size_t i = 0; i < numbers.lhs_contracting.size(); ++i) {
-      Coordinate coordinate;
-      if (left[at(numbers.lhs_contracting[i])] != 1) {
-        coordinate.terms.push_back({part.variables[variable++], 1});
-      }
-      a[at(numbers.lhs_contracting[i])] = b[at(numbers.rhs_contracting[i])] = coordinate;
-    }
-    for (auto* side : {&a, &b}) {
-      for (const std::optional<Coordinate>& coordinate : *side) {
-        part.map.push_back(coordinate ? *coordinate : map[next++]);
-      }
-    }
-    reduction.parts.push_back(std::move(part));
-  }
-  std::vector<Value> members;
-  for (const Region& part : reduction.parts) {
-    if (const Answer answer = dot_members(query, node, part, left.size())) {
-      members.push_back(*answer);
-    }
-  }
-  if (members.size() != reduction.parts.size()) return std::nullopt;
+  if (added) reduction.parts.push_back(dot_region(node, map));
   const ElementType type = node.outputs[0].type;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const auto bound = bind(Reducer::Add, type, members[i], reduction.parts[i]);
-    if (!bound) throw Space::UnknownOffset{};
-    members[i] = *bound;
-  }
-  return combine(node, Reducer::Add, std::move(members), type);
+  const auto left = static_cast<std::ptrdiff_t>(flow_.shape(node.operands[0]).sizes.size());
+  const Operands members = members_of(reduction, [&](const Region& part) -> Answer {
+    const auto middle = part.map.begin() + left;
+    const Answer a = demand(node.operands[0], query.device, {part.map.begin(), middle});
+    const Answer b = demand(node.operands[1], query.device, {middle, part.map.end()});
+    if (!a || !b) return std::nullopt;
+    return combine(node, Reducer::Multiply, {*a, *b}, type);
+  });
+  if (!members) return std::nullopt;
+  Operands bound = bind_all(Reducer::Add, type, *members, reduction);
+  if (!bound) throw Space::UnknownOffset{};
+  return combine(node, Reducer::Add, std::move(*bound), type);
 }
 
 Evaluation::Answer Evaluation::reduce(const Query& query, const Node& node, const IndexMap& map) {
@@ -327,20 +294,15 @@ Evaluation::Answer Evaluation::reduce(const Query& query, const Node& node, cons
   const auto [found, added] = reductions_.try_emplace(query);
   Reduction& reduction = found->second;
   if (added) reduction.parts.push_back(operand_region(node, map));
-  std::vector<Value> members;
-  for (const Region& part : reduction.parts) {
-    if (const Answer answer = demand(node.operands[0], query.device, part.map)) {
-      members.push_back(*answer);
-    }
-  }
-  if (!initial || members.size() != reduction.parts.size()) return std::nullopt;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const auto bound = bind(node.reducer, node.outputs[0].type, members[i], reduction.parts[i]);
-    if (!bound) return unroll(query, reduction);
-    members[i] = *bound;
-  }
-  if (!is_neutral(node, *initial)) members.insert(members.begin(), *initial);
-  return combine(node, node.reducer, std::move(members), node.outputs[0].type);
+  const ElementType type = node.outputs[0].type;
+  const Operands members = members_of(reduction, [&](const Region& part) {
+    return demand(node.operands[0], query.device, part.map);
+  });
+  if (!initial || !members) return std::nullopt;
+  Operands bound = bind_all(node.reducer, type, *members, reduction);
+  if (!bound) return unroll(query, reduction);
+  if (!is_neutral(node, *initial)) bound->insert(bound->begin(), *initial);
+  return combine(node, node.reducer, std::move(*bound), type);
 }
 
 }  // namespace p2::hlo

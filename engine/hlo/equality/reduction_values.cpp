@@ -19,47 +19,14 @@ constexpr Variable kParameter = Variable{1} << 50U;
 
 bool is_own(const Term& term) { return term.variable >= kBinder && term.variable < kParameter; }
 
-/// Takes a variable out of arguments: its strides.
-std::vector<std::int64_t> remove_variable(IndexMap& arguments, Variable variable) {
-  std::vector<std::int64_t> strides;
-  for (Coordinate& coordinate : arguments) {
-    std::int64_t stride = 0;
-    for (const Term& term : coordinate.terms) {
-      if (term.variable == variable) stride = term.stride;
-    }
-    std::erase_if(coordinate.terms, [&](const Term& term) { return term.variable == variable; });
-    strides.push_back(stride);
-  }
-  return strides;
-}
-
-using Box = std::vector<Values::Bound>;
+using Box = std::vector<Bound>;
 
 /// Whether one variable, of the product of the extents, can replace both.
-bool are_nested(const Values::Bound& outer, const Values::Bound& inner) {
+bool are_nested(const Bound& outer, const Bound& inner) {
   for (std::size_t i = 0; i < outer.strides.size(); ++i) {
     if (outer.strides[i] != inner.strides[i] * inner.extent) return false;
   }
   return true;
-}
-
-/// Sorts the variables and merges nested ones.
-void normalize(Box& box) {
-  std::erase_if(box, [](const Values::Bound& each) { return each.extent == 1; });
-  for (bool again = true; again;) {
-    again = false;
-    std::sort(box.begin(), box.end(), [](const Values::Bound& a, const Values::Bound& b) {
-      return std::tie(b.strides, b.extent) < std::tie(a.strides, a.extent);
-    });
-    for (std::size_t i = 0; i < box.size() && !again; ++i) {
-      for (std::size_t k = 0; k < box.size() && !again; ++k) {
-        if (i == k || !are_nested(box[i], box[k])) continue;
-        box[k].extent *= box[i].extent;
-        box.erase(box.begin() + static_cast<std::ptrdiff_t>(i));
-        again = true;
-      }
-    }
-  }
 }
 
 std::vector<std::int64_t> first_indices(const IndexMap& arguments) {
@@ -77,6 +44,7 @@ bool have_same_terms(const IndexMap& a, const IndexMap& b) {
 struct Member {
   Box box;
   IndexMap arguments;
+  std::optional<Value> value = {};  ///< that it is; nothing for what has been joined
 };
 
 /// If all members have one box and arguments in arithmetic progression, replaces them by one.
@@ -86,7 +54,7 @@ bool join_progression(std::vector<Member>& all) {
     return first_indices(a.arguments) < first_indices(b.arguments);
   });
   const std::vector<std::int64_t> first = first_indices(all[0].arguments);
-  Values::Bound step{static_cast<std::int64_t>(all.size()), first_indices(all[1].arguments)};
+  Bound step{static_cast<std::int64_t>(all.size()), first_indices(all[1].arguments)};
   bool moves = false;
   for (std::size_t i = 0; i < first.size(); ++i) {
     step.strides[i] -= first[i];
@@ -104,6 +72,7 @@ bool join_progression(std::vector<Member>& all) {
   all.resize(1);
   all[0].box.push_back(std::move(step));
   normalize(all[0].box);
+  all[0].value.reset();
   return true;
 }
 
@@ -129,14 +98,14 @@ bool join_next(Member& member, const Member& next) {
     if (!follows) continue;
     member.box[i].extent += more;
     normalize(member.box);
+    member.value.reset();
     return true;
   }
   return false;
 }
 
-/// Joins what can be joined. Whether there are fewer.
-bool join(std::vector<Member>& all) {
-  const std::size_t before = all.size();
+/// Joins what can be joined.
+void join(std::vector<Member>& all) {
   for (bool again = true; again;) {
     again = join_progression(all);
     for (std::size_t i = 0; i < all.size() && !again; ++i) {
@@ -147,10 +116,45 @@ bool join(std::vector<Member>& all) {
       }
     }
   }
-  return all.size() < before;
 }
 
 }  // namespace
+
+bool Bound::occurs() const {
+  return std::any_of(strides.begin(), strides.end(),
+                     [](std::int64_t stride) { return stride != 0; });
+}
+
+Bound take_out(IndexMap& map, const BoundVariable& variable) {
+  Bound bound{variable.extent, {}};
+  for (Coordinate& coordinate : map) {
+    std::int64_t stride = 0;
+    for (const Term& term : coordinate.terms) {
+      if (term.variable == variable.variable) stride = term.stride;
+    }
+    std::erase_if(coordinate.terms,
+                  [&](const Term& term) { return term.variable == variable.variable; });
+    bound.strides.push_back(stride);
+  }
+  return bound;
+}
+
+void normalize(std::vector<Bound>& all) {
+  for (bool again = true; again;) {
+    again = false;
+    std::sort(all.begin(), all.end(), [](const Bound& a, const Bound& b) {
+      return std::tie(b.strides, b.extent) < std::tie(a.strides, a.extent);
+    });
+    for (std::size_t i = 0; i < all.size() && !again; ++i) {
+      for (std::size_t k = 0; k < all.size() && !again; ++k) {
+        if (i == k || !are_nested(all[i], all[k])) continue;
+        all[k].extent *= all[i].extent;
+        all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
+        again = true;
+      }
+    }
+  }
+}
 
 bool Values::is_reduction(Value value, Reducer reducer) const {
   return kind(value) == ValueKind::Closed &&
@@ -170,6 +174,25 @@ Values::Opened Values::opened(Value value, Reducer reducer) {
   return opened;
 }
 
+/// The atoms and Closed values that a value is made of.
+std::vector<Value> Values::leaves_of(Value value) const {
+  std::vector<Value> leaves;
+  std::vector<Value> open = {value};
+  std::unordered_set<Value> seen = {value};
+  while (!open.empty()) {
+    const Value part = open.back();
+    open.pop_back();
+    if (has_map(part)) {
+      leaves.push_back(part);
+      continue;
+    }
+    for (const Value each : children(part)) {
+      if (seen.insert(each).second) open.push_back(each);
+    }
+  }
+  return leaves;
+}
+
 /// The skeleton of a value and its arguments. Atoms are in an order that does not depend on the
 /// arguments, but where these alone tell two apart.
 Values::Opened Values::generalized(Value value) {
@@ -181,17 +204,7 @@ Values::Opened Values::generalized(Value value) {
     auto operator<=>(const Leaf&) const = default;
   };
   std::vector<Leaf> leaves;
-  std::vector<Value> open = {value};
-  std::unordered_set<Value> seen = {value};
-  while (!open.empty()) {
-    const Value part = open.back();
-    open.pop_back();
-    if (!has_map(part)) {
-      for (const Value each : children(part)) {
-        if (seen.insert(each).second) open.push_back(each);
-      }
-      continue;
-    }
+  for (const Value part : leaves_of(value)) {
     const Atom atom = as_atom(part);
     Leaf leaf{{static_cast<std::int64_t>(atom.kind), atom.source, atom.device,
                static_cast<std::int64_t>(atom.reducer)},
@@ -232,7 +245,7 @@ Values::Opened Values::generalized(Value value) {
 
 Value Values::closed(Reducer reducer, Opened opened) {
   normalize(opened.box);
-  if (opened.box.empty()) return applied(opened);
+  invariant(!opened.box.empty(), "a reduction over no variables");
   std::vector<std::int64_t> sequence = {static_cast<std::int64_t>(ValueKind::Reduction),
                                         static_cast<std::int64_t>(reducer), opened.skeleton};
   for (const Bound& bound : opened.box) {
@@ -242,44 +255,11 @@ Value Values::closed(Reducer reducer, Opened opened) {
   return atom({ValueKind::Closed, intern(sequence), 0, opened.arguments});
 }
 
-/// A skeleton at its arguments, as it was before it was opened.
-Value Values::applied(const Opened& opened) {
-  std::unordered_map<Value, Value> done;
-  std::vector<Value> open = {opened.skeleton};
-  std::unordered_set<Value> seen = {opened.skeleton};
-  while (!open.empty()) {
-    const Value part = open.back();
-    open.pop_back();
-    if (!has_map(part)) {
-      for (const Value each : children(part)) {
-        if (seen.insert(each).second) open.push_back(each);
-      }
-      continue;
-    }
-    Atom atom = as_atom(part);
-    for (Coordinate& coordinate : atom.map) {
-      Coordinate result{coordinate.base, {}};
-      for (const Term& term : coordinate.terms) {
-        result =
-            result + (term.variable >= kParameter
-                          ? opened.arguments[static_cast<std::size_t>(term.variable - kParameter)]
-                          : Coordinate{0, {term}});
-      }
-      coordinate = std::move(result);
-    }
-    done.emplace(part, this->atom(atom));
-  }
-  return replaced(opened.skeleton, std::move(done));
-}
-
 Value Values::reduction(Reducer reducer, Value body, const std::vector<BoundVariable>& variables) {
   Opened opened = this->opened(body, reducer);
   for (const BoundVariable& each : variables) {
-    opened.box.push_back({each.extent, remove_variable(opened.arguments, each.variable)});
-    const Bound& bound = opened.box.back();
-    invariant(bound.extent == 1 || std::any_of(bound.strides.begin(), bound.strides.end(),
-                                               [](std::int64_t stride) { return stride != 0; }),
-              "a variable does not occur where it is bound");
+    opened.box.push_back(take_out(opened.arguments, each));
+    invariant(opened.box.back().occurs(), "a variable does not occur where it is bound");
   }
   return closed(reducer, std::move(opened));
 }
@@ -368,22 +348,18 @@ std::optional<std::vector<Value>> Values::joined(Reducer reducer,
       result.push_back(alike[0]);
       continue;
     }
-    std::map<Value, std::pair<std::vector<Member>, std::vector<Value>>> by_skeleton;
+    std::map<Value, std::vector<Member>> by_skeleton;
     for (const Value value : alike) {
       Opened opened = this->opened(value, reducer);
-      auto& [all, values] = by_skeleton[opened.skeleton];
-      all.push_back({std::move(opened.box), std::move(opened.arguments)});
-      values.push_back(value);
+      by_skeleton[opened.skeleton].push_back(
+          {std::move(opened.box), std::move(opened.arguments), value});
     }
-    for (auto& [skeleton, group] : by_skeleton) {
-      auto& [all, values] = group;
-      if (!join(all)) {
-        result.insert(result.end(), values.begin(), values.end());
-        continue;
-      }
+    for (auto& [skeleton, all] : by_skeleton) {
+      join(all);
       for (Member& each : all) {
-        result.push_back(
-            closed(reducer, {skeleton, std::move(each.box), std::move(each.arguments)}));
+        result.push_back(each.value ? *each.value
+                                    : closed(reducer, {skeleton, std::move(each.box),
+                                                       std::move(each.arguments)}));
       }
     }
   }

@@ -142,6 +142,10 @@ Linear Values::as_linear(Value value) const {
   return linear;
 }
 
+std::size_t Values::terms(Value value) const {
+  return kind(value) == ValueKind::Sum ? (store_[value].size() - 3) / 3 : 1;
+}
+
 std::vector<std::pair<Value, std::int64_t>> Values::factors(Value value) const {
   const auto sequence = store_[value];
   std::vector<std::pair<Value, std::int64_t>> all;
@@ -284,6 +288,19 @@ std::optional<Value> Values::from_linear(Linear linear, ElementType type) {
   return intern(sequence);
 }
 
+std::optional<Value> Values::total(const std::vector<Value>& members, ElementType type) {
+  Linear all;
+  for (const Value member : members) {
+    Linear linear = as_linear(member);
+    const auto constant = sum(all.constant, linear.constant);
+    if (!constant) return std::nullopt;
+    all.constant = *constant;
+    all.terms.insert(all.terms.end(), linear.terms.begin(), linear.terms.end());
+  }
+  const auto result = from_linear(std::move(all), type);
+  return result && joins_ranges ? with_joined(*result, type) : result;
+}
+
 std::optional<Value> Values::product(const std::vector<Value>& members, ElementType type) {
   Number scale{1, 1};
   std::vector<std::pair<Value, std::int64_t>> powers;
@@ -322,8 +339,8 @@ std::optional<Value> Values::product(const std::vector<Value>& members, ElementT
 
 std::optional<Value> Values::combine(Reducer reducer, const std::vector<Value>& members,
                                      ElementType type) {
-  invariant(reducer != Reducer::Add && reducer != Reducer::Unknown,
-            "combine() takes neither Add nor Unknown");
+  invariant(reducer != Reducer::Unknown, "combine() takes a known reducer");
+  if (reducer == Reducer::Add) return total(members, type);
   if (reducer == Reducer::Multiply) return product(members, type);
   const ValueKind set = reducer == Reducer::Maximum   ? ValueKind::Maximum
                         : reducer == Reducer::Minimum ? ValueKind::Minimum

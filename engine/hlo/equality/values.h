@@ -73,11 +73,25 @@ struct Atom {
 };
 constexpr Variable kBinder = Variable{1} << 40U;
 
-/// A variable that a reduction binds.
+/// A variable that a reduction binds, where it is named.
 struct BoundVariable {
   Variable variable = 0;
   std::int64_t extent = 1;
 };
+
+/// A variable that a reduction binds, without a name: its strides in all coordinates of an index.
+struct Bound {
+  std::int64_t extent = 1;
+  std::vector<std::int64_t> strides = {};
+
+  bool operator==(const Bound&) const = default;
+  bool occurs() const;
+};
+
+/// Takes a variable out of an index.
+Bound take_out(IndexMap& map, const BoundVariable& variable);
+/// The normal form of a set of bound variables: sorted, and nested ones merged to one.
+void normalize(std::vector<Bound>& all);
 
 struct LinearTerm {
   Value value = 0;
@@ -98,18 +112,15 @@ class Values {
   Value apply(std::uint32_t fingerprint, std::vector<Value> operands, bool commutative);
   /// The normal form of a sum; integer types wrap around. Nothing on overflow of Number.
   std::optional<Value> from_linear(Linear linear, ElementType type);
-  /// The normal form of a reduction by any reducer but Add and Unknown. Nothing on overflow.
+  /// The normal form of a reduction by any reducer but Unknown. Nothing on overflow.
   std::optional<Value> combine(Reducer reducer, const std::vector<Value>& members,
                                ElementType type);
 
   /// The reduction of `body` over variables that all occur in it; the reducer is not Unknown.
   Value reduction(Reducer reducer, Value body, const std::vector<BoundVariable>& variables);
-  /// A sum whose terms are joined where they are one function at indices in arithmetic progression,
-  /// or parts of a range that follow each other; combine() joins members likewise. Nothing on
-  /// overflow.
-  std::optional<Value> with_joined(Value value, ElementType type);
-  /// For modules of which one is partitioned: members of a maximum or the like are joined, and a
-  /// sum of positions is one position of an affine coordinate.
+  /// For modules of which one is partitioned: members of a reduction are joined where they are one
+  /// function at indices in arithmetic progression, or parts of a range that follow each other, and
+  /// a sum of positions is one position of an affine coordinate.
   bool joins_ranges = false;
 
   ValueKind kind(Value value) const { return static_cast<ValueKind>(store_[value][0]); }
@@ -118,6 +129,8 @@ class Values {
   Atom as_atom(Value value) const;
   /// Any value as a linear combination, if need be 0 + 1 · value.
   Linear as_linear(Value value) const;
+  /// How many terms that has.
+  std::size_t terms(Value value) const;
   /// The direct subterms.
   std::vector<Value> children(Value value) const;
   /// Of an Apply or a Text.
@@ -130,13 +143,6 @@ class Values {
   std::vector<Value> subterms(Value value) const;
   /// Whether one of the variables occurs in a value.
   bool depends_on(Value value, const std::vector<Variable>& variables) const;
-  /// A variable that a reduction binds: its extent, and its strides in the arguments.
-  struct Bound {
-    std::int64_t extent = 1;
-    std::vector<std::int64_t> strides = {};
-
-    bool operator==(const Bound&) const = default;
-  };
   /// A function of the coordinates of its atoms, the variables of a reduction, and the arguments.
   struct Opened {
     Value skeleton = 0;
@@ -165,13 +171,15 @@ class Values {
   std::vector<Variable> free_variables(const Atom& atom) const;
   Opened generalized(Value value);
   Value closed(Reducer reducer, Opened opened);
-  Value applied(const Opened& opened);
   Value rebuilt(Value value, const std::unordered_map<Value, Value>& parts);
   Value replaced(Value value, std::unordered_map<Value, Value> done);
   std::vector<std::int64_t> join_key(Value value, Reducer reducer) const;
   std::optional<std::vector<Value>> joined(Reducer reducer, const std::vector<Value>& members);
   std::optional<Value> with_folded_positions(const Linear& linear, ElementType type);
+  std::optional<Value> with_joined(Value value, ElementType type);
+  std::optional<Value> total(const std::vector<Value>& members, ElementType type);
   std::optional<Value> product(const std::vector<Value>& members, ElementType type);
+  std::vector<Value> leaves_of(Value value) const;
 
   Interner store_;
   Interner maps_;
