@@ -367,6 +367,20 @@ TEST_CASE("positions wrap around in their type before they are widened") {
   CHECK(of_positions(bytes, words, whole) == "unknown");
 }
 
+TEST_CASE("a sum of positions that cancel is a number of its type") {
+  const std::string before =
+      "  i = s8[16] iota(), iota_dimension=0\n  c = s8[] constant(100)\n  b = s8[16] broadcast(c), "
+      "dimensions={}\n  s = s8[16] add(i, b)\n  t = s8[16] add(s, b)\n  d = s8[16] subtract(t, i)\n"
+      "  e = s8[] constant(-56)\n  f = s8[16] broadcast(e), dimensions={}\n"
+      "  ROOT y = pred[16] compare(d, f), direction=EQ\n";
+  const auto constant = [](const std::string& value) {
+    return "  c = pred[] constant(" + value +
+           ")\n  ROOT y = pred[16] broadcast(c), dimensions={}\n";
+  };
+  CHECK(of_positions(before, constant("true"), "\"replicated\"") == "valid");
+  CHECK(of_positions(before, constant("false"), "\"replicated\"") == "unknown");
+}
+
 TEST_CASE("devices count their own positions from where their shard begins") {
   const std::string before =
       "  i = u32[16] iota(), iota_dimension=0\n  ROOT y = u64[16] convert(i)\n";

@@ -251,7 +251,7 @@ std::optional<Value> Values::with_folded_positions(const Linear& linear, Element
   }
   const auto constant = sum(rest.constant, {coordinate.base, 1});
   if (!constant) return std::nullopt;
-  if (alone && coordinate.terms.empty()) return number(*constant);
+  if (alone && coordinate.terms.empty()) return number(wrap_around(*constant, type));
   coordinate.base = alone ? constant->numerator : 0;
   const Value position = atom({ValueKind::Position, 0, 0, {coordinate}});
   if (alone) return position;
