@@ -381,6 +381,100 @@ TEST_CASE("a sum of positions that cancel is a number of its type") {
   CHECK(of_positions(before, constant("false"), "\"replicated\"") == "unknown");
 }
 
+/// Arithmetic on positions through integer types, of which two programs differ in at most a few.
+class IntegerProgram {
+ public:
+  explicit IntegerProgram(std::uint32_t seed) : random_(seed) {
+    static constexpr const char* kTypes[] = {"s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64"};
+    const auto type = [&] { return kTypes[below(8)]; };
+    std::string first = type();
+    std::string second = below(3) == 0 ? type() : first;
+    add("i", first, "iota(), iota_dimension=0", second);
+    const int steps = 1 + below(5);
+    for (int i = 0; i < steps; ++i) {
+      switch (below(5)) {
+        case 0: {
+          const std::string from_first = first;
+          const std::string from_second = second;
+          first = type();
+          second = below(3) == 0 ? type() : first;
+          if (first == from_first && second != from_second) second = from_second;
+          add("n", first, "convert(" + last_ + ")", second);
+          break;
+        }
+        case 1:
+          binary("multiply", first, second, 2 + below(3));
+          break;
+        case 2:
+          binary("subtract", first, second, below(120));
+          break;
+        case 3:
+          add("n", first, "negate(" + last_ + ")", second);
+          break;
+        default:
+          binary("add", first, second, below(120));
+      }
+    }
+    before_ += "  ROOT out = s64[20] convert(" + last_ + ")\n";
+    after_ += "  ROOT out = s64[20] convert(" + last_ + ")\n";
+  }
+
+  ModuleDecision decided(ModuleEngine engine) const {
+    ComparisonOptions options;
+    options.engine = engine;
+    options.relation =
+        "{\"format\":\"p2-relation/1\",\"devices\":2,\"inputs\":{},\"outputs\":{\"0\":{\"after\":0,"
+        "\"relation\":\"replicated\"}}}";
+    options.relation_file = "relation.json";
+    return compared(before_text(before_), after_text(after_), options);
+  }
+  std::string text() const { return before_ + after_; }
+
+ private:
+  int below(int end) {
+    return static_cast<int>(std::uniform_int_distribution<int>(0, end - 1)(random_));
+  }
+  void add(const std::string& name, const std::string& first, const std::string& what,
+           const std::string& second, const std::string& sizes = "[20]") {
+    const std::string line = fmt::format("{}{}", name, ++names_);
+    before_ += fmt::format("  {} = {}{} {}\n", line, first, sizes, what);
+    after_ += fmt::format("  {} = {}{} {}\n", line, second, sizes, what);
+    if (sizes == "[20]") last_ = line;
+  }
+  void binary(const std::string& name, const std::string& first, const std::string& second,
+              int number) {
+    const std::string value = last_;
+    add("c", first, fmt::format("constant({})", number), second, "[]");
+    add("b", first, fmt::format("broadcast(c{}), dimensions={{}}", names_), second);
+    add("n", first, fmt::format("{}({}, {})", name, value, last_), second);
+  }
+
+  std::mt19937 random_;
+  int names_ = 0;
+  std::string last_;
+  std::string before_;
+  std::string after_;
+};
+
+TEST_CASE("symbolic evaluation of random integer arithmetic agrees with its execution") {
+  int proved = 0;
+  int different = 0;
+  for (std::uint32_t seed = 0; seed < 4000; ++seed) {
+    const IntegerProgram program(seed);
+    const std::string text = program.text();
+    CAPTURE(text);
+    const Outcome executed = program.decided(ModuleEngine::Interpreter).outcome;
+    const Outcome symbolic = program.decided(ModuleEngine::Symbolic).outcome;
+    if (symbolic == Outcome::Established) {
+      REQUIRE(executed != Outcome::Refuted);
+      ++proved;
+    }
+    if (executed == Outcome::Refuted) ++different;
+  }
+  CHECK(proved > 1000);
+  CHECK(different > 500);
+}
+
 TEST_CASE("devices count their own positions from where their shard begins") {
   const std::string before =
       "  i = u32[16] iota(), iota_dimension=0\n  ROOT y = u64[16] convert(i)\n";
