@@ -10,7 +10,6 @@
 
 #include "engine/hlo/collective.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
-#include "engine/hlo/sharding.h"
 
 namespace p2::hlo {
 namespace {
@@ -151,19 +150,6 @@ std::vector<Piece> piece_of(const std::vector<std::int64_t>& whole,
   return {piece};
 }
 
-TensorRelation tiled(const Sharding& sharding, const ArrayShape& whole, std::uint32_t number,
-                     const Devices& devices) {
-  TensorRelation relation{whole, number};
-  for (std::uint32_t device = 0; device < devices.count(); ++device) {
-    const auto partition = static_cast<std::int64_t>(device) % devices.partitions;
-    relation.pieces.push_back(piece_of(whole.sizes, sharding.tile_sizes(whole.sizes),
-                                       sharding.tile_start(whole.sizes, partition)));
-  }
-  relation.words =
-      sharding.is_replicated() ? "replicated" : fmt::format("{}", fmt::join(sharding.tiles, "×"));
-  return relation;
-}
-
 /// Relates the arrays of a global module to those of a partitioned one; or says why they are not
 /// its shards.
 std::optional<std::string> relate(const char* what, const std::vector<ArrayShape>& global,
@@ -203,6 +189,19 @@ std::optional<std::int64_t> TensorRelation::element_of(
     if (inside) return element;
   }
   return std::nullopt;
+}
+
+TensorRelation tiled(const Sharding& sharding, const ArrayShape& whole, std::uint32_t number,
+                     const Devices& devices) {
+  TensorRelation relation{whole, number};
+  for (std::uint32_t device = 0; device < devices.count(); ++device) {
+    const auto partition = static_cast<std::int64_t>(device) % devices.partitions;
+    relation.pieces.push_back(piece_of(whole.sizes, sharding.tile_sizes(whole.sizes),
+                                       sharding.tile_start(whole.sizes, partition)));
+  }
+  relation.words =
+      sharding.is_replicated() ? "replicated" : fmt::format("{}", fmt::join(sharding.tiles, "×"));
+  return relation;
 }
 
 std::vector<ArrayShape> inputs_of(const Module& module) {

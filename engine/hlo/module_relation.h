@@ -7,6 +7,7 @@
 
 #include "engine/hlo/collective.h"
 #include "engine/hlo/module.h"
+#include "engine/hlo/sharding.h"
 
 namespace p2::hlo {
 
@@ -45,6 +46,10 @@ struct TensorRelation {
   std::optional<std::int64_t> element_of(std::uint32_t device,
                                          const std::vector<std::int64_t>& index) const;
 };
+
+/// Tiles of a tensor, the last ones without what pads them.
+TensorRelation tiled(const Sharding& sharding, const ArrayShape& whole, std::uint32_t number,
+                     const Devices& devices);
 
 /// How two modules are compared, and why not.
 struct ModuleRelation {

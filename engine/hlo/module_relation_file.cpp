@@ -1,7 +1,6 @@
 // Reads a relation between a global module and the one that devices run.
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -93,10 +92,6 @@ std::pair<List, List> read_ranges(const JsonValue& value, const List& sizes, con
     box.second.push_back(ends[1].integer("the end of a range", first, sizes[i]) - first);
   }
   return box;
-}
-
-std::int64_t volume(const List& sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
 }
 
 bool overlap(const Piece& a, const Piece& b, const List Piece::*first) {

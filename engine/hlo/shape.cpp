@@ -64,7 +64,7 @@ std::string_view ElementType::name() const { return kTypes[index_].name; }
 ElementType::Kind ElementType::kind() const { return kTypes[index_].kind; }
 unsigned ElementType::bits() const { return kTypes[index_].bits; }
 
-std::int64_t ArrayShape::elements() const {
+std::int64_t volume(const std::vector<std::int64_t>& sizes) {
   std::int64_t product = 1;
   for (const std::int64_t size : sizes) product *= size;
   return product;

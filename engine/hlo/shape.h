@@ -32,6 +32,9 @@ class ElementType {
   std::uint8_t index_ = 0;
 };
 
+/// The number of elements of a box of these sizes.
+std::int64_t volume(const std::vector<std::int64_t>& sizes);
+
 /// The largest number of elements of a tensor: products of sizes and offsets fit into 64 bits.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 52;
 
@@ -42,7 +45,7 @@ struct ArrayShape {
   std::vector<std::int64_t> minor_to_major = {};  ///< empty: row-major
 
   /// At most kMaxElements: the readers ensure it.
-  std::int64_t elements() const;
+  std::int64_t elements() const { return volume(sizes); }
   bool row_major() const;
   bool same_sizes(const ArrayShape& other) const { return sizes == other.sizes; }
 };

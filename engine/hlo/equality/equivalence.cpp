@@ -236,51 +236,6 @@ std::string groups_text(const Collective& collective) {
   return text;
 }
 
-struct GoalRow {
-  std::string_view name;
-  Goal goal;
-  const char* opcode;
-};
-constexpr GoalRow kGoals[] = {{"allreduce", Goal::AllReduce, "all-reduce"},
-                              {"reducescatter", Goal::ReduceScatter, "reduce-scatter"},
-                              {"allgather", Goal::AllGather, "all-gather"},
-                              {"broadcast", Goal::Broadcast, "collective-broadcast"},
-                              {"alltoall", Goal::AllToAll, "all-to-all"}};
-
-const char* opcode_of(Goal goal) {
-  for (const GoalRow& row : kGoals) {
-    if (row.goal == goal) return row.opcode;
-  }
-  return "";
-}
-
-Instruction parameter(const std::string& name, const ArrayShape& shape, std::size_t number) {
-  Instruction instruction{name, "parameter"};
-  instruction.shape.array = shape;
-  instruction.attributes.index = static_cast<std::int64_t>(number);
-  return instruction;
-}
-
-/// The reducer of a sum.
-Computation adder(ElementType type) {
-  const ArrayShape scalar{type, {}, {}};
-  Computation computation{"add"};
-  computation.instructions = {parameter("a", scalar, 0), parameter("b", scalar, 1)};
-  computation.parameters = {0, 1};
-  Instruction& sum = computation.instructions.emplace_back(Instruction{"sum", "add"});
-  sum.shape.array = scalar;
-  sum.operands = {0, 1};
-  computation.root = 2;
-  return computation;
-}
-
-std::int64_t first_difference(const ArrayShape& from, const ArrayShape& to) {
-  for (std::size_t i = 0; i < from.sizes.size() && i < to.sizes.size(); ++i) {
-    if (from.sizes[i] != to.sizes[i]) return static_cast<std::int64_t>(i);
-  }
-  return 0;
-}
-
 /// Modules that take more operations on elements are left to the evaluation of regions.
 constexpr double kMaxOperations = 2e8;
 /// Modules whose estimate is larger are not executed at all: they would fill the memory first.
@@ -310,12 +265,11 @@ std::optional<std::string> partition_mismatch(const Module& before, const Module
                      *after.partitions);
 }
 
-/// By execution on all devices; nothing where that is not affordable or fails.
+/// By execution on all devices, which takes some `operations`; nothing where that is not affordable
+/// or fails.
 std::optional<ModuleDecision> executed(const Module& before, const Module& after,
                                        const Devices& devices, const ModuleRelation& relation,
-                                       const Limits& limits) {
-  const double operations =
-      estimated_operations(before, devices) + estimated_operations(after, devices);
+                                       double operations, const Limits& limits) {
   if (relation.is_partitioned() && operations > kMaxOperations) return std::nullopt;
   if (operations > kMaxAttempted) {
     return undecided(devices, fmt::format("Undecided: executing the modules takes some {:.0g} "
@@ -325,7 +279,7 @@ std::optional<ModuleDecision> executed(const Module& before, const Module& after
   Limits bounded = limits;
   if (!bounded.memory_bytes && physical_memory() != 0) bounded.memory_bytes = physical_memory() / 2;
   try {
-    return compare_by_execution(before, after, devices, relation,
+    return compare_by_execution(before, after, devices, relation, operations,
                                 static_cast<std::uint64_t>(20 * kMaxOperations), bounded);
   } catch (const LimitReached& limit) {
     return undecided(devices, fmt::format("Undecided: {}.", limit.what()));
@@ -378,13 +332,8 @@ ModuleDecision evaluated_relation(const std::shared_ptr<const Module>& global,
                                   const Devices& devices, const ModuleRelation& relation,
                                   bool executed_next, const Limits& limits) {
   Fingerprints fingerprints;
-  std::vector<Flow> flows;
-  try {
-    flows.push_back(flow_of(global, devices, fingerprints, limits));
-    flows.push_back(flow_of(partitioned, devices, fingerprints, limits));
-  } catch (const IllFormed& error) {
-    return ill_formed(error.fault, devices);
-  }
+  const std::vector<Flow> flows = {flow_of(global, devices, fingerprints, limits),
+                                   flow_of(partitioned, devices, fingerprints, limits)};
   const std::vector<Node>& nodes = flows[0].nodes;
   const auto local = std::find_if(nodes.begin(), nodes.end(), depends_on_device);
   if (local != nodes.end()) {
@@ -414,20 +363,12 @@ ModuleDecision evaluated_relation(const std::shared_ptr<const Module>& global,
   return decision;
 }
 
-ModuleDecision undecided_orders(const Devices& devices) {
-  return undecided(devices,
-                   "Orders of addition are compared of two partitioned modules: one of these is "
-                   "not partitioned.");
-}
-
 /// Compares a module before partitioning with a partitioned one.
 ModuleDecision mixed(const std::shared_ptr<const Module>& before,
                      const std::shared_ptr<const Module>& after, const Devices& devices,
-                     const ModuleRelation& relation, const ComparisonOptions& options,
-                     const Limits& limits) {
+                     const ModuleRelation& relation, double operations,
+                     const ComparisonOptions& options, const Limits& limits) {
   const bool global_first = relation.before == Form::Global;
-  const double operations =
-      estimated_operations(*before, devices) + estimated_operations(*after, devices);
   const bool executed_next = options.engine == ModuleEngine::Default && operations <= kMaxAttempted;
   const auto evaluate = [&] {
     ModuleDecision decision =
@@ -436,7 +377,9 @@ ModuleDecision mixed(const std::shared_ptr<const Module>& before,
     decision.symbolic = decision.outcome;
     return decision;
   };
-  const auto execute = [&] { return *executed(*before, *after, devices, relation, limits); };
+  const auto execute = [&] {
+    return *executed(*before, *after, devices, relation, operations, limits);
+  };
   if (options.engine == ModuleEngine::Symbolic) return evaluate();
   if (options.engine == ModuleEngine::Interpreter) return execute();
   std::optional<ModuleDecision> symbolic;
@@ -464,13 +407,22 @@ ModuleDecision related(const std::shared_ptr<const Module>& before,
                        const std::shared_ptr<const Module>& after, const Devices& devices,
                        const ModuleRelation& relation, const ComparisonOptions& options,
                        const Limits& limits) {
+  const double operations =
+      estimated_operations(*before, devices) + estimated_operations(*after, devices);
+  const auto execute = [&](const ModuleRelation& by) {
+    return executed(*before, *after, devices, by, operations, limits);
+  };
   if (!relation.is_partitioned() && !relation.mismatch_is_certain) {
     if (relation.mismatch) return undecided(devices, *relation.mismatch);
-    if (options.ordered) return undecided_orders(devices);
-    if (!relation.is_mixed()) return *executed(*before, *after, devices, relation, limits);
-    ModuleDecision decision = mixed(before, after, devices, relation, options, limits);
+    if (options.ordered) {
+      return undecided(devices,
+                       "Orders of addition are compared of two partitioned modules: one of these "
+                       "is not partitioned.");
+    }
+    if (!relation.is_mixed()) return *execute(relation);
+    ModuleDecision decision = mixed(before, after, devices, relation, operations, options, limits);
     if (!relation.is_ambiguous || decision.outcome != Outcome::Established) return decision;
-    const auto independent = executed(*before, *after, devices, ModuleRelation{}, limits);
+    const auto independent = execute(ModuleRelation{});
     if (independent && independent->outcome == Outcome::Established) return *independent;
     return undecided(devices,
                      "The modules are equal if the first is not partitioned and its inputs are "
@@ -478,26 +430,18 @@ ModuleDecision related(const std::shared_ptr<const Module>& before,
                      "every device they may differ.");
   }
   Fingerprints fingerprints;
-  std::vector<Flow> flows;
-  try {
-    flows.push_back(flow_of(before, devices, fingerprints, limits));
-    flows.push_back(flow_of(after, devices, fingerprints, limits));
-  } catch (const IllFormed& error) {
-    return ill_formed(error.fault, devices);
-  }
+  const std::vector<Flow> flows = {flow_of(before, devices, fingerprints, limits),
+                                   flow_of(after, devices, fingerprints, limits)};
   if (relation.mismatch) return different_signatures(devices, *relation.mismatch);
-  if (options.ordered) return evaluated(flows, fingerprints, true, limits);
-  if (options.engine == ModuleEngine::Symbolic) {
-    ModuleDecision only = evaluated(flows, fingerprints, false, limits);
-    only.symbolic = only.outcome;
-    return only;
-  }
-  auto first = executed(*before, *after, devices, relation, limits);
-  if (!first) {
-    ModuleDecision only = evaluated(flows, fingerprints, false, limits);
-    only.symbolic = only.outcome;
-    return only;
-  }
+  const auto evaluate = [&](bool ordered, const Limits& within) {
+    ModuleDecision decision = evaluated(flows, fingerprints, ordered, within);
+    if (!ordered) decision.symbolic = decision.outcome;
+    return decision;
+  };
+  if (options.ordered) return evaluate(true, limits);
+  if (options.engine == ModuleEngine::Symbolic) return evaluate(false, limits);
+  auto first = execute(relation);
+  if (!first) return evaluate(false, limits);
   const bool alone = options.engine == ModuleEngine::Interpreter;
   const bool both = options.engine == ModuleEngine::All;
   if (alone || (first->outcome == Outcome::Established && !both)) return *first;
@@ -506,9 +450,8 @@ ModuleDecision related(const std::shared_ptr<const Module>& before,
     const auto soon = std::chrono::steady_clock::now() + kExplanationTime;
     rest.deadline = rest.deadline ? std::min(*rest.deadline, soon) : soon;
   }
-  ModuleDecision second = evaluated(flows, fingerprints, false, rest);
+  ModuleDecision second = evaluate(false, rest);
   second.interpreter = first->interpreter;
-  second.symbolic = second.outcome;
   if (first->outcome == Outcome::Established) {
     if (second.outcome != Outcome::Refuted) return *first;
     return disagreement(second, "execution finds them equal");
@@ -538,7 +481,12 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
       options.relation
           ? read_relation(options.relation_file, *options.relation, *before, *after, devices)
           : relation_of(*before, *after, devices);
-  ModuleDecision decision = related(before, after, devices, relation, options, limits);
+  ModuleDecision decision;
+  try {
+    decision = related(before, after, devices, relation, options, limits);
+  } catch (const IllFormed& error) {
+    decision = ill_formed(error.fault, devices);
+  }
   decision.before = relation.before;
   decision.after = relation.after;
   decision.placements = relation.placements;
@@ -562,62 +510,6 @@ ModuleDecision check_well_formed(std::shared_ptr<const Module> module, const Dev
     return ill_formed(error.fault, decision.devices);
   }
   return decision;
-}
-
-std::optional<Goal> goal_called(std::string_view name) {
-  for (const GoalRow& row : kGoals) {
-    if (row.name == name) return row.goal;
-  }
-  return std::nullopt;
-}
-
-std::shared_ptr<const Module> goal_module(const Module& module, Goal goal,
-                                          const std::vector<std::vector<std::uint32_t>>& classes) {
-  const Computation& entry = module.entry_computation();
-  std::vector<ArrayShape> inputs;
-  for (const std::uint32_t index : entry.parameters) {
-    for (ArrayShape& shape : entry.instructions[index].shape.arrays()) {
-      inputs.push_back(std::move(shape));
-    }
-  }
-  const std::vector<ArrayShape> outputs = entry.instructions[entry.root].shape.arrays();
-  if (inputs.size() != outputs.size()) {
-    throw InputError({module.file},
-                     fmt::format("{} inputs and {} outputs, expected one output for every input to "
-                                 "compare it with a goal",
-                                 inputs.size(), outputs.size()));
-  }
-  auto result = std::make_shared<Module>(Module{"goal", "goal", module.language});
-  result->replicas = module.replicas;
-  result->partitions = module.partitions;
-  Computation computation{"goal"};
-  Instruction root{"all", "tuple"};
-  root.shape.is_tuple = true;
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    computation.parameters.push_back(static_cast<std::uint32_t>(computation.instructions.size()));
-    computation.instructions.push_back(parameter(fmt::format("x{}", k), inputs[k], k));
-    Instruction collective{fmt::format("of input {}", k), opcode_of(goal)};
-    collective.shape.array = outputs[k];
-    collective.operands = {computation.parameters.back()};
-    Attributes& attributes = collective.attributes;
-    attributes.has_channel = true;
-    attributes.global_ids = true;
-    attributes.groups = {false, {}};
-    for (const auto& each : classes) {
-      attributes.groups.lists.emplace_back(each.begin(), each.end());
-    }
-    attributes.dimensions = {first_difference(inputs[k], outputs[k])};
-    collective.called = {static_cast<std::uint32_t>(result->computations.size())};
-    result->computations.push_back(adder(inputs[k].type));
-    root.operands.push_back(static_cast<std::uint32_t>(computation.instructions.size()));
-    root.shape.parts.push_back({false, outputs[k], {}});
-    computation.instructions.push_back(std::move(collective));
-  }
-  computation.root = static_cast<std::uint32_t>(computation.instructions.size());
-  computation.instructions.push_back(std::move(root));
-  result->entry = static_cast<std::uint32_t>(result->computations.size());
-  result->computations.push_back(std::move(computation));
-  return result;
 }
 
 }  // namespace p2::hlo

@@ -89,15 +89,9 @@ bool has_rounded_constant(const Module& module) {
 template <typename A>
 typename A::Cell combined(A& arithmetic, Reducer reducer, ElementType type,
                           const typename A::Cell& a, const typename A::Cell& b) {
-  using interpreter::Element;
-  const Element code = reducer == Reducer::Add        ? Element::Add
-                       : reducer == Reducer::Multiply ? Element::Multiply
-                       : reducer == Reducer::Maximum  ? Element::Maximum
-                       : reducer == Reducer::Minimum  ? Element::Minimum
-                       : reducer == Reducer::And      ? Element::And
-                                                      : Element::Or;
+  const auto code = interpreter::element_of(to_string(reducer));
   const typename A::Cell operands[] = {a, b};
-  return arithmetic.apply({code, interpreter::Direction::Eq, type, type, {}}, operands);
+  return arithmetic.apply({code.value(), interpreter::Direction::Eq, type, type, {}}, operands);
 }
 
 /// The inputs of one comparison, in an arithmetic.
@@ -146,9 +140,7 @@ class Inputs {
     std::vector<std::int64_t> all = {relation.part_of(device)};
     std::int64_t covered = 0;
     for (const Piece& piece : relation.pieces[device]) {
-      std::int64_t size = 1;
-      for (const std::int64_t each : piece.sizes) size *= each;
-      covered += size;
+      covered += volume(piece.sizes);
       for (const auto* list : {&piece.of, &piece.at, &piece.sizes}) {
         all.insert(all.end(), list->begin(), list->end());
       }
@@ -601,10 +593,8 @@ double estimated_operations(const Module& module, const Devices& devices) {
 
 ModuleDecision compare_by_execution(const Module& before, const Module& after,
                                     const Devices& devices, const ModuleRelation& relation,
-                                    std::uint64_t most, const Limits& limits) {
+                                    double operations, std::uint64_t most, const Limits& limits) {
   try {
-    const double operations =
-        estimated_operations(before, devices) + estimated_operations(after, devices);
     return ExecutionComparison(before, after, devices, relation, most, limits)
         .decide(operations > kLargeOperations ? 1 : std::size(kDraws));
   } catch (const NotUnderstood& error) {

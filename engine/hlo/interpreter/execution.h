@@ -11,7 +11,7 @@
 
 namespace p2::hlo {
 
-/// Whether executing both modules is affordable: an estimate of the operations on elements.
+/// An estimate of the operations on elements that executing a module on all devices takes.
 double estimated_operations(const Module& module, const Devices& devices);
 
 /// Compares two modules by executing them on all devices, in two ways: on numbers, which refutes,
@@ -19,6 +19,6 @@ double estimated_operations(const Module& module, const Devices& devices);
 /// beyond `most` operations on elements. Precondition: `relation` has no mismatch.
 ModuleDecision compare_by_execution(const Module& before, const Module& after,
                                     const Devices& devices, const ModuleRelation& relation,
-                                    std::uint64_t most, const Limits& limits);
+                                    double operations, std::uint64_t most, const Limits& limits);
 
 }  // namespace p2::hlo

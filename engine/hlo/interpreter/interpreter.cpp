@@ -11,7 +11,7 @@
 #include "engine/hlo/interpreter/algebra.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/numbers.h"
-#include "engine/hlo/sharding.h"
+#include "engine/hlo/module_relation.h"
 
 namespace p2::hlo::interpreter {
 namespace {
@@ -396,6 +396,7 @@ auto Interpreter<A>::shards_of(const Instruction& instruction, const Operands& o
   const std::vector<ArrayShape> shapes = instruction.shape.arrays();
   if (shapes.size() != operands.size()) give_up(instruction, "its results");
   std::vector<Sharding> shardings;
+  std::vector<TensorRelation> tiles;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const auto sharding =
         read_sharding(texts[k], shapes[k].sizes.size(), devices_.partitions, module_.meshes);
@@ -403,6 +404,11 @@ auto Interpreter<A>::shards_of(const Instruction& instruction, const Operands& o
       give_up(instruction, texts[k].empty() ? "its operand has no sharding"
                                             : "the sharding " + texts[k] + " is not understood");
     }
+    const ArrayShape& whole = current_->instructions[instruction.operands[k]].shape.array;
+    if (sharding->tile_sizes(whole.sizes) != shapes[k].sizes) {
+      give_up(instruction, "the shard's sizes are not those of its sharding");
+    }
+    tiles.push_back(tiled(*sharding, whole, 0, devices_));
     shardings.push_back(*sharding);
   }
   PerDevice results(active.size());
@@ -412,28 +418,17 @@ auto Interpreter<A>::shards_of(const Instruction& instruction, const Operands& o
     result.is_tuple = instruction.shape.is_tuple;
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const Array<Cell>& whole = (*operands[k])[device]->array;
-      if (shardings[k].tile_sizes(whole.shape.sizes) != shapes[k].sizes) {
-        give_up(instruction, "the shard's sizes are not those of its sharding");
-      }
       Tree part;
       if (shardings[k].is_replicated()) {
         part.array = whole;
       } else {
-        const auto start = shardings[k].tile_start(
-            whole.shape.sizes, static_cast<std::int64_t>(device) % devices_.partitions);
-        const auto strides = strides_of(whole.shape.sizes);
         std::vector<Cell> cells;
         for_each_index(shapes[k].sizes, [&](const std::vector<std::int64_t>& index) {
-          std::int64_t element = 0;
-          bool inside = true;
-          for (std::size_t i = 0; i < index.size(); ++i) {
-            inside = inside && start[i] + index[i] < whole.shape.sizes[i];
-            element += (start[i] + index[i]) * strides[i];
-          }
-          cells.push_back(inside ? whole.at(element)
-                                 : arithmetic_.arbitrary(
-                                       Algebra::hash(Algebra::hash(number_, device), cells.size()),
-                                       shapes[k].type));
+          const auto element = tiles[k].element_of(device, index);
+          cells.push_back(element ? whole.at(*element)
+                                  : arithmetic_.arbitrary(
+                                        Algebra::hash(Algebra::hash(number_, device), cells.size()),
+                                        shapes[k].type));
         });
         work_.spend(cells.size());
         part.array.shape = shapes[k];
@@ -471,29 +466,22 @@ auto Interpreter<A>::whole_of(const Instruction& instruction, const Operands& op
     if (!sharding || sharding->kind != Sharding::Kind::Tiled) {
       give_up(instruction, "the sharding " + texts[k] + " is not understood");
     }
-    const auto sizes = shapes[k].sizes;
-    const auto tile = sharding->tile_sizes(sizes);
-    const auto strides = strides_of(sizes);
+    const TensorRelation tiles = tiled(*sharding, shapes[k], 0, devices_);
     std::vector<Cell> cells(static_cast<std::size_t>(shapes[k].elements()));
     std::vector<bool> written(cells.size(), false);
     Tree part;
     for (std::uint32_t device = 0; device < active.size(); ++device) {
       if (!active[device]) give_up(instruction, "not all devices execute it");
       const Array<Cell>& shard = (*operands[k])[device]->array;
-      if (shard.shape.sizes != tile)
+      if (shard.shape.sizes != sharding->tile_sizes(shapes[k].sizes))
         give_up(instruction, "the shard's sizes are not those of its sharding");
       part.array.unknown |= shard.unknown;
-      const auto start =
-          sharding->tile_start(sizes, static_cast<std::int64_t>(device) % devices_.partitions);
       std::int64_t next = 0;
-      for_each_index(tile, [&](const std::vector<std::int64_t>& index) {
+      for_each_index(shard.shape.sizes, [&](const std::vector<std::int64_t>& index) {
         const Cell& cell = shard.at(next++);
-        std::int64_t element = 0;
-        for (std::size_t i = 0; i < index.size(); ++i) {
-          if (start[i] + index[i] >= sizes[i]) return;
-          element += (start[i] + index[i]) * strides[i];
-        }
-        const auto to = static_cast<std::size_t>(element);
+        const auto element = tiles.element_of(device, index);
+        if (!element) return;
+        const auto to = static_cast<std::size_t>(*element);
         if (written[to] && !arithmetic_.equal(cells[to], cell, shapes[k].type)) {
           if (A::kSymbolic) give_up(instruction, "devices hold different values of one element");
           part.array.unknown = true;
