@@ -42,11 +42,7 @@ class Unroller {
   };
 
   [[noreturn]] void fail(Rule rule, const std::string& reason, OpPlace place, const Op& op) const {
-    Violation violation;
-    violation.rule = rule;
-    violation.reason = fmt::format("{} {}.", describe(plan_, place), reason);
-    violation.happenings.push_back({describe(plan_, place), {source_, op.line, op.column}});
-    throw violation;
+    throw broken_by(plan_, source_, rule, reason, place, op);
   }
   void check_sizes(const Op& op, OpPlace place, const Shape& shape) const;
   void check_barriers() const;
@@ -64,10 +60,6 @@ class Unroller {
   Operand operand(const At& at, std::uint32_t rank, Buffer buffer, const Region& region,
                   bool packets, bool upper, bool remote) const;
   Part part_of(const At& at, const Region& region, bool packets) const;
-  const RemoteBuffer& remote(const Region& region, OpPlace place, ChannelType type) const;
-  std::uint32_t channel(OpPlace place, ChannelType type, std::uint32_t position) const {
-    return flattened(plan_.gpus[place.gpu].blocks[place.block].channels, type)[position];
-  }
   std::uint32_t rounds(const Op& pipeline) const;
 
   const Plan& plan_;
@@ -93,11 +85,6 @@ class Unroller {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> barriers_;
   std::map<std::tuple<OpPlace, std::uint64_t, bool>, std::uint32_t> origins_;
 };
-
-const RemoteBuffer& Unroller::remote(const Region& region, OpPlace place, ChannelType type) const {
-  const Gpu& gpu = plan_.gpus[place.gpu];
-  return gpu.remote_buffers[flattened(gpu.blocks[place.block].remote_buffers, type)[region.id]];
-}
 
 /// After the bounds of its regions.
 void Unroller::check_sizes(const Op& op, OpPlace place, const Shape& shape) const {
@@ -338,14 +325,15 @@ void Unroller::add_operand(const At& at, const Region& region, bool packets, boo
       break;
     }
     case Region::Kind::Remote: {
-      const RemoteBuffer& held = remote(region, at.place, at.op.channel_type);
+      const RemoteBuffer& held = remote_buffer(plan_, at.place, at.op.channel_type, region);
       const bool upper = odd && held.buffer == Buffer::Scratch && packets;
       out.push_back(operand(at, held.rank, held.buffer, region, packets, upper, true));
       break;
     }
     case Region::Kind::Switch: {
       const SwitchChannel& group =
-          plan_.gpus[at.place.gpu].switches[channel(at.place, ChannelType::Switch, region.id)];
+          plan_.gpus[at.place.gpu]
+              .switches[channel_at(plan_, at.place, ChannelType::Switch, region.id)];
       const bool upper = odd && group.buffer == Buffer::Scratch && packets;
       for (const std::uint32_t rank : group.ranks) {
         out.push_back(operand(at, rank, group.buffer, region, packets, upper, true));
@@ -400,7 +388,7 @@ void Unroller::run_port(const At& at, Block& block) {
   }
   for (std::uint32_t j = 0; j < op.channels.size(); ++j) {
     const Ends& ends =
-        channels_[1][at.place.gpu][channel(at.place, ChannelType::Port, op.channels[j])];
+        channels_[1][at.place.gpu][channel_at(plan_, at.place, ChannelType::Port, op.channels[j])];
     Operation& push = add(at, block, Operation::Kind::Push, true);
     push.lane = j;
     push.object = ends.queue;
@@ -465,8 +453,8 @@ void Unroller::run_op(const At& at, Block& block) {
       counter = semaphores_[at.place.gpu][ids[j]];
     } else {
       const bool port = op.channel_type == ChannelType::Port;
-      const Ends& ends =
-          channels_[port ? 1 : 0][at.place.gpu][channel(at.place, op.channel_type, ids[j])];
+      const Ends& ends = channels_[port ? 1 : 0][at.place.gpu]
+                                  [channel_at(plan_, at.place, op.channel_type, ids[j])];
       counter = waits ? ends.in : ends.out;
       queue = ends.queue;
       if (port && !waits) {  // the proxy's signals follow its transfers

@@ -170,6 +170,10 @@ std::vector<Sizes> sizes_to_check(const Plan& plan);
 /// where the executor is known not to do what the plan means.
 std::vector<std::string> notes_on(const Plan& plan);
 
+/// A rule that an op of a plan breaks: `gpu 0 tb 1 op 5 (put) REASON.`
+Violation broken_by(const Plan& plan, const std::string& source, Rule rule,
+                    const std::string& reason, OpPlace place, const Op& op);
+
 /// The first rule that a plan breaks whatever the sizes: Malformed to SizeMismatch.
 std::optional<Violation> find_malformed(const Plan& plan, const std::string& source);
 
