@@ -13,9 +13,6 @@
 namespace p2::onesided {
 namespace {
 
-constexpr std::uint64_t kMaxCells = std::uint64_t{1} << 24;
-constexpr std::uint64_t kMaxOperations = std::uint64_t{1} << 20;
-
 /// Unrolls; a broken rule is thrown as a Violation inside this file only.
 class Unroller {
  public:
@@ -68,7 +65,6 @@ class Unroller {
   std::uint64_t unit_;
   Unrolling out_;
   struct Memory {
-    Cell user = 0;
     std::array<Cell, 3> first = {};
     std::array<std::uint64_t, 3> cells = {};  ///< of scratch: of one half
   };
@@ -155,40 +151,16 @@ std::uint32_t Unroller::rounds(const Op& pipeline) const {
 }
 
 void Unroller::lay_out_memory() {
-  std::uint64_t next = 0;
-  const auto add = [&](std::uint32_t rank, const char* name, std::uint64_t cells, bool user) {
-    const std::uint64_t first = next;
-    next += cells;
-    if (next > kMaxCells) throw LimitReached(LimitReached::Kind::Size, "more than 2^24 cells");
-    out_.spaces.push_back(
-        {rank, name, static_cast<Cell>(first), static_cast<std::uint32_t>(cells), user, 1});
-    return static_cast<Cell>(first);
-  };
   for (std::uint32_t r = 0; r < plan_.gpus.size(); ++r) {
     const Gpu& gpu = plan_.gpus[r];
     const std::uint64_t chunk = sizes_.chunk;
-    const std::uint64_t in = gpu.input_chunks * chunk;
-    const std::uint64_t out = gpu.output_chunks * chunk;
-    Memory& memory = memory_.emplace_back();
-    memory.cells = {in, out, gpu.scratch_chunks * chunk * (plan_.has_packets() ? 2 : 1)};
-    if (!plan_.in_place) {
-      memory.first[0] = add(r, "i", in, true);
-      memory.first[1] = add(r, "o", out, true);
-    } else if (plan_.collective == "allgather") {
-      memory.first[1] = add(r, "o", out, true);
-      memory.first[0] = memory.first[1] + static_cast<Cell>(r * in);
-    } else if (plan_.collective == "reducescatter") {
-      memory.first[0] = add(r, "i", in, true);
-      memory.first[1] = memory.first[0] + static_cast<Cell>(r * out);
-    } else {
-      memory.cells[0] = memory.cells[1] = std::max(in, out);
-      memory.first[0] = memory.first[1] = add(r, in >= out ? "i" : "o", std::max(in, out), true);
-    }
-    memory.first[2] = add(r, "s", memory.cells[2] * (plan_.double_scratch ? 2 : 1), false);
-    out_.users.push_back({memory.first[0], static_cast<std::uint32_t>(memory.cells[0]),
-                          memory.first[1], static_cast<std::uint32_t>(memory.cells[1])});
+    const UserCells& user =
+        add_user_cells(out_, gpu.input_chunks * chunk, gpu.output_chunks * chunk);
+    const std::uint64_t scratch = gpu.scratch_chunks * chunk * (plan_.has_packets() ? 2 : 1);
+    const Cell first = add_space(out_, r, "s", scratch * (plan_.double_scratch ? 2 : 1), false, 1);
+    memory_.push_back(
+        {{user.input, user.output, first}, {user.input_cells, user.output_cells, scratch}});
   }
-  out_.cells = static_cast<std::uint32_t>(next);
 }
 
 /// The k-th channel of a type from a to b is the other end of the k-th of that type from b to a.
@@ -520,27 +492,6 @@ Unrolling Unroller::run() {
 }
 
 }  // namespace
-
-const Space& Unrolling::space_of(Cell cell) const {
-  const auto after = std::upper_bound(spaces.begin(), spaces.end(), cell,
-                                      [](Cell at, const Space& space) { return at < space.first; });
-  return *std::prev(after);
-}
-
-std::string describe(const Unrolling& unrolling, Cell cell) {
-  const Space& space = unrolling.space_of(cell);
-  return fmt::format("{}[{}] of {} {}", space.name, (cell - space.first) / space.width,
-                     unrolling.rank_word, space.rank);
-}
-
-std::string describe(const Unrolling& unrolling, const Operation& operation) {
-  return fmt::format("{} launch {}", unrolling.origins[operation.origin].text, operation.launch);
-}
-
-Happening happening(const Unrolling& unrolling, const Operation& operation) {
-  const Origin& origin = unrolling.origins[operation.origin];
-  return {describe(unrolling, operation), {{}, origin.line, origin.column}};
-}
 
 std::variant<Unrolling, Violation> unroll(const Plan& plan, const std::string& source, Sizes sizes,
                                           std::uint32_t launches) {
