@@ -83,8 +83,19 @@ std::vector<std::uint32_t> flattened(const std::vector<References>& all, Channel
   return ids;
 }
 
+std::uint32_t channel_at(const Plan& plan, OpPlace place, ChannelType type,
+                         std::uint32_t position) {
+  return flattened(plan.gpus[place.gpu].blocks[place.block].channels, type)[position];
+}
+
+const RemoteBuffer& remote_buffer(const Plan& plan, OpPlace place, ChannelType type,
+                                  const Region& region) {
+  const Gpu& gpu = plan.gpus[place.gpu];
+  return gpu.remote_buffers[flattened(gpu.blocks[place.block].remote_buffers, type)[region.id]];
+}
+
 std::optional<Shape> shape_of(OpType type) {
-  using enum Need;
+  using enum Region::Kind;
   switch (type) {
     case OpType::Put:
     case OpType::PutWithSignal:

@@ -170,13 +170,20 @@ void for_each_op(const Plan& plan, Visit visit) {
 /// The ids of all entries of a channel type, one after the other.
 std::vector<std::uint32_t> flattened(const std::vector<References>& all, ChannelType type);
 
+/// The number, on its GPU, of the channel at a position in the list of the op's thread block.
+/// Precondition: there is one.
+std::uint32_t channel_at(const Plan& plan, OpPlace place, ChannelType type, std::uint32_t position);
+/// The buffer that a Remote region of an op on a channel of `type` names. Precondition: there is
+/// one.
+const RemoteBuffer& remote_buffer(const Plan& plan, OpPlace place, ChannelType type,
+                                  const Region& region);
+
 /// The operands an op has: how many, and of which kind.
-enum class Need : std::uint8_t { Own, Remote, Switch };
 struct Shape {
-  std::vector<Need> sources;  ///< the first ones
-  std::vector<Need> targets;
-  std::optional<Need> more_sources = {};  ///< what may follow
-  std::optional<Need> more_targets = {};
+  std::vector<Region::Kind> sources;  ///< the first ones
+  std::vector<Region::Kind> targets;
+  std::optional<Region::Kind> more_sources = {};  ///< what may follow
+  std::optional<Region::Kind> more_targets = {};
   bool pairwise = false;  ///< sources and targets are equally many
   bool packets = false;
 };

@@ -15,13 +15,12 @@ constexpr std::size_t kMaxChannelsPerOp = 8;
 constexpr std::size_t kMaxBarriers = 16;
 constexpr std::size_t kMaxSemaphoresPerOp = 16;
 
-bool fits(const std::vector<Region>& regions, const std::vector<Need>& first,
-          const std::optional<Need>& more) {
+bool fits(const std::vector<Region>& regions, const std::vector<Region::Kind>& first,
+          const std::optional<Region::Kind>& more) {
   if (regions.size() < first.size()) return false;
   for (std::size_t i = 0; i < regions.size(); ++i) {
     if (i >= first.size() && !more) return false;
-    const Need need = i < first.size() ? first[i] : *more;
-    if (static_cast<int>(regions[i].kind) != static_cast<int>(need)) return false;
+    if (regions[i].kind != (i < first.size() ? first[i] : *more)) return false;
   }
   return true;
 }
@@ -41,10 +40,18 @@ class PlanRules {
 
  private:
   [[noreturn]] void fail(Rule rule, const std::string& reason, OpPlace place, const Op& op) const {
+    throw broken_by(plan_, source_, rule, reason, place, op);
+  }
+  [[noreturn]] void fail_block(Rule rule, const std::string& reason, std::uint32_t gpu,
+                               std::uint32_t block) const {
+    const std::string text = fmt::format("gpu {} tb {}", gpu, block);
+    const std::vector<Op>& ops = plan_.gpus[gpu].blocks[block].ops;
+    SourcePosition where{source_};
+    if (!ops.empty()) where = {source_, ops.front().line, ops.front().column};
     Violation violation;
     violation.rule = rule;
-    violation.reason = fmt::format("{} {}.", describe(plan_, place), reason);
-    violation.happenings.push_back({describe(plan_, place), {source_, op.line, op.column}});
+    violation.reason = fmt::format("{} {}.", text, reason);
+    violation.happenings.push_back({text, where});
     throw violation;
   }
   [[noreturn]] void fail_plan(Rule rule, const std::string& reason) const {
@@ -60,13 +67,6 @@ class PlanRules {
   void check_limits() const;
   void check_references() const;
   void check_op_references(const Op& op, OpPlace place) const;
-  const RemoteBuffer& remote(const Region& region, OpPlace place, ChannelType type) const {
-    const Gpu& gpu = plan_.gpus[place.gpu];
-    return gpu.remote_buffers[flattened(gpu.blocks[place.block].remote_buffers, type)[region.id]];
-  }
-  std::uint32_t channel(OpPlace place, ChannelType type, std::uint32_t position) const {
-    return flattened(plan_.gpus[place.gpu].blocks[place.block].channels, type)[position];
-  }
 
   const Plan& plan_;
   const std::string& source_;
@@ -133,15 +133,9 @@ void PlanRules::check_shapes() const {
 void PlanRules::check_limits() const {
   const auto limit = [&](std::size_t found, std::size_t allowed, const char* what, OpPlace place) {
     if (found <= allowed) return;
-    const std::vector<Op>& ops = plan_.gpus[place.gpu].blocks[place.block].ops;
-    Violation violation;
-    violation.rule = Rule::ExecutorLimit;
-    violation.reason = fmt::format("gpu {} tb {} has {} {}, the executor has room for {}.",
-                                   place.gpu, place.block, found, what, allowed);
-    SourcePosition where{source_};
-    if (!ops.empty()) where = {source_, ops.front().line, ops.front().column};
-    violation.happenings.push_back({fmt::format("gpu {} tb {}", place.gpu, place.block), where});
-    throw violation;
+    fail_block(Rule::ExecutorLimit,
+               fmt::format("has {} {}, the executor has room for {}", found, what, allowed),
+               place.gpu, place.block);
   };
   for (std::uint32_t g = 0; g < plan_.gpus.size(); ++g) {
     for (std::uint32_t b = 0; b < plan_.gpus[g].blocks.size(); ++b) {
@@ -212,17 +206,6 @@ void PlanRules::check_op_references(const Op& op, OpPlace place) const {
 }
 
 void PlanRules::check_references() const {
-  const auto in_block = [&](Rule rule, std::uint32_t g, std::uint32_t b,
-                            const std::string& reason) {
-    Violation violation;
-    violation.rule = rule;
-    violation.reason = fmt::format("gpu {} tb {} {}.", g, b, reason);
-    const std::vector<Op>& ops = plan_.gpus[g].blocks[b].ops;
-    SourcePosition where{source_};
-    if (!ops.empty()) where = {source_, ops.front().line, ops.front().column};
-    violation.happenings.push_back({fmt::format("gpu {} tb {}", g, b), where});
-    throw violation;
-  };
   for (std::uint32_t g = 0; g < plan_.gpus.size(); ++g) {
     const Gpu& gpu = plan_.gpus[g];
     for (std::uint32_t b = 0; b < gpu.blocks.size(); ++b) {
@@ -231,15 +214,18 @@ void PlanRules::check_references() const {
                                         std::pair{ChannelType::Switch, gpu.switches.size()}}) {
         for (const std::uint32_t id : flattened(gpu.blocks[b].channels, type)) {
           if (id >= count) {
-            in_block(Rule::NoChannel, g, b,
-                     fmt::format("uses {} channel {}, its GPU has {}", to_string(type), id, count));
+            fail_block(
+                Rule::NoChannel,
+                fmt::format("uses {} channel {}, its GPU has {}", to_string(type), id, count), g,
+                b);
           }
         }
         for (const std::uint32_t id : flattened(gpu.blocks[b].remote_buffers, type)) {
           if (id >= gpu.remote_buffers.size()) {
-            in_block(Rule::NoBuffer, g, b,
-                     fmt::format("uses remote buffer {}, its GPU has {}", id,
-                                 gpu.remote_buffers.size()));
+            fail_block(
+                Rule::NoBuffer,
+                fmt::format("uses remote buffer {}, its GPU has {}", id, gpu.remote_buffers.size()),
+                g, b);
           }
         }
       }
@@ -275,8 +261,10 @@ void PlanRules::check_references() const {
     }
     for (std::size_t j = 0; j < op.channels.size(); ++j) {
       const std::uint32_t peer =
-          plan_.gpus[place.gpu].port_peers[channel(place, ChannelType::Port, op.channels[j])];
-      const std::uint32_t owner = remote(op.targets[j], place, ChannelType::Port).rank;
+          plan_.gpus[place.gpu]
+              .port_peers[channel_at(plan_, place, ChannelType::Port, op.channels[j])];
+      const std::uint32_t owner =
+          remote_buffer(plan_, place, ChannelType::Port, op.targets[j]).rank;
       if (peer != owner) {
         fail(Rule::WrongPeer,
              fmt::format("writes a buffer of gpu {} through a channel to gpu {}", owner, peer),
@@ -287,6 +275,16 @@ void PlanRules::check_references() const {
 }
 
 }  // namespace
+
+Violation broken_by(const Plan& plan, const std::string& source, Rule rule,
+                    const std::string& reason, OpPlace place, const Op& op) {
+  const std::string text = describe(plan, place);
+  Violation violation;
+  violation.rule = rule;
+  violation.reason = fmt::format("{} {}.", text, reason);
+  violation.happenings.push_back({text, {source, op.line, op.column}});
+  return violation;
+}
 
 std::optional<Violation> find_malformed(const Plan& plan, const std::string& source) {
   try {

@@ -13,9 +13,6 @@
 namespace p2::onesided {
 namespace {
 
-constexpr std::uint64_t kMaxCells = std::uint64_t{1} << 24;
-constexpr std::uint64_t kMaxOperations = std::uint64_t{1} << 20;
-
 /// Unrolls; a broken rule is thrown as a Violation inside this file only.
 class Unroller {
  public:
@@ -42,11 +39,7 @@ class Unroller {
   };
 
   [[noreturn]] void fail(Rule rule, const std::string& reason, OpPlace place, const Op& op) const {
-    Violation violation;
-    violation.rule = rule;
-    violation.reason = fmt::format("{} {}.", describe(plan_, place), reason);
-    violation.happenings.push_back({describe(plan_, place), {source_, op.line, op.column}});
-    throw violation;
+    throw broken_by(plan_, source_, rule, reason, place, op);
   }
   void check_sizes(const Op& op, OpPlace place, const Shape& shape) const;
   void check_barriers() const;
@@ -64,10 +57,6 @@ class Unroller {
   Operand operand(const At& at, std::uint32_t rank, Buffer buffer, const Region& region,
                   bool packets, bool upper, bool remote) const;
   Part part_of(const At& at, const Region& region, bool packets) const;
-  const RemoteBuffer& remote(const Region& region, OpPlace place, ChannelType type) const;
-  std::uint32_t channel(OpPlace place, ChannelType type, std::uint32_t position) const {
-    return flattened(plan_.gpus[place.gpu].blocks[place.block].channels, type)[position];
-  }
   std::uint32_t rounds(const Op& pipeline) const;
 
   const Plan& plan_;
@@ -76,7 +65,6 @@ class Unroller {
   std::uint64_t unit_;
   Unrolling out_;
   struct Memory {
-    Cell user = 0;
     std::array<Cell, 3> first = {};
     std::array<std::uint64_t, 3> cells = {};  ///< of scratch: of one half
   };
@@ -93,11 +81,6 @@ class Unroller {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> barriers_;
   std::map<std::tuple<OpPlace, std::uint64_t, bool>, std::uint32_t> origins_;
 };
-
-const RemoteBuffer& Unroller::remote(const Region& region, OpPlace place, ChannelType type) const {
-  const Gpu& gpu = plan_.gpus[place.gpu];
-  return gpu.remote_buffers[flattened(gpu.blocks[place.block].remote_buffers, type)[region.id]];
-}
 
 /// After the bounds of its regions.
 void Unroller::check_sizes(const Op& op, OpPlace place, const Shape& shape) const {
@@ -168,40 +151,16 @@ std::uint32_t Unroller::rounds(const Op& pipeline) const {
 }
 
 void Unroller::lay_out_memory() {
-  std::uint64_t next = 0;
-  const auto add = [&](std::uint32_t rank, const char* name, std::uint64_t cells, bool user) {
-    const std::uint64_t first = next;
-    next += cells;
-    if (next > kMaxCells) throw LimitReached(LimitReached::Kind::Size, "more than 2^24 cells");
-    out_.spaces.push_back(
-        {rank, name, static_cast<Cell>(first), static_cast<std::uint32_t>(cells), user, 1});
-    return static_cast<Cell>(first);
-  };
   for (std::uint32_t r = 0; r < plan_.gpus.size(); ++r) {
     const Gpu& gpu = plan_.gpus[r];
     const std::uint64_t chunk = sizes_.chunk;
-    const std::uint64_t in = gpu.input_chunks * chunk;
-    const std::uint64_t out = gpu.output_chunks * chunk;
-    Memory& memory = memory_.emplace_back();
-    memory.cells = {in, out, gpu.scratch_chunks * chunk * (plan_.has_packets() ? 2 : 1)};
-    if (!plan_.in_place) {
-      memory.first[0] = add(r, "i", in, true);
-      memory.first[1] = add(r, "o", out, true);
-    } else if (plan_.collective == "allgather") {
-      memory.first[1] = add(r, "o", out, true);
-      memory.first[0] = memory.first[1] + static_cast<Cell>(r * in);
-    } else if (plan_.collective == "reducescatter") {
-      memory.first[0] = add(r, "i", in, true);
-      memory.first[1] = memory.first[0] + static_cast<Cell>(r * out);
-    } else {
-      memory.cells[0] = memory.cells[1] = std::max(in, out);
-      memory.first[0] = memory.first[1] = add(r, in >= out ? "i" : "o", std::max(in, out), true);
-    }
-    memory.first[2] = add(r, "s", memory.cells[2] * (plan_.double_scratch ? 2 : 1), false);
-    out_.users.push_back({memory.first[0], static_cast<std::uint32_t>(memory.cells[0]),
-                          memory.first[1], static_cast<std::uint32_t>(memory.cells[1])});
+    const UserCells& user =
+        add_user_cells(out_, gpu.input_chunks * chunk, gpu.output_chunks * chunk);
+    const std::uint64_t scratch = gpu.scratch_chunks * chunk * (plan_.has_packets() ? 2 : 1);
+    const Cell first = add_space(out_, r, "s", scratch * (plan_.double_scratch ? 2 : 1), false, 1);
+    memory_.push_back(
+        {{user.input, user.output, first}, {user.input_cells, user.output_cells, scratch}});
   }
-  out_.cells = static_cast<std::uint32_t>(next);
 }
 
 /// The k-th channel of a type from a to b is the other end of the k-th of that type from b to a.
@@ -338,14 +297,15 @@ void Unroller::add_operand(const At& at, const Region& region, bool packets, boo
       break;
     }
     case Region::Kind::Remote: {
-      const RemoteBuffer& held = remote(region, at.place, at.op.channel_type);
+      const RemoteBuffer& held = remote_buffer(plan_, at.place, at.op.channel_type, region);
       const bool upper = odd && held.buffer == Buffer::Scratch && packets;
       out.push_back(operand(at, held.rank, held.buffer, region, packets, upper, true));
       break;
     }
     case Region::Kind::Switch: {
       const SwitchChannel& group =
-          plan_.gpus[at.place.gpu].switches[channel(at.place, ChannelType::Switch, region.id)];
+          plan_.gpus[at.place.gpu]
+              .switches[channel_at(plan_, at.place, ChannelType::Switch, region.id)];
       const bool upper = odd && group.buffer == Buffer::Scratch && packets;
       for (const std::uint32_t rank : group.ranks) {
         out.push_back(operand(at, rank, group.buffer, region, packets, upper, true));
@@ -400,7 +360,7 @@ void Unroller::run_port(const At& at, Block& block) {
   }
   for (std::uint32_t j = 0; j < op.channels.size(); ++j) {
     const Ends& ends =
-        channels_[1][at.place.gpu][channel(at.place, ChannelType::Port, op.channels[j])];
+        channels_[1][at.place.gpu][channel_at(plan_, at.place, ChannelType::Port, op.channels[j])];
     Operation& push = add(at, block, Operation::Kind::Push, true);
     push.lane = j;
     push.object = ends.queue;
@@ -465,8 +425,8 @@ void Unroller::run_op(const At& at, Block& block) {
       counter = semaphores_[at.place.gpu][ids[j]];
     } else {
       const bool port = op.channel_type == ChannelType::Port;
-      const Ends& ends =
-          channels_[port ? 1 : 0][at.place.gpu][channel(at.place, op.channel_type, ids[j])];
+      const Ends& ends = channels_[port ? 1 : 0][at.place.gpu]
+                                  [channel_at(plan_, at.place, op.channel_type, ids[j])];
       counter = waits ? ends.in : ends.out;
       queue = ends.queue;
       if (port && !waits) {  // the proxy's signals follow its transfers
@@ -532,27 +492,6 @@ Unrolling Unroller::run() {
 }
 
 }  // namespace
-
-const Space& Unrolling::space_of(Cell cell) const {
-  const auto after = std::upper_bound(spaces.begin(), spaces.end(), cell,
-                                      [](Cell at, const Space& space) { return at < space.first; });
-  return *std::prev(after);
-}
-
-std::string describe(const Unrolling& unrolling, Cell cell) {
-  const Space& space = unrolling.space_of(cell);
-  return fmt::format("{}[{}] of {} {}", space.name, (cell - space.first) / space.width,
-                     unrolling.rank_word, space.rank);
-}
-
-std::string describe(const Unrolling& unrolling, const Operation& operation) {
-  return fmt::format("{} launch {}", unrolling.origins[operation.origin].text, operation.launch);
-}
-
-Happening happening(const Unrolling& unrolling, const Operation& operation) {
-  const Origin& origin = unrolling.origins[operation.origin];
-  return {describe(unrolling, operation), {{}, origin.line, origin.column}};
-}
 
 std::variant<Unrolling, Violation> unroll(const Plan& plan, const std::string& source, Sizes sizes,
                                           std::uint32_t launches) {

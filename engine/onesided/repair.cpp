@@ -54,49 +54,63 @@ std::vector<std::size_t> smallest_repair(
   return chosen;
 }
 
-/// A change of an MSCCL++ plan. `place` names an op, or the position that a new op takes.
+/// The smallest set of `changes`, and the text that `write` makes of the plan with it.
+template <typename Change, typename IsValid, typename Write>
+std::optional<Repair> repair_with(const std::vector<Change>& changes, const IsValid& is_valid,
+                                  const Write& write) {
+  std::vector<ChangeKind> kinds;
+  for (const Change& each : changes) kinds.push_back(each.kind);
+  const std::vector<std::size_t> chosen = smallest_repair(kinds, is_valid);
+  if (chosen.empty()) return std::nullopt;
+  Repair repair;
+  for (const std::size_t each : chosen) repair.changes.push_back(changes[each].text);
+  repair.text = write(chosen);
+  return repair;
+}
+
+/// A change of an MSCCL++ plan: the op at `place` becomes one of `type`, or a nop is inserted
+/// there.
 struct PlanChange {
   ChangeKind kind = ChangeKind::Order;
   OpPlace place = {};
+  OpType type = OpType::Nop;
   std::string text;
 };
 
 bool is_meet(const Op& op) { return op.type == OpType::Nop || op.type == OpType::Barrier; }
 
-Op& op_at(Plan& plan, const OpPlace& place) {
-  Op& op = plan.gpus[place.gpu].blocks[place.block].ops[place.op];
-  return place.inner == OpPlace::kNone ? op : op.body[place.inner];
+/// The ops among which a place is.
+template <typename SomePlan>
+auto& ops_around(SomePlan& plan, const OpPlace& place) {
+  auto& ops = plan.gpus[place.gpu].blocks[place.block].ops;
+  return place.inner == OpPlace::kNone ? ops : ops[place.op].body;
+}
+/// Its position among them.
+std::uint32_t position_of(const OpPlace& place) {
+  return place.inner == OpPlace::kNone ? place.op : place.inner;
 }
 
-std::string place_name(const OpPlace& place) {
-  const std::string op = place.inner == OpPlace::kNone
-                             ? fmt::format("{}", place.op)
-                             : fmt::format("{}.{}", place.op, place.inner);
-  return fmt::format("gpu {} tb {} op {}", place.gpu, place.block, op);
-}
-
-void collect(const std::vector<Op>& ops, const OpPlace& at, std::vector<PlanChange>& changes) {
-  const bool inner = at.op != OpPlace::kNone;
-  for (std::uint32_t i = 0; i < ops.size(); ++i) {
-    const Op& op = ops[i];
-    OpPlace place = at;
-    (inner ? place.inner : place.op) = i;
-    const std::string name = place_name(place);
+std::vector<PlanChange> collect_changes(const Plan& plan) {
+  std::vector<PlanChange> changes;
+  for_each_op(plan, [&](const Op& op, const OpPlace& place) {
     const auto stronger = [&](OpType weak, OpType strong, ChangeKind kind) {
       if (op.type != weak) return;
-      changes.push_back(
-          {kind, place,
-           fmt::format("make {} ({}) a {}", name, to_string(weak), to_string(strong))});
+      changes.push_back({kind, place, strong,
+                         fmt::format("make {} a {}", describe(plan, place), to_string(strong))});
     };
     stronger(OpType::RelaxedSignal, OpType::Signal, ChangeKind::Order);
     stronger(OpType::RelaxedWait, OpType::Wait, ChangeKind::Order);
     stronger(OpType::PutWithSignal, OpType::PutWithSignalAndFlush, ChangeKind::Flush);
-    if (i > 0 && !is_meet(op) && !is_meet(ops[i - 1])) {
-      changes.push_back({ChangeKind::Meet, place,
-                         fmt::format("insert nop before {} ({})", name, to_string(op.type))});
+    const std::uint32_t at = position_of(place);
+    if (at > 0 && !is_meet(op) && !is_meet(ops_around(plan, place)[at - 1])) {
+      changes.push_back({ChangeKind::Meet, place, OpType::Nop,
+                         fmt::format("insert nop before {}", describe(plan, place))});
     }
-    if (!op.body.empty()) collect(op.body, place, changes);
+  });
+  if (!plan.double_scratch) {
+    changes.push_back({ChangeKind::Half, {}, OpType::Nop, "set use_double_scratch_buffer"});
   }
+  return changes;
 }
 
 Plan changed(const Plan& plan, const std::vector<PlanChange>& changes,
@@ -109,27 +123,12 @@ Plan changed(const Plan& plan, const std::vector<PlanChange>& changes,
       made.double_scratch = true;
       continue;
     }
+    std::vector<Op>& ops = ops_around(made, change.place);
+    const std::uint32_t at = position_of(change.place);
     if (change.kind == ChangeKind::Meet) {
-      std::vector<Op>& ops =
-          change.place.inner == OpPlace::kNone
-              ? made.gpus[change.place.gpu].blocks[change.place.block].ops
-              : made.gpus[change.place.gpu].blocks[change.place.block].ops[change.place.op].body;
-      const std::uint32_t at =
-          change.place.inner == OpPlace::kNone ? change.place.op : change.place.inner;
       ops.insert(ops.begin() + at, Op{});
-      continue;
-    }
-    Op& op = op_at(made, change.place);
-    switch (op.type) {
-      case OpType::RelaxedSignal:
-        op.type = OpType::Signal;
-        break;
-      case OpType::RelaxedWait:
-        op.type = OpType::Wait;
-        break;
-      default:
-        op.type = OpType::PutWithSignalAndFlush;
-        break;
+    } else {
+      ops[at].type = change.type;
     }
   }
   return made;
@@ -199,26 +198,15 @@ std::string changed(const std::vector<std::string>& lines, const std::vector<Lin
 
 std::optional<Repair> find_repair(const Plan& plan, const std::string& source,
                                   const Limits& limits) {
-  std::vector<PlanChange> changes;
-  for (std::uint32_t g = 0; g < plan.gpus.size(); ++g) {
-    for (std::uint32_t b = 0; b < plan.gpus[g].blocks.size(); ++b) {
-      collect(plan.gpus[g].blocks[b].ops, {g, b, OpPlace::kNone}, changes);
-    }
-  }
-  if (!plan.double_scratch) {
-    changes.push_back({ChangeKind::Half, {}, "set use_double_scratch_buffer"});
-  }
-  std::vector<ChangeKind> kinds;
-  for (const PlanChange& each : changes) kinds.push_back(each.kind);
-  const std::vector<std::size_t> chosen =
-      smallest_repair(kinds, [&](const std::vector<std::size_t>& some) {
+  const std::vector<PlanChange> changes = collect_changes(plan);
+  return repair_with(
+      changes,
+      [&](const std::vector<std::size_t>& some) {
         return judge(changed(plan, changes, some), source, limits).outcome == Outcome::Established;
+      },
+      [&](const std::vector<std::size_t>& chosen) {
+        return to_json(changed(plan, changes, chosen));
       });
-  if (chosen.empty()) return std::nullopt;
-  Repair repair;
-  for (const std::size_t each : chosen) repair.changes.push_back(changes[each].text);
-  repair.text = to_json(changed(plan, changes, chosen));
-  return repair;
 }
 
 std::optional<Repair> find_text_repair(const std::string& text, const std::string& source,
@@ -227,22 +215,17 @@ std::optional<Repair> find_text_repair(const std::string& text, const std::strin
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) lines.push_back(line);
   const std::vector<LineChange> changes = collect_lines(lines);
-  std::vector<ChangeKind> kinds;
-  for (const LineChange& each : changes) kinds.push_back(each.kind);
-  const std::vector<std::size_t> chosen =
-      smallest_repair(kinds, [&](const std::vector<std::size_t>& some) {
+  return repair_with(
+      changes,
+      [&](const std::vector<std::size_t>& some) {
         try {
           const TextPlan plan = read_text_plan(source, changed(lines, changes, some));
           return judge(plan, source, limits).outcome == Outcome::Established;
         } catch (const InputError&) {
           return false;  // a change where the format has no place for it
         }
-      });
-  if (chosen.empty()) return std::nullopt;
-  Repair repair;
-  for (const std::size_t each : chosen) repair.changes.push_back(changes[each].text);
-  repair.text = changed(lines, changes, chosen);
-  return repair;
+      },
+      [&](const std::vector<std::size_t>& chosen) { return changed(lines, changes, chosen); });
 }
 
 }  // namespace p2::onesided

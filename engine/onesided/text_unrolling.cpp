@@ -11,7 +11,6 @@
 namespace p2::onesided {
 namespace {
 
-constexpr std::uint64_t kMaxTextOperations = std::uint64_t{1} << 20;
 constexpr std::uint32_t kMaxTextBlocks = 1024;
 
 std::string_view word_of(TextStatement::Kind kind) {
@@ -267,7 +266,7 @@ void TextUnroller::for_each_block(const Visit& visit) {
 /// The cells of i and o that statements name.
 void TextUnroller::measure(const std::vector<TextStatement>& body, Scope& scope) {
   for (const TextStatement& statement : body) {
-    if (++operations_ > kMaxTextOperations) {
+    if (++operations_ > kMaxOperations) {
       throw LimitReached(LimitReached::Kind::Size, "more than 2^20 operations");
     }
     if (statement.kind == Kind::For) {
@@ -338,38 +337,14 @@ void TextUnroller::size_user_buffers() {
 }
 
 void TextUnroller::lay_out() {
-  std::uint64_t next = 0;
-  const auto add = [&](std::uint32_t rank, const std::string& name, std::uint64_t cells, bool user,
-                       std::uint32_t width) {
-    const std::uint64_t first = next;
-    next += cells;
-    if (next > std::uint64_t{1} << 24U) {
-      throw LimitReached(LimitReached::Kind::Size, "more than 2^24 cells");
-    }
-    out_.spaces.push_back(
-        {rank, name, static_cast<Cell>(first), static_cast<std::uint32_t>(cells), user, width});
-    return static_cast<Cell>(first);
-  };
   Buffer& input = buffers_["i"];
   Buffer& output = buffers_["o"];
   input.cells = static_cast<std::uint32_t>(input_cells_);
   output.cells = static_cast<std::uint32_t>(output_cells_);
   for (std::uint32_t r = 0; r < plan_.ranks; ++r) {
-    Cell i = 0;
-    Cell o = 0;
-    if (!plan_.in_place) {
-      i = add(r, "i", input_cells_, true, 1);
-      o = add(r, "o", output_cells_, true, 1);
-    } else if (plan_.collective == "allgather") {
-      o = add(r, "o", output_cells_, true, 1);
-      i = o + r * input.cells;
-    } else {
-      i = add(r, "i", input_cells_, true, 1);
-      o = plan_.collective == "reducescatter" ? i + r * output.cells : i;
-    }
-    input.first.push_back(i);
-    output.first.push_back(o);
-    out_.users.push_back({i, input.cells, o, output.cells});
+    const UserCells& user = add_user_cells(out_, input_cells_, output_cells_);
+    input.first.push_back(user.input);
+    output.first.push_back(user.output);
     for (const TextBuffer& each : plan_.buffers) {
       if (each.name == "i" || each.name == "o") continue;
       Buffer& buffer = buffers_[each.name];
@@ -377,18 +352,16 @@ void TextUnroller::lay_out() {
       buffer.packets = each.packets;
       buffer.doubled = each.doubled;
       const std::uint32_t width = each.packets ? 2 : 1;
-      buffer.first.push_back(add(r, each.name, std::uint64_t{each.cells} * width, false, width));
-      if (each.doubled) {
-        add(r, each.name + " (odd launches)", std::uint64_t{each.cells} * width, false, width);
-      }
+      const std::uint64_t cells = std::uint64_t{each.cells} * width;
+      buffer.first.push_back(add_space(out_, r, each.name, cells, false, width));
+      if (each.doubled) add_space(out_, r, each.name + " (odd launches)", cells, false, width);
     }
   }
-  out_.cells = static_cast<std::uint32_t>(next);
 }
 
 Operation& TextUnroller::add(const TextStatement& statement, Scope& scope, Operation::Kind kind,
                              bool transfer) {
-  if (++operations_ > kMaxTextOperations) {
+  if (++operations_ > kMaxOperations) {
     throw LimitReached(LimitReached::Kind::Size, "more than 2^20 operations");
   }
   const auto [found, is_new] = origins_.try_emplace(
@@ -590,7 +563,7 @@ void TextUnroller::check_barriers() const {
 }
 
 void TextUnroller::run_statement(const TextStatement& statement, Scope& scope) {
-  if (++operations_ > kMaxTextOperations) {  // also of loops around nothing
+  if (++operations_ > kMaxOperations) {  // also of loops around nothing
     throw LimitReached(LimitReached::Kind::Size, "more than 2^20 operations");
   }
   switch (statement.kind) {

@@ -147,6 +147,17 @@ struct Unrolling {
   const Space& space_of(Cell cell) const;
 };
 
+constexpr std::uint64_t kMaxOperations = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxCells = std::uint64_t{1} << 24;
+
+/// Appends `cells` cells of a rank, and returns the first. Throws LimitReached beyond kMaxCells.
+Cell add_space(Unrolling& unrolling, std::uint32_t rank, std::string name, std::uint64_t cells,
+               bool user, std::uint32_t width);
+/// Appends the cells of the user of the next rank. In place the input of allgather is the rank's
+/// part of the output, the output of reducescatter its part of the input, and elsewhere both are
+/// the same.
+const UserCells& add_user_cells(Unrolling& unrolling, std::uint64_t input, std::uint64_t output);
+
 /// `o[3] of gpu 1`, in chunks where a chunk is a single cell.
 std::string describe(const Unrolling& unrolling, Cell cell);
 /// `gpu 0 tb 1 op 5 (put) launch 0`.
@@ -169,6 +180,10 @@ std::vector<Sizes> sizes_to_check(const Plan& plan);
 /// What is said beside the verdict, in sentences: sizes that sizes_to_check() leaves open, and
 /// where the executor is known not to do what the plan means.
 std::vector<std::string> notes_on(const Plan& plan);
+
+/// A rule that an op of a plan breaks: `gpu 0 tb 1 op 5 (put) REASON.`
+Violation broken_by(const Plan& plan, const std::string& source, Rule rule,
+                    const std::string& reason, OpPlace place, const Op& op);
 
 /// The first rule that a plan breaks whatever the sizes: Malformed to SizeMismatch.
 std::optional<Violation> find_malformed(const Plan& plan, const std::string& source);
