@@ -173,16 +173,20 @@ Proof.
   - intros [G G'] d Hd Hz. auto.
 Qed.
 
-Lemma all_d (P Q : nat -> Prop) : (forall d, d < D -> (P d <-> Q d)) ->
-  ((forall d, d < D -> zero Z d -> P d) <-> (forall d, d < D -> zero Z d -> Q d)).
-Proof. intros E. split; intros G d Hd Hz; apply E; auto. Qed.
+(* A step is legal where what its collective demands of a group, P, holds of every group. *)
+Lemma legal_step_iff c s (P : nat -> Prop) :
+  (forall d, d < D -> legal c (length (members ns V d)) k D (view s (members ns V d)) = true <-> P d) ->
+  (legal_step ns k (Step V Z c) s = true <-> occupied V Z s /\ forall d, d < D -> zero Z d -> P d).
+Proof.
+  intros E. unfold legal_step. rewrite andb_true_iff, and_comm. unfold step_groups. cbn [vary pin what].
+  rewrite occupied_iff, legal_on_spec, each_group. apply and_iff_compat_l.
+  split; intros G d Hd Hz; apply E; auto.
+Qed.
 
 Lemma legal_allreduce s :
   legal_step ns k (Step V Z AllReduce) s = true <-> occupied V Z s /\ alike V Z s /\ no_overlap V Z s.
 Proof.
-  unfold legal_step. rewrite andb_true_iff. unfold step_groups. cbn [vary pin what].
-  rewrite occupied_iff, legal_on_spec, each_group.
-  rewrite (all_d _ (fun d => same_chunks k D s (members ns V d) /\ disjoint k D s (members ns V d))).
+  rewrite (legal_step_iff _ s (fun d => same_chunks k D s (members ns V d) /\ disjoint k D s (members ns V d))).
   - rewrite both_forall, alike_iff, no_overlap_iff. tauto.
   - intros d Hd. apply allreduce_legal, NoDup_members.
 Qed.
@@ -190,9 +194,7 @@ Qed.
 Lemma legal_reduce s :
   legal_step ns k (Step V Z Reduce) s = true <-> occupied V Z s /\ alike V Z s /\ no_overlap V Z s.
 Proof.
-  unfold legal_step. rewrite andb_true_iff. unfold step_groups. cbn [vary pin what].
-  rewrite occupied_iff, legal_on_spec, each_group.
-  rewrite (all_d _ (fun d => same_chunks k D s (members ns V d) /\ disjoint k D s (members ns V d))).
+  rewrite (legal_step_iff _ s (fun d => same_chunks k D s (members ns V d) /\ disjoint k D s (members ns V d))).
   - rewrite both_forall, alike_iff, no_overlap_iff. tauto.
   - intros d Hd. apply reduce_legal, NoDup_members.
 Qed.
@@ -201,9 +203,7 @@ Lemma legal_reducescatter s :
   legal_step ns k (Step V Z ReduceScatter) s = true
   <-> occupied V Z s /\ alike V Z s /\ no_overlap V Z s /\ divisible V Z s.
 Proof.
-  unfold legal_step. rewrite andb_true_iff. unfold step_groups. cbn [vary pin what].
-  rewrite occupied_iff, legal_on_spec, each_group.
-  rewrite (all_d _ (fun d => same_chunks k D s (members ns V d) /\ (disjoint k D s (members ns V d) /\
+  rewrite (legal_step_iff _ s (fun d => same_chunks k D s (members ns V d) /\ (disjoint k D s (members ns V d) /\
     count k (hold D s (mix V 0 d)) mod length (members ns V d) = 0))).
   - rewrite both_forall, both_forall, alike_iff, no_overlap_iff. unfold divisible. tauto.
   - intros d Hd. rewrite <- hd_members by auto. 
@@ -214,9 +214,7 @@ Lemma legal_allgather s :
   legal_step ns k (Step V Z AllGather) s = true
   <-> occupied V Z s /\ chunks_apart V Z s /\ as_many V Z s.
 Proof.
-  unfold legal_step. rewrite andb_true_iff. unfold step_groups. cbn [vary pin what].
-  rewrite occupied_iff, legal_on_spec, each_group.
-  rewrite (all_d _ (fun d => disjoint_chunks k D s (members ns V d) /\ equal_count k D s (members ns V d))).
+  rewrite (legal_step_iff _ s (fun d => disjoint_chunks k D s (members ns V d) /\ equal_count k D s (members ns V d))).
   - rewrite both_forall, chunks_apart_iff, as_many_iff. tauto.
   - intros d Hd. apply allgather_legal, NoDup_members.
 Qed.
@@ -224,9 +222,7 @@ Qed.
 Lemma legal_broadcast s :
   legal_step ns k (Step V Z Broadcast) s = true <-> occupied V Z s /\ in_root V Z s /\ learns V Z s.
 Proof.
-  unfold legal_step. rewrite andb_true_iff. unfold step_groups. cbn [vary pin what].
-  rewrite occupied_iff, legal_on_spec, each_group.
-  rewrite (all_d _ (fun d => contained k D s (members ns V d) /\ informative k D s (members ns V d))).
+  rewrite (legal_step_iff _ s (fun d => contained k D s (members ns V d) /\ informative k D s (members ns V d))).
   - rewrite both_forall, in_root_iff, learns_iff. tauto.
   - intros d Hd. apply broadcast_legal.
 Qed.
