@@ -171,11 +171,6 @@ Proof.
     intros e Ha. rewrite dig_mix by auto. destruct (has V e) eqn:Hv; auto. apply E. rewrite Ha, Hv. auto.
 Qed.
 
-Lemma pin_zero st : proper ns st -> what st <> AllReduce -> pin st = 0%N.
-Proof.
-  intros [_ [_ [_ [_ G]]]] Hw. destruct (N.eq_dec (pin st) 0); auto. tauto.
-Qed.
-
 Section One.
 Variables (m : mstate) (s : state) (t : track).
 Hypothesis st_ : stands m s t.
@@ -768,12 +763,13 @@ Qed.
 Theorem step_stands st m' : proper ns st -> mstep st m = Some m' ->
   legal_step ns k st s = true /\ stands m' (do_step ns k st s) (track_step st t).
 Proof.
-  intros Hp Hm. destruct st as [V Z c]. destruct c.
+  intros Hp Hm. destruct st as [V Z c].
+  destruct c; try (assert (Z = 0%N) as -> by (apply (pin_zero ns _ Hp); discriminate)).
   - apply allreduce_stands; auto.
-  - assert (Z = 0%N) as -> by (apply (pin_zero _ Hp); discriminate). apply reducescatter_stands; auto.
-  - assert (Z = 0%N) as -> by (apply (pin_zero _ Hp); discriminate). apply allgather_stands; auto.
-  - assert (Z = 0%N) as -> by (apply (pin_zero _ Hp); discriminate). apply reduce_stands; auto.
-  - assert (Z = 0%N) as -> by (apply (pin_zero _ Hp); discriminate). apply broadcast_stands; auto.
+  - apply reducescatter_stands; auto.
+  - apply allgather_stands; auto.
+  - apply reduce_stands; auto.
+  - apply broadcast_stands; auto.
 Qed.
 
 End One.

@@ -11,6 +11,11 @@ Definition proper (ns : list nat) (st : step) : Prop :=
   (forall e, has (pin st) e = true -> big ns e) /\ apart (vary st) (pin st) = true /\
   (pin st <> 0%N -> what st = AllReduce).
 
+Lemma pin_zero ns st : proper ns st -> what st <> AllReduce -> pin st = 0%N.
+Proof.
+  intros [_ [_ [_ [_ G]]]] Hw. destruct (N.eq_dec (pin st) 0); auto. tauto.
+Qed.
+
 Definition step_groups (ns : list nat) (st : step) : list (list nat) := groups ns (vary st) (pin st).
 
 (* k chunks; as many contributors as devices. *)
