@@ -287,6 +287,63 @@ Proof.
   reflexivity.
 Qed.
 
+(* Who holds what afterwards. *)
+
+Lemma union_holds s d r : (exists c, c < D /\ union s d r c) <-> exists x, x < D /\ same V d x /\ H s x r.
+Proof.
+  split.
+  - intros [c [Hc [x [Hx [Hs E]]]]]. exists x. eauto using H_intro.
+  - intros [x [Hx [Hs Hh]]]. apply H_spec in Hh. destruct Hh as [c [Hc E]]. exists c. split; auto. exists x. auto.
+Qed.
+
+Lemma union_holds_alike s d r : alike V Z s -> d < D -> zero Z d -> r < k ->
+  ((exists c, c < D /\ union s d r c) <-> H s d r).
+Proof.
+  intros Hal Hd Hz Hr. rewrite union_holds. split.
+  - intros [x [Hx [Hs Hh]]]. apply (Hal x); auto using same_sym. apply (zero_same d); auto.
+  - intros Hh. exists d. auto using same_refl.
+Qed.
+
+Lemma holds_allreduce s d r : alike V Z s -> d < D -> r < k ->
+  (H (do_step ns k (Step V Z AllReduce) s) d r <-> H s d r).
+Proof.
+  intros Hal Hd Hr. destruct (zero_dec ns Z d) as [z|z].
+  - rewrite <- (union_holds_alike s d r), H_spec by auto.
+    split; intros [c [Hc E]]; exists c; split; auto; apply do_allreduce; auto.
+  - rewrite !H_spec. split; intros [c [Hc E]]; exists c; split; auto;
+      [rewrite <- step_untouched with (c := AllReduce)|rewrite step_untouched]; auto.
+Qed.
+
+Lemma holds_allgather s d r : d < D -> zero Z d ->
+  (H (do_step ns k (Step V Z AllGather) s) d r <-> exists x, x < D /\ same V d x /\ H s x r).
+Proof.
+  intros Hd Hz. rewrite <- union_holds, H_spec.
+  split; intros [c [Hc E]]; exists c; split; auto; apply do_allgather; auto.
+Qed.
+
+Lemma holds_reduce s d r : alike V Z s -> d < D -> zero Z d -> r < k ->
+  (H (do_step ns k (Step V Z Reduce) s) d r <-> H s d r /\ zero V d).
+Proof.
+  intros Hal Hd Hz Hr. rewrite <- (union_holds_alike s d r), H_spec by auto. split.
+  - intros [c [Hc E]]. apply do_reduce in E; auto. destruct E. eauto.
+  - intros [[c [Hc E]] K]. exists c. split; auto. apply do_reduce; auto.
+Qed.
+
+Lemma holds_reducescatter s d r : alike V Z s -> d < D -> zero Z d -> r < k ->
+  (H (do_step ns k (Step V Z ReduceScatter) s) d r <-> H s d r /\ kept s d r).
+Proof.
+  intros Hal Hd Hz Hr. rewrite <- (union_holds_alike s d r), H_spec by auto. split.
+  - intros [c [Hc E]]. apply do_reducescatter in E; auto. destruct E. eauto.
+  - intros [[c [Hc E]] K]. exists c. split; auto. apply do_reducescatter; auto.
+Qed.
+
+Lemma holds_broadcast s d r : d < D -> zero Z d ->
+  (H (do_step ns k (Step V Z Broadcast) s) d r <-> H s (mix V 0 d) r).
+Proof.
+  intros Hd Hz. rewrite !H_spec. split; intros [c [Hc E]]; exists c; split; auto;
+    [rewrite <- do_broadcast|rewrite do_broadcast]; auto.
+Qed.
+
 End Step.
 
 (* ---- runs of a group whose devices hold the same chunks ---- *)
