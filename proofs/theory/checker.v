@@ -108,7 +108,6 @@ Definition group_ok (m : nat) (g : list nat) : bool :=
 Definition groups_ok (m : nat) (p : id_program) : bool :=
   forallb (fun cg => forallb (group_ok m) (snd cg)) p.
 
-Definition mask_of (l : list nat) : N := fold_right (fun e a => N.setbit a (N.of_nat e)) 0%N l.
 Definition class_mask (classes : list (list nat)) (d : nat) : N :=
   match find (is_member d) classes with Some c => mask_of c | None => 0%N end.
 Definition goal_b (k m : nat) (classes : list (list nat)) (t : table) : bool :=
@@ -509,8 +508,7 @@ Proof.
   { intros d Hd. unfold device, initial_table. set (F := fun d => repeat (N.setbit 0 (N.of_nat d)) k).
     rewrite (nth_indep _ [] (F 0)) by (rewrite map_length, seq_length; auto). rewrite (map_nth F), seq_nth; auto. }
   assert (Hb : forall d e, has (N.setbit 0 (N.of_nat d)) e = (d =? e)).
-  { intros d e. unfold has. rewrite N.setbit_eqb, N.bits_0, orb_false_r. apply eq_true_iff_eq.
-    rewrite N.eqb_eq, Nat.eqb_eq. split; [apply Nat2N.inj|intros ->; auto]. }
+  { intros d e. rewrite has_setbit, has_zero, orb_false_r. apply Nat.eqb_sym. }
   constructor.
   - intros d r c Hd Hr Hc. rewrite E by auto. unfold chunk.
     rewrite (nth_indep _ 0%N (N.setbit 0 (N.of_nat d))) by (rewrite repeat_length; auto).

@@ -9,17 +9,11 @@ Variable ns : list nat.
 
 (* The digits of size above 1 of these levels. *)
 Definition mask (ls : list (list nat)) : N :=
-  fold_right (fun e a => if 2 <=? size ns e then N.setbit a (N.of_nat e) else a) 0%N (concat ls).
+  mask_of (filter (fun e => 2 <=? size ns e) (concat ls)).
 
 Lemma mask_spec ls e : has (mask ls) e = true <-> big ns e /\ In e (concat ls).
 Proof.
-  unfold mask, big. induction (concat ls) as [|x l IH]; cbn [fold_right In].
-  - rewrite has_zero. split; [discriminate|tauto].
-  - destruct (2 <=? size ns x) eqn:E.
-    + rewrite has_setbit, orb_true_iff, IH, Nat.eqb_eq. apply Nat.leb_le in E.
-      split; [intros [->|]; tauto|intros [? [->|]]; tauto].
-    + rewrite IH. split; [tauto|]. intros [B [->|]]; [|tauto].
-      apply Nat.leb_le in B. congruence.
+  unfold mask, big. rewrite has_mask_of, filter_In, Nat.leb_le. tauto.
 Qed.
 
 (* above ++ slice ++ below, in all ways. *)

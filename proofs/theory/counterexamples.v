@@ -6,9 +6,6 @@ From P2Theory Require Import language rules semantics digits shapes runs program
 From P2Theory Require adequacy.
 Import ListNotations.
 
-(* The digits of a list, as a set. *)
-Definition digits_of (l : list nat) : N := fold_right (fun e a => N.setbit a (N.of_nat e)) 0%N l.
-
 (* Steps over a hierarchy, decided. *)
 Definition same_step (x y : step) : bool :=
   N.eqb (vary x) (vary y) && N.eqb (pin x) (pin y) &&
@@ -60,7 +57,7 @@ Proof.
 Qed.
 
 Definition is (a : nat) (x : nat) : bool := x =? a.
-Definition st (V Z : list nat) (c : collective) : step := Step (digits_of V) (digits_of Z) c.
+Definition st (V Z : list nat) (c : collective) : step := Step (mask_of V) (mask_of Z) c.
 
 Lemma multiple_of ns : positive_sizes ns -> multiple (product ns) ns.
 Proof. intros P. split; [apply product_pos in P; lia|exists 1; lia]. Qed.
@@ -109,12 +106,10 @@ Proof.
   assert (Pos : positive_sizes [2;2;2]) by (intros n Hn; simpl in Hn; lia).
   assert (Hb : forall e, In e [0;1;2] -> big [2;2;2] e)
     by (intros e He; simpl in He; destruct He as [<-|[<-|[<-|[]]]]; unfold big, size; simpl; lia).
-  assert (G : forall e, has (digits_of [0;2]) e = true -> In e [0;1;2]).
-  { intros e He. unfold digits_of in He. cbn [fold_right] in He. rewrite !has_setbit, has_zero, orb_false_r in He.
-    apply orb_true_iff in He. rewrite !Nat.eqb_eq in He. destruct He as [->| ->]; simpl; auto. }
-  assert (G1 : forall e, has (digits_of [1]) e = true -> In e [0;1;2]).
-  { intros e He. unfold digits_of in He. cbn [fold_right] in He. rewrite !has_setbit, has_zero, orb_false_r in He.
-    rewrite !Nat.eqb_eq in He. subst. simpl. auto. }
+  assert (G : forall e, has (mask_of [0;2]) e = true -> In e [0;1;2]).
+  { intros e He. apply has_mask_of in He. simpl in *. tauto. }
+  assert (G1 : forall e, has (mask_of [1]) e = true -> In e [0;1;2]).
+  { intros e He. apply has_mask_of in He. simpl in *. tauto. }
   assert (Hp : Forall (proper [2;2;2]) p).
   { repeat constructor; cbn [vary pin what st]; auto; try discriminate;
       try (intros e He; apply Hb; auto; fail); intros e He; cbn in He; destruct e; discriminate. }

@@ -139,9 +139,7 @@ Lemma classes_range classes d c : forallb (forallb (fun d => d <? m)) classes = 
 Proof.
   intros W. unfold in_class, class_mask. destruct (find (is_member d) classes) as [l|] eqn:F; [|rewrite has_zero; discriminate].
   apply find_some in F. destruct F as [Hi _]. rewrite forallb_forall in W. specialize (W l Hi).
-  rewrite forallb_forall in W. intros E. apply Nat.ltb_lt, W. clear - E.
-  unfold mask_of in E. induction l as [|a l IH]; cbn [fold_right] in E; [rewrite has_zero in E; discriminate|].
-  rewrite has_setbit, orb_true_iff, Nat.eqb_eq in E. destruct E as [->|E]; [left|right]; auto.
+  rewrite forallb_forall in W. intros E. apply Nat.ltb_lt, W, has_mask_of, E.
 Qed.
 
 Theorem program_valid_decides classes p : well_formed m classes p = true ->
