@@ -91,11 +91,8 @@ Theorem complete_over axes ns reduces k hs n p : positive_sizes ns -> multiple k
    length p <= n /\ Forall (fun st => over ns hs (vary st) (pin st) /\ proper ns st) p /\
    valid ns k (reduction axes ns reduces) p = true).
 Proof.
-  intros P K. rewrite (complete_list ns k _ (choices ns hs) n p P K).
-  - split; intros [L [F V]]; (split; [auto|split; [|auto]]);
-      (eapply Forall_impl; [|exact F]; intros st; apply choices_spec).
-  - intros e He. apply reduction_spec in He. tauto.
-  - rewrite Forall_forall. intros st Hi. apply choices_spec in Hi. tauto.
+  intros P K. apply (complete_choices (fun st => over ns hs (vary st) (pin st)));
+    eauto using reduction_big, choices_spec.
 Qed.
 
 (* ---- the lattice ---- *)
@@ -178,11 +175,8 @@ Theorem complete_over_lattice k n p : positive_sizes ns -> multiple k ns ->
    length p <= n /\ Forall (fun st => over_lattice axes ns reduces (vary st) (pin st) /\ proper ns st) p /\
    valid ns k (reduction axes ns reduces) p = true).
 Proof.
-  intros P K. rewrite (complete_list ns k _ choices_lattice n p P K).
-  - split; intros [L [F V]]; (split; [auto|split; [|auto]]);
-      (eapply Forall_impl; [|exact F]; intros st; apply choices_lattice_spec).
-  - intros e He. apply reduction_spec in He. tauto.
-  - rewrite Forall_forall. intros st Hi. apply choices_lattice_spec in Hi. tauto.
+  intros P K. apply (complete_choices (fun st => over_lattice axes ns reduces (vary st) (pin st)));
+    eauto using reduction_big, choices_lattice_spec.
 Qed.
 
 End Lattice.

@@ -48,7 +48,7 @@ Proof.
   assert (Hp : Forall (proper ns) p).
   { rewrite Forall_forall. intros st Hi. apply (is_choice_spec ns y), Hy, Hi. }
   assert (V : valid ns k (reduction axes ns reduces) p = true).
-  { rewrite (machine_equivalence ns k); auto. intros e He. apply reduction_spec in He. tauto. }
+  { rewrite (machine_equivalence ns k); eauto using reduction_big. }
   assert (Oy : program_over ns y p).
   { unfold program_over. rewrite Forall_forall. intros st Hi. apply is_choice_spec, Hy, Hi. }
   specialize (G p (conj Hp V) Oy). unfold program_over in G. rewrite Forall_forall in G, Hp.
@@ -115,7 +115,7 @@ Proof.
       try (intros e He; apply Hb; auto; fail); intros e He; cbn in He; destruct e; discriminate. }
   assert (C : correct_program 1 [2;2;2] (fun _ => true) 8 p).
   { split; [exact Hp|]. destruct (multiple_of _ Pos) as [K Q].
-    rewrite (machine_equivalence [2;2;2] 8 Pos K Q); auto; intros e He; apply reduction_spec in He; tauto. }
+    rewrite (machine_equivalence [2;2;2] 8 Pos K Q); eauto using reduction_big. }
   split; [auto|split].
   - apply (lattice_expresses_all 1 [2;2;2] (fun _ => true) Pos 8); auto. lia.
   - intros O. inversion O; subst. 

@@ -49,6 +49,9 @@ Proof.
   split; [intros [? [? ?]]|intros [? [? ?]]]; repeat split; auto; lia.
 Qed.
 
+Lemma reduction_big e : has reduction e = true -> big ns e.
+Proof. intros E. apply reduction_spec in E. tauto. Qed.
+
 Hypothesis positive : positive_sizes ns.
 Hypothesis some_axis : 0 < axes.
 

@@ -223,7 +223,7 @@ Definition instructions (h : over_which) (axes : nat) (ns : list nat) (reduces :
 
 (* The valid programs of at most n steps, lowered to groups of ids. *)
 Definition all_programs (h : over_which) (axes : nat) (ns : list nat) (reduces : nat -> bool) (n : nat) : list id_program :=
-  map (map (fun st => (what st, step_groups ns st)))
+  map (lowering.lower ns)
     (programs_of (instructions h axes ns reduces) (reduction axes ns reduces) n).
 
 Definition instruction_over (h : over_which) (axes : nat) (ns : list nat) (reduces : nat -> bool) (V Z : N) : Prop :=
@@ -250,15 +250,7 @@ Theorem all_programs_complete h axes ns reduces k n q : positive_sizes ns -> mul
      valid ns k (reduction axes ns reduces) p = true).
 Proof.
   intros P K. unfold all_programs. rewrite in_map_iff.
-  assert (C : forall p, In p (programs_of (instructions h axes ns reduces) (reduction axes ns reduces) n) <->
-     length p <= n /\ Forall (fun st => instruction_over h axes ns reduces (vary st) (pin st) /\ proper ns st) p /\
-     valid ns k (reduction axes ns reduces) p = true).
-  { intros p. rewrite (complete_list ns k _ _ n p P K).
-    - split; intros [L [F V]]; (split; [auto|split; [|auto]]);
-        (eapply Forall_impl; [|exact F]; intros st; apply instructions_spec).
-    - intros e He. apply reduction_spec in He. tauto.
-    - rewrite Forall_forall. intros st Hi. apply instructions_spec in Hi. tauto. }
-  split.
-  - intros [p [<- Hp]]. exists p. split; [reflexivity|]. apply C. auto.
-  - intros [p [-> Hp]]. exists p. split; [reflexivity|]. apply C. auto.
+  split; intros [p [E Hp]]; exists p; (split; [auto|]); revert Hp;
+    apply (complete_choices (fun st => instruction_over h axes ns reduces (vary st) (pin st)));
+    eauto using reduction_big, instructions_spec.
 Qed.
