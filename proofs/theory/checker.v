@@ -199,12 +199,7 @@ Proof.
       { intros y Hy. apply (In_nth _ _ 0%N) in Hy. destruct Hy as [r [_ <-]]. apply Z. }
       clear - Q. induction (x :: l) as [|y l' IH']; simpl; auto. rewrite (Q y) by (left; auto). simpl.
       apply IH'. intros; apply Q; right; auto.
-    + assert (C : forall f n, count (S n) f = Nat.b2n (f 0) + count n (fun r => f (S r))).
-      { intros f n. unfold count. simpl. rewrite <- seq_shift. 
-        assert (G : forall l0, length (filter f (map S l0)) = length (filter (fun r => f (S r)) l0)).
-        { induction l0 as [|a l0 IHl]; simpl; auto. destruct (f (S a)); simpl; auto. }
-        destruct (f 0); simpl; rewrite G; auto. }
-      rewrite C. simpl. rewrite <- (IH j).
+    + rewrite count_first. simpl. rewrite <- (IH j).
       * destruct (nonzero x); auto.
       * intros r Hr. apply (B (S r)). lia.
 Qed.
@@ -382,12 +377,7 @@ Proof.
     + change (chunk ((if in_runb n u i before then x else 0%N) :: pick n u i (if nonzero x then S before else before) l) (S r))
         with (chunk (pick n u i (if nonzero x then S before else before) l) r).
       rewrite IH. change (chunk (x :: l) (S r)) with (chunk l r).
-      assert (C : forall f j, count (S j) f = Nat.b2n (f 0) + count j (fun q => f (S q))).
-      { intros f j. unfold count. simpl. rewrite <- seq_shift.
-        assert (G : forall l0, length (filter f (map S l0)) = length (filter (fun q => f (S q)) l0)).
-        { induction l0 as [|a l0 IHl]; simpl; auto. destruct (f (S a)); simpl; auto. }
-        destruct (f 0); simpl; rewrite G; auto. }
-      rewrite C. change (chunk (x :: l) 0) with x.
+      rewrite count_first. change (chunk (x :: l) 0) with x.
       change (fun q => nonzero (chunk (x :: l) (S q))) with (fun q => nonzero (chunk l q)).
       replace ((if nonzero x then S before else before) + count r (fun q => nonzero (chunk l q)))
         with (before + (Nat.b2n (nonzero x) + count r (fun q => nonzero (chunk l q)))); auto.

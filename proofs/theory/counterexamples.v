@@ -7,28 +7,12 @@ From P2Theory Require adequacy.
 Import ListNotations.
 
 (* Steps over a hierarchy, decided. *)
-Definition same_step (x y : step) : bool :=
-  N.eqb (vary x) (vary y) && N.eqb (pin x) (pin y) &&
-  match what x, what y with
-  | AllReduce, AllReduce | ReduceScatter, ReduceScatter | AllGather, AllGather
-  | Reduce, Reduce | Broadcast, Broadcast => true
-  | _, _ => false
-  end.
 Definition is_choice (ns : list nat) (hs : list (list nat)) (st : step) : bool :=
-  existsb (same_step st) (choices ns hs).
-
-Lemma same_step_spec x y : same_step x y = true <-> x = y.
-Proof.
-  unfold same_step. rewrite !andb_true_iff, !N.eqb_eq. destruct x as [V Z c], y as [V' Z' c']. cbn. split.
-  - intros [[-> ->] E]. destruct c, c'; congruence.
-  - intros E. injection E as -> -> ->. destruct c'; auto.
-Qed.
+  if in_dec step_eq_dec st (choices ns hs) then true else false.
 
 Lemma is_choice_spec ns hs st : is_choice ns hs st = true <-> over ns hs (vary st) (pin st) /\ proper ns st.
 Proof.
-  unfold is_choice. rewrite existsb_exists, <- choices_spec. split.
-  - intros [x [Hi E]]. apply same_step_spec in E. subst. auto.
-  - intros Hi. exists st. split; auto. apply same_step_spec. auto.
+  unfold is_choice. rewrite <- choices_spec. destruct (in_dec _ _ _); split; try tauto; discriminate.
 Qed.
 
 Definition positiveb (ns : list nat) : bool := forallb (fun n => 1 <=? n) ns.

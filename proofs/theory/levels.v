@@ -526,11 +526,7 @@ Qed.
 Lemma sublists_NoDup s : NoDup s -> NoDup (sublists s).
 Proof.
   induction 1 as [|y s Hy Hn IH]; cbn [sublists]; [repeat constructor; intros []|].
-  assert (G : forall l1 l2 : list (list nat), NoDup l1 -> NoDup l2 -> (forall b, In b l1 -> ~ In b l2) -> NoDup (l1 ++ l2)).
-  { induction l1 as [|b l1 IHl]; intros l2 N1 N2 A12; simpl; auto. inversion N1; subst.
-    constructor; [|apply IHl; auto; intros; apply A12; right; auto].
-    rewrite in_app_iff. intros [|I]; [auto|]. apply (A12 b); auto. left. auto. }
-  apply G; auto.
+  apply NoDup_append; auto.
   - apply NoDup_map_on; auto. intros x z _ _ E. injection E. auto.
   - intros b Hb Hb'. apply in_map_iff in Hb. destruct Hb as [K [<- _]]. apply Hy.
     apply (sublist_in s (y :: K)); auto. left. auto.

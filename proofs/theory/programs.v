@@ -4,6 +4,8 @@ From P2Theory Require Import language rules semantics digits shapes runs.
 Import ListNotations.
 
 Record step := Step { vary : N; pin : N; what : collective }.
+Definition step_eq_dec (x y : step) : {x = y} + {x <> y}.
+Proof. decide equality; try apply N.eq_dec. decide equality. Defined.
 
 (* A step over the digits of the system, in dialect published: only AllReduce pins digits. *)
 Definition proper (ns : list nat) (st : step) : Prop :=
