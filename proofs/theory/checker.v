@@ -108,7 +108,6 @@ Definition group_ok (m : nat) (g : list nat) : bool :=
 Definition groups_ok (m : nat) (p : id_program) : bool :=
   forallb (fun cg => forallb (group_ok m) (snd cg)) p.
 
-Definition mask_of (l : list nat) : N := fold_right (fun e a => N.setbit a (N.of_nat e)) 0%N l.
 Definition class_mask (classes : list (list nat)) (d : nat) : N :=
   match find (is_member d) classes with Some c => mask_of c | None => 0%N end.
 Definition goal_b (k m : nat) (classes : list (list nat)) (t : table) : bool :=
@@ -200,12 +199,7 @@ Proof.
       { intros y Hy. apply (In_nth _ _ 0%N) in Hy. destruct Hy as [r [_ <-]]. apply Z. }
       clear - Q. induction (x :: l) as [|y l' IH']; simpl; auto. rewrite (Q y) by (left; auto). simpl.
       apply IH'. intros; apply Q; right; auto.
-    + assert (C : forall f n, count (S n) f = Nat.b2n (f 0) + count n (fun r => f (S r))).
-      { intros f n. unfold count. simpl. rewrite <- seq_shift. 
-        assert (G : forall l0, length (filter f (map S l0)) = length (filter (fun r => f (S r)) l0)).
-        { induction l0 as [|a l0 IHl]; simpl; auto. destruct (f (S a)); simpl; auto. }
-        destruct (f 0); simpl; rewrite G; auto. }
-      rewrite C. simpl. rewrite <- (IH j).
+    + rewrite count_first. simpl. rewrite <- (IH j).
       * destruct (nonzero x); auto.
       * intros r Hr. apply (B (S r)). lia.
 Qed.
@@ -383,12 +377,7 @@ Proof.
     + change (chunk ((if in_runb n u i before then x else 0%N) :: pick n u i (if nonzero x then S before else before) l) (S r))
         with (chunk (pick n u i (if nonzero x then S before else before) l) r).
       rewrite IH. change (chunk (x :: l) (S r)) with (chunk l r).
-      assert (C : forall f j, count (S j) f = Nat.b2n (f 0) + count j (fun q => f (S q))).
-      { intros f j. unfold count. simpl. rewrite <- seq_shift.
-        assert (G : forall l0, length (filter f (map S l0)) = length (filter (fun q => f (S q)) l0)).
-        { induction l0 as [|a l0 IHl]; simpl; auto. destruct (f (S a)); simpl; auto. }
-        destruct (f 0); simpl; rewrite G; auto. }
-      rewrite C. change (chunk (x :: l) 0) with x.
+      rewrite count_first. change (chunk (x :: l) 0) with x.
       change (fun q => nonzero (chunk (x :: l) (S q))) with (fun q => nonzero (chunk l q)).
       replace ((if nonzero x then S before else before) + count r (fun q => nonzero (chunk l q)))
         with (before + (Nat.b2n (nonzero x) + count r (fun q => nonzero (chunk l q)))); auto.
@@ -509,8 +498,7 @@ Proof.
   { intros d Hd. unfold device, initial_table. set (F := fun d => repeat (N.setbit 0 (N.of_nat d)) k).
     rewrite (nth_indep _ [] (F 0)) by (rewrite map_length, seq_length; auto). rewrite (map_nth F), seq_nth; auto. }
   assert (Hb : forall d e, has (N.setbit 0 (N.of_nat d)) e = (d =? e)).
-  { intros d e. unfold has. rewrite N.setbit_eqb, N.bits_0, orb_false_r. apply eq_true_iff_eq.
-    rewrite N.eqb_eq, Nat.eqb_eq. split; [apply Nat2N.inj|intros ->; auto]. }
+  { intros d e. rewrite has_setbit, has_zero, orb_false_r. apply Nat.eqb_sym. }
   constructor.
   - intros d r c Hd Hr Hc. rewrite E by auto. unfold chunk.
     rewrite (nth_indep _ 0%N (N.setbit 0 (N.of_nat d))) by (rewrite repeat_length; auto).

@@ -9,17 +9,11 @@ Variable ns : list nat.
 
 (* The digits of size above 1 of these levels. *)
 Definition mask (ls : list (list nat)) : N :=
-  fold_right (fun e a => if 2 <=? size ns e then N.setbit a (N.of_nat e) else a) 0%N (concat ls).
+  mask_of (filter (fun e => 2 <=? size ns e) (concat ls)).
 
 Lemma mask_spec ls e : has (mask ls) e = true <-> big ns e /\ In e (concat ls).
 Proof.
-  unfold mask, big. induction (concat ls) as [|x l IH]; cbn [fold_right In].
-  - rewrite has_zero. split; [discriminate|tauto].
-  - destruct (2 <=? size ns x) eqn:E.
-    + rewrite has_setbit, orb_true_iff, IH, Nat.eqb_eq. apply Nat.leb_le in E.
-      split; [intros [->|]; tauto|intros [? [->|]]; tauto].
-    + rewrite IH. split; [tauto|]. intros [B [->|]]; [|tauto].
-      apply Nat.leb_le in B. congruence.
+  unfold mask, big. rewrite has_mask_of, filter_In, Nat.leb_le. tauto.
 Qed.
 
 (* above ++ slice ++ below, in all ways. *)
@@ -97,11 +91,8 @@ Theorem complete_over axes ns reduces k hs n p : positive_sizes ns -> multiple k
    length p <= n /\ Forall (fun st => over ns hs (vary st) (pin st) /\ proper ns st) p /\
    valid ns k (reduction axes ns reduces) p = true).
 Proof.
-  intros P K. rewrite (complete_list ns k _ (choices ns hs) n p P K).
-  - split; intros [L [F V]]; (split; [auto|split; [|auto]]);
-      (eapply Forall_impl; [|exact F]; intros st; apply choices_spec).
-  - intros e He. apply reduction_spec in He. tauto.
-  - rewrite Forall_forall. intros st Hi. apply choices_spec in Hi. tauto.
+  intros P K. apply (complete_choices (fun st => over ns hs (vary st) (pin st)));
+    eauto using reduction_big, choices_spec.
 Qed.
 
 (* ---- the lattice ---- *)
@@ -184,11 +175,8 @@ Theorem complete_over_lattice k n p : positive_sizes ns -> multiple k ns ->
    length p <= n /\ Forall (fun st => over_lattice axes ns reduces (vary st) (pin st) /\ proper ns st) p /\
    valid ns k (reduction axes ns reduces) p = true).
 Proof.
-  intros P K. rewrite (complete_list ns k _ choices_lattice n p P K).
-  - split; intros [L [F V]]; (split; [auto|split; [|auto]]);
-      (eapply Forall_impl; [|exact F]; intros st; apply choices_lattice_spec).
-  - intros e He. apply reduction_spec in He. tauto.
-  - rewrite Forall_forall. intros st Hi. apply choices_lattice_spec in Hi. tauto.
+  intros P K. apply (complete_choices (fun st => over_lattice axes ns reduces (vary st) (pin st)));
+    eauto using reduction_big, choices_lattice_spec.
 Qed.
 
 End Lattice.

@@ -6,32 +6,13 @@ From P2Theory Require Import language rules semantics digits shapes runs program
 From P2Theory Require adequacy.
 Import ListNotations.
 
-(* The digits of a list, as a set. *)
-Definition digits_of (l : list nat) : N := fold_right (fun e a => N.setbit a (N.of_nat e)) 0%N l.
-
 (* Steps over a hierarchy, decided. *)
-Definition same_step (x y : step) : bool :=
-  N.eqb (vary x) (vary y) && N.eqb (pin x) (pin y) &&
-  match what x, what y with
-  | AllReduce, AllReduce | ReduceScatter, ReduceScatter | AllGather, AllGather
-  | Reduce, Reduce | Broadcast, Broadcast => true
-  | _, _ => false
-  end.
 Definition is_choice (ns : list nat) (hs : list (list nat)) (st : step) : bool :=
-  existsb (same_step st) (choices ns hs).
-
-Lemma same_step_spec x y : same_step x y = true <-> x = y.
-Proof.
-  unfold same_step. rewrite !andb_true_iff, !N.eqb_eq. destruct x as [V Z c], y as [V' Z' c']. cbn. split.
-  - intros [[-> ->] E]. destruct c, c'; congruence.
-  - intros E. injection E as -> -> ->. destruct c'; auto.
-Qed.
+  if in_dec step_eq_dec st (choices ns hs) then true else false.
 
 Lemma is_choice_spec ns hs st : is_choice ns hs st = true <-> over ns hs (vary st) (pin st) /\ proper ns st.
 Proof.
-  unfold is_choice. rewrite existsb_exists, <- choices_spec. split.
-  - intros [x [Hi E]]. apply same_step_spec in E. subst. auto.
-  - intros Hi. exists st. split; auto. apply same_step_spec. auto.
+  unfold is_choice. rewrite <- choices_spec. destruct (in_dec _ _ _); split; try tauto; discriminate.
 Qed.
 
 Definition positiveb (ns : list nat) : bool := forallb (fun n => 1 <=? n) ns.
@@ -51,7 +32,7 @@ Proof.
   assert (Hp : Forall (proper ns) p).
   { rewrite Forall_forall. intros st Hi. apply (is_choice_spec ns y), Hy, Hi. }
   assert (V : valid ns k (reduction axes ns reduces) p = true).
-  { rewrite (machine_equivalence ns k); auto. intros e He. apply reduction_spec in He. tauto. }
+  { rewrite (machine_equivalence ns k); eauto using reduction_big. }
   assert (Oy : program_over ns y p).
   { unfold program_over. rewrite Forall_forall. intros st Hi. apply is_choice_spec, Hy, Hi. }
   specialize (G p (conj Hp V) Oy). unfold program_over in G. rewrite Forall_forall in G, Hp.
@@ -60,7 +41,7 @@ Proof.
 Qed.
 
 Definition is (a : nat) (x : nat) : bool := x =? a.
-Definition st (V Z : list nat) (c : collective) : step := Step (digits_of V) (digits_of Z) c.
+Definition st (V Z : list nat) (c : collective) : step := Step (mask_of V) (mask_of Z) c.
 
 Lemma multiple_of ns : positive_sizes ns -> multiple (product ns) ns.
 Proof. intros P. split; [apply product_pos in P; lia|exists 1; lia]. Qed.
@@ -109,18 +90,16 @@ Proof.
   assert (Pos : positive_sizes [2;2;2]) by (intros n Hn; simpl in Hn; lia).
   assert (Hb : forall e, In e [0;1;2] -> big [2;2;2] e)
     by (intros e He; simpl in He; destruct He as [<-|[<-|[<-|[]]]]; unfold big, size; simpl; lia).
-  assert (G : forall e, has (digits_of [0;2]) e = true -> In e [0;1;2]).
-  { intros e He. unfold digits_of in He. cbn [fold_right] in He. rewrite !has_setbit, has_zero, orb_false_r in He.
-    apply orb_true_iff in He. rewrite !Nat.eqb_eq in He. destruct He as [->| ->]; simpl; auto. }
-  assert (G1 : forall e, has (digits_of [1]) e = true -> In e [0;1;2]).
-  { intros e He. unfold digits_of in He. cbn [fold_right] in He. rewrite !has_setbit, has_zero, orb_false_r in He.
-    rewrite !Nat.eqb_eq in He. subst. simpl. auto. }
+  assert (G : forall e, has (mask_of [0;2]) e = true -> In e [0;1;2]).
+  { intros e He. apply has_mask_of in He. simpl in *. tauto. }
+  assert (G1 : forall e, has (mask_of [1]) e = true -> In e [0;1;2]).
+  { intros e He. apply has_mask_of in He. simpl in *. tauto. }
   assert (Hp : Forall (proper [2;2;2]) p).
   { repeat constructor; cbn [vary pin what st]; auto; try discriminate;
       try (intros e He; apply Hb; auto; fail); intros e He; cbn in He; destruct e; discriminate. }
   assert (C : correct_program 1 [2;2;2] (fun _ => true) 8 p).
   { split; [exact Hp|]. destruct (multiple_of _ Pos) as [K Q].
-    rewrite (machine_equivalence [2;2;2] 8 Pos K Q); auto; intros e He; apply reduction_spec in He; tauto. }
+    rewrite (machine_equivalence [2;2;2] 8 Pos K Q); eauto using reduction_big. }
   split; [auto|split].
   - apply (lattice_expresses_all 1 [2;2;2] (fun _ => true) Pos 8); auto. lia.
   - intros O. inversion O; subst. 

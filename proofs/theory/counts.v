@@ -5,18 +5,11 @@ From P2Theory Require Import language rules semantics digits shapes runs program
   machine equivalence sizes hierarchies choices.
 Import ListNotations.
 
-Definition step_eq_dec (x y : step) : {x = y} + {x <> y}.
-Proof. decide equality; try apply N.eq_dec. decide equality. Defined.
-
 Lemma NoDup_flat_map {A B} (f : A -> list B) l : NoDup l -> (forall a, In a l -> NoDup (f a)) ->
   (forall a a' b, In a l -> In a' l -> In b (f a) -> In b (f a') -> a = a') -> NoDup (flat_map f l).
 Proof.
   induction 1 as [|a l Hn Hl IH]; intros Hf Hd; simpl; [constructor|].
-  assert (G : forall l1 l2 : list B, NoDup l1 -> NoDup l2 -> (forall b, In b l1 -> ~ In b l2) -> NoDup (l1 ++ l2)).
-  { induction l1 as [|b l1 IHl]; intros l2 N1 N2 A12; simpl; auto. inversion N1; subst.
-    constructor; [|apply IHl; auto; intros; apply A12; right; auto].
-    rewrite in_app_iff. intros [|I]; [auto|]. apply (A12 b); auto. left. auto. }
-  apply G.
+  apply NoDup_append.
   - apply Hf. left. auto.
   - apply IH; [intros; apply Hf; right; auto|]. intros a1 a2 b I1 I2. apply Hd; right; auto.
   - intros b Hb Hi. apply in_flat_map in Hi. destruct Hi as [a' [Ha' Hb']].

@@ -165,6 +165,22 @@ Proof.
   rewrite N2Nat.id in H. auto.
 Qed.
 
+Lemma has_setbit V e x : has (N.setbit V (N.of_nat e)) x = (x =? e) || has V x.
+Proof.
+  unfold has. rewrite N.setbit_eqb. f_equal. apply eq_true_iff_eq.
+  rewrite N.eqb_eq, Nat.eqb_eq. split; [intros E; apply Nat2N.inj; auto|intros ->; auto].
+Qed.
+
+(* The elements of a list, as a set. *)
+Definition mask_of (l : list nat) : N := fold_right (fun e a => N.setbit a (N.of_nat e)) 0%N l.
+
+Lemma has_mask_of l e : has (mask_of l) e = true <-> In e l.
+Proof.
+  induction l as [|x l IH]; cbn [mask_of fold_right In].
+  - rewrite has_zero. split; [discriminate|tauto].
+  - fold (mask_of l). rewrite has_setbit, orb_true_iff, IH, Nat.eqb_eq. split; intros [E|E]; auto.
+Qed.
+
 Definition subset (V W : N) : bool := N.eqb (N.ldiff V W) 0.
 Definition apart (V W : N) : bool := N.eqb (N.land V W) 0.
 

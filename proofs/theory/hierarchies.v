@@ -41,27 +41,16 @@ Definition over_lattice (V Z : N) : Prop :=
 
 (* The reduction digits of size above 1. *)
 Definition reduction : N :=
-  fold_right (fun e a => if reduces (axis e) && (2 <=? size ns e) then N.setbit a (N.of_nat e) else a) 0%N factors.
-
-Lemma has_setbit a e x : has (N.setbit a (N.of_nat e)) x = (x =? e) || has a x.
-Proof.
-  unfold has. rewrite N.setbit_eqb. f_equal. apply eq_true_iff_eq.
-  rewrite N.eqb_eq, Nat.eqb_eq. split; [intros E; apply Nat2N.inj; auto|intros ->; auto].
-Qed.
+  mask_of (filter (fun e => reduces (axis e) && (2 <=? size ns e)) factors).
 
 Lemma reduction_spec e : has reduction e = true <-> e < length ns /\ reduces (axis e) = true /\ big ns e.
 Proof.
-  unfold reduction, big. assert (G : forall l, has (fold_right (fun e a => if reduces (axis e) && (2 <=? size ns e)
-      then N.setbit a (N.of_nat e) else a) 0%N l) e = true <-> In e l /\ reduces (axis e) = true /\ 2 <= size ns e).
-  { induction l as [|x l IH]; cbn [fold_right In].
-    - rewrite has_zero. split; [discriminate|tauto].
-    - destruct (reduces (axis x) && (2 <=? size ns x)) eqn:E.
-      + rewrite has_setbit, orb_true_iff, IH, Nat.eqb_eq. apply andb_true_iff in E. destruct E as [E1 E2].
-        apply Nat.leb_le in E2. split; [intros [->|]; tauto|intros [[->|] ?]; tauto].
-      + rewrite IH. split; [tauto|]. intros [[->|] [A B]]; [|tauto].
-        apply Nat.leb_le in B. rewrite A, B in E. discriminate. }
-  rewrite G, in_seq. split; intros [A B]; split; auto; lia.
+  unfold reduction, big. rewrite has_mask_of, filter_In, in_seq, andb_true_iff, Nat.leb_le.
+  split; [intros [? [? ?]]|intros [? [? ?]]]; repeat split; auto; lia.
 Qed.
+
+Lemma reduction_big e : has reduction e = true -> big ns e.
+Proof. intros E. apply reduction_spec in E. tauto. Qed.
 
 Hypothesis positive : positive_sizes ns.
 Hypothesis some_axis : 0 < axes.

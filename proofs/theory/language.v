@@ -39,6 +39,12 @@ Proof.
   unfold count. rewrite seq_S, filter_app, app_length. simpl. destruct (f n); reflexivity.
 Qed.
 
+Lemma count_first n f : count (S n) f = Nat.b2n (f 0) + count n (fun i => f (S i)).
+Proof.
+  induction n; [unfold count; simpl; destruct (f 0); reflexivity|].
+  rewrite count_S, IHn, (count_S n (fun i => f (S i))). lia.
+Qed.
+
 Lemma count_ext n f g : (forall i, i < n -> f i = g i) -> count n f = count n g.
 Proof.
   induction n; intros H; [reflexivity|].

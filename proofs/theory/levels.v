@@ -87,19 +87,12 @@ Hypothesis first_lt : forall i, i < l' -> first i < l.
 Hypothesis block_first : forall i, i < l' -> block (first i) = i.
 
 Definition blow (V : N) : N :=
-  fold_right (fun e a => if has V (block e) then N.setbit a (N.of_nat e) else a) 0%N (seq 0 l).
+  mask_of (filter (fun e => has V (block e)) (seq 0 l)).
 
 Lemma has_blow V e : has (blow V) e = (e <? l) && has V (block e).
 Proof.
-  unfold blow. assert (G : forall s, has (fold_right (fun e a => if has V (block e) then N.setbit a (N.of_nat e) else a) 0%N s) e
-     = existsb (Nat.eqb e) s && has V (block e)).
-  { induction s as [|x s IH]; cbn [fold_right existsb]; [apply has_zero|].
-    destruct (has V (block x)) eqn:E.
-    - rewrite has_setbit, IH. destruct (Nat.eqb_spec e x) as [->|]; simpl; auto.
-    - rewrite IH. destruct (Nat.eqb_spec e x) as [->|]; simpl; auto. rewrite E, !andb_false_r. auto. }
-  rewrite G. f_equal. apply eq_true_iff_eq. rewrite Nat.ltb_lt, existsb_exists. split.
-  - intros [x [Hx E]]. apply Nat.eqb_eq in E. subst. apply in_seq in Hx. lia.
-  - intros He. exists e. rewrite in_seq, Nat.eqb_refl. split; auto. lia.
+  apply eq_true_iff_eq. unfold blow. rewrite has_mask_of, filter_In, in_seq, andb_true_iff, Nat.ltb_lt.
+  split; intros [A B]; split; auto; lia.
 Qed.
 
 Definition inside (V : N) : Prop := forall e, has V e = true -> e < l'.
@@ -410,13 +403,10 @@ Proof.
     + assert (has (vary st) (b - 1) = true) by (apply I; lia). congruence.
 Qed.
 
-Definition imask (a b : nat) : N := fold_right (fun e x => N.setbit x (N.of_nat e)) 0%N (seq a (b - a)).
+Definition imask (a b : nat) : N := mask_of (seq a (b - a)).
 Lemma imask_ivl a b : a <= b -> ivl a b (imask a b).
 Proof.
-  intros L e. unfold imask. assert (G : forall s, has (fold_right (fun e x => N.setbit x (N.of_nat e)) 0%N s) e = true <-> In e s).
-  { induction s as [|x s IH]; cbn [fold_right In]; [rewrite has_zero; split; [discriminate|tauto]|].
-    rewrite has_setbit, orb_true_iff, IH, Nat.eqb_eq. split; intros [E|E]; auto. }
-  rewrite G, in_seq. split; lia.
+  intros L e. unfold imask. rewrite has_mask_of, in_seq. split; lia.
 Qed.
 
 Lemma index_of c : In c C -> exists i, 0 < i < l' /\ first i = c.
@@ -536,11 +526,7 @@ Qed.
 Lemma sublists_NoDup s : NoDup s -> NoDup (sublists s).
 Proof.
   induction 1 as [|y s Hy Hn IH]; cbn [sublists]; [repeat constructor; intros []|].
-  assert (G : forall l1 l2 : list (list nat), NoDup l1 -> NoDup l2 -> (forall b, In b l1 -> ~ In b l2) -> NoDup (l1 ++ l2)).
-  { induction l1 as [|b l1 IHl]; intros l2 N1 N2 A12; simpl; auto. inversion N1; subst.
-    constructor; [|apply IHl; auto; intros; apply A12; right; auto].
-    rewrite in_app_iff. intros [|I]; [auto|]. apply (A12 b); auto. left. auto. }
-  apply G; auto.
+  apply NoDup_append; auto.
   - apply NoDup_map_on; auto. intros x z _ _ E. injection E. auto.
   - intros b Hb Hb'. apply in_map_iff in Hb. destruct Hb as [K [<- _]]. apply Hy.
     apply (sublist_in s (y :: K)); auto. left. auto.

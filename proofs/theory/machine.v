@@ -171,11 +171,6 @@ Proof.
     intros e Ha. rewrite dig_mix by auto. destruct (has V e) eqn:Hv; auto. apply E. rewrite Ha, Hv. auto.
 Qed.
 
-Lemma pin_zero st : proper ns st -> what st <> AllReduce -> pin st = 0%N.
-Proof.
-  intros [_ [_ [_ [_ G]]]] Hw. destruct (N.eq_dec (pin st) 0); auto. tauto.
-Qed.
-
 Section One.
 Variables (m : mstate) (s : state) (t : track).
 Hypothesis st_ : stands m s t.
@@ -351,15 +346,8 @@ Proof.
     by (intros; apply do_allreduce; auto).
   assert (Hout : forall d r c, d < D -> ~ zero Z d -> s' d r c = s d r c)
     by (intros; apply step_untouched; auto).
-  assert (HH : forall d r, d < D -> r < k -> (H s' d r <-> H s d r)).
-  { intros d r Hd Hr. rewrite !H_spec. destruct (zero_dec ns Z d) as [z|z].
-    - split; intros [c [Hc E]].
-      + apply Hin in E; auto. destruct E as [x [Hx [Hs E]]]. apply H_spec.
-        apply (merge_alike V Z Hap E1 E2 x); auto using same_sym.
-        * apply (zero_same ns V Z Hap d); auto.
-        * apply (held_of x r c); auto.
-      + exists c. split; auto. apply Hin; auto. exists d. auto using same_refl.
-    - split; intros [c [Hc E]]; exists c; split; auto; [rewrite <- Hout|rewrite Hout]; auto. }
+  assert (HH : forall d r, d < D -> r < k -> (H s' d r <-> H s d r))
+    by (intros; apply holds_allreduce; auto using merge_alike).
   destruct (N.eqb_spec (mR m) Z) as [EZ|EZ]; injection Hm as <-.
   - constructor; auto.
     + apply well_or; auto.
@@ -455,13 +443,8 @@ Proof.
     by (intros; apply do_reducescatter; auto using zero_none).
   assert (Hal' : forall d d' r, d < D -> d' < D -> same V d d' -> r < k -> H s d r -> H s d' r)
     by (intros d d' r; intros; apply (Hal d); auto using zero_none).
-  assert (HH : forall d r, d < D -> r < k -> (H s' d r <-> H s d r /\ kept ns k V s d r)).
-  { intros d r Hd Hr. split.
-    - intros Hh. apply H_spec in Hh. destruct Hh as [c [Hc E]]. apply Hs' in E; auto.
-      destruct E as [[x [Hx [Hs E]]] K]. split; auto.
-      apply (Hal' x); auto using same_sym. apply (held_of x r c); auto.
-    - intros [Hh K]. apply H_spec in Hh. destruct Hh as [c [Hc E]].
-      apply (H_intro ns s' d r c); auto. apply Hs'; auto. split; auto. exists d. auto using same_refl. }
+  assert (HH : forall d r, d < D -> r < k -> (H s' d r <-> H s d r /\ kept ns k V s d r))
+    by (intros; apply holds_reducescatter; auto using zero_none).
   injection Hm as <-. constructor; auto.
   - apply well_or; auto. intros e He. apply or_cases in He. auto.
   - intros e. rewrite mT_or. unfold track_step. cbn [what merged vary]. rewrite !has_or, T_of. auto.
@@ -509,13 +492,8 @@ Proof.
   set (s' := do_step ns k (Step V 0 Reduce) s) in *.
   assert (Hs' : forall d r c, d < D -> (s' d r c = true <-> union ns V s d r c /\ zero V d))
     by (intros; apply do_reduce; auto using zero_none).
-  assert (HH : forall d r, d < D -> r < k -> (H s' d r <-> H s d r /\ zero V d)).
-  { intros d r Hd Hr. split.
-    - intros Hh. apply H_spec in Hh. destruct Hh as [c [Hc E]]. apply Hs' in E; auto.
-      destruct E as [[x [Hx [Hs E]]] K]. split; auto.
-      apply (Hal x); auto using same_sym, zero_none. apply (held_of x r c); auto.
-    - intros [Hh K]. apply H_spec in Hh. destruct Hh as [c [Hc E]].
-      apply (H_intro ns s' d r c); auto. apply Hs'; auto. split; auto. exists d. auto using same_refl. }
+  assert (HH : forall d r, d < D -> r < k -> (H s' d r <-> H s d r /\ zero V d))
+    by (intros; apply holds_reduce; auto using zero_none).
   injection Hm as <-. constructor; auto.
   - apply well_or; auto.
   - intros e. rewrite mT_or. unfold track_step. cbn [what merged vary]. rewrite !has_or, T_of. auto.
@@ -559,11 +537,8 @@ Proof.
   assert (Hs' : forall d r c, d < D -> (s' d r c = true <-> union ns V s d r c))
     by (intros; apply do_allgather; auto using zero_none).
   assert (HH : forall d r, d < D -> (H s' d r <-> exists x, In x (members ns V d) /\ H s x r)).
-  { intros d r Hd. split.
-    - intros Hh. apply H_spec in Hh. destruct Hh as [c [Hc E]]. apply Hs' in E; auto.
-      destruct E as [x [Hx [Hs E]]]. exists x. split; [apply in_members; auto|apply (held_of x r c); auto].
-    - intros [x [Hx Hh]]. apply in_members in Hx. apply H_spec in Hh. destruct Hh as [c [Hc E]].
-      apply (H_intro ns s' d r c); auto. apply Hs'; auto. exists x. tauto. }
+  { intros d r Hd. unfold s'. rewrite holds_allgather by auto using zero_none.
+    split; intros [x Hx]; exists x; rewrite in_members in *; tauto. }
   injection Hm as <-. constructor; auto.
   - constructor; cbn [mS mR mB mP]; try apply w.
     + intros e He. apply diff_true in He. apply (w_S _ w). tauto.
@@ -716,9 +691,8 @@ Proof.
   set (s' := do_step ns k (Step V 0 Broadcast) s) in *.
   assert (Hs' : forall d r c, d < D -> s' d r c = s (mix V 0 d) r c)
     by (intros; apply do_broadcast; auto using zero_none).
-  assert (HHs : forall d r, d < D -> (H s' d r <-> H s (mix V 0 d) r)).
-  { intros d r Hd. rewrite !H_spec. split; intros [c [Hc E]]; exists c; split; auto;
-      [rewrite <- Hs'|rewrite Hs']; auto. }
+  assert (HHs : forall d r, d < D -> (H s' d r <-> H s (mix V 0 d) r))
+    by (intros; apply holds_broadcast; auto using zero_none).
   injection Hm as <-. constructor; auto.
   - constructor; cbn [mS mR mB mP].
     + intros e He. apply or_left, (w_S _ w), He.
@@ -768,12 +742,13 @@ Qed.
 Theorem step_stands st m' : proper ns st -> mstep st m = Some m' ->
   legal_step ns k st s = true /\ stands m' (do_step ns k st s) (track_step st t).
 Proof.
-  intros Hp Hm. destruct st as [V Z c]. destruct c.
+  intros Hp Hm. destruct st as [V Z c].
+  destruct c; try (assert (Z = 0%N) as -> by (apply (pin_zero ns _ Hp); discriminate)).
   - apply allreduce_stands; auto.
-  - assert (Z = 0%N) as -> by (apply (pin_zero _ Hp); discriminate). apply reducescatter_stands; auto.
-  - assert (Z = 0%N) as -> by (apply (pin_zero _ Hp); discriminate). apply allgather_stands; auto.
-  - assert (Z = 0%N) as -> by (apply (pin_zero _ Hp); discriminate). apply reduce_stands; auto.
-  - assert (Z = 0%N) as -> by (apply (pin_zero _ Hp); discriminate). apply broadcast_stands; auto.
+  - apply reducescatter_stands; auto.
+  - apply allgather_stands; auto.
+  - apply reduce_stands; auto.
+  - apply broadcast_stands; auto.
 Qed.
 
 End One.

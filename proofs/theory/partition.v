@@ -158,11 +158,6 @@ Proof.
     apply (Hno 0 (put e 0) 0 c); auto using zero_corner.
 Qed.
 
-Lemma union_held d r c : d < D -> c < D -> union ns V s d r c -> exists x, x < D /\ same V d x /\ H s x r.
-Proof.
-  intros Hd Hc [x [Hx [Hs E]]]. exists x. repeat split; auto. apply (H_intro ns s x r c); auto.
-Qed.
-
 (* The digits that every member shares with its coset and with V. *)
 Lemma union_coset d r c : d < D -> r < k -> c < D -> zero Z d -> H s d r ->
   same (N.lor (narrowed t) V) d c -> union ns V s d r c.
@@ -237,13 +232,8 @@ Proof.
   assert (Hmono : forall d r c, d < D -> s d r c = true -> s' d r c = true).
   { intros d r c Hd E. destruct (zero_dec ns Z d) as [z|z]; [|rewrite Hout; auto].
     apply Hin; auto. apply union_self; auto. }
-  assert (HH : forall d r, d < D -> r < k -> (H s' d r <-> H s d r)).
-  { intros d r Hd Hr. split; intros Hh.
-    - apply H_spec in Hh. destruct Hh as [c [Hc E]]. destruct (zero_dec ns Z d) as [z|z].
-      + apply Hin in E; auto. apply union_held in E; auto. destruct E as [x [Hx [Hs Hh]]].
-        apply (merge_same_chunks s V Z Hap Hal d x r); auto.
-      + rewrite Hout in E by auto. apply (H_intro ns s d r c); auto.
-    - apply H_spec in Hh. destruct Hh as [c [Hc E]]. apply (H_intro ns s' d r c); auto. }
+  assert (HH : forall d r, d < D -> r < k -> (H s' d r <-> H s d r))
+    by (intros; apply holds_allreduce; auto).
   split; [|split; [|split]].
   - split; simpl.
     + apply (merge_fresh s t V Z); auto.
@@ -302,13 +292,8 @@ Proof.
   assert (HS : forall e, has V e = true -> has (scattered t) e = false).
   { intros e He. destruct (has_cases (scattered t) e) as [E|E]; auto.
     apply (i_scattered _ _ inv), (i_narrowed _ _ inv) in E. rewrite Hfresh in E; [discriminate|auto]. }
-  assert (HH : forall d r, d < D -> r < k -> (H s' d r <-> H s d r /\ kept ns k V s d r)).
-  { intros d r Hd Hr. split.
-    - intros Hh. apply H_spec in Hh. destruct Hh as [c [Hc E]]. apply Hs' in E; auto.
-      destruct E as [E K]. split; auto. apply union_held in E; auto.
-      destruct E as [x [Hx [Hs Hh]]]. apply (Hal' x); auto using same_sym.
-    - intros [Hh K]. apply H_spec in Hh. destruct Hh as [c [Hc E]].
-      apply (H_intro ns s' d r c); auto. apply Hs'; auto. split; auto. apply union_self; auto. }
+  assert (HH : forall d r, d < D -> r < k -> (H s' d r <-> H s d r /\ kept ns k V s d r))
+    by (intros; apply holds_reducescatter; auto using zero_none).
   (* devices that hold a common chunk, or agree on S, hold the same chunks *)
   assert (Hsame : forall d d', d < D -> d' < D ->
     (forall e, has (scattered t) e = true -> dig ns e d = dig ns e d') ->
@@ -383,13 +368,8 @@ Proof.
   assert (HR : forall e, has (reduced t) e = true -> False).
   { intros e He. apply (merge_reduced s t V 0 inv Hap Hocc Hal) in He.
     rewrite has_zero in He. discriminate. }
-  assert (HH : forall d r, d < D -> r < k -> (H s' d r <-> H s d r /\ zero V d)).
-  { intros d r Hd Hr. split.
-    - intros Hh. apply H_spec in Hh. destruct Hh as [c [Hc E]]. apply Hs' in E; auto.
-      destruct E as [E K]. split; auto. apply union_held in E; auto.
-      destruct E as [x [Hx [Hs Hh]]]. apply (Hal' x); auto using same_sym.
-    - intros [Hh K]. apply H_spec in Hh. destruct Hh as [c [Hc E]].
-      apply (H_intro ns s' d r c); auto. apply Hs'; auto. split; auto. apply union_self; auto. }
+  assert (HH : forall d r, d < D -> r < k -> (H s' d r <-> H s d r /\ zero V d))
+    by (intros; apply holds_reduce; auto using zero_none).
   assert (ZR : forall d, zero (N.lor (reduced t) V) d <-> zero V d).
   { intros d. split; intros G e He; apply G; [apply or_right; auto|].
     apply or_cases in He. destruct He as [He|]; auto. destruct (HR e He). }
@@ -464,12 +444,8 @@ Proof.
     by (intros; apply (i_scattered _ _ inv); auto).
   assert (HVT : forall e, has V e = true -> has (merged t) e = true)
     by (intros; apply (i_narrowed _ _ inv); auto).
-  assert (HH : forall d r, d < D -> (H s' d r <-> exists x, x < D /\ same V d x /\ H s x r)).
-  { intros d r Hd. split.
-    - intros Hh. apply H_spec in Hh. destruct Hh as [c [Hc E]]. apply Hs' in E; auto.
-      apply union_held in E; auto.
-    - intros [x [Hx [Hs Hh]]]. apply H_spec in Hh. destruct Hh as [c [Hc E]].
-      apply (H_intro ns s' d r c); auto. apply Hs'; auto. exists x. auto. }
+  assert (HH : forall d r, d < D -> (H s' d r <-> exists x, x < D /\ same V d x /\ H s x r))
+    by (intros; apply holds_allgather; auto using zero_none).
   assert (Hmono : forall d r c, d < D -> s d r c = true -> s' d r c = true)
     by (intros; apply Hs'; auto using union_self).
   assert (Hcorner := i_corner _ _ inv).
@@ -521,9 +497,8 @@ Proof.
   assert (M : forall d, d < D -> mix V 0 d < D) by (intros; apply mix_lt; auto).
   assert (Dm : forall d e, d < D -> dig ns e (mix V 0 d) = if has V e then 0 else dig ns e d)
     by (intros; rewrite dig_mix, dig_zero; auto).
-  assert (HHs : forall d r, d < D -> (H s' d r <-> H s (mix V 0 d) r)).
-  { intros d r Hd. rewrite !H_spec. split; intros [c [Hc E]]; exists c; split; auto;
-      [rewrite <- Hs'|rewrite Hs']; auto. }
+  assert (HHs : forall d r, d < D -> (H s' d r <-> H s (mix V 0 d) r))
+    by (intros; apply holds_broadcast; auto using zero_none).
   assert (Hup : forall d r, d < D -> r < k -> H s d r -> H s (mix V 0 d) r).
   { intros d r Hd Hr Hh. apply H_spec in Hh. destruct Hh as [c [Hc E]].
     apply (H_intro ns s (mix V 0 d) r c); auto. apply Hroot; auto using zero_none. }

@@ -24,10 +24,7 @@ Lemma step_facts s t st : invariant ns k s t -> proper ns st -> legal_step ns k 
   (forall d r, d < D -> r < k -> H s d r -> exists x, x < D /\ H (do_step ns k st s) x r).
 Proof.
   intros inv Hp Hl. destruct st as [V Z c].
-  assert (E : c <> AllReduce -> Z = 0%N).
-  { intros Hc. destruct Hp as [_ [_ [_ [_ F]]]]. cbn [pin what] in F.
-    destruct (N.eq_dec Z 0); auto. tauto. }
-  destruct c; try (rewrite E in * by discriminate); clear E.
+  destruct c; try (assert (Z = 0%N) as -> by (apply (pin_zero ns _ Hp); discriminate)).
   - destruct (step_allreduce ns k positive chunks s t V Z inv Hp Hl) as [A [B [C F]]].
     split; [auto|split; [auto|split; [auto|split; [auto|]]]].
     intros d r Hd Hr Hh. apply H_spec in Hh. destruct Hh as [x [Hx G]]. exists d. split; auto.
@@ -62,6 +59,23 @@ Proof.
   - apply do_allgather in E; auto.
   - apply do_reduce in E; auto. tauto.
   - rewrite do_broadcast in E by auto. exists (mix V 0 d). auto using mix_lt, same_mix.
+Qed.
+
+(* After a Broadcast every device holds something. *)
+Lemma broadcast_fills t st d : needs t st -> what st = Broadcast ->
+  zero (reduced (track_step st t)) d.
+Proof.
+  intros Hn W. apply zero_of_none. intros x Hx. unfold needs in Hn. unfold track_step in Hx.
+  rewrite W in *. cbn [reduced] in Hx. apply diff_true in Hx. destruct Hx as [A B].
+  apply Hn in A. congruence.
+Qed.
+
+Lemma broadcast_effect s st d r c : proper ns st -> what st = Broadcast -> d < D ->
+  do_step ns k st s d r c = s (mix (vary st) 0 d) r c.
+Proof.
+  intros Hpr W Hd. destruct st as [V Z w]. cbn [vary pin what] in *. subst w.
+  assert (Z = 0%N) as -> by (apply (pin_zero ns _ Hpr); discriminate).
+  rewrite do_broadcast; auto using zero_none. apply Hpr.
 Qed.
 
 Lemma legal_app p q s : legal_program ns k (p ++ q) s = legal_program ns k p s && legal_program ns k q (run ns k p s).
@@ -249,9 +263,8 @@ Lemma relative_step e0 s t T st : invariant ns k s t -> proper ns st -> legal_st
 Proof.
   intros inv Hpr Hl Hv B [Hsc J]. destruct (step_facts s t st inv Hpr Hl) as [Hn [inv' _]].
   pose proof (D_pos ns positive) as D0.
-  assert (Hpin : what st <> AllReduce -> has (pin st) e0 = false).
-  { intros Hw. destruct Hpr as [_ [_ [_ [_ G]]]]. destruct (has_cases (pin st) e0) as [E|]; auto.
-    destruct Hw. apply G, nonzero_spec. eauto. }
+  assert (Hpin : what st <> AllReduce -> has (pin st) e0 = false)
+    by (intros Hw; rewrite (pin_zero ns st Hpr Hw); apply has_zero).
   assert (Mono : forall x, has T x = true -> has (loose_step e0 st T) x = true).
   { intros x Hx. unfold loose_step. destruct (merging _ && _); auto using or_left. }
   split.
@@ -269,27 +282,18 @@ Proof.
     assert (Hy0 : dig ns e0 y <> 0) by (rewrite <- (Hs e0); auto).
     rewrite (J y r c x) by auto. symmetry. apply Hs.
     destruct (has_cases (vary st) x) as [F|]; auto. exfalso.
-    unfold loose_step in Hx. rewrite Hp0 in Hx. unfold needs in Hn.
+    unfold loose_step in Hx. rewrite Hp0 in Hx. pose proof Hn as Hn'. unfold needs in Hn'.
     destruct (what st) eqn:W; cbn [merging andb negb] in Hx;
       try (apply or_false in Hx; destruct Hx; congruence).
-    + apply Hn, Hsc in F. congruence.
-    + destruct Hn as [HRV [HVS HVT]].
-      assert (Bx : big ns x) by (apply (proj1 (proj2 Hpr)); auto).
+    + apply Hn', Hsc in F. congruence.
+    + assert (Bx : big ns x) by (apply (proj1 (proj2 Hpr)); auto).
       assert (P0 : put e0 0 < D) by (apply put_lt; auto).
       assert (P : put x (put e0 0) < D) by (apply put_lt; auto).
-      assert (Zr : zero (reduced (track_step st t)) (put x (put e0 0))).
-      { apply zero_of_none. intros y' Hy'. unfold track_step in Hy'. rewrite W in Hy'. cbn [reduced] in Hy'.
-        apply diff_true in Hy'. destruct Hy' as [Hy1 Hy2]. apply HRV in Hy1. congruence. }
-      destruct (i_holder _ _ _ _ inv' _ P Zr) as [r' [Hr' Hh]].
+      destruct (i_holder _ _ _ _ inv' _ P (broadcast_fills t st _ Hn W)) as [r' [Hr' Hh]].
       assert (G : do_step ns k st s (put x (put e0 0)) r' (put x (put e0 0)) = true)
         by (apply (i_coset _ _ _ _ inv'); auto using same_refl).
-      destruct st as [V Z w]. cbn [vary pin what] in *. subst w.
-      assert (Z = 0%N) as ->.
-      { destruct Hpr as [_ [_ [_ [_ G']]]]. cbn [pin what] in G'. destruct (N.eq_dec Z 0) as [|Q]; auto.
-        discriminate (G' Q). }
-      destruct Hpr as [_ [_ [_ [Hap _]]]]. cbn [vary pin what] in *.
-      rewrite do_broadcast in G by (auto using zero_none).
-      assert (M : mix V 0 (put x (put e0 0)) < D) by (apply mix_lt; auto).
+      rewrite broadcast_effect in G by auto.
+      assert (M : mix (vary st) 0 (put x (put e0 0)) < D) by (apply mix_lt; auto).
       assert (Ne : x <> e0) by congruence.
       apply (J _ _ _ x) in G; auto.
       * rewrite dig_mix, F, dig_zero, dig_put, Nat.eqb_refl in G by auto. discriminate.
@@ -363,24 +367,6 @@ Proof.
   - rewrite (proj1 Hn v Hv) in M. discriminate.
   - apply (proj2 Hn), (i_scattered _ _ _ _ inv) in Hv. congruence.
   - rewrite (proj1 Hn v Hv) in M. discriminate.
-Qed.
-
-(* After a Broadcast every device holds something. *)
-Lemma broadcast_fills t st d : needs t st -> what st = Broadcast ->
-  zero (reduced (track_step st t)) d.
-Proof.
-  intros Hn W. apply zero_of_none. intros x Hx. unfold needs in Hn. unfold track_step in Hx.
-  rewrite W in *. cbn [reduced] in Hx. apply diff_true in Hx. destruct Hx as [A B].
-  apply Hn in A. congruence.
-Qed.
-
-Lemma broadcast_effect s st d r c : proper ns st -> what st = Broadcast -> d < D ->
-  do_step ns k st s d r c = s (mix (vary st) 0 d) r c.
-Proof.
-  intros Hpr W Hd. destruct st as [V Z w]. cbn [vary pin what] in *. subst w.
-  destruct Hpr as [_ [_ [_ [Hap G]]]]. cbn [vary pin what] in *.
-  assert (Z = 0%N) as -> by (destruct (N.eq_dec Z 0) as [|Q]; auto; discriminate (G Q)).
-  rewrite do_broadcast; auto using zero_none.
 Qed.
 
 Definition tied (e v : nat) (s : state) : Prop :=

@@ -4,12 +4,19 @@ From P2Theory Require Import language rules semantics digits shapes runs.
 Import ListNotations.
 
 Record step := Step { vary : N; pin : N; what : collective }.
+Definition step_eq_dec (x y : step) : {x = y} + {x <> y}.
+Proof. decide equality; try apply N.eq_dec. decide equality. Defined.
 
 (* A step over the digits of the system, in dialect published: only AllReduce pins digits. *)
 Definition proper (ns : list nat) (st : step) : Prop :=
   vary st <> 0%N /\ (forall e, has (vary st) e = true -> big ns e) /\
   (forall e, has (pin st) e = true -> big ns e) /\ apart (vary st) (pin st) = true /\
   (pin st <> 0%N -> what st = AllReduce).
+
+Lemma pin_zero ns st : proper ns st -> what st <> AllReduce -> pin st = 0%N.
+Proof.
+  intros [_ [_ [_ [_ G]]]] Hw. destruct (N.eq_dec (pin st) 0); auto. tauto.
+Qed.
 
 Definition step_groups (ns : list nat) (st : step) : list (list nat) := groups ns (vary st) (pin st).
 
@@ -173,16 +180,20 @@ Proof.
   - intros [G G'] d Hd Hz. auto.
 Qed.
 
-Lemma all_d (P Q : nat -> Prop) : (forall d, d < D -> (P d <-> Q d)) ->
-  ((forall d, d < D -> zero Z d -> P d) <-> (forall d, d < D -> zero Z d -> Q d)).
-Proof. intros E. split; intros G d Hd Hz; apply E; auto. Qed.
+(* A step is legal where what its collective demands of a group, P, holds of every group. *)
+Lemma legal_step_iff c s (P : nat -> Prop) :
+  (forall d, d < D -> legal c (length (members ns V d)) k D (view s (members ns V d)) = true <-> P d) ->
+  (legal_step ns k (Step V Z c) s = true <-> occupied V Z s /\ forall d, d < D -> zero Z d -> P d).
+Proof.
+  intros E. unfold legal_step. rewrite andb_true_iff, and_comm. unfold step_groups. cbn [vary pin what].
+  rewrite occupied_iff, legal_on_spec, each_group. apply and_iff_compat_l.
+  split; intros G d Hd Hz; apply E; auto.
+Qed.
 
 Lemma legal_allreduce s :
   legal_step ns k (Step V Z AllReduce) s = true <-> occupied V Z s /\ alike V Z s /\ no_overlap V Z s.
 Proof.
-  unfold legal_step. rewrite andb_true_iff. unfold step_groups. cbn [vary pin what].
-  rewrite occupied_iff, legal_on_spec, each_group.
-  rewrite (all_d _ (fun d => same_chunks k D s (members ns V d) /\ disjoint k D s (members ns V d))).
+  rewrite (legal_step_iff _ s (fun d => same_chunks k D s (members ns V d) /\ disjoint k D s (members ns V d))).
   - rewrite both_forall, alike_iff, no_overlap_iff. tauto.
   - intros d Hd. apply allreduce_legal, NoDup_members.
 Qed.
@@ -190,9 +201,7 @@ Qed.
 Lemma legal_reduce s :
   legal_step ns k (Step V Z Reduce) s = true <-> occupied V Z s /\ alike V Z s /\ no_overlap V Z s.
 Proof.
-  unfold legal_step. rewrite andb_true_iff. unfold step_groups. cbn [vary pin what].
-  rewrite occupied_iff, legal_on_spec, each_group.
-  rewrite (all_d _ (fun d => same_chunks k D s (members ns V d) /\ disjoint k D s (members ns V d))).
+  rewrite (legal_step_iff _ s (fun d => same_chunks k D s (members ns V d) /\ disjoint k D s (members ns V d))).
   - rewrite both_forall, alike_iff, no_overlap_iff. tauto.
   - intros d Hd. apply reduce_legal, NoDup_members.
 Qed.
@@ -201,9 +210,7 @@ Lemma legal_reducescatter s :
   legal_step ns k (Step V Z ReduceScatter) s = true
   <-> occupied V Z s /\ alike V Z s /\ no_overlap V Z s /\ divisible V Z s.
 Proof.
-  unfold legal_step. rewrite andb_true_iff. unfold step_groups. cbn [vary pin what].
-  rewrite occupied_iff, legal_on_spec, each_group.
-  rewrite (all_d _ (fun d => same_chunks k D s (members ns V d) /\ (disjoint k D s (members ns V d) /\
+  rewrite (legal_step_iff _ s (fun d => same_chunks k D s (members ns V d) /\ (disjoint k D s (members ns V d) /\
     count k (hold D s (mix V 0 d)) mod length (members ns V d) = 0))).
   - rewrite both_forall, both_forall, alike_iff, no_overlap_iff. unfold divisible. tauto.
   - intros d Hd. rewrite <- hd_members by auto. 
@@ -214,9 +221,7 @@ Lemma legal_allgather s :
   legal_step ns k (Step V Z AllGather) s = true
   <-> occupied V Z s /\ chunks_apart V Z s /\ as_many V Z s.
 Proof.
-  unfold legal_step. rewrite andb_true_iff. unfold step_groups. cbn [vary pin what].
-  rewrite occupied_iff, legal_on_spec, each_group.
-  rewrite (all_d _ (fun d => disjoint_chunks k D s (members ns V d) /\ equal_count k D s (members ns V d))).
+  rewrite (legal_step_iff _ s (fun d => disjoint_chunks k D s (members ns V d) /\ equal_count k D s (members ns V d))).
   - rewrite both_forall, chunks_apart_iff, as_many_iff. tauto.
   - intros d Hd. apply allgather_legal, NoDup_members.
 Qed.
@@ -224,9 +229,7 @@ Qed.
 Lemma legal_broadcast s :
   legal_step ns k (Step V Z Broadcast) s = true <-> occupied V Z s /\ in_root V Z s /\ learns V Z s.
 Proof.
-  unfold legal_step. rewrite andb_true_iff. unfold step_groups. cbn [vary pin what].
-  rewrite occupied_iff, legal_on_spec, each_group.
-  rewrite (all_d _ (fun d => contained k D s (members ns V d) /\ informative k D s (members ns V d))).
+  rewrite (legal_step_iff _ s (fun d => contained k D s (members ns V d) /\ informative k D s (members ns V d))).
   - rewrite both_forall, in_root_iff, learns_iff. tauto.
   - intros d Hd. apply broadcast_legal.
 Qed.
@@ -284,6 +287,63 @@ Lemma do_reducescatter s d r c : d < D -> zero Z d -> r < k ->
 Proof.
   intros. rewrite step_touched by auto. rewrite reducescatter_after, union_members, hd_members by auto.
   reflexivity.
+Qed.
+
+(* Who holds what afterwards. *)
+
+Lemma union_holds s d r : (exists c, c < D /\ union s d r c) <-> exists x, x < D /\ same V d x /\ H s x r.
+Proof.
+  split.
+  - intros [c [Hc [x [Hx [Hs E]]]]]. exists x. eauto using H_intro.
+  - intros [x [Hx [Hs Hh]]]. apply H_spec in Hh. destruct Hh as [c [Hc E]]. exists c. split; auto. exists x. auto.
+Qed.
+
+Lemma union_holds_alike s d r : alike V Z s -> d < D -> zero Z d -> r < k ->
+  ((exists c, c < D /\ union s d r c) <-> H s d r).
+Proof.
+  intros Hal Hd Hz Hr. rewrite union_holds. split.
+  - intros [x [Hx [Hs Hh]]]. apply (Hal x); auto using same_sym. apply (zero_same d); auto.
+  - intros Hh. exists d. auto using same_refl.
+Qed.
+
+Lemma holds_allreduce s d r : alike V Z s -> d < D -> r < k ->
+  (H (do_step ns k (Step V Z AllReduce) s) d r <-> H s d r).
+Proof.
+  intros Hal Hd Hr. destruct (zero_dec ns Z d) as [z|z].
+  - rewrite <- (union_holds_alike s d r), H_spec by auto.
+    split; intros [c [Hc E]]; exists c; split; auto; apply do_allreduce; auto.
+  - rewrite !H_spec. split; intros [c [Hc E]]; exists c; split; auto;
+      [rewrite <- step_untouched with (c := AllReduce)|rewrite step_untouched]; auto.
+Qed.
+
+Lemma holds_allgather s d r : d < D -> zero Z d ->
+  (H (do_step ns k (Step V Z AllGather) s) d r <-> exists x, x < D /\ same V d x /\ H s x r).
+Proof.
+  intros Hd Hz. rewrite <- union_holds, H_spec.
+  split; intros [c [Hc E]]; exists c; split; auto; apply do_allgather; auto.
+Qed.
+
+Lemma holds_reduce s d r : alike V Z s -> d < D -> zero Z d -> r < k ->
+  (H (do_step ns k (Step V Z Reduce) s) d r <-> H s d r /\ zero V d).
+Proof.
+  intros Hal Hd Hz Hr. rewrite <- (union_holds_alike s d r), H_spec by auto. split.
+  - intros [c [Hc E]]. apply do_reduce in E; auto. destruct E. eauto.
+  - intros [[c [Hc E]] K]. exists c. split; auto. apply do_reduce; auto.
+Qed.
+
+Lemma holds_reducescatter s d r : alike V Z s -> d < D -> zero Z d -> r < k ->
+  (H (do_step ns k (Step V Z ReduceScatter) s) d r <-> H s d r /\ kept s d r).
+Proof.
+  intros Hal Hd Hz Hr. rewrite <- (union_holds_alike s d r), H_spec by auto. split.
+  - intros [c [Hc E]]. apply do_reducescatter in E; auto. destruct E. eauto.
+  - intros [[c [Hc E]] K]. exists c. split; auto. apply do_reducescatter; auto.
+Qed.
+
+Lemma holds_broadcast s d r : d < D -> zero Z d ->
+  (H (do_step ns k (Step V Z Broadcast) s) d r <-> H s (mix V 0 d) r).
+Proof.
+  intros Hd Hz. rewrite !H_spec. split; intros [c [Hc E]]; exists c; split; auto;
+    [rewrite <- do_broadcast|rewrite do_broadcast]; auto.
 Qed.
 
 End Step.

@@ -100,6 +100,14 @@ Proof.
     split; auto. apply position_lt, Hd.
 Qed.
 
+Lemma all_pairs g P :
+  all (length g) (fun i => all (length g) (fun j => P (nth i g 0) (nth j g 0))) = true
+  <-> forall d d', In d g -> In d' g -> P d d' = true.
+Proof.
+  rewrite (all_members g (fun d => all (length g) (fun j => P d (nth j g 0)))).
+  split; intros H d; [intros d' Hd|intros Hd]; apply (all_members g (P d)); auto.
+Qed.
+
 Lemma nth_zero (g : list nat) : nth 0 g 0 = hd 0 g.
 Proof. destruct g; reflexivity. Qed.
 
@@ -133,16 +141,30 @@ Lemma same_chunks_spec k m s g :
     Bool.eqb (some m (fun c => view s g i r c)) (some m (fun c => view s g j r c))))) = true
   <-> same_chunks k m s g.
 Proof.
-  unfold view. rewrite (all_members g (fun d => all (length g) (fun j => all k (fun r =>
-    Bool.eqb (some m (fun c => s d r c)) (some m (fun c => s (nth j g 0) r c)))))).
-  unfold same_chunks, hold. split.
-  - intros H d d' r Hd Hd' Hr. specialize (H d Hd). 
-    rewrite (all_members g (fun d' => all k (fun r =>
-      Bool.eqb (some m (fun c => s d r c)) (some m (fun c => s d' r c))))) in H.
-    specialize (H d' Hd'). rewrite all_spec in H. apply eqb_prop. auto.
-  - intros H d Hd. apply (all_members g (fun d' => all k (fun r =>
-      Bool.eqb (some m (fun c => s d r c)) (some m (fun c => s d' r c))))).
-    intros d' Hd'. apply all_spec. intros r Hr. rewrite (H d d' r) by auto. apply eqb_reflx.
+  unfold view. rewrite (all_pairs g (fun d d' => all k (fun r =>
+    Bool.eqb (some m (fun c => s d r c)) (some m (fun c => s d' r c))))).
+  unfold same_chunks, hold. split; intros H d d'.
+  - intros r Hd Hd' Hr. specialize (H d d' Hd Hd'). rewrite all_spec in H. apply eqb_prop. auto.
+  - intros Hd Hd'. apply all_spec. intros r Hr. rewrite (H d d' r) by auto. apply eqb_reflx.
+Qed.
+
+(* No two members have q, by position and by device. *)
+Lemma apart_members g (q : nat -> bool) : NoDup g ->
+  ((forall i, i < length g -> forall j, j < length g ->
+      implb (i <? j) (negb (q (nth i g 0) && q (nth j g 0))) = true) <->
+   (forall d d', In d g -> In d' g -> d <> d' -> q d = true -> q d' = true -> False)).
+Proof.
+  intros Hn. split.
+  - intros H d d' Hd Hd' Hne E E'. pose proof (position_lt d g Hd). pose proof (position_lt d' g Hd').
+    destruct (Nat.lt_total (position d g) (position d' g)) as [L|[L|L]];
+      [|apply position_inj in L; auto|];
+      [specialize (H (position d g) ltac:(auto) (position d' g))|
+       specialize (H (position d' g) ltac:(auto) (position d g))];
+      rewrite !nth_position, E, E', (proj2 (Nat.ltb_lt _ _) L) in H by auto; discriminate H; auto.
+  - intros H i Hi j Hj. destruct (Nat.ltb_spec i j); simpl; auto.
+    destruct (q (nth i g 0)) eqn:E; simpl; auto. destruct (q (nth j g 0)) eqn:E'; auto.
+    exfalso. apply (H (nth i g 0) (nth j g 0)); auto using nth_In.
+    intros F. assert (i = j); [|lia]. rewrite <- (position_nth i g), <- (position_nth j g), F; auto.
 Qed.
 
 Lemma disjoint_spec k m s g : NoDup g ->
@@ -150,23 +172,10 @@ Lemma disjoint_spec k m s g : NoDup g ->
     implb (i <? j) (negb (view s g i r c && view s g j r c)))))) = true
   <-> disjoint k m s g.
 Proof.
-  intros Hn. unfold view, disjoint. rewrite all_spec. split.
-  - intros H d d' r c Hd Hd' Hne Hr Hc E E'.
-    assert (W : forall i j, i < length g -> j < length g -> i < j ->
-      s (nth i g 0) r c = true -> s (nth j g 0) r c = true -> False).
-    { intros i j Hi Hj Hij F F'. specialize (H i Hi). rewrite all_spec in H. specialize (H j Hj).
-      rewrite all_spec in H. specialize (H r Hr). rewrite all_spec in H. specialize (H c Hc).
-      rewrite F, F', (proj2 (Nat.ltb_lt i j) Hij) in H. discriminate. }
-    pose proof (position_lt d g Hd). pose proof (position_lt d' g Hd').
-    destruct (Nat.lt_total (position d g) (position d' g)) as [L|[L|L]].
-    + apply (W (position d g) (position d' g)); auto; rewrite nth_position; auto.
-    + apply position_inj in L; auto.
-    + apply (W (position d' g) (position d g)); auto; rewrite nth_position; auto.
-  - intros H i Hi. apply all_spec. intros j Hj. apply all_spec. intros r Hr. apply all_spec.
-    intros c Hc. destruct (Nat.ltb_spec i j); simpl; auto.
-    destruct (s (nth i g 0) r c) eqn:E; simpl; auto. destruct (s (nth j g 0) r c) eqn:E'; auto.
-    exfalso. apply (H (nth i g 0) (nth j g 0) r c); auto using nth_In.
-    intros F. assert (i = j); [|lia]. rewrite <- (position_nth i g), <- (position_nth j g), F; auto.
+  intros Hn. unfold view, disjoint. repeat setoid_rewrite all_spec. split.
+  - intros H d d' r c Hd Hd' Hne Hr Hc. apply (apart_members g (fun d => s d r c) Hn); auto.
+  - intros H i Hi j Hj r Hr c Hc. apply (apart_members g (fun d => s d r c) Hn); auto.
+    intros d d' Hd Hd' Hne. apply H; auto.
 Qed.
 
 Lemma disjoint_chunks_spec k m s g : NoDup g ->
@@ -175,24 +184,10 @@ Lemma disjoint_chunks_spec k m s g : NoDup g ->
   <-> disjoint_chunks k m s g.
 Proof.
   intros Hn. change (hold m (view s g)) with (fun i => hold m s (nth i g 0)).
-  unfold disjoint_chunks. cbv beta. rewrite all_spec. split.
-  - intros H d d' r Hd Hd' Hne Hr E E'.
-    assert (W : forall i j, i < length g -> j < length g -> i < j ->
-      hold m s (nth i g 0) r = true -> hold m s (nth j g 0) r = true -> False).
-    { intros i j Hi Hj Hij F F'. specialize (H i Hi). rewrite all_spec in H. specialize (H j Hj).
-      rewrite all_spec in H. specialize (H r Hr). 
-      rewrite F, F', (proj2 (Nat.ltb_lt i j) Hij) in H. discriminate. }
-    pose proof (position_lt d g Hd). pose proof (position_lt d' g Hd').
-    destruct (Nat.lt_total (position d g) (position d' g)) as [L|[L|L]].
-    + apply (W (position d g) (position d' g)); auto; rewrite nth_position; auto.
-    + apply position_inj in L; auto.
-    + apply (W (position d' g) (position d g)); auto; rewrite nth_position; auto.
-  - intros H i Hi. apply all_spec. intros j Hj. apply all_spec. intros r Hr.
-    destruct (Nat.ltb_spec i j); simpl; auto.
-    destruct (hold m s (nth i g 0) r) eqn:E; simpl; auto.
-    destruct (hold m s (nth j g 0) r) eqn:E'; auto.
-    exfalso. apply (H (nth i g 0) (nth j g 0) r); auto using nth_In.
-    intros F. assert (i = j); [|lia]. rewrite <- (position_nth i g), <- (position_nth j g), F; auto.
+  unfold disjoint_chunks. cbv beta. repeat setoid_rewrite all_spec. split.
+  - intros H d d' r Hd Hd' Hne Hr. apply (apart_members g (fun d => hold m s d r) Hn); auto.
+  - intros H i Hi j Hj r Hr. apply (apart_members g (fun d => hold m s d r) Hn); auto.
+    intros d d' Hd Hd' Hne. apply H; auto.
 Qed.
 
 Lemma allreduce_legal k m s g : NoDup g ->
@@ -229,17 +224,9 @@ Proof.
   unfold legal, AllGather.legal. rewrite andb_true_iff.
   apply and_iff_compat_l. unfold AllGather.premise_equal_count, AllGather.holdings, AllGather.held.
   change (view s g) with (fun i => s (nth i g 0)). cbv beta.
-  rewrite (all_members g (fun d => all (length g) (fun j =>
-     count k (fun r => some m (fun c => s d r c)) =?
-     count k (fun r => some m (fun c => s (nth j g 0) r c))))).
-  split.
-  - intros H d d' Hd Hd'. specialize (H d Hd).
-    rewrite (all_members g (fun d' => count k (fun r => some m (fun c => s d r c)) =?
-       count k (fun r => some m (fun c => s d' r c)))) in H.
-    apply Nat.eqb_eq. apply H. auto.
-  - intros H d Hd. apply (all_members g (fun d' => count k (fun r => some m (fun c => s d r c)) =?
-       count k (fun r => some m (fun c => s d' r c)))).
-    intros d' Hd'. apply Nat.eqb_eq. apply H; auto.
+  rewrite (all_pairs g (fun d d' => count k (fun r => some m (fun c => s d r c)) =?
+    count k (fun r => some m (fun c => s d' r c)))).
+  split; intros H d d' Hd Hd'; apply Nat.eqb_eq; apply H; auto.
 Qed.
 
 Lemma broadcast_legal k m s g :

@@ -12,6 +12,13 @@ Proof.
   - apply IH; auto. intros; apply Hf; auto; right; auto.
 Qed.
 
+Lemma NoDup_append {A} (l l' : list A) : NoDup l -> NoDup l' -> (forall x, In x l -> ~ In x l') -> NoDup (l ++ l').
+Proof.
+  intros Hl Hl' Ha. induction Hl as [|x l Hx Hl IH]; simpl; auto. constructor.
+  - rewrite in_app_iff. intros [|I]; [auto|]. apply (Ha x); auto. left. auto.
+  - apply IH. intros y Hy. apply Ha. right. auto.
+Qed.
+
 Section Shapes.
 Variable ns : list nat.
 Let D := product ns.

@@ -242,3 +242,15 @@ Proof.
   - rewrite (machine_equivalence ns k); auto. unfold accepts. destruct (mrun p mstart); [auto|tauto].
   - rewrite (machine_equivalence ns k) in A; auto. unfold accepts in A. destruct (mrun p mstart); [auto|discriminate].
 Qed.
+
+(* The same where the steps are those of some kind that are steps of dialect published. *)
+Theorem complete_choices (kind : step -> Prop) ns k red choices n p : positive_sizes ns -> multiple k ns ->
+  (forall e, has red e = true -> big ns e) -> (forall st, In st choices <-> kind st /\ proper ns st) ->
+  (In p (programs_of choices red n) <->
+   length p <= n /\ Forall (fun st => kind st /\ proper ns st) p /\ valid ns k red p = true).
+Proof.
+  intros P K R Hc. rewrite (complete_list ns k red choices n p P K R).
+  - split; intros [L [F V]]; (split; [auto|split; [|auto]]);
+      (eapply Forall_impl; [|exact F]; intros st; apply Hc).
+  - rewrite Forall_forall. intros st Hi. apply Hc in Hi. tauto.
+Qed.

@@ -139,9 +139,7 @@ Lemma classes_range classes d c : forallb (forallb (fun d => d <? m)) classes = 
 Proof.
   intros W. unfold in_class, class_mask. destruct (find (is_member d) classes) as [l|] eqn:F; [|rewrite has_zero; discriminate].
   apply find_some in F. destruct F as [Hi _]. rewrite forallb_forall in W. specialize (W l Hi).
-  rewrite forallb_forall in W. intros E. apply Nat.ltb_lt, W. clear - E.
-  unfold mask_of in E. induction l as [|a l IH]; cbn [fold_right] in E; [rewrite has_zero in E; discriminate|].
-  rewrite has_setbit, orb_true_iff, Nat.eqb_eq in E. destruct E as [->|E]; [left|right]; auto.
+  rewrite forallb_forall in W. intros E. apply Nat.ltb_lt, W, has_mask_of, E.
 Qed.
 
 Theorem program_valid_decides classes p : well_formed m classes p = true ->
@@ -225,7 +223,7 @@ Definition instructions (h : over_which) (axes : nat) (ns : list nat) (reduces :
 
 (* The valid programs of at most n steps, lowered to groups of ids. *)
 Definition all_programs (h : over_which) (axes : nat) (ns : list nat) (reduces : nat -> bool) (n : nat) : list id_program :=
-  map (map (fun st => (what st, step_groups ns st)))
+  map (lowering.lower ns)
     (programs_of (instructions h axes ns reduces) (reduction axes ns reduces) n).
 
 Definition instruction_over (h : over_which) (axes : nat) (ns : list nat) (reduces : nat -> bool) (V Z : N) : Prop :=
@@ -252,15 +250,7 @@ Theorem all_programs_complete h axes ns reduces k n q : positive_sizes ns -> mul
      valid ns k (reduction axes ns reduces) p = true).
 Proof.
   intros P K. unfold all_programs. rewrite in_map_iff.
-  assert (C : forall p, In p (programs_of (instructions h axes ns reduces) (reduction axes ns reduces) n) <->
-     length p <= n /\ Forall (fun st => instruction_over h axes ns reduces (vary st) (pin st) /\ proper ns st) p /\
-     valid ns k (reduction axes ns reduces) p = true).
-  { intros p. rewrite (complete_list ns k _ _ n p P K).
-    - split; intros [L [F V]]; (split; [auto|split; [|auto]]);
-        (eapply Forall_impl; [|exact F]; intros st; apply instructions_spec).
-    - intros e He. apply reduction_spec in He. tauto.
-    - rewrite Forall_forall. intros st Hi. apply instructions_spec in Hi. tauto. }
-  split.
-  - intros [p [<- Hp]]. exists p. split; [reflexivity|]. apply C. auto.
-  - intros [p [-> Hp]]. exists p. split; [reflexivity|]. apply C. auto.
+  split; intros [p [E Hp]]; exists p; (split; [auto|]); revert Hp;
+    apply (complete_choices (fun st => instruction_over h axes ns reduces (vary st) (pin st)));
+    eauto using reduction_big, instructions_spec.
 Qed.
