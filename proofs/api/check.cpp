@@ -114,10 +114,8 @@ void check_into(CheckedFile& file, const CheckQuestion& question) {
 std::optional<std::string> certificate_folder(const CheckRequest& request,
                                               const std::vector<CheckedFile>& files,
                                               std::size_t index) {
-  if (!request.certify || files[index].before) return std::nullopt;
-  const auto comparisons =
-      std::ranges::count_if(files, [](const CheckedFile& file) { return file.before.has_value(); });
-  if (files.size() - static_cast<std::size_t>(comparisons) == 1) return request.certify;
+  if (!request.certify) return std::nullopt;
+  if (files.size() == 1) return request.certify;
   const std::string stem = std::filesystem::path(files[index].file).stem().string();
   return fmt::format("{}/{}-{}", *request.certify, index + 1, stem);
 }
@@ -242,7 +240,9 @@ void require_dump_alone(const CheckRequest& request) {
   if (request.before) refuse("--before");
   if (request.after) refuse("--after");
   if (request.reduces) refuse("--reduces");
-  for (const std::string& flag : program_options(request)) refuse("--" + flag);
+  for (const std::string& flag : program_options(request)) {
+    if (flag != "certify") refuse("--" + flag);
+  }
   if (request.engine == "z3" || request.engine == "cnf") refuse("--engine " + request.engine);
 }
 

@@ -25,23 +25,27 @@ SubjectCheck subject_of(const Answer& answer) {
   return check;
 }
 
-ModuleQuestion module_question(const CheckQuestion& question) {
+ModuleQuestion module_question(const CheckQuestion& question, bool is_comparison) {
   const CheckRequest& request = question.request;
-  return {request.replicas, request.partitions,       request.ordered, request.reduces,
-          request.engine,   program_options(request), request.relate};
+  std::vector<std::string> flags = program_options(request);
+  if (is_comparison) std::erase(flags, "certify");
+  return {request.replicas, request.partitions,   request.ordered,
+          request.reduces,  request.engine,       std::move(flags),
+          request.relate,   question.certificate, question.options.seed};
 }
 
 }  // namespace
 
 SubjectCheck check_module(const std::string& file, const std::string& text,
                           const CheckQuestion& question) {
-  return check_module_file(file, text, module_question(question), question.given,
+  return check_module_file(file, text, module_question(question, false), question.given,
                            question.options.limits);
 }
 
 SubjectCheck compare_modules(const std::string& before, const std::string& after,
                              const CheckQuestion& question) {
-  return compare_module_files(before, after, module_question(question), question.options.limits);
+  return compare_module_files(before, after, module_question(question, true),
+                              question.options.limits);
 }
 
 SubjectCheck check_msccl(const std::string& file, const std::string& text,

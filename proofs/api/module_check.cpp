@@ -12,6 +12,8 @@
 #include "engine/base/files.h"
 #include "engine/hlo/text/hlo_text.h"
 #include "engine/hlo/text/stablehlo_text.h"
+#include "p2/version.h"
+#include "proofs/certificate/module_certificate.h"
 
 namespace p2 {
 namespace {
@@ -189,7 +191,7 @@ std::string relation_text(const ModuleDecision& decision) {
 }
 
 Json json_of(const Subject& subject, const ModuleDecision& decision, bool solvers_skipped,
-             bool ordered) {
+             bool ordered, const Evidence& evidence) {
   const auto optional = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
   const std::string_view verdict = to_string(decision.outcome);
   Json json = Json::object({{"file", subject.file},
@@ -206,7 +208,9 @@ Json json_of(const Subject& subject, const ModuleDecision& decision, bool solver
     json.add("relation", relation_json(decision));
   }
   if (solvers_skipped) json.add("not_asked", Json::array({"z3", "cnf"}));
-  json.add("certificate", nullptr);
+  const bool certified = evidence.kind == Evidence::Kind::Certificate;
+  json.add("certificate", certified ? Json(evidence.folder) : Json());
+  if (certified) json.add("claim_digest", evidence.claim);
   json.add("step", nullptr);
   json.add("reason", optional(explanation_of(decision)));
   json.add("counterexample", counterexample_json(decision));
@@ -222,7 +226,7 @@ Json json_of(const Subject& subject, const ModuleDecision& decision, bool solver
 }
 
 std::vector<Document::Block> text_of(const Subject& subject, const ModuleDecision& decision,
-                                     bool solvers_skipped) {
+                                     bool solvers_skipped, const Evidence& evidence) {
   Document document;
   const std::string rule = rule_of(decision);
   document.line(fmt::format("{}: {}{} ({}{})", subject.file, to_string(decision.outcome),
@@ -254,6 +258,11 @@ std::vector<Document::Block> text_of(const Subject& subject, const ModuleDecisio
     lines += fmt::format("    {} {} {} {}\n", line.name, line.opcode, line.shape, line.groups);
   }
   if (!lines.empty()) document.add(Preformatted{lines});
+  if (evidence.kind == Evidence::Kind::Certificate) {
+    document.line(printable(certificate_line(evidence)));
+  } else if (evidence.kind == Evidence::Kind::SolverOnly) {
+    document.line("no certificate: " + printable(evidence.trouble));
+  }
   if (solvers_skipped) document.line("z3, cnf: not asked, they know programs of collectives");
   return document.blocks;
 }
@@ -318,14 +327,41 @@ ModuleDecision within_limits(const Decide& decide) {
   }
 }
 
+/// The texts of two modules.
+struct Texts {
+  std::string before;
+  std::string after;
+};
+
+/// Writes the certificate asked for; why there is none is said in the evidence.
+Evidence certify(const Texts& texts, const ModuleQuestion& question, const ModuleDecision& decision,
+                 std::vector<Diagnostic>& diagnostics) {
+  const std::string& folder = *question.certificate;
+  const auto none = [](const std::string& why) {
+    return Evidence{Evidence::Kind::SolverOnly, {}, why};
+  };
+  if (question.ordered) return none("p2-check does not cover orders of addition");
+  const Provenance provenance{
+      {{"p2-verify", build_info().version}}, {{"engine", question.engine}}, question.seed};
+  const auto made = module_certificate({texts.before, texts.after, decision}, provenance);
+  if (const auto* reason = std::get_if<std::string>(&made)) return none(*reason);
+  const auto write = [&] { write_folder(folder, std::get<CertificateFiles>(made)); };
+  return written_evidence(folder, write, diagnostics);
+}
+
 template <typename Decide>
-ModuleCheck answer(const Subject& subject, const ModuleQuestion& question, const Decide& decide) {
+ModuleCheck answer(const Subject& subject, const ModuleQuestion& question, const Decide& decide,
+                   const Texts& texts = {}) {
   ModuleDecision decision = within_limits(decide);
   const bool solvers_skipped = question.engine == "all";
   ModuleCheck check;
   check.result = result_of(subject, decision, question.ordered);
-  check.json = json_of(subject, decision, solvers_skipped, question.ordered);
-  check.text = text_of(subject, decision, solvers_skipped);
+  const bool settled =
+      decision.outcome == Outcome::Established || decision.outcome == Outcome::Refuted;
+  if (question.certificate && settled && !texts.after.empty())
+    check.result.evidence = certify(texts, question, decision, check.diagnostics);
+  check.json = json_of(subject, decision, solvers_skipped, question.ordered, check.result.evidence);
+  check.text = text_of(subject, decision, solvers_skipped, check.result.evidence);
   check.report = report_of(subject, decision);
   check.decision = std::move(decision);
   return check;
@@ -369,10 +405,12 @@ ModuleCheck check_module_file(const std::string& file, const std::string& text,
 ModuleCheck compare_module_files(const std::string& before, const std::string& after,
                                  const ModuleQuestion& question, const Limits& limits) {
   require_applicable(before, question);
-  return answer({after, before, {}}, question, [&] {
-    return compare(read_module(before, read_file(before), limits),
-                   read_module(after, read_file(after), limits), options_of(question), limits);
-  });
+  const Texts texts{read_file(before), read_file(after)};
+  const auto decide = [&] {
+    return compare(read_module(before, texts.before, limits),
+                   read_module(after, texts.after, limits), options_of(question), limits);
+  };
+  return answer({after, before, {}}, question, decide, texts);
 }
 
 SubjectCheck undecided_comparison(const std::string& before, const std::string& after,

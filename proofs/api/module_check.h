@@ -27,6 +27,9 @@ struct ModuleQuestion {
   std::vector<std::string> program_flags = {};
   /// The file of a relation between two modules (docs/partition.md); absent: by their shardings.
   std::optional<std::string> relate = {};
+  /// The folder for a certificate of a comparison; nothing if none is wanted.
+  std::optional<std::string> certificate = {};
+  std::uint64_t seed = 1;  ///< as the certificate names it
 };
 
 /// The answer about one module, or about a module before and after a rewrite.

@@ -39,6 +39,8 @@ const Kind& kind_of(const std::string& claim) {
       {"reshard-schedule-gap", {{"schedule.json", "bound.json"}, {}, judge_schedule}},
       {"reshard-schedule-clauses", {schedule, {"problem.cnf", "proof.lrat"}, judge_schedule}},
       {"pipeline-memory", {{"pipeline.json"}, {"cases.json"}, judge_pipeline}},
+      {"modules-equal", {problem, {}, judge_modules}},
+      {"modules-different", {problem, {"run.json"}, judge_modules}},
       {"reshard-plan", {plan, {}, judge_plan}},
       {"reshard-plan-wrong", {plan, {}, judge_plan}}};
   const auto found = kinds.find(claim);

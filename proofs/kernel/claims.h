@@ -95,4 +95,12 @@ std::string judge_plan(const std::string& claim, const Files& files);
 /// after the makespan.
 std::string judge_pipeline(const std::string& claim, const Files& files);
 
+/// The claim `modules-equal`: two modules of XLA have the same outputs on all devices, for all
+/// inputs, as functions of real numbers and of integers modulo 2^bits; by executing both on random
+/// points of a field that the checker draws. The claim `modules-different`: on the inputs that
+/// run.json names, an element of an output differs.
+std::string judge_modules(const std::string& claim, const Files& files);
+/// For writers of certificates: run.json of a difference, for inputs drawn so; empty if there is none.
+std::string differing_run(const Files& files, std::uint32_t draw, std::uint32_t seed);
+
 }  // namespace p2::kernel

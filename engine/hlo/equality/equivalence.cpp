@@ -477,19 +477,20 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
   if (auto mismatch = partition_mismatch(*before, *after, options.devices)) {
     return different_signatures(devices, std::move(*mismatch));
   }
-  const ModuleRelation relation =
+  const auto relation = std::make_shared<const ModuleRelation>(
       options.relation
           ? read_relation(options.relation_file, *options.relation, *before, *after, devices)
-          : relation_of(*before, *after, devices);
+          : relation_of(*before, *after, devices));
   ModuleDecision decision;
   try {
-    decision = related(before, after, devices, relation, options, limits);
+    decision = related(before, after, devices, *relation, options, limits);
   } catch (const IllFormed& error) {
     decision = ill_formed(error.fault, devices);
   }
-  decision.before = relation.before;
-  decision.after = relation.after;
-  decision.placements = relation.placements;
+  decision.before = relation->before;
+  decision.after = relation->after;
+  decision.placements = relation->placements;
+  decision.relation = relation;
   return decision;
 }
 

@@ -49,6 +49,7 @@ struct ModuleDecision : Decision<Difference> {
   Form before = Form::Partitioned;
   Form after = Form::Partitioned;
   std::vector<Placement> placements = {};  ///< of the global module, if one is
+  std::shared_ptr<const ModuleRelation> relation = {};  ///< of two modules
   /// Of two modules: execution on numbers, which can only refute, and symbolic engines.
   std::optional<Outcome> interpreter = {};
   std::optional<Outcome> symbolic = {};

@@ -69,7 +69,7 @@ struct Evidence {
   enum class Kind : std::uint8_t {
     None,         ///< no certificate was asked for
     Certificate,  ///< `folder` holds one that p2-check accepts
-    SolverOnly,   ///< there is none for this kind of question
+    SolverOnly,   ///< there is none for this question: `trouble` says why, if more is known
     Unwritten,    ///< it could not be written: `trouble`
   };
   Kind kind = Kind::None;

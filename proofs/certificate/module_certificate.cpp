@@ -1,0 +1,112 @@
+#include "proofs/certificate/module_certificate.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/hlo/text/hlo_text.h"
+#include "proofs/kernel/certificate.h"
+#include "proofs/kernel/claims.h"
+
+namespace p2 {
+namespace {
+
+using Problem = nlohmann::ordered_json;
+using hlo::TensorRelation;
+
+/// The ways in which p2-check draws inputs, and seeds of each that are tried.
+constexpr unsigned kDraws = 4;
+constexpr unsigned kSeeds = 3;
+
+/// `add`, `multiply`, `maximum`, `minimum`; empty for a whole in one part; nothing for others.
+std::optional<std::string> reducer_of(const TensorRelation& relation) {
+  switch (relation.reducer) {
+    case hlo::Reducer::Unknown:
+      return "";
+    case hlo::Reducer::Add:
+    case hlo::Reducer::Multiply:
+    case hlo::Reducer::Maximum:
+    case hlo::Reducer::Minimum:
+      return std::string(to_string(relation.reducer));
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<Problem> json_of(const std::vector<TensorRelation>& relations) {
+  Problem all = Problem::array();
+  for (const TensorRelation& relation : relations) {
+    const auto reducer = reducer_of(relation);
+    if (!reducer) return std::nullopt;
+    Problem pieces = Problem::array();
+    for (std::uint32_t device = 0; device < relation.pieces.size(); ++device) {
+      for (const hlo::Piece& piece : relation.pieces[device]) {
+        Problem numbers = {device, relation.part_of(device)};
+        for (const auto* list : {&piece.of, &piece.at, &piece.sizes}) {
+          for (const std::int64_t each : *list) numbers.push_back(each);
+        }
+        pieces.push_back(std::move(numbers));
+      }
+    }
+    all.push_back({{"number", relation.number},
+                   {"reducer", *reducer},
+                   {"parts", relation.parts},
+                   {"pieces", std::move(pieces)}});
+  }
+  return all;
+}
+
+std::optional<Problem> json_of(const hlo::ModuleRelation& relation) {
+  if (relation.is_partitioned() || relation.is_ambiguous) return Problem{{"kind", "devices"}};
+  if (!relation.is_mixed()) return Problem{{"kind", "replicated"}};
+  auto inputs = json_of(relation.inputs);
+  auto outputs = json_of(relation.outputs);
+  if (!inputs || !outputs) return std::nullopt;
+  return Problem{{"kind", "global"},
+                 {"global", relation.before == hlo::Form::Global ? "before" : "after"},
+                 {"inputs", std::move(*inputs)},
+                 {"outputs", std::move(*outputs)}};
+}
+
+std::string text_of(const Problem& json) {
+  return json.dump(-1, ' ', false, Problem::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::variant<CertificateFiles, std::string> module_certificate(const DecidedModules& modules,
+                                                               const Provenance& provenance) {
+  const hlo::ModuleDecision& decision = modules.decision;
+  if (!hlo::is_hlo(modules.before) || !hlo::is_hlo(modules.after))
+    return "p2-check reads XLA's text form only";
+  if (!decision.relation) return "the modules were not compared by their values";
+  const auto relation = json_of(*decision.relation);
+  if (!relation) return "p2-check does not know this relation";
+  CertificateFiles files{{"problem.json", text_of({{"before", modules.before},
+                                                   {"after", modules.after},
+                                                   {"replicas", decision.devices.replicas},
+                                                   {"partitions", decision.devices.partitions},
+                                                   {"relation", *relation}})}};
+  if (decision.outcome == Outcome::Established) {
+    add_manifest("modules-equal", provenance, files);
+    const kernel::Result result = check_certificate(files);
+    if (result.verdict == kernel::Verdict::Accepted) return files;
+    return result.reason;
+  }
+  try {
+    for (unsigned draw = 0; draw < kDraws; ++draw) {
+      for (unsigned seed = 1; seed <= kSeeds; ++seed) {
+        files["run.json"] = kernel::differing_run(files, draw, seed);
+        if (files["run.json"].empty()) continue;
+        add_manifest("modules-different", provenance, files);
+        return files;
+      }
+    }
+  } catch (const kernel::CheckFailure& failure) {
+    return failure.what();
+  }
+  return "p2-check finds no difference by executing the modules";
+}
+
+}  // namespace p2

@@ -1,0 +1,361 @@
+// Products and reductions: dot, convolution, reduce, reduce-window.
+
+#include <algorithm>
+
+#include "proofs/kernel/text.h"
+#include "proofs/kernel/xla/machine.h"
+
+namespace p2::kernel::xla {
+namespace {
+
+/// Of one dimension of a window, as XLA prints them: `size=3x3 stride=2x1 pad=0_0x1_1`.
+struct WindowDimension {
+  std::int64_t size = 1, stride = 1, low = 0, high = 0, base_dilation = 1, window_dilation = 1;
+  bool is_reversed = false;
+
+  /// The element that a window's element lies on; nothing in padding and holes.
+  std::optional<std::int64_t> element(std::int64_t position, std::int64_t offset,
+                                      std::int64_t elements) const {
+    const std::int64_t within = is_reversed ? size - 1 - offset : offset;
+    const std::int64_t place = position * stride + within * window_dilation - low;
+    if (place < 0 || place % base_dilation != 0 || place / base_dilation >= elements)
+      return std::nullopt;
+    return place / base_dilation;
+  }
+  /// The number of positions along a dimension.
+  std::int64_t positions(std::int64_t elements) const {
+    const std::int64_t padded =
+        (elements == 0 ? 0 : (elements - 1) * base_dilation + 1) + low + high;
+    const std::int64_t extent = (size - 1) * window_dilation + 1;
+    return padded < extent ? 0 : (padded - extent) / stride + 1;
+  }
+};
+
+std::vector<WindowDimension> window_of(const Instruction& instruction, std::size_t dimensions) {
+  std::vector<WindowDimension> window(dimensions);
+  if (!instruction.has("window")) {
+    if (dimensions != 0) malformed("no window");
+    return window;
+  }
+  for (const auto part : split(stripped(instruction.attribute("window"), '{', '}'), ' ')) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view key = part.substr(0, equals);
+    const auto values = split(part.substr(equals + 1), 'x');
+    if (values.size() != dimensions) malformed("a window of other dimensions");
+    for (std::size_t i = 0; i < dimensions; ++i) {
+      WindowDimension& each = window[i];
+      if (key == "pad") {
+        const auto edges = split(values[i], '_');
+        each.low = integers_in(edges.at(0)).at(0);
+        each.high = integers_in(edges.at(1)).at(0);
+        continue;
+      }
+      const std::int64_t number = integers_in(values[i]).at(0);
+      if (key == "size")
+        each.size = number;
+      else if (key == "stride")
+        each.stride = number;
+      else if (key == "lhs_dilate")
+        each.base_dilation = number;
+      else if (key == "rhs_dilate")
+        each.window_dilation = number;
+      else if (key == "rhs_reversal")
+        each.is_reversed = number != 0;
+      else
+        malformed("a window has no " + printable(key));
+      if (each.size < 1 || each.stride < 1 || each.base_dilation < 1 || each.window_dilation < 1)
+        malformed("a window of this size");
+    }
+  }
+  return window;
+}
+
+std::int64_t place_in(const Tensor& tensor, const Index& index) {
+  std::int64_t place = 0;
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    if (index[i] < 0 || index[i] >= tensor.sizes.at(i)) malformed("an index of a product");
+    place = place * tensor.sizes[i] + index[i];
+  }
+  return place;
+}
+
+/// Elements converted to the type of the result, in which products are made.
+std::vector<Cell> converted(Arithmetic& arithmetic, const Tensor& tensor, const Type& type) {
+  if (tensor.type == type) return tensor.cells;
+  std::vector<Cell> cells;
+  for (const Cell& cell : tensor.cells) {
+    const Cell operand[] = {cell};
+    cells.push_back(arithmetic.apply({Op::Convert, tensor.type, type}, operand));
+  }
+  return cells;
+}
+
+}  // namespace
+
+Tensor Machine::dot(const Instruction& instruction, const Tensors& operands) {
+  const Tensor& x = *operands[0];
+  const Tensor& y = *operands[1];
+  const Index x_batch = instruction.numbers("lhs_batch_dims");
+  const Index y_batch = instruction.numbers("rhs_batch_dims");
+  const Index x_sum = instruction.numbers("lhs_contracting_dims");
+  const Index y_sum = instruction.numbers("rhs_contracting_dims");
+  if (x_batch.size() != y_batch.size() || x_sum.size() != y_sum.size() ||
+      instruction.has("sparsity"))
+    not_covered("this dot");
+  const auto free_of = [](const Tensor& tensor, const Index& batch, const Index& sum) {
+    Index free;
+    for (std::int64_t i = 0; i < std::ssize(tensor.sizes); ++i) {
+      const auto in = [&](const Index& list) {
+        return std::find(list.begin(), list.end(), i) != list.end();
+      };
+      if (!in(batch) && !in(sum)) free.push_back(i);
+    }
+    return free;
+  };
+  const Index x_free = free_of(x, x_batch, x_sum);
+  const Index y_free = free_of(y, y_batch, y_sum);
+  if (instruction.shape.sizes.size() != x_batch.size() + x_free.size() + y_free.size())
+    malformed("the shape of a dot");
+  Index expected;
+  for (std::size_t i = 0; i < x_batch.size(); ++i) {
+    expected.push_back(x.sizes.at(static_cast<std::size_t>(x_batch[i])));
+    if (y.sizes.at(static_cast<std::size_t>(y_batch[i])) != expected.back())
+      malformed("a dot of other sizes");
+  }
+  for (const std::int64_t each : x_free)
+    expected.push_back(x.sizes[static_cast<std::size_t>(each)]);
+  for (const std::int64_t each : y_free)
+    expected.push_back(y.sizes[static_cast<std::size_t>(each)]);
+  if (expected != instruction.shape.sizes) malformed("the shape of a dot");
+  const Type& type = instruction.shape.type;
+  const auto left = converted(arithmetic_, x, type);
+  const auto right = converted(arithmetic_, y, type);
+  Index summed;
+  for (std::size_t i = 0; i < x_sum.size(); ++i) {
+    summed.push_back(x.sizes.at(static_cast<std::size_t>(x_sum[i])));
+    if (y.sizes.at(static_cast<std::size_t>(y_sum[i])) != summed.back())
+      malformed("a dot of other sizes");
+  }
+  Index of_x(x.sizes.size());
+  Index of_y(y.sizes.size());
+  const auto set = [](Index& index, std::int64_t dimension, std::int64_t value) {
+    index.at(static_cast<std::size_t>(dimension)) = value;
+  };
+  return filled(instruction.shape, [&](const Index& index) {
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < x_batch.size(); ++i, ++next) {
+      set(of_x, x_batch[i], index[next]);
+      set(of_y, y_batch[i], index[next]);
+    }
+    for (const std::int64_t each : x_free) set(of_x, each, index[next++]);
+    for (const std::int64_t each : y_free) set(of_y, each, index[next++]);
+    std::optional<Cell> total;
+    for_each_index(summed, [&](const Index& at) {
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        set(of_x, x_sum[i], at[i]);
+        set(of_y, y_sum[i], at[i]);
+      }
+      budget_.spend(16);
+      const Cell factors[] = {left.at(static_cast<std::size_t>(place_in(x, of_x))),
+                              right.at(static_cast<std::size_t>(place_in(y, of_y)))};
+      const Cell product = arithmetic_.apply({Op::Multiply, type, type}, factors);
+      const Cell terms[] = {total.value_or(product), product};
+      total = total ? arithmetic_.apply({Op::Add, type, type}, terms) : product;
+    });
+    return total.value_or(arithmetic_.integer(0, type));
+  });
+}
+
+Tensor Machine::convolution(const Instruction& instruction, const Tensors& operands) {
+  const Tensor& x = *operands[0];
+  const Tensor& y = *operands[1];
+  const Type& type = instruction.shape.type;
+  // `b01f_01io->b01f`: what every dimension of input, kernel and output is.
+  const std::string labels = instruction.attribute("dim_labels");
+  const std::size_t under = labels.find('_');
+  const std::size_t arrow = labels.find("->");
+  if (under == std::string::npos || arrow == std::string::npos)
+    malformed("labels of a convolution");
+  const std::string in = labels.substr(0, under);
+  const std::string kernel = labels.substr(under + 1, arrow - under - 1);
+  const std::string out = labels.substr(arrow + 2);
+  if (in.size() != x.sizes.size() || kernel.size() != y.sizes.size() ||
+      out.size() != instruction.shape.sizes.size() || in.size() < 2)
+    malformed("labels of a convolution");
+  const auto find = [](const std::string& text, char label) {
+    const std::size_t at = text.find(label);
+    if (at == std::string::npos) malformed("labels of a convolution");
+    return at;
+  };
+  const std::size_t spatial = in.size() - 2;
+  const auto window = window_of(instruction, spatial);
+  const std::int64_t groups = instruction.number("feature_group_count", 1);
+  const std::int64_t batch_groups = instruction.number("batch_group_count", 1);
+  const std::size_t in_batch = find(in, 'b'), in_feature = find(in, 'f');
+  const std::size_t kernel_in = find(kernel, 'i'), kernel_out = find(kernel, 'o');
+  const std::size_t out_batch = find(out, 'b'), out_feature = find(out, 'f');
+  const std::int64_t features = y.sizes[kernel_out];
+  if (groups < 1 || batch_groups < 1 || features % groups != 0 || features % batch_groups != 0 ||
+      x.sizes[in_feature] != y.sizes[kernel_in] * groups || x.sizes[in_batch] % batch_groups != 0)
+    malformed("groups of a convolution");
+  Index summed = {y.sizes[kernel_in]};
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const std::size_t dimension = find(kernel, static_cast<char>('0' + i));
+    const auto label = static_cast<char>('0' + i);
+    if (window[i].size != y.sizes[dimension] ||
+        instruction.shape.sizes[find(out, label)] != window[i].positions(x.sizes[find(in, label)]))
+      malformed("the window of a convolution");
+    summed.push_back(window[i].size);
+  }
+  if (instruction.shape.sizes[out_feature] != features ||
+      instruction.shape.sizes[out_batch] != x.sizes[in_batch] / batch_groups)
+    malformed("the shape of a convolution");
+  const auto left = converted(arithmetic_, x, type);
+  const auto right = converted(arithmetic_, y, type);
+  Index of_x(x.sizes.size());
+  Index of_y(y.sizes.size());
+  return filled(instruction.shape, [&](const Index& index) {
+    const std::int64_t feature = index[out_feature];
+    const std::int64_t group = feature / (features / groups);
+    const std::int64_t batch_group = feature / (features / batch_groups);
+    of_x[in_batch] = index[out_batch] + batch_group * (x.sizes[in_batch] / batch_groups);
+    of_y[kernel_out] = feature;
+    Cell total = arithmetic_.integer(0, type);
+    for_each_index(summed, [&](const Index& at) {
+      of_x[in_feature] = group * y.sizes[kernel_in] + at[0];
+      of_y[kernel_in] = at[0];
+      for (std::size_t i = 0; i < spatial; ++i) {
+        const auto label = static_cast<char>('0' + i);
+        const std::size_t dimension = find(in, label);
+        const auto element =
+            window[i].element(index[find(out, label)], at[i + 1], x.sizes[dimension]);
+        if (!element) return;
+        of_x[dimension] = *element;
+        of_y[find(kernel, label)] = at[i + 1];
+      }
+      budget_.spend(16);
+      const Cell factors[] = {left.at(static_cast<std::size_t>(place_in(x, of_x))),
+                              right.at(static_cast<std::size_t>(place_in(y, of_y)))};
+      const Cell terms[] = {total, arithmetic_.apply({Op::Multiply, type, type}, factors)};
+      total = arithmetic_.apply({Op::Add, type, type}, terms);
+    });
+    return total;
+  });
+}
+
+namespace {
+
+/// The arrays that a reduction reads, and its initial values.
+struct Reduced {
+  std::vector<const Tensor*> arrays;
+  std::vector<Type> types;
+  std::vector<Cell> first;
+
+  explicit Reduced(const std::vector<const Tensor*>& operands) {
+    if (operands.size() % 2 != 0 || operands.empty()) malformed("operands of a reduction");
+    const std::size_t half = operands.size() / 2;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      types.push_back(operands[k % half]->type);
+      if (k < half)
+        arrays.push_back(operands[k]);
+      else
+        first.push_back(operands[k]->cells.at(0));
+    }
+    for (const Tensor* array : arrays) {
+      if (array->sizes != arrays[0]->sizes) malformed("arrays of a reduction");
+    }
+  }
+  /// The accumulators, then one element of every array.
+  std::vector<Cell> arguments(const std::vector<Cell>& totals, std::size_t place) const {
+    std::vector<Cell> all = totals;
+    for (const Tensor* array : arrays) all.push_back(array->cells.at(place));
+    return all;
+  }
+};
+
+}  // namespace
+
+Value Machine::reduce(const Instruction& instruction, const Operands& operands) {
+  const Scalar function = scalar_function(instruction.attribute("to_apply"));
+  const Index dimensions = instruction.numbers("dimensions");
+  const auto shapes = arrays_of(instruction.shape);
+  Value parts;
+  for (std::size_t k = 0; k < shapes.size(); ++k) {
+    Value part = everywhere(operands, [&](std::size_t, const Tensors& tensors) {
+      const Reduced reduced(tensors);
+      const Tensor& x = *reduced.arrays[0];
+      if (reduced.first.size() != shapes.size()) malformed("results of a reduction");
+      Index summed;
+      Index kept;
+      for (std::int64_t i = 0; i < std::ssize(x.sizes); ++i) {
+        const bool is_summed =
+            std::find(dimensions.begin(), dimensions.end(), i) != dimensions.end();
+        (is_summed ? summed : kept).push_back(i);
+      }
+      Index expected;
+      for (const std::int64_t each : kept)
+        expected.push_back(x.sizes[static_cast<std::size_t>(each)]);
+      if (expected != shapes[k].sizes || summed.size() != dimensions.size())
+        malformed("the shape of a reduction");
+      Index sizes;
+      for (const std::int64_t each : summed)
+        sizes.push_back(x.sizes[static_cast<std::size_t>(each)]);
+      Index at(x.sizes.size());
+      return filled(shapes[k], [&](const Index& index) {
+        for (std::size_t i = 0; i < kept.size(); ++i)
+          at[static_cast<std::size_t>(kept[i])] = index[i];
+        std::vector<Cell> totals = reduced.first;
+        for_each_index(sizes, [&](const Index& inner) {
+          for (std::size_t i = 0; i < summed.size(); ++i)
+            at[static_cast<std::size_t>(summed[i])] = inner[i];
+          const auto place = static_cast<std::size_t>(place_in(x, at));
+          totals = call(function, reduced.types, reduced.arguments(totals, place));
+        });
+        return totals.at(k);
+      });
+    });
+    parts.parts.push_back(std::move(part));
+  }
+  return instruction.shape.is_tuple ? parts : std::move(parts.parts.at(0));
+}
+
+Value Machine::reduce_window(const Instruction& instruction, const Operands& operands) {
+  const Scalar function = scalar_function(instruction.attribute("to_apply"));
+  const auto shapes = arrays_of(instruction.shape);
+  const auto window = window_of(instruction, shapes.at(0).sizes.size());
+  Index offsets;
+  for (const WindowDimension& each : window) offsets.push_back(each.size);
+  Value parts;
+  for (std::size_t k = 0; k < shapes.size(); ++k) {
+    Value part = everywhere(operands, [&](std::size_t, const Tensors& tensors) {
+      const Reduced reduced(tensors);
+      const Tensor& x = *reduced.arrays[0];
+      if (x.sizes.size() != window.size() || reduced.first.size() != shapes.size())
+        malformed("the shape of a window");
+      for (std::size_t i = 0; i < window.size(); ++i) {
+        if (shapes[k].sizes.at(i) != window[i].positions(x.sizes[i]))
+          malformed("the shape of a window");
+      }
+      Index at(x.sizes.size());
+      return filled(shapes[k], [&](const Index& index) {
+        std::vector<Cell> totals = reduced.first;
+        for_each_index(offsets, [&](const Index& offset) {
+          budget_.spend(1);
+          for (std::size_t i = 0; i < window.size(); ++i) {
+            const auto element = window[i].element(index[i], offset[i], x.sizes[i]);
+            if (!element) return;
+            at[i] = *element;
+          }
+          const auto place = static_cast<std::size_t>(place_in(x, at));
+          totals = call(function, reduced.types, reduced.arguments(totals, place));
+        });
+        return totals.at(k);
+      });
+    });
+    parts.parts.push_back(std::move(part));
+  }
+  return instruction.shape.is_tuple ? parts : std::move(parts.parts.at(0));
+}
+
+}  // namespace p2::kernel::xla

@@ -1,0 +1,534 @@
+// The claims `modules-equal` and `modules-different`: two modules of XLA, executed on all devices.
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <stdexcept>
+
+#include "proofs/kernel/claims.h"
+#include "proofs/kernel/text.h"
+#include "proofs/kernel/xla/machine.h"
+
+namespace p2::kernel {
+namespace {
+
+using namespace xla;
+
+/// Equal by chance with a probability of about 2^-59 each; two are independent.
+constexpr int kPoints = 2;
+constexpr std::int64_t kMostDevices = 4096;
+
+/// A box of a whole tensor, and where a device has it.
+struct Piece {
+  std::size_t device = 0;
+  std::uint32_t part = 0;
+  Index of, at, sizes;
+};
+
+/// How devices hold one tensor of a module that is not partitioned.
+struct Relation {
+  std::size_t number = 0;  ///< of the input or output of the other module
+  std::optional<Op> reducer;
+  std::uint32_t parts = 1;
+  std::vector<Piece> pieces;
+};
+
+std::size_t place_of(const Index& sizes, const Index& first, const Index& offset) {
+  std::int64_t place = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) place = place * sizes[i] + first[i] + offset[i];
+  return static_cast<std::size_t>(place);
+}
+
+std::string counted_devices(const Devices& devices) {
+  return counted(static_cast<std::size_t>(devices.replicas), "replica") + " × " +
+         counted(static_cast<std::size_t>(devices.partitions), "partition");
+}
+
+class Comparison {
+ public:
+  explicit Comparison(const Json& problem) {
+    expect_keys(problem, {"after", "before", "partitions", "relation", "replicas"});
+    devices_.replicas = as_number(problem["replicas"], kMostDevices + 1);
+    devices_.partitions = as_number(problem["partitions"], kMostDevices + 1);
+    if (devices_.count() < 1 || devices_.replicas * devices_.partitions > kMostDevices)
+      malformed("the number of devices");
+    for (const char* key : {"before", "after"}) {
+      modules_.push_back(read_module(as_text(problem[key]), key));
+      inputs_.push_back(inputs_of(modules_.back()));
+      const Computation& main = modules_.back().main();
+      outputs_.push_back(arrays_of(main.instructions[main.root].shape));
+    }
+    read_relation(problem["relation"]);
+  }
+
+  std::string words() const {
+    const auto text = [](const Module& module) {
+      std::size_t instructions = 0;
+      for (const auto& [name, computation] : module.computations)
+        instructions += computation.instructions.size();
+      return printable(module.name) + ", " + counted(instructions, "instruction");
+    };
+    std::string relation = "every device with inputs of its own";
+    if (kind_ == "replicated") relation = "all devices with the same inputs";
+    if (kind_ == "global") {
+      relation = std::string(global_ == 0 ? "before" : "after") + " is not partitioned: ";
+      for (const auto* list : {&relations_[0], &relations_[1]}) {
+        for (std::size_t k = 0; k < list->size(); ++k) {
+          relation +=
+              (list == &relations_[0]            ? (k == 0 ? "input " : ", input ")
+               : k == 0 && relations_[0].empty() ? "output "
+                                                 : ", output ") +
+              std::to_string(k) +
+              words_of((*list)[k], (list == &relations_[0] ? inputs_ : outputs_)[global_].at(k));
+        }
+      }
+    }
+    return "(before: " + text(modules_[0]) + "; after: " + text(modules_[1]) + "; " +
+           counted_devices(devices_) + "; " + relation + ")";
+  }
+
+  /// Accepts equality for all inputs, or ends the check.
+  void require_equal() {
+    std::random_device random;
+    const auto word = [&] { return std::uint64_t{random()} << 32U | random(); };
+    for (int point = 0; point < kPoints; ++point) {
+      const auto terms = make_terms(word(), word());
+      const auto [before, after] = execute(*terms);
+      visit(*terms, before, after,
+            [&](const Cell& a, const Cell& b, const Type& type, std::size_t device,
+                std::size_t output, const Index& index) {
+              if (terms->same(a, b, type)) return;
+              throw CheckFailure(
+                  Verdict::Incomplete,
+                  "element " + Json(index).dump() + " of output " + std::to_string(output) +
+                      " on device " + std::to_string(device) +
+                      " is not the same as a fraction of the inputs and functions of them");
+            });
+    }
+  }
+
+  /// The two values of the element that `run` names, or ends the check.
+  std::string require_different(const Json& run) {
+    expect_keys(run, {"device", "draw", "index", "output", "seed"});
+    const std::size_t device = as_number(run["device"], devices_.count());
+    const std::size_t output = as_number(run["output"], 1ULL << 20U);
+    Index index;
+    for (const std::uint32_t each : as_numbers(run["index"], 1ULL << 31U)) index.push_back(each);
+    std::optional<Pair> found;
+    for (const Pair& pair :
+         differences(as_number(run["draw"], kDraws), as_number(run["seed"], 1ULL << 32U))) {
+      if (pair.device == device && pair.output == output && pair.index == index) found = pair;
+    }
+    if (!found) reject("there is no such element, or its values are not different");
+    const auto value = [&](const Cell& cell) {
+      return found->type.is_float() ? Json(cell.low).dump()
+                                    : std::to_string(static_cast<std::int64_t>(cell.value));
+    };
+    return "element " + Json(index).dump() + " of output " + std::to_string(output) +
+           " on device " + std::to_string(device) + " is " + value(found->before) + " before and " +
+           value(found->after) + " after, for inputs drawn in way " + run["draw"].dump() +
+           " with seed " + run["seed"].dump();
+  }
+
+  /// The first element that differs, as run.json names it; null if there is none.
+  Json first_difference(std::uint32_t draw, std::uint32_t seed) {
+    const std::vector<Pair> all = differences(draw, seed);
+    if (all.empty()) return nullptr;
+    return {{"device", all[0].device},
+            {"draw", draw},
+            {"index", all[0].index},
+            {"output", all[0].output},
+            {"seed", seed}};
+  }
+
+ private:
+  /// An element of an output, in both modules.
+  struct Pair {
+    Cell before, after;
+    Type type;
+    std::size_t device = 0, output = 0;
+    Index index;
+  };
+
+  /// Elements whose values differ beyond rounding, for inputs that are drawn.
+  std::vector<Pair> differences(std::uint32_t draw, std::uint32_t seed) {
+    const auto numbers = make_numbers(draw, seed);
+    const auto [before, after] = execute(*numbers);
+    const double tolerance = has_narrow_constants() ? 5e-2 : 1e-3;
+    std::map<std::size_t, double> scales;
+    std::vector<Pair> pairs;
+    visit(*numbers, before, after,
+          [&](const Cell& a, const Cell& b, const Type& type, std::size_t device,
+              std::size_t output, const Index& index) {
+            if (a.nan || b.nan) return;
+            if (!type.is_float()) {
+              if (a.value != b.value) pairs.push_back({a, b, type, device, output, index});
+              return;
+            }
+            if (!std::isfinite(a.low) || !std::isfinite(b.low)) return;
+            const double size = std::max(std::fabs(a.low), std::fabs(b.low));
+            scales[output] = std::max(scales[output], size);
+            if (std::fabs(a.low - b.low) > tolerance * size)
+              pairs.push_back({a, b, type, device, output, index});
+          });
+    std::erase_if(pairs, [&](const Pair& pair) {
+      return pair.type.is_float() &&
+             !(std::fabs(pair.before.low - pair.after.low) > tolerance / 10 * scales[pair.output]);
+    });
+    return pairs;
+  }
+
+  static std::vector<Shape> inputs_of(const Module& module) {
+    std::vector<Shape> all;
+    for (const std::uint32_t each : module.main().parameters) {
+      for (Shape& shape : arrays_of(module.main().instructions[each].shape))
+        all.push_back(std::move(shape));
+    }
+    return all;
+  }
+
+  std::string words_of(const Relation& relation, const Shape& whole) const {
+    std::string text = " of [";
+    for (std::size_t i = 0; i < whole.sizes.size(); ++i)
+      text += (i == 0 ? "" : ",") + std::to_string(whole.sizes[i]);
+    text += "] ";
+    const bool is_copied =
+        relation.pieces.size() == devices_.count() && !relation.reducer &&
+        std::all_of(relation.pieces.begin(), relation.pieces.end(),
+                    [&](const Piece& piece) { return piece.sizes == whole.sizes; });
+    if (is_copied) return text + "on every device";
+    if (relation.reducer) text += "as a reduction of " + counted(relation.parts, "part") + " ";
+    return text + "in " + counted(relation.pieces.size(), "piece");
+  }
+
+  void read_relation(const Json& json) {
+    if (!json.is_object() || !json.contains("kind")) malformed("a relation has no kind");
+    kind_ = as_text(json["kind"]);
+    if (kind_ == "devices" || kind_ == "replicated") {
+      expect_keys(json, {"kind"});
+      if (!same_shapes(inputs_[0], inputs_[1]) || !same_shapes(outputs_[0], outputs_[1]))
+        reject("the modules have other inputs or outputs");
+      return;
+    }
+    if (kind_ != "global") malformed("no kind of a relation: " + kind_);
+    expect_keys(json, {"global", "inputs", "kind", "outputs"});
+    const std::string& global = as_text(json["global"]);
+    if (global != "before" && global != "after") malformed("global is before or after");
+    global_ = global == "before" ? 0 : 1;
+    relations_[0] = read_relations(json["inputs"], inputs_[global_], inputs_[1 - global_]);
+    relations_[1] = read_relations(json["outputs"], outputs_[global_], outputs_[1 - global_]);
+  }
+
+  static bool same_shapes(const std::vector<Shape>& a, const std::vector<Shape>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Shape& x, const Shape& y) {
+      return x.type == y.type && x.sizes == y.sizes;
+    });
+  }
+
+  std::vector<Relation> read_relations(const Json& json, const std::vector<Shape>& wholes,
+                                       const std::vector<Shape>& others) {
+    std::vector<Relation> relations;
+    std::vector<bool> used(others.size(), false);
+    for (const Json& each : as_list(json)) {
+      if (relations.size() == wholes.size()) malformed("more relations than tensors");
+      const Shape& whole = wholes[relations.size()];
+      expect_keys(each, {"number", "parts", "pieces", "reducer"});
+      Relation& relation = relations.emplace_back();
+      relation.number = as_number(each["number"], others.size());
+      if (used[relation.number]) malformed("a tensor is related twice");
+      used[relation.number] = true;
+      const Shape& other = others[relation.number];
+      if (!(whole.type == other.type) || whole.sizes.size() != other.sizes.size())
+        malformed("tensors of other types or dimensions are related");
+      const std::string& reducer = as_text(each["reducer"]);
+      relation.parts = as_number(each["parts"], kMostDevices + 1);
+      static const std::map<std::string, Op> kReducers = {{"add", Op::Add},
+                                                          {"maximum", Op::Maximum},
+                                                          {"minimum", Op::Minimum},
+                                                          {"multiply", Op::Multiply}};
+      if (!reducer.empty()) {
+        if (!kReducers.contains(reducer)) malformed("no reducer: " + printable(reducer));
+        relation.reducer = kReducers.at(reducer);
+      }
+      if (relation.parts == 0 || (relation.parts != 1 && !relation.reducer))
+        malformed("parts of a tensor");
+      const std::size_t n = whole.sizes.size();
+      budget_.spend(relation.parts * static_cast<std::uint64_t>(whole.elements()));
+      std::vector<bool> held(relation.parts * static_cast<std::size_t>(whole.elements()), false);
+      for (const Json& numbers : as_list(each["pieces"])) {
+        const Numbers all = as_numbers(numbers, 1ULL << 31U);
+        if (all.size() != 2 + 3 * n || all[0] >= devices_.count() || all[1] >= relation.parts)
+          malformed("a piece of a tensor");
+        Piece piece{all[0], all[1], {}, {}, {}};
+        for (std::size_t i = 0; i < n; ++i) {
+          piece.of.push_back(all[2 + i]);
+          piece.at.push_back(all[2 + n + i]);
+          piece.sizes.push_back(all[2 + 2 * n + i]);
+          if (piece.of[i] + piece.sizes[i] > whole.sizes[i] ||
+              piece.at[i] + piece.sizes[i] > other.sizes[i])
+            malformed("a piece lies beyond its tensor");
+        }
+        for_each_index(piece.sizes, [&](const Index& offset) {
+          budget_.spend(1);
+          held[piece.part * static_cast<std::size_t>(whole.elements()) +
+               place_of(whole.sizes, piece.of, offset)] = true;
+        });
+        relation.pieces.push_back(std::move(piece));
+      }
+      if (std::find(held.begin(), held.end(), false) != held.end())
+        reject("an element of a whole tensor is held by no device");
+    }
+    if (relations.size() != wholes.size() ||
+        std::find(used.begin(), used.end(), false) != used.end())
+      reject("an input or output is not related");
+    return relations;
+  }
+
+  bool has_narrow_constants() const {
+    for (const Module& module : modules_) {
+      for (const auto& [name, computation] : module.computations) {
+        for (const Instruction& each : computation.instructions) {
+          const Type& type = each.shape.type;
+          if (each.opcode == "constant" && type.is_float() && type.digits < 24) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  static Tensor input(Arithmetic& arithmetic, const Shape& shape, std::uint64_t number,
+                      std::uint64_t owner) {
+    Tensor tensor{shape.type, shape.sizes, {}};
+    for (std::int64_t element = 0; element < shape.elements(); ++element) {
+      const std::uint64_t keys[] = {number, static_cast<std::uint64_t>(element), owner};
+      tensor.cells.push_back(arithmetic.input(keys, shape.type));
+    }
+    return tensor;
+  }
+
+  /// One value for every parameter of the entry computation, from arrays in order.
+  static std::vector<Value> arguments_of(const Module& module, std::vector<Value> arrays) {
+    std::size_t next = 0;
+    const std::function<Value(const Shape&)> build = [&](const Shape& shape) -> Value {
+      if (!shape.is_tuple) return std::move(arrays.at(next++));
+      Value tuple;
+      for (const Shape& part : shape.parts) tuple.parts.push_back(build(part));
+      return tuple;
+    };
+    std::vector<Value> arguments;
+    for (const std::uint32_t each : module.main().parameters)
+      arguments.push_back(build(module.main().instructions[each].shape));
+    return arguments;
+  }
+  static void flatten(const Value& value, std::vector<Value>& arrays) {
+    if (value.parts.empty() && !value.devices.empty()) return arrays.push_back(value);
+    for (const Value& part : value.parts) flatten(part, arrays);
+  }
+
+  /// The inputs of both modules.
+  std::vector<std::vector<Value>> draw(Arithmetic& arithmetic) {
+    std::vector<std::vector<Value>> all(2);
+    const auto everywhere = [&](Tensor tensor) {
+      return Value{std::vector<TensorPtr>(devices_.count(),
+                                          std::make_shared<const Tensor>(std::move(tensor))),
+                   {}};
+    };
+    if (kind_ != "global") {
+      for (std::size_t k = 0; k < inputs_[0].size(); ++k) {
+        Value value;
+        if (kind_ == "replicated") {
+          value = everywhere(input(arithmetic, inputs_[0][k], k, 0));
+        } else {
+          for (std::size_t device = 0; device < devices_.count(); ++device) {
+            budget_.spend(8 * static_cast<std::uint64_t>(inputs_[0][k].elements()));
+            value.devices.push_back(
+                std::make_shared<const Tensor>(input(arithmetic, inputs_[0][k], k, device + 1)));
+          }
+        }
+        all[0].push_back(value);
+        all[1].push_back(value);
+      }
+      return all;
+    }
+    all[1 - global_].resize(inputs_[1 - global_].size());
+    for (std::size_t k = 0; k < inputs_[global_].size(); ++k) {
+      const Shape& shape = inputs_[global_][k];
+      const Relation& relation = relations_[0][k];
+      std::vector<Tensor> parts;
+      for (std::uint32_t part = 0; part < relation.parts; ++part) {
+        budget_.spend(8 * static_cast<std::uint64_t>(shape.elements()));
+        parts.push_back(input(arithmetic, shape, k, part));
+      }
+      const Shape& own = inputs_[1 - global_][relation.number];
+      Value& local = all[1 - global_][relation.number];
+      for (std::size_t device = 0; device < devices_.count(); ++device) {
+        Tensor tensor{own.type, own.sizes, {}};
+        budget_.spend(8 * static_cast<std::uint64_t>(own.elements()));
+        for (std::int64_t i = 0; i < own.elements(); ++i) {
+          const auto key = static_cast<std::uint64_t>(i) | device << 32U | (k + 1) << 48U;
+          tensor.cells.push_back(arithmetic.arbitrary(key, own.type));
+        }
+        for (const Piece& piece : relation.pieces) {
+          if (piece.device != device) continue;
+          for_each_index(piece.sizes, [&](const Index& offset) {
+            tensor.cells[place_of(own.sizes, piece.at, offset)] =
+                parts[piece.part].cells[place_of(shape.sizes, piece.of, offset)];
+          });
+        }
+        local.devices.push_back(std::make_shared<const Tensor>(std::move(tensor)));
+      }
+      // Devices with equal tensors share them, so that what they compute is computed once.
+      for (std::size_t device = 1; device < devices_.count(); ++device) {
+        for (std::size_t other = 0; other < device; ++other) {
+          const auto equal = [](const Cell& a, const Cell& b) {
+            return a.value == b.value && a.low == b.low && a.nan == b.nan;
+          };
+          const auto& a = local.devices[device]->cells;
+          const auto& b = local.devices[other]->cells;
+          if (local.devices[other] == local.devices[device] ||
+              !std::equal(a.begin(), a.end(), b.begin(), equal))
+            continue;
+          local.devices[device] = local.devices[other];
+          break;
+        }
+      }
+      for (std::uint32_t part = 1; part < relation.parts; ++part) {
+        for (std::size_t i = 0; i < parts[0].cells.size(); ++i) {
+          const Cell sides[] = {parts[0].cells[i], parts[part].cells[i]};
+          parts[0].cells[i] = arithmetic.apply({*relation.reducer, shape.type, shape.type}, sides);
+        }
+      }
+      all[global_].push_back(everywhere(std::move(parts[0])));
+    }
+    return all;
+  }
+
+  std::pair<std::vector<Value>, std::vector<Value>> execute(Arithmetic& arithmetic) {
+    auto inputs = draw(arithmetic);
+    std::vector<Value> results[2];
+    for (std::size_t side = 0; side < 2; ++side) {
+      const std::vector<Value> arguments = arguments_of(modules_[side], std::move(inputs[side]));
+      flatten(Machine(modules_[side], arithmetic, devices_, budget_).run(arguments), results[side]);
+      if (results[side].size() != outputs_[side].size()) not_covered("outputs that are no arrays");
+      for (std::size_t k = 0; k < results[side].size(); ++k) {
+        for (const TensorPtr& tensor : results[side][k].devices) {
+          if (tensor->sizes != outputs_[side][k].sizes) malformed("the shape of an output");
+        }
+      }
+    }
+    return {std::move(results[0]), std::move(results[1])};
+  }
+
+  using Visit = std::function<void(const Cell& before, const Cell& after, const Type& type,
+                                   std::size_t device, std::size_t output, const Index& index)>;
+
+  /// All pairs of elements that the claim says are equal.
+  void visit(Arithmetic& arithmetic, const std::vector<Value>& before,
+             const std::vector<Value>& after, const Visit& visit) {
+    if (kind_ != "global") {
+      for (std::size_t k = 0; k < outputs_[0].size(); ++k) {
+        const Type& type = outputs_[0][k].type;
+        for (std::size_t device = 0; device < devices_.count(); ++device) {
+          const Tensor& a = *before[k].devices[device];
+          const Tensor& b = *after[k].devices[device];
+          std::size_t next = 0;
+          for_each_index(a.sizes, [&](const Index& index) {
+            visit(a.cells.at(next), b.cells.at(next), type, device, k, index);
+            ++next;
+          });
+        }
+      }
+      return;
+    }
+    const auto& whole = global_ == 0 ? before : after;
+    const auto& local = global_ == 0 ? after : before;
+    for (std::size_t k = 0; k < outputs_[global_].size(); ++k) {
+      const Shape& shape = outputs_[global_][k];
+      const Relation& relation = relations_[1][k];
+      const Tensor& all = *whole[k].devices[0];
+      for (const TensorPtr& other : whole[k].devices) {
+        for (std::size_t i = 0; other.get() != &all && i < all.cells.size(); ++i) {
+          if (!arithmetic.same(all.cells[i], other->cells.at(i), shape.type))
+            not_covered(
+                "an output of the module that is not partitioned that depends on the device");
+        }
+      }
+      const auto call = [&](const Cell& a, const Cell& b, std::size_t device, const Index& index) {
+        visit(global_ == 0 ? a : b, global_ == 0 ? b : a, shape.type, device, k, index);
+      };
+      std::vector<std::vector<std::optional<Cell>>> parts(relation.reducer ? relation.parts : 0);
+      for (auto& part : parts) part.resize(all.cells.size());
+      for (const Piece& piece : relation.pieces) {
+        const Tensor& own = *local[relation.number].devices[piece.device];
+        for_each_index(piece.sizes, [&](const Index& offset) {
+          Index index = piece.of;
+          for (std::size_t i = 0; i < index.size(); ++i) index[i] += offset[i];
+          const std::size_t place = place_of(shape.sizes, piece.of, offset);
+          const Cell& cell = own.cells.at(place_of(own.sizes, piece.at, offset));
+          if (!relation.reducer) return call(all.cells[place], cell, piece.device, index);
+          auto& known = parts[piece.part][place];
+          if (known) call(*known, cell, piece.device, index);
+          known = cell;
+        });
+      }
+      if (!relation.reducer) continue;
+      std::size_t place = 0;
+      for_each_index(shape.sizes, [&](const Index& index) {
+        Cell total = parts[0][place].value();
+        for (std::uint32_t part = 1; part < relation.parts; ++part) {
+          const Cell sides[] = {total, parts[part][place].value()};
+          total = arithmetic.apply({*relation.reducer, shape.type, shape.type}, sides);
+        }
+        call(all.cells[place], total, 0, index);
+        ++place;
+      });
+    }
+  }
+
+  Budget budget_;
+  Devices devices_;
+  std::vector<Module> modules_;
+  std::vector<std::vector<Shape>> inputs_, outputs_;  ///< before and after
+  std::string kind_;
+  std::size_t global_ = 0;
+  std::vector<Relation> relations_[2];  ///< of inputs and outputs
+};
+
+}  // namespace
+
+namespace {
+
+/// What `check` says of the problem. Numbers in modules that point beyond what they index end as
+/// std::out_of_range, from the bounds checks of the standard library.
+template <typename Check>
+auto of_problem(const Files& files, const Check& check) {
+  try {
+    Comparison comparison(parse_json(files, "problem.json"));
+    return check(comparison);
+  } catch (const std::out_of_range&) {
+    malformed("a number in a module is beyond what it indexes");
+  }
+}
+
+}  // namespace
+
+std::string judge_modules(const std::string& claim, const Files& files) {
+  return of_problem(files, [&](Comparison& comparison) {
+    if (claim == "modules-different") {
+      const Json run = parse_json(files, "run.json");
+      return comparison.require_different(run) + " " + comparison.words();
+    }
+    comparison.require_equal();
+    return "for all inputs, in real numbers, the modules have the same outputs " +
+           comparison.words();
+  });
+}
+
+std::string differing_run(const Files& files, std::uint32_t draw, std::uint32_t seed) {
+  return of_problem(files, [&](Comparison& comparison) {
+    const Json run = comparison.first_difference(draw, seed);
+    return run.is_null() ? std::string() : run.dump() + "\n";
+  });
+}
+
+}  // namespace p2::kernel

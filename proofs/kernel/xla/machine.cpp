@@ -1,0 +1,567 @@
+// Execution of modules: computations, control flow, elementwise and opaque operations.
+
+#include "proofs/kernel/xla/machine.h"
+
+#include <algorithm>
+
+#include "proofs/kernel/text.h"
+
+namespace p2::kernel::xla {
+namespace {
+
+constexpr int kDeepest = 64;
+
+Direction direction_called(const std::string& name) {
+  static const std::map<std::string, Direction> kDirections = {
+      {"EQ", Direction::Eq}, {"NE", Direction::Ne}, {"LT", Direction::Lt},
+      {"LE", Direction::Le}, {"GT", Direction::Gt}, {"GE", Direction::Ge}};
+  const auto found = kDirections.find(name);
+  if (found == kDirections.end()) malformed("no direction of a comparison: " + printable(name));
+  return found->second;
+}
+
+/// The elements of a constant, `{ { 1, 2 }, { 3, 4 } }`, in row-major order.
+std::vector<std::string_view> elements_of(std::string_view text) {
+  std::vector<std::string_view> all;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t begin = text.find_first_not_of("{}, \t", at);
+    if (begin == std::string_view::npos) break;
+    at = std::min(text.find_first_of("{}, \t", begin), text.size());
+    all.push_back(text.substr(begin, at - begin));
+  }
+  return all;
+}
+
+/// What an operation that is not understood is a function of, besides its operands: attributes,
+/// and the text of computations without names.
+std::string description_of(const Module& module, const Instruction& instruction, int depth = 0) {
+  if (depth > 16) not_covered("calls nested deeper than 16");
+  std::string text = instruction.opcode + instruction.text;
+  for (const auto& [key, value] : instruction.attributes) {
+    const bool is_hint = key == "frontend_attributes" || key == "sharding" ||
+                         key == "backend_config" || key == "control-predecessors";
+    if (key == "metadata" || (is_hint && instruction.opcode != "custom-call")) continue;
+    text += ", " + key + "=";
+    if (key != "calls" && key != "to_apply" && key != "called_computations") {
+      text += value;
+      continue;
+    }
+    const bool is_list = value.starts_with('{');
+    for (const auto name : split(is_list ? stripped(value, '{', '}') : value)) {
+      const Computation& computation = module.called(std::string(trimmed(name)));
+      text += "{root " + std::to_string(computation.root);
+      for (const Instruction& each : computation.instructions) {
+        text += "; " + each.shape.type.name;
+        for (const std::int64_t size : each.shape.sizes) text += " " + std::to_string(size);
+        text += " " + description_of(module, each, depth + 1);
+        for (const std::uint32_t operand : each.operands) text += " %" + std::to_string(operand);
+      }
+      text += "}";
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+Index strides_of(const Index& sizes) {
+  Index strides(sizes.size(), 1);
+  for (std::size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
+  return strides;
+}
+
+void for_each_index(const Index& sizes, const std::function<void(const Index&)>& visit) {
+  Index index(sizes.size(), 0);
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return;
+  for (;;) {
+    visit(index);
+    std::size_t i = sizes.size();
+    while (i > 0 && ++index[i - 1] == sizes[i - 1]) index[--i] = 0;
+    if (i == 0) return;
+  }
+}
+
+Tensor Machine::filled(const Shape& shape, const std::function<Cell(const Index&)>& cell) {
+  Tensor result{shape.type, shape.sizes, {}};
+  const auto count = static_cast<std::size_t>(shape.elements());
+  budget_.spend(24 * count + 1);
+  result.cells.reserve(count);
+  for_each_index(shape.sizes, [&](const Index& index) { result.cells.push_back(cell(index)); });
+  return result;
+}
+
+Value Machine::everywhere(const Operands& operands, const Local& local, bool differs) {
+  Value result;
+  std::map<std::vector<const Tensor*>, TensorPtr> known;
+  for (std::size_t device = 0; device < devices_.count(); ++device) {
+    Tensors tensors;
+    for (const Value* operand : operands) {
+      if (operand->devices.empty()) not_covered("an operation on a tuple");
+      tensors.push_back(operand->devices[device].get());
+    }
+    TensorPtr made;
+    if (const auto found = known.find(tensors); found != known.end() && !differs) {
+      made = found->second;
+    } else {
+      made = std::make_shared<const Tensor>(local(device, tensors));
+      known[tensors] = made;
+    }
+    result.devices.push_back(std::move(made));
+  }
+  return result;
+}
+
+namespace {
+
+void require_shape(const Value& value, const Shape& shape, const Instruction& instruction) {
+  if (shape.is_tuple) {
+    if (value.parts.size() != shape.parts.size() || !value.devices.empty())
+      malformed("the shape of " + printable(instruction.name));
+    for (std::size_t k = 0; k < value.parts.size(); ++k)
+      require_shape(value.parts[k], shape.parts[k], instruction);
+    return;
+  }
+  if (shape.type.name == "token") return;
+  if (value.devices.empty()) malformed("the shape of " + printable(instruction.name));
+  for (const TensorPtr& tensor : value.devices) {
+    if (!(tensor->type == shape.type) || tensor->sizes != shape.sizes)
+      malformed("the shape of " + printable(instruction.name));
+  }
+}
+
+/// Floating-point types may be mixed, as XLA does it for TPUs.
+bool fit(const Type& a, const Type& b) { return a == b || (a.is_float() && b.is_float()); }
+
+}  // namespace
+
+Value Machine::evaluate(const Computation& computation, const std::vector<Value>& arguments) {
+  if (arguments.size() != computation.parameters.size())
+    malformed("a computation is called with another number of operands");
+  if (++depth_ > kDeepest) not_covered("calls nested deeper than 64");
+  const auto& instructions = computation.instructions;
+  std::vector<std::size_t> last(instructions.size(), 0);
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    for (const std::uint32_t operand : instructions[i].operands) last[operand] = i;
+  }
+  last[computation.root] = instructions.size();
+  std::vector<Value> values(instructions.size());
+  for (std::size_t k = 0; k < arguments.size(); ++k) {
+    const Instruction& parameter = instructions[computation.parameters[k]];
+    require_shape(arguments[k], parameter.shape, parameter);
+    values[computation.parameters[k]] = arguments[k];
+  }
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    const Instruction& instruction = instructions[i];
+    if (instruction.opcode == "parameter") continue;
+    Operands operands;
+    for (const std::uint32_t operand : instruction.operands) operands.push_back(&values[operand]);
+    budget_.spend(devices_.count());
+    values[i] = result(computation, instruction, operands);
+    // The shape of a start also has its operands, and a buffer for what is under way.
+    if (!instruction.opcode.ends_with("-start") && instruction.opcode != "async-update")
+      require_shape(values[i], instruction.shape, instruction);
+    for (const std::uint32_t operand : instruction.operands) {
+      if (last[operand] == i) values[operand] = {};
+    }
+  }
+  --depth_;
+  return std::move(values[computation.root]);
+}
+
+Value Machine::result(const Computation& computation, const Instruction& instruction,
+                      const Operands& operands) {
+  const std::string& opcode = instruction.opcode;
+  const auto all = [&] {
+    std::vector<Value> arguments;
+    for (const Value* operand : operands) arguments.push_back(*operand);
+    return arguments;
+  };
+  const auto require = [&](std::size_t count) {
+    if (operands.size() < count) malformed(opcode + " has too few operands");
+  };
+  if (opcode == "tuple") return {{}, all()};
+  if (opcode == "after-all" || opcode == "partition-id" || opcode == "replica-id" ||
+      opcode == "constant" || opcode == "iota") {
+    if (opcode == "after-all") return {};
+    if (opcode == "constant") {
+      const auto elements = elements_of(instruction.text);
+      const auto count = static_cast<std::size_t>(instruction.shape.elements());
+      if (elements.size() != count) not_covered("a constant without its elements");
+      std::size_t next = 0;
+      return everywhere({}, [&](std::size_t, const Tensors&) {
+        return filled(instruction.shape, [&](const Index&) {
+          return arithmetic_.literal(elements[next++], instruction.shape.type);
+        });
+      });
+    }
+    if (opcode == "iota") {
+      const auto dimension = static_cast<std::size_t>(instruction.number("iota_dimension", 0));
+      return everywhere({}, [&](std::size_t, const Tensors&) {
+        return filled(instruction.shape, [&](const Index& index) {
+          return arithmetic_.integer(index.at(dimension), instruction.shape.type);
+        });
+      });
+    }
+    const bool is_partition = opcode == "partition-id";
+    return everywhere(
+        {},
+        [&](std::size_t device, const Tensors&) {
+          const auto number = static_cast<std::int64_t>(device);
+          return Tensor{instruction.shape.type,
+                        {},
+                        {arithmetic_.integer(is_partition ? number % devices_.partitions
+                                                          : number / devices_.partitions,
+                                             instruction.shape.type)}};
+        },
+        true);
+  }
+  if (operands.empty() && opcode != "custom-call" && opcode != "call" && opcode != "fusion")
+    not_covered(printable(opcode));
+  if (opcode == "get-tuple-element") {
+    const std::string& from = computation.instructions[instruction.operands[0]].opcode;
+    if (from.ends_with("-start")) not_covered("an element of " + from);
+    const auto index = static_cast<std::size_t>(instruction.number("index", -1));
+    if (index >= operands[0]->parts.size()) malformed("no such element of a tuple");
+    return operands[0]->parts[index];
+  }
+  // The value of a start is that of its end.
+  static const char* const kSame[] = {"copy",
+                                      "copy-start",
+                                      "copy-done",
+                                      "all-reduce-done",
+                                      "all-gather-done",
+                                      "collective-permute-done",
+                                      "async-update",
+                                      "async-done",
+                                      "optimization-barrier",
+                                      "add-dependency"};
+  if (std::find(std::begin(kSame), std::end(kSame), opcode) != std::end(kSame)) return *operands[0];
+  if (opcode == "call" || opcode == "fusion" || opcode == "async-start") {
+    const char* key = opcode == "call" ? "to_apply" : "calls";
+    return evaluate(module_.called(instruction.attribute(key)), all());
+  }
+  if (opcode == "while") return loop(instruction, *operands[0]);
+  if (opcode == "conditional") return branch(instruction, operands);
+  if (opcode == "custom-call") return custom(computation, instruction, operands);
+  if (auto value = collective(instruction, operands)) return std::move(*value);
+  if (opcode == "reduce") return reduce(instruction, operands);
+  if (opcode == "reduce-window") return reduce_window(instruction, operands);
+  if (opcode == "sort") return sort(instruction, operands);
+  if (opcode == "map") {
+    const Scalar function = scalar_function(instruction.attribute("to_apply"));
+    return everywhere(operands, [&](std::size_t, const Tensors& tensors) {
+      std::size_t at = 0;
+      return filled(instruction.shape, [&](const Index&) {
+        std::vector<Cell> arguments;
+        std::vector<Type> types;
+        for (const Tensor* tensor : tensors) {
+          arguments.push_back(tensor->cells.at(at));
+          types.push_back(tensor->type);
+        }
+        ++at;
+        return call(function, types, arguments).at(0);
+      });
+    });
+  }
+  const auto op = op_called(opcode);
+  static const std::map<std::string, Tensor (Machine::*)(const Instruction&, const Tensors&)>
+      kLocal = {{"dot", &Machine::dot},
+                {"convolution", &Machine::convolution},
+                {"gather", &Machine::gather},
+                {"scatter", &Machine::scatter},
+                {"dynamic-slice", &Machine::dynamic_slice},
+                {"dynamic-update-slice", &Machine::dynamic_update_slice}};
+  const auto local = kLocal.find(opcode);
+  static const char* const kMoved[] = {"reshape",     "transpose", "broadcast", "slice",
+                                       "concatenate", "pad",       "reverse"};
+  const bool moves = std::find(std::begin(kMoved), std::end(kMoved), opcode) != std::end(kMoved);
+  if (!op && !moves && local == kLocal.end() && opcode != "bitcast") {
+    // Functions of their operands on one device.
+    static const char* const kOpaque[] = {"batch-norm-grad",
+                                          "batch-norm-inference",
+                                          "batch-norm-training",
+                                          "cholesky",
+                                          "complex",
+                                          "fft",
+                                          "imag",
+                                          "mulhi",
+                                          "real",
+                                          "rng-bit-generator",
+                                          "select-and-scatter",
+                                          "stochastic-convert",
+                                          "topk",
+                                          "triangular-solve"};
+    if (std::find(std::begin(kOpaque), std::end(kOpaque), opcode) == std::end(kOpaque))
+      not_covered(printable(opcode));
+    return opaque(instruction, operands);
+  }
+  if (local != kLocal.end()) require(2);
+  return everywhere(operands, [&](std::size_t, const Tensors& tensors) {
+    Tensor made = op                      ? elementwise(instruction, *op, tensors)
+                  : local != kLocal.end() ? (this->*local->second)(instruction, tensors)
+                  : opcode == "bitcast"   ? bitcast(computation, instruction, *tensors[0])
+                                          : moved(instruction, tensors).value();
+    return made;
+  });
+}
+
+Tensor Machine::elementwise(const Instruction& instruction, Op op, const Tensors& operands) {
+  static const std::map<Op, std::size_t> kOperands = [] {
+    std::map<Op, std::size_t> counts = {{Op::Clamp, 3}, {Op::Select, 3}};
+    for (const Op each :
+         {Op::Add, Op::And, Op::Atan2, Op::Compare, Op::Divide, Op::Maximum, Op::Minimum,
+          Op::Multiply, Op::Or, Op::Power, Op::Remainder, Op::ShiftLeft, Op::ShiftRightArithmetic,
+          Op::ShiftRightLogical, Op::Subtract, Op::Xor})
+      counts[each] = 2;
+    return counts;
+  }();
+  const auto count = kOperands.find(op);
+  if (operands.size() != (count == kOperands.end() ? 1 : count->second))
+    malformed(instruction.opcode + " has another number of operands");
+  Elementwise operation{op, operands.back()->type, instruction.shape.type};
+  const bool makes_another_type =
+      op == Op::Convert || op == Op::BitcastConvert || op == Op::Compare || op == Op::IsFinite;
+  const bool is_select = op == Op::Select;
+  if (is_select && !operands[0]->type.is_boolean()) malformed("a select by no truth value");
+  for (std::size_t k = is_select ? 1 : 0; k < operands.size(); ++k) {
+    if (!fit(operands[k]->type, makes_another_type ? operation.from : operation.to))
+      malformed("operands of other types: " + printable(instruction.name));
+  }
+  if (op == Op::Compare) operation.direction = direction_called(instruction.attribute("direction"));
+  Tensor result{instruction.shape.type, instruction.shape.sizes, {}};
+  const auto elements = static_cast<std::size_t>(instruction.shape.elements());
+  budget_.spend(24 * elements + 1);
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const bool may_be_scalar = (is_select && k == 0) || (op == Op::Clamp && k != 1);
+    const Index& sizes = operands[k]->sizes;
+    if (sizes != instruction.shape.sizes && !(may_be_scalar && sizes.empty()))
+      malformed("operands of other sizes: " + printable(instruction.name));
+  }
+  result.cells.reserve(elements);
+  Cell cells[3];
+  for (std::size_t i = 0; i < elements; ++i) {
+    for (std::size_t k = 0; k < operands.size(); ++k)
+      cells[k] = operands[k]->cells[operands[k]->cells.size() == 1 ? 0 : i];
+    result.cells.push_back(arithmetic_.apply(operation, {cells, operands.size()}));
+  }
+  return result;
+}
+
+auto Machine::scalar_function(const std::string& reference) const -> Scalar {
+  const Computation& computation = module_.called(reference);
+  Scalar function{&computation, {}};
+  const Instruction& root = computation.instructions[computation.root];
+  if (computation.parameters.size() != 2 || root.operands.size() != 2) return function;
+  const auto op = op_called(root.opcode);
+  const bool in_order = root.operands[0] == computation.parameters[0] &&
+                        root.operands[1] == computation.parameters[1];
+  const bool swapped = root.operands[0] == computation.parameters[1] &&
+                       root.operands[1] == computation.parameters[0];
+  static const Op kCommutative[] = {Op::Add,      Op::And, Op::Maximum, Op::Minimum,
+                                    Op::Multiply, Op::Or,  Op::Xor};
+  const bool is_commutative = op && std::find(std::begin(kCommutative), std::end(kCommutative),
+                                              *op) != std::end(kCommutative);
+  if (is_commutative && (in_order || swapped)) function.op = op;
+  return function;
+}
+
+std::vector<Cell> Machine::call(const Scalar& function, const std::vector<Type>& types,
+                                Cells arguments) {
+  if (function.op && arguments.size() == 2) {
+    for (const std::uint32_t each : function.computation->parameters) {
+      const Shape& shape = function.computation->instructions[each].shape;
+      if (shape.is_tuple || !shape.sizes.empty() || !fit(shape.type, types[0]))
+        malformed("the parameters of a reducer");
+    }
+    budget_.spend(8);
+    return {arithmetic_.apply({*function.op, types[0], types[0]}, arguments)};
+  }
+  budget_.spend(64);
+  std::vector<Value> values;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const auto tensor = std::make_shared<const Tensor>(Tensor{types[i], {}, {arguments[i]}});
+    values.push_back({std::vector<TensorPtr>(devices_.count(), tensor), {}});
+  }
+  if (communicates(*function.computation)) not_covered("a reducer that communicates");
+  const Value value = evaluate(*function.computation, values);
+  std::vector<Cell> results;
+  if (!value.devices.empty()) return {value.devices[0]->cells.at(0)};
+  for (const Value& part : value.parts) results.push_back(part.devices.at(0)->cells.at(0));
+  return results;
+}
+
+bool Machine::communicates(const Computation& computation) const {
+  for (const Instruction& instruction : computation.instructions) {
+    const std::string& opcode = instruction.opcode;
+    if (opcode.starts_with("all-") || opcode.starts_with("reduce-scatter") ||
+        opcode.starts_with("collective-") || opcode == "partition-id" || opcode == "replica-id" ||
+        opcode == "custom-call")
+      return true;
+    for (const char* key :
+         {"to_apply", "calls", "body", "condition", "true_computation", "false_computation"}) {
+      if (instruction.has(key) && communicates(module_.called(instruction.attribute(key))))
+        return true;
+    }
+    if (instruction.has("branch_computations")) return true;
+  }
+  return false;
+}
+
+Value Machine::loop(const Instruction& instruction, const Value& first) {
+  const Computation& condition = module_.called(instruction.attribute("condition"));
+  const Computation& body = module_.called(instruction.attribute("body"));
+  Value state = first;
+  for (;;) {
+    budget_.spend(1024);
+    const Value goes_on = evaluate(condition, {state});
+    std::optional<std::int64_t> all;
+    for (const TensorPtr& tensor : goes_on.devices) {
+      const auto known = arithmetic_.known(tensor->cells.at(0), tensor->type);
+      if (!known) not_covered("a loop whose number of iterations depends on inputs");
+      if (all && *all != *known) not_covered("a loop that ends earlier on some devices");
+      all = known;
+    }
+    if (!all) malformed("a loop without condition");
+    if (*all == 0) return state;
+    state = evaluate(body, {state});
+  }
+}
+
+/// By device: the choice of the condition's number; a boolean's true is the first.
+Value Machine::chosen(const Value& condition, const Type& type, const std::vector<Value>& choices) {
+  Value result;
+  if (choices[0].devices.empty()) {
+    for (std::size_t k = 0; k < choices[0].parts.size(); ++k) {
+      std::vector<Value> parts;
+      for (const Value& choice : choices) parts.push_back(choice.parts.at(k));
+      result.parts.push_back(chosen(condition, type, parts));
+    }
+    return result;
+  }
+  const auto last = static_cast<std::int64_t>(choices.size()) - 1;
+  for (std::size_t device = 0; device < devices_.count(); ++device) {
+    const Cell& cell = condition.devices[device]->cells.at(0);
+    if (const auto known = arithmetic_.known(cell, type)) {
+      std::int64_t number = *known < 0 || *known > last ? last : *known;
+      if (type.is_boolean()) number = *known != 0 ? 0 : 1;
+      result.devices.push_back(choices[static_cast<std::size_t>(number)].devices[device]);
+      continue;
+    }
+    if (!type.is_boolean()) not_covered("a branch by a number that depends on inputs");
+    const Tensor& yes = *choices[0].devices[device];
+    const Tensor& no = *choices[1].devices[device];
+    Tensor made{yes.type, yes.sizes, {}};
+    budget_.spend(8 * yes.cells.size());
+    for (std::size_t i = 0; i < yes.cells.size(); ++i) {
+      const Cell cells[] = {cell, yes.cells[i], no.cells.at(i)};
+      made.cells.push_back(arithmetic_.apply({Op::Select, yes.type, yes.type}, cells));
+    }
+    result.devices.push_back(std::make_shared<const Tensor>(std::move(made)));
+  }
+  return result;
+}
+
+Value Machine::branch(const Instruction& instruction, const Operands& operands) {
+  std::vector<const Computation*> branches;
+  if (instruction.has("branch_computations")) {
+    const auto names = stripped(instruction.attribute("branch_computations"), '{', '}');
+    for (const auto name : split(names))
+      branches.push_back(&module_.called(std::string(trimmed(name))));
+  } else {
+    branches = {&module_.called(instruction.attribute("true_computation")),
+                &module_.called(instruction.attribute("false_computation"))};
+  }
+  const Value& condition = *operands[0];
+  if (condition.devices.empty() || operands.size() != branches.size() + 1)
+    malformed("a conditional with another number of operands");
+  const Type& type = condition.devices[0]->type;
+  const auto first = arithmetic_.known(condition.devices[0]->cells.at(0), type);
+  bool is_same = first.has_value();
+  for (const TensorPtr& tensor : condition.devices)
+    is_same = is_same && arithmetic_.known(tensor->cells.at(0), type) == first;
+  if (is_same) {
+    const auto last = static_cast<std::int64_t>(branches.size()) - 1;
+    std::int64_t number = *first < 0 || *first > last ? last : *first;
+    if (type.is_boolean()) number = *first != 0 ? 0 : 1;
+    const auto taken = static_cast<std::size_t>(number);
+    return evaluate(*branches[taken], {*operands[taken + 1]});
+  }
+  std::vector<Value> results;
+  for (std::size_t k = 0; k < branches.size(); ++k) {
+    if (communicates(*branches[k]))
+      not_covered("a collective that some devices do not take part in");
+    results.push_back(evaluate(*branches[k], {*operands[k + 1]}));
+  }
+  return chosen(condition, type, results);
+}
+
+/// A function of all elements of all operands, its attributes and, of a custom call, the device.
+Value Machine::opaque(const Instruction& instruction, const Operands& operands) {
+  const std::string name = description_of(module_, instruction);
+  const bool differs = instruction.opcode == "custom-call";
+  const std::vector<Shape> shapes = arrays_of(instruction.shape);
+  if (instruction.shape.is_tuple && shapes.size() != instruction.shape.parts.size())
+    not_covered(instruction.opcode + " with nested results");
+  Value all;
+  for (std::size_t k = 0; k < shapes.size(); ++k) {
+    Value part = everywhere(
+        operands,
+        [&](std::size_t device, const Tensors& tensors) {
+          std::vector<Cell> cells;
+          std::string key = name + " " + std::to_string(k) + shapes[k].type.name;
+          for (const std::int64_t size : shapes[k].sizes) key += " " + std::to_string(size);
+          if (differs) key += " on " + std::to_string(device);
+          for (const Tensor* tensor : tensors) {
+            key += " " + tensor->type.name + "[" + std::to_string(tensor->cells.size()) + "]";
+            for (const std::int64_t size : tensor->sizes) key += " " + std::to_string(size);
+            budget_.spend(8 * tensor->cells.size());
+            const Type& type = tensor->type;
+            for (const Cell& cell : tensor->cells) {
+              // Integers as they are after they wrap around.
+              const Cell operand[] = {cell};
+              cells.push_back(type.is_integer() ? arithmetic_.apply({Op::Maximum, type, type},
+                                                                    std::array{cell, cell})
+                                                : operand[0]);
+            }
+          }
+          const Cell digest = arithmetic_.function(key, cells, type_called("f32"));
+          std::int64_t next = 0;
+          return filled(shapes[k], [&](const Index&) {
+            const Cell arguments[] = {digest, arithmetic_.integer(next++, type_called("s32"))};
+            return arithmetic_.function("element", arguments, shapes[k].type);
+          });
+        },
+        differs);
+    all.parts.push_back(std::move(part));
+  }
+  if (instruction.shape.is_tuple) return all;
+  return std::move(all.parts.at(0));
+}
+
+Value Machine::custom(const Computation& computation, const Instruction& instruction,
+                      const Operands& operands) {
+  const std::string target(stripped(instruction.attribute("custom_call_target"), '"', '"'));
+  if (target == "Sharding" || target == "xla.sdy.FuncResultSharding") return *operands.at(0);
+  // Parts that are written for one device, between global tensors.
+  const bool is_cut = target == "SPMDFullToShardShape" || target == "xla.sdy.GlobalToLocalShape";
+  const bool is_joined = target == "SPMDShardToFullShape" || target == "xla.sdy.LocalToGlobalShape";
+  if (is_cut || is_joined) return manual(computation, instruction, operands, is_cut);
+  if (target == "AllocateBuffer" && !instruction.shape.is_tuple) {
+    std::uint64_t next = std::hash<std::string>{}(instruction.name) | 1;
+    return everywhere(
+        {},
+        [&](std::size_t device, const Tensors&) {
+          return filled(instruction.shape, [&](const Index&) {
+            return arithmetic_.arbitrary(Hash(next++, device).result(), instruction.shape.type);
+          });
+        },
+        true);
+  }
+  if (instruction.attributes.contains("custom_call_has_side_effect") || operands.empty() ||
+      target.starts_with("xla.sdy."))
+    not_covered("custom-call " + printable(target));
+  return opaque(instruction, operands);
+}
+
+}  // namespace p2::kernel::xla

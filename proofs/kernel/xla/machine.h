@@ -1,0 +1,133 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "proofs/kernel/xla/arithmetic.h"
+#include "proofs/kernel/xla/module.h"
+
+namespace p2::kernel::xla {
+
+struct Tensor {
+  Type type;
+  Index sizes;
+  std::vector<Cell> cells;  ///< row-major
+};
+using TensorPtr = std::shared_ptr<const Tensor>;
+
+/// An array on every device, or a tuple.
+struct Value {
+  std::vector<TensorPtr> devices;
+  std::vector<Value> parts;
+};
+
+struct Devices {
+  std::int64_t replicas = 1, partitions = 1;
+  std::size_t count() const { return static_cast<std::size_t>(replicas * partitions); }
+};
+
+/// Row-major strides.
+Index strides_of(const Index& sizes);
+/// Calls visit(index) for every index, in row-major order.
+void for_each_index(const Index& sizes, const std::function<void(const Index&)>& visit);
+
+/// Tiles of a tensor over partitions: `{devices=[2,1,2]<=[4] last_tile_dim_replicate}`.
+struct Sharding {
+  Index parts;               ///< of every dimension; empty: replicated
+  std::vector<Index> tiles;  ///< by partition: the number of its tile along every dimension
+
+  bool is_replicated() const { return parts.empty(); }
+  static Sharding read(const std::string& text, std::size_t dimensions, const Devices& devices);
+  /// One of those under `key` in the attributes of a manual part, over axes of a mesh of the
+  /// header.
+  static Sharding of_mesh(const std::string& meshes, const std::string& attributes,
+                          const std::string& key, std::size_t number, std::size_t dimensions,
+                          const Devices& devices);
+};
+
+/// Lists of ids: `{{0,1},{2,3}}`, or tiles of an iota, `[2,4]<=[4,2]T(1,0)`.
+std::vector<Index> id_lists(std::string_view text);
+/// Groups along axes of a mesh, `mesh['a'=2,'b'=4] {'a'}`; `devices` as the attribute device_ids.
+std::vector<Index> mesh_groups(std::string_view text, std::string_view devices);
+
+/// Executes a module on all devices at once, instruction by instruction.
+class Machine {
+ public:
+  Machine(const Module& module, Arithmetic& arithmetic, const Devices& devices, Budget& budget)
+      : module_(module), arithmetic_(arithmetic), devices_(devices), budget_(budget) {}
+
+  /// The root of the entry computation.
+  Value run(const std::vector<Value>& inputs) { return evaluate(module_.main(), inputs); }
+
+ private:
+  using Operands = std::vector<const Value*>;
+  using Tensors = std::vector<const Tensor*>;  ///< the operands on one device
+  using Local = std::function<Tensor(std::size_t device, const Tensors& operands)>;
+
+  // machine.cpp
+  Value evaluate(const Computation& computation, const std::vector<Value>& arguments);
+  Value result(const Computation& computation, const Instruction& instruction,
+               const Operands& operands);
+  /// The same function on every device; it looks at the device's number only if it `differs`.
+  Value everywhere(const Operands& operands, const Local& local, bool differs = false);
+  Value loop(const Instruction& instruction, const Value& first);
+  Value branch(const Instruction& instruction, const Operands& operands);
+  Value chosen(const Value& condition, const Type& type, const std::vector<Value>& choices);
+  Value opaque(const Instruction& instruction, const Operands& operands);
+  Value custom(const Computation& computation, const Instruction& instruction,
+               const Operands& operands);
+  Tensor elementwise(const Instruction& instruction, Op op, const Tensors& operands);
+  Tensor filled(const Shape& shape, const std::function<Cell(const Index&)>& cell);
+  bool communicates(const Computation& computation) const;
+
+  /// A function of scalars, such as a reducer, as one operation or as a computation.
+  struct Scalar {
+    const Computation* computation = nullptr;
+    std::optional<Op> op;
+  };
+  Scalar scalar_function(const std::string& reference) const;
+  std::vector<Cell> call(const Scalar& function, const std::vector<Type>& types, Cells arguments);
+
+  // movement.cpp
+  std::optional<Tensor> moved(const Instruction& instruction, const Tensors& operands);
+  Tensor bitcast(const Computation& computation, const Instruction& instruction,
+                 const Tensor& operand);
+  // contraction.cpp
+  Tensor dot(const Instruction& instruction, const Tensors& operands);
+  Tensor convolution(const Instruction& instruction, const Tensors& operands);
+  Value reduce(const Instruction& instruction, const Operands& operands);
+  Value reduce_window(const Instruction& instruction, const Operands& operands);
+  // indexing.cpp
+  Tensor gather(const Instruction& instruction, const Tensors& operands);
+  Tensor scatter(const Instruction& instruction, const Tensors& operands);
+  Tensor dynamic_slice(const Instruction& instruction, const Tensors& operands);
+  Tensor dynamic_update_slice(const Instruction& instruction, const Tensors& operands);
+  Value sort(const Instruction& instruction, const Operands& operands);
+  Value sorted(const Instruction& instruction, const Operands& operands);
+  Cell at_starts(const std::vector<Cell>& starts, const Type& index_type, const Index& most,
+                 const Type& type, Index& chosen, const std::function<Cell(const Index&)>& cell);
+  // communication.cpp
+  using Groups = std::vector<std::vector<std::size_t>>;
+  std::optional<Value> collective(const Instruction& instruction, const Operands& operands);
+  Groups groups_of(const Instruction& instruction, bool reduces) const;
+  Value permuted(const Instruction& instruction, const Operands& operands);
+  Value over_groups(const Instruction& instruction, const Value& operand, const Groups& groups,
+                    const std::function<TensorPtr(const std::vector<std::size_t>& group,
+                                                  std::size_t position)>& member);
+
+  // sharding.cpp
+  Value manual(const Computation& computation, const Instruction& instruction,
+               const Operands& operands, bool is_cut);
+  Value shard(const Shape& shape, const Value& operand, const Sharding& sharding);
+  Value whole(const Shape& shape, const Value& operand, const Sharding& sharding);
+
+  const Module& module_;
+  Arithmetic& arithmetic_;
+  Devices devices_;
+  Budget& budget_;
+  int depth_ = 0;
+};
+
+}  // namespace p2::kernel::xla

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proofs/kernel/input.h"
+
+namespace p2::kernel::xla {
+
+using Index = std::vector<std::int64_t>;
+
+/// Ends a check without a verdict: what the modules do is beyond this checker.
+[[noreturn]] inline void not_covered(const std::string& what) {
+  throw CheckFailure(Verdict::Incomplete, "not covered by this checker: " + what);
+}
+
+/// A type of elements, as XLA names it.
+struct Type {
+  enum class Kind : std::uint8_t { Boolean, Signed, Unsigned, Float, Other };
+  std::string name;
+  Kind kind = Kind::Other;
+  int bits = 0;
+  int digits = 0;  ///< of a Float: the bits of its significand, the implicit one included
+
+  bool is_float() const { return kind == Kind::Float; }
+  bool is_integer() const { return kind == Kind::Signed || kind == Kind::Unsigned; }
+  bool is_boolean() const { return kind == Kind::Boolean; }
+  bool operator==(const Type& other) const { return name == other.name; }
+};
+Type type_called(const std::string& name);
+
+/// An array, or a tuple of shapes.
+struct Shape {
+  bool is_tuple = false;
+  Type type;
+  Index sizes;
+  Index layout;  ///< dimensions, the one with adjacent elements first; empty: the last is first
+  std::vector<Index> tiles;  ///< `T(8,128)(2,1)`: tiles of the last dimensions, and of tiles
+  std::vector<Shape> parts;
+
+  std::int64_t elements() const;
+};
+
+struct Instruction {
+  std::string name, opcode;
+  Shape shape;
+  std::vector<std::uint32_t> operands;  ///< numbers of instructions of the same computation
+  std::string text;                     ///< between the parentheses, of parameters and constants
+  std::map<std::string, std::string> attributes;  ///< as they are written
+
+  bool has(const std::string& key) const { return attributes.contains(key); }
+  const std::string& attribute(const std::string& key) const;
+  /// `{1,2}` or `1,2`; empty where it is absent.
+  Index numbers(const std::string& key) const;
+  std::int64_t number(const std::string& key, std::int64_t otherwise) const;
+};
+
+struct Computation {
+  std::vector<Instruction> instructions;  ///< operands before their uses
+  std::vector<std::uint32_t> parameters;
+  std::uint32_t root = 0;
+};
+
+struct Module {
+  std::string name;
+  std::map<std::string, Computation> computations;
+  std::string entry;
+  std::int64_t replicas = 1;
+  std::int64_t partitions = 1;
+  std::string meshes;  ///< the header's frontend_attributes
+
+  const Computation& called(const std::string& reference) const;
+  const Computation& main() const { return computations.at(entry); }
+};
+
+/// Reads a module in the text form of XLA (`HloModule …`). Rejects as NotACertificate what it
+/// cannot read.
+Module read_module(const std::string& text, const std::string& where);
+
+/// Integers in a text, whatever stands between them.
+Index integers_in(std::string_view text);
+/// The comma-separated parts of a text at nesting depth 0.
+std::vector<std::string_view> split(std::string_view text, char separator = ',');
+std::string_view trimmed(std::string_view text);
+/// Without its first and last characters, if they are these.
+std::string_view stripped(std::string_view text, char open, char close);
+
+/// The arrays of a shape, from left to right.
+std::vector<Shape> arrays_of(const Shape& shape);
+
+}  // namespace p2::kernel::xla

@@ -1,0 +1,403 @@
+// Modules in the text form of XLA: a header, computations, and an instruction on every line.
+
+#include <algorithm>
+#include <charconv>
+
+#include "proofs/kernel/text.h"
+#include "proofs/kernel/xla/module.h"
+
+namespace p2::kernel::xla {
+namespace {
+
+constexpr std::int64_t kMostElements = std::int64_t{1} << 26;
+
+std::int64_t integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    malformed("not a number in a module: " + printable(text));
+  }
+  return value;
+}
+
+/// A cursor over one line or the header.
+class Line {
+ public:
+  Line(std::string_view text, const std::string& where) : text_(text), where_(where) {}
+
+  void skip_spaces() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+  bool done() {
+    skip_spaces();
+    return at_ == text_.size();
+  }
+  bool accept(std::string_view token) {
+    skip_spaces();
+    if (!text_.substr(at_).starts_with(token)) return false;
+    at_ += token.size();
+    return true;
+  }
+  void expect(std::string_view token) {
+    if (!accept(token)) fail("expected " + std::string(token));
+  }
+  std::string_view word() {
+    skip_spaces();
+    const std::size_t begin = at_;
+    const auto inside = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-' ||
+             c == '%';
+    };
+    while (at_ < text_.size() && inside(text_[at_])) ++at_;
+    if (at_ == begin) fail("expected a word");
+    return text_.substr(begin, at_ - begin);
+  }
+  /// Up to a comma or a closing bracket that was not opened; brackets and strings are balanced.
+  std::string_view balanced() {
+    skip_spaces();
+    const std::size_t begin = at_;
+    int depth = 0;
+    for (; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == '"') {
+        for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
+          if (text_[at_] == '\\') ++at_;
+        }
+        if (at_ >= text_.size()) fail("a string without end");
+      } else if (c == '(' || c == '{' || c == '[') {
+        ++depth;
+      } else if (c == ')' || c == '}' || c == ']') {
+        if (depth-- == 0) break;
+      } else if (c == ',' && depth == 0) {
+        break;
+      }
+    }
+    return trimmed(text_.substr(begin, at_ - begin));
+  }
+  /// What stands between parentheses.
+  std::string_view parenthesized() {
+    expect("(");
+    const std::size_t begin = at_;
+    while (balanced(), accept(",")) {
+    }
+    const std::string_view inside = text_.substr(begin, at_ - begin);
+    expect(")");
+    return trimmed(inside);
+  }
+  [[noreturn]] void fail(const std::string& what) const {
+    malformed(where_ + ": " + what + " in: " + shortened(printable(text_)));
+  }
+
+  Shape shape(int depth = 0) {
+    Shape result;
+    if (accept("(")) {
+      if (depth > 16) fail("a tuple is nested too deep");
+      result.is_tuple = true;
+      while (!accept(")")) {
+        result.parts.push_back(shape(depth + 1));
+        accept(",");
+      }
+      return result;
+    }
+    result.type = type_called(std::string(word()));
+    if (accept("[")) {
+      const std::string_view sizes = balanced_list(']');
+      for (const std::string_view size : split(sizes)) {
+        if (trimmed(size).starts_with("<=")) not_covered("sizes that are not fixed");
+        if (!trimmed(size).empty()) result.sizes.push_back(integer(trimmed(size)));
+      }
+      if (accept("{")) {
+        const std::string_view layout = balanced_list('}');
+        const std::size_t colon = layout.find(':');
+        result.layout = integers_in(layout.substr(0, colon));
+        std::size_t tile = colon == std::string_view::npos ? colon : layout.find("T(", colon);
+        if (tile != std::string_view::npos) ++tile;
+        while (tile < layout.size() && layout[tile] == '(') {
+          const std::size_t close = layout.find(')', tile);
+          if (close == std::string_view::npos) fail("a tile that is not closed");
+          const std::string_view sizes_of_tile = layout.substr(tile, close - tile);
+          if (sizes_of_tile.find('*') != std::string_view::npos) not_covered("this tile");
+          result.tiles.push_back(integers_in(sizes_of_tile));
+          tile = close + 1;
+        }
+      }
+    }
+    for (const std::int64_t size : result.sizes) {
+      if (size < 0) fail("a negative size");
+    }
+    if (result.elements() > kMostElements) not_covered("tensors of more than 2^26 elements");
+    return result;
+  }
+
+ private:
+  std::string_view balanced_list(char close) {
+    const std::size_t begin = at_;
+    int depth = 0;
+    for (; at_ < text_.size(); ++at_) {
+      if (text_[at_] == '(' || text_[at_] == '{' || text_[at_] == '[') ++depth;
+      if (depth == 0 && text_[at_] == close) return text_.substr(begin, at_++ - begin);
+      if (text_[at_] == ')' || text_[at_] == '}' || text_[at_] == ']') --depth;
+    }
+    fail("a bracket that is not closed");
+  }
+
+  std::string_view text_;
+  const std::string& where_;
+  std::size_t at_ = 0;
+};
+
+std::string plain(std::string_view name) {
+  return std::string(name.starts_with('%') ? name.substr(1) : name);
+}
+
+/// `/*index=5*/` stands before every fifth part of a list.
+std::string without_comments(std::string_view text) {
+  std::string result(text);
+  for (std::size_t begin = result.find("/*"); begin != std::string::npos;
+       begin = result.find("/*", begin)) {
+    const std::size_t end = result.find("*/", begin);
+    if (end == std::string::npos) break;
+    result.erase(begin, end + 2 - begin);
+  }
+  return result;
+}
+
+void read_attributes(Line& line, std::map<std::string, std::string>& attributes) {
+  while (line.accept(",")) {
+    const std::string key(line.word());
+    if (!line.accept("=")) continue;
+    if (!attributes.emplace(key, line.balanced()).second) line.fail("an attribute twice");
+  }
+}
+
+class Reader {
+ public:
+  Reader(const std::string& text, const std::string& where) : text_(text), where_(where) {}
+
+  Module read() {
+    std::string_view line;
+    while (next(line) && !line.starts_with("HloModule")) {
+      if (!line.empty()) malformed(where_ + " is no module of XLA");
+    }
+    read_header(line);
+    while (next(line)) {
+      // Lines of the tables of files and functions end otherwise.
+      if (line.ends_with("{")) read_computation(line);
+    }
+    if (module_.entry.empty()) malformed(where_ + " has no entry computation");
+    return std::move(module_);
+  }
+
+ private:
+  bool next(std::string_view& line) {
+    if (at_ >= text_.size()) return false;
+    const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+    line = trimmed(std::string_view(text_).substr(at_, end - at_));
+    at_ = end + 1;
+    return true;
+  }
+
+  void read_header(std::string_view text) {
+    Line line(text, where_);
+    line.expect("HloModule");
+    module_.name = line.word();
+    std::map<std::string, std::string> attributes;
+    read_attributes(line, attributes);
+    if (!line.done()) line.fail("more than attributes");
+    if (attributes.contains("replica_count"))
+      module_.replicas = integer(attributes["replica_count"]);
+    if (attributes.contains("frontend_attributes"))
+      module_.meshes = attributes["frontend_attributes"];
+    if (attributes.contains("num_partitions"))
+      module_.partitions = integer(attributes["num_partitions"]);
+  }
+
+  void read_computation(std::string_view header) {
+    Line line(header, where_);
+    const bool is_entry = line.accept("ENTRY ");
+    const std::string name = plain(line.word());
+    Computation computation;
+    std::map<std::string, std::uint32_t> numbers;
+    std::optional<std::uint32_t> root;
+    std::string_view text;
+    for (;;) {
+      if (!next(text)) malformed(where_ + ": a computation without end");
+      if (text.starts_with("}")) break;
+      if (text.empty() || text.starts_with("//")) continue;
+      if (text.starts_with("ROOT ")) root = static_cast<std::uint32_t>(numbers.size());
+      read_instruction(text, computation, numbers);
+    }
+    if (computation.instructions.empty()) malformed(where_ + ": a computation is empty");
+    computation.root = root.value_or(static_cast<std::uint32_t>(numbers.size() - 1));
+    std::vector<std::uint32_t> parameters(computation.parameters.size(), UINT32_MAX);
+    for (const std::uint32_t each : computation.parameters) {
+      const auto number = static_cast<std::uint64_t>(integer(computation.instructions[each].text));
+      if (number >= parameters.size() || parameters[number] != UINT32_MAX)
+        malformed(where_ + ": parameters are not numbered from 0");
+      parameters[number] = each;
+    }
+    computation.parameters = std::move(parameters);
+    if (!module_.computations.emplace(name, std::move(computation)).second)
+      malformed(where_ + ": two computations are called " + printable(name));
+    if (is_entry) {
+      if (!module_.entry.empty()) malformed(where_ + ": two entry computations");
+      module_.entry = name;
+    }
+  }
+
+  void read_instruction(std::string_view text, Computation& computation,
+                        std::map<std::string, std::uint32_t>& numbers) {
+    const std::string plain_text = without_comments(text);
+    Line line(plain_text, where_);
+    line.accept("ROOT ");
+    Instruction instruction;
+    instruction.name = plain(line.word());
+    line.expect("=");
+    instruction.shape = line.shape();
+    instruction.opcode = line.word();
+    const std::string_view inside = line.parenthesized();
+    const bool has_text = instruction.opcode == "parameter" || instruction.opcode == "constant";
+    if (has_text) {
+      instruction.text = inside;
+    } else {
+      for (const std::string_view operand : split(inside)) {
+        const std::string_view last = trimmed(operand);
+        if (last.empty()) continue;
+        const std::string name = plain(last.substr(last.rfind(' ') + 1));
+        const auto found = numbers.find(name);
+        if (found == numbers.end()) line.fail("an operand that is not known: " + printable(name));
+        instruction.operands.push_back(found->second);
+      }
+    }
+    read_attributes(line, instruction.attributes);
+    if (!line.done()) line.fail("more than attributes");
+    const auto number = static_cast<std::uint32_t>(computation.instructions.size());
+    if (instruction.opcode == "parameter") computation.parameters.push_back(number);
+    if (!numbers.emplace(instruction.name, number).second) line.fail("a name twice");
+    computation.instructions.push_back(std::move(instruction));
+  }
+
+  const std::string& text_;
+  const std::string& where_;
+  std::size_t at_ = 0;
+  Module module_;
+};
+
+}  // namespace
+
+Type type_called(const std::string& name) {
+  using Kind = Type::Kind;
+  static const std::map<std::string, Type> kTypes = [] {
+    std::map<std::string, Type> types;
+    types["pred"] = {"pred", Kind::Boolean, 1, 0};
+    for (const int bits : {2, 4, 8, 16, 32, 64}) {
+      const std::string s = "s" + std::to_string(bits);
+      const std::string u = "u" + std::to_string(bits);
+      types[s] = {s, Kind::Signed, bits, 0};
+      types[u] = {u, Kind::Unsigned, bits, 0};
+    }
+    for (const char* other :
+         {"c64", "c128", "token", "opaque", "s1", "u1", "f4e2m1fn", "f8e3m4", "f8e4m3",
+          "f8e4m3b11fnuz", "f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "f8e8m0fnu"})
+      types[other] = {other, Kind::Other, 0, 0};
+    types["f64"] = {"f64", Kind::Float, 64, 53};
+    types["f32"] = {"f32", Kind::Float, 32, 24};
+    types["f16"] = {"f16", Kind::Float, 16, 11};
+    types["bf16"] = {"bf16", Kind::Float, 16, 8};
+    return types;
+  }();
+  const auto found = kTypes.find(name);
+  if (found == kTypes.end()) malformed("a type that does not exist: " + printable(name));
+  return found->second;
+}
+
+std::int64_t Shape::elements() const {
+  std::int64_t all = 1;
+  for (const std::int64_t size : sizes) {
+    if (size != 0 && all > INT64_MAX / size) not_covered("tensors of more than 2^63 elements");
+    all *= size;
+  }
+  return all;
+}
+
+const std::string& Instruction::attribute(const std::string& key) const {
+  const auto found = attributes.find(key);
+  if (found == attributes.end()) malformed(opcode + " " + printable(name) + " has no " + key);
+  return found->second;
+}
+
+Index Instruction::numbers(const std::string& key) const {
+  const auto found = attributes.find(key);
+  return found == attributes.end() ? Index{} : integers_in(found->second);
+}
+
+std::int64_t Instruction::number(const std::string& key, std::int64_t otherwise) const {
+  const auto found = attributes.find(key);
+  return found == attributes.end() ? otherwise : integer(found->second);
+}
+
+const Computation& Module::called(const std::string& reference) const {
+  const auto found = computations.find(plain(reference));
+  if (found == computations.end()) malformed("no computation is called " + printable(reference));
+  return found->second;
+}
+
+Module read_module(const std::string& text, const std::string& where) {
+  return Reader(text, where).read();
+}
+
+Index integers_in(std::string_view text) {
+  Index result;
+  for (std::size_t at = 0; at < text.size();) {
+    const bool negative = text[at] == '-';
+    const std::size_t begin = at + (negative ? 1 : 0);
+    std::size_t end = begin;
+    while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+    if (end > begin) result.push_back(integer(text.substr(at, end - at)));
+    at = end > begin ? end : at + 1;
+  }
+  return result;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  std::size_t begin = 0;
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '"' && (at == 0 || text[at - 1] != '\\')) quoted = !quoted;
+    if (quoted) continue;
+    if (c == '(' || c == '{' || c == '[') ++depth;
+    if (c == ')' || c == '}' || c == ']') --depth;
+    if (c != separator || depth != 0) continue;
+    parts.push_back(text.substr(begin, at - begin));
+    begin = at + 1;
+  }
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+std::string_view stripped(std::string_view text, char open, char close) {
+  text = trimmed(text);
+  if (text.size() < 2 || text.front() != open || text.back() != close)
+    malformed("expected brackets: " + shortened(printable(text)));
+  return text.substr(1, text.size() - 2);
+}
+
+std::vector<Shape> arrays_of(const Shape& shape) {
+  if (!shape.is_tuple) return {shape};
+  std::vector<Shape> all;
+  for (const Shape& part : shape.parts) {
+    for (Shape& each : arrays_of(part)) all.push_back(std::move(each));
+  }
+  return all;
+}
+
+}  // namespace p2::kernel::xla

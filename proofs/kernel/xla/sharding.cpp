@@ -1,0 +1,357 @@
+// Lists of devices, meshes and shardings, and the parts of modules before partitioning that are
+// written for one device.
+
+#include <algorithm>
+#include <numeric>
+
+#include "proofs/kernel/text.h"
+#include "proofs/kernel/xla/machine.h"
+
+namespace p2::kernel::xla {
+namespace {
+
+/// The axes of a mesh, `'a'=2,'b'=4`, and the device at every row-major position.
+struct Mesh {
+  std::vector<std::string> names;
+  Index sizes;
+  Index devices;
+
+  Mesh(std::string_view axes, std::string_view ids) {
+    std::int64_t all = 1;
+    for (const auto axis : split(axes)) {
+      const std::size_t equals = axis.find('=');
+      if (equals == std::string_view::npos) malformed("the axes of a mesh");
+      names.push_back(bare(axis.substr(0, equals)));
+      sizes.push_back(integers_in(axis.substr(equals)).at(0));
+      if (sizes.back() < 1 || all > 1 << 20) malformed("the size of a mesh");
+      all *= sizes.back();
+    }
+    devices.resize(static_cast<std::size_t>(all));
+    std::iota(devices.begin(), devices.end(), 0);
+    if (!ids.empty()) {
+      const std::string tiles = "[1," + std::to_string(all) + "]<=" + std::string(ids);
+      devices = ids.starts_with('[') && ids.find('T') != std::string_view::npos
+                    ? id_lists(tiles).at(0)
+                    : integers_in(ids);
+    }
+    if (std::ssize(devices) != all) malformed("the devices of a mesh");
+  }
+  /// The name without quotes.
+  static std::string bare(std::string_view name) {
+    std::string result;
+    for (const char c : name) {
+      if (c != '"' && c != '\'' && c != '\\' && c != ' ') result += c;
+    }
+    return result;
+  }
+};
+
+/// An axis of a mesh or, `'a':(2)2`, the part of this size under parts before it.
+struct Axis {
+  std::size_t number = 0;
+  std::int64_t stride = 1, size = 1;
+
+  Axis(std::string_view text, const Mesh& mesh) {
+    const std::size_t colon = text.find(':');
+    const std::string name = Mesh::bare(text.substr(0, colon));
+    const auto found = std::find(mesh.names.begin(), mesh.names.end(), name);
+    if (found == mesh.names.end()) malformed("a mesh has no axis " + printable(name));
+    number = static_cast<std::size_t>(found - mesh.names.begin());
+    size = mesh.sizes[number];
+    if (colon == std::string_view::npos) return;
+    const Index parts = integers_in(text.substr(colon));
+    if (parts.size() != 2 || parts[0] < 1 || parts[1] < 1 || size % (parts[0] * parts[1]) != 0)
+      malformed("a part of an axis");
+    stride = size / (parts[0] * parts[1]);
+    size = parts[1];
+  }
+  std::int64_t coordinate(const Index& index) const { return index.at(number) / stride % size; }
+};
+
+std::vector<Axis> axes_of(std::string_view text, const Mesh& mesh) {
+  std::vector<Axis> axes;
+  for (const auto part : split(text)) {
+    if (!trimmed(part).empty() && trimmed(part) != "?") axes.emplace_back(part, mesh);
+  }
+  return axes;
+}
+
+/// The row-major number along some axes.
+std::int64_t number_along(const std::vector<Axis>& axes, const Index& index) {
+  std::int64_t number = 0;
+  for (const Axis& axis : axes) number = number * axis.size + axis.coordinate(index);
+  return number;
+}
+
+}  // namespace
+
+std::vector<Index> id_lists(std::string_view text) {
+  text = trimmed(text);
+  std::vector<Index> lists;
+  const std::size_t arrow = text.find("<=");
+  if (arrow == std::string_view::npos) {
+    for (const auto part : split(stripped(text, '{', '}'))) {
+      if (!trimmed(part).empty()) lists.push_back(integers_in(part));
+    }
+    return lists;
+  }
+  const Index tiles = integers_in(text.substr(0, arrow));
+  const std::string_view source = text.substr(arrow + 2);
+  const std::size_t turn = source.find('T');
+  const Index sizes = integers_in(source.substr(0, turn));
+  Index order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (turn != std::string_view::npos) order = integers_in(source.substr(turn));
+  if (tiles.size() != 2 || order.size() != sizes.size()) not_covered("groups of this form");
+  const Index strides = strides_of(sizes);
+  Index turned;
+  for (const std::int64_t each : order) turned.push_back(sizes.at(static_cast<std::size_t>(each)));
+  Index flat;
+  for_each_index(turned, [&](const Index& index) {
+    std::int64_t id = 0;
+    for (std::size_t i = 0; i < index.size(); ++i)
+      id += index[i] * strides[static_cast<std::size_t>(order[i])];
+    flat.push_back(id);
+  });
+  if (tiles[0] < 1 || tiles[1] < 1 || tiles[0] * tiles[1] != std::ssize(flat))
+    malformed("tiles of ids");
+  for (std::int64_t i = 0; i < tiles[0]; ++i)
+    lists.emplace_back(flat.begin() + i * tiles[1], flat.begin() + (i + 1) * tiles[1]);
+  return lists;
+}
+
+std::vector<Index> mesh_groups(std::string_view text, std::string_view devices) {
+  // `mesh['a'=2,'b'=4] {'a'}`, or the last part behind `device_ids=([4,2]T(1,0))`.
+  const std::size_t close = text.find(']');
+  if (!text.starts_with("mesh[") || close == std::string_view::npos) malformed("groups by a mesh");
+  std::string_view axes_text = trimmed(text.substr(close + 1));
+  std::string_view ids;
+  if (!devices.empty()) {
+    const std::size_t brace = devices.find('{');
+    if (brace == std::string_view::npos) malformed("groups by a mesh");
+    ids = stripped(devices.substr(0, brace), '(', ')');
+    axes_text = trimmed(devices.substr(brace));
+  }
+  const Mesh mesh(text.substr(5, close - 5), ids);
+  const auto axes = axes_of(stripped(axes_text, '{', '}'), mesh);
+  std::map<Index, std::map<std::int64_t, std::int64_t>> groups;
+  std::size_t next = 0;
+  for_each_index(mesh.sizes, [&](const Index& index) {
+    Index rest = index;
+    for (const Axis& axis : axes) rest[axis.number] -= axis.coordinate(index) * axis.stride;
+    groups[rest].emplace(number_along(axes, index), mesh.devices[next++]);
+  });
+  std::vector<Index> lists;
+  for (const auto& [rest, members] : groups) {
+    Index& list = lists.emplace_back();
+    for (const auto& [position, device] : members) list.push_back(device);
+  }
+  return lists;
+}
+
+Sharding Sharding::read(const std::string& text, std::size_t dimensions, const Devices& devices) {
+  std::string_view inside = stripped(text, '{', '}');
+  if (trimmed(inside) == "replicated" || inside.starts_with("replicated ")) return {};
+  if (!inside.starts_with("devices=[")) not_covered("the sharding " + printable(text));
+  const std::size_t close = inside.find(']');
+  if (close == std::string_view::npos) malformed("a sharding");
+  Index tiles = integers_in(inside.substr(0, close));
+  std::string_view rest = inside.substr(close + 1);
+  // ` metadata={…}` and the kinds of the last dimensions follow the devices.
+  const std::size_t space = rest.find(' ');
+  const std::string_view list = rest.substr(0, space);
+  const std::string_view kinds = space == std::string_view::npos ? "" : rest.substr(space + 1);
+  if (kinds.find("manual") != std::string_view::npos ||
+      kinds.find("unreduced") != std::string_view::npos)
+    not_covered("the sharding " + printable(text));
+  const std::size_t copies = tiles.size() - std::min(tiles.size(), dimensions);
+  std::int64_t all = 1;
+  for (const std::int64_t each : tiles) {
+    if (each < 1 || all > 1 << 20) malformed("a sharding");
+    all *= each;
+  }
+  Index order;
+  if (list.starts_with("<=")) {
+    const std::string text_of_tiles = "[1," + std::to_string(all) + "]" + std::string(list);
+    order = id_lists(text_of_tiles).at(0);
+  } else {
+    order = integers_in(list);
+  }
+  if (tiles.size() < dimensions || std::ssize(order) != all || all != devices.partitions)
+    not_covered("the sharding " + printable(text));
+  Sharding sharding{Index(tiles.begin(), tiles.begin() + static_cast<std::ptrdiff_t>(dimensions)),
+                    std::vector<Index>(static_cast<std::size_t>(devices.partitions))};
+  std::size_t next = 0;
+  for_each_index(tiles, [&](const Index& index) {
+    const auto partition = static_cast<std::size_t>(order[next++]);
+    if (partition >= sharding.tiles.size()) malformed("a sharding");
+    sharding.tiles[partition] =
+        Index(index.begin(), index.end() - static_cast<std::ptrdiff_t>(copies));
+  });
+  return sharding;
+}
+
+Sharding Sharding::of_mesh(const std::string& meshes, const std::string& attributes,
+                           const std::string& key, std::size_t number, std::size_t dimensions,
+                           const Devices& devices) {
+  // `xla.sdy.in_shardings="#sdy.sharding_per_value<[<@mesh, [{\"x\"}, {}]>, <@mesh, [{}]>]>"`
+  const auto between = [](std::string_view text, std::string_view open, char close) {
+    const std::size_t begin = text.find(open);
+    if (begin == std::string_view::npos) not_covered("shardings of this form");
+    const std::size_t end = text.find(close, begin + open.size());
+    if (end == std::string_view::npos) malformed("a sharding");
+    return text.substr(begin + open.size(), end - begin - open.size());
+  };
+  std::size_t at = attributes.find(key + "=");
+  if (at != std::string::npos) at = attributes.find("sharding_per_value<[", at);
+  if (at == std::string::npos) not_covered("a manual part without " + key);
+  std::string_view value = std::string_view(attributes).substr(at);
+  value = value.substr(0, value.find("]>\""));
+  for (std::size_t i = 0; i <= number; ++i) {
+    const std::size_t next = value.find("<@");
+    if (next == std::string_view::npos) malformed("a manual part with too few shardings");
+    value = value.substr(next + 1);
+  }
+  value = value.substr(0, value.find('>'));
+  const std::string name(trimmed(between(value, "@", ',')));
+  const std::size_t list = value.find('[');
+  const std::size_t end = value.rfind(']');
+  if (list == std::string_view::npos || end == std::string_view::npos) malformed("a sharding");
+  const std::string_view per_dimension = value.substr(list + 1, end - list - 1);
+  if (value.find("unreduced") != std::string_view::npos) not_covered("unreduced axes");
+  const std::size_t mesh_at = meshes.find(name + " = #sdy.mesh<[");
+  if (mesh_at == std::string::npos) not_covered("a mesh that is not in the header");
+  const std::string_view mesh_text = std::string_view(meshes).substr(mesh_at);
+  if (between(mesh_text, "#sdy.mesh<", '>').find("device_ids") != std::string_view::npos)
+    not_covered("the devices of a mesh");
+  const Mesh mesh(between(mesh_text, "#sdy.mesh<[", ']'), "");
+  const auto manual =
+      axes_of(between(std::string_view(attributes).substr(attributes.find("manual_axes")),
+                      "manual_axes{", '}'),
+              mesh);
+  std::int64_t all = 1;
+  for (const Axis& axis : manual) all *= axis.size;
+  if (all != devices.partitions || std::ssize(mesh.devices) != all)
+    not_covered("a part that is manual over some axes only");
+  const auto parts_text = split(per_dimension);
+  if (parts_text.size() != dimensions && dimensions != 0)
+    malformed("a sharding of other dimensions");
+  Sharding sharding{{}, std::vector<Index>(static_cast<std::size_t>(devices.partitions))};
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    const auto axes = axes_of(stripped(parts_text[i], '{', '}'), mesh);
+    std::int64_t parts = 1;
+    for (const Axis& axis : axes) parts *= axis.size;
+    sharding.parts.push_back(parts);
+    std::size_t next = 0;
+    for_each_index(mesh.sizes, [&](const Index& index) {
+      sharding.tiles.at(static_cast<std::size_t>(mesh.devices[next++]))
+          .push_back(number_along(axes, index));
+    });
+  }
+  return sharding;
+}
+
+namespace {
+
+/// The first index of a partition's tile, and the sizes of tiles.
+std::pair<Index, Index> tile_of(const Sharding& sharding, std::size_t partition,
+                                const Index& sizes) {
+  Index first(sizes.size(), 0);
+  Index tile = sizes;
+  for (std::size_t i = 0; i < sharding.parts.size(); ++i) {
+    tile[i] = (sizes[i] + sharding.parts[i] - 1) / sharding.parts[i];
+    first[i] = sharding.tiles.at(partition).at(i) * tile[i];
+  }
+  return {first, tile};
+}
+
+}  // namespace
+
+Value Machine::manual(const Computation& computation, const Instruction& instruction,
+                      const Operands& operands, bool is_cut) {
+  const bool is_tuple = instruction.shape.is_tuple;
+  const bool is_annotated =
+      instruction.attribute("custom_call_target").find("SPMD") != std::string::npos;
+  const std::vector<Shape> shapes = arrays_of(instruction.shape);
+  if (shapes.size() != operands.size() || (is_annotated && is_tuple))
+    not_covered("this manual part");
+  Value all;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i]->devices.empty()) not_covered("a manual part of a tuple");
+    const Instruction& from = computation.instructions[instruction.operands[i]];
+    const std::size_t dimensions = shapes[i].sizes.size();
+    const Sharding sharding =
+        is_annotated
+            ? Sharding::read((is_cut ? from : instruction).attribute("sharding"), dimensions,
+                             devices_)
+            : Sharding::of_mesh(module_.meshes, instruction.attribute("frontend_attributes"),
+                                is_cut ? "xla.sdy.in_shardings" : "xla.sdy.out_shardings", i,
+                                dimensions, devices_);
+    all.parts.push_back(is_cut ? shard(shapes[i], *operands[i], sharding)
+                               : whole(shapes[i], *operands[i], sharding));
+  }
+  return is_tuple ? all : std::move(all.parts.at(0));
+}
+
+/// The tile of every device; what lies beyond the tensor is arbitrary.
+Value Machine::shard(const Shape& shape, const Value& operand, const Sharding& sharding) {
+  if (sharding.is_replicated()) return operand;
+  return everywhere(
+      {&operand},
+      [&](std::size_t device, const Tensors& tensors) {
+        const Tensor& x = *tensors[0];
+        const auto [first, tile] =
+            tile_of(sharding, device % static_cast<std::size_t>(devices_.partitions), x.sizes);
+        if (tile != shape.sizes) not_covered("a shard of another size");
+        const Index strides = strides_of(x.sizes);
+        std::uint64_t number = 0;
+        return filled(shape, [&](const Index& index) {
+          std::int64_t place = 0;
+          ++number;
+          for (std::size_t i = 0; i < index.size(); ++i) {
+            const std::int64_t at = first[i] + index[i];
+            if (at >= x.sizes[i]) return arithmetic_.arbitrary(device << 40U | number, x.type);
+            place += at * strides[i];
+          }
+          return x.cells.at(static_cast<std::size_t>(place));
+        });
+      },
+      true);
+}
+
+/// The tensor of which devices have the tiles. Devices with the same tile must agree.
+Value Machine::whole(const Shape& shape, const Value& operand, const Sharding& sharding) {
+  std::vector<std::optional<Cell>> cells(static_cast<std::size_t>(shape.elements()));
+  const Index strides = strides_of(shape.sizes);
+  for (std::size_t device = 0; device < devices_.count(); ++device) {
+    const Tensor& x = *operand.devices[device];
+    const auto [first, tile] =
+        tile_of(sharding, device % static_cast<std::size_t>(devices_.partitions), shape.sizes);
+    if (tile != x.sizes) not_covered("a shard of another size");
+    budget_.spend(x.cells.size());
+    std::size_t number = 0;
+    for_each_index(tile, [&](const Index& index) {
+      const Cell& cell = x.cells.at(number++);
+      std::int64_t place = 0;
+      for (std::size_t i = 0; i < index.size(); ++i) {
+        const std::int64_t at = first[i] + index[i];
+        if (at >= shape.sizes[i]) return;
+        place += at * strides[i];
+      }
+      auto& known = cells.at(static_cast<std::size_t>(place));
+      if (known && !arithmetic_.same(*known, cell, shape.type))
+        not_covered("a tensor that is not the same on all devices that hold it");
+      known = cell;
+    });
+  }
+  Tensor tensor{shape.type, shape.sizes, {}};
+  for (const auto& cell : cells) {
+    if (!cell) not_covered("a tensor that no device holds");
+    tensor.cells.push_back(*cell);
+  }
+  Value result;
+  result.devices.assign(devices_.count(), std::make_shared<const Tensor>(std::move(tensor)));
+  return result;
+}
+
+}  // namespace p2::kernel::xla

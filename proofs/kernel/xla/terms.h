@@ -1,0 +1,304 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <unordered_map>
+
+#include "proofs/kernel/xla/arithmetic.h"
+
+namespace p2::kernel::xla {
+
+__extension__ using Wide = unsigned __int128;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kExact = 9007199254740992.0;  // 2^53
+constexpr double kLargestInput = 1e4;
+
+/// Residues modulo a prime below 2^61.
+struct Field {
+  std::uint64_t prime;
+
+  std::uint64_t sum(std::uint64_t a, std::uint64_t b) const {
+    return a + b >= prime ? a + b - prime : a + b;
+  }
+  std::uint64_t negative(std::uint64_t a) const { return a == 0 ? 0 : prime - a; }
+  std::uint64_t product(std::uint64_t a, std::uint64_t b) const {
+    return static_cast<std::uint64_t>(Wide{a} * b % prime);
+  }
+  std::uint64_t power(std::uint64_t base, std::uint64_t exponent) const {
+    std::uint64_t result = 1;
+    for (; exponent != 0; exponent >>= 1U, base = product(base, base)) {
+      if ((exponent & 1U) != 0) result = product(result, base);
+    }
+    return result;
+  }
+  std::uint64_t inverse(std::uint64_t a) const { return power(a, prime - 2); }
+  /// A finite double is an integer times a power of 2.
+  std::uint64_t image(double value) const {
+    int exponent = 0;
+    const double mantissa = std::frexp(std::fabs(value), &exponent);
+    const auto whole = static_cast<std::uint64_t>(std::ldexp(mantissa, 53));
+    const int shift = exponent - 53;
+    const std::uint64_t scale =
+        power(shift < 0 ? inverse(2) : 2, static_cast<std::uint64_t>(std::abs(shift)));
+    const std::uint64_t size = product(whole % prime, scale);
+    return value < 0 ? negative(size) : size;
+  }
+};
+
+/// A prime q between 2^58 and 2^59 such that 2q + 1 is prime, the first after a random number.
+std::uint64_t random_order(Hash& hash);
+
+inline double below(double x) { return std::isfinite(x) ? std::nextafter(x, -kInfinity) : x; }
+inline double above(double x) { return std::isfinite(x) ? std::nextafter(x, kInfinity) : x; }
+
+inline double largest(const Type& type) {
+  return type.digits == 53 ? 1.7e308 : type.digits == 11 ? 65504.0 : 3.3e38;
+}
+
+inline bool is_bounded(const Cell& a) {
+  return !a.nan && std::isfinite(a.low) && std::isfinite(a.high);
+}
+inline bool is_infinite(const Cell& a) { return a.is_known() && std::isinf(a.low); }
+
+inline Cell unbounded(Cell cell) {
+  cell.low = -kInfinity;
+  cell.high = kInfinity;
+  cell.nan = true;
+  return cell;
+}
+
+/// A result of this type: beyond its largest number it may be infinite.
+inline Cell settled(const Cell& cell, const Type& type) {
+  if (!type.is_float() || is_infinite(cell)) return cell;
+  const bool inside = is_bounded(cell) && cell.low >= -largest(type) && cell.high <= largest(type);
+  return inside ? cell : unbounded(cell);
+}
+
+inline double lowest(const Type& type) {
+  return type.kind == Type::Kind::Signed ? -std::ldexp(1, type.bits - 1) : 0;
+}
+inline double highest(const Type& type) {
+  if (type.is_boolean()) return 1;
+  return std::ldexp(1, type.kind == Type::Kind::Signed ? type.bits - 1 : type.bits) - 1;
+}
+
+class Terms : public Arithmetic {
+ public:
+  Terms(std::uint64_t first, std::uint64_t second)
+      : key_(first, second), order_(make_order(first, second)), field_{2 * order_.prime + 1} {
+    std::uint64_t root = 0;
+    while (root < 2) root = Hash(key_).add("base").result() % field_.prime;
+    base_ = field_.product(root, root);
+  }
+
+  Cell input(std::span<const std::uint64_t> keys, const Type& type) override {
+    Hash hash(key_);
+    hash.add("input");
+    for (const std::uint64_t key : keys) hash.add(key);
+    if (type.is_float()) return drawn(hash, -kLargestInput, kLargestInput);
+    if (type.is_integer() || type.is_boolean()) return drawn(hash, lowest(type), highest(type));
+    not_covered("inputs of type " + type.name);
+  }
+
+  Cell literal(std::string_view text, const Type& type) override {
+    if (type.is_float()) return constant(real_literal(text, type), type);
+    const Cell cell = exact_.literal(text, type);
+    return integer(static_cast<std::int64_t>(cell.value), type);
+  }
+
+  Cell integer(std::int64_t value, const Type& type) override {
+    if (type.is_float()) return number(static_cast<double>(value));
+    const bool is_large = type.kind == Type::Kind::Unsigned
+                              ? static_cast<std::uint64_t>(value) >= 1ULL << 53U
+                              : std::abs(static_cast<double>(value)) >= kExact;
+    if (!is_large) return number(static_cast<double>(value));
+    return drawn(Hash(key_).add("large").add(static_cast<std::uint64_t>(value)), lowest(type),
+                 highest(type));
+  }
+
+  std::optional<std::int64_t> known(const Cell& cell, const Type& type) override {
+    if (!cell.is_known() || std::fabs(cell.low) >= kExact) return std::nullopt;
+    return wrapped(static_cast<std::uint64_t>(static_cast<std::int64_t>(cell.low)), type);
+  }
+
+  bool is_symbolic() const override { return true; }
+
+  bool same(const Cell& a, const Cell& b, const Type& type) override {
+    if (a.value == b.value) return true;
+    return !type.is_float() && known(a, type) && known(a, type) == known(b, type);
+  }
+
+  Cell arbitrary(std::uint64_t key, const Type& type) override {
+    return any(Hash(key_).add("arbitrary").add(key), type);
+  }
+
+  Cell function(std::string_view name, Cells operands, const Type& type) override {
+    Hash hash(key_);
+    hash.add(name);
+    if (!type.is_float()) hash.add(type.name);  // where it wraps around
+    for (const Cell& operand : operands) hash.add(operand.value);
+    return any(hash, type);
+  }
+
+  Cell choose(const Cell& index, const Type& index_type, Cells choices, const Type& type) override;
+  Cell apply(const Elementwise& operation, Cells operands) override;
+
+ private:
+  struct Exact {
+    std::unique_ptr<Arithmetic> numbers = make_numbers(0, 0);
+    Cell literal(std::string_view text, const Type& type) { return numbers->literal(text, type); }
+  };
+
+  static Field make_order(std::uint64_t first, std::uint64_t second) {
+    Hash hash(first, second);
+    return {random_order(hash)};
+  }
+
+  Cell drawn(Hash hash, double low, double high) const {
+    const std::uint64_t value = hash.add(1).result() % field_.prime;
+    return {value, hash.add(2).result() % order_.prime, low, high, false};
+  }
+  Cell any(const Hash& hash, const Type& type) const {
+    if (type.is_integer() || type.is_boolean()) return drawn(hash, lowest(type), highest(type));
+    return unbounded(drawn(hash, 0, 0));
+  }
+  Cell number(double value) const {
+    if (std::isnan(value)) return unbounded(drawn(Hash(key_).add("nan"), 0, 0));
+    if (std::isinf(value)) {
+      const Cell infinity = drawn(Hash(key_).add("infinity"), kInfinity, kInfinity);
+      return value > 0 ? infinity : negative(infinity);
+    }
+    if (value == 0) return {};
+    return {field_.image(value), order_.image(value), value, value, false};
+  }
+  /// A constant, or a function of constants, of a floating-point type.
+  Cell constant(double value, const Type& type) const {
+    const Fraction fraction = fraction_of(value, type);
+    if (fraction.denominator == 1 || !std::isfinite(value)) return number(fraction.numerator);
+    const Cell top = number(fraction.numerator);
+    const Cell bottom = number(fraction.denominator);
+    const double quotient = fraction.numerator / fraction.denominator;
+    if (std::fma(quotient, fraction.denominator, -fraction.numerator) == 0) return number(quotient);
+    return {field_.product(top.value, field_.inverse(bottom.value)),
+            order_.product(top.exponent, order_.inverse(bottom.exponent)), below(quotient),
+            above(quotient), false};
+  }
+
+  Cell negative(const Cell& a) const {
+    return {field_.negative(a.value), order_.negative(a.exponent), -a.high, -a.low, a.nan};
+  }
+  Cell complement(const Cell& a) const { return plain_sum(number(1), negative(a)); }
+  /// In the field, with the bounds of real numbers.
+  Cell plain_sum(const Cell& a, const Cell& b) const {
+    Cell result{field_.sum(a.value, b.value), order_.sum(a.exponent, b.exponent), a.low + b.low,
+                a.high + b.high, a.nan || b.nan};
+    if (!is_bounded(a) || !is_bounded(b)) return unbounded(result);
+    const auto is_exact = [](double x, double y, double s) { return s - x == y && s - y == x; };
+    if (!is_exact(a.low, b.low, result.low)) result.low = below(result.low);
+    if (!is_exact(a.high, b.high, result.high)) result.high = above(result.high);
+    return result;
+  }
+  Cell plain_product(const Cell& a, const Cell& b) const {
+    Cell result{field_.product(a.value, b.value), order_.product(a.exponent, b.exponent), kInfinity,
+                -kInfinity, a.nan || b.nan};
+    if (!is_bounded(a) || !is_bounded(b)) return unbounded(result);
+    for (const double x : {a.low, a.high}) {
+      for (const double y : {b.low, b.high}) {
+        const double corner = x * y;
+        const bool is_exact = std::fma(x, y, -corner) == 0;
+        result.low = std::min(result.low, is_exact ? corner : below(corner));
+        result.high = std::max(result.high, is_exact ? corner : above(corner));
+      }
+    }
+    return result;
+  }
+
+  static bool is_exact(const Cell& a) {
+    return std::fabs(a.low) < kExact && std::fabs(a.high) < kExact;
+  }
+  /// An integer in the range of its type.
+  Cell unwrapped(const Cell& a, const Type& type) {
+    if (type.is_float() || (a.low >= lowest(type) && a.high <= highest(type) && !a.nan)) return a;
+    if (const auto value = known(a, type)) return integer(*value, type);
+    Hash hash(key_);
+    hash.add("wrapped").add(static_cast<std::uint64_t>(type.bits));
+    hash.add(type.kind == Type::Kind::Signed ? 1 : 0).add(a.value);
+    return drawn(hash, lowest(type), highest(type));
+  }
+  Cell commutative(std::string_view name, const Cell& a, const Cell& b, const Type& type) {
+    const bool swap = b.value < a.value;
+    const Cell operands[] = {unwrapped(swap ? b : a, type), unwrapped(swap ? a : b, type)};
+    return function(name, operands, type);
+  }
+
+  Cell sum(const Cell& a, const Cell& b, const Type& type);
+  Cell product(const Cell& a, const Cell& b, const Type& type);
+  Cell inverse(const Cell& a, const Type& type);
+  Cell exponential(const Cell& a, const Type& type);
+  Cell power(const Cell& a, const Cell& b, const Type& type);
+  Cell maximum(const Cell& a, const Cell& b);
+  Cell minimum(const Cell& a, const Cell& b) { return negative(maximum(negative(a), negative(b))); }
+  Cell both(const Cell& a, const Cell& b) {
+    return complement(either(complement(a), complement(b)));
+  }
+  Cell either(const Cell& a, const Cell& b) {
+    return complement(a).value == b.value ? number(1) : maximum(a, b);
+  }
+  Cell positive(const Cell& a) {
+    if (!a.nan && a.low > 0) return number(1);
+    if (!a.nan && a.high <= 0) return {};
+    return drawn(Hash(key_).add("positive").add(a.value), 0, 1);
+  }
+  Cell is_zero(const Cell& a) {
+    if (a.value == 0) return number(1);
+    if (!a.nan && (a.low > 0 || a.high < 0)) return {};
+    return drawn(Hash(key_).add("zero").add(std::min(a.value, field_.negative(a.value))), 0, 1);
+  }
+  Cell compare(Direction direction, const Cell& a, const Cell& b, const Type& type);
+  Cell select(const Cell& condition, const Cell& yes, const Cell& no, const Type& type);
+  Cell convert(const Cell& a, const Type& from, const Type& to);
+  Cell opposite(const Cell& a);
+  Cell applied(const Elementwise& operation, Cells operands);
+  Cell real(const Elementwise& operation, Cells operands);
+  Cell integral(const Elementwise& operation, Cells operands);
+
+  // terms_pieces.cpp
+
+  /// A function of one integer by the parts of its range: `value` up to `upto`, after the one
+  /// before; the last reaches to infinity.
+  struct Piece {
+    double upto = 0;
+    Cell value;
+  };
+  struct Pieces {
+    Cell integer;
+    std::vector<Piece> all;
+  };
+  /// integer + offset.
+  struct Shifted {
+    Cell integer;
+    double offset = 0;
+  };
+  Shifted shifted(const Cell& a);
+  const Pieces* pieces_of(const Cell& a) const;
+  Cell narrowed(const Cell& a, const Cell& integer, double from, double upto);
+  Cell from_pieces(const Pieces& pieces);
+  std::optional<Cell> by_pieces(const Elementwise& operation, Cells operands);
+  /// [a > number], of integers in the range of their type.
+  Cell above_number(const Cell& a, double number);
+
+  Hash key_;
+  Field order_;
+  Field field_;
+  std::uint64_t base_ = 0;
+  Exact exact_;
+  // What is known of terms, by their values.
+  std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> maxima_;  ///< members' values
+  std::unordered_map<std::uint64_t, Cell> integers_;  ///< of pieces, with all their values
+  std::unordered_map<std::uint64_t, Shifted> shifted_;
+  std::unordered_map<std::uint64_t, Pieces> pieces_;
+};
+
+}  // namespace p2::kernel::xla

@@ -1,0 +1,374 @@
+// Functions of terms: what is known of them, and random functions for the rest.
+
+#include "proofs/kernel/xla/terms.h"
+
+namespace p2::kernel::xla {
+
+Cell Terms::exponential(const Cell& a, const Type& type) {
+  if (a.value == 0) return number(1);
+  if (is_infinite(a)) return a.low > 0 ? a : Cell{};
+  const std::uint64_t value = field_.power(base_, a.exponent);
+  Cell result = drawn(Hash(key_).add("power").add(value), 0, kInfinity);
+  result.value = value;
+  result.nan = a.nan;
+  if (is_bounded(a)) {
+    result.low = std::max(0.0, std::exp(a.low) * (1 - 1e-14));
+    result.high = std::exp(a.high) * (1 + 1e-14);
+  }
+  return settled(result, type);
+}
+
+Cell Terms::power(const Cell& a, const Cell& b, const Type& type) {
+  const double exponent = std::fabs(b.low);
+  Cell result = number(1);
+  if (b.is_known() && exponent == std::floor(exponent) && exponent <= 64) {
+    for (double i = 0; i < exponent; ++i) result = product(result, a, type);
+  } else if (b.is_known() && exponent == 0.5) {
+    const Cell operand[] = {a};
+    result = real({Op::Sqrt, type, type}, operand);
+  } else {
+    const Cell operands[] = {a, b};
+    return function("power", operands, type);
+  }
+  return b.low < 0 ? inverse(result, type) : result;
+}
+
+/// Of real numbers, and of integers in the range of their type.
+Cell Terms::maximum(const Cell& a, const Cell& b) {
+  if (a.value == b.value) return a;
+  if (!b.nan && a.low >= b.high) return a;
+  if (!a.nan && b.low >= a.high) return b;
+  std::vector<std::uint64_t> members;
+  for (const Cell* part : {&a, &b}) {
+    const auto found = maxima_.find(part->value);
+    if (found == maxima_.end()) {
+      members.push_back(part->value);
+    } else {
+      members.insert(members.end(), found->second.begin(), found->second.end());
+    }
+  }
+  std::sort(members.begin(), members.end());
+  members.erase(std::unique(members.begin(), members.end()), members.end());
+  Hash hash(key_);
+  hash.add("maximum");
+  for (const std::uint64_t member : members) hash.add(member);
+  Cell result = drawn(hash, std::max(a.low, b.low), std::max(a.high, b.high));
+  if (a.nan || b.nan) result = unbounded(result);
+  maxima_.emplace(result.value, std::move(members));
+  return result;
+}
+
+/// Not a.
+Cell Terms::opposite(const Cell& a) {
+  const Type boolean = type_called("pred");
+  const Cell operand[] = {a};
+  return apply({Op::Not, boolean, boolean}, operand);
+}
+
+Cell Terms::compare(Direction direction, const Cell& a, const Cell& b, const Type& type) {
+  const Cell x = unwrapped(a, type);
+  const Cell y = unwrapped(b, type);
+  if (type.is_integer() && x.is_known() != y.is_known() && is_exact(x) && is_exact(y)) {
+    // Steps of one integer. k > x is not x > k - 1.
+    const bool is_right = y.is_known();
+    const Cell& integer = is_right ? x : y;
+    const double border = is_right ? y.low : x.low;
+    const Cell more = above_number(integer, border);         // integer > number
+    const Cell no_less = above_number(integer, border - 1);  // integer >= number
+    const bool is_less = direction == Direction::Lt || direction == Direction::Le;
+    const bool is_strict = direction == Direction::Lt || direction == Direction::Gt;
+    if (direction == Direction::Eq || direction == Direction::Ne) {
+      const Cell equal = apply({Op::And, type_called("pred"), type_called("pred")},
+                               std::array{no_less, opposite(more)});
+      return direction == Direction::Eq ? equal : opposite(equal);
+    }
+    // integer > number, or with sides exchanged number > integer.
+    const bool asks_more = is_less != is_right;
+    if (asks_more) return is_strict ? more : no_less;
+    return opposite(is_strict ? no_less : more);
+  }
+  Cell difference = type.is_float() ? sum(x, negative(y), type) : plain_sum(x, negative(y));
+  if (!type.is_float() && !is_exact(difference) && difference.value != 0) {
+    // Values of 64 bits: their difference is no double, and bounds say nothing.
+    difference = unbounded(difference);
+  }
+  switch (direction) {
+    case Direction::Eq:
+      return is_zero(difference);
+    case Direction::Ne:
+      return complement(is_zero(difference));
+    case Direction::Gt:
+      return positive(difference);
+    case Direction::Le:
+      return complement(positive(difference));
+    case Direction::Lt:
+      return positive(negative(difference));
+    default:
+      return complement(positive(negative(difference)));
+  }
+}
+
+Cell Terms::select(const Cell& condition, const Cell& yes, const Cell& no, const Type& type) {
+  if (condition.is_known()) return condition.low != 0 ? yes : no;
+  if (yes.value == no.value) return yes;
+  const double low = std::min(yes.low, no.low);
+  const double high = std::max(yes.high, no.high);
+  if (is_bounded(yes) && is_bounded(no)) {
+    Cell result = plain_sum(no, plain_product(condition, plain_sum(yes, negative(no))));
+    result.low = low;
+    result.high = high;
+    return result;
+  }
+  const Cell other = complement(condition);
+  const bool swap = other.value < condition.value;
+  const Cell operands[] = {swap ? other : condition, swap ? no : yes, swap ? yes : no};
+  Cell result = function("select", operands, type);
+  result.low = low;
+  result.high = high;
+  result.nan = yes.nan || no.nan;
+  return result;
+}
+
+Cell Terms::convert(const Cell& a, const Type& from, const Type& to) {
+  if (to.is_boolean()) return complement(is_zero(unwrapped(a, from)));
+  if (from.is_float()) {
+    if (to.is_float()) return settled(a, to);
+    if (a.is_known() && std::isfinite(a.low)) {
+      const Cell operand[] = {{0, 0, a.low, 0, false}};
+      return integer(static_cast<std::int64_t>(computed({Op::Convert, from, to}, operand).value),
+                     to);
+    }
+    const Cell operand[] = {a};
+    return function("convert to " + to.name, operand, to);
+  }
+  if (to.is_float()) return settled(unwrapped(a, from), to);
+  // A value modulo a smaller power of 2 needs no wrapping.
+  return to.bits <= from.bits ? a : unwrapped(a, from);
+}
+
+Cell Terms::real(const Elementwise& operation, Cells operands) {
+  const Type& type = operation.to;
+  const Cell& a = operands[0];
+  const auto one = [&](Op op, const Cell& x) {
+    const Cell operand[] = {x};
+    return real({op, type, type}, operand);
+  };
+  bool all_known = operation.op != Op::Exponential;
+  for (const Cell& operand : operands) all_known = all_known && operand.is_known();
+  switch (operation.op) {
+    case Op::Add:
+      return sum(a, operands[1], type);
+    case Op::Subtract:
+      return sum(a, negative(operands[1]), type);
+    case Op::Negate:
+      return negative(a);
+    case Op::Multiply:
+      return product(a, operands[1], type);
+    case Op::Divide:
+      return product(a, inverse(operands[1], type), type);
+    case Op::Maximum:
+      return maximum(a, operands[1]);
+    case Op::Minimum:
+      return minimum(a, operands[1]);
+    case Op::Abs:
+      return maximum(a, negative(a));
+    case Op::Exponential:
+      return exponential(a, type);
+    case Op::Power:
+      return power(a, operands[1], type);
+    case Op::ReducePrecision:
+      return a;
+    case Op::Rsqrt:
+      return inverse(one(Op::Sqrt, a), type);
+    default:
+      break;
+  }
+  if (all_known) {
+    std::vector<Cell> values;
+    for (const Cell& operand : operands) values.push_back({0, 0, operand.low, 0, false});
+    return constant(computed(operation, values).low, type);
+  }
+  switch (operation.op) {
+    case Op::ExponentialMinusOne:
+      return sum(exponential(a, type), number(-1), type);
+    case Op::LogPlusOne:
+      return one(Op::Log, sum(a, number(1), type));
+    case Op::Tan:
+      return product(one(Op::Sine, a), inverse(one(Op::Cosine, a), type), type);
+    case Op::Logistic:
+    case Op::Tanh: {
+      // 1 / (1 + e^-x), and 1 - 2 / (e^2x + 1).
+      const bool is_tanh = operation.op == Op::Tanh;
+      const Cell power = exponential(product(number(is_tanh ? 2 : -1), a, type), type);
+      Cell result = inverse(plain_sum(power, number(1)), type);
+      if (is_tanh) result = plain_sum(number(1), plain_product(number(-2), result));
+      result.low = is_tanh ? -1 : 0;
+      result.high = 1;
+      result.nan = a.nan;
+      return settled(result, type);
+    }
+    default:
+      break;
+  }
+  Cell result = function("op " + std::to_string(static_cast<int>(operation.op)), operands, type);
+  if (!is_bounded(a)) return result;
+  const auto bounds = [&](double low, double high) {
+    result.low = low;
+    result.high = high;
+    result.nan = false;
+    return settled(result, type);
+  };
+  switch (operation.op) {
+    case Op::Sine:
+    case Op::Cosine:
+    case Op::Sign:
+    case Op::Erf:
+      return bounds(-1, 1);
+    case Op::Floor:
+    case Op::Ceil:
+    case Op::RoundAway:
+    case Op::RoundEven:
+      return bounds(std::floor(a.low), std::ceil(a.high));
+    case Op::Sqrt:
+      return a.low < 0 ? result
+                       : bounds(std::sqrt(a.low) * (1 - 1e-14), std::sqrt(a.high) * (1 + 1e-14));
+    default:
+      return result;
+  }
+}
+
+Cell Terms::integral(const Elementwise& operation, Cells operands) {
+  const Type& type = operation.to;
+  std::vector<Cell> values;
+  for (const Cell& operand : operands) {
+    const auto value = known(operand, type);
+    if (value) values.push_back({static_cast<std::uint64_t>(*value)});
+  }
+  if (values.size() == operands.size())
+    return integer(static_cast<std::int64_t>(computed(operation, values).value), type);
+  const Cell& a = operands[0];
+  const Cell& b = operands.size() > 1 ? operands[1] : operands[0];
+  if (type.is_boolean()) {
+    switch (operation.op) {
+      case Op::Not:
+        return complement(a);
+      case Op::And:
+      case Op::Multiply:
+      case Op::Minimum:
+        return both(a, b);
+      case Op::Or:
+      case Op::Add:
+      case Op::Maximum:
+        return either(a, b);
+      case Op::Xor:
+        if (a.is_known()) return a.low != 0 ? complement(b) : b;
+        if (b.is_known()) return b.low != 0 ? complement(a) : a;
+        return commutative("xor", a, b, type);
+      default:
+        not_covered("an operation on booleans");
+    }
+  }
+  switch (operation.op) {
+    case Op::Add:
+      return sum(a, b, type);
+    case Op::Subtract:
+      return sum(a, negative(b), type);
+    case Op::Multiply:
+      return product(a, b, type);
+    case Op::Negate:
+      return negative(a);
+    case Op::Not:
+      return sum(number(-1), negative(a), type);
+    default:
+      break;
+  }
+  const Cell x = unwrapped(a, type);
+  const Cell y = unwrapped(b, type);
+  const auto is_zero_value = [](const Cell& cell) { return cell.is_known() && cell.low == 0; };
+  switch (operation.op) {
+    case Op::Maximum:
+    case Op::Minimum: {
+      const bool is_maximum = operation.op == Op::Maximum;
+      if (x.is_known() != y.is_known() && is_exact(x) && is_exact(y)) {
+        const Cell sides[] = {compare(Direction::Gt, x, y, type), is_maximum ? x : y,
+                              is_maximum ? y : x};
+        return apply({Op::Select, type, type}, sides);
+      }
+      return is_maximum ? maximum(x, y) : minimum(x, y);
+    }
+    case Op::Abs:
+      if (x.low > lowest(type)) return maximum(x, negative(x));
+      break;
+    case Op::And:
+      if (is_zero_value(x) || is_zero_value(y)) return {};
+      return commutative("and", x, y, type);
+    case Op::Or:
+    case Op::Xor:
+      if (is_zero_value(x)) return y;
+      if (is_zero_value(y)) return x;
+      return commutative(operation.op == Op::Or ? "or" : "xor", x, y, type);
+    case Op::ShiftLeft:
+    case Op::ShiftRightLogical:
+    case Op::ShiftRightArithmetic:
+      if (is_zero_value(y)) return x;
+      break;
+    case Op::Divide:
+      if (y.is_known() && y.low == 1) return x;
+      break;
+    case Op::Remainder:
+      if (x.low >= 0 && y.low > x.high) return x;
+      break;
+    default:
+      break;
+  }
+  std::vector<Cell> all = {x};
+  if (operands.size() > 1) all.push_back(y);
+  Cell result =
+      function("op " + std::to_string(static_cast<int>(operation.op)) + " " + type.name, all, type);
+  const bool divides = operation.op == Op::Divide || operation.op == Op::Remainder;
+  if (divides && x.low >= 0 && y.low > 0) {
+    result.low = 0;
+    result.high =
+        operation.op == Op::Divide ? std::floor(x.high / y.low) : std::min(x.high, y.high - 1);
+  }
+  return result;
+}
+
+Cell Terms::apply(const Elementwise& operation, Cells operands) {
+  if (auto result = by_pieces(operation, operands)) return *result;
+  return applied(operation, operands);
+}
+
+Cell Terms::applied(const Elementwise& operation, Cells operands) {
+  const Type& to = operation.to;
+  switch (operation.op) {
+    case Op::Compare:
+      return compare(operation.direction, operands[0], operands[1], operation.from);
+    case Op::Select:
+      return select(operands[0], operands[1], operands[2], to);
+    case Op::Convert:
+      return convert(operands[0], operation.from, to);
+    case Op::Clamp: {
+      const Cell low[] = {operands[1], operands[0]};
+      const Cell high[] = {apply({Op::Maximum, to, to}, low), operands[2]};
+      return apply({Op::Minimum, to, to}, high);
+    }
+    case Op::IsFinite:
+      if (is_bounded(operands[0])) return number(1);
+      return is_infinite(operands[0]) ? Cell{} : function("is-finite", operands, to);
+    case Op::BitcastConvert: {
+      if (operation.from == to) return operands[0];
+      if (operation.from.is_integer() && to.is_integer() && operation.from.bits == to.bits)
+        return operands[0];
+      const Cell operand[] = {unwrapped(operands[0], operation.from)};
+      return function("bits of " + operation.from.name, operand, to);
+    }
+    default:
+      break;
+  }
+  if (to.is_float()) return real(operation, operands);
+  if (to.is_integer() || to.is_boolean()) return integral(operation, operands);
+  return function("op " + std::to_string(static_cast<int>(operation.op)), operands, to);
+}
+
+}  // namespace p2::kernel::xla
