@@ -42,7 +42,7 @@ std::size_t checker_lines(Counts counts) {
 
 TEST_CASE(
     "p2-check is small enough to be read: under 1,750 lines for programs, 450 for their costs, 420 "
-    "for strategies, 350 for resharding, 200 for pipelines, 4,300 for modules of XLA") {
+    "for strategies, 350 for resharding, 200 for pipelines, 4,500 for modules of XLA") {
   const auto modules = [](const std::string& name) { return name == "xla"; };
   const auto strategies = [](const std::string& name) { return name.starts_with("strategy"); };
   const auto reshards = [](const std::string& name) { return name.starts_with("reshard"); };
@@ -62,7 +62,7 @@ TEST_CASE(
   CHECK(checker_lines(pipelines) > 100);
   CHECK(checker_lines(pipelines) < 200);
   CHECK(checker_lines(modules) > 1000);
-  CHECK(checker_lines(modules) < 4300);  // a reader and an interpreter
+  CHECK(checker_lines(modules) < 4500);  // a reader and an interpreter
   CHECK(checker_lines(programs) > 500);
   CHECK(checker_lines(programs) < 1750);
 }

@@ -258,6 +258,29 @@ TEST_CASE("p2-check accepts no equality that fails for some inputs") {
   }
 }
 
+TEST_CASE("devices of one collective have to be in the same branch") {
+  const auto body = [](const std::string& condition) {
+    return "  x = f32[4] parameter(0)\n  id = u32[] partition-id()\n  zero = u32[] constant(0)\n"
+           "  mine = pred[] compare(id, zero), direction=EQ\n  two = pred[] compare(zero, zero), "
+           "direction=EQ\n"
+           "  ROOT o = f32[4] conditional(" +
+           condition +
+           ", x, x), true_computation=sum, "
+           "false_computation=twice\n";
+  };
+  const auto module = [&](const std::string& condition) {
+    return "HloModule m, num_partitions=2\n"
+           "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, "
+           "b)\n}\n"
+           "sum {\n  a = f32[4] parameter(0)\n  ROOT s = f32[4] all-reduce(a), channel_id=1, "
+           "use_global_device_ids=true, replica_groups={{0,1}}, to_apply=add\n}\n"
+           "twice {\n  a = f32[4] parameter(0)\n  ROOT s = f32[4] add(a, a)\n}\nENTRY main {\n" +
+           body(condition) + "}\n";
+  };
+  CHECK(accepts(module("two"), module("two")));
+  CHECK_FALSE(accepts(module("mine"), module("mine")));
+}
+
 /// P2_MUTANTS: of every rewrite; a campaign takes 2,000.
 int mutants() {
   const char* const asked = std::getenv("P2_MUTANTS");

@@ -68,10 +68,17 @@ auto Machine::groups_of(const Instruction& instruction, bool reduces) const -> G
   for (const auto& group : groups) {
     for (const std::size_t each : group) {
       if (seen[each]) malformed("a device in two groups");
+      require_together(group[0], each);
       seen[each] = true;
     }
   }
   return groups;
+}
+
+/// Of the devices that communicate all are in the same branch, or none.
+void Machine::require_together(std::size_t one, std::size_t other) const {
+  if (is_active(one) != is_active(other))
+    not_covered("a collective that some devices do not take part in");
 }
 
 /// What every member of every group has afterwards; who is in no group has zeros.
@@ -206,8 +213,14 @@ std::optional<Value> Machine::collective(const Instruction& instruction, const O
 
 /// Who is no target has zeros.
 Value Machine::permuted(const Instruction& instruction, const Operands& operands) {
-  if (operands.size() != 1 || operands[0]->devices.empty()) not_covered("this collective-permute");
-  const Value& operand = *operands[0];
+  if (instruction.has("slice_sizes")) not_covered("a collective-permute of slices");
+  if (operands.size() > 1) {
+    Value all;
+    for (const Value* operand : operands) all.parts.push_back(permuted(instruction, {operand}));
+    return all;
+  }
+  const Value& operand = *operands.at(0);
+  if (operand.devices.empty()) not_covered("a collective-permute of a tuple");
   Value result;
   std::map<const Tensor*, TensorPtr> zeros;
   for (const TensorPtr& tensor : operand.devices) {
@@ -229,6 +242,7 @@ Value Machine::permuted(const Instruction& instruction, const Operands& operands
       };
       if (sent[device(pair[0])] || received[device(pair[1])]) malformed("a source or target twice");
       sent[device(pair[0])] = received[device(pair[1])] = true;
+      require_together(device(pair[0]), device(pair[1]));
       result.devices[device(pair[1])] = operand.devices[device(pair[0])];
     }
   }

@@ -416,7 +416,9 @@ Value Machine::loop(const Instruction& instruction, const Value& first) {
     budget_.spend(1024);
     const Value goes_on = evaluate(condition, {state});
     std::optional<std::int64_t> all;
-    for (const TensorPtr& tensor : goes_on.devices) {
+    for (std::size_t device = 0; device < goes_on.devices.size(); ++device) {
+      if (!is_active(device)) continue;
+      const TensorPtr& tensor = goes_on.devices[device];
       const auto known = arithmetic_.known(tensor->cells.at(0), tensor->type);
       if (!known) not_covered("a loop whose number of iterations depends on inputs");
       if (all && *all != *known) not_covered("a loop that ends earlier on some devices");
@@ -428,34 +430,45 @@ Value Machine::loop(const Instruction& instruction, const Value& first) {
   }
 }
 
-/// By device: the choice of the condition's number; a boolean's true is the first.
-Value Machine::chosen(const Value& condition, const Type& type, const std::vector<Value>& choices) {
+/// By device: the value with the number that is taken there.
+Value Machine::of_devices(const std::vector<std::optional<std::size_t>>& taken,
+                          const std::vector<Value>& values) const {
+  const Value& some = values.at(taken.at(0).value());
   Value result;
-  if (choices[0].devices.empty()) {
-    for (std::size_t k = 0; k < choices[0].parts.size(); ++k) {
-      std::vector<Value> parts;
-      for (const Value& choice : choices) parts.push_back(choice.parts.at(k));
-      result.parts.push_back(chosen(condition, type, parts));
-    }
-    return result;
+  for (std::size_t k = 0; k < some.parts.size(); ++k) {
+    std::vector<Value> parts;
+    for (const Value& value : values)
+      parts.push_back(k < value.parts.size() ? value.parts[k] : Value{});
+    result.parts.push_back(of_devices(taken, parts));
   }
-  const auto last = static_cast<std::int64_t>(choices.size()) - 1;
-  for (std::size_t device = 0; device < devices_.count(); ++device) {
+  for (std::size_t device = 0; device < some.devices.size(); ++device)
+    result.devices.push_back(values.at(taken[device].value()).devices.at(device));
+  return result;
+}
+
+/// By device: the value that the condition chooses; the first of two where it holds.
+Value Machine::chosen(const Value& condition, const std::vector<Value>& choices) {
+  Value result;
+  for (std::size_t k = 0; k < choices[0].parts.size(); ++k) {
+    std::vector<Value> parts;
+    for (const Value& choice : choices) parts.push_back(choice.parts.at(k));
+    result.parts.push_back(chosen(condition, parts));
+  }
+  for (std::size_t device = 0; device < choices[0].devices.size(); ++device) {
     const Cell& cell = condition.devices[device]->cells.at(0);
-    if (const auto known = arithmetic_.known(cell, type)) {
-      std::int64_t number = *known < 0 || *known > last ? last : *known;
-      if (type.is_boolean()) number = *known != 0 ? 0 : 1;
-      result.devices.push_back(choices[static_cast<std::size_t>(number)].devices[device]);
-      continue;
-    }
-    if (!type.is_boolean()) not_covered("a branch by a number that depends on inputs");
-    const Tensor& yes = *choices[0].devices[device];
-    const Tensor& no = *choices[1].devices[device];
-    Tensor made{yes.type, yes.sizes, {}};
-    budget_.spend(8 * yes.cells.size());
-    for (std::size_t i = 0; i < yes.cells.size(); ++i) {
-      const Cell cells[] = {cell, yes.cells[i], no.cells.at(i)};
-      made.cells.push_back(arithmetic_.apply({Op::Select, yes.type, yes.type}, cells));
+    const Type& by = condition.devices[device]->type;
+    const Tensor& first = *choices[0].devices[device];
+    if (!by.is_boolean() && (cell.nan || cell.low < 0))
+      not_covered("a branch by a number that may be negative");
+    Tensor made{first.type, first.sizes, {}};
+    budget_.spend(24 * first.cells.size() * choices.size());
+    for (std::size_t i = 0; i < first.cells.size(); ++i) {
+      std::vector<Cell> cells;
+      for (const Value& choice : choices) cells.push_back(choice.devices.at(device)->cells.at(i));
+      const Cell sides[] = {cell, cells[0], cells.back()};
+      made.cells.push_back(by.is_boolean()
+                               ? arithmetic_.apply({Op::Select, first.type, first.type}, sides)
+                               : arithmetic_.choose(cell, by, cells, first.type));
     }
     result.devices.push_back(std::make_shared<const Tensor>(std::move(made)));
   }
@@ -476,24 +489,47 @@ Value Machine::branch(const Instruction& instruction, const Operands& operands) 
   if (condition.devices.empty() || operands.size() != branches.size() + 1)
     malformed("a conditional with another number of operands");
   const Type& type = condition.devices[0]->type;
-  const auto first = arithmetic_.known(condition.devices[0]->cells.at(0), type);
-  bool is_same = first.has_value();
-  for (const TensorPtr& tensor : condition.devices)
-    is_same = is_same && arithmetic_.known(tensor->cells.at(0), type) == first;
-  if (is_same) {
-    const auto last = static_cast<std::int64_t>(branches.size()) - 1;
-    std::int64_t number = *first < 0 || *first > last ? last : *first;
-    if (type.is_boolean()) number = *first != 0 ? 0 : 1;
-    const auto taken = static_cast<std::size_t>(number);
-    return evaluate(*branches[taken], {*operands[taken + 1]});
+  const auto last = static_cast<std::int64_t>(branches.size()) - 1;
+  std::vector<std::optional<std::size_t>> taken(devices_.count());  // by device
+  bool is_known = true;
+  for (std::size_t device = 0; device < taken.size(); ++device) {
+    if (!is_active(device)) continue;
+    const auto known = arithmetic_.known(condition.devices[device]->cells.at(0), type);
+    is_known = is_known && known.has_value();
+    if (!known) continue;
+    std::int64_t number = *known < 0 || *known > last ? last : *known;
+    if (type.is_boolean()) number = *known != 0 ? 0 : 1;
+    taken[device] = static_cast<std::size_t>(number);
   }
+  if (is_known) {
+    // Every branch is executed by those that take it; what the others have of it is not looked at.
+    const std::vector<bool> before = active_;
+    std::vector<Value> made(branches.size());
+    std::optional<std::size_t> some;
+    for (std::size_t k = 0; k < branches.size(); ++k) {
+      if (std::find(taken.begin(), taken.end(), std::optional(k)) == taken.end()) continue;
+      some = k;
+      active_.assign(devices_.count(), false);
+      for (std::size_t device = 0; device < taken.size(); ++device)
+        active_[device] = taken[device] == k;
+      made[k] = evaluate(*branches[k], {*operands[k + 1]});
+    }
+    active_ = before;
+    if (!some) malformed("a conditional on no device");
+    for (auto& choice : taken) choice = choice.value_or(*some);
+    return of_devices(taken, made);
+  }
+  // It depends on inputs. Where it is the same on all devices, all are in the same branch.
+  bool is_same = active_.empty();
+  for (const TensorPtr& tensor : condition.devices)
+    is_same = is_same && tensor->cells.at(0).value == condition.devices[0]->cells.at(0).value;
   std::vector<Value> results;
   for (std::size_t k = 0; k < branches.size(); ++k) {
-    if (communicates(*branches[k]))
+    if (!is_same && communicates(*branches[k]))
       not_covered("a collective that some devices do not take part in");
     results.push_back(evaluate(*branches[k], {*operands[k + 1]}));
   }
-  return chosen(condition, type, results);
+  return chosen(condition, results);
 }
 
 /// A function of all elements of all operands, its attributes and, of a custom call, the device.

@@ -74,7 +74,10 @@ class Machine {
   Value everywhere(const Operands& operands, const Local& local, bool differs = false);
   Value loop(const Instruction& instruction, const Value& first);
   Value branch(const Instruction& instruction, const Operands& operands);
-  Value chosen(const Value& condition, const Type& type, const std::vector<Value>& choices);
+  Value of_devices(const std::vector<std::optional<std::size_t>>& taken,
+                   const std::vector<Value>& values) const;
+  Value chosen(const Value& condition, const std::vector<Value>& choices);
+  bool is_active(std::size_t device) const { return active_.empty() || active_[device]; }
   Value opaque(const Instruction& instruction, const Operands& operands);
   Value custom(const Computation& computation, const Instruction& instruction,
                const Operands& operands);
@@ -112,6 +115,7 @@ class Machine {
   using Groups = std::vector<std::vector<std::size_t>>;
   std::optional<Value> collective(const Instruction& instruction, const Operands& operands);
   Groups groups_of(const Instruction& instruction, bool reduces) const;
+  void require_together(std::size_t one, std::size_t other) const;
   Value permuted(const Instruction& instruction, const Operands& operands);
   Value over_groups(const Instruction& instruction, const Value& operand, const Groups& groups,
                     const std::function<TensorPtr(const std::vector<std::size_t>& group,
@@ -128,6 +132,7 @@ class Machine {
   Devices devices_;
   Budget& budget_;
   int depth_ = 0;
+  std::vector<bool> active_;  ///< the devices that execute the branch; empty: all
 };
 
 }  // namespace p2::kernel::xla

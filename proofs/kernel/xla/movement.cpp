@@ -195,7 +195,8 @@ std::optional<Tensor> Machine::moved(const Instruction& instruction, const Tenso
                               std::max<std::int64_t>(x.sizes[i] - 1, 0) * edge.at(2);
     if (edge[2] < 0 || shape.sizes.at(i) != size) malformed("the size of a pad");
   }
-  if (!(operands.at(1)->type == x.type)) malformed("the type of a pad");
+  const bool is_mixed = operands.at(1)->type.is_float() && x.type.is_float();
+  if (!(operands[1]->type == x.type) && !is_mixed) malformed("the type of a pad");
   const Cell& padding = operands[1]->cells.at(0);
   return filled(shape, [&](const Index& index) {
     for (std::size_t i = 0; i < from.size(); ++i) {
