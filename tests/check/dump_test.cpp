@@ -404,7 +404,6 @@ TEST_CASE("a folder without modules, and flags that ask something else, are bad 
   refused_with({"--after", first}, "--after");
   refused_with({"--reduces", "0"}, "--reduces");
   refused_with({"--explain"}, "--explain");
-  refused_with({"--explain"}, "--explain");
   refused_with({"--engine", "z3"}, "--engine z3");
   refused({"check", "--dump", folder.path(), "--output", first}, "is an input of this command");
 }
