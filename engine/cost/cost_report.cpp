@@ -54,13 +54,15 @@ class CostReport {
         std::max_element(steps.begin(), steps.end(), [&](const StepCost* a, const StepCost* b) {
           return a->seconds(bytes_) < b->seconds(bytes_);
         });
-    return slowest == steps.end() ? "none" : pricing_.bottleneck(**slowest);
+    if (slowest == steps.end()) return "none";
+    const std::string way = Pricing::way(**slowest, bytes_);
+    return pricing_.bottleneck(**slowest, bytes_) + (way.empty() ? "" : ", " + way);
   }
 
   void add_text(Document& document) const {
     document
         .line(fmt::format("{}: {}   {}, {} bytes per device", question_.system.name,
-                          to_string(question_.system.hierarchy), to_string(question_.algorithm),
+                          to_string(question_.system.hierarchy), question_.algorithm_name,
                           bytes_to_string(question_.bytes)))
         .line("");
     if (!pricing_.ranked.empty()) {
@@ -137,8 +139,12 @@ class CostReport {
     json.add("allreduce_seconds", to_double(candidate.source->allreduce.seconds(bytes_)));
     json.add("speedup", candidate.speedup(bytes_));
     return std::move(json).add("steps", Json::array_of(candidate.cost.steps, [&](const StepCost* step) {
-                      return Json::object({{"seconds", to_double(step->seconds(bytes_))},
-                                           {"bottleneck", pricing_.bottleneck(*step)}});
+                      Json each = Json::object(
+                          {{"seconds", to_double(step->seconds(bytes_))},
+                           {"bottleneck", pricing_.bottleneck(*step, bytes_)}});
+                      const std::string way = Pricing::way(*step, bytes_);
+                      if (!way.empty()) each.add("algorithm", way);
+                      return each;
                     }));
   }
 
@@ -158,7 +164,7 @@ class CostReport {
     for (std::size_t i = 0; i < count; ++i) programs.push_back(priced_json(pricing_.ranked[i]));
     Json json = Json::object(
         {{"system", question_.system.name},
-         {"algorithm", to_string(question_.algorithm)},
+         {"algorithm", question_.algorithm_name},
          {"bytes", question_.bytes},
          {"allreduce_seconds", fastest_allreduce()},
          {"programs", std::move(programs)},

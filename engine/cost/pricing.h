@@ -24,8 +24,11 @@ struct CostQuestion {
   GivenInstance given;
   System system;
   Algorithm algorithm = Algorithm::Ring;
+  std::optional<NcclSystem> nccl = {};  ///< of a system that names its GPU
+  NcclChoice choice = {};               ///< of the model of NCCL
+  std::string algorithm_name = {};      ///< `ring`, `auto`
   std::uint64_t bytes = 0;                                       ///< per device
-  std::optional<std::pair<std::uint64_t, std::uint64_t>> sizes;  ///< smallest and largest buffer
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> sizes = {};  ///< smallest and largest buffer
 };
 
 /// Where programs come from: a placement of the instance, or one file.
@@ -71,8 +74,11 @@ struct Pricing {
   std::vector<CostRefusal> refused;
   bool complete = true;  ///< every list of programs was finished within the limits
 
-  /// The link that a step waits for; `none` where nothing is sent.
-  std::string bottleneck(const StepCost& step) const;
+  /// The link that a step waits for; `none` where nothing is sent. By the model of NCCL the kind of
+  /// link, or `latency` if that is the larger part.
+  std::string bottleneck(const StepCost& step, const Rational& bytes) const;
+  /// `NVLSTree Simple`: how the model of NCCL runs a step; empty without that model.
+  static std::string way(const StepCost& step, const Rational& bytes);
 };
 
 /// Finds or reads the programs and prices them; errors as of `cost`.
