@@ -12,13 +12,13 @@
 #include "engine/base/plot.h"
 #include "engine/cost/calibration.h"
 #include "engine/cost/measured_runs.h"
+#include "engine/cost/model_error.h"
 #include "p2/bytes.h"
 
 namespace p2 {
 namespace {
 
-constexpr double kSmall = 64.0 * (1 << 10);   // up to here the latency counts
-constexpr double kLarge = 512.0 * (1 << 20);  // from here on the bandwidth does
+constexpr double kLargeCall = 512.0 * (1 << 20);  // from here on the bandwidth counts
 
 /// A measured run and its prediction.
 struct Comparison {
@@ -55,6 +55,7 @@ struct Errors {
   double percentile90 = 0;
   double worst = 0;
   std::string worst_id;
+  double percentile75 = 0;
   double rank_correlation = 1;  ///< of the times
 };
 
@@ -67,7 +68,7 @@ double percentile(const std::vector<double>& sorted, double part) {
 
 /// There must be at least one row.
 Errors errors_of(const std::vector<const Comparison*>& rows) {
-  Errors errors{rows.size(), 0, 0, -1, {}, 1};
+  Errors errors{rows.size(), 0, 0, -1, {}, 0, 1};
   std::vector<double> sorted;
   std::vector<double> predicted;
   std::vector<double> measured;
@@ -82,14 +83,10 @@ Errors errors_of(const std::vector<const Comparison*>& rows) {
   }
   std::sort(sorted.begin(), sorted.end());
   errors.median = percentile(sorted, 0.5);
+  errors.percentile75 = percentile(sorted, 0.75);
   errors.percentile90 = percentile(sorted, 0.9);
   if (rows.size() > 1) errors.rank_correlation = rank_correlation(predicted, measured);
   return errors;
-}
-
-std::string size_class(double bytes) {
-  if (bytes <= kSmall) return "up to 64 KiB";
-  return bytes < kLarge ? "64 KiB to 512 MiB" : "512 MiB and more";
 }
 
 std::string choice_name(const NcclChoice& choice) {
@@ -117,7 +114,7 @@ std::optional<double> correlation_over_systems(const std::vector<Comparison>& al
   std::vector<double> predicted;
   std::vector<double> measured;
   for (const auto& [system, rows] : grouped(all, [](const Comparison& each) {
-         return each.run->collective == NcclCollective::AllReduce && each.run->bytes >= kLarge
+         return each.run->collective == NcclCollective::AllReduce && each.run->bytes >= kLargeCall
                     ? each.run->source + each.run->system
                     : std::string();
        })) {
@@ -148,7 +145,8 @@ double misfit(const std::vector<const MeasuredRun*>& runs, const NcclParameters&
   std::map<std::string, std::pair<double, double>> by_system;
   for (const MeasuredRun* run : runs) {
     const double error = std::abs(std::log(compare(*run, parameters).predicted_us / *run->time_us));
-    auto& [sum, rows] = by_system[run->source + run->system + std::string(to_string(run->collective))];
+    auto& [sum, rows] =
+        by_system[run->source + run->system + std::string(to_string(run->collective))];
     sum += std::min(error, kMostPerRow);
     rows += 1;
   }
@@ -239,6 +237,7 @@ Json errors_json(const std::string& name, const Errors& errors) {
   return Json::object({{"name", name},
                        {"rows", errors.rows},
                        {"median_error", errors.median},
+                       {"percentile_75", errors.percentile75},
                        {"percentile_90", errors.percentile90},
                        {"rank_correlation", errors.rank_correlation},
                        {"worst_error", errors.worst},
@@ -272,8 +271,8 @@ class ComparisonReport {
 
   /// The rows, for the text.
   Table rows() const {
-    Table table{{"id", "bytes", "measured us", "predicted us", "error", "collective", "predicted by",
-                 "system"},
+    Table table{{"id", "bytes", "measured us", "predicted us", "error", "collective",
+                 "predicted by", "system"},
                 {},
                 5};
     for (const Comparison& each : all_) {
@@ -298,7 +297,8 @@ class ComparisonReport {
     Json groups = Json::array();
     for (const auto& [name, rows] : grouped(all, by)) {
       const Errors errors = errors_of(rows);
-      table.rows.push_back({std::to_string(errors.rows), fmt::format("{:.1f} %", 100 * errors.median),
+      table.rows.push_back({std::to_string(errors.rows),
+                            fmt::format("{:.1f} %", 100 * errors.median),
                             fmt::format("{:.1f} %", 100 * errors.percentile90),
                             fmt::format("{:.0f} % ({})", 100 * errors.worst, errors.worst_id),
                             fmt::format("{:.3f}", errors.rank_correlation), name});
@@ -413,6 +413,12 @@ CostAnswer compare_with_measurements(const CostRequest& request,
     ComparisonReport::add(table, left_out, "sizes", "each system left out of the fit", held_out,
                           [](const Comparison& each) {
                             return fmt::format("{}, {}", to_string(each.run->collective),
+                                               size_class(each.run->bytes));
+                          });
+    ComparisonReport::add(table, left_out, "kinds", "each system left out, by kind", held_out,
+                          [](const Comparison& each) {
+                            return fmt::format("{}, {}, {}", to_string(each.run->collective),
+                                               kind_of(each.run->communicator),
                                                size_class(each.run->bytes));
                           });
     document.line("").append(table);

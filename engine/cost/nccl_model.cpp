@@ -12,10 +12,9 @@
 namespace p2 {
 namespace {
 
-constexpr std::array kAlgorithms{NcclAlgorithm::Ring,     NcclAlgorithm::Tree,
-                                 NcclAlgorithm::Nvls,     NcclAlgorithm::NvlsTree,
-                                 NcclAlgorithm::CollNet,  NcclAlgorithm::Pat,
-                                 NcclAlgorithm::Pairwise};
+constexpr std::array kAlgorithms{
+    NcclAlgorithm::Ring,    NcclAlgorithm::Tree, NcclAlgorithm::Nvls,    NcclAlgorithm::NvlsTree,
+    NcclAlgorithm::CollNet, NcclAlgorithm::Pat,  NcclAlgorithm::Pairwise};
 constexpr std::array kProtocols{NcclProtocol::Ll, NcclProtocol::Ll128, NcclProtocol::Simple};
 
 /// Microseconds by protocol (LL, LL128, Simple): hwLatencies and baseLatencies of tuning.cc.
@@ -48,7 +47,7 @@ constexpr double kPatEfficiency = 0.75;
 constexpr double kNvlsTreeEfficiency = 0.97;
 constexpr double kSimpleRingPlateau = 1.4;  // 1.9 before Ampere
 constexpr double kSimplePlateauVolta = 1.9;
-constexpr double kPostOverhead = 1;  // of a network step, on each step of the ring; 3 for Simple
+constexpr double kPostOverhead = 1;     // of a network step, on each step of the ring; 3 for Simple
 constexpr double kNvlsFirstCall = 0.6;  // of kNvls, as measured in one node
 constexpr double kUnbounded = std::numeric_limits<double>::max();
 constexpr double kLargeDomain = 0.92;  // NVLS over more than one board (NVL72), of one board's rate
@@ -68,8 +67,8 @@ bool is_nvidia(const Communicator& group) { return group.generation != GpuGenera
 double nvls_gbytes(const Communicator& group, const NcclParameters& parameters) {
   if (!group.reducing_switch) return 0;
   const bool blackwell = group.generation == GpuGeneration::Blackwell;
-  const double efficiency = blackwell ? parameters.nvls_efficiency_blackwell
-                                      : parameters.nvls_efficiency_hopper;
+  const double efficiency =
+      blackwell ? parameters.nvls_efficiency_blackwell : parameters.nvls_efficiency_hopper;
   return group.link_gbytes * efficiency * (group.gpus_per_node > 8 ? kLargeDomain : 1);
 }
 
@@ -89,12 +88,12 @@ class Candidates {
         collective_(collective),
         parameters_(parameters),
         link_(usable_link_gbytes(group, parameters)),
-        nic_(group.nodes == 1 ? kUnbounded
-                              : group.nics * group.nic_gbytes *
-                                    parameters.nic_efficiency[fabric()]),
-        base_(parameters.base_latency +
-              (group.generation == GpuGeneration::Blackwell ? parameters.base_latency_blackwell
-               : is_nvidia(group)                           ? 0
+        nic_(group.nodes == 1
+                 ? kUnbounded
+                 : group.nics * group.nic_gbytes * parameters.nic_efficiency[fabric()]),
+        base_(parameters.base_latency + (group.generation == GpuGeneration::Blackwell
+                                             ? parameters.base_latency_blackwell
+                                         : is_nvidia(group) ? 0
                                                             : parameters.base_latency_cdna)) {}
 
   std::vector<NcclLine> all(const NcclChoice& choice) const {
@@ -159,7 +158,9 @@ class Candidates {
   /// Whether NCCL considers it when nothing is named.
   bool by_default(NcclAlgorithm algorithm) const {
     if (algorithm == NcclAlgorithm::Tree) return group_.nodes > 1;
-    if (algorithm == NcclAlgorithm::Nvls) return group_.gpus_per_node > 4;
+    if (algorithm == NcclAlgorithm::Nvls || algorithm == NcclAlgorithm::NvlsTree) {
+      return group_.gpus_per_node > 4;
+    }
     if (algorithm == NcclAlgorithm::CollNet) return group_.sharp;
     return true;
   }
@@ -224,13 +225,13 @@ class Candidates {
     if (group_.nodes > 1) {
       hop = std::max(hop, kPostOverhead * (protocol == NcclProtocol::Simple ? 3 : 1));
     }
-    const double network = (group_.gpus_per_node == 1 ? kTreeNetwork[p] : kRingNetwork[p]) +
-                           step_latency(protocol);
+    const double network =
+        (group_.gpus_per_node == 1 ? kTreeNetwork[p] : kRingNetwork[p]) + step_latency(protocol);
     const double network_steps = (all_reduce() ? 2 : 1) * (nodes() - 1);
     double latency = (steps - network_steps) * hop + network_steps * network;
     if (protocol == NcclProtocol::Simple && group_.nodes > 1 && all_reduce()) {
-      latency *= group_.generation == GpuGeneration::Volta ? kSimplePlateauVolta
-                                                           : kSimpleRingPlateau;
+      latency *=
+          group_.generation == GpuGeneration::Volta ? kSimplePlateauVolta : kSimpleRingPlateau;
     }
     line.latency_us = kRingBase[p] + latency;
     return line;
@@ -294,19 +295,18 @@ class Candidates {
 
   NcclLine pairwise_line(NcclProtocol protocol) const {
     const std::size_t p = index_of(protocol);
-    const double network =
-        group_.nodes == 1 ? 0 : kRingNetwork[p] + step_latency(protocol);
+    const double network = group_.nodes == 1 ? 0 : kRingNetwork[p] + step_latency(protocol);
     if (collective_ == NcclCollective::SendReceive) {
-      NcclLine line = group_.nodes == 1 ? loaded(1, link_, 0, nic_)
-                                        : loaded(0, link_, in_node(), nic_);
+      NcclLine line =
+          group_.nodes == 1 ? loaded(1, link_, 0, nic_) : loaded(0, link_, in_node(), nic_);
       if (protocol == NcclProtocol::Ll) line.us_per_byte *= 2;
       line.latency_us =
-          kRingBase[p] + (group_.nodes == 1 ? (over_pcie(group_) ? kRingPcie[p] : kRingNvlink[p])
-                                            : network);
+          kRingBase[p] +
+          (group_.nodes == 1 ? (over_pcie(group_) ? kRingPcie[p] : kRingNvlink[p]) : network);
       return line;
     }
-    NcclLine line = loaded((in_node() - 1) / ranks(), link_,
-                           in_node() * (ranks() - in_node()) / ranks(), nic_);
+    NcclLine line =
+        loaded((in_node() - 1) / ranks(), link_, in_node() * (ranks() - in_node()) / ranks(), nic_);
     if (protocol == NcclProtocol::Ll) line.us_per_byte *= 2;
     line.latency_us = kRingBase[p] + network + kPostOverhead * (ranks() - 1);
     return line;
@@ -341,9 +341,9 @@ std::vector<NcclLine> lower_envelope(std::vector<NcclLine> lines) {
   };
   for (const NcclLine& line : lines) {
     if (!kept.empty() && kept.back().us_per_byte == line.us_per_byte) continue;
-    while (!kept.empty() &&
-           (line.latency_us <= kept.back().latency_us ||
-            (kept.size() > 1 && meet(kept.back(), line) <= meet(kept[kept.size() - 2], kept.back())))) {
+    while (!kept.empty() && (line.latency_us <= kept.back().latency_us ||
+                             (kept.size() > 1 && meet(kept.back(), line) <=
+                                                     meet(kept[kept.size() - 2], kept.back())))) {
       kept.pop_back();
     }
     kept.push_back(line);
@@ -361,8 +361,7 @@ std::string lower_case(std::string_view text) {
 
 double usable_link_gbytes(const Communicator& group, const NcclParameters& parameters) {
   if (group.gpus_per_node <= 1) return kUnbounded;
-  const double generation =
-      parameters.ring_efficiency[static_cast<std::size_t>(group.generation)];
+  const double generation = parameters.ring_efficiency[static_cast<std::size_t>(group.generation)];
   const double gpus = group.gpus_per_node;
   switch (group.link) {
     case GpuLink::NvSwitch:
@@ -393,20 +392,19 @@ std::vector<NcclLine> nccl_lines(const Communicator& group, NcclCollective colle
   if (group.ranks() <= 1) {
     return {{NcclAlgorithm::Ring, NcclProtocol::Simple, parameters.base_latency, 0, false}};
   }
-  const auto candidates = [&](const Communicator& of) {
-    const Candidates all(of, collective, parameters);
-    std::vector<NcclLine> lines = all.all(choice);
-    if (lines.empty()) lines = all.all({choice.algorithm, std::nullopt});
-    if (lines.empty()) lines = all.all({});
-    return lines;
-  };
-  const std::vector<NcclLine> plain = candidates(group);
+  const Candidates candidates(group, collective, parameters);
+  std::vector<NcclLine> plain = candidates.all(choice);
+  if (plain.empty()) plain = candidates.all({choice.algorithm, std::nullopt});
+  if (plain.empty()) plain = candidates.all({});
   invariant(!plain.empty(), "no algorithm runs a collective");
-  // The pipeline fills between neighbours: as long for many nodes as for two.
+  // The pipeline fills between neighbours: as long for many nodes as for two. The small call is the
+  // fastest, so that no algorithm is better for being named.
   Communicator pair = group;
   pair.nodes = std::min(group.nodes, 2U);
   double small_call = kUnbounded;
-  for (const NcclLine& line : candidates(pair)) small_call = std::min(small_call, line.latency_us);
+  for (const NcclLine& line : Candidates(pair, collective, parameters).all({})) {
+    small_call = std::min(small_call, line.latency_us);
+  }
   const bool network = group.nodes > 1;
   const double fill = small_call * (network ? parameters.fill_network : parameters.fill_node);
   const double half =
@@ -424,9 +422,9 @@ std::vector<NcclLine> nccl_lines(const Communicator& group, NcclCollective colle
 }
 
 const NcclLine& fastest_at(const std::vector<NcclLine>& lines, double bytes) {
-  return *std::min_element(
-      lines.begin(), lines.end(),
-      [&](const NcclLine& a, const NcclLine& b) { return a.at(bytes) < b.at(bytes); });
+  return *std::min_element(lines.begin(), lines.end(), [&](const NcclLine& a, const NcclLine& b) {
+    return a.at(bytes) < b.at(bytes);
+  });
 }
 
 double bus_factor(NcclCollective collective, std::uint32_t ranks) {
@@ -456,8 +454,8 @@ std::vector<NcclParameters::Named> NcclParameters::fittable(const Communicator& 
       named.push_back({"host memory efficiency", &host_memory_efficiency});
       break;
     default:
-      named.push_back({"GPU link efficiency",
-                       &ring_efficiency[static_cast<std::size_t>(group.generation)]});
+      named.push_back(
+          {"GPU link efficiency", &ring_efficiency[static_cast<std::size_t>(group.generation)]});
   }
   if (group.reducing_switch) {
     named.push_back({"NVLS efficiency", group.generation == GpuGeneration::Blackwell
