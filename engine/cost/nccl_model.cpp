@@ -45,6 +45,7 @@ constexpr double kDeepTreeEfficiency = 0.85;  // trees over more than three node
 constexpr double kTreeLlEfficiency = 1.5 / 3.8;
 constexpr double kPatEfficiency = 0.75;
 constexpr double kNvlsTreeEfficiency = 0.97;
+constexpr double kNvlsSharpEfficiency = 0.90;
 constexpr double kSimpleRingPlateau = 1.4;  // 1.9 before Ampere
 constexpr double kSimplePlateauVolta = 1.9;
 constexpr double kPostOverhead = 1;     // of a network step, on each step of the ring; 3 for Simple
@@ -149,6 +150,11 @@ class Candidates {
 
   bool runs(NcclAlgorithm algorithm, NcclProtocol protocol) const {
     if (algorithm == NcclAlgorithm::Ring || algorithm == NcclAlgorithm::Tree) {
+      // RCCL's tables keep trees to small sizes.
+      if (algorithm == NcclAlgorithm::Tree && !is_nvidia(group_) &&
+          protocol == NcclProtocol::Simple) {
+        return false;
+      }
       return protocol != NcclProtocol::Ll128 || !over_pcie(group_);
     }
     return protocol == NcclProtocol::Simple ||
@@ -258,8 +264,9 @@ class Candidates {
   }
 
   NcclLine nvls() const {
-    const double load = 1 + 1 / in_node();
-    NcclLine line = loaded(load, nvls_gbytes(group_, parameters_), 1, nic_);
+    const double efficiency = group_.nodes > 1 ? kNvlsSharpEfficiency : 1;
+    NcclLine line =
+        loaded(1 + 1 / in_node(), nvls_gbytes(group_, parameters_) * efficiency, 1, nic_);
     line.latency_us = kNvls * kNvlsFirstCall;
     if (group_.nodes > 1) line.latency_us += kNvlsNetwork + step_latency(NcclProtocol::Simple);
     return line;

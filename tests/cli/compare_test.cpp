@@ -167,6 +167,32 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("three calls pay for each stage in full: the flat AllReduce is faster, by hand") {
+  const Ran ran = run({"cost", "--system", kSystems + "dgx-h100-4nodes.json", "--axes", "32",
+                       "--reduce", "0", "--bytes", "1T", "--format", "json"});
+  REQUIRE(ran.exit == 0);
+  const json answer = json::parse(ran.out);
+  const double bytes = std::pow(2.0, 40);
+  const double node = 7 / 8.0 / (450 * 0.815e9);
+  const double rails = 2 * 3 / 4.0 / 8 / (50 * 0.94e9);
+  const double flat = 2 / (400 * 0.94e9 * 0.97);
+  CHECK(answer["allreduce_seconds"].get<double>() == doctest::Approx(bytes * flat).epsilon(0.001));
+  bool found = false;
+  for (const json& each : answer["programs"]) {
+    if (each["text"] !=
+        "ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); "
+        "AllGather(node, InsideGroup)") {
+      continue;
+    }
+    found = true;
+    CHECK(each["seconds"].get<double>() ==
+          doctest::Approx(bytes * (2 * node + rails)).epsilon(0.001));
+    CHECK(each["speedup"].get<double>() ==
+          doctest::Approx(flat / (2 * node + rails)).epsilon(0.002));
+  }
+  CHECK(found);
+}
+
 TEST_CASE("auto takes the least at every size; ranges of sizes agree with the ranking") {
   const std::vector<std::string> base{"cost",   "--system", kSystems + "dgx-h100-4nodes.json",
                                       "--axes", "32",       "--reduce",

@@ -132,8 +132,8 @@ TEST_CASE("SHARP: every node sends and receives the data once, however many ther
   group.sharp = true;
   const auto with = nccl_lines(group, NcclCollective::AllReduce, {}, kParameters);
   CHECK(with.back().algorithm == NcclAlgorithm::Nvls);
-  CHECK(slope(with) == doctest::Approx((1 + 1 / 8.0) / (450 * 0.68 * kGigabyte)));
-  CHECK(slope(without) > 1.4 * slope(with));
+  CHECK(slope(with) == doctest::Approx((1 + 1 / 8.0) / (450 * 0.68 * 0.90 * kGigabyte)));
+  CHECK(slope(without) > 1.3 * slope(with));
 }
 
 TEST_CASE("all-to-all: a GPU sends through its own NIC what leaves the node") {
