@@ -38,7 +38,8 @@ struct Gpu {
   GpuGeneration generation;
   double link;
   double pcie;
-  bool peer_access;  ///< to other cards over PCIe; GeForce from Ada on, A10G and T4 in clouds lack it
+  bool peer_access;  ///< to other cards over PCIe; GeForce from Ada on, A10G and T4 in clouds lack
+                     ///< it
 };
 
 constexpr std::array kGpus{
@@ -46,6 +47,7 @@ constexpr std::array kGpus{
     Gpu{"MI350", GpuGeneration::Cdna, 537.6, 64, true},
     Gpu{"MI325", GpuGeneration::Cdna, 448, 64, true},
     Gpu{"MI308", GpuGeneration::Cdna, 448, 64, true},
+    Gpu{"MI300A", GpuGeneration::Cdna, 384, 64, true},
     Gpu{"MI300", GpuGeneration::Cdna, 448, 64, true},
     Gpu{"MI250", GpuGeneration::Cdna, 200, 32, true},
     Gpu{"MI210", GpuGeneration::Cdna, 150, 32, true},
@@ -102,17 +104,22 @@ constexpr std::array kGpus{
 const Gpu& gpu_of(std::string_view name) {
   static constexpr Gpu kUnknown{"", GpuGeneration::Hopper, 450, 64, true};
   const std::string normal = normal_form(name);
-  const auto* const found =
-      std::find_if(kGpus.begin(), kGpus.end(),
-                   [&](const Gpu& each) { return contains(normal, each.name); });
+  const auto* const found = std::find_if(
+      kGpus.begin(), kGpus.end(), [&](const Gpu& each) { return contains(normal, each.name); });
   return found == kGpus.end() ? kUnknown : *found;
+}
+
+/// What Infinity Fabric joins: packages of two dies, four GPUs that use all links, or eight.
+GpuLink xgmi_of(std::string_view gpu) {
+  if (contains_any(gpu, {"MI250", "MI210"})) return GpuLink::XgmiPackages;
+  return contains_any(gpu, {"MI300A", "MI1"}) ? GpuLink::NvlinkMesh : GpuLink::Xgmi;
 }
 
 GpuLink link_of(const std::string& named, const std::string& gpu, const Gpu& known) {
   const bool cdna = known.generation == GpuGeneration::Cdna;
   if (contains_any(named, {"NVSWITCH", "NVL72", "NVL36"})) return GpuLink::NvSwitch;
   if (contains_any(named, {"XGMI", "INFINITYFABRIC"})) {
-    return contains_any(named + gpu, {"MI250", "MI210"}) ? GpuLink::XgmiPackages : GpuLink::Xgmi;
+    return xgmi_of(named + gpu);
   }
   if (contains_any(named, {"CUBE", "HYBRID", "DGX1"})) return GpuLink::CubeMesh;
   if (contains_any(named, {"BRIDGE"})) return GpuLink::NvlinkBridge;
@@ -123,9 +130,7 @@ GpuLink link_of(const std::string& named, const std::string& gpu, const Gpu& kno
   if (contains_any(named, {"SHM", "HOST", "NOP2P"})) return GpuLink::HostMemory;
   if (contains(named, "PCI")) return known.peer_access ? GpuLink::Pcie : GpuLink::HostMemory;
   const bool card = contains_any(gpu, {"PCIE", "PCI"});
-  if (cdna) {
-    return contains_any(gpu, {"MI250", "MI210"}) ? GpuLink::XgmiPackages : GpuLink::Xgmi;
-  }
+  if (cdna) return xgmi_of(gpu);
   if (card || known.link < 100) {
     return known.peer_access ? GpuLink::Pcie : GpuLink::HostMemory;
   }
@@ -153,10 +158,12 @@ double usual_rate(const std::string& fabric, GpuGeneration generation) {
 /// Whether the nodes are trays of one NVLink domain.
 bool one_nvlink_domain(const RunDescription& run, const std::string& fabric,
                        const std::string& link) {
-  return run.nodes > 1 &&
-         (contains_any(fabric, {"NVLINK", "MNNVL", "NVL72", "NVSWITCH"}) ||
-          ((fabric.empty() || fabric == "NONE") && run.nics_per_node == 0 &&
-           contains_any(link + normal_form(run.gpu), {"NVL72", "MNNVL", "GB200", "GB300"})));
+  constexpr std::uint32_t kRack = 72;
+  const bool rack = contains_any(link, {"NVL72", "MNNVL"});
+  if (rack && run.nodes > 1 && run.nodes * run.gpus_per_node <= kRack) return true;
+  return run.nodes > 1 && (contains_any(fabric, {"NVLINK", "MNNVL", "NVL72", "NVSWITCH"}) ||
+                           ((fabric.empty() || fabric == "NONE") && run.nics_per_node == 0 &&
+                            (rack || contains_any(normal_form(run.gpu), {"GB200", "GB300"}))));
 }
 
 }  // namespace
@@ -173,11 +180,15 @@ Fabric fabric_of(std::string_view name, GpuGeneration generation) {
                : Fabric::Efa;
   }
   if (contains_any(normal, {"SLINGSHOT", "CXI", "SS11", "SS10", "HSN"})) return Fabric::Slingshot;
-  if (contains_any(normal, {"ROCE", "RDMAOVERETHERNET", "SPECTRUM", "FALCON"})) return Fabric::Roce;
-  if (normal.starts_with("IB") || contains_any(normal, {"INFINI", "NDR", "HDR", "EDR", "XDR"})) {
+  if (contains_any(normal, {"ROCE", "SPECTRUM", "FALCON", "ULTRAETHERNET", "UEC"})) {
+    return Fabric::Roce;
+  }
+  if (normal.starts_with("IB") ||
+      contains_any(normal, {"INFINI", "NDR", "HDR", "EDR", "XDR", "OMNIPATH", "OPA"})) {
     return Fabric::InfiniBand;
   }
-  if (contains_any(normal, {"TCP", "SOCKET", "ETH", "GVNIC", "VIRTIO"})) return Fabric::Tcp;
+  if (contains(normal, "RDMA")) return Fabric::Roce;
+  if (contains_any(normal, {"TCP", "SOCKET", "ETH", "ENA", "GVNIC", "VIRTIO"})) return Fabric::Tcp;
   return Fabric::Unknown;
 }
 
@@ -202,9 +213,9 @@ Communicator communicator_of(const RunDescription& run) {
   } else {
     group.link_gbytes = known.link > 0 ? known.link : known.pcie;
   }
-  group.reducing_switch = group.link == GpuLink::NvSwitch &&
-                          (group.generation == GpuGeneration::Hopper ||
-                           group.generation == GpuGeneration::Blackwell);
+  group.reducing_switch =
+      group.link == GpuLink::NvSwitch &&
+      (group.generation == GpuGeneration::Hopper || group.generation == GpuGeneration::Blackwell);
   if (one_nvlink_domain(run, fabric, named_link)) {
     group.gpus_per_node *= group.nodes;
     group.nodes = 1;
@@ -218,8 +229,7 @@ Communicator communicator_of(const RunDescription& run) {
   // NICs are those of the node; a GPU uses those next to it.
   const double nics = run.nics_per_node > 0 ? run.nics_per_node : group.gpus_per_node;
   group.nics = std::min(nics, group.gpus_per_node * std::max(1.0, std::ceil(nics / 8)));
-  group.nic_gbytes =
-      (run.nic_gbits > 0 ? run.nic_gbits : usual_rate(fabric, group.generation)) / 8;
+  group.nic_gbytes = (run.nic_gbits > 0 ? run.nic_gbits : usual_rate(fabric, group.generation)) / 8;
   return group;
 }
 

@@ -19,9 +19,8 @@ char lower(char ch) { return static_cast<char>(std::tolower(static_cast<unsigned
 
 /// Whether a text has a word, given in lower case, in any case.
 bool mentions(std::string_view text, std::string_view word) {
-  return std::search(text.begin(), text.end(), word.begin(), word.end(), [](char a, char b) {
-           return lower(a) == b;
-         }) != text.end();
+  return std::search(text.begin(), text.end(), word.begin(), word.end(),
+                     [](char a, char b) { return lower(a) == b; }) != text.end();
 }
 
 /// A finite number of at least 0 at the start of a text, otherwise nothing.
@@ -147,7 +146,8 @@ std::vector<MeasuredRun> read_measured_runs(const std::string& source, const std
                                             const std::optional<Communicator>& system) {
   if (text.find("out-of-place") != std::string::npos) {
     if (!system) {
-      throw InputError({source}, "output of nccl-tests does not name its hardware, expected --system");
+      throw InputError({source},
+                       "output of nccl-tests does not name its hardware, expected --system");
     }
     return read_nccl_tests(source, text, *system);
   }

@@ -150,12 +150,12 @@ class Candidates {
 
   bool runs(NcclAlgorithm algorithm, NcclProtocol protocol) const {
     if (algorithm == NcclAlgorithm::Ring || algorithm == NcclAlgorithm::Tree) {
-      // RCCL's tables keep trees to small sizes.
-      if (algorithm == NcclAlgorithm::Tree && !is_nvidia(group_) &&
-          protocol == NcclProtocol::Simple) {
-        return false;
-      }
-      return protocol != NcclProtocol::Ll128 || !over_pcie(group_);
+      // RCCL's tables keep trees over two nodes to small sizes.
+      const bool large_tree = algorithm == NcclAlgorithm::Tree && protocol == NcclProtocol::Simple;
+      if (large_tree && !is_nvidia(group_) && group_.nodes == 2) return false;
+      // LL128 needs stores of 128 bytes that stay whole on the way.
+      return protocol != NcclProtocol::Ll128 ||
+             !(over_pcie(group_) || group_.link == GpuLink::XgmiPackages);
     }
     return protocol == NcclProtocol::Simple ||
            (algorithm == NcclAlgorithm::Pairwise && protocol == NcclProtocol::Ll);
@@ -375,7 +375,11 @@ double usable_link_gbytes(const Communicator& group, const NcclParameters& param
     case GpuLink::NvlinkMesh:
       return group.link_gbytes * generation;
     case GpuLink::CubeMesh:
-      return group.link_gbytes * generation * (gpus >= 5 ? 1 : gpus > 2 ? 2.0 / 3 : 1.0 / 3);
+      // Less than 150 GB/s is what four GPUs of one half have.
+      return group.link_gbytes * generation *
+             (gpus >= 5 || group.link_gbytes < 140 ? 1
+              : gpus > 2                           ? 2.0 / 3
+                                                   : 1.0 / 3);
     case GpuLink::NvlinkBridge:
       return group.gpus_per_node == 2 ? group.link_gbytes * generation
                                       : group.pcie_gbytes * parameters.pcie_efficiency;

@@ -103,8 +103,8 @@ const NcclTime& StepCost::decisive(const Rational& bytes) const {
       fastest = &line;
       least = seconds;
     }
-    const bool steeper =
-        slowest != nullptr && least == most && fastest->seconds_per_byte > slowest->seconds_per_byte;
+    const bool steeper = slowest != nullptr && least == most &&
+                         fastest->seconds_per_byte > slowest->seconds_per_byte;
     if (slowest != nullptr && least <= most && !steeper) continue;
     slowest = fastest;
     most = least;
@@ -114,8 +114,8 @@ const NcclTime& StepCost::decisive(const Rational& bytes) const {
 
 StepCost StepPricer::compute_nccl(const Step& step, std::span<const std::uint32_t> rows,
                                   std::uint32_t chunks) const {
-  constexpr double kPerSecond = 1e12;   // latencies in picoseconds
-  constexpr double kPerByte = 1e18;     // slopes in attoseconds per byte
+  constexpr double kPerSecond = 1e12;  // latencies in picoseconds
+  constexpr double kPerByte = 1e18;    // slopes in attoseconds per byte
   constexpr double kMicro = 1e-6;
   std::vector<double> bytes;
   for (std::size_t i = 0; i < step.groups.size(); ++i) {
@@ -128,10 +128,11 @@ StepCost StepPricer::compute_nccl(const Step& step, std::span<const std::uint32_
        nccl_->times(nccl_collective(step.collective), step.groups, bytes, choice_)) {
     std::vector<NcclTime> lines;
     for (const NcclLine& line : group.lines) {
-      lines.push_back({rounded_to(line.latency_us * kMicro, kPerSecond),
-                       rounded_to(line.us_per_byte * group.bytes * kMicro, kPerByte),
-                       line.algorithm, line.protocol,
-                       line.network_bound ? nccl_->nic_interconnect() : nccl_->link_interconnect()});
+      lines.push_back(
+          {rounded_to(line.latency_us * kMicro, kPerSecond),
+           rounded_to(line.us_per_byte * group.bytes * kMicro, kPerByte), line.algorithm,
+           line.protocol,
+           line.network_bound ? nccl_->nic_interconnect() : nccl_->link_interconnect()});
     }
     cost.shapes.push_back(std::move(lines));
   }
@@ -167,7 +168,8 @@ std::vector<LinkLoad> StepPricer::loads(const Step& step, std::span<const std::u
   if (nccl_) {
     // What large buffers wait for, on the first such link.
     for (const std::vector<NcclTime>& lines : compute_nccl(step, rows, chunks).shapes) {
-      all.push_back({network_.first_link(lines.back().interconnect), lines.back().seconds_per_byte});
+      all.push_back(
+          {network_.first_link(lines.back().interconnect), lines.back().seconds_per_byte});
     }
     return all;
   }
@@ -270,8 +272,8 @@ Rational ProgramCost::seconds(const Rational& bytes) const {
 namespace {
 
 /// The whole sizes above `low` and up to `high` from which on some step may take another line.
-std::set<Rational> changes_of_way(const std::vector<const ProgramCost*>& costs,
-                                  const Rational& low, const Rational& high) {
+std::set<Rational> changes_of_way(const std::vector<const ProgramCost*>& costs, const Rational& low,
+                                  const Rational& high) {
   std::set<const StepCost*> steps;
   for (const ProgramCost* cost : costs) steps.insert(cost->steps.begin(), cost->steps.end());
   std::set<Rational> sizes;

@@ -198,6 +198,8 @@ TEST_CASE("names of GPUs, links and fabrics") {
   CHECK(fabric_of("HPE Slingshot-11", GpuGeneration::Cdna) == Fabric::Slingshot);
   CHECK(fabric_of("GPUDirect-TCPXO", GpuGeneration::Hopper) == Fabric::TcpXo);
   CHECK(fabric_of("ethernet", GpuGeneration::Volta) == Fabric::Tcp);
+  CHECK(fabric_of("RDMA", GpuGeneration::Hopper) == Fabric::Roce);
+  CHECK(fabric_of("Omni-Path", GpuGeneration::Volta) == Fabric::InfiniBand);
   CHECK(fabric_of("pigeons", GpuGeneration::Volta) == Fabric::Unknown);
 
   const auto link = [](const std::string& gpu, const std::string& name) {
@@ -218,6 +220,11 @@ TEST_CASE("names of GPUs, links and fabrics") {
   CHECK(rack.nodes == 1);
   CHECK(rack.gpus_per_node == 72);
   CHECK(rack.reducing_switch);
+  CHECK(run_on("GB200", 2, 4, "nvlink5-nvl72", 900, 4, 400, "ib-ndr").gpus_per_node == 8);
+  CHECK(run_on("GB200", 3, 4, "nvlink5-nvswitch", 900, 4, 400, "ib-ndr").nodes == 3);
+  // Four MI300A use all of their links among themselves.
+  CHECK(usable_link_gbytes(run_on("MI300A", 1, 4, "xgmi", 384, 0, 0, "none"), kParameters) ==
+        doctest::Approx(384 * 0.70));
   // NICs of a node of which not all GPUs take part.
   CHECK(run_on("H100-SXM", 2, 2, "nvlink4-nvswitch", 450, 8, 400, "ib-ndr").nics == 2);
   CHECK(run_on("H100-SXM", 2, 8, "nvlink4-nvswitch", 450, 32, 100, "efa").nics == 32);
