@@ -1,5 +1,3 @@
-#include "engine/cost/compare.h"
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -11,8 +9,9 @@
 #include "engine/base/files.h"
 #include "engine/base/plot.h"
 #include "engine/cost/calibration.h"
+#include "engine/cost/communicator.h"
 #include "engine/cost/measured_runs.h"
-#include "engine/cost/model_error.h"
+#include "engine/cost/pricing.h"
 #include "p2/bytes.h"
 
 namespace p2 {
@@ -330,40 +329,37 @@ class ComparisonReport {
   const std::vector<Comparison>& all_;
 };
 
-/// Bus bandwidth over size, measured (dots) and predicted (crosses): a chart per collective, a
-/// colour per system with at least two measured sizes.
+/// Bus bandwidth over size, measured and predicted: a chart for every collective and system with at
+/// least two sizes, two in a row.
 std::string draw_comparison(const std::vector<Comparison>& all) {
-  constexpr double kWidth = 1100;
-  constexpr double kHeight = 520;
+  constexpr double kChartWidth = 560;
+  constexpr double kHeight = 300;
+  constexpr std::size_t kColumns = 2;
   std::vector<Chart> charts;
-  for (const auto& [collective, of_collective] : grouped(all, [](const Comparison& each) {
-         return std::string(to_string(each.run->collective));
+  for (const auto& [title, rows] : grouped(all, [](const Comparison& each) {
+         return fmt::format("{}, {}", to_string(each.run->collective), each.run->system);
        })) {
-    std::map<std::string, std::vector<const Comparison*>> systems;
-    for (const Comparison* each : of_collective) systems[each->run->system].push_back(each);
-    Chart chart{collective, "bytes", "bus bandwidth, GB/s (dots measured, crosses predicted)", true,
-                true};
-    std::size_t colour = 0;
-    for (const auto& [system, rows] : systems) {
-      Series measured{system, colour, Series::Mark::Dot};
-      Series predicted{"", colour, Series::Mark::Cross};
-      for (const Comparison* each : rows) {
-        const double bus = bus_factor(each->run->collective, each->run->communicator.ranks()) *
-                           each->run->bytes / 1e3;
-        if (bus <= 0) continue;
-        measured.points.push_back({each->run->bytes, bus / *each->run->time_us});
-        predicted.points.push_back({each->run->bytes, bus / each->predicted_us});
-      }
-      if (measured.points.size() < 2) continue;
-      chart.series.push_back(std::move(measured));
-      chart.series.push_back(std::move(predicted));
-      ++colour;
+    Series measured{"measured", 0, Series::Mark::Dot};
+    Series predicted{"predicted", 1, Series::Mark::Cross};
+    std::set<double> sizes;
+    for (const Comparison* each : rows) {
+      const double bus = bus_factor(each->run->collective, each->run->communicator.ranks()) *
+                         each->run->bytes / 1e3;
+      if (bus <= 0) continue;
+      sizes.insert(each->run->bytes);
+      measured.points.push_back({each->run->bytes, bus / *each->run->time_us});
+      predicted.points.push_back({each->run->bytes, bus / each->predicted_us});
     }
-    if (!chart.series.empty()) charts.push_back(std::move(chart));
+    if (sizes.size() < 2) continue;
+    Chart chart{title, "bytes", "bus bandwidth, GB/s", true, true};
+    chart.series = {std::move(measured), std::move(predicted)};
+    charts.push_back(std::move(chart));
   }
-  Svg svg(kWidth, kHeight * static_cast<double>(std::max<std::size_t>(charts.size(), 1)));
+  const std::size_t lines = std::max<std::size_t>((charts.size() + kColumns - 1) / kColumns, 1);
+  Svg svg(kChartWidth * kColumns, kHeight * static_cast<double>(lines));
   for (std::size_t i = 0; i < charts.size(); ++i) {
-    draw(svg, charts[i], 0, kHeight * static_cast<double>(i), kWidth, kHeight);
+    draw(svg, charts[i], kChartWidth * static_cast<double>(i % kColumns),
+         kHeight * static_cast<double>(i / kColumns), kChartWidth, kHeight);
   }
   return svg.document();
 }

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/cost/compare.h"
 #include "engine/cost/pricing.h"
 #include "p2/bytes.h"
 #include "p2/suggestion.h"

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/cost/model_error.h"
+#include "engine/cost/communicator.h"
 #include "engine/cost/pricing.h"
 #include "engine/program/json_text.h"
 #include "engine/program/program.h"

@@ -15,10 +15,10 @@ struct MeasuredRun {
   std::string system;  ///< `2 x 8 H100-SXM, 8 x 400 Gbit/s ib-ndr`
   Communicator communicator;
   NcclCollective collective = NcclCollective::AllReduce;
-  NcclChoice choice;               ///< what was forced or stated
-  double bytes = 0;                ///< as nccl-tests counts
-  std::optional<double> time_us;   ///< nothing where the row has no time
-  bool excluded = false;           ///< its note says so: a degraded run
+  NcclChoice choice;              ///< what was forced or stated
+  double bytes = 0;               ///< as nccl-tests counts
+  std::optional<double> time_us;  ///< nothing where the row has no time
+  bool excluded = false;          ///< its note says so: a degraded run
 };
 
 /// Reads a table with the columns of `--compare`, or, where `system` names the communicator, also

@@ -28,12 +28,12 @@ enum class GpuLink : std::uint8_t {
 enum class Fabric : std::uint8_t {
   InfiniBand,
   Roce,
-  Efa,           ///< from its second generation on (p5)
-  EfaFirst,      ///< p3dn, p4d
-  TcpXo,         ///< GPUDirect-TCPXO (a3-megagpu)
-  TcpX,          ///< GPUDirect-TCPX (a3-highgpu)
-  Slingshot,     ///< HPE Slingshot 11 through libfabric
-  Tcp,           ///< sockets
+  Efa,        ///< from its second generation on (p5)
+  EfaFirst,   ///< p3dn, p4d
+  TcpXo,      ///< GPUDirect-TCPXO (a3-megagpu)
+  TcpX,       ///< GPUDirect-TCPX (a3-highgpu)
+  Slingshot,  ///< HPE Slingshot 11 through libfabric
+  Tcp,        ///< sockets
   Unknown,
 };
 constexpr std::size_t kFabrics = 9;
@@ -72,15 +72,15 @@ std::optional<NcclProtocol> find_nccl_protocol(std::string_view name);
 struct Communicator {
   GpuGeneration generation = GpuGeneration::Hopper;
   GpuLink link = GpuLink::NvSwitch;
-  double link_gbytes = 0;          ///< nominal, per GPU and direction, in 10^9 bytes per second
-  double pcie_gbytes = 0;          ///< of a slot; NvlinkBridge only
-  bool reducing_switch = false;    ///< NVLS: the switch reduces and multicasts
-  std::uint32_t nodes = 1;         ///< domains of `link`
-  std::uint32_t gpus_per_node = 1; ///< that take part
-  double nics = 0;                 ///< per node that these GPUs use, after sharing with others
-  double nic_gbytes = 0;           ///< nominal rate of one
+  double link_gbytes = 0;           ///< nominal, per GPU and direction, in 10^9 bytes per second
+  double pcie_gbytes = 0;           ///< of a slot; NvlinkBridge only
+  bool reducing_switch = false;     ///< NVLS: the switch reduces and multicasts
+  std::uint32_t nodes = 1;          ///< domains of `link`
+  std::uint32_t gpus_per_node = 1;  ///< that take part
+  double nics = 0;                  ///< per node that these GPUs use, after sharing with others
+  double nic_gbytes = 0;            ///< nominal rate of one
   Fabric fabric = Fabric::Unknown;
-  bool sharp = false;              ///< the fabric reduces
+  bool sharp = false;  ///< the fabric reduces
 
   std::uint32_t ranks() const { return nodes * gpus_per_node; }
 };

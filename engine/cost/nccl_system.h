@@ -35,8 +35,9 @@ class NcclSystem {
   std::uint32_t nic_interconnect() const { return nic_; }
 
   /// Concurrent groups: those with the same shape, share of the NICs and bytes once. A group uses
-  /// the NICs of its own devices, evenly; the loads of all groups on a NIC add up. `bytes[i]` counts
-  /// for groups[i] as nccl-tests does, per byte of a buffer. Groups of one device are left out.
+  /// the NICs of its own devices, evenly; the loads of all groups on a NIC add up. `bytes[i]`
+  /// counts for groups[i] as nccl-tests does, per byte of a buffer. Groups of one device are left
+  /// out.
   std::vector<GroupTimes> times(NcclCollective collective, const std::vector<Group>& groups,
                                 std::span<const double> bytes, const NcclChoice& choice) const;
 

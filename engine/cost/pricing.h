@@ -27,8 +27,9 @@ struct CostQuestion {
   std::optional<NcclSystem> nccl = {};  ///< of a system that names its GPU
   NcclChoice choice = {};               ///< of the model of NCCL
   std::string algorithm_name = {};      ///< `ring`, `auto`
-  std::uint64_t bytes = 0;                                       ///< per device
-  std::optional<std::pair<std::uint64_t, std::uint64_t>> sizes = {};  ///< smallest and largest buffer
+  std::uint64_t bytes = 0;              ///< per device
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> sizes =
+      {};  ///< smallest and largest buffer
 };
 
 /// Where programs come from: a placement of the instance, or one file.
@@ -97,5 +98,13 @@ std::string draw_costs(const Pricing& pricing, const CostQuestion& question);
 /// predicts the rows that were fitted to and those that were held out. Throws InputError for bad
 /// measurements, programs that are not valid, and links that the system does not have.
 CostAnswer fit_system(const CostQuestion& question, const Options& options);
+
+/// Puts the model of NCCL beside the measurements of `request.compare`: every row, the errors by
+/// collective, size, system and algorithm, and a plot of bus bandwidths. With `request.fit` the
+/// model is fitted to the rows of that table first; with `request.cross_validate` every system is
+/// also predicted by a model fitted to all others. `system` is the communicator of output of
+/// nccl-tests. Throws InputError for text that is no such table.
+CostAnswer compare_with_measurements(const CostRequest& request,
+                                     const std::optional<Communicator>& system);
 
 }  // namespace p2

@@ -23,7 +23,7 @@ struct LinkLoad {
 
 /// One way to run the groups of a step by the model of NCCL.
 struct NcclTime {
-  Rational latency;          ///< seconds
+  Rational latency;           ///< seconds
   Rational seconds_per_byte;  ///< per byte of a device's buffer
   NcclAlgorithm algorithm = NcclAlgorithm::Ring;
   NcclProtocol protocol = NcclProtocol::Simple;
@@ -36,8 +36,9 @@ struct NcclTime {
 /// concurrently, their loads on a link add up, and the slowest link determines seconds_per_byte;
 /// the slowest chain of messages determines the latency.
 ///
-/// On a system that names its GPU the model of NCCL says how long the groups take: for each shape of
-/// group a list of lines of which the least counts at a size; the slowest shape determines the step.
+/// On a system that names its GPU the model of NCCL says how long the groups take: for each shape
+/// of group a list of lines of which the least counts at a size; the slowest shape determines the
+/// step.
 struct StepCost {
   Rational latency;               ///< seconds
   Rational seconds_per_byte;      ///< per byte of a device's buffer
@@ -87,7 +88,8 @@ class StepPricer {
   /// All loads of the amounts counted so far are added to `loads`; the amounts are forgotten.
   void take_all(std::uint64_t unit, Loads& loads);
   /// The loads that decide what a step takes, or all of them.
-  Loads loads_of(const Step& step, std::span<const std::uint32_t> rows, bool all, Rational& latency);
+  Loads loads_of(const Step& step, std::span<const std::uint32_t> rows, bool all,
+                 Rational& latency);
   StepCost compute(const Step& step, std::span<const std::uint32_t> rows, std::uint32_t chunks);
   StepCost compute_nccl(const Step& step, std::span<const std::uint32_t> rows,
                         std::uint32_t chunks) const;

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "engine/cost/communicator.h"
-#include "engine/cost/model_error.h"
 #include "engine/cost/nccl_system.h"
 #include "tests/cost/systems.h"
 

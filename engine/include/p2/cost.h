@@ -10,7 +10,8 @@
 #include "p2/instance.h"
 
 /// Predicts how long programs take on a system with interconnects, and ranks them (docs/cost.md has
-/// the model); or fits bandwidths of the system to measured times.
+/// the models); fits bandwidths of the system to measured times; or puts the model of NCCL beside
+/// measured collectives.
 ///
 ///   CostRequest request;
 ///   request.instance.system = "examples/systems/a100-4nodes.json";
@@ -25,7 +26,7 @@ struct CostRequest {
   InstanceSpec instance;  ///< with a system that has interconnects
   /// Program files. None: all valid programs of `instance`, which then has axes and reduction.
   std::vector<std::string> files;
-  std::uint32_t max_steps = 5;       ///< of a program of `instance`, at most 32
+  std::uint32_t max_steps = 5;  ///< of a program of `instance`, at most 32
   /// How a collective runs: `ring`, `tree`, and on systems that name their GPU also `nvls`,
   /// `nvlstree`, `collnet` and `auto`, the fastest for every step and size. Empty: `auto` there,
   /// `ring` elsewhere.
@@ -76,11 +77,11 @@ struct PricedText {
 
 /// Refuted if a program is invalid, Undecided if a limit was reached.
 struct CostAnswer : Answer {
-  std::vector<PricedText> programs;  ///< fastest first, `top` of them
-  std::size_t priced = 0;            ///< how many there are
-  bool complete = true;              ///< all programs up to the size were found within the limits
-  std::string plot;                  ///< SVG, if asked for and there is a program
-  std::string fitted_system;         ///< the system file with fitted bandwidths, if asked for
+  std::vector<PricedText> programs;   ///< fastest first, `top` of them
+  std::size_t priced = 0;             ///< how many there are
+  bool complete = true;               ///< all programs up to the size were found within the limits
+  std::string plot;                   ///< SVG, if asked for and there is a program
+  std::string fitted_system;          ///< the system file with fitted bandwidths, if asked for
   std::vector<ComparedRun> compared;  ///< of `compare`, in the order of the table
 };
 
