@@ -332,7 +332,7 @@ class ComparisonReport {
 /// Bus bandwidth over size, measured and predicted: a chart for every collective and system with at
 /// least two sizes, two in a row.
 std::string draw_comparison(const std::vector<Comparison>& all) {
-  constexpr double kChartWidth = 560;
+  constexpr double kChartWidth = 680;
   constexpr double kHeight = 300;
   constexpr std::size_t kColumns = 2;
   std::vector<Chart> charts;

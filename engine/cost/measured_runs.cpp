@@ -57,9 +57,8 @@ class RowReader {
   double number(std::string_view column, double otherwise) const {
     return number_of(text(column)).value_or(otherwise);
   }
-  std::uint32_t count(std::string_view column) const {
-    constexpr double kMost = 1 << 20;
-    return static_cast<std::uint32_t>(std::clamp(number(column, 1), 1.0, kMost));
+  std::uint32_t count(std::string_view column, double most) const {
+    return static_cast<std::uint32_t>(std::clamp(number(column, 1), 1.0, most));
   }
 
  private:
@@ -71,8 +70,8 @@ MeasuredRun read_row(const CsvTable& table, std::size_t number) {
   const RowReader row(table, number);
   RunDescription run;
   run.gpu = row.text("gpu");
-  run.nodes = row.count("nodes");
-  run.gpus_per_node = row.count("gpus_per_node");
+  run.nodes = row.count("nodes", 1 << 20);
+  run.gpus_per_node = row.count("gpus_per_node", 1 << 10);
   run.link = row.text("intra");
   run.link_gbytes = row.number("intra_gbytes_per_s_per_direction", 0);
   run.nics_per_node = row.number("nics_per_node", 0);
@@ -92,7 +91,7 @@ MeasuredRun read_row(const CsvTable& table, std::size_t number) {
   measured.communicator = communicator_of(run);
   measured.collective = collective_of(row.text("collective"));
   measured.choice = {find_nccl_algorithm(algorithm), find_nccl_protocol(row.text("proto"))};
-  measured.bytes = row.number("bytes", 0);
+  measured.bytes = std::min(row.number("bytes", 0), 0x1p60);
   const double time = row.number("time_us", 0);
   if (time > 0) measured.time_us = time;
   measured.excluded = mentions(row.text("note"), "exclude");

@@ -3,19 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cctype>
 #include <limits>
-#include <string>
 
 #include "engine/base/invariant.h"
 
 namespace p2 {
 namespace {
-
-constexpr std::array kAlgorithms{
-    NcclAlgorithm::Ring,    NcclAlgorithm::Tree, NcclAlgorithm::Nvls,    NcclAlgorithm::NvlsTree,
-    NcclAlgorithm::CollNet, NcclAlgorithm::Pat,  NcclAlgorithm::Pairwise};
-constexpr std::array kProtocols{NcclProtocol::Ll, NcclProtocol::Ll128, NcclProtocol::Simple};
 
 /// Microseconds by protocol (LL, LL128, Simple): hwLatencies and baseLatencies of tuning.cc.
 using ByProtocol = std::array<double, 3>;
@@ -99,10 +92,10 @@ class Candidates {
 
   std::vector<NcclLine> all(const NcclChoice& choice) const {
     std::vector<NcclLine> lines;
-    for (const NcclAlgorithm algorithm : kAlgorithms) {
+    for (const NcclAlgorithm algorithm : kNcclAlgorithms) {
       if (choice.algorithm ? algorithm != *choice.algorithm : !by_default(algorithm)) continue;
       if (!runs(algorithm)) continue;
-      for (const NcclProtocol protocol : kProtocols) {
+      for (const NcclProtocol protocol : kNcclProtocols) {
         if (choice.protocol && protocol != *choice.protocol) continue;
         if (!runs(algorithm, protocol)) continue;
         NcclLine line = line_of(algorithm, protocol);
@@ -358,12 +351,6 @@ std::vector<NcclLine> lower_envelope(std::vector<NcclLine> lines) {
   return kept;
 }
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& ch : lower) ch = static_cast<char>(std::tolower(static_cast<unsigned char>(ch)));
-  return lower;
-}
-
 }  // namespace
 
 double usable_link_gbytes(const Communicator& group, const NcclParameters& parameters) {
@@ -482,52 +469,6 @@ std::vector<NcclParameters::Named> NcclParameters::fittable(const Communicator& 
     named.push_back({"pipeline fill, small calls", &fill_node});
   }
   return named;
-}
-
-std::string_view to_string(NcclAlgorithm algorithm) {
-  constexpr std::array<std::string_view, 7> kNames{"Ring",    "Tree", "NVLS",    "NVLSTree",
-                                                   "CollNet", "PAT",  "Pairwise"};
-  return kNames[static_cast<std::size_t>(algorithm)];
-}
-
-std::string_view to_string(NcclProtocol protocol) {
-  constexpr std::array<std::string_view, 3> kNames{"LL", "LL128", "Simple"};
-  return kNames[index_of(protocol)];
-}
-
-std::string_view to_string(NcclCollective collective) {
-  constexpr std::array<std::string_view, 7> kNames{
-      "AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce", "AllToAll", "SendReceive"};
-  return kNames[static_cast<std::size_t>(collective)];
-}
-
-std::string_view to_string(Fabric fabric) {
-  constexpr std::array<std::string_view, kFabrics> kNames{
-      "InfiniBand", "RoCE", "EFA", "EFA v1", "TCPXO", "TCPX", "Slingshot", "TCP", "unknown"};
-  return kNames[static_cast<std::size_t>(fabric)];
-}
-
-std::string_view to_string(GpuGeneration generation) {
-  constexpr std::array<std::string_view, 5> kNames{"Volta", "Ampere", "Hopper", "Blackwell",
-                                                   "CDNA"};
-  return kNames[static_cast<std::size_t>(generation)];
-}
-
-std::optional<NcclAlgorithm> find_nccl_algorithm(std::string_view name) {
-  const std::string lower = lower_case(name);
-  if (lower.starts_with("collnet")) return NcclAlgorithm::CollNet;
-  for (const NcclAlgorithm each : kAlgorithms) {
-    if (lower_case(to_string(each)) == lower) return each;
-  }
-  return std::nullopt;
-}
-
-std::optional<NcclProtocol> find_nccl_protocol(std::string_view name) {
-  const std::string lower = lower_case(name);
-  for (const NcclProtocol each : kProtocols) {
-    if (lower_case(to_string(each)) == lower) return each;
-  }
-  return std::nullopt;
 }
 
 }  // namespace p2

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -48,6 +49,11 @@ enum class NcclAlgorithm : std::uint8_t {
   Pairwise,  ///< all-to-all and send-receive
 };
 enum class NcclProtocol : std::uint8_t { Ll, Ll128, Simple };
+inline constexpr std::array kNcclAlgorithms{
+    NcclAlgorithm::Ring,    NcclAlgorithm::Tree, NcclAlgorithm::Nvls,    NcclAlgorithm::NvlsTree,
+    NcclAlgorithm::CollNet, NcclAlgorithm::Pat,  NcclAlgorithm::Pairwise};
+inline constexpr std::array kNcclProtocols{NcclProtocol::Ll, NcclProtocol::Ll128,
+                                           NcclProtocol::Simple};
 
 enum class NcclCollective : std::uint8_t {
   AllReduce,

@@ -62,6 +62,11 @@ Spread spread_of(const Group& group, std::uint32_t gpus_per_node, std::uint32_t 
 }  // namespace
 
 NcclSystem::NcclSystem(const System& system, const SourcePosition& where) {
+  if (!describes(system)) {
+    throw InputError(where, fmt::format("{} does not name its GPU, expected a system with gpu and "
+                                        "fabric",
+                                        system.name.empty() ? "the system" : system.name));
+  }
   const auto& links = system.interconnects;
   std::optional<std::uint32_t> inner;
   for (std::uint32_t i = 0; i < links.size(); ++i) {

@@ -213,12 +213,7 @@ RankAnswer rank_placements(const RankRequest& request, const Options& options) {
   const GivenInstance given = given_instance(request.instance);
   require_system(given, false);
   const System system = system_of(request.instance);
-  if (!NcclSystem::describes(system)) {
-    throw InputError({request.instance.system.value_or("--hierarchy")},
-                     "the system does not name its GPU, expected --system with a file that has gpu "
-                     "and fabric");
-  }
-  const NcclSystem nccl(system, {*request.instance.system});
+  const NcclSystem nccl(system, {request.instance.system.value_or("--hierarchy")});
   const std::vector<Traffic> traffic = read_traffic(request, *given.axes);
   const PlacementTimes pricer(nccl);
   std::vector<Ranked> ranked;

@@ -297,6 +297,26 @@ TEST_CASE("place --rank says what is wrong with the traffic") {
                        "0=AllReduce:1G"});
   CHECK(ran.exit == 2);
   CHECK(ran.err.find("does not name its GPU") != std::string::npos);
+  CHECK(run({"place", "--hierarchy", "4", "--axes", "4", "--rank", "0=AllReduce:1G"}).exit == 2);
+  CHECK(run({"place", "--hierarchy", "4", "--axes", "4", "--overlap", "0"}).exit == 2);
+}
+
+TEST_CASE("algorithms are those of the system's model, and rates are fitted by its own means") {
+  const auto complaint = [](const std::string& system, const std::string& algorithm) {
+    const Ran ran = run({"cost", "--system", kSystems + system, "--axes", "32", "--reduce", "0",
+                         "--algorithm", algorithm});
+    CHECK(ran.exit == 2);
+    return ran.err;
+  };
+  CHECK(complaint("a100-2nodes.json", "nvls").find("names its gpu") != std::string::npos);
+  CHECK(complaint("a100-2nodes.json", "auto").find("names its gpu") != std::string::npos);
+  CHECK(complaint("dgx-h100-4nodes.json", "rings").find("nvlstree") != std::string::npos);
+  const TemporaryFile table("axes,reduce,placement,algorithm,program,bytes,seconds\n", ".csv");
+  const TemporaryFile output("", ".json");
+  const Ran fit = run({"cost", "--system", kSystems + "dgx-h100-4nodes.json", "--fit", table.path(),
+                       "--fit-links", "NIC", "--output", output.path()});
+  CHECK(fit.exit == 2);
+  CHECK(fit.err.find("expected --compare") != std::string::npos);
 }
 
 TEST_CASE("public measurements: the bars on all rows, and on systems left out of the fit") {
