@@ -319,6 +319,58 @@ TEST_CASE("public measurements, large all-reduces: within 15 %, each with its so
   }
 }
 
+TEST_CASE("ranges of sizes with piecewise costs are those of the ranking, size by size") {
+  const System system = shipped_system("dgx-h100-4nodes");
+  const Network network(system, {"test"});
+  const std::uint32_t devices = system.hierarchy.devices();
+  const auto priced = [&](StepPricer& pricer, Collective collective, std::vector<Group> groups,
+                          std::uint32_t held) {
+    const std::vector<std::uint32_t> rows(groups.size(), held);
+    return &pricer.price({collective, std::move(groups), std::nullopt}, rows, devices);
+  };
+  StepPricer automatic(network, shipped("dgx-h100-4nodes"), {});
+  StepPricer rings(network, shipped("dgx-h100-4nodes"), {NcclAlgorithm::Ring, {}});
+  // The last one has groups of two shapes in one step.
+  std::vector<Group> mixed = strided(16, 16, 1);
+  for (Group pair : strided(16, 2, 8)) {
+    for (std::uint32_t& device : pair) device += 16;
+    mixed.push_back(std::move(pair));
+  }
+  const std::vector<ProgramCost> costs{
+      {{priced(rings, Collective::AllReduce, strided(32, 32, 1), 32)}, 0, 0, true},
+      {{priced(automatic, Collective::ReduceScatter, strided(32, 8, 1), 32),
+        priced(automatic, Collective::AllReduce, strided(32, 4, 8), 4),
+        priced(automatic, Collective::AllGather, strided(32, 8, 1), 4)},
+       0,
+       0,
+       true},
+      {{priced(automatic, Collective::AllReduce, strided(32, 32, 1), 32)}, 0, 0, true},
+      {{priced(automatic, Collective::AllReduce, mixed, 32),
+        priced(automatic, Collective::Broadcast, strided(32, 2, 16), 32)},
+       0,
+       0,
+       true}};
+  std::vector<const ProgramCost*> pointers;
+  for (const ProgramCost& cost : costs) pointers.push_back(&cost);
+  const std::int64_t high = std::int64_t{1} << 34;
+  const std::vector<FastestRange> ranges = fastest_ranges(pointers, 1, high);
+  REQUIRE(!ranges.empty());
+  CHECK(ranges.front().from == Rational(1));
+  CHECK(ranges.back().to == Rational(high));
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    if (i > 0) CHECK(ranges[i].from == ranges[i - 1].to + 1);
+    const Rational middle = ((ranges[i].from + ranges[i].to) / 2).floor();
+    for (const Rational& size : {ranges[i].from, middle, ranges[i].to}) {
+      CHECK(ranking(pointers, size).front() == ranges[i].program);
+    }
+  }
+  std::size_t range = 0;
+  for (std::int64_t size = 1; size < high; size = size * 17 / 16 + 1) {
+    while (ranges[range].to < Rational(size)) ++range;
+    CHECK(ranking(pointers, size).front() == ranges[range].program);
+  }
+}
+
 TEST_CASE("systems: nodes, NICs and what is missing") {
   const NcclSystem p4d = shipped("aws-p4d-4nodes");
   CHECK(p4d.nodes() == 4);
