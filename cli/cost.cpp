@@ -11,7 +11,9 @@ FlagGroup cost_flags() {
   return {
       "Cost",
       {{"size", "N", "most steps of a program (default 5)"},
-       {"algorithm", "ring|tree", "how AllReduce runs (default ring)"},
+       {"algorithm", "ring|tree|auto|…",
+        "how collectives run: ring or tree, and where the system names its GPU also nvls, nvlstree, "
+        "collnet, or auto, the fastest of each step and size (the default there)"},
        {"bytes", "BYTES", "per device: 4096, 64M or 2G (default 2G: the paper's 2^29 float32)"},
        {"top", "N", "only the N fastest (default: 20 in text, all in JSON)"},
        {"sizes", "BYTES:BYTES", "also: which program is the fastest at every size between the two"},
@@ -19,7 +21,12 @@ FlagGroup cost_flags() {
         Flag::Kind::Output},
        {"fit", "FILE",
         "fit bandwidths to the measurements of a CSV file and write the system to --output"},
-       {"fit-links", "NAMES", "the interconnects whose bandwidths are fitted"}}};
+       {"fit-links", "NAMES", "the interconnects whose bandwidths are fitted"},
+       {"compare", "FILE",
+        "put the model of NCCL beside every row of a table of measured collectives, or of output of "
+        "nccl-tests; with --fit FILE fit the model to that table first"},
+       {"cross-validate", "",
+        "with --compare: also predict every source by a model fitted to all others"}}};
 }
 
 std::vector<std::string> split_at_commas(const std::string& text) {
@@ -35,6 +42,20 @@ std::vector<std::string> split_at_commas(const std::string& text) {
 /// Throws InputError where --fit lacks a flag, or is given with one that has no effect.
 void read_fit(const CommandLine& line, const CommonOptions& common, CostRequest& request) {
   request.fit = line.text("fit");
+  request.compare = line.text("compare");
+  request.cross_validate = line.has("cross-validate");
+  if (request.compare) {
+    for (const std::string flag :
+         {"axes", "reduce", "placement", "sizes", "top", "files", "fit-links", "bytes"}) {
+      if (!line.has(flag)) continue;
+      throw InputError({"--compare"}, "the measurements say what was run, expected no " +
+                                          (flag == "files" ? "program files" : "--" + flag));
+    }
+    return;
+  }
+  if (request.cross_validate) {
+    throw InputError({"--cross-validate"}, "given without measurements, expected --compare as well");
+  }
   if (!request.fit) {
     if (line.has("fit-links")) {
       throw InputError({"--fit-links"}, "given without measurements, expected --fit as well");
@@ -80,6 +101,7 @@ int run_cost(const Arguments& arguments, std::ostream& out, std::ostream& err) {
       "usage: p2-verify cost --system FILE --axes SIZES --reduce AXES [OPTION…]\n"
       "       p2-verify cost --system FILE FILE… [OPTION…]\n"
       "       p2-verify cost --system FILE --fit FILE --fit-links NAMES --output FILE\n"
+      "       p2-verify cost --compare FILE [--system FILE] [--fit FILE] [--cross-validate]\n"
       "Predicts how long programs take and ranks them, fastest first.",
       {system_flag_group(), reduction_flag_group(), cost_flags()}, arguments, "files");
   if (line.help_wanted()) {

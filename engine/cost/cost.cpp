@@ -25,15 +25,36 @@ std::pair<std::uint64_t, std::uint64_t> parse_sizes(const std::string& text) {
   return {low, high};
 }
 
-CostQuestion parse(const CostRequest& request) {
-  CostQuestion question{
-      request,         given_instance(request.instance),      system_of(request.instance),
-      Algorithm::Ring, parse_bytes("--bytes", request.bytes), {}};
-  const auto algorithm = find_algorithm(request.algorithm);
-  if (!algorithm) {
-    throw InputError({"--algorithm"}, unknown_name(request.algorithm, "ring or tree"));
+void read_algorithm(CostQuestion& question) {
+  const System& system = question.system;
+  std::string name = question.request.algorithm;
+  if (NcclSystem::describes(system)) {
+    question.nccl.emplace(system, SourcePosition{"command line"});
+    if (name.empty()) name = "auto";
+    question.choice.algorithm = find_nccl_algorithm(name);
+    if (!question.choice.algorithm && name != "auto") {
+      throw InputError({"--algorithm"},
+                       unknown_name(name, "auto, ring, tree, nvls, nvlstree, collnet or pat"));
+    }
+  } else {
+    if (name.empty()) name = "ring";
+    const auto algorithm = find_algorithm(name);
+    if (!algorithm) {
+      throw InputError({"--algorithm"},
+                       unknown_name(name, "ring or tree") +
+                           (find_nccl_algorithm(name) || name == "auto"
+                                ? "; others need a system that names its gpu and fabric"
+                                : ""));
+    }
+    question.algorithm = *algorithm;
   }
-  question.algorithm = *algorithm;
+  question.algorithm_name = name;
+}
+
+CostQuestion parse(const CostRequest& request) {
+  CostQuestion question{request, given_instance(request.instance), system_of(request.instance)};
+  question.bytes = parse_bytes("--bytes", request.bytes);
+  read_algorithm(question);
   if (request.sizes) question.sizes = parse_sizes(*request.sizes);
   if (request.files.empty() && !request.fit) require_system(question.given, true);
   return question;
@@ -48,7 +69,8 @@ PricedText priced_text(const CostCandidate& candidate, const Pricing& pricing,
                   candidate.speedup(bytes),
                   {}};
   for (const StepCost* step : candidate.cost.steps) {
-    text.steps.push_back({to_double(step->seconds(bytes)), pricing.bottleneck(*step)});
+    text.steps.push_back({to_double(step->seconds(bytes)), pricing.bottleneck(*step, bytes),
+                          Pricing::way(*step, bytes)});
   }
   return text;
 }
@@ -56,7 +78,20 @@ PricedText priced_text(const CostCandidate& candidate, const Pricing& pricing,
 }  // namespace
 
 CostAnswer cost(const CostRequest& request, const Options& options) {
+  if (request.compare) {
+    std::optional<Communicator> communicator;
+    if (request.instance.system) {
+      const System system = system_of(request.instance);
+      communicator = NcclSystem(system, {*request.instance.system}).whole();
+    }
+    return compare_with_measurements(request, communicator);
+  }
   const CostQuestion question = parse(request);
+  if (request.fit && question.nccl) {
+    throw InputError({"--fit"},
+                     "the system names its GPU: NCCL's model is fitted to a table of measured "
+                     "collectives, expected --compare as well");
+  }
   if (request.fit) return fit_system(question, options);
   const Pricing pricing = price_programs(question, options);
   CostAnswer answer;

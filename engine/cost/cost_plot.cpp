@@ -18,7 +18,7 @@ constexpr std::size_t kBlack = 6;  // of plot_colour
 /// Dots for programs and crosses for AllReduce where it would stand among them.
 Chart times(const Pricing& pricing, const CostQuestion& question) {
   Chart chart{fmt::format("{}, {}, {} bytes per device", question.system.name,
-                          to_string(question.algorithm), bytes_to_string(question.bytes)),
+                          question.algorithm_name, bytes_to_string(question.bytes)),
               "programs, fastest first", "predicted seconds"};
   std::map<const CostSource*, std::size_t> series_of;
   for (const CostSource& source : pricing.sources) {

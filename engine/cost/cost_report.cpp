@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/cost/communicator.h"
 #include "engine/cost/pricing.h"
 #include "engine/program/json_text.h"
 #include "engine/program/program.h"
@@ -54,13 +55,15 @@ class CostReport {
         std::max_element(steps.begin(), steps.end(), [&](const StepCost* a, const StepCost* b) {
           return a->seconds(bytes_) < b->seconds(bytes_);
         });
-    return slowest == steps.end() ? "none" : pricing_.bottleneck(**slowest);
+    if (slowest == steps.end()) return "none";
+    const std::string way = Pricing::way(**slowest, bytes_);
+    return pricing_.bottleneck(**slowest, bytes_) + (way.empty() ? "" : ", " + way);
   }
 
   void add_text(Document& document) const {
     document
         .line(fmt::format("{}: {}   {}, {} bytes per device", question_.system.name,
-                          to_string(question_.system.hierarchy), to_string(question_.algorithm),
+                          to_string(question_.system.hierarchy), question_.algorithm_name,
                           bytes_to_string(question_.bytes)))
         .line("");
     if (!pricing_.ranked.empty()) {
@@ -70,6 +73,7 @@ class CostReport {
       }
       document.line("");
       add_ranking(document);
+      if (question_.nccl) add_advice(document);
       if (question_.sizes) add_ranges(document);
     }
     for (const CostRefusal& refusal : pricing_.refused) {
@@ -99,6 +103,39 @@ class CostReport {
       document.line(fmt::format("… and {} more: --top {} shows all", pricing_.ranked.size() - count,
                                 pricing_.ranked.size()));
     }
+  }
+
+  /// How many programs are faster than the single AllReduce of their source by more than the
+  /// model's error.
+  std::size_t faster_beyond(double error) const {
+    return static_cast<std::size_t>(
+        std::count_if(pricing_.ranked.begin(), pricing_.ranked.end(),
+                      [&](const CostCandidate& each) { return each.speedup(bytes_) > 1 + error; }));
+  }
+
+  std::string advice(const ModelError& error) const {
+    const std::size_t faster = faster_beyond(error.error);
+    if (faster == 0) {
+      return fmt::format(
+          "no program is faster than the single AllReduce beyond the model's error of {:.0f} %",
+          100 * error.error);
+    }
+    return fmt::format(
+        "{} {} faster than the single AllReduce beyond the model's error of {:.0f} %", faster,
+        faster == 1 ? "program is" : "programs are", 100 * error.error);
+  }
+
+  ModelError model_error() const {
+    return measured_error(question_.nccl->whole(), static_cast<double>(question_.bytes));
+  }
+
+  void add_advice(Document& document) const {
+    const ModelError error = model_error();
+    document.line("")
+        .line(advice(error))
+        .line(fmt::format("(three of four of {} measured all-reduces were off by less: {}, {})",
+                          error.rows, error.kind,
+                          size_class(static_cast<double>(question_.bytes))));
   }
 
   void add_ranges(Document& document) const {
@@ -136,10 +173,14 @@ class CostReport {
     json.add("seconds", to_double(candidate.cost.seconds(bytes_)));
     json.add("allreduce_seconds", to_double(candidate.source->allreduce.seconds(bytes_)));
     json.add("speedup", candidate.speedup(bytes_));
-    return std::move(json).add("steps", Json::array_of(candidate.cost.steps, [&](const StepCost* step) {
-                      return Json::object({{"seconds", to_double(step->seconds(bytes_))},
-                                           {"bottleneck", pricing_.bottleneck(*step)}});
-                    }));
+    return std::move(json).add(
+        "steps", Json::array_of(candidate.cost.steps, [&](const StepCost* step) {
+          Json each = Json::object({{"seconds", to_double(step->seconds(bytes_))},
+                                    {"bottleneck", pricing_.bottleneck(*step, bytes_)}});
+          const std::string way = Pricing::way(*step, bytes_);
+          if (!way.empty()) each.add("algorithm", way);
+          return each;
+        }));
   }
 
   /// Of the sources, the seconds of the fastest single AllReduce; null without any.
@@ -158,7 +199,7 @@ class CostReport {
     for (std::size_t i = 0; i < count; ++i) programs.push_back(priced_json(pricing_.ranked[i]));
     Json json = Json::object(
         {{"system", question_.system.name},
-         {"algorithm", to_string(question_.algorithm)},
+         {"algorithm", question_.algorithm_name},
          {"bytes", question_.bytes},
          {"allreduce_seconds", fastest_allreduce()},
          {"programs", std::move(programs)},
@@ -168,6 +209,16 @@ class CostReport {
                                  {"verdict", refusal.undecided ? "unknown" : "invalid"},
                                  {"reason", refusal.reason}});
           })}});
+    if (question_.nccl && !pricing_.ranked.empty()) {
+      const ModelError error = model_error();
+      json.add("model_error",
+               Json::object({{"error", error.error},
+                             {"kind", error.kind},
+                             {"size", size_class(static_cast<double>(question_.bytes))},
+                             {"rows", error.rows}}));
+      json.add("faster_beyond_error", faster_beyond(error.error));
+      json.add("advice", advice(error));
+    }
     if (!ranges_.empty()) {
       json.add(
           "sizes", Json::array_of(ranges_, [&](const FastestRange& range) {
@@ -176,8 +227,8 @@ class CostReport {
             add_candidate(best, each);
             each.add("seconds", Json::array({to_double(best.cost.seconds(range.from)),
                                              to_double(best.cost.seconds(range.to))}));
-            return std::move(each).add("speedup",
-                            Json::array({best.speedup(range.from), best.speedup(range.to)}));
+            return std::move(each).add(
+                "speedup", Json::array({best.speedup(range.from), best.speedup(range.to)}));
           }));
     }
     return std::move(json).add("complete", pricing_.complete);

@@ -30,6 +30,7 @@ class Network {
   const System& system() const { return system_; }
   std::size_t links() const { return interconnect_of_.size(); }
   std::uint32_t interconnect_of(LinkId link) const { return interconnect_of_[link]; }
+  LinkId first_link(std::uint32_t interconnect) const { return places_[interconnect].first; }
   /// `NIC of node 0, out`.
   std::string name(LinkId link) const;
 

@@ -117,8 +117,19 @@ double CostCandidate::speedup(const Rational& bytes) const {
   return seconds == 0 ? 1 : to_double(source->allreduce.seconds(bytes) / seconds);
 }
 
-std::string Pricing::bottleneck(const StepCost& step) const {
+std::string Pricing::bottleneck(const StepCost& step, const Rational& bytes) const {
+  if (!step.shapes.empty()) {
+    const NcclTime& time = step.decisive(bytes);
+    if (time.latency * 2 > time.seconds(bytes)) return "latency";
+    return network->system().interconnects[time.interconnect].name;
+  }
   return step.seconds_per_byte == 0 ? "none" : network->name(step.bottleneck);
+}
+
+std::string Pricing::way(const StepCost& step, const Rational& bytes) {
+  if (step.shapes.empty()) return "";
+  const NcclTime& time = step.decisive(bytes);
+  return fmt::format("{} {}", to_string(time.algorithm), to_string(time.protocol));
 }
 
 Program CostCandidate::program() const {
@@ -132,7 +143,10 @@ Program CostCandidate::program() const {
 Pricing price_programs(const CostQuestion& question, const Options& options) {
   Pricing pricing;
   pricing.network = std::make_unique<Network>(question.system, SourcePosition{"command line"});
-  pricing.pricer = std::make_unique<StepPricer>(*pricing.network, question.algorithm);
+  pricing.pricer =
+      question.nccl
+          ? std::make_unique<StepPricer>(*pricing.network, *question.nccl, question.choice)
+          : std::make_unique<StepPricer>(*pricing.network, question.algorithm);
   if (question.request.files.empty()) {
     price_instance(question, options, pricing);
   } else {

@@ -24,8 +24,12 @@ struct CostQuestion {
   GivenInstance given;
   System system;
   Algorithm algorithm = Algorithm::Ring;
-  std::uint64_t bytes = 0;                                       ///< per device
-  std::optional<std::pair<std::uint64_t, std::uint64_t>> sizes;  ///< smallest and largest buffer
+  std::optional<NcclSystem> nccl = {};  ///< of a system that names its GPU
+  NcclChoice choice = {};               ///< of the model of NCCL
+  std::string algorithm_name = {};      ///< `ring`, `auto`
+  std::uint64_t bytes = 0;              ///< per device
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> sizes =
+      {};  ///< smallest and largest buffer
 };
 
 /// Where programs come from: a placement of the instance, or one file.
@@ -71,8 +75,11 @@ struct Pricing {
   std::vector<CostRefusal> refused;
   bool complete = true;  ///< every list of programs was finished within the limits
 
-  /// The link that a step waits for; `none` where nothing is sent.
-  std::string bottleneck(const StepCost& step) const;
+  /// The link that a step waits for; `none` where nothing is sent. By the model of NCCL the kind of
+  /// link, or `latency` if that is the larger part.
+  std::string bottleneck(const StepCost& step, const Rational& bytes) const;
+  /// `NVLSTree Simple`: how the model of NCCL runs a step; empty without that model.
+  static std::string way(const StepCost& step, const Rational& bytes);
 };
 
 /// Finds or reads the programs and prices them; errors as of `cost`.
@@ -91,5 +98,13 @@ std::string draw_costs(const Pricing& pricing, const CostQuestion& question);
 /// predicts the rows that were fitted to and those that were held out. Throws InputError for bad
 /// measurements, programs that are not valid, and links that the system does not have.
 CostAnswer fit_system(const CostQuestion& question, const Options& options);
+
+/// Puts the model of NCCL beside the measurements of `request.compare`: every row, the errors by
+/// collective, size, system and algorithm, and a plot of bus bandwidths. With `request.fit` the
+/// model is fitted to the rows of that table first; with `request.cross_validate` every system is
+/// also predicted by a model fitted to all others. `system` is the communicator of output of
+/// nccl-tests. Throws InputError for text that is no such table.
+CostAnswer compare_with_measurements(const CostRequest& request,
+                                     const std::optional<Communicator>& system);
 
 }  // namespace p2

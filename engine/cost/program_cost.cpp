@@ -1,6 +1,7 @@
 #include "engine/cost/program_cost.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -64,8 +65,83 @@ StepPricer::Loads StepPricer::loads_of(const Step& step, std::span<const std::ui
   return loads;
 }
 
+namespace {
+
+NcclCollective nccl_collective(Collective collective) {
+  switch (collective) {
+    case Collective::AllReduce:
+      return NcclCollective::AllReduce;
+    case Collective::ReduceScatter:
+      return NcclCollective::ReduceScatter;
+    case Collective::AllGather:
+      return NcclCollective::AllGather;
+    case Collective::Reduce:
+      return NcclCollective::Reduce;
+    case Collective::Broadcast:
+      break;
+  }
+  return NcclCollective::Broadcast;
+}
+
+/// `value` in units of 1/`unit`, rounded: exact from here on.
+Rational rounded_to(double value, double unit) {
+  return ratio(static_cast<std::int64_t>(std::llround(value * unit)),
+               static_cast<std::int64_t>(unit));
+}
+
+}  // namespace
+
+const NcclTime& StepCost::decisive(const Rational& bytes) const {
+  const NcclTime* slowest = nullptr;
+  Rational most;
+  for (const std::vector<NcclTime>& lines : shapes) {
+    const NcclTime* fastest = nullptr;
+    Rational least;
+    for (const NcclTime& line : lines) {
+      const Rational seconds = line.seconds(bytes);
+      if (fastest != nullptr && seconds > least) continue;  // slopes fall: the last of equal ones
+      fastest = &line;
+      least = seconds;
+    }
+    const bool steeper = slowest != nullptr && least == most &&
+                         fastest->seconds_per_byte > slowest->seconds_per_byte;
+    if (slowest != nullptr && least <= most && !steeper) continue;
+    slowest = fastest;
+    most = least;
+  }
+  return *slowest;
+}
+
+StepCost StepPricer::compute_nccl(const Step& step, std::span<const std::uint32_t> rows,
+                                  std::uint32_t chunks) const {
+  constexpr double kPerSecond = 1e12;  // latencies in picoseconds
+  constexpr double kPerByte = 1e18;    // slopes in attoseconds per byte
+  constexpr double kMicro = 1e-6;
+  std::vector<double> bytes;
+  for (std::size_t i = 0; i < step.groups.size(); ++i) {
+    const double held = static_cast<double>(rows[i]) / chunks;
+    const bool gathers = step.collective == Collective::AllGather;
+    bytes.push_back(gathers ? held * static_cast<double>(step.groups[i].size()) : held);
+  }
+  StepCost cost{0, 0, 0, {}, {}};
+  for (const GroupTimes& group :
+       nccl_->times(nccl_collective(step.collective), step.groups, bytes, choice_)) {
+    std::vector<NcclTime> lines;
+    for (const NcclLine& line : group.lines) {
+      lines.push_back(
+          {rounded_to(line.latency_us * kMicro, kPerSecond),
+           rounded_to(line.us_per_byte * group.bytes * kMicro, kPerByte), line.algorithm,
+           line.protocol,
+           line.network_bound ? nccl_->nic_interconnect() : nccl_->link_interconnect()});
+    }
+    cost.shapes.push_back(std::move(lines));
+  }
+  return cost;
+}
+
 StepCost StepPricer::compute(const Step& step, std::span<const std::uint32_t> rows,
                              std::uint32_t chunks) {
+  if (nccl_) return compute_nccl(step, rows, chunks);
   constexpr std::int64_t kPicoseconds = 1'000'000'000'000;
   Rational latency = 0;
   std::map<std::uint32_t, LinkLoad> busiest;  // by interconnect, the first of equal ones
@@ -73,7 +149,7 @@ StepCost StepPricer::compute(const Step& step, std::span<const std::uint32_t> ro
     LinkLoad& most = busiest[network_.interconnect_of(link)];
     if (load > most.seconds_per_byte) most = {link, load};
   }
-  StepCost cost{ratio(latency, kPicoseconds), 0, 0, {}};
+  StepCost cost{ratio(latency, kPicoseconds), 0, 0, {}, {}};
   for (auto& [interconnect, most] : busiest) {
     most.seconds_per_byte *= network_.seconds_per_byte(interconnect) / chunks;
     if (most.seconds_per_byte > cost.seconds_per_byte) {
@@ -89,6 +165,14 @@ std::vector<LinkLoad> StepPricer::loads(const Step& step, std::span<const std::u
                                         std::uint32_t chunks) {
   Rational latency = 0;
   std::vector<LinkLoad> all;
+  if (nccl_) {
+    // What large buffers wait for, on the first such link.
+    for (const std::vector<NcclTime>& lines : compute_nccl(step, rows, chunks).shapes) {
+      all.push_back(
+          {network_.first_link(lines.back().interconnect), lines.back().seconds_per_byte});
+    }
+    return all;
+  }
   for (const auto& [link, load] : loads_of(step, rows, true, latency)) {
     const std::uint32_t interconnect = network_.interconnect_of(link);
     all.push_back({link, load * network_.seconds_per_byte(interconnect) / chunks});
@@ -108,10 +192,11 @@ const StepCost& StepPricer::price(const Step& step, const std::vector<std::uint3
 namespace {
 
 ProgramCost sum(std::vector<const StepCost*> steps) {
-  ProgramCost cost{std::move(steps), 0, 0};
+  ProgramCost cost{std::move(steps), 0, 0, false};
   for (const StepCost* step : cost.steps) {
     cost.latency += step->latency;
     cost.seconds_per_byte += step->seconds_per_byte;
+    cost.piecewise = cost.piecewise || !step->shapes.empty();
   }
   return cost;
 }
@@ -177,8 +262,57 @@ std::vector<std::size_t> ranking(const std::vector<const ProgramCost*>& costs,
   return order;
 }
 
-std::vector<FastestRange> fastest_ranges(const std::vector<const ProgramCost*>& costs,
-                                         const Rational& low, const Rational& high) {
+Rational ProgramCost::seconds(const Rational& bytes) const {
+  if (!piecewise) return latency + seconds_per_byte * bytes;
+  Rational sum = 0;
+  for (const StepCost* step : steps) sum += step->seconds(bytes);
+  return sum;
+}
+
+namespace {
+
+/// The whole sizes above `low` and up to `high` from which on some step may take another line.
+std::set<Rational> changes_of_way(const std::vector<const ProgramCost*>& costs, const Rational& low,
+                                  const Rational& high) {
+  std::set<const StepCost*> steps;
+  for (const ProgramCost* cost : costs) steps.insert(cost->steps.begin(), cost->steps.end());
+  std::set<Rational> sizes;
+  for (const StepCost* step : steps) {
+    const auto add = [&](const NcclTime& a, const NcclTime& b) {
+      if (a.seconds_per_byte == b.seconds_per_byte) return;
+      const Rational meet = (b.latency - a.latency) / (a.seconds_per_byte - b.seconds_per_byte);
+      if (meet < low || meet >= high) return;
+      sizes.insert(Rational(meet.floor()) == meet ? meet : meet.floor() + 1);
+    };
+    for (std::size_t i = 0; i < step->shapes.size(); ++i) {
+      const std::vector<NcclTime>& lines = step->shapes[i];
+      for (std::size_t k = 1; k < lines.size(); ++k) add(lines[k - 1], lines[k]);
+      for (std::size_t j = 0; j < i; ++j) {
+        for (const NcclTime& a : lines) {
+          for (const NcclTime& b : step->shapes[j]) add(a, b);
+        }
+      }
+    }
+  }
+  sizes.erase(low);
+  return sizes;
+}
+
+/// The line of a cost from this size on, up to the next change of way.
+ProgramCost line_at(const ProgramCost& cost, const Rational& bytes) {
+  if (!cost.piecewise) return cost;
+  ProgramCost line{cost.steps, 0, 0, false};
+  for (const StepCost* step : cost.steps) {
+    if (step->shapes.empty()) continue;
+    const NcclTime& way = step->decisive(bytes);
+    line.latency += way.latency;
+    line.seconds_per_byte += way.seconds_per_byte;
+  }
+  return line;
+}
+
+std::vector<FastestRange> ranges_of_lines(const std::vector<const ProgramCost*>& costs,
+                                          const Rational& low, const Rational& high) {
   std::vector<FastestRange> found;
   for (Rational at = low; at <= high; at = found.back().to + 1) {
     const std::size_t best = ranking(costs, at).front();
@@ -188,6 +322,34 @@ std::vector<FastestRange> fastest_ranges(const std::vector<const ProgramCost*>& 
       next = std::min(next, overtakes(*costs[best], *costs[i], i < best));
     }
     found.push_back({at, next - 1, best});
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<FastestRange> fastest_ranges(const std::vector<const ProgramCost*>& costs,
+                                         const Rational& low, const Rational& high) {
+  const bool piecewise =
+      std::any_of(costs.begin(), costs.end(), [](const auto* cost) { return cost->piecewise; });
+  if (!piecewise) return ranges_of_lines(costs, low, high);
+  std::vector<FastestRange> found;
+  std::set<Rational> starts = changes_of_way(costs, low, high);
+  starts.insert(high + 1);
+  Rational from = low;
+  for (const Rational& next : starts) {
+    std::vector<ProgramCost> lines;
+    std::vector<const ProgramCost*> pointers;
+    for (const ProgramCost* cost : costs) lines.push_back(line_at(*cost, from));
+    for (const ProgramCost& line : lines) pointers.push_back(&line);
+    for (const FastestRange& range : ranges_of_lines(pointers, from, next - 1)) {
+      if (!found.empty() && found.back().program == range.program) {
+        found.back().to = range.to;
+      } else {
+        found.push_back(range);
+      }
+    }
+    from = next;
   }
   return found;
 }

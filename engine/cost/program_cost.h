@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <vector>
 
+#include "engine/cost/nccl_system.h"
 #include "engine/cost/transfers.h"
 #include "engine/program/derivation.h"
 #include "engine/program/program.h"
@@ -19,16 +21,37 @@ struct LinkLoad {
   Rational seconds_per_byte;  ///< seconds that it is busy, per byte of a device's buffer
 };
 
+/// One way to run the groups of a step by the model of NCCL.
+struct NcclTime {
+  Rational latency;           ///< seconds
+  Rational seconds_per_byte;  ///< per byte of a device's buffer
+  NcclAlgorithm algorithm = NcclAlgorithm::Ring;
+  NcclProtocol protocol = NcclProtocol::Simple;
+  std::uint32_t interconnect = 0;  ///< the slowest that it uses
+
+  Rational seconds(const Rational& bytes) const { return latency + seconds_per_byte * bytes; }
+};
+
 /// The time of one step on a system: `latency + seconds_per_byte · bytes`. Its groups run
 /// concurrently, their loads on a link add up, and the slowest link determines seconds_per_byte;
 /// the slowest chain of messages determines the latency.
+///
+/// On a system that names its GPU the model of NCCL says how long the groups take: for each shape
+/// of group a list of lines of which the least counts at a size; the slowest shape determines the
+/// step.
 struct StepCost {
   Rational latency;               ///< seconds
   Rational seconds_per_byte;      ///< per byte of a device's buffer
   LinkId bottleneck = 0;          ///< the first of the busiest links, if seconds_per_byte is not 0
   std::vector<LinkLoad> busiest;  ///< the first of the busiest of each interconnect used
+  std::vector<std::vector<NcclTime>> shapes = {};  ///< the model of NCCL; slopes fall in each
 
-  Rational seconds(const Rational& bytes) const { return latency + seconds_per_byte * bytes; }
+  Rational seconds(const Rational& bytes) const {
+    return shapes.empty() ? latency + seconds_per_byte * bytes : decisive(bytes).seconds(bytes);
+  }
+  /// What the slowest shape takes at a size: of equal lines the one that is least beyond it. There
+  /// must be shapes.
+  const NcclTime& decisive(const Rational& bytes) const;
 };
 
 /// Prices steps on one system, with memoization: programs of one placement share most steps.
@@ -37,6 +60,9 @@ class StepPricer {
   /// `network` must outlive this.
   StepPricer(const Network& network, Algorithm algorithm)
       : network_(network), algorithm_(algorithm), amounts_(network.links()) {}
+  /// By the model of NCCL, with the algorithm of `choice` or the fastest one.
+  StepPricer(const Network& network, const NcclSystem& system, const NcclChoice& choice)
+      : network_(network), nccl_(system), choice_(choice) {}
 
   /// `rows` says how many of the `chunks` chunks of a buffer the first device of every group holds
   /// before the step. Groups of one device cost nothing. The reference stays valid.
@@ -62,11 +88,16 @@ class StepPricer {
   /// All loads of the amounts counted so far are added to `loads`; the amounts are forgotten.
   void take_all(std::uint64_t unit, Loads& loads);
   /// The loads that decide what a step takes, or all of them.
-  Loads loads_of(const Step& step, std::span<const std::uint32_t> rows, bool all, Rational& latency);
+  Loads loads_of(const Step& step, std::span<const std::uint32_t> rows, bool all,
+                 Rational& latency);
   StepCost compute(const Step& step, std::span<const std::uint32_t> rows, std::uint32_t chunks);
+  StepCost compute_nccl(const Step& step, std::span<const std::uint32_t> rows,
+                        std::uint32_t chunks) const;
 
   const Network& network_;
-  Algorithm algorithm_;
+  Algorithm algorithm_ = Algorithm::Ring;
+  std::optional<NcclSystem> nccl_;
+  NcclChoice choice_;
   std::map<Key, StepCost, std::less<>> known_;
   // Link → load in 1/(2n) of a chunk. No sum exceeds 2^63: a transfer is at most 2^41 (2n · rows,
   // of at most 2^20 devices and chunks), a step has at most four per device.
@@ -76,13 +107,14 @@ class StepPricer {
 };
 
 /// The time of a program: its steps follow each other, so it is `latency + seconds_per_byte ·
-/// bytes` too.
+/// bytes` too, or with the model of NCCL the sum of what the steps take at a size.
 struct ProgramCost {
   std::vector<const StepCost*> steps;  ///< owned by the StepPricer
   Rational latency;
   Rational seconds_per_byte;
+  bool piecewise = false;  ///< by the model of NCCL
 
-  Rational seconds(const Rational& bytes) const { return latency + seconds_per_byte * bytes; }
+  Rational seconds(const Rational& bytes) const;
 };
 
 /// The decision on a program and, if it is valid, its price.
@@ -132,7 +164,8 @@ struct FastestRange {
 std::vector<std::size_t> ranking(const std::vector<const ProgramCost*>& costs,
                                  const Rational& bytes);
 /// The first program of the ranking at every whole size from `low` to `high`. Exact: the lower
-/// envelope of lines. There must be at least one program.
+/// envelope of lines, between two sizes at which some step changes its way if costs are piecewise.
+/// There must be at least one program.
 std::vector<FastestRange> fastest_ranges(const std::vector<const ProgramCost*>& costs,
                                          const Rational& low, const Rational& high);
 

@@ -239,7 +239,8 @@ Interconnect read_interconnect(const JsonValue& value, const Hierarchy& hierarch
   constexpr std::array kKinds{InterconnectKind::Switch, InterconnectKind::Ring,
                               InterconnectKind::SharedNic, InterconnectKind::SharedMedium};
   constexpr std::array kDuplexes{Duplex::Full, Duplex::Half};
-  value.only_keys({"name", "kind", "level", "span", "bandwidth", "latency", "duplex"}, kWhat);
+  value.only_keys({"name", "kind", "level", "span", "bandwidth", "latency", "duplex", "reduces"},
+                  kWhat);
   const Level& level = read_level(value.member("level", kWhat), hierarchy);
   const JsonValue bandwidth = value.member("bandwidth", kWhat);
   Interconnect link;
@@ -256,6 +257,12 @@ Interconnect read_interconnect(const JsonValue& value, const Hierarchy& hierarch
   }
   if (const auto duplex = value.find("duplex")) {
     link.duplex = choose(*duplex, "the duplex of an interconnect", kDuplexes);
+  }
+  if (const auto reduces = value.find("reduces")) {
+    link.reduces = reduces->boolean("whether an interconnect reduces");
+    if (link.reduces && link.kind != InterconnectKind::Switch) {
+      reduces->fail("only a switch reduces, expected the kind switch");
+    }
   }
   return link;
 }
@@ -274,13 +281,15 @@ std::vector<Interconnect> read_interconnects(const JsonValue& value, const Hiera
 }
 
 nlohmann::ordered_json to_tree(const Interconnect& link) {
-  return {{"name", link.name},
+  nlohmann::ordered_json tree{{"name", link.name},
           {"kind", to_string(link.kind)},
           {"level", link.level},
           {"span", link.span},
           {"bandwidth", bandwidth_to_string(link.bytes_per_second)},
           {"latency", latency_to_string(link.latency_ps)},
           {"duplex", to_string(link.duplex)}};
+  if (link.reduces) tree["reduces"] = true;
+  return tree;
 }
 
 }  // namespace
@@ -291,7 +300,8 @@ System read_system(const std::string& source, const std::string& text) {
   constexpr std::string_view kWhat = "a system";
   const JsonDocument document(source, text);
   const JsonValue root = document.root();
-  root.only_keys({"$schema", "name", "description", "hierarchy", "interconnects"}, kWhat);
+  root.only_keys({"$schema", "name", "description", "hierarchy", "interconnects", "gpu", "fabric"},
+                 kWhat);
   if (const auto schema = root.find("$schema")) schema->string("the $schema of a system");
   if (const auto prose = root.find("description")) prose->string("the description of a system");
   System system;
@@ -299,6 +309,13 @@ System read_system(const std::string& source, const std::string& text) {
   system.hierarchy = read_hierarchy(root.member("hierarchy", kWhat));
   if (const auto links = root.find("interconnects")) {
     system.interconnects = read_interconnects(*links, system.hierarchy);
+  }
+  if (root.find("gpu")) system.gpu = non_empty_string(root, "gpu", kWhat);
+  if (const auto fabric = root.find("fabric")) {
+    system.fabric = non_empty_string(root, "fabric", kWhat);
+    if (system.gpu.empty()) fabric->fail("a fabric without a gpu, expected both or neither");
+  } else if (const auto gpu = root.find("gpu")) {
+    gpu->fail("a gpu without a fabric, expected both; \"none\" for one node");
   }
   return system;
 }
@@ -317,11 +334,12 @@ std::string to_json(const System& system) {
   auto links = nlohmann::ordered_json::array();
   for (const Interconnect& link : system.interconnects) links.push_back(to_tree(link));
   constexpr int kIndent = 2;
-  return nlohmann::ordered_json{{"name", system.name},
-                                {"hierarchy", std::move(levels)},
-                                {"interconnects", std::move(links)}}
-             .dump(kIndent) +
-         "\n";
+  nlohmann::ordered_json tree{{"name", system.name},
+                              {"hierarchy", std::move(levels)},
+                              {"interconnects", std::move(links)}};
+  if (!system.gpu.empty()) tree["gpu"] = system.gpu;
+  if (!system.fabric.empty()) tree["fabric"] = system.fabric;
+  return tree.dump(kIndent) + "\n";
 }
 
 }  // namespace p2

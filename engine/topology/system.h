@@ -34,6 +34,7 @@ struct Interconnect {
   std::int64_t bytes_per_second = 1;  ///< per port and direction, at least 1
   std::int64_t latency_ps = 0;        ///< picoseconds per message
   Duplex duplex = Duplex::Full;
+  bool reduces = false;  ///< a switch that reduces and multicasts itself: NVLS, SHARP
 
   bool operator==(const Interconnect&) const = default;
 };
@@ -59,6 +60,9 @@ struct System {
   std::string name;
   Hierarchy hierarchy;
   std::vector<Interconnect> interconnects;
+  /// What the model of NCCL needs beside the interconnects; empty where the file does not say.
+  std::string gpu = {};     ///< `H100-SXM`
+  std::string fabric = {};  ///< `ib-ndr`, `none` for one node
 
   bool operator==(const System&) const = default;
 };

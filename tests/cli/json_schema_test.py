@@ -49,6 +49,11 @@ CASES = [
     ("define", f"define {EXAMPLES}/collectives/wrong/reduce-subtracts.p2c --max-group 2", 1),
     ("cost", f"cost {PRICED} --size 3 --top 5", 0),
     ("cost", f"cost {PRICED} --size 3 --top 2 --sizes 1M:4M", 0),
+    ("cost", f"cost --system {EXAMPLES}/systems/dgx-h100-4nodes.json --axes 32 --reduce 0 --sizes 1K:1G", 0),
+    ("compare", f"cost --compare {EXAMPLES}/measured/h100-2nodes.csv --fit {EXAMPLES}/measured/h100-2nodes.csv "
+                f"--cross-validate", 0),
+    ("rank", f"place --system {EXAMPLES}/systems/dgx-h100-4nodes.json --axes data=4,tensor=8 "
+             f"--rank data=AllReduce:2G,tensor=AllReduce:96x64M", 0),
     ("prove", "prove expressiveness --from b --to c --max-devices 4 --size 3", None),
     ("prove", "prove lemma-b1 corollary-b4 --max-devices 4 --size 3 --certify {t}/claims", None),
     ("prove", "prove --list", 0),

@@ -221,9 +221,13 @@ TEST_CASE("parsing inverts writing") {
 
 namespace {
 
-const std::string kShipped[] = {"a100-2nodes",      "a100-4nodes",       "v100-2nodes",
-                                "v100-4nodes",      "dgx-h100-superpod", "figure2a-rack",
-                                "p3.8xlarge-5nodes"};
+const std::string kShipped[] = {
+    "a100-2nodes",       "a100-4nodes",           "v100-2nodes",        "v100-4nodes",
+    "dgx-h100-superpod", "figure2a-rack",         "p3.8xlarge-5nodes",  "dgx-1v-2nodes",
+    "dgx-a100-4nodes",   "dgx-h100-1node",        "dgx-h100-2nodes",    "dgx-h100-4nodes",
+    "dgx-h100-8nodes",   "dgx-h100-16nodes",      "dgx-h100-32nodes",   "hgx-h200-8nodes",
+    "dgx-b200-8nodes",   "gb200-nvl72",           "gb200-nvl72-8racks", "aws-p4d-4nodes",
+    "aws-p5-4nodes",     "gcp-a3-megagpu-4nodes", "mi300x-4nodes",      "perlmutter-4nodes"};
 
 System shipped(const std::string& name) {
   const std::string path = std::string(P2_SOURCE_DIR) + "/examples/systems/" + name + ".json";
@@ -283,6 +287,24 @@ TEST_CASE("shipped systems have the devices and bandwidths of the paper") {
     CHECK(links[4] == Interconnect{"NIC", InterconnectKind::SharedNic, "gpu", 8, 8'000'000'000, 0,
                                    Duplex::Full});
   }
+}
+
+TEST_CASE("a GPU and a fabric are named together, and only a switch reduces") {
+  const System h100 = shipped("dgx-h100-4nodes");
+  CHECK(h100.gpu == "H100-SXM");
+  CHECK(h100.fabric == "ib-ndr");
+  CHECK(h100.interconnects[0].reduces);
+  CHECK_FALSE(h100.interconnects[1].reduces);
+  const auto with_keys = [](const std::string& keys) {
+    return text_complaint("{\"name\": \"s\", " + keys +
+                          "\"hierarchy\": [{\"name\": \"gpu\", \"size\": 8}]}");
+  };
+  CHECK(with_keys(R"("gpu": "H100", )").find("a gpu without a fabric") != std::string::npos);
+  CHECK(with_keys(R"("fabric": "efa", )").find("a fabric without a gpu") != std::string::npos);
+  CHECK(with_keys(R"("gpu": "", "fabric": "efa", )").find("expected text") != std::string::npos);
+  CHECK(link_complaint(R"("name": "N", "kind": "ring", "level": "gpu", "bandwidth": "1 B/s",
+                          "reduces": true)")
+            .find("only a switch reduces") != std::string::npos);
 }
 
 TEST_CASE("an interconnect spans its whole level, at no latency and full duplex, unless told") {
@@ -345,7 +367,7 @@ TEST_CASE("a mistake in a system's own keys is told where it is") {
         "f:2:1: duplicate key \"name\" in an object");
   CHECK(text_complaint("{\"names\": \"s\"}") ==
         "f:1:2: unknown key \"names\" in a system, expected one of $schema, name, description, "
-        "hierarchy, interconnects; did you mean 'name'?");
+        "hierarchy, interconnects, gpu, fabric; did you mean 'name'?");
   CHECK(text_complaint("{\"name\": \"s\"") ==
         "f:1:13: found the end of the text, expected ',' or '}'");
 }
@@ -359,7 +381,7 @@ TEST_CASE("a mistake in an interconnect is told where it is") {
         "f:3:11: no level is named \"cpu\", expected a level of the hierarchy gpu=8");
   CHECK(link_complaint(R"("lanes": 2)") ==
         "f:3:2: unknown key \"lanes\" in an interconnect, expected one of name, kind, level, span, "
-        "bandwidth, latency, duplex");
+        "bandwidth, latency, duplex, reduces");
   CHECK(link_complaint(start + "8") ==
         "f:3:62: the bandwidth of an interconnect is a number, expected a string");
   CHECK(link_complaint(start + "\"8 GiB/s\"") ==
