@@ -103,16 +103,17 @@ bool holds_only(const fs::path& folder, const std::set<std::string>& names) {
 
 namespace {
 
+InputError too_large(const std::string& name, std::size_t max_mebibytes) {
+  return {{name}, fmt::format("is larger than {} MiB, expected a smaller file", max_mebibytes)};
+}
+
 std::string read_stream(std::istream& stream, const std::string& name, std::size_t max_mebibytes) {
   std::string text;
   std::string block(1 << 16, '\0');
   while (stream.read(block.data(), static_cast<std::streamsize>(block.size())),
          stream.gcount() > 0) {
     text.append(block, 0, static_cast<std::size_t>(stream.gcount()));
-    if (text.size() > max_mebibytes << 20) {
-      throw InputError(
-          {name}, fmt::format("is larger than {} MiB, expected a smaller file", max_mebibytes));
-    }
+    if (text.size() > max_mebibytes << 20) throw too_large(name, max_mebibytes);
   }
   return text;
 }
@@ -124,6 +125,10 @@ std::string read_file(const std::string& path, std::size_t max_mebibytes) {
     // A command may read a file twice, standard input only once.
     static const std::string text = read_stream(std::cin, path, max_mebibytes);
     return text;
+  }
+  if (const auto text = text_in_memory(path)) {
+    if (text->size() > max_mebibytes << 20) throw too_large(path, max_mebibytes);
+    return *text;
   }
   std::error_code failure;
   if (std::filesystem::is_directory(path, failure)) {
