@@ -11,6 +11,7 @@
 
 #include "engine/base/files.h"
 #include "engine/hlo/text/hlo_text.h"
+#include "engine/hlo/text/source_lines.h"
 #include "engine/hlo/text/stablehlo_text.h"
 
 namespace p2 {
@@ -331,6 +332,18 @@ ModuleCheck answer(const Subject& subject, const ModuleQuestion& question, const
   return check;
 }
 
+/// Adds the user's lines that compute the output that differs, where the module has them.
+void add_source(const hlo::Module& module, const std::string& text, ModuleCheck& check) {
+  const ModuleDecision& decision = check.decision;
+  if (!decision.violation || !decision.violation->element) return;
+  const std::size_t output = decision.violation->element->output;
+  const std::vector<std::string> lines = hlo::source_of_output(module, text, output);
+  if (lines.empty()) return;
+  check.json.add("source", Json::array_of(lines));
+  check.text.push_back(
+      Paragraph{fmt::format("Output {} is computed at {}.", output, lines.front())});
+}
+
 }  // namespace
 
 bool is_module_text(const std::string& text) {
@@ -369,10 +382,15 @@ ModuleCheck check_module_file(const std::string& file, const std::string& text,
 ModuleCheck compare_module_files(const std::string& before, const std::string& after,
                                  const ModuleQuestion& question, const Limits& limits) {
   require_applicable(before, question);
-  return answer({after, before, {}}, question, [&] {
-    return compare(read_module(before, read_file(before), limits),
-                   read_module(after, read_file(after), limits), options_of(question), limits);
+  const std::string text = read_file(after);
+  std::shared_ptr<const hlo::Module> module;
+  ModuleCheck check = answer({after, before, {}}, question, [&] {
+    const auto first = read_module(before, read_file(before), limits);
+    module = read_module(after, text, limits);
+    return compare(first, module, options_of(question), limits);
   });
+  if (module) add_source(*module, text, check);
+  return check;
 }
 
 SubjectCheck undecided_comparison(const std::string& before, const std::string& after,
