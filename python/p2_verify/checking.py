@@ -58,8 +58,7 @@ def check(
     if isinstance(subject, (str, os.PathLike, list, tuple)):
         if args:
             raise TypeError("a text or a file takes no arguments")
-        several = isinstance(subject, (list, tuple))
-        subjects: Sequence[TextOrPath] = subject if several else [subject]  # type: ignore[list-item]
+        subjects = list(subject) if isinstance(subject, (list, tuple)) else [subject]
         with Sources() as sources:
             request = _core.CheckRequest()
             request.files = [sources.path(each, "<text>") for each in subjects]

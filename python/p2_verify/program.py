@@ -220,7 +220,7 @@ def synthesize(
     >>> placement = Placement(system, {"data": 4}, [[2, 2]])
     >>> found = synthesize(placement, reduce=["data"], size=2)
     >>> found.complete, found[0].text
-    (True, 'AllReduce(node, InsideGroup)')
+    (True, 'AllReduce(root, InsideGroup)')
     """
     with Sources() as sources:
         request = _core.SynthesizeRequest()
