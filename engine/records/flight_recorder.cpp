@@ -536,7 +536,8 @@ bool is_flight_dump(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && text[first] == '{' &&
          text.find("\"entries\"") != std::string_view::npos &&
-         text.find("\"profiling_name\"") != std::string_view::npos;
+         (text.find("\"profiling_name\"") != std::string_view::npos ||
+          text.find("\"pg_config\"") != std::string_view::npos);
 }
 
 RecordDecision check_flight(const std::vector<RecordText>& dumps, const Limits& limits) {

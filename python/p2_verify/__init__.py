@@ -16,7 +16,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from . import _core, flight
 from .checking import (
     CertificateVerdict,
     ClaimResult,
@@ -59,17 +59,14 @@ from .system import Placement, System, placements
 from .verdict import Counterexample, Kind, Verdict
 
 if TYPE_CHECKING:
-    from . import flight as flight
     from . import torch as torch
 
 __version__: str = _core.version()
 
-_MODULES = ("flight", "torch")
-
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(f".{name}", __name__)
+    if name == "torch":  # imported on use: it takes seconds
+        return importlib.import_module(".torch", __name__)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
@@ -106,6 +103,7 @@ __all__ = [
     "cost",
     "define",
     "export",
+    "flight",
     "oracle",
     "parallelize",
     "pipeline",

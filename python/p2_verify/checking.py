@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, Unpack
 
-from . import _core
+from . import _core, flight
 from ._call import CallOptions, Sources, TextOrPath, options
 from .errors import InputError, LimitReached
 from .program import Program
@@ -59,6 +59,8 @@ def check(
         if args:
             raise TypeError("a text or a file takes no arguments")
         subjects = list(subject) if isinstance(subject, (list, tuple)) else [subject]
+        if all(isinstance(each, os.PathLike) and flight.is_pickle(each) for each in subjects):
+            return flight.check(flight.load(subjects), **call)
         with Sources() as sources:
             request = _core.CheckRequest()
             request.files = [sources.path(each, "<text>") for each in subjects]
