@@ -366,6 +366,11 @@ def compare(
     first, second = (after, before) if swapped else (before, after)
     if relate is None and second.partitioned and not first.partitioned:
         relate = relation_of(second)
+    elif relate is None and first.partitioned and relation_of(first) != relation_of(second):
+        raise InputError(
+            "the devices hold other parts of the inputs or outputs before than after, expected the "
+            "same shardings, or an unpartitioned function on one side"
+        )
     verdict = compare_texts(
         first.text, second.text, relate=relate, order=order, engine=engine, **call
     )

@@ -176,3 +176,12 @@ class TestByHand:
         assert p2.check_equal(mlp, mlp, array(8, 16), *weights(), in_shardings=shardings)
         with pytest.raises(p2.InputError, match="not to be jitted"):
             p2.check_equal(mlp, jax.jit(mlp), array(8, 16), *weights(), in_shardings=shardings)
+
+    def test_partitioned_functions_need_the_same_shardings(self, mesh):
+        def partitioned(spec):
+            return jax.jit(lambda x: x * 2, in_shardings=NamedSharding(mesh, spec))
+
+        x = array(8, 8)
+        assert p2.check_equal(partitioned(P("data")), partitioned(P("data")), x)
+        with pytest.raises(p2.InputError, match="same shardings"):
+            p2.check_equal(partitioned(P("data")), partitioned(P(None, "data")), x)
