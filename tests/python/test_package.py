@@ -1,5 +1,6 @@
 """Every function of the package, its errors, limits and signals."""
 
+import ast
 import doctest
 import importlib
 import json
@@ -312,6 +313,45 @@ def modules():
 def test_examples_in_docstrings(name):
     result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0
+
+
+def names_of(node):
+    """The classes, members and functions that a stub declares."""
+    found = set()
+    for each in node.body:
+        if isinstance(each, ast.ClassDef):
+            found.add(each.name)
+            found |= {f"{each.name}.{member}" for member in names_of(each)}
+        elif isinstance(each, ast.FunctionDef):
+            found.add(each.name)
+        elif isinstance(each, ast.Assign):
+            found |= {target.id for target in each.targets if isinstance(target, ast.Name)}
+    return found
+
+
+def test_the_stub_declares_what_the_extension_has():
+    from pathlib import Path
+
+    stub = ast.parse((Path(p2.__file__).parent / "_core.pyi").read_text())
+    declared = {name for name in names_of(stub) if "__" not in name and name != "name"}
+    there = set()
+    for name, each in vars(p2._core).items():
+        if name.startswith("__"):
+            continue
+        there.add(name)
+        if isinstance(each, type):
+            there |= {f"{name}.{member}" for member in vars(each) if not member.startswith("_")}
+    assert declared == there
+
+
+def test_importing_twice():
+    code = (
+        "import sys, p2_verify; "
+        "[sys.modules.pop(m) for m in list(sys.modules) if m.startswith('p2_verify')]; "
+        "import p2_verify; print(p2_verify.check('devices 2\\nAllReduce{0,1}').kind)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout.strip() == b"valid"
 
 
 def test_every_public_function_is_documented():
