@@ -212,7 +212,8 @@ constexpr auto kRecordRules = std::to_array<RuleText>({
     {"mismatched-type", "Ranks pass elements of different types to one collective.",
      "The bytes of one type are read as another, or the call hangs."},
     {"mismatched-size", "Ranks pass different numbers of elements to one collective.",
-     "The call hangs or overwrites memory: pad uneven shards, or use the variant for uneven sizes."},
+     "The call hangs or overwrites memory: pad uneven shards, or use the variant for uneven "
+     "sizes."},
     {"missing-call", "Ranks wait in a collective that another rank never makes.",
      "Look at the last call of that rank."},
     {"deadlock", "Everyone waits for someone else.",

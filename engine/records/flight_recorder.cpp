@@ -31,9 +31,9 @@ struct Call {
   std::vector<std::string> types;
   bool completed = false;
   bool p2p = false;
-  bool sends = false;             ///< of p2p
-  std::uint32_t peer = 0;         ///< of p2p, a rank of the job
-  std::string frame;              ///< `train.py:7 (step)`, the innermost that is known
+  bool sends = false;      ///< of p2p
+  std::uint32_t peer = 0;  ///< of p2p, a rank of the job
+  std::string frame;       ///< `train.py:7 (step)`, the innermost that is known
   SourcePosition where;
 };
 
@@ -109,8 +109,7 @@ std::string read_frame(const JsonValue& entry) {
     const auto line = frame.find("line");
     const auto name = frame.find("name");
     if (!file || !line) continue;
-    return fmt::format("{}:{}{}", file->string("a file name"),
-                       line->integer("a line", 0, 1 << 30),
+    return fmt::format("{}:{}{}", file->string("a file name"), line->integer("a line", 0, 1 << 30),
                        name ? fmt::format(" ({})", name->string("a function")) : "");
   }
   return {};
@@ -274,8 +273,8 @@ std::string call_text(const Call& call) {
                      call.frame.empty() ? "" : fmt::format(" at {}", call.frame));
 }
 
-Counterexample fault(std::string rule, const Call& call, std::string explanation,
-                     const Job& job, const std::set<std::uint32_t>& ranks) {
+Counterexample fault(std::string rule, const Call& call, std::string explanation, const Job& job,
+                     const std::set<std::uint32_t>& ranks) {
   Json facts = Json::object({{"ranks", Json::array_of(ranks)},
                              {"group", job.groups.at(call.group).name},
                              {"group_description", job.groups.at(call.group).description},
@@ -334,12 +333,12 @@ std::optional<Counterexample> check_alike(const Job& job, const Calls& calls) {
   for (const auto& [number, by_rank] : calls) {
     const auto told = [&](std::string rule, const Difference& found, std::string_view what) {
       std::set<std::uint32_t> ranks = {found.one->rank, found.other->rank};
-      return fault(std::move(rule), *found.other,
-                   fmt::format("Call {} of {}: rank {} calls {}, rank {} calls {}: {}.", number,
-                               group_text(job, found.one->group), found.one->rank,
-                               call_text(*found.one), found.other->rank, call_text(*found.other),
-                               what),
-                   job, ranks);
+      return fault(
+          std::move(rule), *found.other,
+          fmt::format("Call {} of {}: rank {} calls {}, rank {} calls {}: {}.", number,
+                      group_text(job, found.one->group), found.one->rank, call_text(*found.one),
+                      found.other->rank, call_text(*found.other), what),
+          job, ranks);
     };
     const auto name = [](const Call& call) { return call.name; };
     const auto types = [](const Call& call) { return call.types; };
@@ -416,8 +415,7 @@ std::string last_call_text(const Job& job, std::uint32_t rank) {
   }
   return last == nullptr ? fmt::format("rank {} has made no call", rank)
                          : fmt::format("the last call of rank {} is call {} of {}, {}{}", rank,
-                                       last->number, group_text(job, last->group),
-                                       call_text(*last),
+                                       last->number, group_text(job, last->group), call_text(*last),
                                        last->completed ? "" : ", not completed");
 }
 
@@ -482,13 +480,13 @@ std::optional<Counterexample> check_waits(const Job& job, const std::vector<Wait
       break;
     }
   }
-  return fault("missing-call", *root->call,
-               fmt::format("{} wait{} in call {} of {}, {}, which {} never made; {}.",
-                           ranks_text(root->waiting), root->waiting.size() == 1 ? "s" : "",
-                           root->call->number, group_text(job, root->call->group),
-                           call_text(*root->call), ranks_text(root->absent),
-                           last_call_text(job, *root->absent.begin())),
-               job, root->absent);
+  return fault(
+      "missing-call", *root->call,
+      fmt::format("{} wait{} in call {} of {}, {}, which {} never made; {}.",
+                  ranks_text(root->waiting), root->waiting.size() == 1 ? "s" : "",
+                  root->call->number, group_text(job, root->call->group), call_text(*root->call),
+                  ranks_text(root->absent), last_call_text(job, *root->absent.begin())),
+      job, root->absent);
 }
 
 /// Sends and receives between two ranks, in the order of their calls, from the first that is not
@@ -510,11 +508,11 @@ std::optional<Counterexample> check_point_to_point(const Job& job) {
       const Call& receive = *lists[1][i];
       const Sizes& into = receive.outputs.empty() ? receive.inputs : receive.outputs;
       if (elements_of(send.inputs) == elements_of(into)) continue;
-      return fault("mismatched-size", receive,
-                   fmt::format("Rank {} sends {} elements to rank {}, which receives {}.",
-                               send.rank, elements_of(send.inputs), receive.rank,
-                               elements_of(into)),
-                   job, {send.rank, receive.rank});
+      return fault(
+          "mismatched-size", receive,
+          fmt::format("Rank {} sends {} elements to rank {}, which receives {}.", send.rank,
+                      elements_of(send.inputs), receive.rank, elements_of(into)),
+          job, {send.rank, receive.rank});
     }
     for (const bool sends : {true, false}) {
       const auto& list = lists[sends ? 0 : 1];

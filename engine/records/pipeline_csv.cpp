@@ -254,10 +254,10 @@ std::optional<Counterexample> check_placement(Schedule& schedule) {
       const Cell*& known = first[cell.stage];
       if (known == nullptr) known = &cell;
       if (known->rank == cell.rank) continue;
-      return fault("stage-placement", cell.where,
-                   fmt::format("Stage {} is on two ranks: {} and {}.", cell.stage, at(*known),
-                               at(cell)),
-                   Json::object({{"stage", cell.stage}}));
+      return fault(
+          "stage-placement", cell.where,
+          fmt::format("Stage {} is on two ranks: {} and {}.", cell.stage, at(*known), at(cell)),
+          Json::object({{"stage", cell.stage}}));
     }
   }
   for (std::uint32_t stage = 0; stage < schedule.stages; ++stage) {
@@ -276,10 +276,10 @@ std::optional<Counterexample> check_placement(Schedule& schedule) {
 std::optional<Counterexample> check_work(const Schedule& schedule, const Index& index) {
   if (const auto* cells = index.twice()) {
     const Cell& second = *(*cells)[1];
-    return fault("duplicate-work", second.where,
-                 fmt::format("{} stands twice: {} and {}.", second.text, at(*cells->front()),
-                             at(second)),
-                 Json::object({{"stage", second.stage}, {"microbatch", second.microbatch}}));
+    return fault(
+        "duplicate-work", second.where,
+        fmt::format("{} stands twice: {} and {}.", second.text, at(*cells->front()), at(second)),
+        Json::object({{"stage", second.stage}, {"microbatch", second.microbatch}}));
   }
   for (std::uint32_t stage = 0; stage < schedule.stages; ++stage) {
     for (std::uint32_t microbatch = 0; microbatch < schedule.microbatches; ++microbatch) {
@@ -288,20 +288,21 @@ std::optional<Counterexample> check_work(const Schedule& schedule, const Index& 
       };
       const Json facts = Json::object({{"stage", stage}, {"microbatch", microbatch}});
       const auto missing = [&](std::string_view what) {
-        return fault("missing-work", {schedule.file},
-                     fmt::format("Stage {} never runs the {} of microbatch {}.", stage, what,
-                                 microbatch),
-                     facts);
+        return fault(
+            "missing-work", {schedule.file},
+            fmt::format("Stage {} never runs the {} of microbatch {}.", stage, what, microbatch),
+            facts);
       };
       if (!has(Action::Forward)) return missing("forward");
       if (!schedule.has_backward) continue;
       const bool split = has(Action::InputGradient);
       if (split && has(Action::Backward)) {
         const Cell& cell = *index.find(Action::Backward, stage, microbatch);
-        return fault("duplicate-work", cell.where,
-                     fmt::format("{} stands beside {}, which computes the same gradients.",
-                                 at(cell), at(*index.find(Action::InputGradient, stage, microbatch))),
-                     facts);
+        return fault(
+            "duplicate-work", cell.where,
+            fmt::format("{} stands beside {}, which computes the same gradients.", at(cell),
+                        at(*index.find(Action::InputGradient, stage, microbatch))),
+            facts);
       }
       if (has(Action::Backward) && has(Action::Weight)) {
         const Cell& cell = *index.find(Action::Weight, stage, microbatch);
@@ -406,27 +407,29 @@ std::optional<Counterexample> check_messages(const Schedule& schedule, const Ind
                      fmt::format("No rank sends what {} waits for.", at(cell)), facts(cell));
       }
       const bool forward = cell.action == Action::Forward;
-      const bool backward =
-          cell.action == Action::Backward || cell.action == Action::InputGradient ||
-          (cell.action == Action::Weight &&
-           backward_of(index, cell.stage, cell.microbatch) == nullptr);
+      const bool backward = cell.action == Action::Backward ||
+                            cell.action == Action::InputGradient ||
+                            (cell.action == Action::Weight &&
+                             backward_of(index, cell.stage, cell.microbatch) == nullptr);
       if (!forward && !backward) continue;
       if (forward ? cell.stage == 0 : cell.stage + 1 == schedule.stages) continue;
       const std::uint32_t other = forward ? cell.stage - 1 : cell.stage + 1;
       const Action receive = forward ? Action::ReceiveForward : Action::ReceiveBackward;
       if (schedule.rank_of_stage[other] != cell.rank &&
           index.find(receive, cell.stage, cell.microbatch) == nullptr) {
-        return fault("missing-receive", cell.where,
-                     fmt::format("{} uses what stage {} on rank {} computes, and never receives it.",
-                                 at(cell), other, schedule.rank_of_stage[other]),
-                     facts(cell));
+        return fault(
+            "missing-receive", cell.where,
+            fmt::format("{} uses what stage {} on rank {} computes, and never receives it.",
+                        at(cell), other, schedule.rank_of_stage[other]),
+            facts(cell));
       }
     }
   }
   return std::nullopt;
 }
 
-/// The messages of two ranks, in the order in which each issues them: these orders have to be equal.
+/// The messages of two ranks, in the order in which each issues them: these orders have to be
+/// equal.
 using Pair = std::pair<std::uint32_t, std::uint32_t>;
 using Messages = std::map<Pair, std::array<std::vector<const Cell*>, 2>>;
 

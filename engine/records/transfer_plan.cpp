@@ -158,8 +158,8 @@ std::vector<Tensor> read_tensors(const RecordText& source) {
       tensor.shape.push_back(extent.integer("an extent", 1, kMaxExtent));
     }
     if (tensor.shape.size() > kMaxDimensions) {
-      shape.fail(fmt::format("{} dimensions, expected at most {}", tensor.shape.size(),
-                             kMaxDimensions));
+      shape.fail(
+          fmt::format("{} dimensions, expected at most {}", tensor.shape.size(), kMaxDimensions));
     }
     tensor.source = read_shards(value.member("source", "a tensor"), tensor);
     tensor.destination = read_shards(value.member("destination", "a tensor"), tensor);
@@ -182,8 +182,11 @@ std::vector<Tensor> read_tensors(const RecordText& source) {
 
 Counterexample fault(std::string rule, const SourcePosition& where, std::string explanation,
                      const Tensor& tensor, std::uint32_t rank, const Box& box) {
-  return {std::move(rule), where, std::move(explanation),
-          Json::object({{"tensor", tensor.name}, {"rank", rank}, {"box", json_of(box)}}), {}};
+  return {std::move(rule),
+          where,
+          std::move(explanation),
+          Json::object({{"tensor", tensor.name}, {"rank", rank}, {"box", json_of(box)}}),
+          {}};
 }
 
 std::optional<Counterexample> check_bounds(const Tensor& tensor) {
@@ -290,8 +293,8 @@ RecordDecision check_transfers(const RecordText& plan, const Limits& limits) {
     if (!decision.violation) decision.violation = check_tensor(tensor, limits);
   }
   if (decision.violation) decision.outcome = Outcome::Refuted;
-  decision.summary = fmt::format("{} tensors, {} ranks, {} transfers", tensors.size(), ranks.size(),
-                                 transfers);
+  decision.summary =
+      fmt::format("{} tensors, {} ranks, {} transfers", tensors.size(), ranks.size(), transfers);
   decision.facts = Json::object(
       {{"tensors", tensors.size()}, {"ranks", ranks.size()}, {"transfers", transfers}});
   return decision;

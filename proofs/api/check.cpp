@@ -204,8 +204,8 @@ void add_file(const std::string& file, std::vector<CheckedFile>& files) {
   try {
     const std::string text = read_file(file, kMaxXmlMebibytes);
     if (is_rank_dump(text)) {  // all dumps are one job, judged at the first one
-      const auto job = std::ranges::find_if(
-          files, [](const CheckedFile& each) { return each.is_rank_dump; });
+      const auto job =
+          std::ranges::find_if(files, [](const CheckedFile& each) { return each.is_rank_dump; });
       if (job != files.end()) {
         job->other_ranks.push_back(file);
         return;

@@ -146,10 +146,10 @@ SubjectCheck check_record(const std::string& file, const std::string& text,
   std::vector<records::RecordText> texts = {{file, text}};
   for (const std::string& other : files) texts.push_back({other, read_file(other)});
   const Limits& limits = question.options.limits;
-  const records::RecordDecision decision =
-      is_rank_dump(text)                ? records::check_flight(texts, limits)
-      : records::is_transfer_plan(text) ? records::check_transfers(texts.front(), limits)
-                                        : records::check_pipeline_csv(texts.front(), limits);
+  const records::RecordDecision decision = is_rank_dump(text) ? records::check_flight(texts, limits)
+                                           : records::is_transfer_plan(text)
+                                               ? records::check_transfers(texts.front(), limits)
+                                               : records::check_pipeline_csv(texts.front(), limits);
   SubjectCheck check;
   Result& result = check.result;
   result.subject = file;

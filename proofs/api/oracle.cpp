@@ -91,8 +91,8 @@ OracleAnswer oracle(const OracleRequest& request, const Options& options) {
   OracleAnswer answer;
   answer.document.title = "p2-verify oracle";
   FolderFiles files = TextCursor(request.file, text).peek_name() == "collective"
-                                ? vectors_of_definition(request, options, amount, answer)
-                                : vectors_of_program(text, request, amount, answer);
+                          ? vectors_of_definition(request, options, amount, answer)
+                          : vectors_of_program(text, request, amount, answer);
   answer.results.push_back({request.file, answer.outcome});
   if (!files.empty() && request.folder.empty()) {
     answer.files = files.size();

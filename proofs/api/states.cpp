@@ -47,7 +47,8 @@ StatesAnswer program_states(const StatesRequest& request, const Options& options
   answer.devices = program.devices;
   answer.chunks = program.chunks();
   const Instance* const instance = read.instance ? &*read.instance : nullptr;
-  for (const Step& step : program.steps) answer.steps.push_back(to_string(step, instance, program.terms.collectives));
+  for (const Step& step : program.steps)
+    answer.steps.push_back(to_string(step, instance, program.terms.collectives));
   const double bytes = static_cast<double>(program.steps.size() + 1) * answer.devices *
                        answer.chunks * answer.devices;
   if (bytes > static_cast<double>(kMaxStateBytes)) {
@@ -63,9 +64,10 @@ StatesAnswer program_states(const StatesRequest& request, const Options& options
   answer.outcome = decision.outcome;
   Result result{request.file, decision.outcome};
   if (decision.violation) {
-    result.counterexample =
-        Counterexample{std::string(rule_name(*decision.violation)), {request.file},
-                       explain(*decision.violation, program, instance), {}};
+    result.counterexample = Counterexample{std::string(rule_name(*decision.violation)),
+                                           {request.file},
+                                           explain(*decision.violation, program, instance),
+                                           {}};
   }
   answer.results.push_back(std::move(result));
   return answer;

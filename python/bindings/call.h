@@ -22,12 +22,12 @@ namespace nb = nanobind;
 
 /// The keyword arguments that every call takes.
 struct CallOptions {
-  std::optional<double> timeout;              ///< seconds
-  std::optional<std::uint64_t> memory;        ///< bytes
-  std::optional<std::uint64_t> rlimit;        ///< units of work of each query to a solver
-  unsigned jobs = 0;                          ///< threads; 0 = one per core
+  std::optional<double> timeout;        ///< seconds
+  std::optional<std::uint64_t> memory;  ///< bytes
+  std::optional<std::uint64_t> rlimit;  ///< units of work of each query to a solver
+  unsigned jobs = 0;                    ///< threads; 0 = one per core
   std::uint64_t seed = 1;
-  nb::object progress = nb::none();           ///< a callable with a line, or None
+  nb::object progress = nb::none();  ///< a callable with a line, or None
 };
 
 /// How often a waiting call looks at signals and passes on progress.
@@ -38,10 +38,9 @@ class Computation {
  public:
   explicit Computation(const CallOptions& call) : progress_(call.progress) {
     if (call.timeout) {
-      options_.limits.deadline =
-          std::chrono::steady_clock::now() +
-          std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-              std::chrono::duration<double>(*call.timeout));
+      options_.limits.deadline = std::chrono::steady_clock::now() +
+                                 std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                     std::chrono::duration<double>(*call.timeout));
     }
     if (call.memory) options_.limits.memory_bytes = static_cast<std::size_t>(*call.memory);
     options_.limits.work = call.rlimit;

@@ -151,8 +151,8 @@ void bind_results(nb::module_& module) {
 
   module.def("version", [] { return build_info().version; });
   module.def("solver_versions", &solver_versions);
-  module.def("parse_bytes", [](const std::string& text) { return parse_bytes("memory", text); },
-             "text"_a);
+  module.def(
+      "parse_bytes", [](const std::string& text) { return parse_bytes("memory", text); }, "text"_a);
 }
 
 }  // namespace p2::python

@@ -30,7 +30,7 @@ using namespace nb::literals;
 
 /// A member that may be None.
 template <typename Class, typename Struct, typename Member>
-Class& optional_member(Class& type, const char* name, Member Struct::* member) {
+Class& optional_member(Class& type, const char* name, Member Struct::*member) {
   return type.def_rw(name, member, nb::arg().none());
 }
 
@@ -64,8 +64,7 @@ void bind_check(nb::module_& module) {
   optional_member(request, "replicas", &CheckRequest::replicas);
   optional_member(request, "partitions", &CheckRequest::partitions);
   optional_member(request, "certify", &CheckRequest::certify);
-  nb::class_<CheckAnswer, Answer>(module, "CheckAnswer")
-      .def_ro("repaired", &CheckAnswer::repaired);
+  nb::class_<CheckAnswer, Answer>(module, "CheckAnswer").def_ro("repaired", &CheckAnswer::repaired);
   define_verb<CheckRequest, CheckAnswer>(module, "check", &check);
 }
 
@@ -402,9 +401,8 @@ void bind_prove(nb::module_& module) {
       .def_ro("systems", &ClaimSummary::systems)
       .def_ro("refuted", &ClaimSummary::refuted)
       .def_ro("undecided", &ClaimSummary::undecided)
-      .def_prop_ro("outcome", [](const ClaimSummary& each) {
-        return std::string(to_string(each.outcome));
-      });
+      .def_prop_ro("outcome",
+                   [](const ClaimSummary& each) { return std::string(to_string(each.outcome)); });
   nb::class_<ProveAnswer, Answer>(module, "ProveAnswer").def_ro("summary", &ProveAnswer::summary);
   define_verb<ProveRequest, ProveAnswer>(module, "prove", &prove);
   module.def("claim_names", [] {

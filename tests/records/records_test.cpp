@@ -41,8 +41,8 @@ std::string csv_of(const Rows& rows) {
   std::string text;
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-      text += fmt::format("{}{}{}{}", i == 0 ? "" : ",", row[i].stage, row[i].kind,
-                          row[i].microbatch);
+      text +=
+          fmt::format("{}{}{}{}", i == 0 ? "" : ",", row[i].stage, row[i].kind, row[i].microbatch);
     }
     text += "\n";
   }
@@ -150,8 +150,8 @@ TEST_CASE("random transfer plans arrive exactly if every element does once") {
     // A tensor of 8 elements: rank 0 holds 0:4, rank 1 the rest; ranks 2 and 3 need random parts.
     const auto range = [&](int low, int high) {
       const int begin = low + static_cast<int>(random() % static_cast<unsigned>(high - low));
-      return std::pair(begin,
-                       begin + 1 + static_cast<int>(random() % static_cast<unsigned>(high - begin)));
+      return std::pair(
+          begin, begin + 1 + static_cast<int>(random() % static_cast<unsigned>(high - begin)));
     };
     struct Sent {
       int from, to, begin, end;

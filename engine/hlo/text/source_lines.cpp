@@ -104,11 +104,13 @@ struct StackTables {
       locations[id] = {number_after(line, "file_name_id="), number_after(line, "function_name_id="),
                        number_after(line, " line=")};
     } else {
-      frames[id] = {number_after(line, "file_location_id="), number_after(line, "parent_frame_id=")};
+      frames[id] = {number_after(line, "file_location_id="),
+                    number_after(line, "parent_frame_id=")};
     }
   }
 
-  /// Newer versions of XLA print the parent's number plus one, such that the outermost frame's is 1.
+  /// Newer versions of XLA print the parent's number plus one, such that the outermost frame's
+  /// is 1.
   std::size_t parent_of(const Frame& frame) const {
     const auto first = frames.find(1);
     const bool shifted = first != frames.end() && first->second.parent == 1;
@@ -124,10 +126,9 @@ struct StackTables {
       const auto file = files.find(location->second.file);
       const auto function = functions.find(location->second.function);
       if (file == files.end()) break;
-      stack.push_back(fmt::format("{}:{}{}", file->second, location->second.line,
-                                  function == functions.end()
-                                      ? ""
-                                      : fmt::format(" ({})", function->second)));
+      stack.push_back(
+          fmt::format("{}:{}{}", file->second, location->second.line,
+                      function == functions.end() ? "" : fmt::format(" ({})", function->second)));
     }
     return stack;
   }

@@ -14,8 +14,8 @@ struct Module;
 /// stack frames at the head of the text. Empty where neither names any.
 std::vector<std::string> source_lines(std::string_view text, std::size_t line);
 
-/// The user's lines of the instruction that computes array `output` of the module's result: from the
-/// root along the first operands and into calls, past what only moves values.
+/// The user's lines of the instruction that computes array `output` of the module's result: from
+/// the root along the first operands and into calls, past what only moves values.
 std::vector<std::string> source_of_output(const Module& module, std::string_view text,
                                           std::size_t output);
 

@@ -33,9 +33,9 @@ struct OracleRequest {
 /// The outcome is Refuted for a program that the rules refuse, and that of the examination for a
 /// definition that is not known to be sound: then no files are written.
 struct OracleAnswer : Answer {
-  std::size_t files = 0;  ///< written
+  std::size_t files = 0;                       ///< written
   std::map<std::string, std::string> vectors;  ///< without a folder: name → bytes
-  std::string refused;    ///< why there are no vectors of the program; empty otherwise
+  std::string refused;  ///< why there are no vectors of the program; empty otherwise
 };
 
 /// The vectors depend only on the file, the request and `options.seed`. Throws InputError for more

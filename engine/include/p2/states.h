@@ -15,8 +15,8 @@ struct StatesRequest {
   InstanceSpec instance;  ///< what the file does not say of its instance
 };
 
-/// The states of a program (figure 7 of the P2 paper): which contributions each device holds in each
-/// chunk. Refuted where a step or the goal is not legal: then the states end before that step.
+/// The states of a program (figure 7 of the P2 paper): which contributions each device holds in
+/// each chunk. Refuted where a step or the goal is not legal: then the states end before that step.
 struct StatesAnswer : Answer {
   std::size_t states = 0;  ///< the one before the first step, and one after every legal step
   std::uint32_t devices = 0;
