@@ -197,13 +197,12 @@ Job read_job(const std::vector<RecordText>& dumps) {
     const auto rank = given ? static_cast<std::uint32_t>(given->integer("a rank", 0, kMaxRanks))
                             : rank_in_name(dump.file);
     if (!rank) {
-      throw InputError({dump.file},
-                       "names no rank, expected a member `rank` or a number at the end of the "
-                       "file's name");
+      root.fail(
+          "names no rank, expected a member `rank` or a number at the end of the file's name");
     }
     if (!job.ranks.insert(*rank).second) {
-      throw InputError({dump.file}, fmt::format("is of rank {}, as is {}, expected one dump each",
-                                                *rank, job.files.at(*rank)));
+      root.fail(fmt::format("is of rank {}, as is {}, expected one dump each", *rank,
+                            job.files.at(*rank)));
     }
     job.files[*rank] = dump.file;
     GroupNames names;

@@ -202,7 +202,7 @@ Schedule read_schedule(const RecordText& source) {
   // A last line without actions is the end of the file.
   while (!schedule.ranks.empty() && schedule.ranks.back().empty()) schedule.ranks.pop_back();
   if (schedule.microbatches == 0) {
-    throw InputError({source.file}, "has no forwards, expected a row of actions per rank");
+    throw InputError({source.file, 1, 1}, "has no forwards, expected a row of actions per rank");
   }
   return schedule;
 }
