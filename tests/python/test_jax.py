@@ -185,3 +185,25 @@ class TestByHand:
         assert p2.check_equal(partitioned(P("data")), partitioned(P("data")), x)
         with pytest.raises(p2.InputError, match="same shardings"):
             p2.check_equal(partitioned(P("data")), partitioned(P(None, "data")), x)
+
+    def test_meshes_in_another_order_of_devices(self):
+        import numpy as np
+
+        devices = np.array(jax.devices())[[3, 0, 2, 1]]
+        mesh = jax.sharding.Mesh(devices, ("model",))
+
+        def numbered(x):
+            return x * (1.0 + jax.lax.axis_index("model").astype(jnp.float32))
+
+        def reference(x, scale):
+            return x * scale[:, None]
+
+        def of(values):
+            return lambda x: reference(x, jnp.array(values, jnp.float32))
+
+        by_hand = jax.shard_map(numbered, mesh=mesh, in_specs=P("model"), out_specs=P("model"))
+        x = array(4, 2)
+        assert p2.check_equal(of([1, 2, 3, 4]), by_hand, x)
+        assert p2.check_equal(of([4, 1, 3, 2]), by_hand, x).rule == "value"
+        whole = jax.jit(of([1, 2, 3, 4]), in_shardings=NamedSharding(mesh, P("model")))
+        assert p2.check(whole, x)
