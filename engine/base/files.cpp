@@ -5,11 +5,14 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
+#include <mutex>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "p2/error.h"
+#include "p2/text_file.h"
 
 namespace p2 {
 namespace {
@@ -119,6 +122,48 @@ std::string read_stream(std::istream& stream, const std::string& name, std::size
 }
 
 }  // namespace
+
+namespace {
+
+struct SharedText {
+  std::shared_ptr<const std::string> text;
+  std::size_t users = 0;
+};
+
+std::mutex texts_mutex;
+
+std::map<std::string, SharedText>& shared_texts() {
+  static auto* const all = new std::map<std::string, SharedText>;  // lives until the process ends
+  return *all;
+}
+
+}  // namespace
+
+TextFile::TextFile(const std::string& name, std::string text) : path_(name) {
+  const auto shared = std::make_shared<const std::string>(std::move(text));
+  const std::lock_guard lock(texts_mutex);
+  for (std::size_t number = 2;; ++number) {
+    SharedText& entry = shared_texts()[path_];
+    if (entry.users == 0) entry.text = shared;
+    if (*entry.text == *shared) {
+      ++entry.users;
+      return;
+    }
+    path_ = fmt::format("{}~{}", name, number);
+  }
+}
+
+TextFile::~TextFile() {
+  const std::lock_guard lock(texts_mutex);
+  const auto entry = shared_texts().find(path_);
+  if (--entry->second.users == 0) shared_texts().erase(entry);
+}
+
+std::shared_ptr<const std::string> text_in_memory(const std::string& path) {
+  const std::lock_guard lock(texts_mutex);
+  const auto entry = shared_texts().find(path);
+  return entry == shared_texts().end() ? nullptr : entry->second.text;
+}
 
 std::string read_file(const std::string& path, std::size_t max_mebibytes) {
   if (path == "-") {

@@ -11,7 +11,6 @@
 
 #include "engine/base/files.h"
 #include "engine/hlo/text/hlo_text.h"
-#include "engine/hlo/text/source_lines.h"
 #include "engine/hlo/text/stablehlo_text.h"
 
 namespace p2 {

@@ -1,4 +1,3 @@
-#include "engine/hlo/text/source_lines.h"
 
 #include <charconv>
 #include <map>
@@ -6,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/hlo/module.h"
+#include "engine/hlo/text/hlo_text.h"
 
 namespace p2::hlo {
 namespace {
