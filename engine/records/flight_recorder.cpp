@@ -275,7 +275,7 @@ std::string call_text(const Call& call) {
 Counterexample fault(std::string rule, const Call& call, std::string explanation, const Job& job,
                      const std::set<std::uint32_t>& ranks) {
   Json facts = Json::object({{"ranks", Json::array_of(ranks)},
-                             {"group", job.groups.at(call.group).name},
+                             {"process_group", job.groups.at(call.group).name},
                              {"group_description", job.groups.at(call.group).description},
                              {"call", call.number},
                              {"operation", call.name}});

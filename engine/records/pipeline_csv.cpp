@@ -535,7 +535,7 @@ std::optional<Counterexample> check_progress(const Schedule& schedule, const Ind
                            one_rank ? "The order of a rank contradicts what its actions need"
                                     : "The schedule stops for ever",
                            fmt::join(waits, "; ")),
-               Json::object({{"cycle", ranks}}));
+               Json::object({{"actions", ranks}}));
 }
 
 /// By rank: the most microbatches whose activations a rank holds, between a forward and the end of
