@@ -4,12 +4,14 @@
 #   ./setup.sh test   installs what is missing, builds, and runs all tests
 #   ./setup.sh install PREFIX   installs what is missing, builds, and puts programs and library there
 #   ./setup.sh packages         installs what is missing
+#   ./setup.sh python           a Python environment in build/env with the package and what its tests need
 # Installing needs root, or sudo. Nothing is installed when everything is there.
 set -eu
 cd "$(dirname "$0")"
 
 # What the build and its tests need. Optional, and found by CMake: MPI (libopenmpi-dev, openmpi-bin),
-# CUDA and NCCL (libnccl-dev), Coq (coq) and OCaml (ocaml-nox, ocaml-findlib).
+# CUDA and NCCL (libnccl-dev), Coq (coq) and OCaml (ocaml-nox, ocaml-findlib), for the Python package
+# nanobind (pip), python3-dev and python3-venv.
 packages="g++ cmake ninja-build libboost-program-options-dev libfmt-dev nlohmann-json3-dev libtbb-dev
           libz3-dev libcadical-dev libexpat1-dev doctest-dev librapidcheck-dev python3 python3-jsonschema"
 
@@ -23,6 +25,14 @@ if [ -n "$missing" ]; then
   # shellcheck disable=SC2086
   $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing
 fi
+
+# The Python package is tested where pip reaches nanobind; the build without it is complete.
+python_environment() {
+  if [ ! -x build/env/bin/pytest ]; then
+    python3 -m venv build/env &&
+      build/env/bin/pip install --quiet nanobind scikit-build-core pytest mypy numpy 'jax[cpu]'
+  fi && python="-DPython_EXECUTABLE=$PWD/build/env/bin/python"
+}
 
 # Warnings are errors where CI=true, not for users.
 strict=OFF
@@ -44,8 +54,15 @@ case "${1:-}" in
       ./p2-verify run $system --placement '[[2,4],[2,4]]' --bytes 1M --top 3   # on real data
     }
     ;;
+  python)
+    python_environment
+    build/env/bin/pip install '.[jax]'
+    ;;
   test)
-    $configure -DP2_BUILD_TESTS=ON
+    python=""
+    python_environment || echo "the Python package is not tested: nanobind, pytest or JAX was not found"
+    # shellcheck disable=SC2086
+    $configure -DP2_BUILD_TESTS=ON $python
     cmake --build --preset release
     ctest --preset release
     ;;
@@ -55,7 +72,7 @@ case "${1:-}" in
     cmake --install build/release --prefix "${2:?expected a folder: ./setup.sh install PREFIX}"
     ;;
   *)
-    echo "usage: ./setup.sh demo|test|packages|install PREFIX" >&2
+    echo "usage: ./setup.sh demo|test|packages|python|install PREFIX" >&2
     exit 2
     ;;
 esac

@@ -5,11 +5,14 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
+#include <mutex>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "p2/error.h"
+#include "p2/text_file.h"
 
 namespace p2 {
 namespace {
@@ -103,27 +106,74 @@ bool holds_only(const fs::path& folder, const std::set<std::string>& names) {
 
 namespace {
 
+InputError too_large(const std::string& name, std::size_t max_mebibytes) {
+  return {{name}, fmt::format("is larger than {} MiB, expected a smaller file", max_mebibytes)};
+}
+
 std::string read_stream(std::istream& stream, const std::string& name, std::size_t max_mebibytes) {
   std::string text;
   std::string block(1 << 16, '\0');
   while (stream.read(block.data(), static_cast<std::streamsize>(block.size())),
          stream.gcount() > 0) {
     text.append(block, 0, static_cast<std::size_t>(stream.gcount()));
-    if (text.size() > max_mebibytes << 20) {
-      throw InputError(
-          {name}, fmt::format("is larger than {} MiB, expected a smaller file", max_mebibytes));
-    }
+    if (text.size() > max_mebibytes << 20) throw too_large(name, max_mebibytes);
   }
   return text;
 }
 
 }  // namespace
 
+namespace {
+
+struct SharedText {
+  std::shared_ptr<const std::string> text;
+  std::size_t users = 0;
+};
+
+std::mutex texts_mutex;
+
+std::map<std::string, SharedText>& shared_texts() {
+  static auto* const all = new std::map<std::string, SharedText>;  // lives until the process ends
+  return *all;
+}
+
+}  // namespace
+
+TextFile::TextFile(const std::string& name, std::string text) : path_(name) {
+  const auto shared = std::make_shared<const std::string>(std::move(text));
+  const std::lock_guard lock(texts_mutex);
+  for (std::size_t number = 2;; ++number) {
+    SharedText& entry = shared_texts()[path_];
+    if (entry.users == 0) entry.text = shared;
+    if (*entry.text == *shared) {
+      ++entry.users;
+      return;
+    }
+    path_ = fmt::format("{}~{}", name, number);
+  }
+}
+
+TextFile::~TextFile() {
+  const std::lock_guard lock(texts_mutex);
+  const auto entry = shared_texts().find(path_);
+  if (--entry->second.users == 0) shared_texts().erase(entry);
+}
+
+std::shared_ptr<const std::string> text_in_memory(const std::string& path) {
+  const std::lock_guard lock(texts_mutex);
+  const auto entry = shared_texts().find(path);
+  return entry == shared_texts().end() ? nullptr : entry->second.text;
+}
+
 std::string read_file(const std::string& path, std::size_t max_mebibytes) {
   if (path == "-") {
     // A command may read a file twice, standard input only once.
     static const std::string text = read_stream(std::cin, path, max_mebibytes);
     return text;
+  }
+  if (const auto text = text_in_memory(path)) {
+    if (text->size() > max_mebibytes << 20) throw too_large(path, max_mebibytes);
+    return *text;
   }
   std::error_code failure;
   if (std::filesystem::is_directory(path, failure)) {

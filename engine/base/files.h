@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,9 +14,12 @@
 
 namespace p2 {
 
-/// The text of a file; of `-`, all of standard input, however often it is read. Throws InputError
-/// when it cannot be read or is larger than `max_mebibytes`.
+/// The text of a file or of the TextFile of this path; of `-`, all of standard input, however often
+/// it is read. Throws InputError when it cannot be read or is larger than `max_mebibytes`.
 std::string read_file(const std::string& path, std::size_t max_mebibytes = 128);
+
+/// The text of the TextFile that is called `path`; null where there is none.
+std::shared_ptr<const std::string> text_in_memory(const std::string& path);
 
 /// The files of a folder: name → bytes.
 using FolderFiles = std::map<std::string, std::string>;

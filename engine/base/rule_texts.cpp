@@ -202,6 +202,51 @@ constexpr auto kDefinitionRules = std::to_array<RuleText>({
      "Position i of a group is not device i: compare contributors by what is held of them only."},
 });
 
+/// Of flight recorder dumps, pipeline schedules and transfer plans.
+constexpr auto kRecordRules = std::to_array<RuleText>({
+    {"mismatched-collective", "Ranks make different collectives where they have to make the same.",
+     "The calls of a group have to be the same on all of its ranks, in the same order: look for a "
+     "branch that not all ranks take."},
+    {"reordered-collectives", "Ranks make the same collectives in different orders.",
+     "Each waits for the other in a call that the other makes later."},
+    {"mismatched-type", "Ranks pass elements of different types to one collective.",
+     "The bytes of one type are read as another, or the call hangs."},
+    {"mismatched-size", "Ranks pass different numbers of elements to one collective.",
+     "The call hangs or overwrites memory: pad uneven shards, or use the variant for uneven "
+     "sizes."},
+    {"missing-call", "Ranks wait in a collective that another rank never makes.",
+     "Look at the last call of that rank."},
+    {"deadlock", "Everyone waits for someone else.",
+     "The explanation names the cycle: change the order of one of its members."},
+    {"unmatched-send", "A send waits for a receive that never comes.", "Look at the receiver."},
+    {"unmatched-receive", "A receive waits for a send that never comes.", "Look at the sender."},
+    {"stage-placement", "A stage of the pipeline is on two ranks.",
+     "All actions of a stage belong to the row of one rank."},
+    {"duplicate-work", "A stage computes something twice for a microbatch.",
+     "Gradients would be added twice."},
+    {"missing-work", "A stage never computes something for a microbatch.",
+     "The gradients of the step are incomplete."},
+    {"order", "A rank uses a result before it computes it.",
+     "Move the action behind what it needs."},
+    {"missing-send", "A rank waits for activations or gradients that no rank sends.",
+     "Add the send to the row of the other stage's rank."},
+    {"missing-receive", "A rank uses, or another sends, what it never receives.",
+     "Add the receive to the row of the rank."},
+    {"p2p-order", "Two ranks issue their sends and receives in different orders.",
+     "Both orders have to be equal, as the calls of one communicator are."},
+    {"bounds", "A box is empty or reaches beyond the tensor.", "Look at the offsets."},
+    {"source", "A rank sends what it does not hold.", "Its source shards do not cover the box."},
+    {"destination", "A rank receives what it has no place for.",
+     "Its destination shards do not cover the box."},
+    {"twice", "An element arrives twice.",
+     "The second arrival may overwrite what the receiver has done with the first."},
+    {"missing", "An element never arrives.", "The receiver keeps an old value."},
+});
+
+bool is_record(std::string_view format) {
+  return format == "flight-recorder" || format == "pipeline-schedule" || format == "transfer-plan";
+}
+
 std::span<const RuleText> rules_of(std::string_view format) {
   if (format == "program") return kProgramRules;
   if (format == "msccl") return kMscclRules;
@@ -209,6 +254,7 @@ std::span<const RuleText> rules_of(std::string_view format) {
   if (format == "reshard-plan") return kPlanRules;
   if (format == "hlo") return kHloRules;
   if (format == "definition") return kDefinitionRules;
+  if (is_record(format)) return kRecordRules;
   return {};
 }
 
@@ -230,6 +276,7 @@ std::string rule_page(std::string_view format) {
   if (format == "msccl") return "docs/msccl.md";
   if (format == "onesided") return "docs/onesided.md";
   if (format == "hlo") return "docs/hlo.md";
+  if (is_record(format)) return "docs/records.md";
   return format == "reshard-plan" ? "docs/reshard.md" : "docs/definitions.md";
 }
 

@@ -4,6 +4,15 @@
 
 namespace p2 {
 
+SystemInfo read_system_file(const std::string& file) {
+  const System system = parse_system(file, read_file(file));
+  SystemInfo info{system.name, {}, system.interconnects.size(), to_json(system)};
+  for (const Level& level : system.hierarchy.levels()) {
+    info.levels.push_back({level.name, level.size});
+  }
+  return info;
+}
+
 ImportAnswer import_system(const ImportRequest& request, const Options&) {
   const std::string text = read_file(request.file);
   hardware::Server server = request.dump == ImportRequest::Dump::NcclTopo

@@ -53,6 +53,8 @@ struct CheckedFile {
   std::optional<std::string> before = {};  ///< of a comparison
   const DumpPair* dumped = nullptr;        ///< the comparison, of a dump
   std::optional<ListedProgram> listed = {};
+  bool is_rank_dump = false;                  ///< a flight recorder dump
+  std::vector<std::string> other_ranks = {};  ///< the dumps of the other ranks of its job
   std::optional<SubjectCheck> check = {};
   std::vector<FileError> errors = {};
   FileReport report = {};
@@ -60,7 +62,8 @@ struct CheckedFile {
 };
 
 /// Recognizes the subject by its content.
-SubjectCheck check_file(const std::string& file, const CheckQuestion& question) {
+SubjectCheck check_file(const std::string& file, const std::vector<std::string>& other_ranks,
+                        const CheckQuestion& question) {
   const std::string text = read_file(file, kMaxXmlMebibytes);
   if (question.engines.of_modules && !is_module_text(text)) {
     throw InputError({file}, fmt::format("is no module of XLA or StableHLO, expected one for "
@@ -75,6 +78,7 @@ SubjectCheck check_file(const std::string& file, const CheckQuestion& question) 
   if (is_onesided(text)) return check_onesided(file, text, question);
   if (is_module_text(text)) return check_module(file, text, question);
   if (reshard::is_plan(text)) return check_plan(file, text, question);
+  if (is_record(text)) return check_record(file, text, other_ranks, question);
   const std::optional<FileKind> kind = recognized_kind(text);
   if (kind == FileKind::Definition) return check_definition(file, question);
   if (kind == FileKind::System) return check_system(file, text, question);
@@ -93,7 +97,7 @@ void check_into(CheckedFile& file, const CheckQuestion& question) {
     file.check = file.dumped != nullptr ? compare_dumped_modules(*file.dumped, question)
                  : file.before          ? compare_modules(*file.before, file.file, question)
                  : file.listed          ? check_program(file.file, file.listed->text, question)
-                                        : check_file(file.file, question);
+                                        : check_file(file.file, file.other_ranks, question);
     for (const Diagnostic& each : file.check->diagnostics) {
       file.errors.push_back({each.kind, {file.file}, each.message, each.message});
     }
@@ -196,7 +200,18 @@ FileReport report_of(const CheckedFile& file) {
 void add_file(const std::string& file, std::vector<CheckedFile>& files) {
   std::vector<std::string> programs;
   try {
-    programs = listed_programs(file, read_file(file, kMaxXmlMebibytes));
+    const std::string text = read_file(file, kMaxXmlMebibytes);
+    if (is_rank_dump(text)) {  // all dumps are one job, judged at the first one
+      const auto job =
+          std::ranges::find_if(files, [](const CheckedFile& each) { return each.is_rank_dump; });
+      if (job != files.end()) {
+        job->other_ranks.push_back(file);
+        return;
+      }
+      files.push_back({.file = file, .is_rank_dump = true});
+      return;
+    }
+    programs = listed_programs(file, text);
   } catch (const Error&) {
     programs.clear();
   }

@@ -2,6 +2,7 @@
 
 #include "engine/base/files.h"
 #include "engine/collective/language/definition.h"
+#include "engine/records/record.h"
 #include "engine/reshard/plans/plan_report.h"
 #include "engine/strategy/graph_file.h"
 #include "engine/strategy/operation_graph_file.h"
@@ -120,7 +121,81 @@ SubjectCheck well_formed(const std::string& file, const std::string& format,
   return check;
 }
 
+Property property_of(const records::RecordDecision& decision) {
+  Property property{"communication"};
+  if (decision.violation) {
+    property.status = Property::Status::Refuted;
+    property.rule = decision.violation->rule;
+    property.message = decision.violation->explanation;
+    property.line = decision.violation->where.line;
+    property.column = decision.violation->where.column;
+  } else if (decision.outcome == Outcome::Undecided) {
+    property.status = Property::Status::Undecided;
+    property.message = decision.reason;
+  }
+  return property;
+}
+
 }  // namespace
+
+bool is_rank_dump(std::string_view text) { return records::is_flight_dump(text); }
+
+bool is_record(std::string_view text) {
+  return is_rank_dump(text) || records::is_transfer_plan(text) || records::is_pipeline_csv(text);
+}
+
+SubjectCheck check_record(const std::string& file, const std::string& text,
+                          const std::vector<std::string>& files, const CheckQuestion& question) {
+  require_applicable(file, question, "a record of a run");
+  std::vector<records::RecordText> texts = {{file, text}};
+  for (const std::string& other : files) texts.push_back({other, read_file(other)});
+  const Limits& limits = question.options.limits;
+  const records::RecordDecision decision = is_rank_dump(text) ? records::check_flight(texts, limits)
+                                           : records::is_transfer_plan(text)
+                                               ? records::check_transfers(texts.front(), limits)
+                                               : records::check_pipeline_csv(texts.front(), limits);
+  SubjectCheck check;
+  Result& result = check.result;
+  result.subject = file;
+  result.outcome = decision.outcome;
+  result.counterexample = decision.violation;
+  result.model = decision.model;
+  if (decision.outcome == Outcome::Undecided) {
+    result.undecided = Undecided{Undecided::Reason::Unsupported, decision.reason};
+  }
+  const std::string rule = decision.violation ? decision.violation->rule : "";
+  result.engines = {{"explicit", decision.outcome, 0, rule}};
+  const std::string& reason =
+      decision.violation ? decision.violation->explanation : decision.reason;
+  check.json = Json::object({{"file", file},
+                             {"format", decision.format},
+                             {"verdict", to_string(decision.outcome)},
+                             {"engines", outcomes_json(result.engines)},
+                             {"step", Json()},
+                             {"reason", reason.empty() ? Json() : Json(reason)},
+                             {"counterexample", Json()},
+                             {"record", decision.facts}});
+  if (decision.violation) {
+    Json facts = Json::object({{"rule", rule}});
+    for (const auto& [key, value] : *decision.violation->facts.if_object()) facts.add(key, value);
+    result.counterexample->facts = facts;
+    Json::Object members = *check.json.if_object();
+    for (auto& [key, value] : members) {
+      if (key == "counterexample") value = facts;
+    }
+    check.json = Json(std::move(members));
+  }
+  check.text = {Heading{fmt::format("{}: {}{} ({})", file, to_string(decision.outcome),
+                                    rule.empty() ? "" : ", " + rule, decision.summary)}};
+  if (!reason.empty()) {
+    const SourcePosition where = decision.violation ? decision.violation->where : SourcePosition{};
+    check.text.push_back(Paragraph{
+        where.line == 0 ? reason : fmt::format("{}:{}: {}", where.source, where.line, reason)});
+  }
+  if (!decision.drawing.empty()) check.text.push_back(Preformatted{decision.drawing});
+  check.report = {file, decision.format, {property_of(decision)}, 0};
+  return check;
+}
 
 SubjectCheck check_definition(const std::string& file, const CheckQuestion& question) {
   require_applicable(file, question, "a definition of a collective");

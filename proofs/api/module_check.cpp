@@ -367,6 +367,18 @@ ModuleCheck answer(const Subject& subject, const ModuleQuestion& question, const
   return check;
 }
 
+/// Adds the user's lines that compute the output that differs, where the module has them.
+void add_source(const hlo::Module& module, const std::string& text, ModuleCheck& check) {
+  const ModuleDecision& decision = check.decision;
+  if (!decision.violation || !decision.violation->element) return;
+  const std::size_t output = decision.violation->element->output;
+  const std::vector<std::string> lines = hlo::source_of_output(module, text, output);
+  if (lines.empty()) return;
+  check.json.add("source", Json::array_of(lines));
+  check.text.push_back(
+      Paragraph{fmt::format("Output {} is computed at {}.", output, lines.front())});
+}
+
 }  // namespace
 
 bool is_module_text(const std::string& text) {
@@ -406,11 +418,15 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
                                  const ModuleQuestion& question, const Limits& limits) {
   require_applicable(before, question);
   const Texts texts{read_file(before), read_file(after)};
+  std::shared_ptr<const hlo::Module> module;
   const auto decide = [&] {
-    return compare(read_module(before, texts.before, limits),
-                   read_module(after, texts.after, limits), options_of(question), limits);
+    const auto first = read_module(before, texts.before, limits);
+    module = read_module(after, texts.after, limits);
+    return compare(first, module, options_of(question), limits);
   };
-  return answer({after, before, {}}, question, decide, texts);
+  ModuleCheck check = answer({after, before, {}}, question, decide, texts);
+  if (module) add_source(*module, texts.after, check);
+  return check;
 }
 
 SubjectCheck undecided_comparison(const std::string& before, const std::string& after,

@@ -90,11 +90,14 @@ OracleAnswer oracle(const OracleRequest& request, const Options& options) {
   const std::string text = read_file(request.file);
   OracleAnswer answer;
   answer.document.title = "p2-verify oracle";
-  const FolderFiles files = TextCursor(request.file, text).peek_name() == "collective"
-                                ? vectors_of_definition(request, options, amount, answer)
-                                : vectors_of_program(text, request, amount, answer);
+  FolderFiles files = TextCursor(request.file, text).peek_name() == "collective"
+                          ? vectors_of_definition(request, options, amount, answer)
+                          : vectors_of_program(text, request, amount, answer);
   answer.results.push_back({request.file, answer.outcome});
-  if (!files.empty()) {
+  if (!files.empty() && request.folder.empty()) {
+    answer.files = files.size();
+    answer.vectors = std::move(files);
+  } else if (!files.empty()) {
     write_whole_folder(request.folder, files, "test vectors", holds_vectors);
     answer.files = files.size();
     answer.document.line(fmt::format("{}: {} files, see index.json", request.folder, files.size()));

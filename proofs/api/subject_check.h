@@ -58,6 +58,13 @@ SubjectCheck check_system(const std::string& file, const std::string& text,
                           const CheckQuestion& question);
 SubjectCheck check_graph(const std::string& file, const std::string& text,
                          const CheckQuestion& question);
+/// Records of real runs (docs/records.md): the flight recorder dumps of all ranks, of which `files`
+/// are those but the first; a pipeline schedule, a transfer plan.
+SubjectCheck check_record(const std::string& file, const std::string& text,
+                          const std::vector<std::string>& files, const CheckQuestion& question);
+/// Whether a text is such a record, and whether it is a dump of one rank.
+bool is_record(std::string_view text);
+bool is_rank_dump(std::string_view text);
 /// Two files with a module each.
 SubjectCheck compare_modules(const std::string& before, const std::string& after,
                              const CheckQuestion& question);

@@ -45,6 +45,9 @@ CASES = [
     ("check", f"check --dump {EXAMPLES}/hlo/refused/dump", 1),
     ("check", f"check {EXAMPLES}/collectives/sound/scatter.p2c {EXAMPLES}/systems/a100-2nodes.json "
               f"{EXAMPLES}/strategy/mlp.json", 0),
+    ("check", f"check {EXAMPLES}/records/*.csv {EXAMPLES}/records/*.json {EXAMPLES}/records/flight/*.json", 0),
+    ("check", f"check {EXAMPLES}/records/refused/*.csv {EXAMPLES}/records/refused/*.json "
+              f"{EXAMPLES}/records/refused/flight/*.json", 1),
     ("define", f"define {EXAMPLES}/collectives/sound/scatter.p2c --max-group 2", 0),
     ("define", f"define {EXAMPLES}/collectives/wrong/reduce-subtracts.p2c --max-group 2", 1),
     ("cost", f"cost {PRICED} --size 3 --top 5", 0),

@@ -9,6 +9,7 @@
 #include "tests/fuzz/msccl_property.h"
 #include "tests/fuzz/onesided_property.h"
 #include "tests/fuzz/program_property.h"
+#include "tests/fuzz/records_property.h"
 #include "tests/fuzz/system_property.h"
 
 // The fuzzing corpus under an ordinary compiler: what a file once showed stays checked where no
@@ -60,4 +61,8 @@ TEST_CASE("the corpus of modules keeps the promises of their readers and judges"
 TEST_CASE("the corpus of one-sided plans keeps the promises of their readers and the judge") {
   replay("tests/fuzz/corpus/onesided", "", p2::check_onesided_text);
   replay("examples/onesided", ".plan", p2::check_onesided_text);
+}
+
+TEST_CASE("the corpus of records keeps the promises of their readers and judges") {
+  replay("tests/fuzz/corpus/records", "", p2::check_record_text);
 }

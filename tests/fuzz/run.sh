@@ -15,7 +15,7 @@ seconds=$1
 cd "$(dirname "$0")/../.."
 
 cmake --preset fuzz
-cmake --build --preset fuzz --target fuzz_system fuzz_program fuzz_definition fuzz_msccl fuzz_onesided fuzz_hlo
+cmake --build --preset fuzz --target fuzz_system fuzz_program fuzz_definition fuzz_msccl fuzz_onesided fuzz_hlo fuzz_records
 
 findings=build/fuzz/findings
 mkdir -p "$findings"
@@ -24,7 +24,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 failed=""
-for target in system program definition msccl onesided hlo; do
+for target in system program definition msccl onesided hlo records; do
   mkdir "$work/$target"
   cp tests/fuzz/corpus/"$target"/* "$work/$target"
   case $target in

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -22,7 +23,7 @@ struct OracleRequest {
   std::string file;       ///< a program or a definition
   InstanceSpec instance;  ///< what the program file does not say of its instance
   /// Where the vectors are written, all or none. It may not exist, be empty, or hold vectors that
-  /// were written before and nothing else; those are replaced.
+  /// were written before and nothing else; those are replaced. Empty: the answer has the files.
   std::string folder;
   std::string type = "float32";     ///< or `float64`, `int32`; NumPy has no bfloat16
   std::size_t chunk_elements = 8;   ///< of one chunk; a buffer has as many chunks as devices
@@ -32,8 +33,9 @@ struct OracleRequest {
 /// The outcome is Refuted for a program that the rules refuse, and that of the examination for a
 /// definition that is not known to be sound: then no files are written.
 struct OracleAnswer : Answer {
-  std::size_t files = 0;  ///< written
-  std::string refused;    ///< why there are no vectors of the program; empty otherwise
+  std::size_t files = 0;                       ///< written
+  std::map<std::string, std::string> vectors;  ///< without a folder: name → bytes
+  std::string refused;  ///< why there are no vectors of the program; empty otherwise
 };
 
 /// The vectors depend only on the file, the request and `options.seed`. Throws InputError for more

@@ -1,12 +1,30 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "p2/answer.h"
 
 namespace p2 {
+
+/// What a system file describes.
+struct SystemInfo {
+  struct Level {
+    std::string name;
+    std::uint32_t size = 1;
+  };
+
+  std::string name;
+  std::vector<Level> levels;  ///< outermost first
+  std::size_t interconnects = 0;
+  std::string text;  ///< the file as it is read: all that it leaves out is said
+};
+
+/// Reads a system file (docs/languages.md). Throws InputError with its line and column.
+SystemInfo read_system_file(const std::string& file);
 
 /// A dump of one host's hardware, and what it does not say.
 struct ImportRequest {
