@@ -76,13 +76,13 @@ StateGraph::StateGraph(const Problem& problem, const Terms& terms, std::uint32_t
   intern_work();
   NodeId begin = 0;
   for (std::uint32_t depth = 0; depth < size; ++depth) {
-    const auto end = static_cast<NodeId>(offsets_.size());
+    const auto end = static_cast<NodeId>(graph_.offsets.size());
     for (NodeId node = begin; node < end; ++node) {
       if (!expand(node, depth + 1 == size)) return;
       if (progress != nullptr) progress->states.fetch_add(1, std::memory_order_relaxed);
     }
     begin = end;
-    settled_ = depth + 1;
+    graph_.settled = depth + 1;
   }
 }
 
@@ -107,21 +107,17 @@ void StateGraph::set_up(const Goal& goal) {
   goal_state_ = std::move(ends.goal);
 }
 
-std::span<const Transition> StateGraph::transitions(NodeId node) const {
-  return {transitions_.data() + offsets_[node].first, offsets_[node].second};
-}
-
 bool StateGraph::expand(NodeId node, bool last) {
-  const std::size_t first = transitions_.size();
+  const std::size_t first = graph_.transitions.size();
   bool within_limits = !limits_.exceeded(bytes());
   for (std::uint32_t move = 0; within_limits && node != goal_node_ && move < problem_.moves.size();
        ++move) {
     if (run(groups_[groups_of_move_[move]], problem_.moves[move].collective, node, last)) {
-      transitions_.push_back({move, intern_work()});
+      graph_.transitions.push_back({move, intern_work()});
     }
     within_limits = !limits_.exceeded(bytes());
   }
-  offsets_[node] = {first, static_cast<std::uint32_t>(transitions_.size() - first)};
+  graph_.offsets[node] = {first, static_cast<std::uint32_t>(graph_.transitions.size() - first)};
   return within_limits;
 }
 
@@ -156,10 +152,13 @@ NodeId StateGraph::intern_work() {
   const auto known =
       ids_.find(hash, [&](NodeId node) { return std::ranges::equal(state(node), work_); });
   if (known) return *known;
-  offsets_.emplace_back(0, 0);
+  graph_.offsets.emplace_back(0, 0);
   states_of_nodes_.insert(states_of_nodes_.end(), work_.begin(), work_.end());
   const NodeId node = ids_.add(hash);
-  if (work_ == goal_state_) goal_node_ = node;
+  if (work_ == goal_state_) {
+    goal_node_ = node;
+    graph_.goals = {node};
+  }
   return node;
 }
 
@@ -170,7 +169,8 @@ std::size_t StateGraph::bytes() const {
   }
   return fixed + states_.bytes() + kernels_.bytes() + ids_.bytes() +
          states_of_nodes_.capacity() * sizeof(StateId) +
-         transitions_.capacity() * sizeof(Transition) + offsets_.capacity() * sizeof(offsets_[0]);
+         graph_.transitions.capacity() * sizeof(Transition) +
+         graph_.offsets.capacity() * sizeof(graph_.offsets[0]);
 }
 
 }  // namespace p2

@@ -165,8 +165,7 @@ Json json_of(const ListComparison& comparison) {
 /// times more until it is written. A short list is always kept whole.
 class OutputRoom {
  public:
-  OutputRoom(const Limits& limits, std::size_t copies)
-      : limits_(limits), copies_(copies) {
+  OutputRoom(const Limits& limits, std::size_t copies) : limits_(limits), copies_(copies) {
     release_free_memory();  // what is reused would not count as grown
     at_start_ = resident_memory();
   }
@@ -248,7 +247,7 @@ class PlacementQuestion {
 void PlacementQuestion::answer(SynthesizeAnswer& answer) {
   placement_.matrix = found_.instance().grid.placement().factors;
   placement_.begins = to_string(found_.beginning().start);
-  placement_.chunks = found_.program({}).chunks();
+  placement_.chunks = found_.chunks();
   placement_.count = found_.list().count();
   placement_.settled_size = found_.list().settled();
   if (__builtin_add_overflow(answer.total, placement_.count, &answer.total)) {
@@ -387,7 +386,8 @@ Json PlacementQuestion::json() const {
                             {"begins", placement_.begins},
                             {"chunks", placement_.chunks},
                             {"programs", placement_.count},
-                            {"settled_size", placement_.settled_size}});
+                            {"settled_size", placement_.settled_size},
+                            {"engine", to_string(found_.list().engine())}});
   const auto each_json = [](const auto& each) { return json_of(each); };
   if (!placement_.comparisons.empty()) {
     json.add("verified", Json::array_of(placement_.comparisons, each_json));
@@ -534,7 +534,8 @@ SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& opt
   check_request(request);
   Question question{request, options, given_instance(request.instance), {}, {}, {}};
   require_system(question.given, true);
-  question.engines = engines_called(request.engine);
+  const bool automatic = request.engine == "auto";
+  question.engines = engines_called(automatic ? "explicit" : request.engine);
   question.engines.z3_definitions = std::move(z3_definitions);
 
   SynthesizeAnswer answer;
@@ -545,7 +546,8 @@ SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& opt
                       .terms = question.given.terms,
                       .size = request.size,
                       .jobs = options.jobs,
-                      .limits = options.limits};
+                      .limits = options.limits,
+                      .explicit_only = !automatic};
   const Terms& terms = question.options.terms;
   question.engines = on_terms(std::move(question.engines), terms);
   if (request.certify) require_paper("--certify", terms);

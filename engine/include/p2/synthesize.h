@@ -19,9 +19,10 @@ struct SynthesizeRequest {
   InstanceSpec instance;
   std::uint32_t size = 5;  ///< maximum number of steps, 0 to 32
 
-  /// The engines in addition to the explicit search: `explicit` (none), `z3`, `cnf` or `all`. Each
-  /// enumerates the programs of every placement again, and the sets are compared.
-  std::string engine = "explicit";
+  /// `auto`: an engine whose cost does not depend on sizes where one is proved to answer, else the
+  /// explicit search. `explicit`: the explicit search. `z3`, `cnf` or `all`: the explicit search,
+  /// and these enumerate the programs of every placement again; the sets are compared.
+  std::string engine = "auto";
   /// Folder for certificates, which p2-check accepts, that every list is complete: of one placement
   /// the folder itself, of several `1`, `2`, … inside. Only for the paper's collectives and goal.
   std::optional<std::string> certify;
