@@ -8,16 +8,6 @@
 namespace p2 {
 namespace {
 
-/// Renumbers the factors of `set` by their positions in `kept`.
-FactorSet among(FactorSet set, FactorSet kept) {
-  FactorSet renumbered = 0;
-  for (std::uint32_t f = 0, next = 0; kept >> f != 0; ++f) {
-    if ((kept >> f & 1U) == 0) continue;
-    renumbered |= (set >> f & 1U) << next++;
-  }
-  return renumbered;
-}
-
 void simulate(const DeviceGrid& grid, FactorSet kept, Problem& problem) {
   for (std::size_t f = 0; f < grid.factors().size(); ++f) {
     if ((kept >> f & 1U) != 0) problem.factors.push_back({0, 0, grid.factors()[f].size, 1});
@@ -30,23 +20,36 @@ void simulate(const DeviceGrid& grid, FactorSet kept, Problem& problem) {
 
 }  // namespace
 
+FactorSet simulated_factors(const Instance& instance) {
+  return instance.hierarchy.confined_to_reduction() ? instance.grid.factors_of(instance.reduction)
+                                                    : instance.grid.all_factors();
+}
+
+FactorSet digits_of(FactorSet factors, FactorSet simulated) {
+  FactorSet digits = 0;
+  for (std::uint32_t f = 0, next = 0; simulated >> f != 0; ++f) {
+    if ((simulated >> f & 1U) == 0) continue;
+    digits |= (factors >> f & 1U) << next++;
+  }
+  return digits;
+}
+
 NamedProblem make_problem(const Instance& instance, Dialect dialect,
                           const CollectiveSet& collectives, const Beginning& beginning) {
   const DeviceGrid& grid = instance.grid;
   const FactorSet reduction = grid.factors_of(instance.reduction);
-  const FactorSet kept =
-      instance.hierarchy.confined_to_reduction() ? reduction : grid.all_factors();
+  const FactorSet kept = simulated_factors(instance);
   NamedProblem named;
   simulate(grid, kept, named.problem);
   named.problem.contributors = grid.devices();
   named.problem.beginning = beginning;
-  named.problem.reduction = among(reduction, kept);
+  named.problem.reduction = digits_of(reduction, kept);
   named.shapes = all_shapes(instance.hierarchy);
   const std::vector<Collective> all = collectives.all();
   for (std::uint32_t i = 0; i < named.shapes.size(); ++i) {
     const Pattern& whole = named.shapes[i].pattern;
     invariant(((whole.reduced | whole.pinned) & ~kept) == 0, "a shape reaches outside its class");
-    const Pattern pattern{among(whole.reduced, kept), among(whole.pinned, kept)};
+    const Pattern pattern{digits_of(whole.reduced, kept), digits_of(whole.pinned, kept)};
     for (const Collective collective : all) {
       if (!allows(dialect, pattern, collective)) continue;
       named.problem.moves.push_back({pattern, collective});

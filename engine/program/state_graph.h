@@ -52,6 +52,11 @@ struct NamedProblem {
   std::vector<std::uint32_t> shape_of;  ///< move → index into `shapes`
 };
 
+/// The factors of an instance's grid that its problem simulates, and a set of these by digits of
+/// the problem.
+FactorSet simulated_factors(const Instance& instance);
+FactorSet digits_of(FactorSet factors, FactorSet simulated);
+
 /// Moves are ordered by shape (see all_shapes), then by collective.
 NamedProblem make_problem(const Instance& instance, Dialect dialect,
                           const CollectiveSet& collectives = {}, const Beginning& beginning = {});

@@ -14,6 +14,7 @@
 #include "engine/program/json_text.h"
 #include "engine/program/program_file.h"
 #include "p2/version.h"
+#include "proofs/api/open_sizes.h"
 #include "proofs/api/reference_run.h"
 #include "proofs/api/terms.h"
 #include "proofs/certificate/absence_certificate.h"
@@ -32,6 +33,7 @@ struct Question {
   SynthesisOptions options;
   Engines engines;
   std::optional<ProgramProperty> property;
+  std::optional<OpenSizes> open = {};  ///< sizes given as *
 
   bool listed() const { return !request.count_only && !property; }
 };
@@ -45,6 +47,9 @@ void check_request(const SynthesizeRequest& request) {
     throw InputError({"--smt2"}, "asks for programs of --size steps, expected at least 1");
   }
   if (!request.exists) return;
+  if (request.all_sizes) {
+    throw InputError({"--exists"}, "asks a question of its own, expected no --all-sizes");
+  }
   const std::pair<bool, std::string_view> others[] = {{request.certify.has_value(), "certify"},
                                                       {request.smt2, "smt2"},
                                                       {request.explain, "explain"},
@@ -53,6 +58,19 @@ void check_request(const SynthesizeRequest& request) {
     if (!present) continue;
     throw InputError({"--exists"},
                      fmt::format("asks a question of its own, expected no --{}", name));
+  }
+}
+
+/// Throws InputError for what needs the sizes that were left open.
+void check_open_sizes(const SynthesizeRequest& request) {
+  const std::pair<bool, std::string_view> others[] = {{request.certify.has_value(), "--certify"},
+                                                      {request.exists.has_value(), "--exists"},
+                                                      {request.smt2, "--smt2"},
+                                                      {request.explain, "--explain"},
+                                                      {request.engine != "auto", "--engine"}};
+  for (const auto& [present, name] : others) {
+    if (!present) continue;
+    throw InputError({std::string(name)}, "needs sizes, expected numbers where * is given");
   }
 }
 
@@ -233,14 +251,20 @@ class PlacementQuestion {
  private:
   void ask_engines(std::vector<Diagnostic>& diagnostics);
   void list_programs();
+  void decide_all_sizes();
   Outcome outcome() const;
   Result result() const;
+  std::string all_sizes_text() const {
+    return to_string(*all_sizes_, "the same programs", found_.instance(), *open_);
+  }
 
   const Question& question_;
   const PlacementPrograms& found_;
   std::optional<std::string> folder_;
   SynthesizedPlacement placement_;
   Evidence evidence_;
+  std::optional<OpenSizes> open_;  ///< what all_sizes_ is about
+  std::optional<SizesAnswer> all_sizes_;
   bool list_cut_ = false;  ///< a limit left no room for all of the list
 };
 
@@ -256,6 +280,7 @@ void PlacementQuestion::answer(SynthesizeAnswer& answer) {
   }
   if (question_.listed()) list_programs();
   ask_engines(answer.diagnostics);
+  if (question_.request.all_sizes || question_.open) decide_all_sizes();
   const bool settled = question_.property
                            ? std::ranges::none_of(placement_.existence,
                                                   [](const ExistenceAnswer& each) {
@@ -276,6 +301,17 @@ void PlacementQuestion::ask_engines(std::vector<Diagnostic>& diagnostics) {
   if (placement_.settled_size != question_.options.size) return;
   placement_.comparisons = compare_with_solvers(found_, question_.options, question_.engines);
   if (folder_) evidence_ = certify_list(question_, found_, *folder_, placement_, diagnostics);
+}
+
+void PlacementQuestion::decide_all_sizes() {
+  const Instance& instance = found_.instance();
+  const SynthesisOptions& options = question_.options;
+  open_ = question_.request.all_sizes ? OpenSizes::all(instance.grid) : *question_.open;
+  all_sizes_.emplace();
+  if (placement_.settled_size != options.size) return;
+  all_sizes_ = listed_for_all_sizes(
+      make_problem(instance, options.dialect).problem, found_.list(), options.size,
+      digits_of(open_->of(instance.grid), simulated_factors(instance)), options.limits);
 }
 
 void PlacementQuestion::list_programs() {
@@ -304,6 +340,7 @@ Outcome PlacementQuestion::outcome() const {
   }
   if (folder_ && evidence_.kind == Evidence::Kind::None) confirmed = false;
   if (list_cut_) confirmed = false;
+  if (confirmed && all_sizes_) return all_sizes_->outcome;
   return confirmed ? Outcome::Established : Outcome::Undecided;
 }
 
@@ -317,8 +354,9 @@ Result PlacementQuestion::result() const {
   result.evidence = evidence_;
   if (result.outcome == Outcome::Refuted) {
     Counterexample& none = result.counterexample.emplace();
-    none.rule = "exists";
-    none.explanation = text_of(placement_.existence.front(), question_);
+    none.rule = all_sizes_ ? "all-sizes" : "exists";
+    none.explanation =
+        all_sizes_ ? all_sizes_text() : text_of(placement_.existence.front(), question_);
     none.facts = Json::object();
   }
   if (result.outcome == Outcome::Undecided) {
@@ -334,11 +372,16 @@ std::string count_text(std::uint64_t programs) {
 void PlacementQuestion::add_text(Document& document, std::size_t number, std::size_t count) const {
   const Instance& instance = found_.instance();
   document.line("");
-  document.line(
-      fmt::format("placement {} of {}   {}", number, count, to_string(instance.grid.placement())));
-  document.add(Preformatted{draw_matrix(instance.grid)});
-  document.line(fmt::format("synthesis hierarchy {}: {}", to_string(instance.hierarchy),
+  const Placement& placement = instance.grid.placement();
+  document.line(fmt::format(
+      "placement {} of {}   {}", number, count,
+      question_.open ? question_.open->placement_text(placement) : to_string(placement)));
+  if (!question_.open) document.add(Preformatted{draw_matrix(instance.grid)});
+  document.line(fmt::format("synthesis hierarchy {}: {}",
+                            question_.open ? std::string(to_string(instance.hierarchy.kind()))
+                                           : to_string(instance.hierarchy),
                             count_text(placement_.count)));
+  if (all_sizes_) document.line(all_sizes_text());
   for (const ExistenceAnswer& each : placement_.existence) {
     document.line(text_of(each, question_));
   }
@@ -382,9 +425,11 @@ void PlacementQuestion::add_text(Document& document, std::size_t number, std::si
 
 Json PlacementQuestion::json() const {
   const Instance& instance = found_.instance();
-  Json json = Json::object({{"placement", lists_json(placement_.matrix)},
+  const std::optional<OpenSizes>& open = question_.open;
+  Json json = Json::object({{"placement", open ? open->placement_json(instance.grid.placement())
+                                               : lists_json(placement_.matrix)},
                             {"begins", placement_.begins},
-                            {"chunks", placement_.chunks},
+                            {"chunks", open ? Json() : Json(placement_.chunks)},
                             {"programs", placement_.count},
                             {"settled_size", placement_.settled_size},
                             {"engine", to_string(found_.list().engine())}});
@@ -396,7 +441,10 @@ Json PlacementQuestion::json() const {
   if (folder_) {
     add_certificate(evidence_, json);
   }
-  if (question_.listed()) {
+  if (all_sizes_) json.add("all_sizes", json_of(*all_sizes_, instance, *open_));
+  if (question_.listed() && open) {
+    json.add("texts", Json::array_of(placement_.programs));
+  } else if (question_.listed()) {
     Json list = Json::array();
     OutputRoom room(question_.options.limits, 1);
     const bool whole = room.visit([&](const auto& listed) {
@@ -425,9 +473,15 @@ void add_header_text(const Question& question, const Beginning& beginning, Docum
   const Terms& terms = question.options.terms;
   std::vector<std::string> reduced;
   for (const std::uint32_t axis : *given.reduction) reduced.push_back((*given.axes)[axis].name);
-  document.line(fmt::format("{} devices: {}   axes {}   reduce {}", given.hierarchy->devices(),
-                            to_string(*given.hierarchy), to_string(*given.axes),
-                            fmt::join(reduced, ",")));
+  if (const auto& open = question.open) {
+    document.line(fmt::format("sizes left open: {}   axes {}   reduce {}",
+                              open->hierarchy_text(*given.hierarchy), open->axes_text(*given.axes),
+                              fmt::join(reduced, ",")));
+  } else {
+    document.line(fmt::format("{} devices: {}   axes {}   reduce {}", given.hierarchy->devices(),
+                              to_string(*given.hierarchy), to_string(*given.axes),
+                              fmt::join(reduced, ",")));
+  }
   document.line(
       fmt::format("dialect {}, programs of at most {} steps{}{}",
                   to_string(question.options.dialect), question.options.size,
@@ -445,10 +499,12 @@ Json header_json(const Question& question) {
                             {"goal", terms.goal.name},
                             {"collectives", Json::array_of(defined_names(terms.collectives))}});
   if (question.engines.cnf_left_out) json.add("not_asked", Json::array({"cnf"}));
+  const auto& open = question.open;
   return std::move(json)
       .add("synthesis_hierarchy", to_string(given.kind))
-      .add("hierarchy", parts_json(given.hierarchy->levels()))
-      .add("axes", parts_json(*given.axes))
+      .add("hierarchy",
+           open ? open->hierarchy_json(*given.hierarchy) : parts_json(given.hierarchy->levels()))
+      .add("axes", open ? open->axes_json(*given.axes) : parts_json(*given.axes))
       .add("reduce", Json::array_of(*given.reduction))
       .add("size", question.options.size);
 }
@@ -532,7 +588,10 @@ SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& opt
 SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& options,
                             std::vector<language::Definition> z3_definitions) {
   check_request(request);
-  Question question{request, options, given_instance(request.instance), {}, {}, {}};
+  InstanceSpec instance = request.instance;
+  const std::optional<OpenSizes> open = close_sizes(instance);
+  if (open) check_open_sizes(request);
+  Question question{request, options, given_instance(instance), {}, {}, {}, open};
   require_system(question.given, true);
   const bool automatic = request.engine == "auto";
   question.engines = engines_called(automatic ? "explicit" : request.engine);
@@ -551,6 +610,7 @@ SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& opt
   const Terms& terms = question.options.terms;
   question.engines = on_terms(std::move(question.engines), terms);
   if (request.certify) require_paper("--certify", terms);
+  if (request.all_sizes || open) require_paper("--all-sizes", terms);
   if (request.exists) question.property = parse_property(*request.exists, terms.collectives);
   if (soundness.outcome == Outcome::Established) {
     answer_question(question, answer);

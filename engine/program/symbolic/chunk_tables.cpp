@@ -13,7 +13,7 @@ constexpr std::uint64_t kMaxCombinations = std::uint64_t{1} << 20U;
 }  // namespace
 
 ChunkTables::ChunkTables(const Problem& problem, std::uint32_t values)
-    : problem_(problem), grid_(problem, values), values_(values), sets_(grid_.points()) {
+    : problem_(problem), grid_(problem, values), sets_(grid_.points()) {
   intern({});
 }
 

@@ -43,6 +43,9 @@ namespace p2 {
 /// of one digit represents all sizes beyond (see `required_values`).
 class ChunkTables {
  public:
+  /// Suffices where no two coordinates of a table are of one digit.
+  static constexpr std::uint32_t kValues = 5;
+
   /// `values`: at most so many of every digit.
   ChunkTables(const Problem& problem, std::uint32_t values);
 
@@ -97,7 +100,6 @@ class ChunkTables {
 
   const Problem& problem_;
   ProxyGrid grid_;
-  std::uint32_t values_;
   std::uint32_t required_values_ = 4;
   PointSets sets_;
   WordTable coordinates_;  // the digit, then Q

@@ -1,0 +1,158 @@
+#include "engine/program/symbolic/all_sizes.h"
+
+#include <algorithm>
+
+#include "engine/program/symbolic/chunk_tables.h"
+#include "engine/program/symbolic/exploration.h"
+#include "engine/program/symbolic/machine.h"
+#include "engine/program/symbolic/two_chunks.h"
+
+namespace p2 {
+namespace {
+
+/// The same problem with other sizes.
+Problem resized(const Problem& problem, const std::vector<std::uint32_t>& sizes) {
+  Problem other = problem;
+  other.devices = 1;
+  for (std::size_t f = sizes.size(); f-- > 0;) {
+    other.factors[f].size = sizes[f];
+    other.factors[f].stride = other.devices;
+    other.devices *= sizes[f];
+  }
+  other.contributors = problem.contributors / problem.devices * other.devices;
+  return other;
+}
+
+/// Calls `visit` with every combination of sizes: 2 to `largest` of the open digits, the problem's
+/// of the others. Stops when it returns false; whether it never did.
+template <typename Visit>
+bool for_all_sizes(const Problem& problem, FactorSet open, std::uint32_t largest, Visit visit) {
+  std::vector<std::uint32_t> sizes;
+  for (std::size_t f = 0; f < problem.factors.size(); ++f) {
+    sizes.push_back((open >> f & 1U) != 0 ? 2 : problem.factors[f].size);
+  }
+  while (true) {
+    if (!visit(sizes)) return false;
+    std::size_t f = sizes.size();
+    while (f > 0 && ((open >> (f - 1) & 1U) == 0 || sizes[f - 1] == largest)) {
+      --f;
+      if ((open >> f & 1U) != 0) sizes[f] = 2;
+    }
+    if (f == 0) return true;
+    ++sizes[f - 1];
+  }
+}
+
+std::vector<std::vector<std::uint32_t>> programs_of(const ProgramList& list) {
+  std::vector<std::vector<std::uint32_t>> all;
+  list.for_each(
+      [&](std::span<const std::uint32_t> moves) { all.emplace_back(moves.begin(), moves.end()); });
+  return all;
+}
+
+/// Whether `accepts(problem, values)`, which returns the values that it needs or 0, holds for
+/// all sizes: those below `values` one by one, and `values` + 1 for all from `values`.
+template <typename Accepts>
+bool accepted_for_all_sizes(const Problem& problem, FactorSet open, Accepts accepts) {
+  std::uint32_t values = ChunkTables::kValues;
+  while (true) {
+    std::uint32_t required = values;
+    const bool accepted =
+        for_all_sizes(problem, open, values, [&](std::vector<std::uint32_t> sizes) {
+          for (std::size_t f = 0; f < sizes.size(); ++f) {
+            if ((open >> f & 1U) != 0 && sizes[f] == values) ++sizes[f];
+          }
+          const std::uint32_t needs = accepts(resized(problem, sizes), values);
+          required = std::max(required, needs);
+          return needs != 0;
+        });
+    if (!accepted) return false;
+    if (required == values) return true;
+    values = required;
+  }
+}
+
+}  // namespace
+
+SizesAnswer valid_for_all_sizes(const Problem& problem, std::span<const std::uint32_t> moves,
+                                FactorSet open, const Limits& limits) {
+  Problem used = problem;
+  used.moves.clear();
+  for (const std::uint32_t move : moves) used.moves.push_back(problem.moves[move]);
+  const auto runs = [&](auto& domain) {
+    std::optional<std::uint32_t> state = domain.initial();
+    for (std::uint32_t move = 0; state && move < moves.size(); ++move) {
+      limits.require(domain.bytes(), "a verdict for all sizes");
+      state = domain.step(*state, move);
+    }
+    return state && domain.distance_bound(*state) == 0;
+  };
+  SizesAnswer answer;
+  const auto refute = [&](const std::vector<std::uint32_t>& sizes) {
+    answer.outcome = Outcome::Refuted;
+    answer.sizes = sizes;
+    return false;
+  };
+  if (Machine::covers(used, {})) {
+    Machine machine(used);
+    answer.outcome = Outcome::Established;
+    if (!runs(machine)) for_all_sizes(used, open, 2, refute);
+    return answer;
+  }
+  answer.engine = SearchEngine::Bracket;
+  const bool valid =
+      accepted_for_all_sizes(used, open, [&](const Problem& sized, std::uint32_t values) {
+        ChunkTables lower(sized, values);
+        return runs(lower) ? std::max(values, lower.required_values()) : 0;
+      });
+  if (valid) {
+    answer.outcome = Outcome::Established;
+    return answer;
+  }
+  for_all_sizes(used, open, ChunkTables::kValues, [&](const std::vector<std::uint32_t>& sizes) {
+    const Problem sized = resized(used, sizes);
+    TwoChunks upper(sized);
+    return runs(upper) || refute(sizes);
+  });
+  return answer;
+}
+
+SizesAnswer listed_for_all_sizes(const Problem& problem, const ProgramList& list,
+                                 std::uint32_t size, FactorSet open, const Limits& limits) {
+  SizesAnswer answer;
+  if (Machine::covers(problem, {})) {
+    answer.outcome = Outcome::Established;
+    return answer;
+  }
+  answer.engine = SearchEngine::Bracket;
+  const std::vector<std::vector<std::uint32_t>> listed = programs_of(list);
+  const auto same = [&](const TransitionGraph& graph) {
+    return graph.settled == size &&
+           programs_of(ProgramList(graph, SearchEngine::Bracket)) == listed;
+  };
+  const bool complete = for_all_sizes(
+      problem, open, TwoChunks::kValues, [&](const std::vector<std::uint32_t>& sizes) {
+        const Problem sized = resized(problem, sizes);
+        TwoChunks upper(sized, true);
+        return same(explore(upper, sized.moves.size(), size, limits, nullptr));
+      });
+  const bool valid =
+      complete &&
+      accepted_for_all_sizes(problem, open, [&](const Problem& sized, std::uint32_t values) {
+        return values_accepting(list, sized, values, limits);
+      });
+  if (valid) {
+    answer.outcome = Outcome::Established;
+    return answer;
+  }
+  for_all_sizes(problem, open, ChunkTables::kValues, [&](const std::vector<std::uint32_t>& sizes) {
+    const auto other = bracketed_programs(resized(problem, sizes), size, limits);
+    if (!other || programs_of(*other) == listed) return true;
+    answer.outcome = Outcome::Refuted;
+    answer.sizes = sizes;
+    return false;
+  });
+  return answer;
+}
+
+}  // namespace p2
