@@ -593,8 +593,7 @@ SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& opt
   if (open) check_open_sizes(request);
   Question question{request, options, given_instance(instance), {}, {}, {}, open};
   require_system(question.given, true);
-  const bool automatic = request.engine == "auto";
-  question.engines = engines_called(automatic ? "explicit" : request.engine);
+  question.engines = engines_called(request.engine);
   question.engines.z3_definitions = std::move(z3_definitions);
 
   SynthesizeAnswer answer;
@@ -606,7 +605,7 @@ SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& opt
                       .size = request.size,
                       .jobs = options.jobs,
                       .limits = options.limits,
-                      .explicit_only = !automatic};
+                      .explicit_only = request.engine != "auto"};
   const Terms& terms = question.options.terms;
   question.engines = on_terms(std::move(question.engines), terms);
   if (request.certify) require_paper("--certify", terms);

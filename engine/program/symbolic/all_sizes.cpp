@@ -72,21 +72,54 @@ bool accepted_for_all_sizes(const Problem& problem, FactorSet open, Accepts acce
   }
 }
 
-}  // namespace
-
-SizesAnswer valid_for_all_sizes(const Problem& problem, std::span<const std::uint32_t> moves,
-                                FactorSet open, const Limits& limits) {
+/// The problem whose moves are the steps of a program.
+Problem with_moves(const Problem& problem, std::span<const std::uint32_t> moves) {
   Problem used = problem;
   used.moves.clear();
   for (const std::uint32_t move : moves) used.moves.push_back(problem.moves[move]);
-  const auto runs = [&](auto& domain) {
-    std::optional<std::uint32_t> state = domain.initial();
-    for (std::uint32_t move = 0; state && move < moves.size(); ++move) {
-      limits.require(domain.bytes(), "a verdict for all sizes");
-      state = domain.step(*state, move);
-    }
-    return state && domain.distance_bound(*state) == 0;
-  };
+  return used;
+}
+
+/// Whether all moves of the problem, one after the other, lead to the goal.
+template <typename Domain>
+bool runs(Domain& domain, const Problem& problem, const Limits& limits) {
+  std::optional<std::uint32_t> state = domain.initial();
+  for (std::uint32_t move = 0; state && move < problem.moves.size(); ++move) {
+    limits.require(domain.bytes(), "a verdict for all sizes");
+    state = domain.step(*state, move);
+  }
+  return state && domain.distance_bound(*state) == 0;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::uint32_t>> moves_of(const NamedProblem& named,
+                                                   const std::vector<Step>& steps) {
+  std::vector<std::uint32_t> moves;
+  for (const Step& step : steps) {
+    if (!step.shape) return std::nullopt;
+    const auto is_step = [&](std::uint32_t move) {
+      return named.problem.moves[move].collective == step.collective &&
+             named.shapes[named.shape_of[move]].pattern == step.shape->pattern;
+    };
+    std::uint32_t move = 0;
+    while (move < named.problem.moves.size() && !is_step(move)) ++move;
+    if (move == named.problem.moves.size()) return std::nullopt;
+    moves.push_back(move);
+  }
+  return moves;
+}
+
+bool machine_accepts(const Problem& problem, std::span<const std::uint32_t> moves) {
+  const Problem used = with_moves(problem, moves);
+  if (!Machine::covers(used, {})) return false;
+  Machine machine(used);
+  return runs(machine, used, {});
+}
+
+SizesAnswer valid_for_all_sizes(const Problem& problem, std::span<const std::uint32_t> moves,
+                                FactorSet open, const Limits& limits) {
+  const Problem used = with_moves(problem, moves);
   SizesAnswer answer;
   const auto refute = [&](const std::vector<std::uint32_t>& sizes) {
     answer.outcome = Outcome::Refuted;
@@ -96,14 +129,14 @@ SizesAnswer valid_for_all_sizes(const Problem& problem, std::span<const std::uin
   if (Machine::covers(used, {})) {
     Machine machine(used);
     answer.outcome = Outcome::Established;
-    if (!runs(machine)) for_all_sizes(used, open, 2, refute);
+    if (!runs(machine, used, limits)) for_all_sizes(used, open, 2, refute);
     return answer;
   }
   answer.engine = SearchEngine::Bracket;
   const bool valid =
       accepted_for_all_sizes(used, open, [&](const Problem& sized, std::uint32_t values) {
         ChunkTables lower(sized, values);
-        return runs(lower) ? std::max(values, lower.required_values()) : 0;
+        return runs(lower, sized, limits) ? std::max(values, lower.required_values()) : 0;
       });
   if (valid) {
     answer.outcome = Outcome::Established;
@@ -112,7 +145,7 @@ SizesAnswer valid_for_all_sizes(const Problem& problem, std::span<const std::uin
   for_all_sizes(used, open, ChunkTables::kValues, [&](const std::vector<std::uint32_t>& sizes) {
     const Problem sized = resized(used, sizes);
     TwoChunks upper(sized);
-    return runs(upper) || refute(sizes);
+    return runs(upper, sized, limits) || refute(sizes);
   });
   return answer;
 }

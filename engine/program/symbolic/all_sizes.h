@@ -17,6 +17,14 @@ struct SizesAnswer {
   std::vector<std::uint32_t> sizes = {};
 };
 
+/// The moves of a program's steps; nothing if one is none: a step of bare groups, one that the
+/// dialect does not allow.
+std::optional<std::vector<std::uint32_t>> moves_of(const NamedProblem& named,
+                                                   const std::vector<Step>& steps);
+
+/// Whether the machine covers these moves and accepts them.
+bool machine_accepts(const Problem& problem, std::span<const std::uint32_t> moves);
+
 /// Whether a program, given by moves of the problem, is valid whatever the sizes of the digits
 /// `open`; the others have the problem's. The machine decides for all sizes (`size_independence` in
 /// proofs/theory). Else ChunkTables must accept it for every combination of 2, 3 and 4 values, and
