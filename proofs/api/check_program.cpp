@@ -179,6 +179,10 @@ std::vector<Document::Block> text_of(const CheckedProgram& checked, const Result
       program.steps.size(), program.steps.size() == 1 ? "" : "s", to_string(checked.read.dialect),
       goal_text(program.terms.goal, program.beginning))});
   const std::string reason = reason_of(result);
+  if (!checked.sizes_given && checked.decision.violation) {
+    text.push_back(
+        Paragraph{fmt::format("For {}:", to_string(checked.read.instance->grid.hierarchy()))});
+  }
   if (question.request.explain) {
     text.push_back(Preformatted{draw_derivation(program, checked.read.dialect, checked.instance(),
                                                 question.options.limits)});

@@ -153,16 +153,26 @@ SizesAnswer valid_for_all_sizes(const Problem& problem, std::span<const std::uin
 SizesAnswer listed_for_all_sizes(const Problem& problem, const ProgramList& list,
                                  std::uint32_t size, FactorSet open, const Limits& limits) {
   SizesAnswer answer;
-  if (Machine::covers(problem, {})) {
-    answer.outcome = Outcome::Established;
-    return answer;
-  }
-  answer.engine = SearchEngine::Bracket;
   const std::vector<std::vector<std::uint32_t>> listed = programs_of(list);
   const auto same = [&](const TransitionGraph& graph) {
     return graph.settled == size &&
            programs_of(ProgramList(graph, SearchEngine::Bracket)) == listed;
   };
+  if (Machine::covers(problem, {})) {
+    Machine machine(problem);
+    const TransitionGraph graph = explore(machine, problem.moves.size(), size, limits, nullptr);
+    if (same(graph)) {
+      answer.outcome = Outcome::Established;
+    } else if (graph.settled == size) {
+      for_all_sizes(problem, open, 2, [&](const std::vector<std::uint32_t>& sizes) {
+        answer.outcome = Outcome::Refuted;
+        answer.sizes = sizes;
+        return false;
+      });
+    }
+    return answer;
+  }
+  answer.engine = SearchEngine::Bracket;
   const bool complete = for_all_sizes(
       problem, open, TwoChunks::kValues, [&](const std::vector<std::uint32_t>& sizes) {
         const Problem sized = resized(problem, sizes);
