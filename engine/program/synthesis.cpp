@@ -4,9 +4,8 @@
 #include <array>
 #include <limits>
 #include <map>
-#include <set>
 #include <thread>
-#include <tuple>
+#include <utility>
 
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
@@ -112,25 +111,52 @@ void ProgramList::for_each(const Visit& visit) const {
   for (std::uint32_t size = 0; size <= settled_; ++size) walk(0, size, moves, visit);
 }
 
-bool ProgramList::every_program_runs(std::uint32_t initial, const Step& step,
-                                     const std::function<bool(std::uint32_t)>& accepts) const {
-  if (!reached_) return true;
-  std::set<std::tuple<NodeId, std::uint32_t, std::uint32_t>> known;  // node, state, steps left
-  const auto runs = [&](const auto& self, NodeId node, std::uint32_t state,
-                        std::uint32_t left) -> bool {
-    if (paths(node, left) == 0) return true;
-    if (left == 0) return accepts(state);
-    if (!known.emplace(node, state, left).second) return true;
-    return std::ranges::all_of(nodes_[node], [&](const Transition& t) {
-      if (paths(t.target, left - 1) == 0) return true;
-      const auto next = step(state, t.move);
-      return next && self(self, t.target, *next, left - 1);
-    });
+std::optional<ProgramList> ProgramList::replayed(
+    std::uint32_t initial, const Replay& replay,
+    const std::function<Replayed(std::uint32_t)>& accepts) const {
+  using Kind = Replayed::Kind;
+  TransitionGraph graph;
+  graph.settled = settled_;
+  if (!reached_) return ProgramList(graph, engine_);
+  std::map<std::pair<NodeId, std::uint32_t>, NodeId> numbers;  // this list's node, the state
+  std::vector<std::pair<NodeId, std::uint32_t>> layer;
+  std::vector<std::pair<NodeId, std::uint32_t>> next;
+  bool decided = true;
+  const auto number_of = [&](NodeId node, std::uint32_t state) {
+    const auto [place, is_new] =
+        numbers.emplace(std::pair(node, state), static_cast<NodeId>(numbers.size()));
+    if (!is_new) return place->second;
+    graph.offsets.emplace_back(0, 0);
+    next.emplace_back(node, state);
+    if (paths(node, 0) > 0) {
+      const Kind end = accepts(state).kind;
+      if (end == Kind::Legal) graph.goals.push_back(place->second);
+      decided = decided && end != Kind::Undecided;
+    }
+    return place->second;
   };
-  for (std::uint32_t size = 0; size <= settled_; ++size) {
-    if (!runs(runs, 0, initial, size)) return false;
+  number_of(0, initial);
+  for (std::uint32_t depth = 0; depth < settled_ && decided; ++depth) {
+    layer = std::exchange(next, {});
+    for (const auto& [node, state] : layer) {
+      const std::size_t first = graph.transitions.size();
+      for (const Transition& t : nodes_[node]) {
+        bool is_used = false;
+        for (std::uint32_t left = 0; left + depth < settled_; ++left) {
+          is_used = is_used || paths(t.target, left) > 0;
+        }
+        if (!is_used) continue;
+        const Replayed after = replay(state, t.move);
+        if (after.kind == Kind::Undecided) return std::nullopt;
+        if (after.kind == Kind::Illegal) continue;
+        graph.transitions.push_back({t.move, number_of(t.target, after.state)});
+      }
+      graph.offsets[numbers.at({node, state})] = {
+          first, static_cast<std::uint32_t>(graph.transitions.size() - first)};
+    }
   }
-  return true;
+  if (!decided) return std::nullopt;
+  return ProgramList(graph, engine_);
 }
 
 std::vector<bool> ProgramList::paths_with(const std::vector<bool>& wanted) const {

@@ -24,6 +24,13 @@ enum class SearchEngine : std::uint8_t {
 /// `explicit`, `machine`, `bracket`.
 std::string_view to_string(SearchEngine engine);
 
+/// What a domain says of a step, or of a state at the end of a program.
+struct Replayed {
+  enum class Kind : std::uint8_t { Legal, Illegal, Undecided };
+  Kind kind = Kind::Undecided;
+  std::uint32_t state = 0;  ///< after a legal step
+};
+
 /// The valid programs of a problem up to a size, represented by the part of a TransitionGraph that
 /// lies on paths from the initial state to a goal. Programs are counted by dynamic programming,
 /// without listing them. If a limit was reached, only programs up to size `settled` are counted and
@@ -49,11 +56,11 @@ class ProgramList {
   using Visit = std::function<void(std::span<const std::uint32_t> moves)>;
   void for_each(const Visit& visit) const;
 
-  /// Whether every program runs from the state `initial` of another domain to an accepted state:
-  /// `step(state, move)` is the state after a move, or nothing if it is refused.
-  using Step = std::function<std::optional<std::uint32_t>(std::uint32_t, std::uint32_t)>;
-  bool every_program_runs(std::uint32_t initial, const Step& step,
-                          const std::function<bool(std::uint32_t)>& accepts) const;
+  /// The programs that run from `initial` to an accepted state of another domain. Nothing if the
+  /// domain does not decide a step or an end of one of them. `accepts` is asked of the last states.
+  using Replay = std::function<Replayed(std::uint32_t state, std::uint32_t move)>;
+  std::optional<ProgramList> replayed(std::uint32_t initial, const Replay& replay,
+                                      const std::function<Replayed(std::uint32_t)>& accepts) const;
 
   /// The moves of the first program, in the order of for_each, that has a move m with `wanted[m]`.
   /// Does not list the programs before it.

@@ -227,10 +227,37 @@ FileReport report_of(const CheckedProgram& checked, const Result& result) {
   return report;
 }
 
+/// Writes that the program is valid for all sizes, where the machine says so.
+void certify_all_sizes(const std::string& folder, std::uint64_t seed, CheckedProgram& checked,
+                       std::vector<Diagnostic>& diagnostics) {
+  if (checked.all_sizes->outcome != Outcome::Established) return;
+  if (checked.all_sizes->engine != SearchEngine::Machine ||
+      checked.read.dialect != Dialect::Published) {
+    diagnostics.push_back(
+        {Diagnostic::Kind::Undecided,
+         fmt::format("{}: --certify: p2-check knows of all sizes in dialect published only",
+                     checked.file)});
+    return;
+  }
+  checked.evidence = written_evidence(
+      folder,
+      [&] {
+        write_folder(folder,
+                     all_sizes_certificate(
+                         *checked.read.instance, checked.read.program.steps,
+                         {{{"p2-verify", build_info().version}}, {{"engine", "machine"}}, seed}));
+      },
+      diagnostics);
+}
+
 void certify(const CheckQuestion& question, CheckedProgram& checked,
              std::vector<Diagnostic>& diagnostics) {
   const bool decided = checked.explicit_outcome() != Outcome::Undecided;
   if (!question.certificate || !decided || disagree(checked.answers)) return;
+  if (checked.all_sizes && checked.explicit_outcome() == Outcome::Established) {
+    certify_all_sizes(*question.certificate, question.options.seed, checked, diagnostics);
+    return;
+  }
   checked.evidence = written_evidence(
       *question.certificate,
       [&] {
@@ -297,8 +324,9 @@ std::optional<SubjectCheck> check_by_machine(const std::string& file, const std:
                                              const CheckQuestion& question,
                                              const std::optional<OpenSizes>& open) {
   const CheckRequest& request = question.request;
-  const bool asked = request.engine == "auto" && !question.certificate && !request.explain &&
-                     !request.smt2 && !request.cache;
+  const bool all_sizes = open || request.all_sizes;
+  const bool asked = request.engine == "auto" && (all_sizes || !question.certificate) &&
+                     !request.explain && !request.smt2 && !request.cache;
   if (!asked) return std::nullopt;
   const std::optional<ProgramFile> read = read_unlowered(file, text, question.given);
   if (!read || read->program.devices < kManyDevices || !read->program.terms.of_paper()) {
@@ -310,15 +338,18 @@ std::optional<SubjectCheck> check_by_machine(const std::string& file, const std:
   CheckedProgram checked{file, *read, {}, {{"machine", Outcome::Established}}};
   checked.open = open;
   checked.sizes_given = !open;
-  if (open || request.all_sizes) decide_all_sizes(checked, question);
-  return answer_of(checked, question);
+  if (all_sizes) decide_all_sizes(checked, question);
+  std::vector<Diagnostic> diagnostics;
+  certify(question, checked, diagnostics);
+  SubjectCheck answer = answer_of(checked, question);
+  answer.diagnostics = std::move(diagnostics);
+  return answer;
 }
 
 /// Throws InputError for what needs the sizes that are left open.
 void require_sizes(const CheckQuestion& question, const std::string& file) {
   const CheckRequest& request = question.request;
   const std::pair<bool, std::string_view> others[] = {
-      {request.certify.has_value(), "--certify"},
       {request.explain, "--explain"},
       {request.smt2, "--smt2"},
       {request.engine != "auto" && request.engine != "explicit", "--engine"}};

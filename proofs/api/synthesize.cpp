@@ -18,6 +18,7 @@
 #include "proofs/api/reference_run.h"
 #include "proofs/api/terms.h"
 #include "proofs/certificate/absence_certificate.h"
+#include "proofs/certificate/program_certificate.h"
 
 namespace p2 {
 namespace {
@@ -63,8 +64,7 @@ void check_request(const SynthesizeRequest& request) {
 
 /// Throws InputError for what needs the sizes that were left open.
 void check_open_sizes(const SynthesizeRequest& request) {
-  const std::pair<bool, std::string_view> others[] = {{request.certify.has_value(), "--certify"},
-                                                      {request.exists.has_value(), "--exists"},
+  const std::pair<bool, std::string_view> others[] = {{request.exists.has_value(), "--exists"},
                                                       {request.smt2, "--smt2"},
                                                       {request.explain, "--explain"},
                                                       {request.engine != "auto", "--engine"}};
@@ -97,6 +97,44 @@ std::vector<PlacementPrograms> search(const Question& question) {
   return find_programs(std::move(instances), options);
 }
 
+Provenance provenance_of(const Question& question, std::map<std::string, std::string> tools) {
+  tools["p2-verify"] = build_info().version;
+  return {
+      std::move(tools), {{"size", std::to_string(question.options.size)}}, question.limits.seed};
+}
+
+/// Writes that the list of a placement is that of all sizes, where the machine says so; no evidence
+/// otherwise.
+Evidence certify_all_sizes(const Question& question, const PlacementPrograms& found,
+                           const SizesAnswer& answer, const std::string& folder,
+                           std::vector<Diagnostic>& diagnostics) {
+  if (answer.outcome != Outcome::Established) return {};
+  if (answer.engine != SearchEngine::Machine || question.options.dialect != Dialect::Published) {
+    diagnostics.push_back({Diagnostic::Kind::Undecided,
+                           "--certify: p2-check knows of all sizes in dialect published only"});
+    return {};
+  }
+  const Instance& instance = found.instance();
+  const NamedProblem named = make_problem(instance, question.options.dialect);
+  std::vector<Step> choices;
+  for (std::size_t move = 0; move < named.problem.moves.size(); ++move) {
+    choices.push_back(
+        {named.problem.moves[move].collective, {}, named.shapes[named.shape_of[move]]});
+  }
+  std::vector<std::vector<std::uint32_t>> programs;
+  found.list().for_each([&](std::span<const std::uint32_t> moves) {
+    programs.emplace_back(moves.begin(), moves.end());
+  });
+  return written_evidence(
+      folder,
+      [&] {
+        write_folder(folder,
+                     all_sizes_certificate(instance, choices, std::move(programs),
+                                           question.options.size, provenance_of(question, {})));
+      },
+      diagnostics);
+}
+
 /// Proves that the list of a placement is complete and writes the certificate to `folder`. A
 /// program that the list lacks becomes a comparison; no evidence without trouble: a limit was
 /// reached.
@@ -113,10 +151,7 @@ Evidence certify_list(const Question& question, const PlacementPrograms& found,
       placement.comparisons.push_back(contradiction(found, options, std::move(others.found)));
     }
     if (others.kind != cnf::Absence::Kind::Absent) return;
-    const Provenance provenance{
-        {{"p2-verify", build_info().version}, {"CaDiCaL", cnf::solver_version()}},
-        {{"size", std::to_string(options.size)}},
-        question.limits.seed};
+    const Provenance provenance = provenance_of(question, {{"CaDiCaL", cnf::solver_version()}});
     write_folder(folder, synthesis_certificate(instance, options.dialect, options.size,
                                                std::move(others.proof), provenance));
     written = true;
@@ -251,7 +286,8 @@ class PlacementQuestion {
  private:
   void ask_engines(std::vector<Diagnostic>& diagnostics);
   void list_programs();
-  void decide_all_sizes();
+  bool asks_all_sizes() const { return question_.request.all_sizes || question_.open; }
+  void decide_all_sizes(std::vector<Diagnostic>& diagnostics);
   Outcome outcome() const;
   Result result() const;
   std::string all_sizes_text() const {
@@ -280,7 +316,7 @@ void PlacementQuestion::answer(SynthesizeAnswer& answer) {
   }
   if (question_.listed()) list_programs();
   ask_engines(answer.diagnostics);
-  if (question_.request.all_sizes || question_.open) decide_all_sizes();
+  if (asks_all_sizes()) decide_all_sizes(answer.diagnostics);
   const bool settled = question_.property
                            ? std::ranges::none_of(placement_.existence,
                                                   [](const ExistenceAnswer& each) {
@@ -300,10 +336,12 @@ void PlacementQuestion::ask_engines(std::vector<Diagnostic>& diagnostics) {
   }
   if (placement_.settled_size != question_.options.size) return;
   placement_.comparisons = compare_with_solvers(found_, question_.options, question_.engines);
-  if (folder_) evidence_ = certify_list(question_, found_, *folder_, placement_, diagnostics);
+  if (folder_ && !asks_all_sizes()) {
+    evidence_ = certify_list(question_, found_, *folder_, placement_, diagnostics);
+  }
 }
 
-void PlacementQuestion::decide_all_sizes() {
+void PlacementQuestion::decide_all_sizes(std::vector<Diagnostic>& diagnostics) {
   const Instance& instance = found_.instance();
   const SynthesisOptions& options = question_.options;
   open_ = question_.request.all_sizes ? OpenSizes::all(instance.grid) : *question_.open;
@@ -312,6 +350,9 @@ void PlacementQuestion::decide_all_sizes() {
   all_sizes_ = listed_for_all_sizes(
       make_problem(instance, options.dialect).problem, found_.list(), options.size,
       digits_of(open_->of(instance.grid), simulated_factors(instance)), options.limits);
+  if (folder_) {
+    evidence_ = certify_all_sizes(question_, found_, *all_sizes_, *folder_, diagnostics);
+  }
 }
 
 void PlacementQuestion::list_programs() {
@@ -394,7 +435,7 @@ void PlacementQuestion::add_text(Document& document, std::size_t number, std::si
   }
   if (evidence_.kind == Evidence::Kind::Certificate) {
     document.line(certificate_line(evidence_));
-  } else if (folder_ && evidence_.kind == Evidence::Kind::None) {
+  } else if (folder_ && evidence_.kind == Evidence::Kind::None && !all_sizes_) {
     document.line("not certified: a limit was reached before it was proved that there is no other");
   }
   if (placement_.programs.empty()) return;

@@ -123,17 +123,20 @@ class Walk {
       SystemState after = devices;
       const bool legal = !run_step(step, dialect_, after, states, kernels);
       const auto next_above = upper_.step(above, move);
-      const auto next_below = below ? lower_.step(*below, move) : std::nullopt;
+      const Replayed below_after = below ? lower_.replay(*below, move) : Replayed{};
+      const bool accepted = below_after.kind == Replayed::Kind::Legal;
+      const bool refused = below_after.kind == Replayed::Kind::Illegal;
       const std::string text = program + to_string(step, &instance_);
       CAPTURE(text);
-      CHECK((!next_below || legal));
+      CHECK((!accepted || legal));
+      CHECK((!refused || !legal));
       CHECK((!legal || next_above));
-      decided += next_below || !next_above ? 1 : 0;
+      decided += accepted || refused || !next_above ? 1 : 0;
       ++all;
       if (!legal || !next_above) continue;
       devices = std::move(after);
       above = *next_above;
-      below = next_below;
+      below = accepted ? std::optional(below_after.state) : std::nullopt;
       program = text + "; ";
       ++taken;
     }
@@ -164,10 +167,27 @@ TEST_CASE("all engines list the same programs: all systems of 2 devices and more
   }
 }
 
-TEST_CASE("all engines list the same programs: six steps over three levels") {
-  for (const Dialect dialect : {Dialect::Printed, Dialect::Published}) {
-    const Instance instance = instance_of("2,2,2", "8", "0", "[[2 2 2]]", HierarchyKind::Reduction);
-    compare(make_problem(instance, dialect).problem, 6);
+TEST_CASE("where the first and the last chunk admit more, the tables decide: six steps") {
+  // In printed eight programs more: a Broadcast whose root lacks a chunk in the middle.
+  for (const auto& [hierarchy, placement] :
+       {std::pair{"2,2,2", "[[2 2 2]]"}, std::pair{"2,3,2", "[[2 3 2]]"}}) {
+    for (const auto& [dialect, more] :
+         {std::pair{Dialect::Printed, 8U}, std::pair{Dialect::Published, 0U}}) {
+      const std::string axes = std::to_string(parse_hierarchy("h", hierarchy).devices());
+      const Problem problem = make_problem(instance_of(hierarchy, axes.c_str(), "0", placement,
+                                                       HierarchyKind::Reduction),
+                                           dialect)
+                                  .problem;
+      const Programs expected = programs_of(ProgramList(problem, 6, {}));
+      CHECK(programs_of(TwoChunks(problem), problem, 6).size() == expected.size() + more);
+      CHECK(programs_of(ChunkTables(problem, kAllValues), problem, 6) == expected);
+      const auto bracketed = bracketed_programs(problem, 6, {});
+      REQUIRE(bracketed.has_value());
+      CHECK(programs_of(*bracketed) == expected);
+      if (Machine::covers(problem, {})) {
+        CHECK(programs_of(Machine(problem), problem, 6) == expected);
+      }
+    }
   }
 }
 

@@ -80,6 +80,25 @@ Problem with_moves(const Problem& problem, std::span<const std::uint32_t> moves)
   return used;
 }
 
+std::uint32_t largest_size(const Problem& problem) {
+  std::uint32_t largest = ChunkTables::kValues;
+  for (const Factor& factor : problem.factors) largest = std::max(largest, factor.size);
+  return std::min(largest, 2 * ChunkTables::kValues);
+}
+
+/// Whether ChunkTables is certain that the moves of the problem are no valid program.
+bool is_invalid_on_tables(const Problem& problem, std::uint32_t values, const Limits& limits) {
+  ChunkTables tables(problem, values);
+  std::uint32_t state = tables.initial();
+  for (std::uint32_t move = 0; move < problem.moves.size(); ++move) {
+    limits.require(tables.bytes(), "a verdict for all sizes");
+    const Replayed next = tables.replay(state, move);
+    if (next.kind != Replayed::Kind::Legal) return next.kind == Replayed::Kind::Illegal;
+    state = next.state;
+  }
+  return !tables.is_goal(state) && tables.misses_goal(state);
+}
+
 /// Whether all moves of the problem, one after the other, lead to the goal.
 template <typename Domain>
 bool runs(Domain& domain, const Problem& problem, const Limits& limits) {
@@ -145,7 +164,10 @@ SizesAnswer valid_for_all_sizes(const Problem& problem, std::span<const std::uin
   for_all_sizes(used, open, ChunkTables::kValues, [&](const std::vector<std::uint32_t>& sizes) {
     const Problem sized = resized(used, sizes);
     TwoChunks upper(sized);
-    return runs(upper, sized, limits) || refute(sizes);
+    // All sizes here are small: the tables have all their values.
+    return (runs(upper, sized, limits) &&
+            !is_invalid_on_tables(sized, largest_size(sized), limits)) ||
+           refute(sizes);
   });
   return answer;
 }
@@ -173,16 +195,15 @@ SizesAnswer listed_for_all_sizes(const Problem& problem, const ProgramList& list
     return answer;
   }
   answer.engine = SearchEngine::Bracket;
-  const bool complete = for_all_sizes(
-      problem, open, TwoChunks::kValues, [&](const std::vector<std::uint32_t>& sizes) {
-        const Problem sized = resized(problem, sizes);
-        TwoChunks upper(sized, true);
-        return same(explore(upper, sized.moves.size(), size, limits, nullptr));
-      });
   const bool valid =
-      complete &&
       accepted_for_all_sizes(problem, open, [&](const Problem& sized, std::uint32_t values) {
-        return values_accepting(list, sized, values, limits);
+        TwoChunks upper(sized, true);
+        const TransitionGraph graph = explore(upper, sized.moves.size(), size, limits, nullptr);
+        if (graph.settled < size) return std::uint32_t{0};
+        std::uint32_t required = values;
+        const auto found = replay_on_tables(ProgramList(graph, SearchEngine::Bracket), sized,
+                                            values, limits, required);
+        return found && programs_of(*found) == listed ? required : 0;
       });
   if (valid) {
     answer.outcome = Outcome::Established;

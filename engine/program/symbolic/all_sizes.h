@@ -33,8 +33,8 @@ SizesAnswer valid_for_all_sizes(const Problem& problem, std::span<const std::uin
                                 FactorSet open, const Limits& limits);
 
 /// Whether these are the valid programs of at most `size` steps whatever the sizes of the digits
-/// `open`. Beyond what is asked of one program, TwoChunks must accept no other for any of its
-/// grids, without regard to the numbers of chunks that depend on sizes.
+/// `open`: for all these grids ChunkTables must find just them valid, of the programs that
+/// TwoChunks accepts without regard to the numbers of chunks that depend on sizes.
 SizesAnswer listed_for_all_sizes(const Problem& problem, const ProgramList& list,
                                  std::uint32_t size, FactorSet open, const Limits& limits);
 

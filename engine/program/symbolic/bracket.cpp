@@ -7,35 +7,22 @@
 #include "engine/program/symbolic/two_chunks.h"
 
 namespace p2 {
-namespace {
-
-/// Whether ChunkTables accepts every program of the list; `values` grows to what it needs.
-bool lower_accepts(const ProgramList& list, const Problem& problem, const Limits& limits) {
-  std::uint32_t values = ChunkTables::kValues;
-  while (true) {
-    const std::uint32_t required = values_accepting(list, problem, values, limits);
-    if (required == 0) return false;
-    const bool enough = std::ranges::all_of(problem.factors, [&](const Factor& factor) {
-      return values >= std::min(required, factor.size);
-    });
-    if (enough) return true;
-    values = required;
-  }
-}
-
-}  // namespace
-
-std::uint32_t values_accepting(const ProgramList& list, const Problem& problem,
-                               std::uint32_t values, const Limits& limits) {
-  ChunkTables lower(problem, values);
-  const bool accepted = list.every_program_runs(
-      lower.initial(),
-      [&](std::uint32_t state, std::uint32_t move) -> std::optional<std::uint32_t> {
-        if (limits.exceeded(lower.bytes())) return std::nullopt;
-        return lower.step(state, move);
+std::optional<ProgramList> replay_on_tables(const ProgramList& list, const Problem& problem,
+                                            std::uint32_t values, const Limits& limits,
+                                            std::uint32_t& required) {
+  ChunkTables tables(problem, values);
+  auto found = list.replayed(
+      tables.initial(),
+      [&](std::uint32_t state, std::uint32_t move) {
+        return limits.exceeded(tables.bytes()) ? Replayed{} : tables.replay(state, move);
       },
-      [&](std::uint32_t state) { return lower.is_goal(state); });
-  return accepted ? std::max(values, lower.required_values()) : 0;
+      [&](std::uint32_t state) {
+        if (tables.is_goal(state)) return Replayed{Replayed::Kind::Legal};
+        const bool missed = tables.misses_goal(state);
+        return Replayed{missed ? Replayed::Kind::Illegal : Replayed::Kind::Undecided};
+      });
+  required = std::max(required, tables.required_values());
+  return found;
 }
 
 bool bracket_covers(const Problem& problem, const Terms& terms) {
@@ -54,9 +41,16 @@ std::optional<ProgramList> bracketed_programs(const Problem& problem, std::uint3
   TwoChunks upper(problem);
   const TransitionGraph graph = explore(upper, problem.moves.size(), size, limits, progress);
   if (graph.settled < size) return std::nullopt;
-  ProgramList list(graph, SearchEngine::Bracket);
-  if (!lower_accepts(list, problem, limits)) return std::nullopt;
-  return list;
+  const ProgramList above(graph, SearchEngine::Bracket);
+  for (std::uint32_t values = ChunkTables::kValues;;) {
+    std::uint32_t required = values;
+    auto list = replay_on_tables(above, problem, values, limits, required);
+    const bool enough = std::ranges::all_of(problem.factors, [&](const Factor& factor) {
+      return values >= std::min(required, factor.size);
+    });
+    if (enough || !list) return list;
+    values = required;
+  }
 }
 
 }  // namespace p2

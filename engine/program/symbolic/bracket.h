@@ -12,13 +12,15 @@ bool bracket_covers(const Problem& problem, const Terms& terms);
 /// Whether their grids are smaller than the problem's.
 bool bracket_is_smaller(const Problem& problem);
 
-/// With ChunkTables of at most `values` values of a digit: how many it needs to accept every
-/// program of the list (at least `values`); 0 if it refuses one or a limit is reached.
-std::uint32_t values_accepting(const ProgramList& list, const Problem& problem,
-                               std::uint32_t values, const Limits& limits);
+/// Those of the programs that ChunkTables of at most `values` values of a digit finds valid;
+/// nothing if it does not decide, or a limit is reached. `required` grows to the values that it
+/// needs.
+std::optional<ProgramList> replay_on_tables(const ProgramList& list, const Problem& problem,
+                                            std::uint32_t values, const Limits& limits,
+                                            std::uint32_t& required);
 
-/// The valid programs by two approximations: those that TwoChunks accepts, if ChunkTables accepts
-/// each of them. Nothing if it refuses one, or if a limit is reached.
+/// The valid programs by two approximations: of those that TwoChunks accepts the ones that
+/// ChunkTables finds valid. Nothing if it does not decide one, or if a limit is reached.
 std::optional<ProgramList> bracketed_programs(const Problem& problem, std::uint32_t size,
                                               const Limits& limits,
                                               SearchProgress* progress = nullptr);

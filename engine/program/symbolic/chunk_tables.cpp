@@ -1,13 +1,18 @@
 #include "engine/program/symbolic/chunk_tables.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 namespace p2 {
 namespace {
 
 /// E of a device that holds nothing.
 constexpr std::uint32_t kNothing = UINT32_MAX;
-constexpr std::uint32_t kRefusedGroup = UINT32_MAX;
+constexpr std::uint32_t kUndecidedGroup = UINT32_MAX;
+constexpr std::uint32_t kIllegalGroup = UINT32_MAX - 1;
+/// More chunks are not gone through one by one.
+constexpr std::uint32_t kMaxChunks = 1U << 14U;
 constexpr std::uint64_t kMaxCombinations = std::uint64_t{1} << 20U;
 
 }  // namespace
@@ -52,6 +57,24 @@ std::uint32_t ChunkTables::initial() {
 
 bool ChunkTables::is_goal(std::uint32_t state) const {
   return std::ranges::equal(states_[state], goal_);
+}
+
+bool ChunkTables::misses_goal(std::uint32_t state) {
+  const std::vector<std::uint32_t> words(states_[state].begin(), states_[state].end());
+  for (std::size_t i = 0; i < words.size(); i += 2) {
+    if (words[i] != goal_[i]) return true;  // fewer chunks
+    std::vector<Table> tables;
+    const std::uint32_t ids[] = {words[i + 1], goal_[i + 1]};
+    if (!join(ids, tables)) continue;
+    const auto& [held, wanted] = std::tie(tables[0].entries, tables[1].entries);
+    for (const Entry& entry : wanted) {
+      if (std::ranges::find(held, entry) == held.end() &&
+          occurs_here(tables[0].coordinates, entry.combination)) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 /// Drops the first coordinate without influence, if there is one.
@@ -159,25 +182,26 @@ bool ChunkTables::join(std::span<const std::uint32_t> ids, std::vector<Table>& j
   return true;
 }
 
-std::optional<ChunkTables::Table> ChunkTables::sum(std::span<const std::uint32_t> ids) {
+std::optional<ChunkTables::Table> ChunkTables::sum(std::span<const std::uint32_t> ids,
+                                                   bool& illegal) {
   std::vector<Table> group;
   if (!join(ids, group)) return std::nullopt;
-  Table total = group[0];
-  std::vector<std::uint32_t> sets;
-  for (std::size_t at = 0; at < total.entries.size(); ++at) {
-    sets.clear();
-    for (const Table& each : group) {
-      if (each.entries.size() != total.entries.size() ||
-          each.entries[at].combination != total.entries[at].combination) {
-        return std::nullopt;
-      }
-      sets.push_back(each.entries[at].contributors);
-    }
-    const auto all = sets_.disjoint_union(sets);
-    if (!all) return std::nullopt;
-    total.entries[at].contributors = *all;
+  Table total{group[0].coordinates, {}};
+  std::map<std::uint32_t, std::vector<std::uint32_t>> held;  // combination → contributor sets
+  for (const Table& each : group) {
+    for (const Entry& entry : each.entries) held[entry.combination].push_back(entry.contributors);
   }
-  return total;
+  bool decided = true;
+  for (const auto& [combination, sets] : held) {
+    const auto all = sets_.disjoint_union(sets);
+    if (all && sets.size() == group.size()) {
+      total.entries.push_back({combination, *all});
+      continue;
+    }
+    decided = false;
+    illegal = illegal || occurs_here(total.coordinates, combination);
+  }
+  return decided ? std::optional(std::move(total)) : std::nullopt;
 }
 
 bool ChunkTables::scatter(std::uint32_t move, Device total, std::span<Device> group) {
@@ -236,9 +260,9 @@ bool ChunkTables::scatter(std::uint32_t move, Device total, std::span<Device> gr
 }
 
 std::optional<ChunkTables::Device> ChunkTables::gather(std::uint32_t move,
-                                                       std::span<const Device> group) {
+                                                       std::span<const Device> group,
+                                                       bool& illegal) {
   const FactorSet varied = problem_.moves[move].pattern.reduced;
-  if ((varied & ~group[0].divided) != 0) return std::nullopt;
   std::vector<std::uint32_t> ids;
   for (const Device& each : group) ids.push_back(each.table);
   std::vector<Table> tables;
@@ -248,8 +272,16 @@ std::optional<ChunkTables::Device> ChunkTables::gather(std::uint32_t move,
     all.entries.insert(all.entries.end(), each.entries.begin(), each.entries.end());
   }
   std::ranges::sort(all.entries);
-  const auto same = std::ranges::adjacent_find(all.entries, {}, &Entry::combination);
-  if (same != all.entries.end()) return std::nullopt;
+  bool once = true;
+  for (std::size_t i = 1; i < all.entries.size(); ++i) {
+    if (all.entries[i].combination != all.entries[i - 1].combination) continue;
+    once = false;
+    illegal = illegal || occurs_here(all.coordinates, all.entries[i].combination);
+  }
+  const bool cut = std::ranges::all_of(group, [&](const Device& each) {
+    return each.divided == group[0].divided && (varied & ~each.divided) == 0;
+  });
+  if (!once || !cut) return std::nullopt;
   return Device{group[0].divided & ~varied, intern(std::move(all))};
 }
 
@@ -273,26 +305,74 @@ bool ChunkTables::occurs(std::span<const std::uint32_t> coordinates,
   return chain || last;
 }
 
-bool ChunkTables::is_informative(std::span<const Device> group) {
+const std::vector<std::uint32_t>& ChunkTables::values_by_chunk(std::uint32_t coordinate) {
+  const auto [place, is_new] = values_by_chunk_.try_emplace(coordinate);
+  if (!is_new) return place->second;
+  const std::vector<std::uint32_t> words(coordinates_[coordinate].begin(),
+                                         coordinates_[coordinate].end());
+  std::map<std::vector<std::uint32_t>, std::vector<std::uint32_t>> alike;  // that agree on Q
+  for (std::uint32_t chunk = 0; chunk < problem_.chunks(); ++chunk) {
+    std::vector<std::uint32_t> given;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      given.push_back(values_by_chunk(words[i])[chunk]);
+    }
+    alike[given].push_back(chunk);
+  }
+  std::vector<std::uint32_t> values(problem_.chunks());
+  const std::uint64_t runs = problem_.factors[words[0]].size;
+  for (const auto& [given, chunks] : alike) {
+    for (std::size_t rank = 0; rank < chunks.size(); ++rank) {
+      values[chunks[rank]] = static_cast<std::uint32_t>(rank * runs / chunks.size());
+    }
+  }
+  return values_by_chunk_[coordinate] = std::move(values);
+}
+
+bool ChunkTables::occurs_here(const std::vector<std::uint32_t>& coordinates,
+                              std::uint32_t combination) {
+  if (occurs(coordinates, combination)) return true;
+  if (problem_.chunks() > kMaxChunks) return false;
+  const auto [place, is_new] = occurring_.try_emplace(coordinates);
+  for (std::uint32_t chunk = 0; is_new && chunk < problem_.chunks(); ++chunk) {
+    std::uint64_t values = 0;
+    bool inside = true;  // of the grid
+    for (const std::uint32_t each : coordinates) {
+      const std::uint32_t value = values_by_chunk(each)[chunk];
+      inside = inside && value < values_of(each);
+      values = values * values_of(each) + value;
+    }
+    if (inside) place->second.insert(static_cast<std::uint32_t>(values));
+  }
+  return place->second.contains(combination);
+}
+
+bool ChunkTables::is_informative(std::span<const Device> group, bool& illegal) {
   std::vector<std::uint32_t> ids;
   for (const Device& each : group) ids.push_back(each.table);
   std::vector<Table> tables;
   if (!join(ids, tables)) return false;
-  const Table& root = tables[0];
+  const std::vector<std::uint32_t>& coordinates = tables[0].coordinates;
+  std::map<std::uint32_t, std::uint32_t> root;
+  for (const Entry& entry : tables[0].entries) root[entry.combination] = entry.contributors;
+  bool contained = true;
   bool informative = false;
+  bool different = false;
   for (const Table& each : tables) {
-    auto held = each.entries.begin();
-    for (const Entry& entry : root.entries) {
-      const bool here = held != each.entries.end() && held->combination == entry.combination;
-      const std::uint32_t set = here ? held->contributors : PointSets::kEmpty;
-      if (here) ++held;
-      if (set == entry.contributors) continue;
-      if (!sets_.is_subset(set, entry.contributors)) return false;
-      informative = informative || occurs(root.coordinates, entry.combination);
+    std::map<std::uint32_t, std::uint32_t> learned = root;  // what the device lacks
+    for (const auto& [combination, contributors] : each.entries) {
+      const auto known = root.find(combination);
+      const bool inside = known != root.end() && sets_.is_subset(contributors, known->second);
+      contained = contained && inside;
+      illegal = illegal || (!inside && occurs_here(coordinates, combination));
+      if (inside && contributors == known->second) learned.erase(combination);
     }
-    if (held != each.entries.end()) return false;  // the root does not hold it
+    different = different || !learned.empty();
+    for (const auto& [combination, contributors] : learned) {
+      informative = informative || occurs(coordinates, combination);
+    }
   }
-  return informative;
+  illegal = illegal || !different;
+  return contained && informative;
 }
 
 std::uint32_t ChunkTables::run(std::uint32_t move, std::span<const std::uint32_t> before) {
@@ -300,41 +380,47 @@ std::uint32_t ChunkTables::run(std::uint32_t move, std::span<const std::uint32_t
   for (std::size_t i = 0; i < before.size(); i += 2) group.push_back({before[i], before[i + 1]});
   const Collective collective = problem_.moves[move].collective;
   const Device root = group[0];
-  if (root.divided == kNothing) return kRefusedGroup;
-  const bool equal_counts =
-      std::ranges::all_of(group, [&](const Device& each) { return each.divided == root.divided; });
-  if (collective == Collective::Broadcast) {
-    if (!is_informative(group)) return kRefusedGroup;
-    std::ranges::fill(group, root);
-  } else if (!equal_counts) {
-    return kRefusedGroup;
+  const auto with_nothing = std::ranges::count(group, kNothing, &Device::divided);
+  const bool broadcast = collective == Collective::Broadcast;
+  // Some hold chunks and some do not: chunks and counts differ, and a root has to hold something.
+  if (with_nothing > 0 && (!broadcast || root.divided == kNothing)) return kIllegalGroup;
+  bool illegal = false;
+  bool legal = false;
+  if (broadcast) {
+    legal = is_informative(group, illegal);
+    if (legal) std::ranges::fill(group, root);
   } else if (collective == Collective::AllGather) {
-    const auto all = gather(move, group);
-    if (!all) return kRefusedGroup;
-    std::ranges::fill(group, *all);
+    const auto all = gather(move, group, illegal);
+    legal = all.has_value();
+    if (legal) std::ranges::fill(group, *all);
   } else {
     std::vector<std::uint32_t> ids;
     for (const Device& each : group) ids.push_back(each.table);
-    std::optional<Table> summed = sum(ids);
-    if (!summed) return kRefusedGroup;
-    const Device total{root.divided, intern(std::move(*summed))};
-    if (collective == Collective::ReduceScatter) {
-      if (!scatter(move, total, group)) return kRefusedGroup;
-    } else {
-      std::ranges::fill(group, collective == Collective::AllReduce ? total : Device{kNothing, 0});
-      group[0] = total;
+    std::optional<Table> summed = sum(ids, illegal);
+    legal = summed && std::ranges::all_of(
+                          group, [&](const Device& each) { return each.divided == root.divided; });
+    if (legal) {
+      const Device total{root.divided, intern(std::move(*summed))};
+      if (collective == Collective::ReduceScatter) {
+        legal = scatter(move, total, group);
+      } else {
+        std::ranges::fill(group, collective == Collective::AllReduce ? total : Device{kNothing, 0});
+        group[0] = total;
+      }
     }
   }
+  if (!legal) return illegal ? kIllegalGroup : kUndecidedGroup;
   const auto begin = static_cast<std::uint32_t>(after_.size());
   after_.insert(after_.end(), group.begin(), group.end());
   return begin;
 }
 
-std::optional<std::uint32_t> ChunkTables::step(std::uint32_t state, std::uint32_t move) {
+Replayed ChunkTables::replay(std::uint32_t state, std::uint32_t move) {
   const ProxyGrid::Groups& groups = grid_.groups(move);
   const auto words = states_[state];
   std::vector<std::uint32_t> next(words.begin(), words.end());
   std::vector<std::uint32_t> key;
+  bool decided = true;
   for (const std::uint32_t base : groups.bases) {
     key.assign(1, move);
     for (const std::uint32_t offset : groups.offsets) {
@@ -344,14 +430,17 @@ std::optional<std::uint32_t> ChunkTables::step(std::uint32_t state, std::uint32_
     bool known = false;
     std::uint32_t& result = results_.find(key, known);
     if (!known) result = run(move, std::span(key).subspan(1));
-    if (result == kRefusedGroup) return std::nullopt;
+    if (result == kIllegalGroup) return {Replayed::Kind::Illegal};
+    decided = decided && result != kUndecidedGroup;
+    if (!decided) continue;
     for (std::size_t i = 0; i < groups.offsets.size(); ++i) {
       const std::size_t device = std::size_t{base} + groups.offsets[i];
       next[2 * device] = after_[result + i].divided;
       next[2 * device + 1] = after_[result + i].table;
     }
   }
-  return states_.intern(next);
+  if (!decided) return {Replayed::Kind::Undecided};
+  return {Replayed::Kind::Legal, states_.intern(next)};
 }
 
 }  // namespace p2

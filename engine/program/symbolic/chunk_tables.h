@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "engine/program/symbolic/proxy_grid.h"
+#include "engine/program/synthesis.h"
 
 namespace p2 {
 
@@ -37,10 +40,11 @@ namespace p2 {
 ///                         some chunk has: all 0, all last, or any if each Q has, of the
 ///                         coordinates in question, those before its own
 ///
-/// Steps for which this does not suffice are refused. All conditions compare, in one digit, at most
-/// two devices, a contributor, 0, and the values of that digit's coordinates; states are invariant
-/// under permutations of the values that keep 0. So a grid of 4 values and one for each coordinate
-/// of one digit represents all sizes beyond (see `required_values`).
+/// Where a condition fails for a combination that some chunk has, the step is illegal; where it
+/// fails otherwise, nothing is decided. All conditions compare, in one digit, at most two devices,
+/// a contributor, 0, and the values of that digit's coordinates; states are invariant under
+/// permutations of the values that keep 0. So a grid of 4 values and one for each coordinate of one
+/// digit represents all sizes beyond (see `required_values`).
 class ChunkTables {
  public:
   /// Suffices where no two coordinates of a table are of one digit.
@@ -50,8 +54,15 @@ class ChunkTables {
   ChunkTables(const Problem& problem, std::uint32_t values);
 
   std::uint32_t initial();
-  std::optional<std::uint32_t> step(std::uint32_t state, std::uint32_t move);
+  /// Nothing for what is illegal, and for what is not decided.
+  std::optional<std::uint32_t> step(std::uint32_t state, std::uint32_t move) {
+    const Replayed next = replay(state, move);
+    return next.kind == Replayed::Kind::Legal ? std::optional(next.state) : std::nullopt;
+  }
+  Replayed replay(std::uint32_t state, std::uint32_t move);
   bool is_goal(std::uint32_t state) const;
+  /// Whether it is certain that a state is not the goal, where it is not.
+  bool misses_goal(std::uint32_t state);
   std::uint32_t distance_bound(std::uint32_t state) const { return is_goal(state) ? 0 : 1; }
   std::uint32_t states() const { return states_.size(); }
   std::size_t bytes() const;
@@ -88,15 +99,19 @@ class ChunkTables {
   void require_values(std::span<const std::uint32_t> coordinates);
   std::optional<Table> extend(const Table& table, std::span<const std::uint32_t> coordinates) const;
   bool drop_coordinate(Table& table) const;
-  /// Whether some chunk has this combination of values.
+  /// Whether some chunk has this combination of values, whatever the sizes are.
   bool occurs(std::span<const std::uint32_t> coordinates, std::uint32_t combination) const;
+  /// The same for the sizes of the problem: by its chunks, unless they are too many.
+  bool occurs_here(const std::vector<std::uint32_t>& coordinates, std::uint32_t combination);
+  /// The values of a coordinate, by chunk.
+  const std::vector<std::uint32_t>& values_by_chunk(std::uint32_t coordinate);
 
   /// The offset in `after_` of the devices after the step, or a refusal.
   std::uint32_t run(std::uint32_t move, std::span<const std::uint32_t> before);
-  std::optional<Table> sum(std::span<const std::uint32_t> tables);
+  std::optional<Table> sum(std::span<const std::uint32_t> tables, bool& illegal);
   bool scatter(std::uint32_t move, Device total, std::span<Device> group);
-  std::optional<Device> gather(std::uint32_t move, std::span<const Device> group);
-  bool is_informative(std::span<const Device> group);
+  std::optional<Device> gather(std::uint32_t move, std::span<const Device> group, bool& illegal);
+  bool is_informative(std::span<const Device> group, bool& illegal);
 
   const Problem& problem_;
   ProxyGrid grid_;
@@ -106,6 +121,8 @@ class ChunkTables {
   WordTable tables_;       // number of coordinates, these, combinations and contributors
   WordTable states_;       // E and table of every device
   std::vector<std::uint32_t> goal_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> values_by_chunk_;
+  std::map<std::vector<std::uint32_t>, std::set<std::uint32_t>> occurring_;  // by coordinates
   TupleCache results_;  // (move, devices) → what `run` returns
   std::vector<Device> after_;
 };
