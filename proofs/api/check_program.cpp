@@ -298,7 +298,7 @@ SubjectCheck answer_of(const CheckedProgram& checked, const CheckQuestion& quest
 /// Decides whether a program that is valid for its sizes is valid for all.
 void decide_all_sizes(CheckedProgram& checked, const CheckQuestion& question) {
   const ProgramFile& read = checked.read;
-  require_paper("--all-sizes", read.program.terms);
+  require_known_for_all_sizes(read.program.terms);
   if (!read.instance) {
     throw InputError(
         {checked.file},

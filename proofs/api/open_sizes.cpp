@@ -306,6 +306,13 @@ std::optional<OpenSizes> close_sizes(const std::string& file, std::string& progr
   return open;
 }
 
+void require_known_for_all_sizes(const Terms& terms) {
+  if (terms.of_paper()) return;
+  throw InputError({"--all-sizes"},
+                   "knows the five collectives and the goal allreduce only, "
+                   "expected no other collectives and no other goal");
+}
+
 std::string to_string(const SizesAnswer& answer, const std::string& what, const Instance& instance,
                       const OpenSizes& open) {
   const std::vector<std::string> names = names_of(instance, open);

@@ -36,6 +36,9 @@ std::optional<OpenSizes> close_sizes(InstanceSpec& spec);
 /// The same in the header of a program in `.p2` notation.
 std::optional<OpenSizes> close_sizes(const std::string& file, std::string& program);
 
+/// Throws InputError at `--all-sizes` for other terms than the paper's.
+void require_known_for_all_sizes(const Terms& terms);
+
 /// The answer about all sizes in words: `valid for every size ≥ 2 of node.data: theorem T7 …`.
 /// `what` is what is said of them: `valid`, `the same programs`.
 std::string to_string(const SizesAnswer& answer, const std::string& what, const Instance& instance,

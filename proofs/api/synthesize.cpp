@@ -650,7 +650,7 @@ SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& opt
   const Terms& terms = question.options.terms;
   question.engines = on_terms(std::move(question.engines), terms);
   if (request.certify) require_paper("--certify", terms);
-  if (request.all_sizes || open) require_paper("--all-sizes", terms);
+  if (request.all_sizes || open) require_known_for_all_sizes(terms);
   if (request.exists) question.property = parse_property(*request.exists, terms.collectives);
   if (soundness.outcome == Outcome::Established) {
     answer_question(question, answer);
