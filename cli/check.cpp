@@ -16,10 +16,13 @@ std::vector<FlagGroup> check_flag_groups() {
       reduction_flag_group(),
       terms_flag_group(),
       {"Check",
-       {{"engine", "explicit|z3|cnf|symbolic|interpreter|all",
-         "engines that decide (default explicit): of programs also z3, cnf, or all and the "
-         "reference "
+       {{"engine", "auto|explicit|z3|cnf|symbolic|interpreter|all",
+         "engines that decide (default auto: explicit, or of programs of many devices one whose "
+         "cost does not depend on sizes): of programs also z3, cnf, or all and the reference "
          "interpreter; of two modules symbolic or interpreter alone, or all"},
+        {"all-sizes", "",
+         "of programs also whether they are valid for every size of at least 2; sizes that are * "
+         "ask this of their factors"},
         {"certify", "DIR",
          "write a certificate that p2-check accepts; of several files one each, inside DIR"},
         {"smt2", "FILE", "write the query whether the one program is invalid as SMT-LIB 2",
@@ -63,6 +66,7 @@ CheckRequest check_request(const CommandLine& line) {
   if (line.has("partitions")) request.partitions = line.integer("partitions", 1, kMaxDevices, 1);
   if (const auto engine = line.text("engine")) request.engine = *engine;
   request.certify = line.text("certify");
+  request.all_sizes = line.has("all-sizes");
   request.explain = line.has("explain");
   request.smt2 = line.has("smt2");
   request.repair = line.has("repair");

@@ -14,12 +14,17 @@ FlagGroup synthesis_flag_group() {
       "Synthesis",
       {{"size", "N", "most steps of a program (default 5)"},
        {"count", "", "print the numbers of programs only"},
-       {"engine", "explicit|z3|cnf|all", "engines that enumerate the programs (default explicit)"},
+       {"engine", "auto|explicit|z3|cnf|all",
+        "engines that enumerate the programs (default auto: one whose cost does not depend on "
+        "sizes where it is proved to answer, else explicit)"},
        {"verify", "",
         "like --engine all: prove that every list is exactly the set of valid programs"},
        {"certify", "DIR",
         "prove that every list is complete and write a certificate that p2-check accepts; of "
         "several placements one each, inside DIR"},
+       {"all-sizes", "",
+        "also decide whether the programs are the same for every size of at least 2; sizes that "
+        "are * in --hierarchy, --axes or --placement ask this of their factors"},
        {"exists", "NAME",
         "ask instead whether there is a program with a collective or a form (Broadcast, "
         "Master) or, as no-AllReduce, without; exit 1 where a placement has none"},
@@ -39,6 +44,7 @@ SynthesizeRequest synthesize_request(const CommandLine& line, const CommonOption
   request.certify = line.text("certify");
   request.exists = line.text("exists");
   request.smt2 = line.has("smt2");
+  request.all_sizes = line.has("all-sizes");
   request.count_only = line.has("count");
   request.explain = line.has("explain");
   request.text = common.format != Format::Json;

@@ -233,6 +233,57 @@ ProgramFile read_program_notation(const std::string& source, const std::string& 
   return file;
 }
 
+namespace {
+
+/// The same instance with every factor greater than 1 cut to 2: it has the same instructions.
+Instance with_small_factors(const Instance& instance) {
+  const DeviceGrid& grid = instance.grid;
+  Placement placement = grid.placement();
+  std::vector<Level> levels = grid.hierarchy().levels();
+  std::vector<Axis> axes(grid.axes().begin(), grid.axes().end());
+  for (Level& level : levels) level.size = 1;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    axes[i].size = 1;
+    for (std::size_t j = 0; j < levels.size(); ++j) {
+      std::uint32_t& factor = placement.factors[i][j];
+      factor = std::min(factor, 2U);
+      axes[i].size *= factor;
+      levels[j].size *= factor;
+    }
+  }
+  return {
+      DeviceGrid(Hierarchy(std::move(levels), {}), Axes(std::move(axes), {}), std::move(placement)),
+      instance.reduction, instance.hierarchy.kind()};
+}
+
+}  // namespace
+
+std::optional<ProgramFile> read_unlowered(const std::string& source, const std::string& text,
+                                          const GivenInstance& given) {
+  const Headers headers(source, text);
+  if (headers.find("devices") != nullptr || headers.find("classes") != nullptr) return std::nullopt;
+  try {
+    const GivenInstance said = read_instance(source, headers, given);
+    ProgramFile file;
+    file.dialect = said.dialect;
+    file.program.terms = said.terms;
+    file.instance = said.resolve({source, 1, 1});
+    if (!file.instance) return std::nullopt;
+    file.program.devices = file.instance->grid.devices();
+    const Instance small = with_small_factors(*file.instance);
+    TextCursor cursor(source, headers.program());
+    file.program.steps = parse_steps(cursor, small.grid.devices(), &small, said.terms.collectives,
+                                     &file.step_positions);
+    for (Step& step : file.program.steps) {
+      if (!step.shape) return std::nullopt;
+      step.groups.clear();
+    }
+    return file;
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
 ProgramFile read_program(const std::string& source, const std::string& text,
                          const GivenInstance& given) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";

@@ -44,6 +44,12 @@ ProgramFile read_program_notation(const std::string& source, const std::string& 
 ProgramFile read_program_json(const std::string& source, const std::string& text,
                               const GivenInstance& given);
 
+/// The same without the groups of the steps and without classes, in time and memory that do not
+/// depend on the number of devices. Nothing for what has no instance or no instructions, for JSON,
+/// and for a text with a mistake: read_program says which.
+std::optional<ProgramFile> read_unlowered(const std::string& source, const std::string& text,
+                                          const GivenInstance& given);
+
 /// The programs, as JSON, in the output of `synth --format json`, over all placements; empty for
 /// any other text. Throws InputError for such an output without programs.
 std::vector<std::string> listed_programs(const std::string& file, const std::string& text);

@@ -8,16 +8,6 @@
 namespace p2 {
 namespace {
 
-/// Renumbers the factors of `set` by their positions in `kept`.
-FactorSet among(FactorSet set, FactorSet kept) {
-  FactorSet renumbered = 0;
-  for (std::uint32_t f = 0, next = 0; kept >> f != 0; ++f) {
-    if ((kept >> f & 1U) == 0) continue;
-    renumbered |= (set >> f & 1U) << next++;
-  }
-  return renumbered;
-}
-
 void simulate(const DeviceGrid& grid, FactorSet kept, Problem& problem) {
   for (std::size_t f = 0; f < grid.factors().size(); ++f) {
     if ((kept >> f & 1U) != 0) problem.factors.push_back({0, 0, grid.factors()[f].size, 1});
@@ -30,23 +20,36 @@ void simulate(const DeviceGrid& grid, FactorSet kept, Problem& problem) {
 
 }  // namespace
 
+FactorSet simulated_factors(const Instance& instance) {
+  return instance.hierarchy.confined_to_reduction() ? instance.grid.factors_of(instance.reduction)
+                                                    : instance.grid.all_factors();
+}
+
+FactorSet digits_of(FactorSet factors, FactorSet simulated) {
+  FactorSet digits = 0;
+  for (std::uint32_t f = 0, next = 0; simulated >> f != 0; ++f) {
+    if ((simulated >> f & 1U) == 0) continue;
+    digits |= (factors >> f & 1U) << next++;
+  }
+  return digits;
+}
+
 NamedProblem make_problem(const Instance& instance, Dialect dialect,
                           const CollectiveSet& collectives, const Beginning& beginning) {
   const DeviceGrid& grid = instance.grid;
   const FactorSet reduction = grid.factors_of(instance.reduction);
-  const FactorSet kept =
-      instance.hierarchy.confined_to_reduction() ? reduction : grid.all_factors();
+  const FactorSet kept = simulated_factors(instance);
   NamedProblem named;
   simulate(grid, kept, named.problem);
   named.problem.contributors = grid.devices();
   named.problem.beginning = beginning;
-  named.problem.reduction = among(reduction, kept);
+  named.problem.reduction = digits_of(reduction, kept);
   named.shapes = all_shapes(instance.hierarchy);
   const std::vector<Collective> all = collectives.all();
   for (std::uint32_t i = 0; i < named.shapes.size(); ++i) {
     const Pattern& whole = named.shapes[i].pattern;
     invariant(((whole.reduced | whole.pinned) & ~kept) == 0, "a shape reaches outside its class");
-    const Pattern pattern{among(whole.reduced, kept), among(whole.pinned, kept)};
+    const Pattern pattern{digits_of(whole.reduced, kept), digits_of(whole.pinned, kept)};
     for (const Collective collective : all) {
       if (!allows(dialect, pattern, collective)) continue;
       named.problem.moves.push_back({pattern, collective});
@@ -76,13 +79,13 @@ StateGraph::StateGraph(const Problem& problem, const Terms& terms, std::uint32_t
   intern_work();
   NodeId begin = 0;
   for (std::uint32_t depth = 0; depth < size; ++depth) {
-    const auto end = static_cast<NodeId>(offsets_.size());
+    const auto end = static_cast<NodeId>(graph_.offsets.size());
     for (NodeId node = begin; node < end; ++node) {
       if (!expand(node, depth + 1 == size)) return;
       if (progress != nullptr) progress->states.fetch_add(1, std::memory_order_relaxed);
     }
     begin = end;
-    settled_ = depth + 1;
+    graph_.settled = depth + 1;
   }
 }
 
@@ -107,21 +110,17 @@ void StateGraph::set_up(const Goal& goal) {
   goal_state_ = std::move(ends.goal);
 }
 
-std::span<const Transition> StateGraph::transitions(NodeId node) const {
-  return {transitions_.data() + offsets_[node].first, offsets_[node].second};
-}
-
 bool StateGraph::expand(NodeId node, bool last) {
-  const std::size_t first = transitions_.size();
+  const std::size_t first = graph_.transitions.size();
   bool within_limits = !limits_.exceeded(bytes());
   for (std::uint32_t move = 0; within_limits && node != goal_node_ && move < problem_.moves.size();
        ++move) {
     if (run(groups_[groups_of_move_[move]], problem_.moves[move].collective, node, last)) {
-      transitions_.push_back({move, intern_work()});
+      graph_.transitions.push_back({move, intern_work()});
     }
     within_limits = !limits_.exceeded(bytes());
   }
-  offsets_[node] = {first, static_cast<std::uint32_t>(transitions_.size() - first)};
+  graph_.offsets[node] = {first, static_cast<std::uint32_t>(graph_.transitions.size() - first)};
   return within_limits;
 }
 
@@ -156,10 +155,13 @@ NodeId StateGraph::intern_work() {
   const auto known =
       ids_.find(hash, [&](NodeId node) { return std::ranges::equal(state(node), work_); });
   if (known) return *known;
-  offsets_.emplace_back(0, 0);
+  graph_.offsets.emplace_back(0, 0);
   states_of_nodes_.insert(states_of_nodes_.end(), work_.begin(), work_.end());
   const NodeId node = ids_.add(hash);
-  if (work_ == goal_state_) goal_node_ = node;
+  if (work_ == goal_state_) {
+    goal_node_ = node;
+    graph_.goals = {node};
+  }
   return node;
 }
 
@@ -170,7 +172,8 @@ std::size_t StateGraph::bytes() const {
   }
   return fixed + states_.bytes() + kernels_.bytes() + ids_.bytes() +
          states_of_nodes_.capacity() * sizeof(StateId) +
-         transitions_.capacity() * sizeof(Transition) + offsets_.capacity() * sizeof(offsets_[0]);
+         graph_.transitions.capacity() * sizeof(Transition) +
+         graph_.offsets.capacity() * sizeof(graph_.offsets[0]);
 }
 
 }  // namespace p2

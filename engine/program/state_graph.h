@@ -10,6 +10,7 @@
 #include "engine/collective/kernels.h"
 #include "engine/program/goal.h"
 #include "engine/program/instance.h"
+#include "engine/program/transition_graph.h"
 #include "p2/limits.h"
 
 namespace p2 {
@@ -51,6 +52,11 @@ struct NamedProblem {
   std::vector<std::uint32_t> shape_of;  ///< move → index into `shapes`
 };
 
+/// The factors of an instance's grid that its problem simulates, and a set of these by digits of
+/// the problem.
+FactorSet simulated_factors(const Instance& instance);
+FactorSet digits_of(FactorSet factors, FactorSet simulated);
+
 /// Moves are ordered by shape (see all_shapes), then by collective.
 NamedProblem make_problem(const Instance& instance, Dialect dialect,
                           const CollectiveSet& collectives = {}, const Beginning& beginning = {});
@@ -62,14 +68,6 @@ struct SearchProgress {
   std::atomic<std::uint64_t> states = 0;  ///< system states expanded, over all searches
 };
 
-/// The id of a system state in a StateGraph; 0 is the initial one.
-using NodeId = std::uint32_t;
-
-struct Transition {
-  std::uint32_t move = 0;
-  NodeId target = 0;
-};
-
 /// Explicit-state breadth-first search: the states reachable by at most `size` legal moves, and the
 /// transitions between them. Of the last layer only moves into the goal are kept. The order of
 /// nodes and transitions depends only on the problem.
@@ -79,14 +77,9 @@ class StateGraph {
   StateGraph(const Problem& problem, const Terms& terms, std::uint32_t size, const Limits& limits,
              SearchProgress* progress = nullptr);
 
-  std::size_t nodes() const { return offsets_.size(); }
-  /// Legal moves out of a node, in the order of the problem's moves; none out of the goal.
-  std::span<const Transition> transitions(NodeId node) const;
-  bool reached_goal() const { return goal_node_ != kNoNode; }
-  /// The goal's node; it must have been reached.
-  NodeId goal() const { return goal_node_; }
-  /// Programs up to this size are complete: `size`, or less when a limit was reached.
-  std::uint32_t settled() const { return settled_; }
+  /// Its goal has no transitions. Programs up to `settled` are complete: up to `size`, or fewer
+  /// when a limit was reached.
+  const TransitionGraph& graph() const { return graph_; }
 
  private:
   static constexpr NodeId kNoNode = UINT32_MAX;
@@ -116,11 +109,9 @@ class StateGraph {
   std::vector<std::uint32_t> groups_of_move_;  // move → index into groups_
   std::vector<StateId> goal_state_;
   NodeId goal_node_ = kNoNode;
-  std::uint32_t settled_ = 0;
   std::vector<StateId> states_of_nodes_;
   IdTable ids_;
-  std::vector<Transition> transitions_;
-  std::vector<std::pair<std::size_t, std::uint32_t>> offsets_;  // node → first transition, count
+  TransitionGraph graph_;
   std::vector<StateId> work_;
   std::vector<StateId> before_;
   std::vector<StateId> after_;

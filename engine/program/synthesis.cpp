@@ -1,27 +1,33 @@
 #include "engine/program/synthesis.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
+
+#include "engine/program/symbolic/bracket.h"
+#include "engine/program/symbolic/exploration.h"
+#include "engine/program/symbolic/machine.h"
 
 namespace p2 {
 namespace {
 
 constexpr std::uint32_t kFar = UINT32_MAX;
 
-/// The fewest moves from every node to the goal, or kFar.
-std::vector<std::uint32_t> distances_to_goal(const StateGraph& graph) {
+/// The fewest moves from every node to a goal, or kFar.
+std::vector<std::uint32_t> distances_to_goal(const TransitionGraph& graph) {
   std::vector<std::vector<NodeId>> sources(graph.nodes());
   for (NodeId node = 0; node < graph.nodes(); ++node) {
-    for (const Transition& t : graph.transitions(node)) sources[t.target].push_back(node);
+    for (const Transition& t : graph.from(node)) sources[t.target].push_back(node);
   }
   std::vector<std::uint32_t> distance(graph.nodes(), kFar);
-  std::vector<NodeId> layer{graph.goal()};
-  distance[graph.goal()] = 0;
+  std::vector<NodeId> layer = graph.goals;
+  for (const NodeId goal : layer) distance[goal] = 0;
   for (std::uint32_t steps = 1; !layer.empty(); ++steps) {
     std::vector<NodeId> next;
     for (const NodeId node : layer) {
@@ -38,18 +44,25 @@ std::vector<std::uint32_t> distances_to_goal(const StateGraph& graph) {
 
 }  // namespace
 
+std::string_view to_string(SearchEngine engine) {
+  constexpr std::array<std::string_view, 3> names = {"explicit", "machine", "bracket"};
+  return names[static_cast<std::size_t>(engine)];
+}
+
 ProgramList::ProgramList(const Problem& problem, std::uint32_t size, const Limits& limits,
-                         SearchProgress* progress, const Terms& terms) {
-  const StateGraph graph(problem, terms, size, limits, progress);
-  settled_ = graph.settled();
+                         SearchProgress* progress, const Terms& terms)
+    : ProgramList(StateGraph(problem, terms, size, limits, progress).graph(),
+                  SearchEngine::Explicit) {}
+
+ProgramList::ProgramList(const TransitionGraph& graph, SearchEngine engine) : engine_(engine) {
+  settled_ = graph.settled;
   states_ = graph.nodes();
-  reached_ = graph.reached_goal();
-  if (!reached_) return;
+  if (graph.goals.empty()) return;
   cut_down(graph);
   count_paths();
 }
 
-void ProgramList::cut_down(const StateGraph& graph) {
+void ProgramList::cut_down(const TransitionGraph& graph) {
   const std::vector<std::uint32_t> distance = distances_to_goal(graph);
   std::vector<NodeId> renumbered(graph.nodes(), kFar);
   NodeId kept = 0;
@@ -59,10 +72,10 @@ void ProgramList::cut_down(const StateGraph& graph) {
   reached_ = distance[0] <= settled_;
   if (!reached_) return;
   nodes_.resize(kept);
-  goal_ = renumbered[graph.goal()];
+  for (const NodeId goal : graph.goals) goals_.push_back(renumbered[goal]);
   for (NodeId node = 0; node < graph.nodes(); ++node) {
     if (renumbered[node] == kFar) continue;
-    for (const Transition& t : graph.transitions(node)) {
+    for (const Transition& t : graph.from(node)) {
       if (renumbered[t.target] == kFar) continue;
       nodes_[renumbered[node]].push_back({t.move, renumbered[t.target]});
     }
@@ -79,7 +92,7 @@ void ProgramList::count_paths() {
     return a + b;
   };
   paths_.assign((std::size_t{settled_} + 1) * nodes_.size(), 0);
-  paths_[goal_] = 1;
+  for (const NodeId goal : goals_) paths_[goal] = 1;
   for (std::uint32_t left = 1; left <= settled_; ++left) {
     for (NodeId node = 0; node < nodes_.size(); ++node) {
       std::uint64_t total = 0;
@@ -96,6 +109,54 @@ void ProgramList::for_each(const Visit& visit) const {
   if (!reached_) return;
   std::vector<std::uint32_t> moves;
   for (std::uint32_t size = 0; size <= settled_; ++size) walk(0, size, moves, visit);
+}
+
+std::optional<ProgramList> ProgramList::replayed(
+    std::uint32_t initial, const Replay& replay,
+    const std::function<Replayed(std::uint32_t)>& accepts) const {
+  using Kind = Replayed::Kind;
+  TransitionGraph graph;
+  graph.settled = settled_;
+  if (!reached_) return ProgramList(graph, engine_);
+  std::map<std::pair<NodeId, std::uint32_t>, NodeId> numbers;  // this list's node, the state
+  std::vector<std::pair<NodeId, std::uint32_t>> layer;
+  std::vector<std::pair<NodeId, std::uint32_t>> next;
+  bool decided = true;
+  const auto number_of = [&](NodeId node, std::uint32_t state) {
+    const auto [place, is_new] =
+        numbers.emplace(std::pair(node, state), static_cast<NodeId>(numbers.size()));
+    if (!is_new) return place->second;
+    graph.offsets.emplace_back(0, 0);
+    next.emplace_back(node, state);
+    if (paths(node, 0) > 0) {
+      const Kind end = accepts(state).kind;
+      if (end == Kind::Legal) graph.goals.push_back(place->second);
+      decided = decided && end != Kind::Undecided;
+    }
+    return place->second;
+  };
+  number_of(0, initial);
+  for (std::uint32_t depth = 0; depth < settled_ && decided; ++depth) {
+    layer = std::exchange(next, {});
+    for (const auto& [node, state] : layer) {
+      const std::size_t first = graph.transitions.size();
+      for (const Transition& t : nodes_[node]) {
+        bool is_used = false;
+        for (std::uint32_t left = 0; left + depth < settled_; ++left) {
+          is_used = is_used || paths(t.target, left) > 0;
+        }
+        if (!is_used) continue;
+        const Replayed after = replay(state, t.move);
+        if (after.kind == Kind::Undecided) return std::nullopt;
+        if (after.kind == Kind::Illegal) continue;
+        graph.transitions.push_back({t.move, number_of(t.target, after.state)});
+      }
+      graph.offsets[numbers.at({node, state})] = {
+          first, static_cast<std::uint32_t>(graph.transitions.size() - first)};
+    }
+  }
+  if (!decided) return std::nullopt;
+  return ProgramList(graph, engine_);
 }
 
 std::vector<bool> ProgramList::paths_with(const std::vector<bool>& wanted) const {
@@ -146,6 +207,22 @@ void ProgramList::walk(NodeId node, std::uint32_t left, std::vector<std::uint32_
   }
 }
 
+ProgramList search_programs(const Problem& problem, const SynthesisOptions& options) {
+  const Limits& limits = options.limits;
+  if (!options.explicit_only) {
+    if (Machine::covers(problem, options.terms)) {
+      Machine machine(problem);
+      return {explore(machine, problem.moves.size(), options.size, limits, options.progress),
+              SearchEngine::Machine};
+    }
+    if (bracket_covers(problem, options.terms) && bracket_is_smaller(problem)) {
+      auto list = bracketed_programs(problem, options.size, limits, options.progress);
+      if (list) return std::move(*list);
+    }
+  }
+  return {problem, options.size, limits, options.progress, options.terms};
+}
+
 namespace {
 
 /// The steps, without groups, of the moves of an instance's problem.
@@ -166,6 +243,7 @@ class Beginnings {
   explicit Beginnings(const Goal& goal) : goal_(goal) {}
 
   Beginning of(const Instance& instance) {
+    if (goal_.is_allreduce()) return {};
     const std::uint32_t devices = instance.grid.devices();
     const std::vector<Group> classes = instance.classes();
     const std::pair key(devices, classes[0].size());
@@ -190,8 +268,7 @@ std::vector<std::shared_ptr<const ProgramList>> search_all(
   if (options.progress != nullptr) options.progress->searches = problems.size();
   std::vector<std::shared_ptr<const ProgramList>> lists(problems.size());
   const auto search = [&](std::size_t i) {
-    lists[i] = std::make_shared<ProgramList>(*problems[i], options.size, options.limits,
-                                             options.progress, options.terms);
+    lists[i] = std::make_shared<ProgramList>(search_programs(*problems[i], options));
     if (options.progress != nullptr) ++options.progress->searches_done;
   };
   if (threads == 1) {

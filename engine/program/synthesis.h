@@ -5,21 +5,45 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "engine/program/program.h"
 #include "engine/program/state_graph.h"
+#include "engine/program/transition_graph.h"
 
 namespace p2 {
 
-/// The valid programs of a problem up to a size, represented by the part of its StateGraph that
-/// lies on paths from the initial state to the goal. Programs are counted by dynamic programming,
+/// Who says which programs are valid.
+enum class SearchEngine : std::uint8_t {
+  Explicit,  ///< the states of all simulated devices (StateGraph)
+  Machine,   ///< the machine of theorem T7, which knows no sizes (symbolic/machine.h)
+  Bracket    ///< two approximations, from above and from below, that agree (symbolic/bracket.h)
+};
+
+/// `explicit`, `machine`, `bracket`.
+std::string_view to_string(SearchEngine engine);
+
+/// What a domain says of a step, or of a state at the end of a program.
+struct Replayed {
+  enum class Kind : std::uint8_t { Legal, Illegal, Undecided };
+  Kind kind = Kind::Undecided;
+  std::uint32_t state = 0;  ///< after a legal step
+};
+
+/// The valid programs of a problem up to a size, represented by the part of a TransitionGraph that
+/// lies on paths from the initial state to a goal. Programs are counted by dynamic programming,
 /// without listing them. If a limit was reached, only programs up to size `settled` are counted and
 /// listed.
 class ProgramList {
  public:
+  /// By the explicit engine.
   ProgramList(const Problem& problem, std::uint32_t size, const Limits& limits,
               SearchProgress* progress = nullptr, const Terms& terms = {});
+  /// The paths of a graph that `engine` has searched.
+  ProgramList(const TransitionGraph& graph, SearchEngine engine);
+
+  SearchEngine engine() const { return engine_; }
 
   /// All programs up to this size are present.
   std::uint32_t settled() const { return settled_; }
@@ -32,12 +56,18 @@ class ProgramList {
   using Visit = std::function<void(std::span<const std::uint32_t> moves)>;
   void for_each(const Visit& visit) const;
 
+  /// The programs that run from `initial` to an accepted state of another domain. Nothing if the
+  /// domain does not decide a step or an end of one of them. `accepts` is asked of the last states.
+  using Replay = std::function<Replayed(std::uint32_t state, std::uint32_t move)>;
+  std::optional<ProgramList> replayed(std::uint32_t initial, const Replay& replay,
+                                      const std::function<Replayed(std::uint32_t)>& accepts) const;
+
   /// The moves of the first program, in the order of for_each, that has a move m with `wanted[m]`.
   /// Does not list the programs before it.
   std::optional<std::vector<std::uint32_t>> first_with(const std::vector<bool>& wanted) const;
 
  private:
-  void cut_down(const StateGraph& graph);
+  void cut_down(const TransitionGraph& graph);
   void count_paths();
   void walk(NodeId node, std::uint32_t left, std::vector<std::uint32_t>& moves,
             const Visit& visit) const;
@@ -51,7 +81,8 @@ class ProgramList {
   std::uint64_t count_ = 0;
   std::size_t states_ = 0;
   bool reached_ = false;
-  NodeId goal_ = 0;
+  SearchEngine engine_ = SearchEngine::Explicit;
+  std::vector<NodeId> goals_;
   std::vector<std::vector<Transition>> nodes_;  // useful transitions; node 0 is initial
   std::vector<std::uint64_t> paths_;            // [left][node]: paths of exactly `left` moves
 };
@@ -63,6 +94,8 @@ struct SynthesisOptions {
   unsigned jobs = 0;                   ///< threads; 0 = one per core
   Limits limits;                       ///< memory is divided equally among the threads
   SearchProgress* progress = nullptr;  ///< may be read from another thread
+  /// Use the explicit engine even where one answers that does not depend on sizes.
+  bool explicit_only = false;
 };
 
 /// All valid programs of one placement.
@@ -78,6 +111,7 @@ class PlacementPrograms {
 
   const Instance& instance() const { return instance_; }
   const Beginning& beginning() const { return beginning_; }
+  std::uint32_t chunks() const { return instance_.grid.devices() * beginning_.chunks_per_device; }
   /// A program of the whole system with these steps.
   Program program(std::vector<Step> steps) const {
     return {instance_.grid.devices(), instance_.classes(), std::move(steps), terms_, beginning_};
@@ -97,6 +131,10 @@ class PlacementPrograms {
   Beginning beginning_;
   std::shared_ptr<const ProgramList> list_;
 };
+
+/// The valid programs of a problem by the machine where it is proved to decide, by the bracket
+/// where that answers, else by the explicit engine.
+ProgramList search_programs(const Problem& problem, const SynthesisOptions& options);
 
 /// Enumerates the valid programs of every instance: all instances of one problem share one search,
 /// different problems run in parallel. The result does not depend on the number of threads. Throws

@@ -19,6 +19,7 @@
 #include "engine/reshard/plans/plan.h"
 #include "proofs/api/check_files.h"
 #include "proofs/api/module_check.h"
+#include "proofs/api/open_sizes.h"
 #include "proofs/api/subject_check.h"
 #include "proofs/api/terms.h"
 
@@ -283,7 +284,7 @@ void require_consistent(const CheckRequest& request) {
 /// none for programs with other terms than the paper's.
 std::string cache_options(const CheckRequest& request) {
   const InstanceSpec& spec = request.instance;
-  std::string text = "engine=" + request.engine + "\n";
+  std::string text = fmt::format("engine={}\nall-sizes={}\n", request.engine, request.all_sizes);
   const auto add = [&](const char* name, const std::optional<std::string>& value) {
     if (value) text += fmt::format("{}={}\n", name, *value);
   };
@@ -426,6 +427,7 @@ std::vector<std::string> program_options(const CheckRequest& request) {
   if (request.explain) flags.emplace_back("explain");
   if (request.smt2) flags.emplace_back("smt2");
   if (request.repair) flags.emplace_back("repair");
+  if (request.all_sizes) flags.emplace_back("all-sizes");
   if (request.instance.goal) flags.emplace_back("goal");
   if (!request.instance.collectives.empty()) flags.emplace_back("collectives");
   return flags;
@@ -460,8 +462,10 @@ CheckAnswer check(const CheckRequest& request, const Options& options,
   require_consistent(request);
   Engines engines = engines_called(request.engine);
   engines.z3_definitions = std::move(z3_definitions);
-  GivenInstance given = given_instance(request.instance);
-  Soundness soundness = read_terms(request.instance, options, given);
+  InstanceSpec spec = request.instance;
+  const std::optional<OpenSizes> open = close_sizes(spec);
+  GivenInstance given = given_instance(spec);
+  Soundness soundness = read_terms(spec, options, given);
   CheckAnswer answer;
   answer.document.title = "p2-verify check";
   answer.diagnostics = std::move(soundness.diagnostics);
@@ -481,7 +485,7 @@ CheckAnswer check(const CheckRequest& request, const Options& options,
   std::vector<CheckedFile> files = dump ? files_of(pairs) : files_of(request);
   std::optional<Baseline> baseline = baseline_of(request);
   EvidenceCache cache(request.cache, cache_options(request));
-  check_all(files, {request, options, given, engines, cache, {}});
+  check_all(files, {request, options, given, engines, cache, {}, open});
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     pairs[i].check = files[i].check ? &*files[i].check : nullptr;
   }

@@ -3,6 +3,7 @@
 #include "encodings/z3/validity.h"
 #include "engine/program/derivation.h"
 #include "p2/version.h"
+#include "proofs/api/open_sizes.h"
 #include "proofs/api/reference_run.h"
 #include "proofs/api/subject_check.h"
 #include "proofs/api/terms.h"
@@ -91,21 +92,39 @@ struct CheckedProgram {
   std::vector<EngineAnswer> answers;
   bool cnf_left_out = false;
   Evidence evidence = {};
+  std::optional<SizesAnswer> all_sizes = {};
+  std::optional<OpenSizes> open = {};  ///< what all_sizes is about
+  bool sizes_given = true;             ///< none is `*`
 
   const Instance* instance() const { return read.instance ? &*read.instance : nullptr; }
   Outcome explicit_outcome() const { return decision.outcome; }
+  /// With `all_sizes` about all sizes, else about the given ones.
+  Outcome outcome() const {
+    const bool valid = decision.outcome == Outcome::Established;
+    return valid && all_sizes ? all_sizes->outcome : decision.outcome;
+  }
+  std::string all_sizes_text() const {
+    return to_string(*all_sizes, "valid", *read.instance, *open);
+  }
 };
 
 Result result_of(const CheckedProgram& checked) {
   const Program& program = checked.read.program;
   Result result;
   result.subject = checked.file;
-  result.outcome = disagree(checked.answers) ? Outcome::Disagreement : checked.explicit_outcome();
+  result.outcome = disagree(checked.answers) ? Outcome::Disagreement : checked.outcome();
   if (const auto& refutation = checked.decision.violation) {
     result.counterexample = {.rule = std::string(rule_name(*refutation)),
                              .where = position_of(checked.file, checked.read, refutation->step),
                              .explanation = explain(*refutation, program, checked.instance()),
                              .facts = facts_of(*refutation)};
+  } else if (checked.all_sizes && checked.all_sizes->outcome == Outcome::Refuted) {
+    result.counterexample = {.rule = "all-sizes",
+                             .where = {checked.file},
+                             .explanation = checked.all_sizes_text(),
+                             .facts = Json::object({{"rule", "all-sizes"}})};
+  } else if (checked.all_sizes && checked.all_sizes->outcome == Outcome::Undecided) {
+    result.undecided = {Undecided::Reason::Limit, checked.all_sizes_text()};
   } else if (checked.explicit_outcome() == Outcome::Undecided) {
     result.undecided = {Undecided::Reason::Limit,
                         fmt::format("A limit was met after {} of {} steps, all of them legal.",
@@ -133,7 +152,8 @@ Json json_of(const CheckedProgram& checked, const Result& result) {
   Json json;
   json.add("file", checked.file).add("dialect", to_string(checked.read.dialect));
   json.add("goal", program.terms.goal.name).add("begins", to_string(program.beginning.start));
-  json.add("chunks", program.chunks()).add("verdict", to_string(checked.explicit_outcome()));
+  json.add("chunks", checked.sizes_given ? Json(program.chunks()) : Json());
+  json.add("verdict", to_string(checked.outcome()));
   json.add("engines", outcomes_json(checked.answers)).add("findings", std::move(findings));
   add_certificate(result.evidence, json);
   if (checked.cnf_left_out) json.add("not_asked", Json::array({"cnf"}));
@@ -141,6 +161,9 @@ Json json_of(const CheckedProgram& checked, const Result& result) {
   json.add("step", refutation ? Json(refutation->step) : Json());
   json.add("reason", reason.empty() ? Json() : Json(reason));
   json.add("counterexample", result.counterexample ? result.counterexample->facts : Json());
+  if (checked.all_sizes) {
+    json.add("all_sizes", json_of(*checked.all_sizes, *checked.read.instance, *checked.open));
+  }
   return json;
 }
 
@@ -148,18 +171,25 @@ std::vector<Document::Block> text_of(const CheckedProgram& checked, const Result
                                      const CheckQuestion& question) {
   const Program& program = checked.read.program;
   std::vector<Document::Block> text;
-  text.push_back(Heading{fmt::format("{}: {} ({} devices, {} step{}, dialect {}{})", checked.file,
-                                     to_string(checked.explicit_outcome()), program.devices,
-                                     program.steps.size(), program.steps.size() == 1 ? "" : "s",
-                                     to_string(checked.read.dialect),
-                                     goal_text(program.terms.goal, program.beginning))});
+  const std::string size =
+      checked.sizes_given ? fmt::format("{} devices", program.devices)
+                          : checked.open->hierarchy_text(checked.read.instance->grid.hierarchy());
+  text.push_back(Heading{fmt::format(
+      "{}: {} ({}, {} step{}, dialect {}{})", checked.file, to_string(checked.outcome()), size,
+      program.steps.size(), program.steps.size() == 1 ? "" : "s", to_string(checked.read.dialect),
+      goal_text(program.terms.goal, program.beginning))});
   const std::string reason = reason_of(result);
+  if (!checked.sizes_given && checked.decision.violation) {
+    text.push_back(
+        Paragraph{fmt::format("For {}:", to_string(checked.read.instance->grid.hierarchy()))});
+  }
   if (question.request.explain) {
     text.push_back(Preformatted{draw_derivation(program, checked.read.dialect, checked.instance(),
                                                 question.options.limits)});
   } else if (!reason.empty()) {
     text.push_back(Paragraph{reason});
   }
+  if (checked.all_sizes && reason.empty()) text.push_back(Paragraph{checked.all_sizes_text()});
   for (const EngineAnswer& answer : checked.answers) {
     if (checked.answers.size() == 1) break;
     text.push_back(Paragraph{fmt::format("{}: {}", answer.engine, to_string(answer))});
@@ -171,15 +201,16 @@ std::vector<Document::Block> text_of(const CheckedProgram& checked, const Result
   return text;
 }
 
-bool is_about_goal(const Refutation& refutation) {
-  return refutation.rule == Refutation::Rule::Lacks || refutation.rule == Refutation::Rule::Excess;
+bool is_about_goal(const std::optional<Refutation>& refutation) {
+  return refutation && (refutation->rule == Refutation::Rule::Lacks ||
+                        refutation->rule == Refutation::Rule::Excess);
 }
 
 FileReport report_of(const CheckedProgram& checked, const Result& result) {
   Property premises{"premises"};
   Property goal{"goal"};
   if (const auto& counterexample = result.counterexample) {
-    Property& refuted = is_about_goal(*checked.decision.violation) ? goal : premises;
+    Property& refuted = is_about_goal(checked.decision.violation) ? goal : premises;
     refuted.status = Status::Refuted;
     refuted.rule = counterexample->rule;
     refuted.message = counterexample->explanation;
@@ -196,10 +227,37 @@ FileReport report_of(const CheckedProgram& checked, const Result& result) {
   return report;
 }
 
+/// Writes that the program is valid for all sizes, where the machine says so.
+void certify_all_sizes(const std::string& folder, std::uint64_t seed, CheckedProgram& checked,
+                       std::vector<Diagnostic>& diagnostics) {
+  if (checked.all_sizes->outcome != Outcome::Established) return;
+  if (checked.all_sizes->engine != SearchEngine::Machine ||
+      checked.read.dialect != Dialect::Published) {
+    diagnostics.push_back(
+        {Diagnostic::Kind::Undecided,
+         fmt::format("{}: --certify: p2-check knows of all sizes in dialect published only",
+                     checked.file)});
+    return;
+  }
+  checked.evidence = written_evidence(
+      folder,
+      [&] {
+        write_folder(folder,
+                     all_sizes_certificate(
+                         *checked.read.instance, checked.read.program.steps,
+                         {{{"p2-verify", build_info().version}}, {{"engine", "machine"}}, seed}));
+      },
+      diagnostics);
+}
+
 void certify(const CheckQuestion& question, CheckedProgram& checked,
              std::vector<Diagnostic>& diagnostics) {
   const bool decided = checked.explicit_outcome() != Outcome::Undecided;
   if (!question.certificate || !decided || disagree(checked.answers)) return;
+  if (checked.all_sizes && checked.explicit_outcome() == Outcome::Established) {
+    certify_all_sizes(*question.certificate, question.options.seed, checked, diagnostics);
+    return;
+  }
   checked.evidence = written_evidence(
       *question.certificate,
       [&] {
@@ -223,8 +281,93 @@ std::string smt_lib_of(const ProgramFile& file, const Engines& engines, const Li
 
 }  // namespace
 
-SubjectCheck check_program(const std::string& file, const std::string& text,
+namespace {
+
+/// From so many devices on the machine is asked first.
+constexpr std::uint32_t kManyDevices = 4096;
+
+SubjectCheck answer_of(const CheckedProgram& checked, const CheckQuestion& question) {
+  SubjectCheck answer;
+  answer.result = result_of(checked);
+  answer.json = json_of(checked, answer.result);
+  answer.text = text_of(checked, answer.result, question);
+  answer.report = report_of(checked, answer.result);
+  return answer;
+}
+
+/// Decides whether a program that is valid for its sizes is valid for all.
+void decide_all_sizes(CheckedProgram& checked, const CheckQuestion& question) {
+  const ProgramFile& read = checked.read;
+  require_known_for_all_sizes(read.program.terms);
+  if (!read.instance) {
+    throw InputError(
+        {checked.file},
+        "has no hierarchy, expected one: --all-sizes is about the sizes of its levels");
+  }
+  const Instance& instance = *read.instance;
+  if (!checked.open) checked.open = OpenSizes::all(instance.grid);
+  checked.all_sizes.emplace();
+  if (checked.explicit_outcome() != Outcome::Established) return;
+  const NamedProblem named = make_problem(instance, read.dialect);
+  const auto moves = moves_of(named, read.program.steps);
+  if (!moves) {
+    throw InputError({checked.file},
+                     "has a step of bare groups, expected instructions: --all-sizes is about the "
+                     "sizes of levels");
+  }
+  const FactorSet open = digits_of(checked.open->of(instance.grid), simulated_factors(instance));
+  *checked.all_sizes = valid_for_all_sizes(named.problem, *moves, open, question.options.limits);
+}
+
+/// A program that the machine accepts, without its devices; nothing if it does not decide.
+std::optional<SubjectCheck> check_by_machine(const std::string& file, const std::string& text,
+                                             const CheckQuestion& question,
+                                             const std::optional<OpenSizes>& open) {
+  const CheckRequest& request = question.request;
+  const bool all_sizes = open || request.all_sizes;
+  const bool asked = request.engine == "auto" && (all_sizes || !question.certificate) &&
+                     !request.explain && !request.smt2 && !request.cache;
+  if (!asked) return std::nullopt;
+  const std::optional<ProgramFile> read = read_unlowered(file, text, question.given);
+  if (!read || read->program.devices < kManyDevices || !read->program.terms.of_paper()) {
+    return std::nullopt;
+  }
+  const NamedProblem named = make_problem(*read->instance, read->dialect);
+  const auto moves = moves_of(named, read->program.steps);
+  if (!moves || !machine_accepts(named.problem, *moves)) return std::nullopt;
+  CheckedProgram checked{file, *read, {}, {{"machine", Outcome::Established}}};
+  checked.open = open;
+  checked.sizes_given = !open;
+  if (all_sizes) decide_all_sizes(checked, question);
+  std::vector<Diagnostic> diagnostics;
+  certify(question, checked, diagnostics);
+  SubjectCheck answer = answer_of(checked, question);
+  answer.diagnostics = std::move(diagnostics);
+  return answer;
+}
+
+/// Throws InputError for what needs the sizes that are left open.
+void require_sizes(const CheckQuestion& question, const std::string& file) {
+  const CheckRequest& request = question.request;
+  const std::pair<bool, std::string_view> others[] = {
+      {request.explain, "--explain"},
+      {request.smt2, "--smt2"},
+      {request.engine != "auto" && request.engine != "explicit", "--engine"}};
+  for (const auto& [present, name] : others) {
+    if (!present) continue;
+    throw InputError({file}, fmt::format("leaves sizes open (*), expected no {}", name));
+  }
+}
+
+}  // namespace
+
+SubjectCheck check_program(const std::string& file, const std::string& given_text,
                            const CheckQuestion& question) {
+  std::string text = given_text;
+  std::optional<OpenSizes> open = question.open;
+  if (const auto in_file = close_sizes(file, text)) open = in_file;
+  if (open) require_sizes(question, file);
+  if (auto answer = check_by_machine(file, text, question, open)) return std::move(*answer);
   const Limits& limits = question.options.limits;
   const ProgramFile read = read_program(file, text, question.given);
   const Program& program = read.program;
@@ -236,12 +379,13 @@ SubjectCheck check_program(const std::string& file, const std::string& text,
   if (checked.explicit_outcome() == Outcome::Established) SoundSteps(limits).require(file, program);
   checked.answers = ask_with_cache(engines, read, checked.decision, text, limits, question.cache);
 
-  SubjectCheck answer;
-  certify(question, checked, answer.diagnostics);
-  answer.result = result_of(checked);
-  answer.json = json_of(checked, answer.result);
-  answer.text = text_of(checked, answer.result, question);
-  answer.report = report_of(checked, answer.result);
+  checked.open = open;
+  checked.sizes_given = !open;
+  if (open || question.request.all_sizes) decide_all_sizes(checked, question);
+  std::vector<Diagnostic> diagnostics;
+  certify(question, checked, diagnostics);
+  SubjectCheck answer = answer_of(checked, question);
+  answer.diagnostics = std::move(diagnostics);
   if (answer.result.outcome == Outcome::Disagreement) {
     answer.input.add("program", program_json(program, checked.instance(), read.dialect));
   }

@@ -88,6 +88,7 @@ namespace {
 void require_applicable(const std::string& file, const CheckQuestion& question,
                         const std::string& what) {
   std::vector<std::string> flags = program_options(question.request);
+  if (question.open) flags.emplace_back("hierarchy with open sizes");
   if (question.request.reduces) flags.emplace_back("reduces");
   if (question.engines.cnf && !question.engines.z3) flags.emplace_back("engine cnf");
   if (flags.empty()) return;

@@ -54,9 +54,9 @@ Engines engines_called(const std::string& name) {
   engines.cnf = name == "cnf" || name == "all";
   engines.reference = name == "all";
   engines.of_modules = name == "symbolic" || name == "interpreter";
-  if (!engines.z3 && !engines.cnf && !engines.of_modules && name != "explicit") {
+  if (!engines.z3 && !engines.cnf && !engines.of_modules && name != "explicit" && name != "auto") {
     throw InputError({"--engine"},
-                     unknown_name(name, "explicit, z3, cnf, symbolic, interpreter or all"));
+                     unknown_name(name, "auto, explicit, z3, cnf, symbolic, interpreter or all"));
   }
   return engines;
 }

@@ -9,6 +9,7 @@
 #include "p2/check.h"
 #include "proofs/api/check_cache.h"
 #include "proofs/api/engines.h"
+#include "proofs/api/open_sizes.h"
 
 namespace p2 {
 
@@ -21,6 +22,7 @@ struct CheckQuestion {
   EvidenceCache& cache;
   /// The folder for the certificate of this file; nothing if none is wanted.
   std::optional<std::string> certificate;
+  std::optional<OpenSizes> open = {};  ///< sizes of the instance that are `*`
 };
 
 /// The answer about one file.

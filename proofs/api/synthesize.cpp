@@ -14,9 +14,11 @@
 #include "engine/program/json_text.h"
 #include "engine/program/program_file.h"
 #include "p2/version.h"
+#include "proofs/api/open_sizes.h"
 #include "proofs/api/reference_run.h"
 #include "proofs/api/terms.h"
 #include "proofs/certificate/absence_certificate.h"
+#include "proofs/certificate/program_certificate.h"
 
 namespace p2 {
 namespace {
@@ -32,6 +34,7 @@ struct Question {
   SynthesisOptions options;
   Engines engines;
   std::optional<ProgramProperty> property;
+  std::optional<OpenSizes> open = {};  ///< sizes given as *
 
   bool listed() const { return !request.count_only && !property; }
 };
@@ -45,6 +48,9 @@ void check_request(const SynthesizeRequest& request) {
     throw InputError({"--smt2"}, "asks for programs of --size steps, expected at least 1");
   }
   if (!request.exists) return;
+  if (request.all_sizes) {
+    throw InputError({"--exists"}, "asks a question of its own, expected no --all-sizes");
+  }
   const std::pair<bool, std::string_view> others[] = {{request.certify.has_value(), "certify"},
                                                       {request.smt2, "smt2"},
                                                       {request.explain, "explain"},
@@ -53,6 +59,18 @@ void check_request(const SynthesizeRequest& request) {
     if (!present) continue;
     throw InputError({"--exists"},
                      fmt::format("asks a question of its own, expected no --{}", name));
+  }
+}
+
+/// Throws InputError for what needs the sizes that were left open.
+void check_open_sizes(const SynthesizeRequest& request) {
+  const std::pair<bool, std::string_view> others[] = {{request.exists.has_value(), "--exists"},
+                                                      {request.smt2, "--smt2"},
+                                                      {request.explain, "--explain"},
+                                                      {request.engine != "auto", "--engine"}};
+  for (const auto& [present, name] : others) {
+    if (!present) continue;
+    throw InputError({std::string(name)}, "needs sizes, expected numbers where * is given");
   }
 }
 
@@ -79,6 +97,44 @@ std::vector<PlacementPrograms> search(const Question& question) {
   return find_programs(std::move(instances), options);
 }
 
+Provenance provenance_of(const Question& question, std::map<std::string, std::string> tools) {
+  tools["p2-verify"] = build_info().version;
+  return {
+      std::move(tools), {{"size", std::to_string(question.options.size)}}, question.limits.seed};
+}
+
+/// Writes that the list of a placement is that of all sizes, where the machine says so; no evidence
+/// otherwise.
+Evidence certify_all_sizes(const Question& question, const PlacementPrograms& found,
+                           const SizesAnswer& answer, const std::string& folder,
+                           std::vector<Diagnostic>& diagnostics) {
+  if (answer.outcome != Outcome::Established) return {};
+  if (answer.engine != SearchEngine::Machine || question.options.dialect != Dialect::Published) {
+    diagnostics.push_back({Diagnostic::Kind::Undecided,
+                           "--certify: p2-check knows of all sizes in dialect published only"});
+    return {};
+  }
+  const Instance& instance = found.instance();
+  const NamedProblem named = make_problem(instance, question.options.dialect);
+  std::vector<Step> choices;
+  for (std::size_t move = 0; move < named.problem.moves.size(); ++move) {
+    choices.push_back(
+        {named.problem.moves[move].collective, {}, named.shapes[named.shape_of[move]]});
+  }
+  std::vector<std::vector<std::uint32_t>> programs;
+  found.list().for_each([&](std::span<const std::uint32_t> moves) {
+    programs.emplace_back(moves.begin(), moves.end());
+  });
+  return written_evidence(
+      folder,
+      [&] {
+        write_folder(folder,
+                     all_sizes_certificate(instance, choices, std::move(programs),
+                                           question.options.size, provenance_of(question, {})));
+      },
+      diagnostics);
+}
+
 /// Proves that the list of a placement is complete and writes the certificate to `folder`. A
 /// program that the list lacks becomes a comparison; no evidence without trouble: a limit was
 /// reached.
@@ -95,10 +151,7 @@ Evidence certify_list(const Question& question, const PlacementPrograms& found,
       placement.comparisons.push_back(contradiction(found, options, std::move(others.found)));
     }
     if (others.kind != cnf::Absence::Kind::Absent) return;
-    const Provenance provenance{
-        {{"p2-verify", build_info().version}, {"CaDiCaL", cnf::solver_version()}},
-        {{"size", std::to_string(options.size)}},
-        question.limits.seed};
+    const Provenance provenance = provenance_of(question, {{"CaDiCaL", cnf::solver_version()}});
     write_folder(folder, synthesis_certificate(instance, options.dialect, options.size,
                                                std::move(others.proof), provenance));
     written = true;
@@ -165,8 +218,7 @@ Json json_of(const ListComparison& comparison) {
 /// times more until it is written. A short list is always kept whole.
 class OutputRoom {
  public:
-  OutputRoom(const Limits& limits, std::size_t copies)
-      : limits_(limits), copies_(copies) {
+  OutputRoom(const Limits& limits, std::size_t copies) : limits_(limits), copies_(copies) {
     release_free_memory();  // what is reused would not count as grown
     at_start_ = resident_memory();
   }
@@ -234,21 +286,28 @@ class PlacementQuestion {
  private:
   void ask_engines(std::vector<Diagnostic>& diagnostics);
   void list_programs();
+  bool asks_all_sizes() const { return question_.request.all_sizes || question_.open; }
+  void decide_all_sizes(std::vector<Diagnostic>& diagnostics);
   Outcome outcome() const;
   Result result() const;
+  std::string all_sizes_text() const {
+    return to_string(*all_sizes_, "the same programs", found_.instance(), *open_);
+  }
 
   const Question& question_;
   const PlacementPrograms& found_;
   std::optional<std::string> folder_;
   SynthesizedPlacement placement_;
   Evidence evidence_;
+  std::optional<OpenSizes> open_;  ///< what all_sizes_ is about
+  std::optional<SizesAnswer> all_sizes_;
   bool list_cut_ = false;  ///< a limit left no room for all of the list
 };
 
 void PlacementQuestion::answer(SynthesizeAnswer& answer) {
   placement_.matrix = found_.instance().grid.placement().factors;
   placement_.begins = to_string(found_.beginning().start);
-  placement_.chunks = found_.program({}).chunks();
+  placement_.chunks = found_.chunks();
   placement_.count = found_.list().count();
   placement_.settled_size = found_.list().settled();
   if (__builtin_add_overflow(answer.total, placement_.count, &answer.total)) {
@@ -257,6 +316,7 @@ void PlacementQuestion::answer(SynthesizeAnswer& answer) {
   }
   if (question_.listed()) list_programs();
   ask_engines(answer.diagnostics);
+  if (asks_all_sizes()) decide_all_sizes(answer.diagnostics);
   const bool settled = question_.property
                            ? std::ranges::none_of(placement_.existence,
                                                   [](const ExistenceAnswer& each) {
@@ -276,7 +336,23 @@ void PlacementQuestion::ask_engines(std::vector<Diagnostic>& diagnostics) {
   }
   if (placement_.settled_size != question_.options.size) return;
   placement_.comparisons = compare_with_solvers(found_, question_.options, question_.engines);
-  if (folder_) evidence_ = certify_list(question_, found_, *folder_, placement_, diagnostics);
+  if (folder_ && !asks_all_sizes()) {
+    evidence_ = certify_list(question_, found_, *folder_, placement_, diagnostics);
+  }
+}
+
+void PlacementQuestion::decide_all_sizes(std::vector<Diagnostic>& diagnostics) {
+  const Instance& instance = found_.instance();
+  const SynthesisOptions& options = question_.options;
+  open_ = question_.request.all_sizes ? OpenSizes::all(instance.grid) : *question_.open;
+  all_sizes_.emplace();
+  if (placement_.settled_size != options.size) return;
+  all_sizes_ = listed_for_all_sizes(
+      make_problem(instance, options.dialect).problem, found_.list(), options.size,
+      digits_of(open_->of(instance.grid), simulated_factors(instance)), options.limits);
+  if (folder_) {
+    evidence_ = certify_all_sizes(question_, found_, *all_sizes_, *folder_, diagnostics);
+  }
 }
 
 void PlacementQuestion::list_programs() {
@@ -305,6 +381,7 @@ Outcome PlacementQuestion::outcome() const {
   }
   if (folder_ && evidence_.kind == Evidence::Kind::None) confirmed = false;
   if (list_cut_) confirmed = false;
+  if (confirmed && all_sizes_) return all_sizes_->outcome;
   return confirmed ? Outcome::Established : Outcome::Undecided;
 }
 
@@ -318,8 +395,9 @@ Result PlacementQuestion::result() const {
   result.evidence = evidence_;
   if (result.outcome == Outcome::Refuted) {
     Counterexample& none = result.counterexample.emplace();
-    none.rule = "exists";
-    none.explanation = text_of(placement_.existence.front(), question_);
+    none.rule = all_sizes_ ? "all-sizes" : "exists";
+    none.explanation =
+        all_sizes_ ? all_sizes_text() : text_of(placement_.existence.front(), question_);
     none.facts = Json::object();
   }
   if (result.outcome == Outcome::Undecided) {
@@ -335,11 +413,16 @@ std::string count_text(std::uint64_t programs) {
 void PlacementQuestion::add_text(Document& document, std::size_t number, std::size_t count) const {
   const Instance& instance = found_.instance();
   document.line("");
-  document.line(
-      fmt::format("placement {} of {}   {}", number, count, to_string(instance.grid.placement())));
-  document.add(Preformatted{draw_matrix(instance.grid)});
-  document.line(fmt::format("synthesis hierarchy {}: {}", to_string(instance.hierarchy),
+  const Placement& placement = instance.grid.placement();
+  document.line(fmt::format(
+      "placement {} of {}   {}", number, count,
+      question_.open ? question_.open->placement_text(placement) : to_string(placement)));
+  if (!question_.open) document.add(Preformatted{draw_matrix(instance.grid)});
+  document.line(fmt::format("synthesis hierarchy {}: {}",
+                            question_.open ? std::string(to_string(instance.hierarchy.kind()))
+                                           : to_string(instance.hierarchy),
                             count_text(placement_.count)));
+  if (all_sizes_) document.line(all_sizes_text());
   for (const ExistenceAnswer& each : placement_.existence) {
     document.line(text_of(each, question_));
   }
@@ -352,7 +435,7 @@ void PlacementQuestion::add_text(Document& document, std::size_t number, std::si
   }
   if (evidence_.kind == Evidence::Kind::Certificate) {
     document.line(certificate_line(evidence_));
-  } else if (folder_ && evidence_.kind == Evidence::Kind::None) {
+  } else if (folder_ && evidence_.kind == Evidence::Kind::None && !all_sizes_) {
     document.line("not certified: a limit was reached before it was proved that there is no other");
   }
   if (placement_.programs.empty()) return;
@@ -383,11 +466,14 @@ void PlacementQuestion::add_text(Document& document, std::size_t number, std::si
 
 Json PlacementQuestion::json() const {
   const Instance& instance = found_.instance();
-  Json json = Json::object({{"placement", lists_json(placement_.matrix)},
+  const std::optional<OpenSizes>& open = question_.open;
+  Json json = Json::object({{"placement", open ? open->placement_json(instance.grid.placement())
+                                               : lists_json(placement_.matrix)},
                             {"begins", placement_.begins},
-                            {"chunks", placement_.chunks},
+                            {"chunks", open ? Json() : Json(placement_.chunks)},
                             {"programs", placement_.count},
-                            {"settled_size", placement_.settled_size}});
+                            {"settled_size", placement_.settled_size},
+                            {"engine", to_string(found_.list().engine())}});
   const auto each_json = [](const auto& each) { return json_of(each); };
   if (!placement_.comparisons.empty()) {
     json.add("verified", Json::array_of(placement_.comparisons, each_json));
@@ -396,7 +482,10 @@ Json PlacementQuestion::json() const {
   if (folder_) {
     add_certificate(evidence_, json);
   }
-  if (question_.listed()) {
+  if (all_sizes_) json.add("all_sizes", json_of(*all_sizes_, instance, *open_));
+  if (question_.listed() && open) {
+    json.add("texts", Json::array_of(placement_.programs));
+  } else if (question_.listed()) {
     Json list = Json::array();
     OutputRoom room(question_.options.limits, 1);
     const bool whole = room.visit([&](const auto& listed) {
@@ -425,9 +514,15 @@ void add_header_text(const Question& question, const Beginning& beginning, Docum
   const Terms& terms = question.options.terms;
   std::vector<std::string> reduced;
   for (const std::uint32_t axis : *given.reduction) reduced.push_back((*given.axes)[axis].name);
-  document.line(fmt::format("{} devices: {}   axes {}   reduce {}", given.hierarchy->devices(),
-                            to_string(*given.hierarchy), to_string(*given.axes),
-                            fmt::join(reduced, ",")));
+  if (const auto& open = question.open) {
+    document.line(fmt::format("sizes left open: {}   axes {}   reduce {}",
+                              open->hierarchy_text(*given.hierarchy), open->axes_text(*given.axes),
+                              fmt::join(reduced, ",")));
+  } else {
+    document.line(fmt::format("{} devices: {}   axes {}   reduce {}", given.hierarchy->devices(),
+                              to_string(*given.hierarchy), to_string(*given.axes),
+                              fmt::join(reduced, ",")));
+  }
   document.line(
       fmt::format("dialect {}, programs of at most {} steps{}{}",
                   to_string(question.options.dialect), question.options.size,
@@ -445,10 +540,12 @@ Json header_json(const Question& question) {
                             {"goal", terms.goal.name},
                             {"collectives", Json::array_of(defined_names(terms.collectives))}});
   if (question.engines.cnf_left_out) json.add("not_asked", Json::array({"cnf"}));
+  const auto& open = question.open;
   return std::move(json)
       .add("synthesis_hierarchy", to_string(given.kind))
-      .add("hierarchy", parts_json(given.hierarchy->levels()))
-      .add("axes", parts_json(*given.axes))
+      .add("hierarchy",
+           open ? open->hierarchy_json(*given.hierarchy) : parts_json(given.hierarchy->levels()))
+      .add("axes", open ? open->axes_json(*given.axes) : parts_json(*given.axes))
       .add("reduce", Json::array_of(*given.reduction))
       .add("size", question.options.size);
 }
@@ -532,7 +629,10 @@ SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& opt
 SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& options,
                             std::vector<language::Definition> z3_definitions) {
   check_request(request);
-  Question question{request, options, given_instance(request.instance), {}, {}, {}};
+  InstanceSpec instance = request.instance;
+  const std::optional<OpenSizes> open = close_sizes(instance);
+  if (open) check_open_sizes(request);
+  Question question{request, options, given_instance(instance), {}, {}, {}, open};
   require_system(question.given, true);
   question.engines = engines_called(request.engine);
   question.engines.z3_definitions = std::move(z3_definitions);
@@ -545,10 +645,12 @@ SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& opt
                       .terms = question.given.terms,
                       .size = request.size,
                       .jobs = options.jobs,
-                      .limits = options.limits};
+                      .limits = options.limits,
+                      .explicit_only = request.engine != "auto"};
   const Terms& terms = question.options.terms;
   question.engines = on_terms(std::move(question.engines), terms);
   if (request.certify) require_paper("--certify", terms);
+  if (request.all_sizes || open) require_known_for_all_sizes(terms);
   if (request.exists) question.property = parse_property(*request.exists, terms.collectives);
   if (soundness.outcome == Outcome::Established) {
     answer_question(question, answer);

@@ -139,7 +139,8 @@ struct PropertyQuestion {
 /// The first program of the list with the property.
 ExistenceAnswer find_in_list(const PropertyQuestion& question) {
   const std::uint32_t settled = question.placement.list().settled();
-  ExistenceAnswer answer{"explicit", Outcome::Refuted, {}, settled};
+  ExistenceAnswer answer{
+      std::string(to_string(question.placement.list().engine())), Outcome::Refuted, {}, settled};
   question.placement.for_each([&](const std::vector<Step>& steps) {
     if (answer.outcome == Outcome::Established) return;
     const bool used =

@@ -20,18 +20,59 @@ namespace p2 {
 /// recorded.
 std::string derivation_text(const Program& program, Dialect dialect);
 
+namespace {
+
+/// The keys of the instance, each followed by a comma.
+std::string instance_text(const Instance& instance) {
+  return fmt::format(
+      "\"hierarchy\":{},\n\"axes\":{},\n\"reduce\":[{}],\n\"placement\":{},\n"
+      "\"synthesis_hierarchy\":\"{}\",\n",
+      parts_json(instance.grid.hierarchy().levels()).dump(),
+      parts_json(instance.grid.axes()).dump(), fmt::join(instance.reduction, ","),
+      lists_json(instance.grid.placement().factors).dump(), to_string(instance.hierarchy.kind()));
+}
+
+/// Instructions without groups.
+std::string instructions_text(const Instance& instance, const std::vector<Step>& steps) {
+  std::vector<std::string> texts;
+  for (const Step& step : steps) {
+    texts.push_back(fmt::format("{{\"collective\":\"{}\",\"slice\":\"{}\",\"form\":\"{}\"}}",
+                                to_string(step.collective),
+                                slice_to_string(*step.shape, instance.hierarchy),
+                                form_to_string(*step.shape, instance.hierarchy)));
+  }
+  return fmt::format("[{}]", fmt::join(texts, ",\n"));
+}
+
+}  // namespace
+
+CertificateFiles all_sizes_certificate(const Instance& instance, const std::vector<Step>& steps,
+                                       const Provenance& provenance) {
+  CertificateFiles files;
+  files["problem.json"] =
+      "{" + instance_text(instance) + "\"steps\":" + instructions_text(instance, steps) + "}\n";
+  add_manifest("program-valid-all-sizes", provenance, files);
+  return files;
+}
+
+CertificateFiles all_sizes_certificate(const Instance& instance, const std::vector<Step>& choices,
+                                       std::vector<std::vector<std::uint32_t>> programs,
+                                       std::uint32_t size, const Provenance& provenance) {
+  std::ranges::sort(programs);
+  CertificateFiles files;
+  files["problem.json"] =
+      "{" + instance_text(instance) +
+      fmt::format("\"size\":{},\n\"choices\":{},\n\"programs\":{}}}\n", size,
+                  instructions_text(instance, choices), lists_json(programs).dump());
+  add_manifest("synthesis-complete-all-sizes", provenance, files);
+  return files;
+}
+
 std::string system_text(std::uint32_t devices, const std::vector<Group>& classes, Dialect dialect,
                         const Instance* instance) {
-  std::string text = fmt::format("\"devices\":{},\n\"classes\":{},\n\"dialect\":\"{}\",\n", devices,
-                                 lists_json(classes).dump(), to_string(dialect));
-  if (instance == nullptr) return text;
-  return text + fmt::format(
-                    "\"hierarchy\":{},\n\"axes\":{},\n\"reduce\":[{}],\n\"placement\":{},\n"
-                    "\"synthesis_hierarchy\":\"{}\",\n",
-                    parts_json(instance->grid.hierarchy().levels()).dump(),
-                    parts_json(instance->grid.axes()).dump(), fmt::join(instance->reduction, ","),
-                    lists_json(instance->grid.placement().factors).dump(),
-                    to_string(instance->hierarchy.kind()));
+  const std::string text = fmt::format("\"devices\":{},\n\"classes\":{},\n\"dialect\":\"{}\",\n",
+                                       devices, lists_json(classes).dump(), to_string(dialect));
+  return instance == nullptr ? text : text + instance_text(*instance);
 }
 
 std::string program_text(const Program& program, Dialect dialect, const Instance* instance,

@@ -44,4 +44,15 @@ ProgramClaim write_program_certificate(const std::filesystem::path& folder, cons
                                        const ProgramDecision& verdict, const Provenance& provenance,
                                        std::optional<HierarchyKind> to = std::nullopt);
 
+/// The certificate of the claim `program-valid-all-sizes`: that a program of instructions is valid
+/// for all sizes of at least 2 of the factors of the instance. Dialect published only; the size of
+/// the certificate does not depend on the number of devices.
+CertificateFiles all_sizes_certificate(const Instance& instance, const std::vector<Step>& steps,
+                                       const Provenance& provenance);
+/// The same of the claim `synthesis-complete-all-sizes`: that `programs`, lists of `choices`, are
+/// all the valid ones of at most `size` steps.
+CertificateFiles all_sizes_certificate(const Instance& instance, const std::vector<Step>& choices,
+                                       std::vector<std::vector<std::uint32_t>> programs,
+                                       std::uint32_t size, const Provenance& provenance);
+
 }  // namespace p2

@@ -28,6 +28,8 @@ const Kind& kind_of(const std::string& claim) {
       {"not-expressible", {problem, states, judge_program}},
       {"program-invalid", {problem, {"derivation.json", "refutation.json"}, judge_program}},
       {"synthesis-complete", {problem, clauses, judge_absence}},
+      {"program-valid-all-sizes", {problem, {}, judge_all_sizes}},
+      {"synthesis-complete-all-sizes", {problem, {}, judge_all_sizes}},
       {"expressible", {problem, clauses, judge_absence}},
       {"unused", {problem, clauses, judge_absence}},
       {"unmixed", {problem, clauses, judge_absence}},

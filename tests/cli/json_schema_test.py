@@ -31,6 +31,8 @@ CASES = [
     ("place", "place --hierarchy node=2,gpu=4 --axes data=4,shard=2", 0),
     ("synth", f"synth {INSTANCE} --size 3", 0),
     ("synth", f"synth {INSTANCE} --size 2 --count", 0),
+    ("synth", "synth --hierarchy node=*,gpu=2 --axes data=* --reduce data --size 2 --dialect printed", 0),
+    ("synth", f"synth {INSTANCE} --size 2 --all-sizes --engine explicit", 0),
     ("synth", f"synth --hierarchy 2,2 --axes 4 --reduce 0 --size 2 --verify --certify {{t}}/synth", 0),
     ("check", f"check {EXAMPLES}/programs/valid/*.p2 {EXAMPLES}/msccl/*.xml {EXAMPLES}/hlo/*.hlo", 0),
     ("check", f"check {EXAMPLES}/programs/refused/*.p2 {EXAMPLES}/msccl/refused/*.xml "

@@ -116,7 +116,8 @@ EVIDENCE = {"program-valid": ["derivation.json"], "not-expressible": ["derivatio
             "strategy-optimal": ["bound.json"], "strategy-optimal-clauses": ["sums.json", "problem.cnf", "proof.lrat"],
             "reshard-schedule": ["bound.json"], "reshard-schedule-gap": [],
             "reshard-schedule-clauses": ["problem.cnf", "proof.lrat"], "pipeline-memory": ["cases.json"],
-            "reshard-plan": [], "reshard-plan-wrong": []}
+            "reshard-plan": [], "reshard-plan-wrong": [], "program-valid-all-sizes": [],
+            "synthesis-complete-all-sizes": []}
 
 
 def check_manifest(files):
@@ -1313,12 +1314,98 @@ def is_right(has, needs, programs):
     return True
 
 
+# All sizes: the machine of theorem T7. Sets of digits are frozensets of strides.
+
+class Sizes:
+    def __init__(self, root):
+        k = 1
+        for part in as_list(root["hierarchy"]):
+            k *= number(keys(part, ["name", "size"])["size"], (1 << 20) + 1)
+            require(k <= 1 << 20, "devices")
+        self.instance = Instance(root, k, root["synthesis_hierarchy"])
+        wide = lambda digits: frozenset(stride for size, stride in digits if size > 1)
+        self.forms = {}
+        for name, form, reduced, pinned in self.instance.forms():
+            self.forms.setdefault((name, form), (wide(reduced), wide(pinned)))
+        self.goal = wide(digit for place, digit in self.instance.digits.items() if place[0] in self.instance.reduce)
+
+    def choice(self, value):
+        keys(value, ["collective", "slice", "form"])
+        collective = text_of(value["collective"])
+        require(collective in COLLECTIVES, "collective")
+        varied, pinned = self.forms.get((text_of(value["slice"]), text_of(value["form"])), (frozenset(), None))
+        require(varied and (not pinned or collective == "AllReduce"), "no group of two devices, or Master")
+        return collective, varied, pinned
+
+
+def machine_step(state, choice):
+    """None if it is refused."""
+    scattered, reduced, summed, pending = state
+    collective, varied, pinned = choice
+    done = frozenset(pair for pair in pending if pair[1] <= varied)
+    if collective == "AllGather":
+        return None if reduced or not varied <= scattered else (scattered - varied, reduced, summed, pending)
+    if collective == "Broadcast":
+        known = summed.union(*(w for w, _ in done))
+        if not (reduced or done) or not reduced <= varied or varied & scattered or not varied - reduced <= known:
+            return None
+        return scattered, frozenset(), known, frozenset((w, y - varied) for w, y in pending - done)
+    merged = summed.union(*(w for w, _ in pending))
+    if varied & merged or not reduced <= pinned or not pinned <= merged - scattered:
+        return None
+    if reduced == pinned:
+        summed |= varied
+    else:
+        pending |= {(varied, pinned)}
+    if collective == "ReduceScatter":
+        scattered |= varied
+    return scattered, varied if collective == "Reduce" else reduced, summed, pending
+
+
+def check_all_sizes(claim, files):
+    root = parse(files["problem.json"], "problem.json")
+    system = ["hierarchy", "axes", "reduce", "placement", "synthesis_hierarchy"]
+    start, nothing = (frozenset(),) * 4, frozenset()
+    if claim == "program-valid-all-sizes":
+        sizes = Sizes(keys(root, [*system, "steps"]))
+        require(len(as_list(root["steps"])) <= 4096, "steps")
+        state = start
+        for step in root["steps"]:
+            state = machine_step(state, sizes.choice(step))
+            require(state is not None, "a step is refused")
+        require(state == (nothing, nothing, sizes.goal, nothing), "the goal is not reached")
+        return
+    sizes = Sizes(keys(root, [*system, "size", "choices", "programs"]))
+    size = number(root["size"], 65)
+    choices = [sizes.choice(value) for value in as_list(root["choices"])]
+    every = {(collective, varied, pinned) for varied, pinned in sizes.forms.values() if varied
+             for collective in (["AllReduce"] if pinned else COLLECTIVES)}
+    require(set(choices) == every and len(choices) == len(every), "choices")
+    programs = [tuple(numbers(program, len(choices))) for program in as_list(root["programs"])]
+    found = []
+
+    def extend(state, program):
+        if state == (nothing, nothing, sizes.goal, nothing):
+            found.append(program)
+        if len(program) == size:
+            return
+        Work.spend(len(choices))
+        for i, choice in enumerate(choices):
+            after = machine_step(state, choice)
+            if after is not None and after[2].union(*(w for w, _ in after[3])) <= sizes.goal:
+                extend(after, (*program, i))
+
+    extend(start, ())
+    require(found == programs, "other programs")
+
+
 CHECKS = {"program-valid": check_program, "program-invalid": check_program, "not-expressible": check_program,
           "synthesis-complete": check_absence, "expressible": check_absence, "unused": check_absence,
           "unmixed": check_absence, "cheapest": check_cheapest, "strategy-optimal": check_strategy,
           "strategy-optimal-clauses": check_strategy, "reshard-schedule": check_schedule,
           "reshard-schedule-gap": check_schedule, "reshard-schedule-clauses": check_schedule,
-          "pipeline-memory": check_pipeline, "reshard-plan": check_plan, "reshard-plan-wrong": check_plan}
+          "pipeline-memory": check_pipeline, "reshard-plan": check_plan, "reshard-plan-wrong": check_plan,
+          "program-valid-all-sizes": check_all_sizes, "synthesis-complete-all-sizes": check_all_sizes}
 
 
 def check(files):

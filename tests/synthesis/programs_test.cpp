@@ -220,6 +220,7 @@ TEST_CASE("a search that meets a limit keeps what it has settled and no more") {
   const Instance instance = instance_of("4,4,4,4", "256", "0", "[[4 4 4 4]]");
   SynthesisOptions options;
   options.size = 6;
+  options.explicit_only = true;
   options.limits.memory_bytes = resident_memory() + (std::size_t{1} << 20);
   const auto found = find_programs({instance}, options);
   const ProgramList& stopped = found[0].list();

@@ -159,3 +159,72 @@ TEST_CASE("synthesize returns the query whether there are other programs") {
   REQUIRE(answer.smt2);
   CHECK(answer.smt2->starts_with("; query synthesis, dialect published, 2 steps"));
 }
+
+TEST_CASE("every engine prints what the explicit one prints, but for its name") {
+  const auto printed = [](SynthesizeRequest request, const char* engine, const char* dialect) {
+    request.engine = engine;
+    request.instance.dialect = dialect;
+    return synthesize(request, {});
+  };
+  const auto text_of = [](const SynthesizeAnswer& answer) {
+    return write_document(answer.document, DocumentFormat::Text);
+  };
+  SynthesizeRequest one = request_of(4);
+  one.instance.hierarchy = "2,6,6";
+  one.instance.axes = "72";
+  SynthesizeRequest two = request_of(3);
+  two.instance.hierarchy = "12,12";
+  two.instance.axes = "36,4";
+  for (const SynthesizeRequest& request : {one, two}) {
+    for (const auto& [dialect, name] :
+         {std::pair{"published", "machine"}, std::pair{"printed", "bracket"}}) {
+      const SynthesizeAnswer automatic = printed(request, "auto", dialect);
+      const SynthesizeAnswer all = printed(request, "explicit", dialect);
+      CHECK(text_of(automatic) == text_of(all));
+      std::string json = automatic.document.json.dump();
+      const std::string field = std::string(R"("engine":")") + name + '"';
+      CHECK(json.find(field) != std::string::npos);
+      for (const std::string engine : {"machine", "bracket"}) {
+        const std::string wanted = R"("engine":")" + engine + '"';
+        for (std::size_t at; (at = json.find(wanted)) != std::string::npos;) {
+          json.replace(at, wanted.size(), R"("engine":"explicit")");
+        }
+      }
+      CHECK(json == all.document.json.dump());
+    }
+  }
+}
+
+TEST_CASE("sizes are left open in the flags, and the answer is about all of them") {
+  SynthesizeRequest request = request_of(3);
+  request.instance.hierarchy = "node=*,gpu=4";
+  request.instance.axes = "data=*";
+  request.instance.reduce = "data";
+  for (const char* dialect : {"published", "printed"}) {
+    request.instance.dialect = dialect;
+    const SynthesizeAnswer answer = synthesize(request, {});
+    CHECK(answer.outcome == Outcome::Established);
+    const std::string json = answer.document.json.dump();
+    CHECK(json.find(R"("hierarchy":[{"name":"node","size":"*"},{"name":"gpu","size":4}])") !=
+          std::string::npos);
+    CHECK(json.find(R"("all_sizes":{"outcome":"valid","of":["node.data"])") != std::string::npos);
+    SynthesizeRequest sized = request_of(3);
+    sized.instance.hierarchy = "node=6,gpu=4";
+    sized.instance.axes = "data=24";
+    sized.instance.reduce = "data";
+    sized.instance.dialect = dialect;
+    CHECK(answer.placements[0].programs == synthesize(sized, {}).placements[0].programs);
+  }
+  request.instance.axes = "data=*,model=4";
+  CHECK(refusal(request).find("expected a placement whose open factors are *") !=
+        std::string::npos);
+  request.instance.placement = "[[* 1] [1 4]]";
+  CHECK(synthesize(request, {}).outcome == Outcome::Established);
+  request.instance.placement = "[[* 1 1] [1 4 1]]";
+  CHECK(refusal(request).find("expected 2 rows of 2 factors") != std::string::npos);
+  request.instance.placement = "[[2 1] [1 4]]";
+  CHECK(refusal(request).find("expected both or neither") != std::string::npos);
+  request.instance.placement = "[[* 1] [1 4]]";
+  request.engine = "z3";
+  CHECK(refusal(request).find("--engine: needs sizes") != std::string::npos);
+}

@@ -200,7 +200,8 @@ def check_lists(checker, p2_verify, most):
                             done = subprocess.run(
                                 [p2_verify, "synth", "--hierarchy", ",".join(map(str, levels)), "--axes",
                                  ",".join(map(str, axes)), "--reduce", ",".join(map(str, reduce)), "--size", "5",
-                                 "--synthesis-hierarchy", hierarchy, "--format", "json", "--output", path],
+                                 "--synthesis-hierarchy", hierarchy, "--engine", "explicit", "--format", "json",
+                                 "--output", path],
                                 capture_output=True, text=True, check=False)
                             if done.returncode != 0:
                                 failures.append(f"synth {levels} {axes} {reduce} {hierarchy}: {done.stderr}")

@@ -43,9 +43,13 @@ struct CheckRequest {
   /// Programs: the instance, for files that do not name their own. `dialect` and `goal` take
   /// precedence over the file's. With `reduces`, the system of the devices.
   InstanceSpec instance;
-  /// The engines in addition to the explicit one: `explicit` (none), `z3`, `cnf`, `all`; for
-  /// modules `symbolic` or `interpreter` alone, or `all`.
-  std::string engine = "explicit";
+  /// `auto`: the explicit engine, or for programs of many devices one whose cost does not depend on
+  /// sizes where it is proved to decide. The engines in addition to the explicit one: `explicit`
+  /// (none), `z3`, `cnf`, `all`; for modules `symbolic` or `interpreter` alone, or `all`.
+  std::string engine = "auto";
+  /// Programs: also whether they are valid for every size of at least 2 of the factors greater than
+  /// 1. Sizes that are `*`, in `instance` or the file, ask this of their factors.
+  bool all_sizes = false;
 
   /// The folder for certificates that p2-check accepts: of one file itself, of several one inside
   /// for each.
@@ -53,7 +57,7 @@ struct CheckRequest {
   bool explain = false;  ///< programs and plans: also draw the states after each step
   /// One-sided plans: of a refuted one, search for changes that make it valid.
   bool repair = false;
-  bool smt2 = false;     ///< one program: also return the query as SMT-LIB 2
+  bool smt2 = false;  ///< one program: also return the query as SMT-LIB 2
   /// The file of known failures; only others fail the run (Document::exit_code).
   std::optional<std::string> baseline;
   /// Also return the baseline with the failures of this run; its file need not exist.

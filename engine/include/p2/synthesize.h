@@ -19,9 +19,10 @@ struct SynthesizeRequest {
   InstanceSpec instance;
   std::uint32_t size = 5;  ///< maximum number of steps, 0 to 32
 
-  /// The engines in addition to the explicit search: `explicit` (none), `z3`, `cnf` or `all`. Each
-  /// enumerates the programs of every placement again, and the sets are compared.
-  std::string engine = "explicit";
+  /// `auto`: an engine whose cost does not depend on sizes where one is proved to answer, else the
+  /// explicit search. `explicit`: the explicit search. `z3`, `cnf` or `all`: the explicit search,
+  /// and these enumerate the programs of every placement again; the sets are compared.
+  std::string engine = "auto";
   /// Folder for certificates, which p2-check accepts, that every list is complete: of one placement
   /// the folder itself, of several `1`, `2`, … inside. Only for the paper's collectives and goal.
   std::optional<std::string> certify;
@@ -33,6 +34,10 @@ struct SynthesizeRequest {
   /// must be at least 1; for one placement.
   bool smt2 = false;
 
+  /// Also decide whether the programs are the same for every size of at least 2 of the factors
+  /// greater than 1. Sizes in `instance` that are `*` ask this of their factors; `hierarchy`, `axes`
+  /// and `placement` may have them. Only for the paper's collectives and goal.
+  bool all_sizes = false;
   bool count_only = false;  ///< count the programs without listing them
   bool explain = false;     ///< in the text: draw the device states after every step
   /// Parts of the document to build. A long list takes memory in each; after a disagreement of the
@@ -86,9 +91,10 @@ struct SynthesizedPlacement {
 };
 
 /// `results` has one entry for each placement, with the certificate as its evidence. Its outcome is
-/// Established if the list is complete up to `size` and every engine asked confirms it; with
-/// `exists`, if there is such a program. `outcome` is Disagreement if engines differ, Undecided if
-/// a placement is undecided, otherwise Refuted if with `exists` a placement has no such program.
+/// Established if the list is complete up to `size` and every engine asked confirms it, and, where
+/// that is asked, for all sizes; with `exists`, if there is such a program. `outcome` is Disagreement if engines differ, Undecided if
+/// a placement is undecided, otherwise Refuted if with `exists` a placement has no such program, or
+/// the programs are not the same for all sizes.
 struct SynthesizeAnswer : Answer {
   std::vector<SynthesizedPlacement> placements;
   std::uint64_t total = 0;  ///< programs over all placements

@@ -1,0 +1,220 @@
+// The claims about all sizes, by the machine of theorem T7 (docs/theorem.md): in dialect published
+// the valid programs are the runs that it accepts, whatever the sizes. proofs/theory has the proof,
+// checked by Coq: `machine_equivalence`, `size_independence`, `complete_list`.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "proofs/kernel/claims.h"
+#include "proofs/kernel/text.h"
+
+namespace p2::kernel {
+namespace {
+
+using Digits = std::uint32_t;  ///< a set of digits of size above 1, of which there are at most 20
+
+bool within(Digits some, Digits all) { return (some & ~all) == 0; }
+
+/// A collective on groups that vary over some digits and exist where others are 0.
+struct Choice {
+  std::string collective, slice, form;
+  Digits varied = 0, pinned = 0;
+};
+
+struct Machine {
+  Digits scattered = 0, reduced = 0, summed = 0;
+  std::map<Digits, Digits> pending;  ///< of pinned AllReduces: varied → still pinned
+
+  Digits merged() const {
+    Digits all = summed;
+    for (const auto& [varied, pinned] : pending) all |= varied;
+    return all;
+  }
+  bool accepts(Digits goal) const {
+    return scattered == 0 && reduced == 0 && pending.empty() && summed == goal;
+  }
+  /// At least so many steps are left: of merging, of AllGather, of Broadcast.
+  std::size_t left(Digits goal) const {
+    return std::size_t{merged() != goal} + std::size_t{scattered != 0} +
+           std::size_t{reduced != 0 || !pending.empty()};
+  }
+
+  /// False if the step is refused; the state is unspecified then.
+  bool take(const Choice& step) {
+    if (step.collective == "AllGather") {
+      if (reduced != 0 || !within(step.varied, scattered)) return false;
+      scattered &= ~step.varied;
+      return true;
+    }
+    if (step.collective == "Broadcast") return broadcast(step.varied);
+    const Digits all = merged();
+    if ((step.varied & all) != 0 || !within(reduced, step.pinned)) return false;
+    if (!within(step.pinned, all & ~scattered)) return false;
+    if (reduced == step.pinned)
+      summed |= step.varied;
+    else
+      pending[step.varied] = step.pinned;
+    if (step.collective == "ReduceScatter") scattered |= step.varied;
+    if (step.collective == "Reduce") reduced = step.varied;
+    return true;
+  }
+
+  bool broadcast(Digits varied) {
+    bool informative = reduced != 0;
+    Digits known = summed;
+    std::map<Digits, Digits> waiting;
+    for (const auto& [over, pinned] : pending) {
+      if (within(pinned, varied))
+        known |= over;
+      else
+        waiting[over] = pinned & ~varied;
+    }
+    informative = informative || waiting.size() < pending.size();
+    if (!informative || !within(reduced, varied) || (varied & scattered) != 0) return false;
+    if (!within(varied & ~reduced, known)) return false;
+    reduced = 0;
+    summed = known;
+    pending = std::move(waiting);
+    return true;
+  }
+};
+
+/// The system of problem.json, whose sizes are examples: each above 1 stands for all above 1.
+struct Sizes {
+  Sizes(const Json& root, std::vector<std::string> keys, Budget& budget) {
+    keys.insert(keys.end(), {"hierarchy", "axes", "reduce", "placement", "synthesis_hierarchy"});
+    expect_keys(root, keys);
+    std::uint64_t devices = 1;
+    for (const Json& level : as_list(root["hierarchy"])) {
+      expect_keys(level, {"name", "size"});
+      devices *= as_number(level["size"], (1U << 20U) + 1);
+      if (devices > 1U << 20U) malformed("hierarchy has too many devices");
+    }
+    instance.emplace(root, static_cast<std::uint32_t>(devices));
+    budget.spend(4 * instance->shapes.size() * instance->levels.size());
+    for (std::size_t i = 0; i < instance->digits.size(); ++i) {
+      if (instance->reduced_axis[instance->digits[i].axis]) goal |= Digits{1} << i;
+    }
+  }
+
+  Digits with_role(const Instance::Shape& shape, std::size_t role) const {
+    Digits set = 0;
+    for (std::size_t i = 0; i < instance->digits.size(); ++i) {
+      if (shape.role[instance->digits[i].part] == role) set |= Digits{1} << i;
+    }
+    return set;
+  }
+
+  Choice choice(const Json& value) const {
+    expect_keys(value, {"collective", "slice", "form"});
+    Choice choice{as_text(value["collective"]), as_text(value["slice"]), as_text(value["form"])};
+    if (std::ranges::count(kCollectives, choice.collective) == 0) malformed("unknown collective");
+    for (const Instance::Shape& shape : instance->shapes) {
+      if (shape.slice != choice.slice || shape.form != choice.form) continue;
+      choice.varied = with_role(shape, 1);
+      choice.pinned = with_role(shape, 2);
+    }
+    const std::string words = "(" + choice.slice + ", " + choice.form + ")";
+    if (choice.varied == 0) reject(words + " forms no group of two devices");
+    if (choice.pinned != 0 && choice.collective != kCollectives[0]) {
+      reject(choice.collective + words + ": not allowed with Master");
+    }
+    return choice;
+  }
+
+  using Kinds = std::set<std::tuple<std::string, Digits, Digits>>;
+  /// All that a step can be.
+  Kinds all() const {
+    Kinds kinds;
+    for (const Instance::Shape& shape : instance->shapes) {
+      const Digits varied = with_role(shape, 1);
+      const Digits pinned = with_role(shape, 2);
+      for (const char* collective : kCollectives) {
+        if (varied != 0) kinds.emplace(collective, varied, pinned);
+        if (pinned != 0) break;  // AllReduce alone
+      }
+    }
+    return kinds;
+  }
+
+  std::string words() const {
+    return "for every size from 2 on of " + counted(instance->digits.size(), "factor") +
+           " greater than 1, by theorem T7 (" + instance->words + ", dialect published";
+  }
+
+  std::optional<Instance> instance;
+  Digits goal = 0;
+};
+
+std::string judge_valid(const Json& root, Budget& budget) {
+  const Sizes sizes(root, {"steps"}, budget);
+  if (as_list(root["steps"]).size() > kMaxSteps) malformed("too many steps");
+  Machine machine;
+  std::string text;
+  std::size_t number = 0;
+  for (const Json& step : root["steps"]) {
+    budget.spend(sizes.instance->shapes.size() * (1 + sizes.instance->digits.size()));
+    const Choice choice = sizes.choice(step);
+    const std::string name = "step " + std::to_string(++number) + " (" + choice.collective + ")";
+    if (!machine.take(choice)) reject(name + " is refused");
+    text += (number == 1 ? ": " : "; ") + choice.collective + "(" + choice.slice + ", " +
+            choice.form + ")";
+  }
+  if (!machine.accepts(sizes.goal)) reject("the goal is not reached");
+  return "the program is valid " + sizes.words() + "; " +
+         shortened(counted(number, "step") + text) + ")";
+}
+
+std::string judge_complete(const Json& root, Budget& budget) {
+  const Sizes sizes(root, {"size", "choices", "programs"}, budget);
+  const std::size_t size = as_number(root["size"], 65);
+  Sizes::Kinds named;
+  std::vector<Choice> choices;
+  for (const Json& value : as_list(root["choices"])) {
+    budget.spend(sizes.instance->shapes.size() * (1 + sizes.instance->digits.size()));
+    const Choice choice = choices.emplace_back(sizes.choice(value));
+    named.emplace(choice.collective, choice.varied, choice.pinned);
+  }
+  if (named != sizes.all()) reject("choices lacks one");
+  if (named.size() != choices.size()) reject("choices has one twice");
+  // No step is legal at the goal: in lexicographic order each program is met when it is complete.
+  const List& listed = as_list(root["programs"]);
+  std::size_t met = 0;
+  Numbers program;
+  const std::function<void(const Machine&)> extend = [&](const Machine& from) {
+    if (from.accepts(sizes.goal)) {
+      if (met == listed.size() || as_numbers(listed[met], choices.size()) != program) {
+        reject("program " + std::to_string(met) + " is another, or is missing");
+      }
+      ++met;
+    }
+    for (std::uint32_t i = 0; i < choices.size() && program.size() < size; ++i) {
+      budget.spend(8 + from.pending.size());
+      Machine next = from;
+      if (!next.take(choices[i]) || !within(next.merged(), sizes.goal)) continue;
+      if (program.size() + 1 + next.left(sizes.goal) > size) continue;
+      program.push_back(i);
+      extend(next);
+      program.pop_back();
+    }
+  };
+  extend({});
+  if (met != listed.size()) reject("programs has one that is not valid");
+  return "there are " + counted(met, "valid program") + " of at most " + counted(size, "step") +
+         " " + sizes.words() + ")";
+}
+
+}  // namespace
+
+std::string judge_all_sizes(const std::string& claim, const Files& files) {
+  Budget budget;
+  const Json root = parse_json(files, "problem.json");
+  return claim == "program-valid-all-sizes" ? judge_valid(root, budget)
+                                            : judge_complete(root, budget);
+}
+
+}  // namespace p2::kernel
