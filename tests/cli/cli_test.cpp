@@ -319,8 +319,9 @@ TEST_CASE("wrong flags end in exit 2 and one line") {
   refuses({"place", "--hierarchy", "4", "--axes", "4", "--format", "yaml"},
           "--format: unknown 'yaml', expected one of text, json, html");
   refuses({"check"}, "command line: no file, expected at least one");
-  refuses({"check", "x", "--engine", "oracle"},
-          "--engine: unknown 'oracle', expected auto, explicit, z3, cnf, symbolic, interpreter or all");
+  refuses(
+      {"check", "x", "--engine", "oracle"},
+      "--engine: unknown 'oracle', expected auto, explicit, z3, cnf, symbolic, interpreter or all");
   refuses({"conquer"},
           "command line: unknown command 'conquer', expected place, synth, check, cost, define, "
           "prove, run, oracle, parallelize, network, pipeline, reshard, "

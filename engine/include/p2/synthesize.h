@@ -35,8 +35,8 @@ struct SynthesizeRequest {
   bool smt2 = false;
 
   /// Also decide whether the programs are the same for every size of at least 2 of the factors
-  /// greater than 1. Sizes in `instance` that are `*` ask this of their factors; `hierarchy`, `axes`
-  /// and `placement` may have them. Only for the paper's collectives and goal.
+  /// greater than 1. Sizes in `instance` that are `*` ask this of their factors; `hierarchy`,
+  /// `axes` and `placement` may have them. Only for the paper's collectives and goal.
   bool all_sizes = false;
   bool count_only = false;  ///< count the programs without listing them
   bool explain = false;     ///< in the text: draw the device states after every step
@@ -92,9 +92,9 @@ struct SynthesizedPlacement {
 
 /// `results` has one entry for each placement, with the certificate as its evidence. Its outcome is
 /// Established if the list is complete up to `size` and every engine asked confirms it, and, where
-/// that is asked, for all sizes; with `exists`, if there is such a program. `outcome` is Disagreement if engines differ, Undecided if
-/// a placement is undecided, otherwise Refuted if with `exists` a placement has no such program, or
-/// the programs are not the same for all sizes.
+/// that is asked, for all sizes; with `exists`, if there is such a program. `outcome` is
+/// Disagreement if engines differ, Undecided if a placement is undecided, otherwise Refuted if with
+/// `exists` a placement has no such program, or the programs are not the same for all sizes.
 struct SynthesizeAnswer : Answer {
   std::vector<SynthesizedPlacement> placements;
   std::uint64_t total = 0;  ///< programs over all placements
