@@ -335,7 +335,7 @@ struct Texts {
 
 /// Writes the certificate asked for; why there is none is said in the evidence.
 Evidence certify(const Texts& texts, const ModuleQuestion& question, const ModuleDecision& decision,
-                 std::vector<Diagnostic>& diagnostics) {
+                 const Limits& limits, std::vector<Diagnostic>& diagnostics) {
   const std::string& folder = *question.certificate;
   const auto none = [](const std::string& why) {
     return Evidence{Evidence::Kind::SolverOnly, {}, why};
@@ -343,7 +343,7 @@ Evidence certify(const Texts& texts, const ModuleQuestion& question, const Modul
   if (question.ordered) return none("p2-check does not cover orders of addition");
   const Provenance provenance{
       {{"p2-verify", build_info().version}}, {{"engine", question.engine}}, question.seed};
-  const auto made = module_certificate({texts.before, texts.after, decision}, provenance);
+  const auto made = module_certificate({texts.before, texts.after, decision}, provenance, limits);
   if (const auto* reason = std::get_if<std::string>(&made)) return none(*reason);
   const auto write = [&] { write_folder(folder, std::get<CertificateFiles>(made)); };
   return written_evidence(folder, write, diagnostics);
@@ -351,7 +351,7 @@ Evidence certify(const Texts& texts, const ModuleQuestion& question, const Modul
 
 template <typename Decide>
 ModuleCheck answer(const Subject& subject, const ModuleQuestion& question, const Decide& decide,
-                   const Texts& texts = {}) {
+                   const Texts& texts = {}, const Limits& limits = {}) {
   ModuleDecision decision = within_limits(decide);
   const bool solvers_skipped = question.engine == "all";
   ModuleCheck check;
@@ -359,7 +359,7 @@ ModuleCheck answer(const Subject& subject, const ModuleQuestion& question, const
   const bool settled =
       decision.outcome == Outcome::Established || decision.outcome == Outcome::Refuted;
   if (question.certificate && settled && !texts.after.empty())
-    check.result.evidence = certify(texts, question, decision, check.diagnostics);
+    check.result.evidence = certify(texts, question, decision, limits, check.diagnostics);
   check.json = json_of(subject, decision, solvers_skipped, question.ordered, check.result.evidence);
   check.text = text_of(subject, decision, solvers_skipped, check.result.evidence);
   check.report = report_of(subject, decision);
@@ -424,7 +424,7 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
     module = read_module(after, texts.after, limits);
     return compare(first, module, options_of(question), limits);
   };
-  ModuleCheck check = answer({after, before, {}}, question, decide, texts);
+  ModuleCheck check = answer({after, before, {}}, question, decide, texts, limits);
   if (module) add_source(*module, texts.after, check);
   return check;
 }

@@ -1,5 +1,6 @@
 #include "proofs/certificate/module_certificate.h"
 
+#include <chrono>
 #include <optional>
 
 #include <fmt/format.h>
@@ -69,6 +70,11 @@ std::optional<Problem> json_of(const hlo::ModuleRelation& relation) {
                  {"outputs", std::move(*outputs)}};
 }
 
+/// p2-check allows itself 2^30 units of work: for an operation at most 24, at two points.
+constexpr double kMostOperations = 1.5 * 1073741824.0 / 48;
+/// In what time it does one of them, at most, in seconds.
+constexpr double kSecondsPerOperation = 1e-6;
+
 std::string text_of(const Problem& json) {
   return json.dump(-1, ' ', false, Problem::error_handler_t::replace) + "\n";
 }
@@ -76,11 +82,18 @@ std::string text_of(const Problem& json) {
 }  // namespace
 
 std::variant<CertificateFiles, std::string> module_certificate(const DecidedModules& modules,
-                                                               const Provenance& provenance) {
+                                                               const Provenance& provenance,
+                                                               const Limits& limits) {
   const hlo::ModuleDecision& decision = modules.decision;
   if (!hlo::is_hlo(modules.before) || !hlo::is_hlo(modules.after))
     return "p2-check reads XLA's text form only";
   if (!decision.relation) return "the modules were not compared by their values";
+  if (decision.operations > kMostOperations)
+    return "executing the modules would take more work than p2-check allows itself";
+  const auto left = limits.deadline ? *limits.deadline - std::chrono::steady_clock::now()
+                                    : std::chrono::hours(24);
+  if (decision.operations * kSecondsPerOperation > std::chrono::duration<double>(left).count())
+    return "the time left is not enough for p2-check to execute the modules";
   const auto relation = json_of(*decision.relation);
   if (!relation) return "p2-check does not know this relation";
   CertificateFiles files{{"problem.json", text_of({{"before", modules.before},

@@ -487,6 +487,11 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
   } catch (const IllFormed& error) {
     decision = ill_formed(error.fault, devices);
   }
+  for (const auto& [module, form] :
+       {std::pair(before, relation->before), {after, relation->after}}) {
+    const double shared = form == Form::Global ? devices.count() : 1;
+    decision.operations += estimated_operations(*module, devices) / shared;
+  }
   decision.before = relation->before;
   decision.after = relation->after;
   decision.placements = relation->placements;

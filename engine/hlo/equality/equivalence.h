@@ -50,6 +50,9 @@ struct ModuleDecision : Decision<Difference> {
   Form after = Form::Partitioned;
   std::vector<Placement> placements = {};  ///< of the global module, if one is
   std::shared_ptr<const ModuleRelation> relation = {};  ///< of two modules
+  /// Of two modules: an estimate of the operations on elements that executing them takes, where what
+  /// is the same on all devices is computed once.
+  double operations = 0;
   /// Of two modules: execution on numbers, which can only refute, and symbolic engines.
   std::optional<Outcome> interpreter = {};
   std::optional<Outcome> symbolic = {};
