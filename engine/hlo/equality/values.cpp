@@ -4,6 +4,7 @@
 #include "engine/hlo/equality/values.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "engine/base/invariant.h"
 
@@ -225,6 +226,20 @@ Number wrap_around(Number number, ElementType type) {
   return {rest, 1};
 }
 
+namespace {
+
+/// Sums of two coordinates up to this do not overflow.
+constexpr std::int64_t kMostCoordinate = std::int64_t{1} << 61;
+
+bool is_small(const Coordinate& coordinate, std::int64_t most) {
+  const auto inside = [&](std::int64_t value) { return value >= -most && value <= most; };
+  return inside(coordinate.base) &&
+         std::all_of(coordinate.terms.begin(), coordinate.terms.end(),
+                     [&](const Term& term) { return inside(term.stride); });
+}
+
+}  // namespace
+
 /// Σ coefficient · position as one position of an affine coordinate, with the constant if there is
 /// nothing else; nothing if that changes nothing.
 std::optional<Value> Values::with_folded_positions(const Linear& linear, ElementType type) {
@@ -237,8 +252,14 @@ std::optional<Value> Values::with_folded_positions(const Linear& linear, Element
       rest.terms.push_back(term);
       continue;
     }
+    const Coordinate position = as_atom(term.value).map[0];
+    if (!is_small(position, kMostCoordinate /
+                                std::max<std::int64_t>(std::abs(term.coefficient.numerator), 1))) {
+      return std::nullopt;
+    }
     ++positions;
-    coordinate = coordinate + as_atom(term.value).map[0].times(term.coefficient.numerator);
+    coordinate = coordinate + position.times(term.coefficient.numerator);
+    if (!is_small(coordinate, kMostCoordinate)) return std::nullopt;
   }
   if (positions == 0 || !rest.constant.is_whole()) return std::nullopt;
   const bool alone = rest.terms.empty();
