@@ -34,6 +34,8 @@ std::string module_with(const std::string& body) {
   return "HloModule m, num_partitions=2\n"
          "add {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT c = s32[] add(a, "
          "b)\n}\n"
+         "twice {\n  a = f32[] parameter(0)\n  ROOT c = f32[] add(a, a)\n}\n"
+         "none {\n  a = f32[] parameter(0)\n  ROOT c = f32[] subtract(a, a)\n}\n"
          "ENTRY main {\n" +
          body + "}\n";
 }
@@ -245,6 +247,9 @@ TEST_CASE("p2-check accepts no equality that fails for some inputs") {
        x + "  c = f32[4] custom-call(x), custom_call_target=\"f\"\n"
            "  ROOT o = f32[4] collective-permute(c), channel_id=1, "
            "source_target_pairs={{0,1},{1,0}}\n"},
+      // A name says nothing of the computation.
+      {x + "  ROOT o = f32[4] custom-call(x), custom_call_target=\"f\", to_apply=twice\n",
+       x + "  ROOT o = f32[4] custom-call(x), custom_call_target=\"f\", to_apply=none\n"},
       // 1/3 is no 0.333.
       {x + "  t = f32[] constant(0.333)\n  b = f32[4] broadcast(t), dimensions={}\n"
            "  ROOT o = f32[4] multiply(x, b)\n",
@@ -256,6 +261,29 @@ TEST_CASE("p2-check accepts no equality that fails for some inputs") {
     CHECK_FALSE(accepts(module_with(before), module_with(after)));
     CHECK(accepts(module_with(after), module_with(after)));
   }
+}
+
+TEST_CASE("what is arbitrary equals nothing else, and computations are compared by what they do") {
+  const std::string buffer = "  b = f32[4] custom-call(), custom_call_target=\"AllocateBuffer\"\n";
+  const std::string x = "  x = f32[4] parameter(0)\n";
+  CHECK_FALSE(accepts(module_with(x + buffer + "  ROOT o = f32[4] copy(b)\n"),
+                      module_with(x + buffer + "  ROOT o = f32[4] copy(b)\n")));
+  const std::string written =
+      x + buffer + "  z = s32[] constant(0)\n  ROOT o = f32[4] dynamic-update-slice(b, x, z)\n";
+  CHECK(accepts(module_with(written), module_with(x + "  ROOT o = f32[4] copy(x)\n")));
+  // The same names, but `inner` is another function.
+  const auto nested = [](const std::string& opcode) {
+    return "HloModule m, num_partitions=2\n"
+           "inner {\n  a = f32[] parameter(0)\n  ROOT c = f32[] " +
+           opcode +
+           "(a, a)\n}\n"
+           "loop {\n  a = f32[] parameter(0)\n  ROOT c = f32[] while(a), condition=inner, "
+           "body=inner\n}\n"
+           "ENTRY main {\n  x = f32[4] parameter(0)\n  ROOT o = f32[4] custom-call(x), "
+           "custom_call_target=\"g\", called_computations={%loop}\n}\n";
+  };
+  CHECK(accepts(nested("add"), nested("add")));
+  CHECK_FALSE(accepts(nested("add"), nested("multiply")));
 }
 
 TEST_CASE("devices of one collective have to be in the same branch") {

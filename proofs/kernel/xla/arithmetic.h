@@ -116,8 +116,8 @@ class Arithmetic {
   /// Whether two cells of one type are equal for all inputs; of numbers, up to their rounding.
   virtual bool same(const Cell& a, const Cell& b, const Type& type) = 0;
   virtual Cell apply(const Elementwise& operation, Cells operands) = 0;
-  /// What may be anything; the same for the same key.
-  virtual Cell arbitrary(std::uint64_t key, const Type& type) = 0;
+  /// What may be anything, and is equal to nothing else.
+  virtual Cell arbitrary(const Type& type) = 0;
   /// A function of which nothing is known but its name.
   virtual Cell function(std::string_view name, Cells operands, const Type& type) = 0;
   /// The choice whose number `index` is, clamped to those that exist.

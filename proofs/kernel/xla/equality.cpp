@@ -364,10 +364,8 @@ class Comparison {
       for (std::size_t device = 0; device < devices_.count(); ++device) {
         Tensor tensor{own.type, own.sizes, {}};
         budget_.spend(8 * static_cast<std::uint64_t>(own.elements()));
-        for (std::int64_t i = 0; i < own.elements(); ++i) {
-          const auto key = static_cast<std::uint64_t>(i) | device << 32U | (k + 1) << 48U;
-          tensor.cells.push_back(arithmetic.arbitrary(key, own.type));
-        }
+        for (std::int64_t i = 0; i < own.elements(); ++i)
+          tensor.cells.push_back(arithmetic.arbitrary(own.type));
         for (const Piece& piece : relation.pieces) {
           if (piece.device != device) continue;
           for_each_index(piece.sizes, [&](const Index& offset) {

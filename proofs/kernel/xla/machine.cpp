@@ -43,11 +43,25 @@ std::string description_of(const Module& module, const Instruction& instruction,
                          key == "backend_config" || key == "control-predecessors";
     if (key == "metadata" || (is_hint && instruction.opcode != "custom-call")) continue;
     text += ", " + key + "=";
-    if (key != "calls" && key != "to_apply" && key != "called_computations") {
+    const bool is_list = value.starts_with('{');
+    static const char* const kComputations[] = {"body",
+                                                "branch_computations",
+                                                "called_computations",
+                                                "calls",
+                                                "condition",
+                                                "false_computation",
+                                                "scatter",
+                                                "select",
+                                                "to_apply",
+                                                "true_computation"};
+    if (std::find(std::begin(kComputations), std::end(kComputations), key) ==
+        std::end(kComputations)) {
+      // A name says nothing of the computation that it stands for.
+      if (value.find('%') != std::string::npos || module.computations.contains(value))
+        not_covered("a computation under " + key);
       text += value;
       continue;
     }
-    const bool is_list = value.starts_with('{');
     for (const auto name : split(is_list ? stripped(value, '{', '}') : value)) {
       const Computation& computation = module.called(std::string(trimmed(name)));
       text += "{root " + std::to_string(computation.root);
@@ -584,12 +598,11 @@ Value Machine::custom(const Computation& computation, const Instruction& instruc
   const bool is_joined = target == "SPMDShardToFullShape" || target == "xla.sdy.LocalToGlobalShape";
   if (is_cut || is_joined) return manual(computation, instruction, operands, is_cut);
   if (target == "AllocateBuffer" && !instruction.shape.is_tuple) {
-    std::uint64_t next = std::hash<std::string>{}(instruction.name) | 1;
     return everywhere(
         {},
-        [&](std::size_t device, const Tensors&) {
+        [&](std::size_t, const Tensors&) {
           return filled(instruction.shape, [&](const Index&) {
-            return arithmetic_.arbitrary(Hash(next++, device).result(), instruction.shape.type);
+            return arithmetic_.arbitrary(instruction.shape.type);
           });
         },
         true);

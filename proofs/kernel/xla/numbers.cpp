@@ -273,20 +273,20 @@ class Numbers : public Arithmetic {
       return operands[operands[0].value != 0 ? 1 : 2];
     bool arbitrary = false;
     for (const Cell& operand : operands) arbitrary = arbitrary || operand.nan;
-    if (arbitrary) return this->arbitrary(0, operation.to);
+    if (arbitrary) return this->arbitrary(operation.to);
     return computed(operation, operands);
   }
-  Cell arbitrary(std::uint64_t /*key*/, const Type& type) override {
+  Cell arbitrary(const Type& type) override {
     Cell cell = type.is_float() ? real(1) : whole(1, type);
     cell.nan = true;
     return cell;
   }
   Cell function(std::string_view /*name*/, Cells /*operands*/, const Type& type) override {
-    return arbitrary(0, type);
+    return arbitrary(type);
   }
   Cell choose(const Cell& index, const Type& /*index_type*/, Cells choices,
               const Type& type) override {
-    if (index.nan) return arbitrary(0, type);
+    if (index.nan) return arbitrary(type);
     const auto place = std::clamp<std::int64_t>(static_cast<std::int64_t>(index.value), 0,
                                                 static_cast<std::int64_t>(choices.size()) - 1);
     return choices[static_cast<std::size_t>(place)];

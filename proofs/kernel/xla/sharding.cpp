@@ -304,13 +304,11 @@ Value Machine::shard(const Shape& shape, const Value& operand, const Sharding& s
             tile_of(sharding, device % static_cast<std::size_t>(devices_.partitions), x.sizes);
         if (tile != shape.sizes) not_covered("a shard of another size");
         const Index strides = strides_of(x.sizes);
-        std::uint64_t number = 0;
         return filled(shape, [&](const Index& index) {
           std::int64_t place = 0;
-          ++number;
           for (std::size_t i = 0; i < index.size(); ++i) {
             const std::int64_t at = first[i] + index[i];
-            if (at >= x.sizes[i]) return arithmetic_.arbitrary(device << 40U | number, x.type);
+            if (at >= x.sizes[i]) return arithmetic_.arbitrary(x.type);
             place += at * strides[i];
           }
           return x.cells.at(static_cast<std::size_t>(place));

@@ -130,8 +130,8 @@ class Terms : public Arithmetic {
     return !type.is_float() && known(a, type) && known(a, type) == known(b, type);
   }
 
-  Cell arbitrary(std::uint64_t key, const Type& type) override {
-    return any(Hash(key_).add("arbitrary").add(key), type);
+  Cell arbitrary(const Type& type) override {
+    return any(Hash(key_).add("arbitrary").add(++arbitrary_values_), type);
   }
 
   Cell function(std::string_view name, Cells operands, const Type& type) override {
@@ -293,6 +293,7 @@ class Terms : public Arithmetic {
   Field order_;
   Field field_;
   std::uint64_t base_ = 0;
+  std::uint64_t arbitrary_values_ = 0;
   Exact exact_;
   // What is known of terms, by their values.
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> maxima_;  ///< members' values
