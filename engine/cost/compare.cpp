@@ -140,13 +140,13 @@ std::optional<double> correlation_over_systems(const std::vector<Comparison>& al
 /// The sum over systems of the root of their rows times the mean of |log(predicted / measured)|,
 /// so that long tables do not outweigh short ones, nor single rows anything.
 double misfit(const std::vector<const MeasuredRun*>& runs, const NcclParameters& parameters) {
-  constexpr double kMostPerRow = 1.2;
+  constexpr double kMaxErrorPerRow = 1.2;
   std::map<std::string, std::pair<double, double>> by_system;
   for (const MeasuredRun* run : runs) {
     const double error = std::abs(std::log(compare(*run, parameters).predicted_us / *run->time_us));
     auto& [sum, rows] =
         by_system[run->source + run->system + std::string(to_string(run->collective))];
-    sum += std::min(error, kMostPerRow);
+    sum += std::min(error, kMaxErrorPerRow);
     rows += 1;
   }
   double total = 0;

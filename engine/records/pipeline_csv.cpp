@@ -232,7 +232,7 @@ class Index {
     const auto found = cells_.find({action, stage, microbatch});
     return found == cells_.end() ? nullptr : found->second.front();
   }
-  /// The first action that stands twice; null where there is none.
+  /// The first action that occurs twice; null where there is none.
   const std::vector<const Cell*>* twice() const {
     for (const auto& [name, cells] : cells_) {
       if (cells.size() > 1) return &cells;
@@ -278,7 +278,7 @@ std::optional<Counterexample> check_work(const Schedule& schedule, const Index& 
     const Cell& second = *(*cells)[1];
     return fault(
         "duplicate-work", second.where,
-        fmt::format("{} stands twice: {} and {}.", second.text, at(*cells->front()), at(second)),
+        fmt::format("{} occurs twice: {} and {}.", second.text, at(*cells->front()), at(second)),
         Json::object({{"stage", second.stage}, {"microbatch", second.microbatch}}));
   }
   for (std::uint32_t stage = 0; stage < schedule.stages; ++stage) {

@@ -279,10 +279,6 @@ std::string smt_lib_of(const ProgramFile& file, const Engines& engines, const Li
   return smt_lib(query);
 }
 
-}  // namespace
-
-namespace {
-
 /// From so many devices on the machine is asked first.
 constexpr std::uint32_t kManyDevices = 4096;
 

@@ -104,7 +104,8 @@ std::string judge_pipeline(const std::string& claim, const Files& files);
 /// points of a field that the checker draws. The claim `modules-different`: on the inputs that
 /// run.json names, an element of an output differs.
 std::string judge_modules(const std::string& claim, const Files& files);
-/// For writers of certificates: run.json of a difference, for inputs drawn so; empty if there is none.
-std::string differing_run(const Files& files, std::uint32_t draw, std::uint32_t seed);
+/// For writers of certificates: run.json of a difference, in one of the ways to draw inputs with
+/// one of the seeds from 1 to `seeds`; empty if there is none.
+std::string differing_run(const Files& files, std::uint32_t seeds);
 
 }  // namespace p2::kernel

@@ -229,7 +229,7 @@ Number wrap_around(Number number, ElementType type) {
 namespace {
 
 /// Sums of two coordinates up to this do not overflow.
-constexpr std::int64_t kMostCoordinate = std::int64_t{1} << 61;
+constexpr std::int64_t kMaxCoordinate = std::int64_t{1} << 61;
 
 bool is_small(const Coordinate& coordinate, std::int64_t most) {
   const auto inside = [&](std::int64_t value) { return value >= -most && value <= most; };
@@ -253,13 +253,13 @@ std::optional<Value> Values::with_folded_positions(const Linear& linear, Element
       continue;
     }
     const Coordinate position = as_atom(term.value).map[0];
-    if (!is_small(position, kMostCoordinate /
+    if (!is_small(position, kMaxCoordinate /
                                 std::max<std::int64_t>(std::abs(term.coefficient.numerator), 1))) {
       return std::nullopt;
     }
     ++positions;
     coordinate = coordinate + position.times(term.coefficient.numerator);
-    if (!is_small(coordinate, kMostCoordinate)) return std::nullopt;
+    if (!is_small(coordinate, kMaxCoordinate)) return std::nullopt;
   }
   if (positions == 0 || !rest.constant.is_whole()) return std::nullopt;
   const bool alone = rest.terms.empty();

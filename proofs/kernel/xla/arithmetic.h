@@ -105,8 +105,6 @@ class Arithmetic {
   Arithmetic& operator=(const Arithmetic&) = delete;
   virtual ~Arithmetic() = default;
 
-  /// Whether cells stand for functions of the inputs.
-  virtual bool is_symbolic() const = 0;
   /// The input of these numbers: its own, the element's and, where they are free, the device's.
   virtual Cell input(std::span<const std::uint64_t> keys, const Type& type) = 0;
   virtual Cell literal(std::string_view text, const Type& type) = 0;

@@ -4,12 +4,12 @@
 #include <numeric>
 
 #include "proofs/kernel/text.h"
-#include "proofs/kernel/xla/machine.h"
+#include "proofs/kernel/xla/interpreter.h"
 
 namespace p2::kernel::xla {
 
 /// Groups of devices. What ids are depends on channel_id and use_global_device_ids (docs/hlo.md).
-auto Machine::groups_of(const Instruction& instruction, bool reduces) const -> Groups {
+auto Interpreter::groups_of(const Instruction& instruction, bool reduces) const -> Groups {
   const bool has_channel = instruction.number("channel_id", 0) > 0;
   const auto global = instruction.attributes.find("use_global_device_ids");
   const bool wants_global = global != instruction.attributes.end() && global->second == "true";
@@ -76,16 +76,16 @@ auto Machine::groups_of(const Instruction& instruction, bool reduces) const -> G
 }
 
 /// Of the devices that communicate all are in the same branch, or none.
-void Machine::require_together(std::size_t one, std::size_t other) const {
+void Interpreter::require_together(std::size_t one, std::size_t other) const {
   if (is_active(one) != is_active(other))
     not_covered("a collective that some devices do not take part in");
 }
 
-/// What every member of every group has afterwards; who is in no group has zeros.
-Value Machine::over_groups(const Instruction& instruction, const Value& operand,
-                           const Groups& groups,
-                           const std::function<TensorPtr(const std::vector<std::size_t>& group,
-                                                         std::size_t position)>& member) {
+/// What every member of every group has afterwards; every device has to be in one.
+Value Interpreter::over_groups(const Instruction& instruction, const Value& operand,
+                               const Groups& groups,
+                               const std::function<TensorPtr(const std::vector<std::size_t>& group,
+                                                             std::size_t position)>& member) {
   if (operand.devices.empty()) not_covered(instruction.opcode + " of a tuple");
   Value result;
   result.devices.resize(devices_.count());
@@ -99,19 +99,18 @@ Value Machine::over_groups(const Instruction& instruction, const Value& operand,
   return result;
 }
 
-std::optional<Value> Machine::collective(const Instruction& instruction, const Operands& operands) {
+std::optional<Value> Interpreter::collective(const Instruction& instruction,
+                                             const Operands& operands) {
   std::string opcode = instruction.opcode;
   if (opcode.ends_with("-start")) opcode.resize(opcode.size() - 6);
-  if (opcode == "collective-permute") return permuted(instruction, operands);
+  if (opcode == "collective-permute") {
+    Value all;
+    for (const Value* operand : operands) all.parts.push_back(permuted(instruction, *operand));
+    return operands.size() > 1 ? all : std::move(all.parts.at(0));
+  }
   if (opcode == "collective-broadcast") {
     const Groups groups = groups_of(instruction, false);
-    Value result = *operands[0];
-    std::map<const Tensor*, TensorPtr> zeros;
-    for (TensorPtr& tensor : result.devices) {
-      tensor = std::make_shared<const Tensor>(
-          Tensor{tensor->type, tensor->sizes,
-                 std::vector<Cell>(tensor->cells.size(), arithmetic_.integer(0, tensor->type))});
-    }
+    Value result = zeros_like(*operands.at(0));
     for (const auto& group : groups) {
       for (const std::size_t each : group)
         result.devices[each] = operands[0]->devices.at(group.at(0));
@@ -211,23 +210,20 @@ std::optional<Value> Machine::collective(const Instruction& instruction, const O
   return std::move(all.parts.at(0));
 }
 
+/// Zeros of the same shape on every device.
+Value Interpreter::zeros_like(const Value& value) const {
+  if (value.devices.empty()) not_covered("a collective of a tuple");
+  const Tensor& like = *value.devices[0];
+  std::vector<Cell> cells(like.cells.size(), arithmetic_.integer(0, like.type));
+  const auto zeros =
+      std::make_shared<const Tensor>(Tensor{like.type, like.sizes, std::move(cells)});
+  return {std::vector<TensorPtr>(devices_.count(), zeros), {}};
+}
+
 /// Who is no target has zeros.
-Value Machine::permuted(const Instruction& instruction, const Operands& operands) {
+Value Interpreter::permuted(const Instruction& instruction, const Value& operand) {
   if (instruction.has("slice_sizes")) not_covered("a collective-permute of slices");
-  if (operands.size() > 1) {
-    Value all;
-    for (const Value* operand : operands) all.parts.push_back(permuted(instruction, {operand}));
-    return all;
-  }
-  const Value& operand = *operands.at(0);
-  if (operand.devices.empty()) not_covered("a collective-permute of a tuple");
-  Value result;
-  std::map<const Tensor*, TensorPtr> zeros;
-  for (const TensorPtr& tensor : operand.devices) {
-    result.devices.push_back(std::make_shared<const Tensor>(
-        Tensor{tensor->type, tensor->sizes,
-               std::vector<Cell>(tensor->cells.size(), arithmetic_.integer(0, tensor->type))}));
-  }
+  Value result = zeros_like(operand);
   const bool by_partition = instruction.number("channel_id", 0) > 0;
   std::vector<bool> sent(devices_.count(), false);
   std::vector<bool> received(devices_.count(), false);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "proofs/kernel/text.h"
-#include "proofs/kernel/xla/machine.h"
+#include "proofs/kernel/xla/interpreter.h"
 
 namespace p2::kernel::xla {
 namespace {
@@ -71,15 +71,6 @@ std::vector<WindowDimension> window_of(const Instruction& instruction, std::size
   return window;
 }
 
-std::int64_t place_in(const Tensor& tensor, const Index& index) {
-  std::int64_t place = 0;
-  for (std::size_t i = 0; i < index.size(); ++i) {
-    if (index[i] < 0 || index[i] >= tensor.sizes.at(i)) malformed("an index of a product");
-    place = place * tensor.sizes[i] + index[i];
-  }
-  return place;
-}
-
 /// Elements converted to the type of the result, in which products are made.
 std::vector<Cell> converted(Arithmetic& arithmetic, const Tensor& tensor, const Type& type) {
   if (tensor.type == type) return tensor.cells;
@@ -93,7 +84,16 @@ std::vector<Cell> converted(Arithmetic& arithmetic, const Tensor& tensor, const 
 
 }  // namespace
 
-Tensor Machine::dot(const Instruction& instruction, const Tensors& operands) {
+void Interpreter::add_product(std::optional<Cell>& total, const Cell& a, const Cell& b,
+                              const Type& type) {
+  budget_.spend(16);
+  const Cell factors[] = {a, b};
+  const Cell product = arithmetic_.apply({Op::Multiply, type, type}, factors);
+  const Cell terms[] = {total.value_or(product), product};
+  total = total ? arithmetic_.apply({Op::Add, type, type}, terms) : product;
+}
+
+Tensor Interpreter::dot(const Instruction& instruction, const Tensors& operands) {
   const Tensor& x = *operands[0];
   const Tensor& y = *operands[1];
   const Index x_batch = instruction.numbers("lhs_batch_dims");
@@ -106,10 +106,8 @@ Tensor Machine::dot(const Instruction& instruction, const Tensors& operands) {
   const auto free_of = [](const Tensor& tensor, const Index& batch, const Index& sum) {
     Index free;
     for (std::int64_t i = 0; i < std::ssize(tensor.sizes); ++i) {
-      const auto in = [&](const Index& list) {
-        return std::find(list.begin(), list.end(), i) != list.end();
-      };
-      if (!in(batch) && !in(sum)) free.push_back(i);
+      const auto dimension = static_cast<std::size_t>(i);
+      if (!contains(batch, dimension) && !contains(sum, dimension)) free.push_back(i);
     }
     return free;
   };
@@ -156,18 +154,13 @@ Tensor Machine::dot(const Instruction& instruction, const Tensors& operands) {
         set(of_x, x_sum[i], at[i]);
         set(of_y, y_sum[i], at[i]);
       }
-      budget_.spend(16);
-      const Cell factors[] = {left.at(static_cast<std::size_t>(place_in(x, of_x))),
-                              right.at(static_cast<std::size_t>(place_in(y, of_y)))};
-      const Cell product = arithmetic_.apply({Op::Multiply, type, type}, factors);
-      const Cell terms[] = {total.value_or(product), product};
-      total = total ? arithmetic_.apply({Op::Add, type, type}, terms) : product;
+      add_product(total, left[place_of(x.sizes, of_x)], right[place_of(y.sizes, of_y)], type);
     });
     return total.value_or(arithmetic_.integer(0, type));
   });
 }
 
-Tensor Machine::convolution(const Instruction& instruction, const Tensors& operands) {
+Tensor Interpreter::convolution(const Instruction& instruction, const Tensors& operands) {
   const Tensor& x = *operands[0];
   const Tensor& y = *operands[1];
   const Type& type = instruction.shape.type;
@@ -221,7 +214,7 @@ Tensor Machine::convolution(const Instruction& instruction, const Tensors& opera
     const std::int64_t batch_group = feature / (features / batch_groups);
     of_x[in_batch] = index[out_batch] + batch_group * (x.sizes[in_batch] / batch_groups);
     of_y[kernel_out] = feature;
-    Cell total = arithmetic_.integer(0, type);
+    std::optional<Cell> total;
     for_each_index(summed, [&](const Index& at) {
       of_x[in_feature] = group * y.sizes[kernel_in] + at[0];
       of_y[kernel_in] = at[0];
@@ -234,13 +227,9 @@ Tensor Machine::convolution(const Instruction& instruction, const Tensors& opera
         of_x[dimension] = *element;
         of_y[find(kernel, label)] = at[i + 1];
       }
-      budget_.spend(16);
-      const Cell factors[] = {left.at(static_cast<std::size_t>(place_in(x, of_x))),
-                              right.at(static_cast<std::size_t>(place_in(y, of_y)))};
-      const Cell terms[] = {total, arithmetic_.apply({Op::Multiply, type, type}, factors)};
-      total = arithmetic_.apply({Op::Add, type, type}, terms);
+      add_product(total, left[place_of(x.sizes, of_x)], right[place_of(y.sizes, of_y)], type);
     });
-    return total;
+    return total.value_or(arithmetic_.integer(0, type));
   });
 }
 
@@ -276,86 +265,76 @@ struct Reduced {
 
 }  // namespace
 
-Value Machine::reduce(const Instruction& instruction, const Operands& operands) {
+Value Interpreter::reduce(const Instruction& instruction, const Operands& operands) {
   const Scalar function = scalar_function(instruction.attribute("to_apply"));
   const Index dimensions = instruction.numbers("dimensions");
   const auto shapes = arrays_of(instruction.shape);
-  Value parts;
-  for (std::size_t k = 0; k < shapes.size(); ++k) {
-    Value part = everywhere(operands, [&](std::size_t, const Tensors& tensors) {
-      const Reduced reduced(tensors);
-      const Tensor& x = *reduced.arrays[0];
-      if (reduced.first.size() != shapes.size()) malformed("results of a reduction");
-      Index summed;
-      Index kept;
-      for (std::int64_t i = 0; i < std::ssize(x.sizes); ++i) {
-        const bool is_summed =
-            std::find(dimensions.begin(), dimensions.end(), i) != dimensions.end();
-        (is_summed ? summed : kept).push_back(i);
-      }
-      Index expected;
-      for (const std::int64_t each : kept)
-        expected.push_back(x.sizes[static_cast<std::size_t>(each)]);
-      if (expected != shapes[k].sizes || summed.size() != dimensions.size())
-        malformed("the shape of a reduction");
-      Index sizes;
-      for (const std::int64_t each : summed)
-        sizes.push_back(x.sizes[static_cast<std::size_t>(each)]);
-      Index at(x.sizes.size());
-      return filled(shapes[k], [&](const Index& index) {
-        for (std::size_t i = 0; i < kept.size(); ++i)
-          at[static_cast<std::size_t>(kept[i])] = index[i];
-        std::vector<Cell> totals = reduced.first;
-        for_each_index(sizes, [&](const Index& inner) {
-          for (std::size_t i = 0; i < summed.size(); ++i)
-            at[static_cast<std::size_t>(summed[i])] = inner[i];
-          const auto place = static_cast<std::size_t>(place_in(x, at));
-          totals = call(function, reduced.types, reduced.arguments(totals, place));
+  return every_result(
+      instruction, operands, [&](std::size_t k, std::size_t, const Tensors& tensors) {
+        const Reduced reduced(tensors);
+        const Tensor& x = *reduced.arrays[0];
+        if (reduced.first.size() != shapes.size()) malformed("results of a reduction");
+        Index summed;
+        Index kept;
+        for (std::int64_t i = 0; i < std::ssize(x.sizes); ++i) {
+          (contains(dimensions, static_cast<std::size_t>(i)) ? summed : kept).push_back(i);
+        }
+        Index expected;
+        for (const std::int64_t each : kept)
+          expected.push_back(x.sizes[static_cast<std::size_t>(each)]);
+        if (expected != shapes[k].sizes || summed.size() != dimensions.size())
+          malformed("the shape of a reduction");
+        Index sizes;
+        for (const std::int64_t each : summed)
+          sizes.push_back(x.sizes[static_cast<std::size_t>(each)]);
+        Index at(x.sizes.size());
+        return filled(shapes[k], [&](const Index& index) {
+          for (std::size_t i = 0; i < kept.size(); ++i)
+            at[static_cast<std::size_t>(kept[i])] = index[i];
+          std::vector<Cell> totals = reduced.first;
+          for_each_index(sizes, [&](const Index& inner) {
+            for (std::size_t i = 0; i < summed.size(); ++i)
+              at[static_cast<std::size_t>(summed[i])] = inner[i];
+            totals =
+                call(function, reduced.types, reduced.arguments(totals, place_of(x.sizes, at)));
+          });
+          return totals.at(k);
         });
-        return totals.at(k);
       });
-    });
-    parts.parts.push_back(std::move(part));
-  }
-  return instruction.shape.is_tuple ? parts : std::move(parts.parts.at(0));
 }
 
-Value Machine::reduce_window(const Instruction& instruction, const Operands& operands) {
+Value Interpreter::reduce_window(const Instruction& instruction, const Operands& operands) {
   const Scalar function = scalar_function(instruction.attribute("to_apply"));
   const auto shapes = arrays_of(instruction.shape);
   const auto window = window_of(instruction, shapes.at(0).sizes.size());
   Index offsets;
   for (const WindowDimension& each : window) offsets.push_back(each.size);
-  Value parts;
-  for (std::size_t k = 0; k < shapes.size(); ++k) {
-    Value part = everywhere(operands, [&](std::size_t, const Tensors& tensors) {
-      const Reduced reduced(tensors);
-      const Tensor& x = *reduced.arrays[0];
-      if (x.sizes.size() != window.size() || reduced.first.size() != shapes.size())
-        malformed("the shape of a window");
-      for (std::size_t i = 0; i < window.size(); ++i) {
-        if (shapes[k].sizes.at(i) != window[i].positions(x.sizes[i]))
+  return every_result(
+      instruction, operands, [&](std::size_t k, std::size_t, const Tensors& tensors) {
+        const Reduced reduced(tensors);
+        const Tensor& x = *reduced.arrays[0];
+        if (x.sizes.size() != window.size() || reduced.first.size() != shapes.size())
           malformed("the shape of a window");
-      }
-      Index at(x.sizes.size());
-      return filled(shapes[k], [&](const Index& index) {
-        std::vector<Cell> totals = reduced.first;
-        for_each_index(offsets, [&](const Index& offset) {
-          budget_.spend(1);
-          for (std::size_t i = 0; i < window.size(); ++i) {
-            const auto element = window[i].element(index[i], offset[i], x.sizes[i]);
-            if (!element) return;
-            at[i] = *element;
-          }
-          const auto place = static_cast<std::size_t>(place_in(x, at));
-          totals = call(function, reduced.types, reduced.arguments(totals, place));
+        for (std::size_t i = 0; i < window.size(); ++i) {
+          if (shapes[k].sizes.at(i) != window[i].positions(x.sizes[i]))
+            malformed("the shape of a window");
+        }
+        Index at(x.sizes.size());
+        return filled(shapes[k], [&](const Index& index) {
+          std::vector<Cell> totals = reduced.first;
+          for_each_index(offsets, [&](const Index& offset) {
+            budget_.spend(1);
+            for (std::size_t i = 0; i < window.size(); ++i) {
+              const auto element = window[i].element(index[i], offset[i], x.sizes[i]);
+              if (!element) return;
+              at[i] = *element;
+            }
+            totals =
+                call(function, reduced.types, reduced.arguments(totals, place_of(x.sizes, at)));
+          });
+          return totals.at(k);
         });
-        return totals.at(k);
       });
-    });
-    parts.parts.push_back(std::move(part));
-  }
-  return instruction.shape.is_tuple ? parts : std::move(parts.parts.at(0));
 }
 
 }  // namespace p2::kernel::xla

@@ -7,7 +7,7 @@
 
 #include "proofs/kernel/claims.h"
 #include "proofs/kernel/text.h"
-#include "proofs/kernel/xla/machine.h"
+#include "proofs/kernel/xla/interpreter.h"
 
 namespace p2::kernel {
 namespace {
@@ -16,7 +16,7 @@ using namespace xla;
 
 /// Equal by chance with a probability of about 2^-59 each; two are independent.
 constexpr int kPoints = 2;
-constexpr std::int64_t kMostDevices = 4096;
+constexpr std::int64_t kMaxDevices = 4096;
 
 /// A box of a whole tensor, and where a device has it.
 struct Piece {
@@ -33,10 +33,9 @@ struct Relation {
   std::vector<Piece> pieces;
 };
 
-std::size_t place_of(const Index& sizes, const Index& first, const Index& offset) {
-  std::int64_t place = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) place = place * sizes[i] + first[i] + offset[i];
-  return static_cast<std::size_t>(place);
+std::size_t place_of(const Index& sizes, Index first, const Index& offset) {
+  for (std::size_t i = 0; i < first.size(); ++i) first[i] += offset[i];
+  return xla::place_of(sizes, first);
 }
 
 std::string counted_devices(const Devices& devices) {
@@ -48,9 +47,9 @@ class Comparison {
  public:
   explicit Comparison(const Json& problem) {
     expect_keys(problem, {"after", "before", "partitions", "relation", "replicas"});
-    devices_.replicas = as_number(problem["replicas"], kMostDevices + 1);
-    devices_.partitions = as_number(problem["partitions"], kMostDevices + 1);
-    if (devices_.count() < 1 || devices_.replicas * devices_.partitions > kMostDevices)
+    devices_.replicas = as_number(problem["replicas"], kMaxDevices + 1);
+    devices_.partitions = as_number(problem["partitions"], kMaxDevices + 1);
+    if (devices_.count() < 1 || devices_.replicas * devices_.partitions > kMaxDevices)
       malformed("the number of devices");
     for (const char* key : {"before", "after"}) {
       modules_.push_back(read_module(as_text(problem[key]), key));
@@ -72,14 +71,13 @@ class Comparison {
     if (kind_ == "replicated") relation = "all devices with the same inputs";
     if (kind_ == "global") {
       relation = std::string(global_ == 0 ? "before" : "after") + " is not partitioned: ";
-      for (const auto* list : {&relations_[0], &relations_[1]}) {
-        for (std::size_t k = 0; k < list->size(); ++k) {
-          relation +=
-              (list == &relations_[0]            ? (k == 0 ? "input " : ", input ")
-               : k == 0 && relations_[0].empty() ? "output "
-                                                 : ", output ") +
-              std::to_string(k) +
-              words_of((*list)[k], (list == &relations_[0] ? inputs_ : outputs_)[global_].at(k));
+      std::string separator;
+      for (const bool of_inputs : {true, false}) {
+        const auto& shapes = (of_inputs ? inputs_ : outputs_)[global_];
+        for (std::size_t k = 0; k < shapes.size(); ++k) {
+          relation += separator + (of_inputs ? "input " : "output ") + std::to_string(k) +
+                      words_of(relations_[of_inputs ? 0 : 1][k], shapes[k]);
+          separator = ", ";
         }
       }
     }
@@ -130,15 +128,22 @@ class Comparison {
            " with seed " + run["seed"].dump();
   }
 
-  /// The first element that differs, as run.json names it; null if there is none.
-  Json first_difference(std::uint32_t draw, std::uint32_t seed) {
-    const std::vector<Pair> all = differences(draw, seed);
-    if (all.empty()) return nullptr;
-    return {{"device", all[0].device},
-            {"draw", draw},
-            {"index", all[0].index},
-            {"output", all[0].output},
-            {"seed", seed}};
+  /// The first element that differs in the first run that has one, as run.json names it; null if
+  /// there is none.
+  Json first_difference(std::uint32_t seeds) {
+    for (std::uint32_t draw = 0; draw < kDraws; ++draw) {
+      for (std::uint32_t seed = 1; seed <= seeds; ++seed) {
+        budget_ = {};
+        const std::vector<Pair> all = differences(draw, seed);
+        if (all.empty()) continue;
+        return {{"device", all[0].device},
+                {"draw", draw},
+                {"index", all[0].index},
+                {"output", all[0].output},
+                {"seed", seed}};
+      }
+    }
+    return nullptr;
   }
 
  private:
@@ -241,7 +246,7 @@ class Comparison {
       if (!(whole.type == other.type) || whole.sizes.size() != other.sizes.size())
         malformed("tensors of other types or dimensions are related");
       const std::string& reducer = as_text(each["reducer"]);
-      relation.parts = as_number(each["parts"], kMostDevices + 1);
+      relation.parts = as_number(each["parts"], kMaxDevices + 1);
       static const std::map<std::string, Op> kReducers = {{"add", Op::Add},
                                                           {"maximum", Op::Maximum},
                                                           {"minimum", Op::Minimum},
@@ -406,7 +411,8 @@ class Comparison {
     std::vector<Value> results[2];
     for (std::size_t side = 0; side < 2; ++side) {
       const std::vector<Value> arguments = arguments_of(modules_[side], std::move(inputs[side]));
-      flatten(Machine(modules_[side], arithmetic, devices_, budget_).run(arguments), results[side]);
+      flatten(Interpreter(modules_[side], arithmetic, devices_, budget_).run(arguments),
+              results[side]);
       if (results[side].size() != outputs_[side].size()) not_covered("outputs that are no arrays");
       for (std::size_t k = 0; k < results[side].size(); ++k) {
         for (const TensorPtr& tensor : results[side][k].devices) {
@@ -522,9 +528,9 @@ std::string judge_modules(const std::string& claim, const Files& files) {
   });
 }
 
-std::string differing_run(const Files& files, std::uint32_t draw, std::uint32_t seed) {
+std::string differing_run(const Files& files, std::uint32_t seeds) {
   return of_problem(files, [&](Comparison& comparison) {
-    const Json run = comparison.first_difference(draw, seed);
+    const Json run = comparison.first_difference(seeds);
     return run.is_null() ? std::string() : run.dump() + "\n";
   });
 }

@@ -1,38 +1,70 @@
 // Operations at indices that are data: dynamic slices, gather, scatter, sort.
 
 #include <algorithm>
-#include <numeric>
 
-#include "proofs/kernel/xla/machine.h"
+#include "proofs/kernel/xla/interpreter.h"
 
 namespace p2::kernel::xla {
 namespace {
 
-std::int64_t row_major(const Index& sizes, const Index& index) {
-  std::int64_t place = 0;
-  for (std::size_t i = 0; i < index.size(); ++i) {
-    if (index[i] < 0 || index[i] >= sizes.at(i)) malformed("an index beyond its tensor");
-    place = place * sizes[i] + index[i];
+/// Where an index of updates, or of the result of a gather, lies: what it is within a window of the
+/// tensor, and the place of its vector in the indices, of which the first number is to be read.
+struct WindowIndex {
+  Index within;
+  Index place;
+};
+
+/// The dimensions of windows that a gather or scatter reads or writes.
+struct Windows {
+  Index dimensions;               ///< of the updates, or of the result
+  std::vector<std::size_t> kept;  ///< dimensions of the tensor, which they are
+  Index batching, indices_batching;
+  std::optional<std::size_t> vector;  ///< the dimension of the indices that vectors are along
+
+  Windows(const Instruction& instruction, const Tensor& tensor, const Tensor& indices,
+          Index in_windows, const Index& dropped, const std::string& batches,
+          const std::string& of_indices)
+      : dimensions(std::move(in_windows)),
+        batching(instruction.numbers(batches)),
+        indices_batching(instruction.numbers(of_indices)) {
+    for (std::size_t i = 0; i < tensor.sizes.size(); ++i) {
+      if (!contains(dropped, i) && !contains(batching, i)) kept.push_back(i);
+    }
+    if (kept.size() != dimensions.size() || batching.size() != indices_batching.size())
+      malformed("the dimensions of a " + instruction.opcode);
+    const auto along = static_cast<std::size_t>(instruction.number("index_vector_dim", 0));
+    if (along < indices.sizes.size()) vector = along;
   }
-  return place;
-}
 
-const Cell& at(const Tensor& tensor, const Index& index) {
-  if (index.size() != tensor.sizes.size()) malformed("an index of other dimensions");
-  return tensor.cells.at(static_cast<std::size_t>(row_major(tensor.sizes, index)));
-}
+  WindowIndex of(const Index& index, std::size_t tensor_dimensions) const {
+    WindowIndex result{Index(tensor_dimensions, 0), {}};
+    for (std::size_t i = 0, next = 0; i < index.size(); ++i) {
+      if (contains(dimensions, i))
+        result.within[kept.at(next++)] = index[i];
+      else
+        result.place.push_back(index[i]);
+    }
+    if (vector) result.place.insert(result.place.begin() + static_cast<std::ptrdiff_t>(*vector), 0);
+    for (std::size_t k = 0; k < batching.size(); ++k)
+      result.within.at(static_cast<std::size_t>(batching[k])) =
+          result.place.at(static_cast<std::size_t>(indices_batching[k]));
+    return result;
+  }
 
-bool contains(const Index& list, std::size_t value) {
-  return std::find(list.begin(), list.end(), static_cast<std::int64_t>(value)) != list.end();
-}
+  /// The k-th number of the vector at a place of the indices.
+  const Cell& start(const Tensor& indices, Index place, std::size_t k) const {
+    if (vector) place[*vector] = static_cast<std::int64_t>(k);
+    return element(indices, place);
+  }
+};
 
 }  // namespace
 
 /// cell(chosen) where `chosen` starts where `starts` say, clamped to 0 … `most`. What depends on
 /// inputs is chosen by value.
-Cell Machine::at_starts(const std::vector<Cell>& starts, const Type& index_type, const Index& most,
-                        const Type& type, Index& chosen,
-                        const std::function<Cell(const Index&)>& cell) {
+Cell Interpreter::at_starts(const std::vector<Cell>& starts, const Type& index_type,
+                            const Index& most, const Type& type, Index& chosen,
+                            const std::function<Cell(const Index&)>& cell) {
   const std::size_t next = chosen.size();
   if (next == starts.size()) return cell(chosen);
   const auto one = [&](std::int64_t start) {
@@ -52,7 +84,7 @@ Cell Machine::at_starts(const std::vector<Cell>& starts, const Type& index_type,
   return arithmetic_.choose(starts[next], index_type, choices, type);
 }
 
-Tensor Machine::dynamic_slice(const Instruction& instruction, const Tensors& operands) {
+Tensor Interpreter::dynamic_slice(const Instruction& instruction, const Tensors& operands) {
   const Tensor& x = *operands[0];
   const Index& sizes = instruction.shape.sizes;
   if (operands.size() != x.sizes.size() + 1 || sizes.size() != x.sizes.size() ||
@@ -70,12 +102,12 @@ Tensor Machine::dynamic_slice(const Instruction& instruction, const Tensors& ope
     return at_starts(starts, index_type, most, x.type, chosen, [&](const Index& start) {
       Index from = index;
       for (std::size_t i = 0; i < from.size(); ++i) from[i] += start[i];
-      return at(x, from);
+      return element(x, from);
     });
   });
 }
 
-Tensor Machine::dynamic_update_slice(const Instruction& instruction, const Tensors& operands) {
+Tensor Interpreter::dynamic_update_slice(const Instruction& instruction, const Tensors& operands) {
   const Tensor& x = *operands[0];
   const Tensor& update = *operands[1];
   if (operands.size() != x.sizes.size() + 2 || update.sizes.size() != x.sizes.size() ||
@@ -94,49 +126,41 @@ Tensor Machine::dynamic_update_slice(const Instruction& instruction, const Tenso
       Index from = index;
       for (std::size_t i = 0; i < from.size(); ++i) {
         from[i] -= start[i];
-        if (from[i] < 0 || from[i] >= update.sizes[i]) return at(x, index);
+        if (from[i] < 0 || from[i] >= update.sizes[i]) return element(x, index);
       }
-      return at(update, from);
+      return element(update, from);
     });
   });
 }
 
-Tensor Machine::gather(const Instruction& instruction, const Tensors& operands) {
+Tensor Interpreter::gather(const Instruction& instruction, const Tensors& operands) {
   const Tensor& x = *operands[0];
   const Tensor& indices = *operands[1];
-  const Index offsets = instruction.numbers("offset_dims");
   const Index collapsed = instruction.numbers("collapsed_slice_dims");
-  const Index batching = instruction.numbers("operand_batching_dims");
-  const Index indices_batching = instruction.numbers("start_indices_batching_dims");
   const Index map = instruction.numbers("start_index_map");
   const Index slices = instruction.numbers("slice_sizes");
-  const auto vector = static_cast<std::size_t>(instruction.number("index_vector_dim", 0));
-  if (slices.size() != x.sizes.size() || batching.size() != indices_batching.size())
-    malformed("the sizes of a gather");
-  std::vector<std::size_t> kept;  // dimensions of the operand that the result has
-  for (std::size_t i = 0; i < slices.size(); ++i) {
-    if (!contains(collapsed, i) && !contains(batching, i)) kept.push_back(i);
-  }
-  if (kept.size() != offsets.size()) malformed("the dimensions of a gather");
+  if (slices.size() != x.sizes.size()) malformed("the sizes of a gather");
+  const Windows windows(instruction, x, indices, instruction.numbers("offset_dims"), collapsed,
+                        "operand_batching_dims", "start_indices_batching_dims");
   for (std::size_t i = 0; i < slices.size(); ++i) {
     if (slices[i] < 0 || slices[i] > x.sizes[i]) malformed("the slices of a gather");
-    if ((contains(collapsed, i) || contains(batching, i)) && slices[i] != 1)
+    if ((contains(collapsed, i) || contains(windows.batching, i)) && slices[i] != 1)
       malformed("the slices of a gather");
   }
   // The result has the dimensions of the slices, and those of the indices but for the vectors.
   Index expected;
   for (std::size_t i = 0, slice = 0, other = 0; i < instruction.shape.sizes.size(); ++i) {
-    if (contains(offsets, i)) {
-      expected.push_back(slices[kept.at(slice++)]);
+    if (contains(windows.dimensions, i)) {
+      expected.push_back(slices[windows.kept.at(slice++)]);
       continue;
     }
-    if (other == vector) ++other;
+    if (windows.vector == other) ++other;
     expected.push_back(indices.sizes.at(other++));
   }
-  const std::size_t batches = indices.sizes.size() - (vector < indices.sizes.size() ? 1 : 0);
-  if (expected != instruction.shape.sizes || expected.size() != offsets.size() + batches)
+  const std::size_t batches = indices.sizes.size() - (windows.vector ? 1 : 0);
+  if (expected != instruction.shape.sizes || expected.size() != windows.dimensions.size() + batches)
     malformed("the shape of a gather");
-  if (vector < indices.sizes.size() && indices.sizes[vector] != std::ssize(map))
+  if (windows.vector && indices.sizes[*windows.vector] != std::ssize(map))
     malformed("the vectors of a gather");
   Index most;
   for (const std::int64_t each : map) {
@@ -144,95 +168,57 @@ Tensor Machine::gather(const Instruction& instruction, const Tensors& operands) 
     most.push_back(x.sizes.at(i) - slices[i]);
   }
   return filled(instruction.shape, [&](const Index& index) {
-    Index batch;
-    Index from(x.sizes.size(), 0);
-    for (std::size_t i = 0, next = 0; i < index.size(); ++i) {
-      if (contains(offsets, i))
-        from[kept.at(next++)] = index[i];
-      else
-        batch.push_back(index[i]);
-    }
-    // `batch` lacks the dimension of index vectors, if the indices have one.
-    Index place = batch;
-    const bool has_vectors = vector < indices.sizes.size();
-    if (has_vectors) place.insert(place.begin() + static_cast<std::ptrdiff_t>(vector), 0);
+    const auto [from, place] = windows.of(index, x.sizes.size());
     std::vector<Cell> starts;
-    for (std::size_t k = 0; k < map.size(); ++k) {
-      if (has_vectors) place[vector] = static_cast<std::int64_t>(k);
-      starts.push_back(at(indices, place));
-    }
-    for (std::size_t k = 0; k < batching.size(); ++k)
-      from.at(static_cast<std::size_t>(batching[k])) =
-          place.at(static_cast<std::size_t>(indices_batching[k]));
+    for (std::size_t k = 0; k < map.size(); ++k) starts.push_back(windows.start(indices, place, k));
     Index chosen;
-    return at_starts(starts, indices.type, most, x.type, chosen, [&](const Index& start) {
-      Index read = from;
-      for (std::size_t k = 0; k < map.size(); ++k)
-        read[static_cast<std::size_t>(map[k])] += start[k];
-      return at(x, read);
-    });
+    return at_starts(starts, indices.type, most, x.type, chosen,
+                     [&, first = from](const Index& start) {
+                       Index read = first;
+                       for (std::size_t k = 0; k < map.size(); ++k)
+                         read[static_cast<std::size_t>(map[k])] += start[k];
+                       return element(x, read);
+                     });
   });
 }
 
-Tensor Machine::scatter(const Instruction& instruction, const Tensors& operands) {
+Tensor Interpreter::scatter(const Instruction& instruction, const Tensors& operands) {
   if (operands.size() != 3) not_covered("a scatter of several arrays");
   const Tensor& x = *operands[0];
   const Tensor& indices = *operands[1];
   const Tensor& updates = *operands[2];
   const Scalar function = scalar_function(instruction.attribute("to_apply"));
-  const Index window = instruction.numbers("update_window_dims");
-  const Index inserted = instruction.numbers("inserted_window_dims");
-  const Index batching = instruction.numbers("input_batching_dims");
-  const Index indices_batching = instruction.numbers("scatter_indices_batching_dims");
   const Index map = instruction.numbers("scatter_dims_to_operand_dims");
-  const auto vector = static_cast<std::size_t>(instruction.number("index_vector_dim", 0));
-  std::vector<std::size_t> kept;
-  for (std::size_t i = 0; i < x.sizes.size(); ++i) {
-    if (!contains(inserted, i) && !contains(batching, i)) kept.push_back(i);
-  }
-  if (kept.size() != window.size() || batching.size() != indices_batching.size())
-    malformed("the dimensions of a scatter");
+  const Windows windows(instruction, x, indices, instruction.numbers("update_window_dims"),
+                        instruction.numbers("inserted_window_dims"), "input_batching_dims",
+                        "scatter_indices_batching_dims");
   if (!(updates.type == x.type)) malformed("the type of a scatter");
   Index batches;
   for (std::size_t i = 0; i < updates.sizes.size(); ++i) {
-    if (!contains(window, i)) batches.push_back(updates.sizes[i]);
+    if (!contains(windows.dimensions, i)) batches.push_back(updates.sizes[i]);
   }
   Index expected = indices.sizes;
-  if (vector < expected.size()) {
-    if (expected[vector] != std::ssize(map)) malformed("the vectors of a scatter");
-    expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(vector));
+  if (windows.vector) {
+    if (expected[*windows.vector] != std::ssize(map)) malformed("the vectors of a scatter");
+    expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(*windows.vector));
   }
   if (batches != expected) malformed("the updates of a scatter");
   Tensor result = x;
   const std::vector<Type> types = {x.type, x.type};
   // The extent of a window: an update is dropped unless all of its window lies inside.
   Index extent(x.sizes.size(), 1);
-  for (std::size_t k = 0; k < kept.size(); ++k)
-    extent[kept[k]] = updates.sizes.at(static_cast<std::size_t>(window[k]));
+  for (std::size_t k = 0; k < windows.kept.size(); ++k)
+    extent[windows.kept[k]] = updates.sizes.at(static_cast<std::size_t>(windows.dimensions[k]));
   for (std::size_t i = 0; i < extent.size(); ++i) {
     if (extent[i] > x.sizes[i]) malformed("the window of a scatter");
   }
   std::size_t number = 0;
   for_each_index(updates.sizes, [&](const Index& index) {
     const Cell& update = updates.cells.at(number++);
-    Index batch;
-    Index to(x.sizes.size(), 0);
-    for (std::size_t i = 0, next = 0; i < index.size(); ++i) {
-      if (contains(window, i))
-        to[kept.at(next++)] = index[i];
-      else
-        batch.push_back(index[i]);
-    }
-    Index place = batch;
-    const bool has_vectors = vector < indices.sizes.size();
-    if (has_vectors) place.insert(place.begin() + static_cast<std::ptrdiff_t>(vector), 0);
-    for (std::size_t k = 0; k < batching.size(); ++k)
-      to.at(static_cast<std::size_t>(batching[k])) =
-          place.at(static_cast<std::size_t>(indices_batching[k]));
+    auto [to, place] = windows.of(index, x.sizes.size());
     std::vector<std::pair<std::size_t, Cell>> open;  // dimensions whose start depends on inputs
     for (std::size_t k = 0; k < map.size(); ++k) {
-      if (has_vectors) place[vector] = static_cast<std::int64_t>(k);
-      const Cell& start = at(indices, place);
+      const Cell& start = windows.start(indices, place, k);
       const auto dimension = static_cast<std::size_t>(map[k]);
       if (const auto known = arithmetic_.known(start, indices.type)) {
         if (*known < 0 || *known > x.sizes.at(dimension) - extent[dimension]) return;
@@ -257,7 +243,7 @@ Tensor Machine::scatter(const Instruction& instruction, const Tensors& operands)
         const Cell both[] = {condition.value_or(here), here};
         condition = condition ? arithmetic_.apply({Op::And, boolean, boolean}, both) : here;
       }
-      Cell& cell = result.cells.at(static_cast<std::size_t>(row_major(x.sizes, target)));
+      Cell& cell = result.cells.at(place_of(x.sizes, target));
       const Cell arguments[] = {cell, update};
       const Cell combined = call(function, types, arguments).at(0);
       const Cell choice[] = {condition.value_or(combined), combined, cell};
@@ -267,64 +253,52 @@ Tensor Machine::scatter(const Instruction& instruction, const Tensors& operands)
   return result;
 }
 
-Value Machine::sort(const Instruction& instruction, const Operands& operands) {
-  try {
-    return sorted(instruction, operands);
-  } catch (const CheckFailure& failure) {
-    // By what depends on inputs: an unknown function of all of it.
-    if (failure.verdict != Verdict::Incomplete || !arithmetic_.is_symbolic()) throw;
-    return opaque(instruction, operands);
-  }
-}
-
 /// Lines along the dimension, ordered by the comparator; of equal elements the first stays first.
-Value Machine::sorted(const Instruction& instruction, const Operands& operands) {
+/// By what depends on inputs: an unknown function of all operands.
+Value Interpreter::sort(const Instruction& instruction, const Operands& operands) {
   const Scalar less = scalar_function(instruction.attribute("to_apply"));
-  const auto shapes = arrays_of(instruction.shape);
   const auto along = static_cast<std::size_t>(instruction.number("dimension", -1) >= 0
                                                   ? instruction.number("dimension", 0)
                                                   : instruction.numbers("dimensions").at(0));
-  Value parts;
-  for (std::size_t k = 0; k < shapes.size(); ++k) {
-    parts.parts.push_back(everywhere(operands, [&](std::size_t, const Tensors& tensors) {
-      if (tensors.size() != shapes.size()) malformed("results of a sort");
-      Tensor result = *tensors[k];
-      const Index strides = strides_of(result.sizes);
-      const auto length = static_cast<std::size_t>(result.sizes.at(along));
-      Index others = result.sizes;
-      others[along] = 1;
-      std::vector<Type> types;
-      for (const Tensor* tensor : tensors) types.insert(types.end(), {tensor->type, tensor->type});
-      for_each_index(others, [&](const Index& first) {
-        const auto place = [&](std::size_t i) {
-          return static_cast<std::size_t>(row_major(result.sizes, first) +
-                                          static_cast<std::int64_t>(i) * strides[along]);
-        };
-        const auto is_less = [&](std::size_t a, std::size_t b) {
-          std::vector<Cell> arguments;
-          for (const Tensor* tensor : tensors) {
-            arguments.push_back(tensor->cells.at(place(a)));
-            arguments.push_back(tensor->cells.at(place(b)));
-          }
-          const auto known =
-              arithmetic_.known(call(less, types, arguments).at(0), type_called("pred"));
-          if (!known) not_covered("a sort by what depends on inputs");
-          return *known != 0;
-        };
-        // By insertion: any comparator ends.
-        std::vector<std::size_t> order;
-        for (std::size_t i = 0; i < length; ++i) {
-          std::size_t at = order.size();
-          while (at > 0 && is_less(i, order[at - 1])) --at;
-          order.insert(order.begin() + static_cast<std::ptrdiff_t>(at), i);
+  const Type boolean = type_called("pred");
+  bool is_known = true;
+  const auto sorted = [&](std::size_t number, std::size_t, const Tensors& tensors) {
+    Tensor result = *tensors.at(number);
+    const std::int64_t stride = strides_of(result.sizes).at(along);
+    const auto length = static_cast<std::size_t>(result.sizes[along]);
+    Index others = result.sizes;
+    others[along] = 1;
+    std::vector<Type> types;
+    for (const Tensor* tensor : tensors) types.insert(types.end(), {tensor->type, tensor->type});
+    for_each_index(others, [&](const Index& first) {
+      if (!is_known) return;
+      const auto place = [&](std::size_t i) {
+        return place_of(result.sizes, first) + i * static_cast<std::size_t>(stride);
+      };
+      const auto is_less = [&](std::size_t a, std::size_t b) {
+        std::vector<Cell> arguments;
+        for (const Tensor* tensor : tensors) {
+          arguments.push_back(tensor->cells.at(place(a)));
+          arguments.push_back(tensor->cells.at(place(b)));
         }
-        for (std::size_t i = 0; i < length; ++i)
-          result.cells[place(i)] = tensors[k]->cells.at(place(order[i]));
-      });
-      return result;
-    }));
-  }
-  return instruction.shape.is_tuple ? parts : std::move(parts.parts.at(0));
+        const auto known = arithmetic_.known(call(less, types, arguments).at(0), boolean);
+        is_known = is_known && known.has_value();
+        return known.value_or(0) != 0;
+      };
+      // By insertion: any comparator ends.
+      std::vector<std::size_t> order;
+      for (std::size_t i = 0; i < length && is_known; ++i) {
+        std::size_t at = order.size();
+        while (at > 0 && is_less(i, order[at - 1])) --at;
+        order.insert(order.begin() + static_cast<std::ptrdiff_t>(at), i);
+      }
+      for (std::size_t i = 0; i < order.size(); ++i)
+        result.cells[place(i)] = tensors[number]->cells.at(place(order[i]));
+    });
+    return result;
+  };
+  Value all = every_result(instruction, operands, sorted);
+  return is_known ? all : opaque(instruction, operands);
 }
 
 }  // namespace p2::kernel::xla

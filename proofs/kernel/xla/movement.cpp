@@ -6,7 +6,7 @@
 #include <set>
 
 #include "proofs/kernel/text.h"
-#include "proofs/kernel/xla/machine.h"
+#include "proofs/kernel/xla/interpreter.h"
 
 namespace p2::kernel::xla {
 namespace {
@@ -65,8 +65,8 @@ std::vector<std::int64_t> memory_places(const Shape& shape) {
 
 }  // namespace
 
-Tensor Machine::bitcast(const Computation& computation, const Instruction& instruction,
-                        const Tensor& operand) {
+Tensor Interpreter::bitcast(const Computation& computation, const Instruction& instruction,
+                            const Tensor& operand) {
   const Shape& from = computation.instructions[instruction.operands[0]].shape;
   const Shape& to = instruction.shape;
   if (from.type.name != to.type.name || from.elements() != to.elements())
@@ -86,7 +86,7 @@ Tensor Machine::bitcast(const Computation& computation, const Instruction& instr
   return result;
 }
 
-std::optional<Tensor> Machine::moved(const Instruction& instruction, const Tensors& operands) {
+Tensor Interpreter::moved(const Instruction& instruction, const Tensors& operands) {
   const std::string& opcode = instruction.opcode;
   const Shape& shape = instruction.shape;
   const Tensor& x = *operands[0];
@@ -95,17 +95,7 @@ std::optional<Tensor> Machine::moved(const Instruction& instruction, const Tenso
     budget_.spend(x.cells.size());
     return Tensor{shape.type, shape.sizes, x.cells};
   }
-  const Index strides = strides_of(x.sizes);
   const Index dimensions = instruction.numbers("dimensions");
-  const auto size_of = [&](std::size_t i) { return x.sizes.at(i); };
-  const auto at = [&](const Tensor& tensor, const Index& index) -> const Cell& {
-    std::int64_t place = 0;
-    for (std::size_t i = 0; i < index.size(); ++i) {
-      if (index[i] < 0 || index[i] >= tensor.sizes.at(i)) malformed("an index of " + opcode);
-      place = place * tensor.sizes[i] + index[i];
-    }
-    return tensor.cells.at(static_cast<std::size_t>(place));
-  };
   Index from(x.sizes.size(), 0);
   if (opcode == "transpose" || opcode == "broadcast") {
     // Dimension k of a transpose's result is dimensions[k] of its operand; dimension k of a
@@ -128,7 +118,7 @@ std::optional<Tensor> Machine::moved(const Instruction& instruction, const Tenso
         else
           from[k] = index.at(other);
       }
-      return at(x, from);
+      return element(x, from);
     });
   }
   if (opcode == "slice") {
@@ -144,7 +134,7 @@ std::optional<Tensor> Machine::moved(const Instruction& instruction, const Tenso
     return filled(shape, [&](const Index& index) {
       for (std::size_t i = 0; i < from.size(); ++i)
         from[i] = ranges[i][0] + index.at(i) * ranges[i][2];
-      return at(x, from);
+      return element(x, from);
     });
   }
   if (opcode == "reverse") {
@@ -153,9 +143,9 @@ std::optional<Tensor> Machine::moved(const Instruction& instruction, const Tenso
       from = index;
       for (const std::int64_t each : dimensions) {
         const auto i = static_cast<std::size_t>(each);
-        from.at(i) = size_of(i) - 1 - from.at(i);
+        from.at(i) = x.sizes[i] - 1 - from[i];
       }
-      return at(x, from);
+      return element(x, from);
     });
   }
   if (opcode == "concatenate") {
@@ -173,7 +163,7 @@ std::optional<Tensor> Machine::moved(const Instruction& instruction, const Tenso
     return filled(shape, [&](const Index& index) {
       from = index;
       for (const Tensor* operand : operands) {
-        if (from.at(along) < operand->sizes.at(along)) return at(*operand, from);
+        if (from.at(along) < operand->sizes.at(along)) return element(*operand, from);
         from[along] -= operand->sizes[along];
       }
       malformed("the size of a concatenation");
@@ -205,7 +195,7 @@ std::optional<Tensor> Machine::moved(const Instruction& instruction, const Tenso
       if (place < 0 || place % step != 0 || place / step >= x.sizes[i]) return padding;
       from[i] = place / step;
     }
-    return at(x, from);
+    return element(x, from);
   });
 }
 

@@ -224,7 +224,6 @@ class Numbers : public Arithmetic {
  public:
   Numbers(std::uint32_t draw, std::uint64_t seed) : draw_(kHow[draw]), seed_(seed) {}
 
-  bool is_symbolic() const override { return false; }
   Cell input(std::span<const std::uint64_t> keys, const Type& type) override {
     Hash hash(seed_, 0);
     for (const std::uint64_t key : keys) hash.add(key);

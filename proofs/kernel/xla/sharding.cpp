@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "proofs/kernel/text.h"
-#include "proofs/kernel/xla/machine.h"
+#include "proofs/kernel/xla/interpreter.h"
 
 namespace p2::kernel::xla {
 namespace {
@@ -253,22 +253,33 @@ Sharding Sharding::of_mesh(const std::string& meshes, const std::string& attribu
 
 namespace {
 
-/// The first index of a partition's tile, and the sizes of tiles.
-std::pair<Index, Index> tile_of(const Sharding& sharding, std::size_t partition,
-                                const Index& sizes) {
-  Index first(sizes.size(), 0);
-  Index tile = sizes;
-  for (std::size_t i = 0; i < sharding.parts.size(); ++i) {
-    tile[i] = (sizes[i] + sharding.parts[i] - 1) / sharding.parts[i];
-    first[i] = sharding.tiles.at(partition).at(i) * tile[i];
+/// A partition's tile of a tensor.
+struct Tile {
+  Index whole;
+  Index first;
+  Index sizes;
+
+  Tile(const Sharding& sharding, std::size_t partition, const Index& tensor)
+      : whole(tensor), first(tensor.size(), 0), sizes(tensor) {
+    for (std::size_t i = 0; i < sharding.parts.size(); ++i) {
+      sizes[i] = (tensor[i] + sharding.parts[i] - 1) / sharding.parts[i];
+      first[i] = sharding.tiles.at(partition).at(i) * sizes[i];
+    }
   }
-  return {first, tile};
-}
+  /// The place in the whole tensor; nothing for what pads the tile.
+  std::optional<std::size_t> place(Index index) const {
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      index[i] += first[i];
+      if (index[i] >= whole[i]) return std::nullopt;
+    }
+    return place_of(whole, index);
+  }
+};
 
 }  // namespace
 
-Value Machine::manual(const Computation& computation, const Instruction& instruction,
-                      const Operands& operands, bool is_cut) {
+Value Interpreter::manual(const Computation& computation, const Instruction& instruction,
+                          const Operands& operands, bool is_cut) {
   const bool is_tuple = instruction.shape.is_tuple;
   const bool is_annotated =
       instruction.attribute("custom_call_target").find("SPMD") != std::string::npos;
@@ -294,49 +305,35 @@ Value Machine::manual(const Computation& computation, const Instruction& instruc
 }
 
 /// The tile of every device; what lies beyond the tensor is arbitrary.
-Value Machine::shard(const Shape& shape, const Value& operand, const Sharding& sharding) {
+Value Interpreter::shard(const Shape& shape, const Value& operand, const Sharding& sharding) {
   if (sharding.is_replicated()) return operand;
   return everywhere(
       {&operand},
       [&](std::size_t device, const Tensors& tensors) {
         const Tensor& x = *tensors[0];
-        const auto [first, tile] =
-            tile_of(sharding, device % static_cast<std::size_t>(devices_.partitions), x.sizes);
-        if (tile != shape.sizes) not_covered("a shard of another size");
-        const Index strides = strides_of(x.sizes);
+        const Tile tile(sharding, device % static_cast<std::size_t>(devices_.partitions), x.sizes);
+        if (tile.sizes != shape.sizes) not_covered("a shard of another size");
         return filled(shape, [&](const Index& index) {
-          std::int64_t place = 0;
-          for (std::size_t i = 0; i < index.size(); ++i) {
-            const std::int64_t at = first[i] + index[i];
-            if (at >= x.sizes[i]) return arithmetic_.arbitrary(x.type);
-            place += at * strides[i];
-          }
-          return x.cells.at(static_cast<std::size_t>(place));
+          const auto place = tile.place(index);
+          return place ? x.cells.at(*place) : arithmetic_.arbitrary(x.type);
         });
       },
       true);
 }
 
 /// The tensor of which devices have the tiles. Devices with the same tile must agree.
-Value Machine::whole(const Shape& shape, const Value& operand, const Sharding& sharding) {
+Value Interpreter::whole(const Shape& shape, const Value& operand, const Sharding& sharding) {
   std::vector<std::optional<Cell>> cells(static_cast<std::size_t>(shape.elements()));
-  const Index strides = strides_of(shape.sizes);
   for (std::size_t device = 0; device < devices_.count(); ++device) {
     const Tensor& x = *operand.devices[device];
-    const auto [first, tile] =
-        tile_of(sharding, device % static_cast<std::size_t>(devices_.partitions), shape.sizes);
-    if (tile != x.sizes) not_covered("a shard of another size");
+    const Tile tile(sharding, device % static_cast<std::size_t>(devices_.partitions), shape.sizes);
+    if (tile.sizes != x.sizes) not_covered("a shard of another size");
     budget_.spend(x.cells.size());
-    std::size_t number = 0;
-    for_each_index(tile, [&](const Index& index) {
-      const Cell& cell = x.cells.at(number++);
-      std::int64_t place = 0;
-      for (std::size_t i = 0; i < index.size(); ++i) {
-        const std::int64_t at = first[i] + index[i];
-        if (at >= shape.sizes[i]) return;
-        place += at * strides[i];
-      }
-      auto& known = cells.at(static_cast<std::size_t>(place));
+    for_each_index(x.sizes, [&](const Index& index) {
+      const auto place = tile.place(index);
+      if (!place) return;
+      const Cell& cell = element(x, index);
+      auto& known = cells.at(*place);
       if (known && !arithmetic_.same(*known, cell, shape.type))
         not_covered("a tensor that is not the same on all devices that hold it");
       known = cell;

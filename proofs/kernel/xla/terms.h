@@ -13,7 +13,7 @@ namespace p2::kernel::xla {
 __extension__ using Wide = unsigned __int128;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kExact = 9007199254740992.0;  // 2^53
-constexpr double kLargestInput = 1e4;
+constexpr double kMaxInput = 1e4;
 
 /// Residues modulo a prime below 2^61.
 struct Field {
@@ -97,7 +97,7 @@ class Terms : public Arithmetic {
     Hash hash(key_);
     hash.add("input");
     for (const std::uint64_t key : keys) hash.add(key);
-    if (type.is_float()) return drawn(hash, -kLargestInput, kLargestInput);
+    if (type.is_float()) return drawn(hash, -kMaxInput, kMaxInput);
     if (type.is_integer() || type.is_boolean()) return drawn(hash, lowest(type), highest(type));
     not_covered("inputs of type " + type.name);
   }
@@ -122,8 +122,6 @@ class Terms : public Arithmetic {
     if (!cell.is_known() || std::fabs(cell.low) >= kExact) return std::nullopt;
     return wrapped(static_cast<std::uint64_t>(static_cast<std::int64_t>(cell.low)), type);
   }
-
-  bool is_symbolic() const override { return true; }
 
   bool same(const Cell& a, const Cell& b, const Type& type) override {
     if (a.value == b.value) return true;

@@ -7,7 +7,7 @@
 namespace p2::kernel::xla {
 namespace {
 
-constexpr std::size_t kMostPieces = 4096;
+constexpr std::size_t kMaxPieces = 4096;
 
 }  // namespace
 
@@ -66,7 +66,7 @@ Cell Terms::from_pieces(const Pieces& pieces) {
   }
   if (flat.empty()) malformed("an integer without values");
   if (flat.size() == 1) return flat[0].value;
-  if (flat.size() > kMostPieces) not_covered("an index of more than 4096 values");
+  if (flat.size() > kMaxPieces) not_covered("an index of more than 4096 values");
   flat.back().upto = kInfinity;
   Cell bounds = flat[0].value;
   bool are_bounded = true;
@@ -146,7 +146,7 @@ std::optional<Cell> Terms::by_pieces(const Elementwise& operation, Cells operand
     }
     result.all.push_back({upto, apply(operation, values)});
     if (upto == kInfinity) return from_pieces(result);
-    if (result.all.size() > kMostPieces) not_covered("an index of more than 4096 values");
+    if (result.all.size() > kMaxPieces) not_covered("an index of more than 4096 values");
     from = upto;
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (!owns[i].all.empty() && owns[i].all[at[i]].upto == upto) ++at[i];
@@ -160,7 +160,7 @@ Cell Terms::choose(const Cell& index, const Type& index_type, Cells choices, con
   const auto choice = [&](double number) {
     return choices[static_cast<std::size_t>(std::clamp(number, 0.0, last))];
   };
-  if (choices.size() > kMostPieces || !is_exact(place)) {
+  if (choices.size() > kMaxPieces || !is_exact(place)) {
     std::vector<Cell> operands = {place};
     operands.insert(operands.end(), choices.begin(), choices.end());
     return function("choose", operands, type);

@@ -1,6 +1,6 @@
 // Execution of modules: computations, control flow, elementwise and opaque operations.
 
-#include "proofs/kernel/xla/machine.h"
+#include "proofs/kernel/xla/interpreter.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 namespace p2::kernel::xla {
 namespace {
 
-constexpr int kDeepest = 64;
+constexpr int kMaxDepth = 64;
 
 Direction direction_called(const std::string& name) {
   static const std::map<std::string, Direction> kDirections = {
@@ -85,6 +85,24 @@ Index strides_of(const Index& sizes) {
   return strides;
 }
 
+std::size_t place_of(const Index& sizes, const Index& index) {
+  if (index.size() != sizes.size()) malformed("an index of other dimensions");
+  std::int64_t place = 0;
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    if (index[i] < 0 || index[i] >= sizes[i]) malformed("an index beyond its tensor");
+    place = place * sizes[i] + index[i];
+  }
+  return static_cast<std::size_t>(place);
+}
+
+const Cell& element(const Tensor& tensor, const Index& index) {
+  return tensor.cells.at(place_of(tensor.sizes, index));
+}
+
+bool contains(const Index& list, std::size_t number) {
+  return std::find(list.begin(), list.end(), static_cast<std::int64_t>(number)) != list.end();
+}
+
 void for_each_index(const Index& sizes, const std::function<void(const Index&)>& visit) {
   Index index(sizes.size(), 0);
   if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return;
@@ -96,7 +114,7 @@ void for_each_index(const Index& sizes, const std::function<void(const Index&)>&
   }
 }
 
-Tensor Machine::filled(const Shape& shape, const std::function<Cell(const Index&)>& cell) {
+Tensor Interpreter::filled(const Shape& shape, const std::function<Cell(const Index&)>& cell) {
   Tensor result{shape.type, shape.sizes, {}};
   const auto count = static_cast<std::size_t>(shape.elements());
   budget_.spend(24 * count + 1);
@@ -105,7 +123,7 @@ Tensor Machine::filled(const Shape& shape, const std::function<Cell(const Index&
   return result;
 }
 
-Value Machine::everywhere(const Operands& operands, const Local& local, bool differs) {
+Value Interpreter::everywhere(const Operands& operands, const Local& local, bool differs) {
   Value result;
   std::map<std::vector<const Tensor*>, TensorPtr> known;
   for (std::size_t device = 0; device < devices_.count(); ++device) {
@@ -124,6 +142,19 @@ Value Machine::everywhere(const Operands& operands, const Local& local, bool dif
     result.devices.push_back(std::move(made));
   }
   return result;
+}
+
+Value Interpreter::every_result(const Instruction& instruction, const Operands& operands,
+                                const LocalResult& local, bool differs) {
+  const std::size_t results = instruction.shape.is_tuple ? instruction.shape.parts.size() : 1;
+  Value all;
+  for (std::size_t number = 0; number < results; ++number) {
+    all.parts.push_back(everywhere(
+        operands,
+        [&](std::size_t device, const Tensors& tensors) { return local(number, device, tensors); },
+        differs));
+  }
+  return instruction.shape.is_tuple ? all : std::move(all.parts.at(0));
 }
 
 namespace {
@@ -149,10 +180,10 @@ bool fit(const Type& a, const Type& b) { return a == b || (a.is_float() && b.is_
 
 }  // namespace
 
-Value Machine::evaluate(const Computation& computation, const std::vector<Value>& arguments) {
+Value Interpreter::evaluate(const Computation& computation, const std::vector<Value>& arguments) {
   if (arguments.size() != computation.parameters.size())
     malformed("a computation is called with another number of operands");
-  if (++depth_ > kDeepest) not_covered("calls nested deeper than 64");
+  if (++depth_ > kMaxDepth) not_covered("calls nested deeper than 64");
   const auto& instructions = computation.instructions;
   std::vector<std::size_t> last(instructions.size(), 0);
   for (std::size_t i = 0; i < instructions.size(); ++i) {
@@ -183,53 +214,16 @@ Value Machine::evaluate(const Computation& computation, const std::vector<Value>
   return std::move(values[computation.root]);
 }
 
-Value Machine::result(const Computation& computation, const Instruction& instruction,
-                      const Operands& operands) {
+Value Interpreter::result(const Computation& computation, const Instruction& instruction,
+                          const Operands& operands) {
   const std::string& opcode = instruction.opcode;
   const auto all = [&] {
     std::vector<Value> arguments;
     for (const Value* operand : operands) arguments.push_back(*operand);
     return arguments;
   };
-  const auto require = [&](std::size_t count) {
-    if (operands.size() < count) malformed(opcode + " has too few operands");
-  };
   if (opcode == "tuple") return {{}, all()};
-  if (opcode == "after-all" || opcode == "partition-id" || opcode == "replica-id" ||
-      opcode == "constant" || opcode == "iota") {
-    if (opcode == "after-all") return {};
-    if (opcode == "constant") {
-      const auto elements = elements_of(instruction.text);
-      const auto count = static_cast<std::size_t>(instruction.shape.elements());
-      if (elements.size() != count) not_covered("a constant without its elements");
-      std::size_t next = 0;
-      return everywhere({}, [&](std::size_t, const Tensors&) {
-        return filled(instruction.shape, [&](const Index&) {
-          return arithmetic_.literal(elements[next++], instruction.shape.type);
-        });
-      });
-    }
-    if (opcode == "iota") {
-      const auto dimension = static_cast<std::size_t>(instruction.number("iota_dimension", 0));
-      return everywhere({}, [&](std::size_t, const Tensors&) {
-        return filled(instruction.shape, [&](const Index& index) {
-          return arithmetic_.integer(index.at(dimension), instruction.shape.type);
-        });
-      });
-    }
-    const bool is_partition = opcode == "partition-id";
-    return everywhere(
-        {},
-        [&](std::size_t device, const Tensors&) {
-          const auto number = static_cast<std::int64_t>(device);
-          return Tensor{instruction.shape.type,
-                        {},
-                        {arithmetic_.integer(is_partition ? number % devices_.partitions
-                                                          : number / devices_.partitions,
-                                             instruction.shape.type)}};
-        },
-        true);
-  }
+  if (auto value = generated(instruction)) return std::move(*value);
   if (operands.empty() && opcode != "custom-call" && opcode != "call" && opcode != "fusion")
     not_covered(printable(opcode));
   if (opcode == "get-tuple-element") {
@@ -279,18 +273,22 @@ Value Machine::result(const Computation& computation, const Instruction& instruc
     });
   }
   const auto op = op_called(opcode);
-  static const std::map<std::string, Tensor (Machine::*)(const Instruction&, const Tensors&)>
-      kLocal = {{"dot", &Machine::dot},
-                {"convolution", &Machine::convolution},
-                {"gather", &Machine::gather},
-                {"scatter", &Machine::scatter},
-                {"dynamic-slice", &Machine::dynamic_slice},
-                {"dynamic-update-slice", &Machine::dynamic_update_slice}};
+  static const std::map<std::string, Tensor (Interpreter::*)(const Instruction&, const Tensors&)>
+      kLocal = {{"dot", &Interpreter::dot},
+                {"convolution", &Interpreter::convolution},
+                {"gather", &Interpreter::gather},
+                {"scatter", &Interpreter::scatter},
+                {"dynamic-slice", &Interpreter::dynamic_slice},
+                {"dynamic-update-slice", &Interpreter::dynamic_update_slice},
+                {"reshape", &Interpreter::moved},
+                {"transpose", &Interpreter::moved},
+                {"broadcast", &Interpreter::moved},
+                {"slice", &Interpreter::moved},
+                {"concatenate", &Interpreter::moved},
+                {"pad", &Interpreter::moved},
+                {"reverse", &Interpreter::moved}};
   const auto local = kLocal.find(opcode);
-  static const char* const kMoved[] = {"reshape",     "transpose", "broadcast", "slice",
-                                       "concatenate", "pad",       "reverse"};
-  const bool moves = std::find(std::begin(kMoved), std::end(kMoved), opcode) != std::end(kMoved);
-  if (!op && !moves && local == kLocal.end() && opcode != "bitcast") {
+  if (!op && local == kLocal.end() && opcode != "bitcast") {
     // Functions of their operands on one device.
     static const char* const kOpaque[] = {"batch-norm-grad",
                                           "batch-norm-inference",
@@ -310,17 +308,48 @@ Value Machine::result(const Computation& computation, const Instruction& instruc
       not_covered(printable(opcode));
     return opaque(instruction, operands);
   }
-  if (local != kLocal.end()) require(2);
   return everywhere(operands, [&](std::size_t, const Tensors& tensors) {
-    Tensor made = op                      ? elementwise(instruction, *op, tensors)
-                  : local != kLocal.end() ? (this->*local->second)(instruction, tensors)
-                  : opcode == "bitcast"   ? bitcast(computation, instruction, *tensors[0])
-                                          : moved(instruction, tensors).value();
-    return made;
+    if (op) return elementwise(instruction, *op, tensors);
+    if (local != kLocal.end()) return (this->*local->second)(instruction, tensors);
+    return bitcast(computation, instruction, *tensors[0]);
   });
 }
 
-Tensor Machine::elementwise(const Instruction& instruction, Op op, const Tensors& operands) {
+/// The value of an instruction without operands.
+std::optional<Value> Interpreter::generated(const Instruction& instruction) {
+  const std::string& opcode = instruction.opcode;
+  const Shape& shape = instruction.shape;
+  if (opcode == "after-all") return Value{};
+  if (opcode == "constant") {
+    const auto elements = elements_of(instruction.text);
+    if (std::ssize(elements) != shape.elements()) not_covered("a constant without its elements");
+    std::size_t next = 0;
+    return everywhere({}, [&](std::size_t, const Tensors&) {
+      return filled(
+          shape, [&](const Index&) { return arithmetic_.literal(elements[next++], shape.type); });
+    });
+  }
+  if (opcode == "iota") {
+    const auto dimension = static_cast<std::size_t>(instruction.number("iota_dimension", 0));
+    return everywhere({}, [&](std::size_t, const Tensors&) {
+      return filled(shape, [&](const Index& index) {
+        return arithmetic_.integer(index.at(dimension), shape.type);
+      });
+    });
+  }
+  if (opcode != "partition-id" && opcode != "replica-id") return std::nullopt;
+  return everywhere(
+      {},
+      [&](std::size_t device, const Tensors&) {
+        const auto id = static_cast<std::int64_t>(device);
+        const std::int64_t own =
+            opcode == "partition-id" ? id % devices_.partitions : id / devices_.partitions;
+        return Tensor{shape.type, {}, {arithmetic_.integer(own, shape.type)}};
+      },
+      true);
+}
+
+Tensor Interpreter::elementwise(const Instruction& instruction, Op op, const Tensors& operands) {
   static const std::map<Op, std::size_t> kOperands = [] {
     std::map<Op, std::size_t> counts = {{Op::Clamp, 3}, {Op::Select, 3}};
     for (const Op each :
@@ -362,7 +391,7 @@ Tensor Machine::elementwise(const Instruction& instruction, Op op, const Tensors
   return result;
 }
 
-auto Machine::scalar_function(const std::string& reference) const -> Scalar {
+auto Interpreter::scalar_function(const std::string& reference) const -> Scalar {
   const Computation& computation = module_.called(reference);
   Scalar function{&computation, {}};
   const Instruction& root = computation.instructions[computation.root];
@@ -380,8 +409,8 @@ auto Machine::scalar_function(const std::string& reference) const -> Scalar {
   return function;
 }
 
-std::vector<Cell> Machine::call(const Scalar& function, const std::vector<Type>& types,
-                                Cells arguments) {
+std::vector<Cell> Interpreter::call(const Scalar& function, const std::vector<Type>& types,
+                                    Cells arguments) {
   if (function.op && arguments.size() == 2) {
     for (const std::uint32_t each : function.computation->parameters) {
       const Shape& shape = function.computation->instructions[each].shape;
@@ -405,7 +434,7 @@ std::vector<Cell> Machine::call(const Scalar& function, const std::vector<Type>&
   return results;
 }
 
-bool Machine::communicates(const Computation& computation) const {
+bool Interpreter::communicates(const Computation& computation) const {
   for (const Instruction& instruction : computation.instructions) {
     const std::string& opcode = instruction.opcode;
     if (opcode.starts_with("all-") || opcode.starts_with("reduce-scatter") ||
@@ -422,7 +451,7 @@ bool Machine::communicates(const Computation& computation) const {
   return false;
 }
 
-Value Machine::loop(const Instruction& instruction, const Value& first) {
+Value Interpreter::loop(const Instruction& instruction, const Value& first) {
   const Computation& condition = module_.called(instruction.attribute("condition"));
   const Computation& body = module_.called(instruction.attribute("body"));
   Value state = first;
@@ -445,8 +474,8 @@ Value Machine::loop(const Instruction& instruction, const Value& first) {
 }
 
 /// By device: the value with the number that is taken there.
-Value Machine::of_devices(const std::vector<std::optional<std::size_t>>& taken,
-                          const std::vector<Value>& values) const {
+Value Interpreter::of_devices(const std::vector<std::optional<std::size_t>>& taken,
+                              const std::vector<Value>& values) const {
   const Value& some = values.at(taken.at(0).value());
   Value result;
   for (std::size_t k = 0; k < some.parts.size(); ++k) {
@@ -461,7 +490,7 @@ Value Machine::of_devices(const std::vector<std::optional<std::size_t>>& taken,
 }
 
 /// By device: the value that the condition chooses; the first of two where it holds.
-Value Machine::chosen(const Value& condition, const std::vector<Value>& choices) {
+Value Interpreter::chosen(const Value& condition, const std::vector<Value>& choices) {
   Value result;
   for (std::size_t k = 0; k < choices[0].parts.size(); ++k) {
     std::vector<Value> parts;
@@ -489,7 +518,7 @@ Value Machine::chosen(const Value& condition, const std::vector<Value>& choices)
   return result;
 }
 
-Value Machine::branch(const Instruction& instruction, const Operands& operands) {
+Value Interpreter::branch(const Instruction& instruction, const Operands& operands) {
   std::vector<const Computation*> branches;
   if (instruction.has("branch_computations")) {
     const auto names = stripped(instruction.attribute("branch_computations"), '{', '}');
@@ -547,50 +576,40 @@ Value Machine::branch(const Instruction& instruction, const Operands& operands) 
 }
 
 /// A function of all elements of all operands, its attributes and, of a custom call, the device.
-Value Machine::opaque(const Instruction& instruction, const Operands& operands) {
+Value Interpreter::opaque(const Instruction& instruction, const Operands& operands) {
   const std::string name = description_of(module_, instruction);
   const bool differs = instruction.opcode == "custom-call";
   const std::vector<Shape> shapes = arrays_of(instruction.shape);
   if (instruction.shape.is_tuple && shapes.size() != instruction.shape.parts.size())
     not_covered(instruction.opcode + " with nested results");
-  Value all;
-  for (std::size_t k = 0; k < shapes.size(); ++k) {
-    Value part = everywhere(
-        operands,
-        [&](std::size_t device, const Tensors& tensors) {
-          std::vector<Cell> cells;
-          std::string key = name + " " + std::to_string(k) + shapes[k].type.name;
-          for (const std::int64_t size : shapes[k].sizes) key += " " + std::to_string(size);
-          if (differs) key += " on " + std::to_string(device);
-          for (const Tensor* tensor : tensors) {
-            key += " " + tensor->type.name + "[" + std::to_string(tensor->cells.size()) + "]";
-            for (const std::int64_t size : tensor->sizes) key += " " + std::to_string(size);
-            budget_.spend(8 * tensor->cells.size());
-            const Type& type = tensor->type;
-            for (const Cell& cell : tensor->cells) {
-              // Integers as they are after they wrap around.
-              const Cell operand[] = {cell};
-              cells.push_back(type.is_integer() ? arithmetic_.apply({Op::Maximum, type, type},
-                                                                    std::array{cell, cell})
-                                                : operand[0]);
-            }
-          }
-          const Cell digest = arithmetic_.function(key, cells, type_called("f32"));
-          std::int64_t next = 0;
-          return filled(shapes[k], [&](const Index&) {
-            const Cell arguments[] = {digest, arithmetic_.integer(next++, type_called("s32"))};
-            return arithmetic_.function("element", arguments, shapes[k].type);
-          });
-        },
-        differs);
-    all.parts.push_back(std::move(part));
-  }
-  if (instruction.shape.is_tuple) return all;
-  return std::move(all.parts.at(0));
+  const auto unwrapped = [&](const Cell& cell, const Type& type) {
+    // Integers as they are after they wrap around.
+    const Cell both[] = {cell, cell};
+    return type.is_integer() ? arithmetic_.apply({Op::Maximum, type, type}, both) : cell;
+  };
+  const auto local = [&](std::size_t k, std::size_t device, const Tensors& tensors) {
+    std::vector<Cell> cells;
+    std::string key = name + " " + std::to_string(k) + shapes[k].type.name;
+    for (const std::int64_t size : shapes[k].sizes) key += " " + std::to_string(size);
+    if (differs) key += " on " + std::to_string(device);
+    for (const Tensor* tensor : tensors) {
+      key += " " + tensor->type.name + "[" + std::to_string(tensor->cells.size()) + "]";
+      for (const std::int64_t size : tensor->sizes) key += " " + std::to_string(size);
+      budget_.spend(8 * tensor->cells.size());
+      for (const Cell& cell : tensor->cells) cells.push_back(unwrapped(cell, tensor->type));
+    }
+    const Cell digest = arithmetic_.function(key, cells, type_called("f32"));
+    std::int64_t next = 0;
+    return filled(shapes[k], [&](const Index&) {
+      const Cell arguments[] = {digest, arithmetic_.integer(next++, type_called("s32"))};
+      return arithmetic_.function("element", arguments, shapes[k].type);
+    });
+  };
+  return every_result(instruction, operands, local, differs);
 }
 
-Value Machine::custom(const Computation& computation, const Instruction& instruction,
-                      const Operands& operands) {
+Value Interpreter::custom(const Computation& computation, const Instruction& instruction,
+                          const Operands& operands) {
   const std::string target(stripped(instruction.attribute("custom_call_target"), '"', '"'));
   if (target == "Sharding" || target == "xla.sdy.FuncResultSharding") return *operands.at(0);
   // Parts that are written for one device, between global tensors.

@@ -30,6 +30,10 @@ struct Devices {
 
 /// Row-major strides.
 Index strides_of(const Index& sizes);
+/// The row-major number of an index, which has to be inside.
+std::size_t place_of(const Index& sizes, const Index& index);
+const Cell& element(const Tensor& tensor, const Index& index);
+bool contains(const Index& list, std::size_t number);
 /// Calls visit(index) for every index, in row-major order.
 void for_each_index(const Index& sizes, const std::function<void(const Index&)>& visit);
 
@@ -53,9 +57,9 @@ std::vector<Index> id_lists(std::string_view text);
 std::vector<Index> mesh_groups(std::string_view text, std::string_view devices);
 
 /// Executes a module on all devices at once, instruction by instruction.
-class Machine {
+class Interpreter {
  public:
-  Machine(const Module& module, Arithmetic& arithmetic, const Devices& devices, Budget& budget)
+  Interpreter(const Module& module, Arithmetic& arithmetic, const Devices& devices, Budget& budget)
       : module_(module), arithmetic_(arithmetic), devices_(devices), budget_(budget) {}
 
   /// The root of the entry computation.
@@ -66,12 +70,18 @@ class Machine {
   using Tensors = std::vector<const Tensor*>;  ///< the operands on one device
   using Local = std::function<Tensor(std::size_t device, const Tensors& operands)>;
 
-  // machine.cpp
+  // interpreter.cpp
   Value evaluate(const Computation& computation, const std::vector<Value>& arguments);
   Value result(const Computation& computation, const Instruction& instruction,
                const Operands& operands);
   /// The same function on every device; it looks at the device's number only if it `differs`.
   Value everywhere(const Operands& operands, const Local& local, bool differs = false);
+  /// The same for an instruction of one or several results; `local` makes that of a number.
+  using LocalResult =
+      std::function<Tensor(std::size_t number, std::size_t device, const Tensors& operands)>;
+  Value every_result(const Instruction& instruction, const Operands& operands,
+                     const LocalResult& local, bool differs = false);
+  std::optional<Value> generated(const Instruction& instruction);
   Value loop(const Instruction& instruction, const Value& first);
   Value branch(const Instruction& instruction, const Operands& operands);
   Value of_devices(const std::vector<std::optional<std::size_t>>& taken,
@@ -94,10 +104,11 @@ class Machine {
   std::vector<Cell> call(const Scalar& function, const std::vector<Type>& types, Cells arguments);
 
   // movement.cpp
-  std::optional<Tensor> moved(const Instruction& instruction, const Tensors& operands);
+  Tensor moved(const Instruction& instruction, const Tensors& operands);
   Tensor bitcast(const Computation& computation, const Instruction& instruction,
                  const Tensor& operand);
   // contraction.cpp
+  void add_product(std::optional<Cell>& total, const Cell& a, const Cell& b, const Type& type);
   Tensor dot(const Instruction& instruction, const Tensors& operands);
   Tensor convolution(const Instruction& instruction, const Tensors& operands);
   Value reduce(const Instruction& instruction, const Operands& operands);
@@ -108,7 +119,6 @@ class Machine {
   Tensor dynamic_slice(const Instruction& instruction, const Tensors& operands);
   Tensor dynamic_update_slice(const Instruction& instruction, const Tensors& operands);
   Value sort(const Instruction& instruction, const Operands& operands);
-  Value sorted(const Instruction& instruction, const Operands& operands);
   Cell at_starts(const std::vector<Cell>& starts, const Type& index_type, const Index& most,
                  const Type& type, Index& chosen, const std::function<Cell(const Index&)>& cell);
   // communication.cpp
@@ -116,7 +126,8 @@ class Machine {
   std::optional<Value> collective(const Instruction& instruction, const Operands& operands);
   Groups groups_of(const Instruction& instruction, bool reduces) const;
   void require_together(std::size_t one, std::size_t other) const;
-  Value permuted(const Instruction& instruction, const Operands& operands);
+  Value permuted(const Instruction& instruction, const Value& operand);
+  Value zeros_like(const Value& value) const;
   Value over_groups(const Instruction& instruction, const Value& operand, const Groups& groups,
                     const std::function<TensorPtr(const std::vector<std::size_t>& group,
                                                   std::size_t position)>& member);
