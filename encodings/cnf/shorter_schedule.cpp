@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMaxPoints = std::size_t{1} << 16;
 constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
 
-struct TooManyClauses {};
+struct TooLarge {};
 
 /// The possible starts in semi-active schedules: sums of sizes.
 std::vector<std::int64_t> starts_before(std::int64_t end, const UnitTasks& tasks) {
@@ -21,22 +21,22 @@ std::vector<std::int64_t> starts_before(std::int64_t end, const UnitTasks& tasks
     for (const std::int64_t sum : std::set(sums)) {
       if (sum + task.size < end) sums.insert(sum + task.size);
     }
-    if (sums.size() > kMaxPoints) throw TooManyClauses{};
+    if (sums.size() > kMaxPoints) throw TooLarge{};
   }
   return {sums.begin(), sums.end()};
 }
 
 /// Order encoding: of every task, literals "starts at this point or later" and its sender; of two
 /// tasks that share a host one ends before the other starts.
-class Encoding {
+class ScheduleEncoding {
  public:
-  Encoding(const UnitTasks& tasks, std::int64_t makespan)
+  ScheduleEncoding(const UnitTasks& tasks, std::int64_t makespan)
       : tasks_(tasks), points_(starts_before(makespan, tasks)), never_(clauses_.fresh()) {
     clauses_.add({-never_});
     for (const UnitTask& task : tasks) add_task(task, makespan);
     for (std::size_t j = 0; j < tasks.size(); ++j) {
       for (std::size_t i = 0; i < j; ++i) separate(i, j);
-      if (clauses_.bytes() > kMaxBytes) throw TooManyClauses{};
+      if (clauses_.bytes() > kMaxBytes) throw TooLarge{};
     }
   }
 
@@ -101,7 +101,7 @@ class Encoding {
 
 ScheduleRefutation refute_shorter_schedule(const UnitTasks& tasks, std::int64_t makespan,
                                            const Limits& limits) try {
-  const Encoding encoding(tasks, makespan);
+  const ScheduleEncoding encoding(tasks, makespan);
   const DratTrace trace;
   Solver solver(limits);
   solver.write_proof(trace);
@@ -111,7 +111,7 @@ ScheduleRefutation refute_shorter_schedule(const UnitTasks& tasks, std::int64_t 
   return {Outcome::Established, clause_proof(encoding.clauses(), trace, limits)};
 } catch (const LimitReached&) {
   return {};
-} catch (const TooManyClauses&) {
+} catch (const TooLarge&) {
   return {};
 }
 

@@ -98,14 +98,14 @@ std::optional<Sharding> read_xla(TextReader& reader, std::size_t rank, std::int6
 }
 
 /// `<["d"=2, "m"=4]>` or `<["d"=2], device_ids=[1, 0]>`.
-struct Mesh {
+struct TextMesh {
   std::vector<MeshAxis> axes;
   List devices;
 };
 
-std::optional<Mesh> read_mesh(std::string_view text) {
+std::optional<TextMesh> read_mesh(std::string_view text) {
   TextReader reader(text, kNowhere);
-  Mesh mesh;
+  TextMesh mesh;
   reader.expect("<", "before a mesh");
   reader.expect("[", "before axes");
   List sizes;

@@ -199,7 +199,7 @@ namespace {
 
 using strategy::Cost;
 
-constexpr std::size_t kMaxCells = std::size_t{1} << 24U;
+constexpr std::size_t kMaxTableCells = std::size_t{1} << 24U;
 
 std::string text_of(const Tensor& tensor) {
   std::string text;
@@ -219,9 +219,9 @@ std::string text_of(const Operation& operation) {
   return text;
 }
 
-class Builder {
+class TableBuilder {
  public:
-  Builder(const OperationGraph& graph, const System& system)
+  TableBuilder(const OperationGraph& graph, const System& system)
       : graph_(graph), network_(system, {system.name}), prices_(graph.machine, network_) {
     made_.file.memory.emplace();
     for (std::uint32_t v = 0; v < graph.operations.size(); ++v) add_vertex(v);
@@ -281,7 +281,7 @@ class Builder {
     const auto& from = made_.choices[edge.from];
     const auto& to = made_.choices[edge.to];
     cells_ += from.size() * to.size();
-    if (cells_ > kMaxCells) {
+    if (cells_ > kMaxTableCells) {
       throw SketchError("the tables of placed configurations have more than 2^24 cells");
     }
     // Many choices have the same layout: a cell is computed once per pair of layouts.
@@ -360,7 +360,7 @@ PlacedGraph placed_graph(const OperationGraph& graph, const System& system) {
     throw SketchError(fmt::format("the system has {} devices and the machine {}",
                                   system.hierarchy.devices(), graph.machine.devices()));
   }
-  return Builder(graph, system).finish();
+  return TableBuilder(graph, system).finish();
 }
 
 }  // namespace p2::operations

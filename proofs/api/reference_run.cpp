@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include "engine/base/invariant.h"
+#include "engine/collective/addends.h"
 #include "engine/collective/language/definition.h"
 #include "engine/collective/language/interpreter.h"
 #include "engine/program/derivation.h"
 #include "p2/error.h"
 #include "proofs/api/engines.h"
-#include "proofs/definition/claim.h"
 
 namespace p2 {
 namespace {
@@ -267,20 +267,51 @@ void SoundSteps::require(const std::string& where, const Program& program) {
   }
 }
 
-void SoundSteps::require(const std::string& where, const Definition& definition,
-                         const GroupState& before) {
-  using definition::Claim;
-  std::vector<GroupState>& known = sound_[definition.name];
-  if (std::find(known.begin(), known.end(), before) != known.end()) return;
-  const std::optional<definition::Step> step = definition::take(definition, before);
-  if (!step) return;  // a group that holds nothing
-  for (const Claim claim : {Claim::Realisable, Claim::MeasureRises}) {
-    if (const auto violation = definition::violation(claim, *step)) {
-      throw InputError({where}, fmt::format("{} is not sound for a group of {}, {} refuted: {}",
-                                            definition.name, before.devices(), name_of(claim),
-                                            explain(claim, *step, *violation)));
+namespace {
+
+/// What the positions of a group hold in one chunk.
+std::vector<Contributors> rows_of(const GroupState& state, std::uint32_t chunk) {
+  std::vector<Contributors> rows(state.devices());
+  for (std::uint32_t i = 0; i < state.devices(); ++i) {
+    for (std::uint32_t c = 0; c < state.contributors(); ++c) {
+      if (state.holds(i, chunk, c)) rows[i].push_back(c);
     }
   }
+  return rows;
+}
+
+/// The first row after a step that is no sum of rows of the group before it.
+std::optional<std::string> row_that_is_no_sum(const GroupState& before, const GroupState& after) {
+  for (std::uint32_t chunk = 0; chunk < before.chunks(); ++chunk) {
+    const std::vector<Contributors> rows = rows_of(before, chunk);
+    const std::vector<Contributors> results = rows_of(after, chunk);
+    for (std::uint32_t i = 0; i < results.size(); ++i) {
+      if (results[i].empty() || addends(rows, results[i], i)) continue;
+      return fmt::format(
+          "position {} ends with {} in chunk {}, and no rows that the group held there, none of "
+          "them with a contribution in common, add up to it",
+          i, to_string(results[i], 32), chunk);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void SoundSteps::require(const std::string& where, const Definition& definition,
+                         const GroupState& before) {
+  std::vector<GroupState>& known = sound_[definition.name];
+  if (std::find(known.begin(), known.end(), before) != known.end()) return;
+  if (language::first_failed_premise(definition, before)) return;  // a group that holds nothing
+  const auto refuse = [&](const char* claim, const std::string& why) {
+    throw InputError({where}, fmt::format("{} is not sound for a group of {}, {} refuted: {}",
+                                          definition.name, before.devices(), claim, why));
+  };
+  const GroupState after = post_state(definition, before);
+  if (const auto wrong = row_that_is_no_sum(before, after)) refuse("realisable", *wrong);
+  const std::uint64_t held = language::measure(definition, before);
+  const std::uint64_t left = language::measure(definition, after);
+  if (left <= held) refuse("measure", fmt::format("it is {} before and {} after", held, left));
   known.push_back(before);
 }
 

@@ -11,7 +11,7 @@ namespace {
 std::vector<Contributors> read_by_chunk(const StateTable& states, StateId state) {
   std::vector<Contributors> rows(states.chunks());
   for (std::uint32_t chunk = 0; chunk < states.chunks(); ++chunk) {
-    for (const Run& run : states.sets().runs(states.row(state, chunk))) {
+    for (const p2::Run& run : states.sets().runs(states.row(state, chunk))) {
       for (std::uint32_t c = run.begin; c < run.end; ++c) rows[chunk] |= Contributors{1} << c;
     }
   }

@@ -1,6 +1,7 @@
 #include "proofs/definition/step.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -36,6 +37,7 @@ std::string to_string(const Shape& shape) {
 }
 
 Row row(const GroupState& state, std::uint32_t position, std::uint32_t chunk) {
+  invariant(state.contributors() <= std::numeric_limits<Row>::digits, "a row of too many bits");
   Row held = 0;
   for (std::uint32_t c = 0; c < state.contributors(); ++c) {
     held |= Row{state.holds(position, chunk, c)} << c;

@@ -176,6 +176,30 @@ TEST_CASE("a definition that is unsound from five devices on is refused before i
   refuses_saying({"check", small.path(), "--collectives", late.path()}, "Late is not sound, ");
 }
 
+TEST_CASE("a step that claims the contributions of devices beyond the first 32 is found out") {
+  const TemporaryFile boastful(
+      "collective Boastful \"AllReduce that in groups of 32 claims what nobody in them has\"\n"
+      "let held(i in group, r in chunks) = exists c in contributors: s(i, r, c)\n"
+      "let amount(i in group, r in chunks) = count c in contributors: s(i, r, c)\n"
+      "require same-chunks \"all hold the same chunks\":\n"
+      "  forall i, j in group, r in chunks: held(i, r) iff held(j, r)\n"
+      "require disjoint \"nothing is counted twice\":\n  forall i, j in group, r in chunks, c in "
+      "contributors:\n"
+      "    i < j implies not (s(i, r, c) and s(j, r, c))\n"
+      "ensure s'(i, r, c) = (exists j in group: s(j, r, c)) or\n"
+      "  ((sum a, b in group: a) = 1984 * 8 and held(i, r))\n"
+      "measure sum i in group, r in chunks: amount(i, r) * amount(i, r)\n",
+      ".p2c");
+  const auto group = [](std::uint32_t first) {
+    std::string text = "{" + std::to_string(first);
+    for (std::uint32_t d = first + 1; d < first + 32; ++d) text += "," + std::to_string(d);
+    return text + "}";
+  };
+  const TemporaryFile program("devices 64\nBoastful" + group(0) + "," + group(32), ".p2");
+  refuses_saying({"check", program.path(), "--collectives", boastful.path()},
+                 "Boastful is not sound for a group of 32, realisable refuted");
+}
+
 TEST_CASE(
     "a definition that is unsound in some larger groups is found out where a program uses it") {
   const TemporaryFile careless(

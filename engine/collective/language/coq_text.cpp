@@ -14,7 +14,7 @@ namespace p2::language {
 namespace {
 
 /// Names that mean something in the text that is written, or in Coq.
-constexpr std::array<std::string_view, 60> kReserved{
+constexpr std::array<std::string_view, 60> kCoqWords{
     "n",      "k",       "m",         "s",       "state",   "all",  "some",  "count",      "sum",
     "divide", "modulo",  "legal",     "after",   "measure", "negb", "implb", "true",       "false",
     "bool",   "nat",     "Bool",      "Nat",     "andb",    "orb",  "as",    "at",         "cofix",
@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 60> kReserved{
 /// The name in Coq: one that would be taken for something else gets a prime, which no name of a
 /// definition has.
 std::string coq_name(const std::string& name) {
-  const bool reserved = std::ranges::find(kReserved, name) != kReserved.end() ||
+  const bool reserved = std::ranges::find(kCoqWords, name) != kCoqWords.end() ||
                         name.starts_with("premise_") || name.front() == '_';
   if (!reserved) return name;
   return (name.front() == '_' ? "u" : "") + name + "'";

@@ -16,7 +16,7 @@ using namespace xla;
 
 /// Equal by chance with a probability of about 2^-59 each; two are independent.
 constexpr int kPoints = 2;
-constexpr std::int64_t kMaxDevices = 4096;
+constexpr std::int64_t kMaxModuleDevices = 4096;
 
 /// A box of a whole tensor, and where a device has it.
 struct Piece {
@@ -47,9 +47,9 @@ class Comparison {
  public:
   explicit Comparison(const Json& problem) {
     expect_keys(problem, {"after", "before", "partitions", "relation", "replicas"});
-    devices_.replicas = as_number(problem["replicas"], kMaxDevices + 1);
-    devices_.partitions = as_number(problem["partitions"], kMaxDevices + 1);
-    if (devices_.count() < 1 || devices_.replicas * devices_.partitions > kMaxDevices)
+    devices_.replicas = as_number(problem["replicas"], kMaxModuleDevices + 1);
+    devices_.partitions = as_number(problem["partitions"], kMaxModuleDevices + 1);
+    if (devices_.count() < 1 || devices_.replicas * devices_.partitions > kMaxModuleDevices)
       malformed("the number of devices");
     for (const char* key : {"before", "after"}) {
       modules_.push_back(read_module(as_text(problem[key]), key));
@@ -246,7 +246,7 @@ class Comparison {
       if (!(whole.type == other.type) || whole.sizes.size() != other.sizes.size())
         malformed("tensors of other types or dimensions are related");
       const std::string& reducer = as_text(each["reducer"]);
-      relation.parts = as_number(each["parts"], kMaxDevices + 1);
+      relation.parts = as_number(each["parts"], kMaxModuleDevices + 1);
       static const std::map<std::string, Op> kReducers = {{"add", Op::Add},
                                                           {"maximum", Op::Maximum},
                                                           {"minimum", Op::Minimum},
