@@ -12,7 +12,8 @@ FlagGroup cost_flags() {
       "Cost",
       {{"size", "N", "most steps of a program (default 5)"},
        {"algorithm", "ring|tree|auto|…",
-        "how collectives run: ring or tree, and where the system names its GPU also nvls, nvlstree, "
+        "how collectives run: ring or tree, and where the system names its GPU also nvls, "
+        "nvlstree, "
         "collnet, or auto, the fastest of each step and size (the default there)"},
        {"bytes", "BYTES", "per device: 4096, 64M or 2G (default 2G: the paper's 2^29 float32)"},
        {"top", "N", "only the N fastest (default: 20 in text, all in JSON)"},
@@ -23,7 +24,8 @@ FlagGroup cost_flags() {
         "fit bandwidths to the measurements of a CSV file and write the system to --output"},
        {"fit-links", "NAMES", "the interconnects whose bandwidths are fitted"},
        {"compare", "FILE",
-        "put the model of NCCL beside every row of a table of measured collectives, or of output of "
+        "put the model of NCCL beside every row of a table of measured collectives, or of output "
+        "of "
         "nccl-tests; with --fit FILE fit the model to that table first"},
        {"cross-validate", "",
         "with --compare: also predict every source by a model fitted to all others"}}};
@@ -54,7 +56,8 @@ void read_fit(const CommandLine& line, const CommonOptions& common, CostRequest&
     return;
   }
   if (request.cross_validate) {
-    throw InputError({"--cross-validate"}, "given without measurements, expected --compare as well");
+    throw InputError({"--cross-validate"},
+                     "given without measurements, expected --compare as well");
   }
   if (!request.fit) {
     if (line.has("fit-links")) {
@@ -81,8 +84,8 @@ void read_fit(const CommandLine& line, const CommonOptions& common, CostRequest&
 
 CostRequest cost_request(const CommandLine& line, const CommonOptions& common) {
   CostRequest request;
-  request.instance = line.instance_spec();
   request.files = line.texts("files");
+  request.instance = line.instance_spec(&request.files);
   request.max_steps = static_cast<std::uint32_t>(line.integer("size", 0, 32, 5));
   request.algorithm = line.text("algorithm").value_or(request.algorithm);
   request.bytes = line.text("bytes").value_or(request.bytes);
@@ -103,7 +106,8 @@ int run_cost(const Arguments& arguments, std::ostream& out, std::ostream& err) {
       "       p2-verify cost --system FILE --fit FILE --fit-links NAMES --output FILE\n"
       "       p2-verify cost --compare FILE [--system FILE] [--fit FILE] [--cross-validate]\n"
       "Predicts how long programs take and ranks them, fastest first.",
-      {system_flag_group(), reduction_flag_group(), cost_flags()}, arguments, "files");
+      {system_flag_group(), reduction_flag_group(), terms_flag_group(), cost_flags()}, arguments,
+      "files");
   if (line.help_wanted()) {
     out << line.help();
     return kEstablished;

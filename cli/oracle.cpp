@@ -22,18 +22,20 @@ int run_oracle(const Arguments& arguments, std::ostream& out, std::ostream& err)
       "Writes test vectors of a valid program or of the definition of a collective (.p2c): "
       "inputs,\n"
       "expected outputs, states, and programs that are wrong. The same for the same --seed.",
-      {system_flag_group(), reduction_flag_group(), oracle_flags()}, arguments, "files");
+      {system_flag_group(), reduction_flag_group(), terms_flag_group(), oracle_flags()}, arguments,
+      "files");
   if (line.help_wanted()) {
     out << line.help();
     return kEstablished;
   }
   CommonOptions common = line.common();
-  const std::vector<std::string> files = line.texts("files");
+  std::vector<std::string> files = line.texts("files");
+  InstanceSpec instance = line.instance_spec(&files);
   if (files.size() != 1) throw InputError({"command line"}, "expected exactly one file");
   if (!common.output) throw InputError({"command line"}, "no folder, expected --output DIR");
   OracleRequest request;
   request.file = files.front();
-  request.instance = line.instance_spec();
+  request.instance = std::move(instance);
   request.folder = *common.output;
   request.type = line.text("type").value_or(request.type);
   request.chunk_elements = line.integer("elements", 1, 1 << 20, request.chunk_elements);

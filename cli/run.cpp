@@ -37,7 +37,7 @@ RunRequest program_request(const CommandLine& line, const Arguments& arguments) 
   if (reads_stdin && request.backend != RunBackend::InProcess) {
     throw InputError({"-"}, "every process reads its input, expected a file");
   }
-  request.instance = line.instance_spec();
+  request.instance = line.instance_spec(&request.files);
   if (line.has("size")) {
     request.max_steps = static_cast<std::uint32_t>(line.integer("size", 0, 32, 5));
   }
@@ -81,7 +81,8 @@ int run_run(const Arguments& arguments, std::ostream& out, std::ostream& err) {
       "       p2-verify run --hierarchy SIZES --axes SIZES --reduce AXES [OPTION…]\n"
       "Runs programs, or plans of reshardings, on real data, checks every element and measures\n"
       "every step.",
-      {system_flag_group(), reduction_flag_group(), run_flags()}, arguments, "files");
+      {system_flag_group(), reduction_flag_group(), terms_flag_group(), run_flags()}, arguments,
+      "files");
   if (line.help_wanted()) {
     out << line.help();
     return kEstablished;

@@ -33,6 +33,15 @@ IndexSetId IndexSetTable::intern(const std::vector<Run>& runs) {
   return ids_.add(hash);
 }
 
+std::vector<std::uint32_t> IndexSetTable::members(IndexSetId set) const {
+  std::vector<std::uint32_t> all;
+  all.reserve(size(set));
+  for (const Run& run : runs(set)) {
+    for (std::uint32_t index = run.begin; index < run.end; ++index) all.push_back(index);
+  }
+  return all;
+}
+
 IndexSetId IndexSetTable::range(std::uint32_t begin, std::uint32_t end) {
   scratch_.clear();
   if (begin < end) scratch_.push_back({begin, end});

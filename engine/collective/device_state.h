@@ -33,6 +33,8 @@ class IndexSetTable {
     return {runs_.data() + entries_[set].offset, entries_[set].count};
   }
   std::uint32_t size(IndexSetId set) const { return entries_[set].size; }
+  /// In ascending order.
+  std::vector<std::uint32_t> members(IndexSetId set) const;
 
   /// The union. The sets were pairwise disjoint exactly if their sizes add up to the union's.
   IndexSetId unite(std::span<const IndexSetId> sets);

@@ -98,8 +98,10 @@ Timeline timeline(const CostCandidate& candidate, const Pricing& pricing,
     }
     start += to_double(step.seconds(question.bytes));
     line.borders.push_back(start);
-    line.legend.push_back(fmt::format(
-        "step {}: {}", i + 1, to_string(candidate.steps[i], candidate.source->instance_or_null())));
+    line.legend.push_back(
+        fmt::format("step {}: {}", i + 1,
+                    to_string(candidate.steps[i], candidate.source->instance_or_null(),
+                              candidate.collectives)));
   }
   return line;
 }

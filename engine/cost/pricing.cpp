@@ -1,8 +1,11 @@
 #include "engine/cost/pricing.h"
 
+#include <set>
+
 #include <fmt/format.h>
 
 #include "engine/base/progress.h"
+#include "engine/program/composition.h"
 #include "engine/program/derivation.h"
 #include "engine/program/program.h"
 #include "engine/program/program_file.h"
@@ -27,17 +30,28 @@ void price_placement(const PlacementPrograms& found, const CostQuestion& questio
                                                   question.given.dialect,
                                                   instance.grid.devices(),
                                                   instance.classes(),
+                                                  question.given.terms.goal,
+                                                  found.beginning(),
                                                   {}});
   ProgramPricer pricer(*pricing.pricer);
-  found.for_each_lowered([&](const Program& program) {
+  std::set<std::string> known;
+  found.for_each_lowered([&](const Program& each) {
     if (!pricing.complete) return;
+    const Program program = built_in_program(each).program;
+    if (program.terms.collectives.extended() || each.terms.collectives.extended()) {
+      const std::string text = to_string(program.steps, &instance, program.terms.collectives);
+      if (!known.insert(text).second) return;
+    }
     PricedProgram priced = pricer.price(program, source.dialect, options.limits);
     if (priced.decision.outcome != Outcome::Established) {
       pricing.complete = false;
       return;
     }
-    CostCandidate candidate{&source, program.steps, std::move(priced.cost)};
-    for (Step& step : candidate.steps) step.groups.clear();
+    CostCandidate candidate{&source, program.steps, program.terms.collectives,
+                            std::move(priced.cost)};
+    for (Step& step : candidate.steps) {
+      if (step.shape) step.groups.clear();
+    }
     pricing.ranked.push_back(std::move(candidate));
   });
   pricing.complete = pricing.complete && found.list().settled() == question.request.max_steps;
@@ -56,9 +70,8 @@ void price_instance(const CostQuestion& question, const Options& options, Pricin
                        progress.searches_done.load(), progress.searches.load(),
                        progress.states.load());
   });
-  SynthesisOptions search{
-      question.given.dialect, {},       question.request.max_steps, options.jobs,
-      options.limits,         &progress};
+  SynthesisOptions search{question.given.dialect, question.given.terms, question.request.max_steps,
+                          options.jobs,           options.limits,       &progress};
   const std::vector<PlacementPrograms> all = find_programs(std::move(instances), search);
   std::uint64_t programs = 0;
   for (const PlacementPrograms& found : all) {
@@ -75,12 +88,12 @@ void price_given(SourceProgram given, const CostQuestion& question, const Option
                  Pricing& pricing) {
   const std::string& file = given.name;
   ProgramFile& read = given.read;
-  Program& program = read.program;
-  if (program.devices != question.system.hierarchy.devices()) {
-    throw InputError(
-        {file}, fmt::format("a program for {} devices, expected {}: those of {}", program.devices,
-                            question.system.hierarchy.devices(), question.system.name));
+  if (read.program.devices != question.system.hierarchy.devices()) {
+    throw InputError({file}, fmt::format("a program for {} devices, expected {}: those of {}",
+                                         read.program.devices, question.system.hierarchy.devices(),
+                                         question.system.name));
   }
+  Program program = built_in_program(read.program).program;
   PricedProgram priced =
       ProgramPricer(*pricing.pricer).price(program, read.dialect, options.limits);
   const Instance* const instance = read.instance ? &*read.instance : nullptr;
@@ -91,10 +104,16 @@ void price_given(SourceProgram given, const CostQuestion& question, const Option
     pricing.refused.push_back({file, priced.decision.legal_steps,
                                "A limit was reached before the program was decided.", true});
   } else {
-    const CostSource& source = add_source(
-        pricing,
-        {file, read.instance, read.dialect, program.devices, std::move(program.classes), {}});
-    pricing.ranked.push_back({&source, std::move(program.steps), std::move(priced.cost)});
+    const CostSource& source = add_source(pricing, {file,
+                                                    read.instance,
+                                                    read.dialect,
+                                                    program.devices,
+                                                    std::move(program.classes),
+                                                    program.terms.goal,
+                                                    program.beginning,
+                                                    {}});
+    pricing.ranked.push_back(
+        {&source, std::move(program.steps), program.terms.collectives, std::move(priced.cost)});
   }
 }
 
@@ -110,7 +129,9 @@ void sort_by_time(const CostQuestion& question, std::vector<CostCandidate>& cand
 
 }  // namespace
 
-std::string CostCandidate::text() const { return to_string(steps, source->instance_or_null()); }
+std::string CostCandidate::text() const {
+  return to_string(steps, source->instance_or_null(), collectives);
+}
 
 double CostCandidate::speedup(const Rational& bytes) const {
   const Rational seconds = cost.seconds(bytes);
@@ -133,7 +154,8 @@ std::string Pricing::way(const StepCost& step, const Rational& bytes) {
 }
 
 Program CostCandidate::program() const {
-  Program whole{source->devices, source->classes, steps};
+  Program whole{
+      source->devices, source->classes, steps, {collectives, source->goal}, source->beginning};
   for (Step& step : whole.steps) {
     if (step.groups.empty()) step = lower(source->instance->grid, *step.shape, step.collective);
   }

@@ -39,6 +39,8 @@ struct CostSource {
   Dialect dialect = Dialect::Published;
   std::uint32_t devices = 0;
   std::vector<Group> classes;
+  Goal goal;
+  Beginning beginning;
   ProgramCost allreduce;  ///< the single AllReduce on the same groups
 
   const Instance* instance_or_null() const { return instance ? &*instance : nullptr; }
@@ -47,7 +49,8 @@ struct CostSource {
 /// A valid program and its price.
 struct CostCandidate {
   const CostSource* source = nullptr;
-  std::vector<Step> steps;  ///< of an instance: without groups, which follow from the shapes
+  std::vector<Step> steps;    ///< of an instance: without groups, which follow from the shapes
+  CollectiveSet collectives;  ///< user-defined ones for which no built-in ones stand
   ProgramCost cost;
 
   /// `ReduceScatter(node, InsideGroup); …`

@@ -5,12 +5,18 @@
 #include <numeric>
 #include <set>
 
+#include <fmt/format.h>
+
 namespace p2 {
 
-void StepPricer::add_group(const Step& step, const Group& group, std::uint32_t rows,
-                           Rational& latency) {
+void StepPricer::add_group(const Traffic& traffic, std::size_t group, Rational& latency) {
   Rational waited = 0;
-  for (const Stage& stage : transfers(step.collective, algorithm_, group, rows, network_)) {
+  const Step& step = traffic.step;
+  const std::vector<Stage> stages = traffic.exchanges != nullptr
+                                        ? std::vector<Stage>{(*traffic.exchanges)[group]}
+                                        : transfers(step.collective, algorithm_, step.groups[group],
+                                                    traffic.rows[group], network_);
+  for (const Stage& stage : stages) {
     Rational slowest = 0;
     for (const Transfer& transfer : stage.transfers) {
       network_.route(transfer.from, transfer.to, route_);
@@ -48,15 +54,15 @@ void StepPricer::take_all(std::uint64_t unit, Loads& loads) {
   loaded_.clear();
 }
 
-StepPricer::Loads StepPricer::loads_of(const Step& step, std::span<const std::uint32_t> rows,
-                                       bool all, Rational& latency) {
+StepPricer::Loads StepPricer::loads_of(const Traffic& traffic, bool all, Rational& latency) {
+  const Step& step = traffic.step;
   std::set<std::size_t> sizes;
   for (const Group& group : step.groups) sizes.insert(group.size());
   sizes.erase(1);
   Loads loads;
   for (const std::size_t size : sizes) {
     for (std::size_t i = 0; i < step.groups.size(); ++i) {
-      if (step.groups[i].size() == size) add_group(step, step.groups[i], rows[i], latency);
+      if (step.groups[i].size() == size) add_group(traffic, i, latency);
     }
     // Whole numbers can be compared as they are; sums over several sizes need fractions.
     if (sizes.size() == 1 && !all) return take_busiest(2 * size);
@@ -112,20 +118,44 @@ const NcclTime& StepCost::decisive(const Rational& bytes) const {
   return *slowest;
 }
 
-StepCost StepPricer::compute_nccl(const Step& step, std::span<const std::uint32_t> rows,
-                                  std::uint32_t chunks) const {
+namespace {
+
+/// The bytes of an all-to-all as nccl-tests counts them, in buffers, in which every device sends as
+/// much as the one of the exchange that sends or receives most.
+double all_to_all_bytes(const Stage& exchange, std::size_t devices, std::uint32_t chunks) {
+  std::map<std::uint32_t, std::uint64_t> sent;
+  std::map<std::uint32_t, std::uint64_t> received;
+  std::uint64_t most = 0;
+  for (const Transfer& each : exchange.transfers) {
+    most = std::max({most, sent[each.from] += each.amount, received[each.to] += each.amount});
+  }
+  const auto n = static_cast<double>(devices);
+  return static_cast<double>(most) / (2 * n) / chunks * n / (n - 1);
+}
+
+}  // namespace
+
+StepCost StepPricer::compute_nccl(const Traffic& traffic) const {
   constexpr double kPerSecond = 1e12;  // latencies in picoseconds
   constexpr double kPerByte = 1e18;    // slopes in attoseconds per byte
   constexpr double kMicro = 1e-6;
+  const Step& step = traffic.step;
   std::vector<double> bytes;
   for (std::size_t i = 0; i < step.groups.size(); ++i) {
-    const double held = static_cast<double>(rows[i]) / chunks;
+    const std::size_t devices = step.groups[i].size();
+    if (traffic.exchanges != nullptr) {
+      bytes.push_back(
+          devices == 1 ? 0 : all_to_all_bytes((*traffic.exchanges)[i], devices, traffic.chunks));
+      continue;
+    }
+    const double held = static_cast<double>(traffic.rows[i]) / traffic.chunks;
     const bool gathers = step.collective == Collective::AllGather;
-    bytes.push_back(gathers ? held * static_cast<double>(step.groups[i].size()) : held);
+    bytes.push_back(gathers ? held * static_cast<double>(devices) : held);
   }
+  const NcclCollective collective =
+      traffic.exchanges != nullptr ? NcclCollective::AllToAll : nccl_collective(step.collective);
   StepCost cost{0, 0, 0, {}, {}};
-  for (const GroupTimes& group :
-       nccl_->times(nccl_collective(step.collective), step.groups, bytes, choice_)) {
+  for (const GroupTimes& group : nccl_->times(collective, step.groups, bytes, choice_)) {
     std::vector<NcclTime> lines;
     for (const NcclLine& line : group.lines) {
       lines.push_back(
@@ -139,19 +169,18 @@ StepCost StepPricer::compute_nccl(const Step& step, std::span<const std::uint32_
   return cost;
 }
 
-StepCost StepPricer::compute(const Step& step, std::span<const std::uint32_t> rows,
-                             std::uint32_t chunks) {
-  if (nccl_) return compute_nccl(step, rows, chunks);
+StepCost StepPricer::compute(const Traffic& traffic) {
+  if (nccl_) return compute_nccl(traffic);
   constexpr std::int64_t kPicoseconds = 1'000'000'000'000;
   Rational latency = 0;
   std::map<std::uint32_t, LinkLoad> busiest;  // by interconnect, the first of equal ones
-  for (const auto& [link, load] : loads_of(step, rows, false, latency)) {
+  for (const auto& [link, load] : loads_of(traffic, false, latency)) {
     LinkLoad& most = busiest[network_.interconnect_of(link)];
     if (load > most.seconds_per_byte) most = {link, load};
   }
   StepCost cost{ratio(latency, kPicoseconds), 0, 0, {}, {}};
   for (auto& [interconnect, most] : busiest) {
-    most.seconds_per_byte *= network_.seconds_per_byte(interconnect) / chunks;
+    most.seconds_per_byte *= network_.seconds_per_byte(interconnect) / traffic.chunks;
     if (most.seconds_per_byte > cost.seconds_per_byte) {
       cost.seconds_per_byte = most.seconds_per_byte;
       cost.bottleneck = most.link;
@@ -162,18 +191,19 @@ StepCost StepPricer::compute(const Step& step, std::span<const std::uint32_t> ro
 }
 
 std::vector<LinkLoad> StepPricer::loads(const Step& step, std::span<const std::uint32_t> rows,
-                                        std::uint32_t chunks) {
+                                        const std::vector<Stage>& exchanges, std::uint32_t chunks) {
+  const Traffic traffic{step, rows, is_built_in(step.collective) ? nullptr : &exchanges, chunks};
   Rational latency = 0;
   std::vector<LinkLoad> all;
   if (nccl_) {
     // What large buffers wait for, on the first such link.
-    for (const std::vector<NcclTime>& lines : compute_nccl(step, rows, chunks).shapes) {
+    for (const std::vector<NcclTime>& lines : compute_nccl(traffic).shapes) {
       all.push_back(
           {network_.first_link(lines.back().interconnect), lines.back().seconds_per_byte});
     }
     return all;
   }
-  for (const auto& [link, load] : loads_of(step, rows, true, latency)) {
+  for (const auto& [link, load] : loads_of(traffic, true, latency)) {
     const std::uint32_t interconnect = network_.interconnect_of(link);
     all.push_back({link, load * network_.seconds_per_byte(interconnect) / chunks});
   }
@@ -184,9 +214,15 @@ const StepCost& StepPricer::price(const Step& step, const std::vector<std::uint3
                                   std::uint32_t chunks) {
   const auto found = known_.find(std::tie(step.collective, chunks, rows, step.groups));
   if (found != known_.end()) return found->second;
-  StepCost cost = compute(step, rows, chunks);
+  StepCost cost = compute({step, rows, nullptr, chunks});
   return known_.emplace(Key{step.collective, chunks, rows, step.groups}, std::move(cost))
       .first->second;
+}
+
+const StepCost& StepPricer::price_exchange(const std::vector<Group>& groups,
+                                           const std::vector<Stage>& exchanges,
+                                           std::uint32_t chunks) {
+  return exchanges_.emplace_back(compute({{{}, groups, {}}, {}, &exchanges, chunks}));
 }
 
 namespace {
@@ -214,32 +250,58 @@ Rational overtakes(const ProgramCost& best, const ProgramCost& other, bool other
 
 ProgramDecision ProgramPricer::derive(const Program& program, Dialect dialect, const Limits& limits,
                                       const SeeStep& see) {
-  const auto observe = [&](std::size_t done, const SystemState& state) {
-    if (done == program.steps.size()) return;
-    const Step& next = program.steps[done];
-    std::vector<std::uint32_t> rows;
-    rows.reserve(next.groups.size());
-    for (const Group& group : next.groups) {
-      rows.push_back(states_.sets().size(states_.held(state[group.front()])));
+  SystemState before;
+  const auto look = [&](StateTable& states, std::size_t done, const SystemState& state) {
+    if (done > 0) {
+      const Step& step = program.steps[done - 1];
+      std::vector<std::uint32_t> rows;
+      std::vector<Stage> exchanges;
+      for (const Group& group : step.groups) {
+        rows.push_back(states.sets().size(states.held(before[group.front()])));
+        if (is_built_in(step.collective)) continue;
+        std::vector<StateId> from;
+        std::vector<StateId> to;
+        for (const std::uint32_t device : group) {
+          from.push_back(before[device]);
+          to.push_back(state[device]);
+        }
+        std::optional<Stage> stage = exchange(states, group, from, to);
+        if (!stage) {
+          throw InputError({std::string(program.terms.collectives.name_of(step.collective))},
+                           fmt::format("is not sound in step {}: no additions of rows make what it "
+                                       "leaves, expected a sound definition",
+                                       done));
+        }
+        exchanges.push_back(std::move(*stage));
+      }
+      see(step, rows, exchanges);
     }
-    see(next, rows);
+    before = state;
   };
-  return check(program, dialect, states_, kernels_, limits, observe);
+  if (program.chunks() == states_.chunks() && !program.terms.collectives.extended()) {
+    return check(program, dialect, states_, kernels_, limits,
+                 [&](std::size_t done, const SystemState& state) { look(states_, done, state); });
+  }
+  StateTable states(program.chunks());
+  return check(program, dialect, states, limits,
+               [&](std::size_t done, const SystemState& state) { look(states, done, state); });
 }
 
 PricedProgram ProgramPricer::price(const Program& program, Dialect dialect, const Limits& limits) {
   std::vector<const StepCost*> steps;
   ProgramDecision decision =
-      derive(program, dialect, limits, [&](const Step& step, const auto& rows) {
-        steps.push_back(&steps_.price(step, rows, program.devices));
+      derive(program, dialect, limits, [&](const Step& step, const auto& rows, const auto& sent) {
+        steps.push_back(is_built_in(step.collective)
+                            ? &steps_.price(step, rows, program.chunks())
+                            : &steps_.price_exchange(step.groups, sent, program.chunks()));
       });
   return {std::move(decision), sum(std::move(steps))};
 }
 
 std::vector<std::vector<LinkLoad>> ProgramPricer::loads(const Program& program, Dialect dialect) {
   std::vector<std::vector<LinkLoad>> all;
-  derive(program, dialect, {}, [&](const Step& step, const auto& rows) {
-    all.push_back(steps_.loads(step, rows, program.devices));
+  derive(program, dialect, {}, [&](const Step& step, const auto& rows, const auto& sent) {
+    all.push_back(steps_.loads(step, rows, sent, program.chunks()));
   });
   return all;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -69,9 +70,16 @@ class StepPricer {
   const StepCost& price(const Step& step, const std::vector<std::uint32_t>& rows,
                         std::uint32_t chunks);
 
-  /// The loads of all links that the step uses, by link; the arguments are those of price.
+  /// A step of a user-defined collective: every group sends its rows directly (`exchange`). By the
+  /// model of NCCL it is an all-to-all in which all devices send as much as the one that sends
+  /// most.
+  const StepCost& price_exchange(const std::vector<Group>& groups,
+                                 const std::vector<Stage>& exchanges, std::uint32_t chunks);
+
+  /// The loads of all links that the step uses, by link; the arguments are those of price, and
+  /// those of price_exchange for a user-defined collective.
   std::vector<LinkLoad> loads(const Step& step, std::span<const std::uint32_t> rows,
-                              std::uint32_t chunks);
+                              const std::vector<Stage>& exchanges, std::uint32_t chunks);
 
   const Network& network() const { return network_; }
 
@@ -80,25 +88,33 @@ class StepPricer {
   /// Loads on links in chunks, and nothing for those without.
   using Loads = std::map<LinkId, Rational>;
 
+  /// What a step asks of the links: a built-in collective says it by rows, another one by
+  /// exchanges, one per group.
+  struct Traffic {
+    const Step& step;
+    std::span<const std::uint32_t> rows;
+    const std::vector<Stage>* exchanges = nullptr;
+    std::uint32_t chunks = 1;
+  };
+
   /// Adds what a group sends to `amounts_` and raises `latency` to how long its messages wait.
-  void add_group(const Step& step, const Group& group, std::uint32_t rows, Rational& latency);
+  void add_group(const Traffic& traffic, std::size_t group, Rational& latency);
   /// The busiest links of the amounts counted so far, which are in 1/`unit` of a chunk, one per
   /// interconnect; the amounts are forgotten.
   Loads take_busiest(std::uint64_t unit);
   /// All loads of the amounts counted so far are added to `loads`; the amounts are forgotten.
   void take_all(std::uint64_t unit, Loads& loads);
   /// The loads that decide what a step takes, or all of them.
-  Loads loads_of(const Step& step, std::span<const std::uint32_t> rows, bool all,
-                 Rational& latency);
-  StepCost compute(const Step& step, std::span<const std::uint32_t> rows, std::uint32_t chunks);
-  StepCost compute_nccl(const Step& step, std::span<const std::uint32_t> rows,
-                        std::uint32_t chunks) const;
+  Loads loads_of(const Traffic& traffic, bool all, Rational& latency);
+  StepCost compute(const Traffic& traffic);
+  StepCost compute_nccl(const Traffic& traffic) const;
 
   const Network& network_;
   Algorithm algorithm_ = Algorithm::Ring;
   std::optional<NcclSystem> nccl_;
   NcclChoice choice_;
   std::map<Key, StepCost, std::less<>> known_;
+  std::deque<StepCost> exchanges_;
   // Link → load in 1/(2n) of a chunk. No sum exceeds 2^63: a transfer is at most 2^41 (2n · rows,
   // of at most 2^20 devices and chunks), a step has at most four per device.
   std::vector<std::uint64_t> amounts_;
@@ -133,14 +149,17 @@ class ProgramPricer {
   ProgramPricer(const ProgramPricer&) = delete;
   ProgramPricer& operator=(const ProgramPricer&) = delete;
 
-  /// The program must have the devices of the pricer's system.
+  /// The program must have the devices of the pricer's system. Throws InputError for a user-defined
+  /// collective that is not sound where it is used.
   PricedProgram price(const Program& program, Dialect dialect, const Limits& limits = {});
   /// The loads of all links in every step of a valid program.
   std::vector<std::vector<LinkLoad>> loads(const Program& program, Dialect dialect);
 
  private:
-  /// Receives a step and how many chunks the first device of every group holds before it.
-  using SeeStep = std::function<void(const Step& step, const std::vector<std::uint32_t>& rows)>;
+  /// Receives a step, how many chunks the first device of every group holds before it, and for a
+  /// user-defined collective what every group exchanges.
+  using SeeStep = std::function<void(const Step& step, const std::vector<std::uint32_t>& rows,
+                                     const std::vector<Stage>& exchanges)>;
   ProgramDecision derive(const Program& program, Dialect dialect, const Limits& limits,
                          const SeeStep& see);
 

@@ -1,6 +1,10 @@
 #include "engine/cost/transfers.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
+
+#include "engine/program/row_sums.h"
 
 namespace p2 {
 namespace {
@@ -98,6 +102,29 @@ std::vector<Stage> transfers(Collective collective, Algorithm algorithm, const G
       return {chains(group, false, n * rows)};
   }
   return {};
+}
+
+std::optional<Stage> exchange(const StateTable& states, const Group& group,
+                              std::span<const StateId> before, std::span<const StateId> after) {
+  const auto sums = row_sums(states, before, after);
+  if (!sums) return std::nullopt;
+  const std::uint64_t chunk = 2 * group.size();
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> amounts;  // by sender, receiver
+  for (std::uint32_t to = 0; to < group.size(); ++to) {
+    for (const RowSum& sum : (*sums)[to]) {
+      for (const std::uint32_t from : sum.positions) {
+        if (from != to) amounts[{group[from], group[to]}] += chunk;
+      }
+    }
+  }
+  Stage stage;
+  std::map<std::uint32_t, std::uint64_t> sends;
+  std::map<std::uint32_t, std::uint64_t> receives;
+  for (const auto& [pair, amount] : amounts) {
+    stage.transfers.push_back({pair.first, pair.second, amount});
+    stage.rounds = std::max({stage.rounds, ++sends[pair.first], ++receives[pair.second]});
+  }
+  return stage;
 }
 
 std::string_view to_string(Algorithm algorithm) {

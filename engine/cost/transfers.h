@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "engine/collective/collective.h"
+#include "engine/collective/device_state.h"
 #include "engine/cost/network.h"
 #include "engine/placement/device_grid.h"
 
@@ -42,6 +44,13 @@ struct Stage {
 /// head of one is a leaf of the other. All data goes up every edge and its sum comes down.
 std::vector<Stage> transfers(Collective collective, Algorithm algorithm, const Group& group,
                              std::uint64_t rows, const Network& network);
+
+/// The transfers of a user-defined collective, which takes a group from the states `before` to
+/// `after`: every device that adds a row up gets it from the one that has it. A device exchanges
+/// messages with one other at a time, so there are as many rounds as the busiest has partners
+/// (pairwise exchange, as in an all-to-all). Nothing if no additions do it: row_sums.
+std::optional<Stage> exchange(const StateTable& states, const Group& group,
+                              std::span<const StateId> before, std::span<const StateId> after);
 
 /// `ring`, `tree`.
 std::string_view to_string(Algorithm algorithm);

@@ -6,21 +6,14 @@
 namespace p2::execution {
 
 Expectation::Expectation(const Program& program, Dialect dialect)
-    : states_(program.devices), classes_(program.classes), class_of_(program.devices) {
+    : states_(program.chunks()), collective_(program.terms.goal.collective) {
   decision_ = check(program, dialect, states_, {},
                     [&](std::size_t, const SystemState& state) { after_.push_back(state); });
-  for (std::size_t c = 0; c < classes_.size(); ++c) {
-    for (const std::uint32_t rank : classes_[c]) class_of_[rank] = c;
+  goal_ = ends_of(program.terms.goal, program.beginning, program.classes, program.devices, states_)
+              .goal;
+  for (const Group& members : program.classes) {
+    largest_class_ = std::max(largest_class_, static_cast<std::uint32_t>(members.size()));
   }
-}
-
-std::vector<std::uint32_t> Expectation::after(std::size_t step, std::uint32_t rank,
-                                              std::uint32_t chunk) const {
-  std::vector<std::uint32_t> contributors;
-  for (const Run& run : states_.sets().runs(states_.row(after_[step][rank], chunk))) {
-    for (std::uint32_t c = run.begin; c < run.end; ++c) contributors.push_back(c);
-  }
-  return contributors;
 }
 
 namespace {
@@ -106,14 +99,18 @@ Audit audit_step(const Held& held, const Inputs& inputs, const Expectation& expe
 
 Audit audit_result(const Held& held, const Inputs& inputs, const Expectation& expectation) {
   Auditor auditor(held, inputs, 0);
-  const Group& goal = expectation.goal(held.rank);
   std::size_t row = 0;
-  for (std::uint32_t chunk = 0; chunk < inputs.ranks; ++chunk) {
-    if (row < held.chunks.size() && held.chunks[row] == chunk) {
-      auditor.compare(row++, chunk, goal);
-    } else {
-      auditor.miss(chunk, goal);
+  for (std::uint32_t chunk = 0; chunk < expectation.chunks(); ++chunk) {
+    const Contributors wanted = expectation.goal(held.rank, chunk);
+    const bool is_held = row < held.chunks.size() && held.chunks[row] == chunk;
+    if (!wanted.empty()) {
+      if (is_held) {
+        auditor.compare(row, chunk, wanted);
+      } else {
+        auditor.miss(chunk, wanted);
+      }
     }
+    row += is_held ? 1 : 0;
   }
   return auditor.audit();
 }

@@ -6,14 +6,15 @@
 #include <span>
 #include <vector>
 
+#include "engine/collective/addends.h"
 #include "engine/execution/elements.h"
 #include "engine/execution/plan.h"
 #include "engine/program/derivation.h"
 
 namespace p2::execution {
 
-/// The states of a program by the rules, after every step up to the first that is refused, and the
-/// goal.
+/// The states of a program by the rules, from its beginning up to the first step that is refused,
+/// and the goal.
 class Expectation {
  public:
   Expectation(const Program& program, Dialect dialect);
@@ -21,18 +22,31 @@ class Expectation {
   const ProgramDecision& decision() const { return decision_; }
   /// Whether the state after step `step`, from 1, is known: the steps up to it are legal.
   bool knows(std::size_t step) const { return step <= decision_.legal_steps; }
-  /// The contributors of chunk `chunk` of a rank after a step that is known. None: the rank does
-  /// not hold the chunk.
-  std::vector<std::uint32_t> after(std::size_t step, std::uint32_t rank, std::uint32_t chunk) const;
-  /// The contributors of every chunk of a rank at the end: its reduction class.
-  const Group& goal(std::uint32_t rank) const { return classes_[class_of_[rank]]; }
+  /// The contributors of chunk `chunk` of a rank after a step that is known; 0: at the beginning.
+  /// None: the rank does not hold the chunk.
+  Contributors after(std::size_t step, std::uint32_t rank, std::uint32_t chunk) const {
+    return row(after_[step][rank], chunk);
+  }
+  /// The contributors of a chunk of a rank at the end. None: the goal does not ask for the chunk.
+  Contributors goal(std::uint32_t rank, std::uint32_t chunk) const {
+    return row(goal_[rank], chunk);
+  }
+  std::uint32_t chunks() const { return states_.chunks(); }
+  /// What the program is to do to the devices of its largest class.
+  Collective collective() const { return collective_; }
+  std::uint32_t largest_class() const { return largest_class_; }
 
  private:
+  Contributors row(StateId state, std::uint32_t chunk) const {
+    return states_.sets().members(states_.row(state, chunk));
+  }
+
   StateTable states_;
   ProgramDecision decision_;
   std::vector<SystemState> after_;  // [step], from 0
-  std::vector<Group> classes_;
-  std::vector<std::size_t> class_of_;
+  SystemState goal_;
+  Collective collective_;
+  std::uint32_t largest_class_ = 1;
 };
 
 /// An element that differs from the reference.
@@ -68,7 +82,7 @@ struct Held {
 /// Compares all elements after a step whose state is known.
 Audit audit_step(const Held& held, const Inputs& inputs, const Expectation& expectation,
                  std::size_t step);
-/// Compares all elements at the end, and counts those that the rank lacks.
+/// Compares all elements that the goal asks for, and counts those that the rank lacks.
 Audit audit_result(const Held& held, const Inputs& inputs, const Expectation& expectation);
 
 }  // namespace p2::execution

@@ -262,6 +262,23 @@ class ThreadRank final : public HostRank {
     return count;
   }
 
+  void run_sums(const Call& call, const RowSums& sums, std::uint64_t row_elements,
+                ElementType type) override {
+    const Group& group = state_.job.work.partitions()[call.partition][call.group];
+    const std::size_t row_bytes = row_elements * size_of(type);
+    std::vector<const std::byte*> rows;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      rows.clear();
+      for (const Addend& each : sums[i]) {
+        rows.push_back(state_.sends[group[each.position]] + each.row * row_bytes);
+      }
+      std::byte* const to = buffer(1) + i * row_bytes;
+      sum_buffers(type, rows, 0, row_elements, std::span<std::byte* const>(&to, 1), 0);
+    }
+    state_.by_group[call.partition][call.group]->arrive_and_wait();
+    swap();
+  }
+
   void run_transfers(const reshard::Step& step, const Regions& regions) override {
     std::vector<Mailbox::Endpoint> endpoints;
     endpoints.reserve(step.size());

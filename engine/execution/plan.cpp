@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "engine/base/invariant.h"
+#include "engine/program/derivation.h"
+#include "engine/program/row_sums.h"
 
 namespace p2::execution {
 namespace {
@@ -51,15 +53,86 @@ std::optional<Rows> merging(const Group& group, const std::vector<Rows>& held, c
   return from == in_order ? std::nullopt : std::optional(from);
 }
 
+/// The states of a program step by step, of which user-defined collectives and goals other than
+/// AllReduce are made.
+class StateByState {
+ public:
+  explicit StateByState(const Program& program)
+      : states_(program.chunks()),
+        kernels_(states_, program.terms.collectives, program.devices),
+        before_(ends_of(program.terms.goal, program.beginning, program.classes, program.devices,
+                        states_)
+                    .begin),
+        after_(before_) {}
+
+  /// Whether the step, and all before it, are legal.
+  bool take(const Step& step) {
+    before_ = after_;
+    legal_ = legal_ && !run_step(step, Dialect::Printed, after_, states_, kernels_);
+    return legal_;
+  }
+
+  Rows held(std::uint32_t rank) const { return states_.sets().members(states_.held(after_[rank])); }
+
+  /// For every position and chunk that it holds after the last step, where its addends are. Nothing
+  /// for a step that no additions can do.
+  std::optional<std::vector<RowSums>> sums(const Group& group,
+                                           const std::vector<Rows>& held) const {
+    std::vector<StateId> before;
+    std::vector<StateId> after;
+    for (const std::uint32_t rank : group) {
+      before.push_back(before_[rank]);
+      after.push_back(after_[rank]);
+    }
+    const auto found = row_sums(states_, before, after);
+    if (!found) return std::nullopt;
+    std::vector<RowSums> all;
+    for (const std::vector<RowSum>& rows : *found) {
+      RowSums& sums = all.emplace_back();
+      for (const RowSum& row : rows) {
+        std::vector<Addend>& sum = sums.emplace_back();
+        for (const std::uint32_t position : row.positions) {
+          const Rows& there = held[group[position]];
+          const auto at = std::lower_bound(there.begin(), there.end(), row.chunk) - there.begin();
+          sum.push_back({position, static_cast<std::uint32_t>(at)});
+        }
+      }
+    }
+    return all;
+  }
+
+  /// The last step was not taken, and none that follows is.
+  void refuse() {
+    after_ = before_;
+    legal_ = false;
+  }
+
+ private:
+  StateTable states_;
+  Kernels kernels_;
+  SystemState before_;
+  SystemState after_;
+  bool legal_ = true;
+};
+
 class Planner {
  public:
   explicit Planner(const Program& program) : held_(program.devices) {
+    if (!program.terms.of_paper()) states_.emplace(program);
     plan_.devices = program.devices;
-    plan_.max_rows = program.devices;
-    for (Rows& rows : held_) {
-      rows.resize(program.devices);
-      std::iota(rows.begin(), rows.end(), 0U);
+    plan_.chunks = program.chunks();
+    plan_.collectives = program.terms.collectives;
+    for (std::uint32_t rank = 0; rank < program.devices; ++rank) {
+      Rows& rows = held_[rank];
+      if (states_) {
+        rows = states_->held(rank);
+      } else {
+        rows.resize(program.devices);
+        std::iota(rows.begin(), rows.end(), 0U);
+      }
+      plan_.max_rows = std::max(plan_.max_rows, static_cast<std::uint32_t>(rows.size()));
     }
+    plan_.begin = held_;
     for (const Step& step : program.steps) add(step);
   }
 
@@ -72,13 +145,44 @@ class Planner {
       if (group.size() > 1) groups.push_back(group);
     }
     steps_.assign(plan_.devices, {});
+    const bool legal = states_ && states_->take(step);
     if (!groups.empty()) {
-      const std::uint32_t partition = partition_of(groups);
-      for (std::uint32_t g = 0; g < groups.size(); ++g)
-        add(step.collective, groups[g], partition, g);
+      if (is_built_in(step.collective)) {
+        const std::uint32_t partition = partition_of(groups);
+        for (std::uint32_t g = 0; g < groups.size(); ++g)
+          add(step.collective, groups[g], partition, g);
+      } else if (legal) {
+        add_defined(step.collective, groups);
+      }
     }
     for (std::uint32_t rank = 0; rank < plan_.devices; ++rank) steps_[rank].held = held_[rank];
     plan_.steps.push_back(std::move(steps_));
+  }
+
+  /// A user-defined collective moves rows and adds them up as its definition says.
+  void add_defined(Collective collective, const std::vector<Group>& groups) {
+    std::vector<std::vector<RowSums>> sums;
+    for (const Group& group : groups) {
+      auto of_group = states_->sums(group, held_);
+      if (!of_group) return states_->refuse();
+      sums.push_back(std::move(*of_group));
+    }
+    const std::uint32_t partition = partition_of(groups);
+    for (std::uint32_t g = 0; g < groups.size(); ++g) {
+      const Group& group = groups[g];
+      Call call{collective, partition, g, 0, static_cast<std::uint32_t>(group.size()), 0};
+      for (std::uint32_t i = 0; i < call.size; ++i) {
+        const std::size_t most = std::max(held_[group[i]].size(), sums[g][i].size());
+        call.rows = std::max(call.rows, static_cast<std::uint32_t>(most));
+      }
+      plan_.max_rows = std::max(plan_.max_rows, call.rows);
+      for (std::uint32_t i = 0; i < call.size; ++i) {
+        call.position = i;
+        if (call.rows > 0) steps_[group[i]].call = call;
+        steps_[group[i]].sums = std::move(sums[g][i]);
+        held_[group[i]] = states_->held(group[i]);
+      }
+    }
   }
 
   std::uint32_t partition_of(const std::vector<Group>& groups) {
@@ -149,6 +253,7 @@ class Planner {
   }
 
   Plan plan_;
+  std::optional<StateByState> states_;
   std::vector<Rows> held_;
   std::vector<RankStep> steps_;
 };
@@ -165,7 +270,7 @@ const Group& group_of(const Plan& plan, const Issued& issued) {
 
 std::string named(const Plan& plan, std::size_t rank, const Issued& issued) {
   return fmt::format("rank {} has {} of step {} over {{{}}} with {} elements", rank,
-                     to_string(issued.call.collective), issued.step,
+                     plan.collectives.name_of(issued.call.collective), issued.step,
                      fmt::join(group_of(plan, issued), ","), issued.count);
 }
 
@@ -206,7 +311,7 @@ std::string record_lines(const Plan& plan, std::uint32_t program, ElementType ty
     lines += fmt::format(
         "{{\"program\":{},\"type\":\"{}\",\"step\":{},\"collective\":\"{}\",\"group\":[{}],"
         "\"position\":{},\"count\":{},\"root\":{}}}\n",
-        program, to_string(type), each.step, to_string(each.call.collective),
+        program, to_string(type), each.step, plan.collectives.name_of(each.call.collective),
         fmt::join(group_of(plan, each), ","), each.call.position, each.count,
         rooted ? "0" : "null");
   }

@@ -9,15 +9,28 @@
 #include "engine/program/program.h"
 
 /// Lowering of programs to calls of a communication library (section 3.4 of the P2 paper). A
-/// device's buffer is cut into k chunks, k = number of devices. A rank stores only the chunks that
-/// it holds, in ascending order: the rows of its compact buffer. So every collective runs on
-/// contiguous memory and is one call, with the root, if it has one, at position 0 of the group.
+/// device's buffer is cut into k chunks; in the paper k = number of devices. A rank stores only the
+/// chunks that it holds, in ascending order: the rows of its compact buffer. So every collective
+/// runs on contiguous memory and is one call, with the root, if it has one, at position 0 of the
+/// group.
 namespace p2::execution {
 
 /// For every row of a new compact buffer its index in the old one.
 using Rows = std::vector<std::uint32_t>;
 /// In Rows: a row of zeros.
 constexpr std::uint32_t kZeros = UINT32_MAX;
+
+/// A row of the buffer of another rank of a group.
+struct Addend {
+  std::uint32_t position = 0;  ///< of the rank in the group
+  std::uint32_t row = 0;       ///< of its compact buffer
+
+  bool operator==(const Addend&) const = default;
+};
+
+/// For every row that a rank holds after a user-defined collective the rows that are added up to
+/// it: of all ranks, one each at most, its own among them.
+using RowSums = std::vector<std::vector<Addend>>;
 
 /// One collective as one rank takes part in it.
 struct Call {
@@ -27,7 +40,8 @@ struct Call {
   std::uint32_t position = 0;   ///< of this rank in the group
   std::uint32_t size = 0;       ///< ranks in the group
   /// AllReduce, Reduce, Broadcast: rows of the buffer. ReduceScatter: rows that each rank receives.
-  /// AllGather: rows that each rank sends.
+  /// AllGather: rows that each rank sends. User-defined: the most that a rank holds before or
+  /// after.
   std::uint32_t rows = 0;
   bool packed = false;  ///< some rank of the group rearranges its rows before the call
 
@@ -38,6 +52,7 @@ struct Call {
 struct RankStep {
   std::optional<Rows> pack;  ///< absent: the rows are already as the call needs them
   std::optional<Call> call;  ///< absent: the rank takes no part
+  RowSums sums;              ///< of a call of a user-defined collective
   std::optional<Rows> unpack;
   Rows held;  ///< the chunks after the step; further rows are undefined
 };
@@ -46,15 +61,21 @@ struct RankStep {
 ///
 /// Invalid programs have a plan, too: a rank that lacks a chunk contributes zeros to its sum;
 /// blocks that do not divide evenly are padded with zeros; of a chunk that several ranks contribute
-/// to an AllGather the first one is taken; a Broadcast overwrites.
+/// to an AllGather the first one is taken; a Broadcast overwrites. A user-defined collective whose
+/// premises fail, that no additions can do, or that follows such a step, has no calls.
 struct Plan {
   std::uint32_t devices = 0;
+  std::uint32_t chunks = 0;
+  CollectiveSet collectives;
+  std::vector<Rows> begin;  ///< the chunks that each rank holds at the beginning
   /// Distinct sets of groups of two or more ranks: a communicator each.
   std::vector<std::vector<Group>> partitions;
   std::vector<std::vector<RankStep>> steps;  ///< [step][rank]
   std::uint32_t max_rows = 0;                ///< of any buffer at any time
 };
 
+/// Throws LimitReached for a user-defined collective on a group that is too large to see what it
+/// adds up.
 Plan plan_of(const Program& program);
 
 /// A call as it was made: counts in elements, as passed to the library.

@@ -1,7 +1,6 @@
 #include "engine/execution/program_run.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace p2::execution {
 namespace {
@@ -31,13 +30,8 @@ std::uint64_t wrong_in(std::span<const RankResult> results, std::size_t audit) {
 
 ProgramRun::ProgramRun(const Plan& plan, const Expectation& expectation, Inputs inputs,
                        std::size_t chunk_elements)
-    : plan_(plan),
-      expectation_(expectation),
-      inputs_(inputs),
-      chunk_elements_(chunk_elements),
-      all_chunks_(plan.devices) {
+    : plan_(plan), expectation_(expectation), inputs_(inputs), chunk_elements_(chunk_elements) {
   inputs_.ranks = plan.devices;
-  std::iota(all_chunks_.begin(), all_chunks_.end(), 0U);
 }
 
 std::array<std::size_t, 2> ProgramRun::buffer_bytes(std::uint32_t rank) const {
@@ -46,16 +40,32 @@ std::array<std::size_t, 2> ProgramRun::buffer_bytes(std::uint32_t rank) const {
 }
 
 void ProgramRun::fill(Rank& rank) const {
-  rank.write(0, plan_.devices * row_bytes(),
-             [&](std::span<std::byte> elements) { inputs_.write(rank.number(), 0, elements); });
+  const Rows& chunks = plan_.begin[rank.number()];
+  rank.write(0, chunks.size() * row_bytes(), [&](std::span<std::byte> elements) {
+    Reference reference;
+    for (std::size_t row = 0; row < chunks.size(); ++row) {
+      const Contributors contributors = expectation_.after(0, rank.number(), chunks[row]);
+      const std::size_t first = chunks[row] * chunk_elements_;
+      if (contributors == Contributors{rank.number()}) {
+        inputs_.write(rank.number(), first, elements.subspan(row * row_bytes(), row_bytes()));
+      } else {
+        reference.compute(inputs_, contributors, first, chunk_elements_);
+        reference.write(inputs_.type, elements, row * chunk_elements_);
+      }
+    }
+  });
 }
 
 void ProgramRun::run_step(Rank& rank, std::size_t index, std::vector<Issued>* issued) const {
   const RankStep& step = plan_.steps[index][rank.number()];
   if (step.pack) rank.rearrange(*step.pack, row_bytes());
   if (step.call) {
-    const std::uint64_t count =
-        rank.run_collective(*step.call, step.call->rows * chunk_elements_, inputs_.type);
+    std::uint64_t count = step.call->rows * chunk_elements_;
+    if (is_built_in(step.call->collective)) {
+      count = rank.run_collective(*step.call, count, inputs_.type);
+    } else {
+      rank.run_sums(*step.call, step.sums, chunk_elements_, inputs_.type);
+    }
     if (issued != nullptr) {
       issued->push_back({static_cast<std::uint32_t>(index + 1), *step.call, count});
     }
@@ -68,7 +78,7 @@ bool ProgramRun::matches(std::uint32_t rank, const std::vector<Issued>& issued) 
 }
 
 const Rows& ProgramRun::held_after(Rank& rank, std::size_t steps) const {
-  return steps == 0 ? all_chunks_ : plan_.steps[steps - 1][rank.number()].held;
+  return steps == 0 ? plan_.begin[rank.number()] : plan_.steps[steps - 1][rank.number()].held;
 }
 
 Audit ProgramRun::audit_step(Rank& rank, std::size_t step) const {
@@ -122,12 +132,10 @@ Measurement measure_step(const ProgramRun& run, const Job& job, std::span<const 
 Measurement measure_program(const ProgramRun& run, const Job& job,
                             std::span<const RankResult> results) {
   Measurement program;
-  program.bytes = run.ranks() * run.row_bytes();
-  program.count = run.ranks() * run.chunk_elements();
-  for (std::uint32_t rank = 0; rank < run.ranks(); ++rank) {
-    program.ranks =
-        std::max(program.ranks, static_cast<std::uint32_t>(run.expectation().goal(rank).size()));
-  }
+  program.collective = run.expectation().collective();
+  program.bytes = run.plan().chunks * run.row_bytes();
+  program.count = run.plan().chunks * run.chunk_elements();
+  program.ranks = run.expectation().largest_class();
   for (std::size_t step = 0; step < run.max_steps(); ++step) {
     program.seconds += mean_of_slowest(job, results, step);
   }

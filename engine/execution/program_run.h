@@ -12,7 +12,8 @@ namespace p2::execution {
 /// collective, and rearranges what it received. Every step can be audited.
 class ProgramRun final : public Workload {
  public:
-  /// Chunks are of `chunk_elements` elements; `inputs.ranks` is set to the devices of the plan.
+  /// Chunks are of `chunk_elements` elements; `inputs.ranks` is set to the devices of the plan. A
+  /// rank begins with the sums that `expectation` has at the beginning.
   /// `plan` and `expectation` must outlive this.
   ProgramRun(const Plan& plan, const Expectation& expectation, Inputs inputs,
              std::size_t chunk_elements);
@@ -45,7 +46,6 @@ class ProgramRun final : public Workload {
   const Expectation& expectation_;
   Inputs inputs_;
   std::size_t chunk_elements_;
-  Rows all_chunks_;
 };
 
 /// A step, or a whole program, in the terms of nccl-tests.
@@ -60,7 +60,7 @@ struct Measurement {
   /// S / time, in 10^9 bytes per second; 0 where nothing was moved.
   double algbw() const;
   /// algbw times what each link carries in the best algorithm: 2(n−1)/n for AllReduce, (n−1)/n for
-  /// ReduceScatter and AllGather, 1 for Reduce and Broadcast.
+  /// ReduceScatter and AllGather, 1 for Reduce and Broadcast, and for those of the user.
   double busbw() const;
 };
 
@@ -69,7 +69,7 @@ Measurement measure_step(const ProgramRun& run, const Job& job, std::span<const 
                          std::size_t index);
 
 /// The whole program: S is the buffer of a device, the time that of all steps, `ranks` those of the
-/// largest class, and the bandwidths are those of the AllReduce that it stands for.
+/// largest class, and the bandwidths are those of the goal's collective, which it stands for.
 Measurement measure_program(const ProgramRun& run, const Job& job,
                             std::span<const RankResult> results);
 

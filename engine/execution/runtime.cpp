@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/invariant.h"
+
 namespace p2::execution {
 namespace {
 
@@ -94,6 +96,10 @@ class RankRun {
 };
 
 }  // namespace
+
+void Rank::run_sums(const Call&, const RowSums&, std::uint64_t, ElementType) {
+  invariant(false, "a user-defined collective on a backend that has none");
+}
 
 std::string describe_step(const RankProgress& rank) {
   return fmt::format("step {} of {} {}", rank.step.load(),

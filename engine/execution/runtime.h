@@ -129,6 +129,10 @@ class Rank {
   /// Takes part in a collective of `count` elements, in the terms of Call::rows. Returns the count
   /// that was passed to the library.
   virtual std::uint64_t run_collective(const Call& call, std::uint64_t count, ElementType type) = 0;
+  /// Takes part in a user-defined collective: row i of the new buffer 0 is the sum of the rows
+  /// sums[i] of the old ones of the group. Only threads of one process do.
+  virtual void run_sums(const Call& call, const RowSums& sums, std::uint64_t row_elements,
+                        ElementType type);
   /// Takes part in the sends and receives of a step, which are pending at once.
   virtual void run_transfers(const reshard::Step& step, const Regions& regions) = 0;
 

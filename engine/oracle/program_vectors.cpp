@@ -44,11 +44,10 @@ constexpr const char* kProgramReadme = R"(# Test vectors of a communication prog
 
     {program}
 
-{devices} ranks, buffers of {elements} elements ({type}), cut into {devices} chunks of {chunk}.
+{devices} ranks, buffers of {elements} elements ({type}), cut into {chunks} chunks of {chunk}. Goal: {goal}.
 
 - `input-rank-R.npy` is the buffer that rank R starts with, `expected-rank-R.npy` the one it should end
-  with: the sum over its reduction class. The inputs are small whole numbers, so that the sums are
-  exact in any order: compare for equality.
+  with{sum}. The inputs are sums of small whole numbers, exact in any order: compare for equality.
 - `state-step-S.json`: what rank R holds after step S. `contributors[R][c]` lists the ranks whose
   inputs are added up in chunk c; an empty list means that rank R does not hold the chunk.
 - `wrong-NN.json` are programs that are wrong. `index.json` says at which step, by which rule and why,
@@ -73,6 +72,8 @@ class Vectors {
               {"type", to_string(options_.type)},
               {"numpy", numpy_name(options_.type)},
               {"devices", program_.devices},
+              {"chunks", program_.chunks()},
+              {"goal", program_.terms.goal.name},
               {"elements", elements()},
               {"chunk_elements", options_.chunk_elements},
               {"program", Json::parse(to_json(program_, instance(), file_.dialect))}};
@@ -81,29 +82,46 @@ class Vectors {
     add_wrong_programs();
     files_["index.json"] = index_.dump(2) + "\n";
     files_["README.md"] = fmt::format(
-        fmt::runtime(kProgramReadme), fmt::arg("program", to_string(program_.steps, instance())),
-        fmt::arg("devices", program_.devices), fmt::arg("elements", elements()),
+        fmt::runtime(kProgramReadme),
+        fmt::arg("program", to_string(program_.steps, instance(), program_.terms.collectives)),
+        fmt::arg("devices", program_.devices), fmt::arg("chunks", program_.chunks()),
+        fmt::arg("elements", elements()), fmt::arg("goal", program_.terms.goal.name),
+        fmt::arg("sum", program_.terms.goal.is_allreduce()
+                            ? ": the sum over its reduction class"
+                            : "; chunks that it does not hold are 0"),
         fmt::arg("type", to_string(options_.type)), fmt::arg("chunk", options_.chunk_elements));
     return std::move(files_);
   }
 
  private:
   const Instance* instance() const { return file_.instance ? &*file_.instance : nullptr; }
-  std::size_t elements() const { return program_.devices * options_.chunk_elements; }
+  std::size_t elements() const { return program_.chunks() * options_.chunk_elements; }
 
   void add_buffers() {
-    std::vector<std::byte> buffer(elements() * size_of(options_.type));
-    Reference reference;
     for (std::uint32_t rank = 0; rank < program_.devices; ++rank) {
       const std::string input = fmt::format("input-rank-{}.npy", rank);
       const std::string expected = fmt::format("expected-rank-{}.npy", rank);
-      inputs_.write(rank, 0, buffer);
-      files_[input] = array_file(options_.type, {elements()}, buffer);
-      reference.compute(inputs_, expectation_.goal(rank), 0, elements());
-      reference.write(options_.type, buffer, 0);
-      files_[expected] = array_file(options_.type, {elements()}, buffer);
+      files_[input] =
+          buffer([&](std::uint32_t chunk) { return expectation_.after(0, rank, chunk); });
+      files_[expected] =
+          buffer([&](std::uint32_t chunk) { return expectation_.goal(rank, chunk); });
       index_["ranks"].push_back({{"rank", rank}, {"input", input}, {"expected", expected}});
     }
+  }
+
+  /// The array of a rank's sums, over the contributors that a chunk has; 0 where it has none.
+  template <typename ContributorsOf>
+  std::string buffer(ContributorsOf contributors_of) const {
+    std::vector<std::byte> elements(this->elements() * size_of(options_.type));
+    Reference reference;
+    for (std::uint32_t chunk = 0; chunk < program_.chunks(); ++chunk) {
+      const std::size_t first = chunk * options_.chunk_elements;
+      const Contributors contributors = contributors_of(chunk);
+      if (contributors.empty()) continue;
+      reference.compute(inputs_, contributors, first, options_.chunk_elements);
+      reference.write(options_.type, elements, first);
+    }
+    return array_file(options_.type, {this->elements()}, elements);
   }
 
   void add_states() {
@@ -112,17 +130,18 @@ class Vectors {
       Json ranks = Json::array();
       for (std::uint32_t rank = 0; rank < program_.devices; ++rank) {
         Json chunks = Json::array();
-        for (std::uint32_t chunk = 0; chunk < program_.devices; ++chunk) {
+        for (std::uint32_t chunk = 0; chunk < program_.chunks(); ++chunk) {
           chunks.push_back(expectation_.after(step, rank, chunk));
         }
         ranks.push_back(std::move(chunks));
       }
       files_[name] = Json{{"step", step}, {"contributors", std::move(ranks)}}.dump() + "\n";
       const Step& taken = program_.steps[step - 1];
-      index_["steps"].push_back({{"step", step},
-                                 {"collective", to_string(taken.collective)},
-                                 {"groups", taken.groups},
-                                 {"state", name}});
+      index_["steps"].push_back(
+          {{"step", step},
+           {"collective", program_.terms.collectives.name_of(taken.collective)},
+           {"groups", taken.groups},
+           {"state", name}});
     }
   }
 

@@ -26,11 +26,12 @@ std::string numpy_name(execution::ElementType type);
 struct VectorOptions {
   execution::ElementType type = execution::ElementType::Float32;  ///< not bfloat16
   std::uint64_t seed = 1;
-  std::size_t chunk_elements = 8;   ///< per chunk; a buffer has as many chunks as devices
+  std::size_t chunk_elements = 8;   ///< per chunk
   std::size_t wrong_programs = 12;  ///< at most
 };
 
-/// The test vectors of a valid program: inputs and expected outputs of every rank, the state after
+/// The test vectors of a valid program, for any goal: inputs and expected outputs of every rank, 0 in
+/// chunks that it does not hold at the beginning or that the goal does not ask for, the state after
 /// every step, and wrong programs. Deterministic.
 ///
 ///   index.json          the program, its steps and groups, and the names of the files

@@ -17,12 +17,12 @@ class Mutants {
  public:
   explicit Mutants(const Program& program) : program_(program) {
     for (Step& step : program_.steps) step.shape.reset();
-    seen_.insert(to_string(program_.steps, nullptr));
+    seen_.insert(text_of(program_));
   }
 
   std::vector<Program> all() && {
     for (std::size_t i = 0; i < program_.steps.size(); ++i) change(i);
-    for (const Collective collective : kCollectives) {
+    for (const Collective collective : program_.terms.collectives.all()) {
       Program longer = program_;
       longer.steps.push_back({collective, program_.classes, std::nullopt});
       add(std::move(longer));
@@ -44,7 +44,7 @@ class Mutants {
       std::swap(exchanged.steps[i], exchanged.steps[i + 1]);
       add(std::move(exchanged));
     }
-    for (const Collective collective : kCollectives) {
+    for (const Collective collective : program_.terms.collectives.all()) {
       Program other = program_;
       other.steps[i].collective = collective;
       add(std::move(other));
@@ -57,8 +57,12 @@ class Mutants {
     }
   }
 
+  static std::string text_of(const Program& program) {
+    return to_string(program.steps, nullptr, program.terms.collectives);
+  }
+
   void add(Program program) {
-    if (seen_.insert(to_string(program.steps, nullptr)).second) {
+    if (seen_.insert(text_of(program)).second) {
       mutants_.push_back(std::move(program));
     }
   }

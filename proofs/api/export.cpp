@@ -21,6 +21,7 @@
 #include "engine/onesided/plan_file.h"
 #include "engine/program/derivation.h"
 #include "engine/program/program_file.h"
+#include "proofs/api/reference_run.h"
 #include "proofs/api/terms.h"
 
 namespace p2 {
@@ -156,10 +157,11 @@ std::string json_text(const ProgramFile& file) {
 
 CheckedText to_program_json(const ProgramFile& file, const SourcePosition& where,
                             const Limits& limits) {
-  if (file.program.terms.collectives.extended() || !goal_called(file.program.terms.goal.name)) {
-    throw InputError(where,
-                     "uses definitions of the user's own, expected the five collectives and a goal "
-                     "with a name: program JSON does not carry definitions");
+  if (!goal_called(file.program.terms.goal.name)) {
+    throw InputError(
+        where,
+        "has a goal of the user's own, expected one with a name: program JSON does not "
+        "carry definitions");
   }
   CheckedText checked{json_text(file), {}};
   const ProgramFile again = read_program(kReadBack, checked.text, {});
@@ -371,12 +373,16 @@ ExportAnswer export_programs(const ExportRequest& request, const Options& option
   answer.diagnostics = soundness.diagnostics;
   answer.outcome = soundness.outcome;
   if (soundness.outcome != Outcome::Established) return answer;
-  const std::vector<SourceProgram> programs = programs_in(request.file, given, request.program);
+  std::vector<SourceProgram> programs = programs_in(request.file, given, request.program);
   const ProgressReporter progress(
       options.progress, [&] { return fmt::format("{} programs to export", programs.size()); });
-  for (const SourceProgram& source : programs) {
+  for (SourceProgram& source : programs) {
     Result result = check_program(source, options.limits);
     if (result.outcome == Outcome::Established) {
+      if (source.read.program.terms.collectives.extended()) {
+        SoundSteps(options.limits).require(source.name, source.read.program);
+        source.read.program = require_built_in(source.name, source.read.program, "one that is");
+      }
       export_program(source, request, options.limits, result, answer);
     } else {
       answer.diagnostics.push_back(refusal(result));

@@ -13,6 +13,7 @@
 #include "engine/program/derivation.h"
 #include "engine/program/program_file.h"
 #include "p2/suggestion.h"
+#include "proofs/api/reference_run.h"
 #include "proofs/api/terms.h"
 
 namespace p2 {
@@ -54,10 +55,15 @@ bool holds_vectors(const fs::path& folder) {
 
 /// Empty for a program that the rules refuse: then `answer` says why.
 FolderFiles vectors_of_program(const std::string& text, const OracleRequest& request,
-                               const vectors::VectorOptions& amount, OracleAnswer& answer) {
+                               const Options& options, const vectors::VectorOptions& amount,
+                               OracleAnswer& answer) {
   const std::string& file = request.file;
-  const ProgramFile read = read_program(file, text, given_instance(request.instance));
-  require_allreduce(file, read.program.terms);
+  GivenInstance given = given_instance(request.instance);
+  const Soundness soundness = read_terms(request.instance, options, given);
+  answer.outcome = soundness.outcome;
+  answer.diagnostics = soundness.diagnostics;
+  if (answer.outcome != Outcome::Established) return {};
+  const ProgramFile read = read_program(file, text, given);
   if (read.program.devices > kMaxVectorDevices) {
     throw InputError({file}, fmt::format("{} devices, expected at most {}", read.program.devices,
                                          kMaxVectorDevices));
@@ -68,6 +74,7 @@ FolderFiles vectors_of_program(const std::string& text, const OracleRequest& req
     answer.outcome = Outcome::Refuted;
     return {};
   }
+  SoundSteps(options.limits).require(file, read.program);
   return vectors::program_vectors(read, amount);
 }
 
@@ -92,7 +99,7 @@ OracleAnswer oracle(const OracleRequest& request, const Options& options) {
   answer.document.title = "p2-verify oracle";
   FolderFiles files = TextCursor(request.file, text).peek_name() == "collective"
                           ? vectors_of_definition(request, options, amount, answer)
-                          : vectors_of_program(text, request, amount, answer);
+                          : vectors_of_program(text, request, options, amount, answer);
   answer.results.push_back({request.file, answer.outcome});
   if (!files.empty() && request.folder.empty()) {
     answer.files = files.size();

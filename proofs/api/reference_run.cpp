@@ -241,7 +241,8 @@ std::uint32_t ReferenceStates::chunks_held(std::uint32_t device) const {
   return held;
 }
 
-void SoundSteps::require(const std::string& where, const Program& program) {
+void SoundSteps::require(const std::string& where, const Program& program,
+                         std::size_t legal_steps) {
   const CollectiveSet& collectives = program.terms.collectives;
   const auto own = [](const Step& step) {
     return static_cast<std::size_t>(step.collective) >= kCollectives.size();
@@ -257,7 +258,8 @@ void SoundSteps::require(const std::string& where, const Program& program) {
                        where + ": a limit was met before it was clear that steps are sound");
   }
   ReferenceStates states = ReferenceStates::begin(program);
-  for (const Step& step : program.steps) {
+  for (const Step& step :
+       std::span(program.steps).first(std::min(legal_steps, program.steps.size()))) {
     const Definition& definition = collectives.definition_of(step.collective);
     for (const Group& group : step.groups) {
       const GroupState before = states.of(group);

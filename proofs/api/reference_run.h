@@ -92,10 +92,11 @@ class SoundSteps {
   /// The limits must outlive it.
   explicit SoundSteps(const Limits& limits) : limits_(limits) {}
 
-  /// For a program that the rules accept. Throws InputError at `where` for a step that is not
-  /// sound, and LimitReached for programs that exceed ReferenceRun::kMaxWork and where a limit is
-  /// reached.
-  void require(const std::string& where, const Program& program);
+  /// For the first steps of a program, which the rules accept; by default for all. Throws
+  /// InputError at `where` for a step that is not sound, and LimitReached for programs that exceed
+  /// ReferenceRun::kMaxWork and where a limit is reached.
+  void require(const std::string& where, const Program& program,
+               std::size_t legal_steps = SIZE_MAX);
 
  private:
   void require(const std::string& where, const language::Definition& definition,

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <climits>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -18,6 +20,7 @@
 #include "engine/base/text_cursor.h"
 #include "engine/execution/plan_run.h"
 #include "engine/execution/program_run.h"
+#include "engine/program/composition.h"
 #include "engine/program/derivation.h"
 #include "engine/program/program_file.h"
 #include "engine/program/synthesis.h"
@@ -26,6 +29,7 @@
 #include "p2/bytes.h"
 #include "p2/suggestion.h"
 #include "proofs/api/rank_session.h"
+#include "proofs/api/reference_run.h"
 #include "proofs/api/run_report.h"
 #include "proofs/api/terms.h"
 
@@ -101,8 +105,8 @@ InjectedFault parse_fault(const std::string& text) {
   return fault;
 }
 
-std::vector<ProgramJobs::Source> programs_of(const RunRequest& request, const Options& options) {
-  const GivenInstance given = given_instance(request.instance);
+std::vector<ProgramJobs::Source> programs_of(const RunRequest& request, const GivenInstance& given,
+                                             const Options& options) {
   require_system(given, true);
   std::vector<Instance> instances;
   for (Placement& placement : placements_of(given, kMaxPlacementsRun)) {
@@ -111,6 +115,7 @@ std::vector<ProgramJobs::Source> programs_of(const RunRequest& request, const Op
   }
   SynthesisOptions search;
   search.dialect = given.dialect;
+  search.terms = given.terms;
   search.size = request.max_steps.value_or(5);
   search.jobs = options.jobs;
   search.limits = options.limits;
@@ -125,6 +130,21 @@ std::vector<ProgramJobs::Source> programs_of(const RunRequest& request, const Op
     });
   }
   return programs;
+}
+
+/// Only threads run user-defined collectives as they are: libraries run what stands for them.
+void require_runnable(const RunRequest& request, const Limits& limits, ProgramJobs& jobs) {
+  SoundSteps sound(limits);
+  for (ProgramJobs::Source& source : jobs.programs) {
+    Program& program = source.read.program;
+    if (!program.terms.collectives.extended()) continue;
+    const std::string name = source.file.empty() ? "--collectives" : source.file;
+    const Expectation expectation(program, source.read.dialect);
+    sound.require(name, program, expectation.decision().legal_steps);
+    const bool skipped = expectation.decision().violation && !request.force;
+    if (request.backend == RunBackend::InProcess || skipped) continue;
+    program = require_built_in(name, program, "--backend in-process");
+  }
 }
 
 /// A setting without effect is a mistake.
@@ -145,7 +165,8 @@ void require_effect(const RunRequest& request, const ProgramJobs& jobs) {
   }
 }
 
-ProgramJobs read_jobs(const RunRequest& request, const Options& options) {
+ProgramJobs read_jobs(const RunRequest& request, const GivenInstance& given,
+                      const Options& options) {
   ProgramJobs jobs;
   jobs.type = choose<ElementType>("--type", request.type,
                                   {{"float32", ElementType::Float32},
@@ -168,17 +189,16 @@ ProgramJobs read_jobs(const RunRequest& request, const Options& options) {
                              : std::vector{parse_size("--bytes", request.bytes.value_or("1M"))};
   if (request.fault) jobs.fault = parse_fault(*request.fault);
   if (request.files.empty()) {
-    jobs.programs = programs_of(request, options);
+    jobs.programs = programs_of(request, given, options);
   } else {
-    const GivenInstance given = given_instance(request.instance);
     for (const std::string& file : request.files) {
       for (SourceProgram& each : programs_in(file, given)) {
-        require_allreduce(each.name, each.read.program.terms);
         jobs.programs.push_back({each.name, std::move(each.read)});
       }
     }
   }
   require_effect(request, jobs);
+  require_runnable(request, options.limits, jobs);
   return jobs;
 }
 
@@ -196,11 +216,13 @@ void require_memory(std::uint64_t bytes, const Limits& limits, const char* expec
                                  bytes >> 20U, most >> 20U, expected));
 }
 
-/// Two buffers per rank, of rows of bytes / ranks; of the program with the largest.
+/// Two buffers per rank, of rows of bytes / chunks; of the program with the largest.
 std::uint64_t buffer_bytes(const ProgramJobs& jobs) {
   std::uint64_t bytes = 0;
   for (const ProgramJobs::Source& program : jobs.programs) {
-    bytes = std::max(bytes, 2 * jobs.sizes.back() * plan_of(program.read.program).max_rows);
+    const Program& read = program.read.program;
+    const std::uint64_t row = (jobs.sizes.back() + read.chunks() - 1) / read.chunks();
+    bytes = std::max(bytes, 2 * row * plan_of(read).max_rows * read.devices);
   }
   return bytes;
 }
@@ -273,8 +295,8 @@ LaunchSpec launch_spec(const std::vector<PlanSource>& plans, const RunRequest& r
 
 // ---- Running
 
-RunTime run_time(const Measurement& measured) {
-  return {std::string(to_string(measured.collective)),
+RunTime run_time(const Measurement& measured, const CollectiveSet& collectives) {
+  return {std::string(collectives.name_of(measured.collective)),
           measured.bytes,
           measured.count,
           measured.seconds,
@@ -283,8 +305,8 @@ RunTime run_time(const Measurement& measured) {
           measured.wrong};
 }
 
-/// Runs the programs of a request at all sizes, and, to compare with each, the single AllReduce
-/// over its classes.
+/// Runs the programs of a request at all sizes, and, to compare with each, its goal's collective
+/// alone over its classes.
 class ProgramRunner {
  public:
   ProgramRunner(const ProgramJobs& jobs, const RunRequest& request, const Options& options,
@@ -313,15 +335,15 @@ class ProgramRunner {
     const Plan plan = plan_of(program);
     invariant(!first_mismatch(plan, planned_calls(plan)), "the calls of a plan do not match");
     for (const std::uint64_t bytes : jobs_.sizes) {
-      times.sizes.push_back(run(plan, expectation, bytes));
+      times.sizes.push_back(run(plan, program.terms.goal, expectation, bytes));
       SizeTimes& size = times.sizes.back();
-      // The single AllReduce is compared with itself, by the same measurement.
-      size.allreduce = is_allreduce(program) ? size.total : run_allreduce(program, bytes);
+      // The single collective is compared with itself, by the same measurement.
+      size.allreduce = is_goal(program) ? size.total : run_goal(program, bytes);
     }
   }
 
   ProgramRun workload(const Plan& plan, const Expectation& expectation, std::uint64_t bytes) const {
-    const std::uint64_t per_chunk = plan.devices * size_of(jobs_.type);
+    const std::uint64_t per_chunk = plan.chunks * size_of(jobs_.type);
     return {plan,
             expectation,
             {jobs_.type, jobs_.inputs, plan.devices, options_.seed},
@@ -337,17 +359,18 @@ class ProgramRunner {
             jobs_.fault};
   }
 
-  SizeTimes run(const Plan& plan, const Expectation& expectation, std::uint64_t bytes) {
+  SizeTimes run(const Plan& plan, const Goal& goal, const Expectation& expectation,
+                std::uint64_t bytes) {
     const ProgramRun run = workload(plan, expectation, bytes);
     const Job job = job_of(run);
     const std::vector<RankResult> results = backend_.run(job);
     SizeTimes times;
     times.bytes = bytes;
-    times.elements = plan.devices * run.chunk_elements();
+    times.elements = plan.chunks * run.chunk_elements();
     for (std::size_t step = 0; step < plan.steps.size(); ++step) {
-      times.steps.push_back(run_time(measure_step(run, job, results, step)));
+      times.steps.push_back(run_time(measure_step(run, job, results, step), plan.collectives));
     }
-    times.total = run_time(measure_program(run, job, results));
+    times.total = run_time(measure_program(run, job, results), goal.collectives);
     Audit all;
     for (const RankResult& rank : results) {
       for (const Audit& audit : rank.audits) all.join(audit);
@@ -376,24 +399,38 @@ class ProgramRunner {
     }
   }
 
-  static bool is_allreduce(const Program& program) {
-    return program.steps.size() == 1 && program.steps[0].collective == Collective::AllReduce &&
-           program.steps[0].groups == program.classes;
+  static bool is_goal(const Program& program) {
+    const CollectiveSet& collectives = program.terms.collectives;
+    const Goal& goal = program.terms.goal;
+    return program.steps.size() == 1 && program.steps[0].groups == program.classes &&
+           collectives.definition_of(program.steps[0].collective) == goal.definition();
   }
 
-  /// The single AllReduce over the classes of a program, which many programs share.
-  RunTime run_allreduce(const Program& program, std::uint64_t bytes) {
-    const auto [known, is_new] = allreduce_.try_emplace({program.classes, bytes});
+  /// The goal's collective over the classes of a program, which many programs share.
+  RunTime run_goal(const Program& program, std::uint64_t bytes) {
+    const Goal& goal = program.terms.goal;
+    const auto [known, is_new] = alone_.try_emplace({goal.name, program.classes, bytes});
     if (is_new) {
-      const Program single{
-          program.devices, program.classes, {{Collective::AllReduce, program.classes, {}}}};
+      Program single{program.devices,
+                     program.classes,
+                     {{goal.collective, program.classes, {}}},
+                     {goal.collectives, goal},
+                     program.beginning};
+      if (request_.backend != RunBackend::InProcess) {
+        BuiltInProgram stand_in = built_in_program(single);
+        if (stand_in.missing) {
+          known->second.seconds = std::nan("");
+          return known->second;
+        }
+        single = std::move(stand_in.program);
+      }
       const Plan plan = plan_of(single);
       const Expectation expectation(single, Dialect::Published);
       const ProgramRun run = workload(plan, expectation, bytes);
       Job job = job_of(run);
       job.check = Check::Nothing;
       job.fault.reset();
-      known->second = run_time(measure_program(run, job, backend_.run(job)));
+      known->second = run_time(measure_program(run, job, backend_.run(job)), goal.collectives);
     }
     return known->second;
   }
@@ -405,7 +442,8 @@ class ProgramRunner {
   RunAnswer& answer_;
   std::uint32_t number_ = 0;
   std::set<std::uint32_t> recorded_;
-  std::map<std::pair<std::vector<Group>, std::uint64_t>, RunTime> allreduce_;
+  /// By goal, classes and bytes.
+  std::map<std::tuple<std::string, std::vector<Group>, std::uint64_t>, RunTime> alone_;
 };
 
 void run_plan(const PlanSource& source, std::uint32_t number, const RunRequest& request,
@@ -463,7 +501,15 @@ RunAnswer run_session(const LaunchSpec& spec, RunBackend kind, Work work, Report
 }
 
 RunAnswer run_programs(const RunRequest& request, const Options& options) {
-  const ProgramJobs jobs = read_jobs(request, options);
+  GivenInstance given = given_instance(request.instance);
+  const Soundness soundness = read_terms(request.instance, options, given);
+  if (soundness.outcome != Outcome::Established) {
+    RunAnswer answer;
+    answer.outcome = soundness.outcome;
+    answer.diagnostics = soundness.diagnostics;
+    return answer;
+  }
+  const ProgramJobs jobs = read_jobs(request, given, options);
   if (request.record) {
     std::error_code failure;
     fs::create_directories(*request.record, failure);
@@ -503,14 +549,22 @@ RunAnswer run_programs(const RunRequest& request, const Options& options) {
 /// Throws InputError for what is for programs only.
 void require_plan_request(const RunRequest& request) {
   const InstanceSpec& instance = request.instance;
-  const std::pair<const char*, bool> flags[] = {
-      {"bytes", request.bytes.has_value()},    {"sizes", request.sizes.has_value()},
-      {"type", request.type.has_value()},      {"inputs", request.inputs.has_value()},
-      {"check", request.check.has_value()},    {"top", request.top.has_value()},
-      {"record", request.record.has_value()},  {"fault", request.fault.has_value()},
-      {"size", request.max_steps.has_value()}, {"hierarchy", instance.hierarchy.has_value()},
-      {"system", instance.system.has_value()}, {"axes", instance.axes.has_value()},
-      {"reduce", instance.reduce.has_value()}, {"placement", instance.placement.has_value()}};
+  const std::pair<const char*, bool> flags[] = {{"bytes", request.bytes.has_value()},
+                                                {"sizes", request.sizes.has_value()},
+                                                {"type", request.type.has_value()},
+                                                {"inputs", request.inputs.has_value()},
+                                                {"check", request.check.has_value()},
+                                                {"top", request.top.has_value()},
+                                                {"record", request.record.has_value()},
+                                                {"fault", request.fault.has_value()},
+                                                {"size", request.max_steps.has_value()},
+                                                {"hierarchy", instance.hierarchy.has_value()},
+                                                {"system", instance.system.has_value()},
+                                                {"axes", instance.axes.has_value()},
+                                                {"reduce", instance.reduce.has_value()},
+                                                {"placement", instance.placement.has_value()},
+                                                {"collectives", !instance.collectives.empty()},
+                                                {"goal", instance.goal.has_value()}};
   for (const auto& [flag, given] : flags) {
     if (!given) continue;
     throw InputError({request.files.front()},

@@ -90,7 +90,8 @@ class ProgramText {
     }
     document_.line("#")
         .line(fmt::format("# {}   {} devices", text, source.read.program.devices))
-        .line("# " + to_string(source.read.program.steps, source.instance()));
+        .line("# " + to_string(source.read.program.steps, source.instance(),
+                               source.read.program.terms.collectives));
   }
 
   void write_row(const RunTime& time, const std::string& what) {
@@ -107,7 +108,9 @@ class ProgramText {
       write_row(size.steps[i], fmt::format("step {}: {}", i + 1, size.steps[i].collective));
     }
     write_row(size.total, "whole program");
-    write_row(size.allreduce, "AllReduce alone");
+    if (std::isfinite(size.allreduce.seconds)) {
+      write_row(size.allreduce, size.allreduce.collective + " alone");
+    }
     for (const WrongValue& wrong : size.wrong_elements) {
       document_.line(fmt::format(
           "wrong {}: rank {}, element {}: got {}, expected {}",
@@ -150,7 +153,8 @@ class ProgramText {
 
   static std::string name_of(const Source& source) {
     const Instance* instance = source.instance();
-    const std::string steps = to_string(source.read.program.steps, instance);
+    const std::string steps =
+        to_string(source.read.program.steps, instance, source.read.program.terms.collectives);
     if (!source.file.empty()) return source.file + ": " + steps;
     return instance == nullptr ? steps : to_string(instance->grid.placement()) + "  " + steps;
   }

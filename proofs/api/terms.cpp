@@ -4,6 +4,7 @@
 
 #include "engine/base/files.h"
 #include "engine/collective/language/definition.h"
+#include "engine/program/composition.h"
 #include "p2/suggestion.h"
 #include "proofs/definition/examination.h"
 
@@ -116,11 +117,16 @@ void require_paper(const std::string& flag, const Terms& terms) {
                    "neither other collectives nor another goal");
 }
 
-void require_allreduce(const std::string& file, const Terms& terms) {
-  if (terms.of_paper()) return;
-  throw InputError({file},
-                   "has another goal, expected a program for the goal allreduce, which is what "
-                   "runs on real data");
+Program require_built_in(const std::string& file, const Program& program,
+                         const std::string& expected) {
+  BuiltInProgram found = built_in_program(program);
+  if (!found.missing) return std::move(found.program);
+  const Step& step = program.steps[*found.missing];
+  throw InputError(
+      {file}, fmt::format("step {}: {} is no sequence of built-in collectives there, "
+                          "expected {}",
+                          *found.missing + 1, program.terms.collectives.name_of(step.collective),
+                          expected));
 }
 
 }  // namespace p2

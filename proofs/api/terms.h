@@ -5,6 +5,7 @@
 
 #include "engine/program/goal.h"
 #include "engine/program/instance.h"
+#include "engine/program/program.h"
 #include "p2/answer.h"
 #include "p2/instance.h"
 
@@ -40,7 +41,9 @@ std::string goal_text(const Goal& goal, const Beginning& beginning);
 /// Throws InputError at `flag` unless the terms are those of the P2 paper: certificates cover no
 /// others.
 void require_paper(const std::string& flag, const Terms& terms);
-/// Likewise at `file`: only programs for these terms run on real data.
-void require_allreduce(const std::string& file, const Terms& terms);
+/// The program as a library that has only the built-in collectives runs it. Throws InputError at
+/// `file` for a step that no sequence of them stands for; `expected` says what to do instead.
+Program require_built_in(const std::string& file, const Program& program,
+                         const std::string& expected);
 
 }  // namespace p2

@@ -3,17 +3,19 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/check/folder.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
+#include "tests/file_bytes.h"
 
 using namespace p2;
 using nlohmann::json;
 
 namespace {
 
-const std::string kExamples = std::string(P2_SOURCE_DIR) + "/examples/collectives/";
-const std::string kScatter = kExamples + "sound/scatter.p2c";
-const std::string kAllToAll = kExamples + "sound/alltoall.p2c";
+const std::string kCollectiveFiles = std::string(P2_SOURCE_DIR) + "/examples/collectives/";
+const std::string kScatter = kCollectiveFiles + "sound/scatter.p2c";
+const std::string kAllToAll = kCollectiveFiles + "sound/alltoall.p2c";
 
 const std::string kReduceThenScatter =
     std::string(P2_SOURCE_DIR) + "/examples/programs/defined/reduce-then-scatter.p2";
@@ -121,7 +123,7 @@ TEST_CASE("goals begin where their collective may run") {
 
 TEST_CASE("definitions and goals that cannot be used end in exit 2 and one line") {
   const TemporaryFile five("devices 5\nclasses {0,1},{2,3,4}\nskip", ".p2");
-  const std::string unsound = kExamples + "wrong/reduce-subtracts.p2c";
+  const std::string unsound = kCollectiveFiles + "wrong/reduce-subtracts.p2c";
   refuses_saying({"check", kReduceThenScatter},
                  "no collective is called 'Scatter', expected AllReduce");
   refuses_saying(synth({"--collectives", unsound}),
@@ -158,8 +160,7 @@ TEST_CASE("a definition that is not examined to the end leaves everything undeci
   const Ran ran = run(synth({"--collectives", kScatter, "--rlimit", "1"}));
   CHECK(ran.exit == 3);
   CHECK(ran.out.empty());
-  CHECK(ran.err.find("Scatter is not known to be sound: ") !=
-        std::string::npos);
+  CHECK(ran.err.find("Scatter is not known to be sound: ") != std::string::npos);
 }
 
 TEST_CASE("a definition that is unsound from five devices on is refused before it is used") {
@@ -220,4 +221,53 @@ TEST_CASE(
   refuses_saying({"synth", "--hierarchy", "2,5", "--axes", "10", "--reduce", "0", "--size", "1",
                   "--collectives", careless.path()},
                  message);
+}
+
+TEST_CASE("run, cost, oracle and export take programs with collectives of --collectives") {
+  const Ran ran = run({"run", kReduceThenScatter, "--collectives", kScatter, "--bytes", "4K"});
+  CHECK(ran.exit == 0);
+  CHECK(ran.out.find("step 2: Scatter") != std::string::npos);
+  CHECK(ran.out.find("ReduceScatter alone") != std::string::npos);
+  CHECK(ran.out.find("1 of 1 programs run, 0 wrong elements") != std::string::npos);
+
+  const TemporaryFolder folder;
+  const std::string vectors = folder.path("vectors");
+  const Ran oracle =
+      run({"oracle", kReduceThenScatter, "--collectives", kScatter, "--output", vectors});
+  CHECK(oracle.exit == 0);
+  const json index = json::parse(bytes_of(vectors + "/index.json"));
+  CHECK(index["goal"] == "reducescatter");
+  CHECK(index["steps"][1]["collective"] == "Scatter");
+  const json state = json::parse(bytes_of(vectors + "/state-step-2.json"));
+  CHECK(state["contributors"][3][3] == json::parse("[0,1,2,3,4,5,6,7]"));
+  CHECK(state["contributors"][3][4].empty());
+
+  refuses_saying({"export", kReduceThenScatter, "--collectives", kScatter, "--to", "json"},
+                 "step 2: Scatter is no sequence of built-in collectives there");
+  const std::string quantised = kCollectiveFiles + "sound/quantised-";
+  const TemporaryFile program(
+      "devices 4\nQuantisedReduceScatter{0,1,2,3}; QuantisedAllGather{0,1,2,3}", ".p2");
+  const Ran exported =
+      run({"export", program.path(), "--collectives", quantised + "reducescatter.p2c",
+           quantised + "allgather.p2c", "--to", "json"});
+  CHECK(exported.exit == 0);
+  CHECK(json::parse(exported.out)["text"] == "ReduceScatter{0,1,2,3}; AllGather{0,1,2,3}");
+}
+
+TEST_CASE("a program of user-defined collectives is priced by what stands for it, or by its rows") {
+  const std::string system = std::string(P2_SOURCE_DIR) + "/examples/systems/a100-2nodes.json";
+  const auto priced = [&](const std::string& steps, std::vector<std::string> more) {
+    const TemporaryFile program(
+        "hierarchy node=2,gpu=16\naxes a=32\nreduce a\ngoal reducescatter\n" + steps, ".p2");
+    std::vector<std::string> words = {"cost",         "--system", system,
+                                      program.path(), "--format", "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const json answer = json::parse(run(words).out);
+    return answer["programs"][0]["seconds"].get<double>();
+  };
+  const double plain = priced("ReduceScatter(root, InsideGroup)", {});
+  CHECK(priced("QuantisedReduceScatter(root, InsideGroup)",
+               {"--collectives", kCollectiveFiles + "sound/quantised-reducescatter.p2c"}) == plain);
+  CHECK(priced("Reduce(root, InsideGroup); Scatter(root, InsideGroup)",
+               {"--collectives", kScatter}) > plain);
 }

@@ -26,7 +26,7 @@ struct OracleRequest {
   /// were written before and nothing else; those are replaced. Empty: the answer has the files.
   std::string folder;
   std::string type = "float32";     ///< or `float64`, `int32`; NumPy has no bfloat16
-  std::size_t chunk_elements = 8;   ///< of one chunk; a buffer has as many chunks as devices
+  std::size_t chunk_elements = 8;   ///< of one chunk
   std::size_t wrong_programs = 12;  ///< at most
 };
 
@@ -39,7 +39,7 @@ struct OracleAnswer : Answer {
 };
 
 /// The vectors depend only on the file, the request and `options.seed`. Throws InputError for more
-/// than 256 devices, another goal than allreduce, a definition that is not sound, and a folder that
+/// than 256 devices, a definition that is not sound, and a folder that
 /// cannot be written or holds something else.
 OracleAnswer oracle(const OracleRequest& request, const Options& options);
 

@@ -84,8 +84,10 @@ struct SizeTimes {
   std::uint64_t bytes = 0;     ///< per device, as requested
   std::uint64_t elements = 0;  ///< per device: rounded up to a multiple of the devices
   std::vector<RunTime> steps;
-  RunTime total;                           ///< S: the buffer of a device
-  RunTime allreduce;                       ///< the single AllReduce over the same classes
+  RunTime total;  ///< S: the buffer of a device
+  /// The goal's collective alone, in the paper AllReduce, on the same classes; its seconds are not
+  /// a number where the backend has no such collective.
+  RunTime allreduce;
   std::uint64_t wrong = 0;                 ///< elements, over all checks
   std::vector<WrongValue> wrong_elements;  ///< the first of them
   std::vector<std::uint32_t> strayed;      ///< ranks that issued other calls than planned

@@ -7,6 +7,7 @@
 #include "engine/cost/pricing.h"
 #include "p2/bytes.h"
 #include "p2/suggestion.h"
+#include "proofs/api/terms.h"
 
 namespace p2 {
 namespace {
@@ -51,12 +52,16 @@ void read_algorithm(CostQuestion& question) {
   question.algorithm_name = name;
 }
 
-CostQuestion parse(const CostRequest& request) {
+/// Adds to `answer` what was found of the user's definitions.
+CostQuestion parse(const CostRequest& request, const Options& options, CostAnswer& answer) {
   CostQuestion question{request, given_instance(request.instance), system_of(request.instance)};
   question.bytes = parse_bytes("--bytes", request.bytes);
   read_algorithm(question);
   if (request.sizes) question.sizes = parse_sizes(*request.sizes);
   if (request.files.empty() && !request.fit) require_system(question.given, true);
+  Soundness soundness = read_terms(request.instance, options, question.given);
+  answer.outcome = soundness.outcome;
+  answer.diagnostics = std::move(soundness.diagnostics);
   return question;
 }
 
@@ -86,7 +91,9 @@ CostAnswer cost(const CostRequest& request, const Options& options) {
     }
     return compare_with_measurements(request, communicator);
   }
-  const CostQuestion question = parse(request);
+  CostAnswer answer;
+  const CostQuestion question = parse(request, options, answer);
+  if (answer.outcome != Outcome::Established) return answer;
   if (request.fit && question.nccl) {
     throw InputError({"--fit"},
                      "the system names its GPU: NCCL's model is fitted to a table of measured "
@@ -94,7 +101,6 @@ CostAnswer cost(const CostRequest& request, const Options& options) {
   }
   if (request.fit) return fit_system(question, options);
   const Pricing pricing = price_programs(question, options);
-  CostAnswer answer;
   answer.priced = pricing.ranked.size();
   answer.complete = pricing.complete;
   const std::size_t count = std::min(request.top.value_or(answer.priced), answer.priced);
