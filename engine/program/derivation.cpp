@@ -99,7 +99,7 @@ ProgramDecision check(const Program& program, Dialect dialect, StateTable& state
   };
   if (observe) observe(0, state);
   for (const Step& step : program.steps) {
-    if (limits.exceeded(states.bytes() + kernels.bytes())) {
+    if (limits.exceeded(limits.memory_bytes ? states.bytes() + kernels.bytes() : 0)) {
       decision.outcome = Outcome::Undecided;
       return decision;
     }

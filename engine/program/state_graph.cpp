@@ -112,13 +112,13 @@ void StateGraph::set_up(const Goal& goal) {
 
 bool StateGraph::expand(NodeId node, bool last) {
   const std::size_t first = graph_.transitions.size();
-  bool within_limits = !limits_.exceeded(bytes());
+  bool within_limits = !over_limits();
   for (std::uint32_t move = 0; within_limits && node != goal_node_ && move < problem_.moves.size();
        ++move) {
     if (run(groups_[groups_of_move_[move]], problem_.moves[move].collective, node, last)) {
       graph_.transitions.push_back({move, intern_work()});
     }
-    within_limits = !limits_.exceeded(bytes());
+    within_limits = !over_limits();
   }
   graph_.offsets[node] = {first, static_cast<std::uint32_t>(graph_.transitions.size() - first)};
   return within_limits;
@@ -163,6 +163,11 @@ NodeId StateGraph::intern_work() {
     graph_.goals = {node};
   }
   return node;
+}
+
+/// Counting what is used is a tenth of a small search, and asked for after every move.
+bool StateGraph::over_limits() const {
+  return limits_.exceeded(limits_.memory_bytes ? bytes() : 0);
 }
 
 std::size_t StateGraph::bytes() const {

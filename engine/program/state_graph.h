@@ -99,6 +99,7 @@ class StateGraph {
   bool run(const Groups& groups, Collective collective, NodeId node, bool last);
   /// The node of the state in `work_`, inserted if new.
   NodeId intern_work();
+  bool over_limits() const;
   std::size_t bytes() const;
 
   const Problem& problem_;
