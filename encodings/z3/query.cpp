@@ -128,8 +128,17 @@ void Meter::checkpoint() const {
   throw LimitReached(LimitReached::Kind::Work, fmt::format("{}: work limit reached", kActivity));
 }
 
+/// Solving takes up to twice what the terms take, in phases that cannot be interrupted.
+bool Meter::has_room_to_solve() const {
+  if (!limits_.memory_bytes) return true;
+  const std::uint64_t needed = 2 * Z3_get_estimated_alloc_size();
+  if (limits_.room(needed) == needed) return true;
+  release_free_memory();  // of terms that were built and dropped
+  return limits_.room(needed) == needed;
+}
+
 z3::check_result Meter::check(z3::solver& solver, z3::expr_vector assumptions) const {
-  if (exhausted()) return z3::unknown;
+  if (exhausted() || !has_room_to_solve()) return z3::unknown;
   z3::params params(*context_);
   params.set("ctrl_c", false);  // Z3 would replace the signal handler of the program
   if (limits_.work) {

@@ -44,7 +44,7 @@ class Meter {
   /// The assertions as SMT-LIB. Z3 cannot be interrupted there: throws LimitReached where the
   /// limits leave too little time or memory, by an estimate.
   std::string smt_lib(z3::solver& solver) const;
-  /// Checks with what is left; unknown if that does not suffice.
+  /// Checks with what is left; unknown if that does not suffice, or would not.
   z3::check_result check(z3::solver& solver, z3::expr_vector assumptions) const;
   /// Units of work so far, as `rlimit` counts them.
   std::uint64_t work() const;
@@ -56,6 +56,7 @@ class Meter {
   /// How many terms there are, about.
   double terms() const;
   void require_building() const;
+  bool has_room_to_solve() const;
   void interrupt_when_exceeded();
 
   z3::context* context_;

@@ -14,7 +14,8 @@
 namespace p2 {
 namespace {
 
-/// Programs with the groups of the whole system, by their text.
+/// Programs by their text, which has the groups of the whole system; the steps are without groups,
+/// which would be most of the memory.
 using LoweredPrograms = std::map<std::string, std::vector<Step>>;
 
 /// Bound on the programs of each side that are replayed.
@@ -22,6 +23,7 @@ constexpr std::size_t kMaxReplays = 16;
 
 void add(std::vector<Step> steps, const CollectiveSet& collectives, LoweredPrograms& programs) {
   std::string text = to_string(steps, nullptr, collectives);
+  for (Step& step : steps) step.groups = {};
   programs.emplace(std::move(text), std::move(steps));
 }
 
@@ -35,21 +37,31 @@ LoweredPrograms lowered_list(const PlacementPrograms& found, const Limits& limit
   return programs;
 }
 
+/// A program without groups with those of the whole system.
+std::vector<Step> lowered(const Instance& instance, std::vector<Step> steps) {
+  for (Step& step : steps) {
+    step.shape = with_pattern(instance.hierarchy, *step.shape);
+    step.groups = lower(instance.grid, *step.shape, step.collective).groups;
+  }
+  return steps;
+}
+
 /// The list of one placement, with which the programs of a solver are compared.
 struct ListOf {
   const PlacementPrograms& placement;
   const SynthesisOptions& options;
   LoweredPrograms list;
 
-  /// The programs of `some` that `others` lacks; replays the first of them.
-  std::vector<std::string> only_in(const LoweredPrograms& some, const LoweredPrograms& others,
+  /// The programs of `some` of at most `size` steps that `others` lacks; replays the first of them.
+  std::vector<std::string> only_in(const LoweredPrograms& some, std::size_t size,
+                                   const LoweredPrograms& others,
                                    std::vector<ListComparison::Replay>& replays) const {
     std::vector<std::string> alone;
     for (const auto& [text, steps] : some) {
-      if (others.contains(text)) continue;
+      if (steps.size() > size || others.contains(text)) continue;
       alone.push_back(text);
       if (alone.size() > kMaxReplays) continue;
-      const Program program = placement.program(steps);
+      const Program program = placement.program(lowered(placement.instance(), steps));
       const ReferenceRun run(program, options.dialect, options.terms.collectives.definitions(),
                              options.limits);
       replays.push_back({text, run.answer()});
@@ -64,25 +76,12 @@ struct ListOf {
     comparison.complete = settled == options.size;
     comparison.settled_size = settled;
     comparison.found = found.size();
-    comparison.missing = only_in(found, list, comparison.replays);
-    if (settled) {
-      LoweredPrograms expected = list;
-      std::erase_if(expected, [&](const auto& each) { return each.second.size() > *settled; });
-      comparison.extra = only_in(expected, found, comparison.replays);
-    }
+    comparison.missing = only_in(found, options.size, list, comparison.replays);
+    if (settled) comparison.extra = only_in(list, *settled, found, comparison.replays);
     std::ranges::sort(comparison.replays, {}, &ListComparison::Replay::program);
     return comparison;
   }
 };
-
-/// A solver's program with the groups of the whole system.
-std::vector<Step> lowered(const Instance& instance, std::vector<Step> steps) {
-  for (Step& step : steps) {
-    step.shape = with_pattern(instance.hierarchy, *step.shape);
-    step.groups = lower(instance.grid, *step.shape, step.collective).groups;
-  }
-  return steps;
-}
 
 ListComparison compare_with_cnf(const ListOf& subject) {
   const SynthesisOptions& options = subject.options;
