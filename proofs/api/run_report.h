@@ -3,30 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/execution/elements.h"
-#include "engine/execution/runtime.h"
-#include "engine/program/program_file.h"
 #include "engine/reshard/plans/plan.h"
 #include "p2/run.h"
+#include "proofs/api/run_jobs.h"
 
 namespace p2 {
-
-/// What `run` was asked, read and checked.
-struct ProgramJobs {
-  struct Source {
-    std::string file;  ///< empty for a program of an instance
-    ProgramFile read;
-
-    const Instance* instance() const { return read.instance ? &*read.instance : nullptr; }
-  };
-
-  std::vector<Source> programs;
-  std::vector<std::uint64_t> sizes;  ///< bytes per device, ascending
-  execution::ElementType type = execution::ElementType::Float32;
-  execution::Inputs::Kind inputs = execution::Inputs::Kind::Integers;
-  execution::Check check = execution::Check::Steps;
-  std::optional<execution::InjectedFault> fault;
-};
 
 /// A plan, and the file that it is from; none where it was just made.
 struct PlanSource {

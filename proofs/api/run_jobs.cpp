@@ -1,0 +1,183 @@
+#include "proofs/api/run_jobs.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "engine/base/text_cursor.h"
+#include "engine/execution/audit.h"
+#include "engine/program/derivation.h"
+#include "engine/program/synthesis.h"
+#include "p2/bytes.h"
+#include "p2/suggestion.h"
+#include "proofs/api/reference_run.h"
+#include "proofs/api/terms.h"
+
+namespace p2 {
+namespace {
+
+using namespace execution;
+
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 39U;
+constexpr std::size_t kMaxPrograms = 100'000;
+constexpr std::size_t kMaxPlacementsRun = 1000;
+
+/// The value that a text names, the first one where it is absent.
+template <typename Value>
+Value choose(const char* flag, const std::optional<std::string>& text,
+             const std::vector<std::pair<std::string, Value>>& choices) {
+  std::string known;
+  for (const auto& [name, value] : choices) {
+    if (!text || *text == name) return value;
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  throw InputError({flag}, unknown_name(*text, "one of " + known));
+}
+
+std::uint64_t parse_size(const char* flag, std::string_view text) {
+  const std::uint64_t bytes = parse_bytes(flag, text);
+  if (bytes <= kMaxBytes) return bytes;
+  throw InputError({flag}, fmt::format("{} per device, expected at most {}", bytes_to_string(bytes),
+                                       bytes_to_string(kMaxBytes)));
+}
+
+/// `1K:64M` or, with another factor than 2, `1K:64M:4`.
+std::vector<std::uint64_t> parse_sizes(const std::string& text) {
+  const std::size_t first_end = text.find(':');
+  if (first_end == std::string::npos) {
+    throw InputError({"--sizes"}, "one size, expected the smallest and the largest, 1K:64M");
+  }
+  const std::size_t last_end = std::min(text.find(':', first_end + 1), text.size());
+  const std::uint64_t first = parse_size("--sizes", text.substr(0, first_end));
+  const std::uint64_t last =
+      parse_size("--sizes", text.substr(first_end + 1, last_end - first_end - 1));
+  std::uint64_t factor = 2;
+  if (last_end < text.size()) {
+    TextCursor cursor("--sizes", std::string_view(text).substr(last_end + 1));
+    factor = cursor.integer("a factor", 2, 1024);
+    expect_end(cursor, "the factor");
+  }
+  if (last < first) throw InputError({"--sizes"}, "the last is below the first, expected 1K:64M");
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t size = first; size <= last; size *= factor) sizes.push_back(size);
+  return sizes;
+}
+
+/// `die:RANK:STEP` or `hang:RANK:STEP`.
+InjectedFault parse_fault(const std::string& text) {
+  TextCursor cursor("--fault", text);
+  InjectedFault fault;
+  if (cursor.accept("hang")) {
+    fault.kind = InjectedFault::Kind::Hangs;
+  } else {
+    cursor.expect("die", "or hang");
+  }
+  cursor.expect(":", "and the rank");
+  fault.rank = static_cast<std::uint32_t>(cursor.integer("a rank", 0, UINT32_MAX));
+  cursor.expect(":", "and the step");
+  fault.step = static_cast<std::uint32_t>(cursor.integer("a step", 1, UINT32_MAX));
+  expect_end(cursor, "the fault");
+  return fault;
+}
+
+std::vector<ProgramJobs::Source> programs_of(const RunRequest& request, const GivenInstance& given,
+                                             const Options& options) {
+  require_system(given, true);
+  std::vector<Instance> instances;
+  for (Placement& placement : placements_of(given, kMaxPlacementsRun)) {
+    instances.emplace_back(DeviceGrid(*given.hierarchy, *given.axes, std::move(placement)),
+                           *given.reduction, given.kind);
+  }
+  SynthesisOptions search;
+  search.dialect = given.dialect;
+  search.terms = given.terms;
+  search.size = request.max_steps.value_or(5);
+  search.jobs = options.jobs;
+  search.limits = options.limits;
+  std::vector<ProgramJobs::Source> programs;
+  for (const PlacementPrograms& found : find_programs(std::move(instances), search)) {
+    if (found.list().count() > kMaxPrograms - programs.size()) {
+      throw InputError({"--size"},
+                       fmt::format("more than {} programs, expected a smaller size", kMaxPrograms));
+    }
+    found.for_each_lowered([&](const Program& program) {
+      programs.push_back({{}, {program, found.instance(), given.dialect}});
+    });
+  }
+  return programs;
+}
+
+/// Only threads run user-defined collectives as they are: libraries run what stands for them.
+void require_runnable(const RunRequest& request, const Limits& limits, ProgramJobs& jobs) {
+  SoundSteps sound(limits);
+  for (ProgramJobs::Source& source : jobs.programs) {
+    Program& program = source.read.program;
+    if (!program.terms.collectives.extended()) continue;
+    const std::string name = source.file.empty() ? "--collectives" : source.file;
+    const Expectation expectation(program, source.read.dialect);
+    sound.require(name, program, expectation.decision().legal_steps);
+    const bool skipped = expectation.decision().violation && !request.force;
+    if (request.backend == RunBackend::InProcess || skipped) continue;
+    program = require_built_in(name, program, "--backend in-process");
+  }
+}
+
+/// A setting without effect is a mistake.
+void require_effect(const RunRequest& request, const ProgramJobs& jobs) {
+  if (request.record && jobs.check == Check::Nothing) {
+    throw InputError({"--record"},
+                     "with --check none, expected the run that checks, whose calls are recorded");
+  }
+  if (!jobs.fault) return;
+  const auto [kind, rank, step] = *jobs.fault;
+  const bool fires = std::ranges::any_of(jobs.programs, [&](const ProgramJobs::Source& program) {
+    return rank < program.read.program.devices && step <= program.read.program.steps.size();
+  });
+  if (!fires) {
+    throw InputError({"--fault"}, fmt::format("no program has a rank {} and a step {}, expected "
+                                              "ones that some program has",
+                                              rank, step));
+  }
+}
+
+}  // namespace
+
+ProgramJobs read_jobs(const RunRequest& request, const GivenInstance& given,
+                      const Options& options) {
+  ProgramJobs jobs;
+  jobs.type = choose<ElementType>("--type", request.type,
+                                  {{"float32", ElementType::Float32},
+                                   {"float64", ElementType::Float64},
+                                   {"int32", ElementType::Int32},
+                                   {"bfloat16", ElementType::BFloat16}});
+  jobs.inputs =
+      choose<Inputs::Kind>("--inputs", request.inputs,
+                           {{"integers", Inputs::Kind::Integers}, {"reals", Inputs::Kind::Reals}});
+  if (jobs.inputs == Inputs::Kind::Reals && jobs.type == ElementType::Int32) {
+    throw InputError({"--inputs"}, "reals are no int32, expected integers or another type");
+  }
+  jobs.check =
+      choose<Check>("--check", request.check,
+                    {{"steps", Check::Steps}, {"result", Check::Result}, {"none", Check::Nothing}});
+  if (request.bytes && request.sizes) {
+    throw InputError({"command line"}, "both --bytes and --sizes, expected one of the two");
+  }
+  jobs.sizes = request.sizes ? parse_sizes(*request.sizes)
+                             : std::vector{parse_size("--bytes", request.bytes.value_or("1M"))};
+  if (request.fault) jobs.fault = parse_fault(*request.fault);
+  if (request.files.empty()) {
+    jobs.programs = programs_of(request, given, options);
+  } else {
+    for (const std::string& file : request.files) {
+      for (SourceProgram& each : programs_in(file, given)) {
+        jobs.programs.push_back({each.name, std::move(each.read)});
+      }
+    }
+  }
+  require_effect(request, jobs);
+  require_runnable(request, options.limits, jobs);
+  return jobs;
+}
+
+}  // namespace p2

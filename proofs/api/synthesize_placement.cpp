@@ -1,0 +1,393 @@
+#include "proofs/api/synthesize_placement.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "encodings/cnf/synthesis.h"
+#include "engine/program/derivation.h"
+#include "engine/program/json_text.h"
+#include "engine/program/program_file.h"
+#include "p2/version.h"
+#include "proofs/certificate/absence_certificate.h"
+#include "proofs/certificate/program_certificate.h"
+
+namespace p2 {
+namespace {
+
+Provenance provenance_of(const SynthesisQuestion& question,
+                         std::map<std::string, std::string> tools) {
+  tools["p2-verify"] = build_info().version;
+  return {
+      std::move(tools), {{"size", std::to_string(question.options.size)}}, question.limits.seed};
+}
+
+/// Writes that the list of a placement is that of all sizes, where the machine says so; no evidence
+/// otherwise.
+Evidence certify_all_sizes(const SynthesisQuestion& question, const PlacementPrograms& found,
+                           const SizesAnswer& answer, const std::string& folder,
+                           std::vector<Diagnostic>& diagnostics) {
+  if (answer.outcome != Outcome::Established) return {};
+  if (answer.engine != SearchEngine::Machine || question.options.dialect != Dialect::Published) {
+    diagnostics.push_back({Diagnostic::Kind::Undecided,
+                           "--certify: p2-check knows of all sizes in dialect published only"});
+    return {};
+  }
+  const Instance& instance = found.instance();
+  const NamedProblem named = make_problem(instance, question.options.dialect);
+  std::vector<Step> choices;
+  for (std::size_t move = 0; move < named.problem.moves.size(); ++move) {
+    choices.push_back(
+        {named.problem.moves[move].collective, {}, named.shapes[named.shape_of[move]]});
+  }
+  std::vector<std::vector<std::uint32_t>> programs;
+  found.list().for_each([&](std::span<const std::uint32_t> moves) {
+    programs.emplace_back(moves.begin(), moves.end());
+  });
+  return written_evidence(
+      folder,
+      [&] {
+        write_folder(folder,
+                     all_sizes_certificate(instance, choices, std::move(programs),
+                                           question.options.size, provenance_of(question, {})));
+      },
+      diagnostics);
+}
+
+/// Proves that the list of a placement is complete and writes the certificate to `folder`. A
+/// program that the list lacks becomes a comparison; no evidence without trouble: a limit was
+/// reached.
+Evidence certify_list(const SynthesisQuestion& question, const PlacementPrograms& found,
+                      const std::string& folder, SynthesizedPlacement& placement,
+                      std::vector<Diagnostic>& diagnostics) {
+  const SynthesisOptions& options = question.options;
+  const Instance& instance = found.instance();
+  bool written = false;
+  const auto write = [&] {
+    cnf::Absence others = cnf::refute(instance, options.dialect, options.size,
+                                      {.known = found.programs()}, options.limits);
+    if (others.kind == cnf::Absence::Kind::Found) {
+      placement.comparisons.push_back(contradiction(found, options, std::move(others.found)));
+    }
+    if (others.kind != cnf::Absence::Kind::Absent) return;
+    const Provenance provenance = provenance_of(question, {{"CaDiCaL", cnf::solver_version()}});
+    write_folder(folder, synthesis_certificate(instance, options.dialect, options.size,
+                                               std::move(others.proof), provenance));
+    written = true;
+  };
+  const Evidence evidence = written_evidence(folder, write, diagnostics);
+  return written || evidence.kind == Evidence::Kind::Unwritten ? evidence : Evidence{};
+}
+
+/// The outcome on which the engines that decided agree.
+Outcome existence_outcome(const std::vector<ExistenceAnswer>& answers) {
+  Outcome outcome = Outcome::Undecided;
+  for (const ExistenceAnswer& answer : answers) {
+    if (answer.outcome == Outcome::Undecided) continue;
+    if (outcome != Outcome::Undecided && outcome != answer.outcome) return Outcome::Disagreement;
+    outcome = answer.outcome;
+  }
+  return outcome;
+}
+
+std::string text_of(const ExistenceAnswer& answer, const SynthesisQuestion& question) {
+  const ProgramProperty& property = *question.property;
+  const std::string kind = (property.used ? "with " : "without ") + property.name;
+  const std::uint32_t size = question.options.size;
+  switch (answer.outcome) {
+    case Outcome::Established:
+      return fmt::format("{}: there is a program {}: {}", answer.engine, kind, answer.program);
+    case Outcome::Refuted:
+      return fmt::format("{}: there is no program {} of at most {} step{}", answer.engine, kind,
+                         size, size == 1 ? "" : "s");
+    default:
+      return fmt::format("{}: stopped at a limit: {}", answer.engine,
+                         answer.settled_size
+                             ? fmt::format("none of at most {} steps", *answer.settled_size)
+                             : "nothing is settled");
+  }
+}
+
+Json json_of(const ExistenceAnswer& answer) {
+  const std::string_view existence = answer.outcome == Outcome::Established ? "exists"
+                                     : answer.outcome == Outcome::Refuted   ? "none"
+                                                                            : "unknown";
+  return Json::object({{"engine", answer.engine},
+                       {"existence", existence},
+                       {"program", answer.program.empty() ? Json() : Json(answer.program)}});
+}
+
+Json json_of(const ListComparison& comparison) {
+  const auto& settled = comparison.settled_size;
+  Json json = Json::object({{"engine", comparison.engine},
+                            {"complete", comparison.complete},
+                            {"settled_size", settled ? Json(*settled) : Json()},
+                            {"found", comparison.found},
+                            {"missing", Json::array_of(comparison.missing)},
+                            {"extra", Json::array_of(comparison.extra)}});
+  if (comparison.replays.empty()) return json;
+  Json replays = Json::object();
+  for (const ListComparison::Replay& replay : comparison.replays) {
+    replays.add(replay.program, json_of(replay.answer));
+  }
+  return std::move(json).add("reference", std::move(replays));
+}
+
+/// Whether limits leave room for more output: what is built of it so far will be held `copies`
+/// times more until it is written. A short list is always kept whole.
+class OutputRoom {
+ public:
+  OutputRoom(const Limits& limits, std::size_t copies) : limits_(limits), copies_(copies) {
+    release_free_memory();  // what is reused would not count as grown
+    at_start_ = resident_memory();
+  }
+
+  /// Calls `list` with a visitor that returns after what was visited; false if a limit cut it
+  /// short.
+  template <typename List>
+  bool visit(const List& list) {
+    try {
+      list([this] {
+        if (++visited_ % kBetweenLooks == 0 && is_used_up()) throw Cut();
+      });
+      return true;
+    } catch (const Cut&) {
+      return false;
+    }
+  }
+
+ private:
+  struct Cut {};
+  static constexpr std::size_t kBetweenLooks = 256;
+  static constexpr std::size_t kShort = std::size_t{8} << 20U;
+  static constexpr std::chrono::milliseconds kGrace{300};
+
+  bool is_used_up() const {
+    if (limits_.cancelled != nullptr && *limits_.cancelled && visited_ > kBetweenLooks) return true;
+    if (limits_.deadline && std::chrono::steady_clock::now() > *limits_.deadline + kGrace)
+      return true;
+    const std::size_t now = resident_memory();
+    const std::size_t grown = now - std::min(now, at_start_);
+    return limits_.memory_bytes && grown > kShort && now + copies_ * grown > *limits_.memory_bytes;
+  }
+
+  const Limits& limits_;
+  std::size_t copies_;
+  std::size_t at_start_ = 0;
+  std::size_t visited_ = 0;
+};
+
+/// The answers of the engines about one placement, for its Result.
+std::vector<EngineAnswer> engine_answers(const SynthesizedPlacement& placement) {
+  std::vector<EngineAnswer> answers;
+  for (const ExistenceAnswer& each : placement.existence) {
+    answers.push_back({each.engine, each.outcome});
+  }
+  for (const ListComparison& each : placement.comparisons) {
+    answers.push_back({each.engine, each.differs()  ? Outcome::Refuted
+                                    : each.complete ? Outcome::Established
+                                                    : Outcome::Undecided});
+  }
+  return answers;
+}
+
+}  // namespace
+
+void PlacementQuestion::answer(SynthesizeAnswer& answer) {
+  placement_.matrix = found_.instance().grid.placement().factors;
+  placement_.begins = to_string(found_.beginning().start);
+  placement_.chunks = found_.chunks();
+  placement_.count = found_.list().count();
+  placement_.settled_size = found_.list().settled();
+  if (__builtin_add_overflow(answer.total, placement_.count, &answer.total)) {
+    throw LimitReached(LimitReached::Kind::Size,
+                       "more than 2^64 programs in all, expected a smaller --size");
+  }
+  if (question_.listed()) list_programs();
+  ask_engines(answer.diagnostics);
+  if (asks_all_sizes()) decide_all_sizes(answer.diagnostics);
+  const bool settled = question_.property
+                           ? std::ranges::none_of(placement_.existence,
+                                                  [](const ExistenceAnswer& each) {
+                                                    return each.outcome == Outcome::Undecided;
+                                                  })
+                           : placement_.settled_size == question_.options.size && !list_cut_;
+  answer.complete = answer.complete && settled;
+  answer.results.push_back(result());
+  answer.placements.push_back(placement_);
+}
+
+void PlacementQuestion::ask_engines(std::vector<Diagnostic>& diagnostics) {
+  if (question_.property) {
+    placement_.existence =
+        find_property(found_, *question_.property, question_.options, question_.engines);
+    return;
+  }
+  if (placement_.settled_size != question_.options.size) return;
+  placement_.comparisons = compare_with_solvers(found_, question_.options, question_.engines);
+  if (folder_ && !asks_all_sizes()) {
+    evidence_ = certify_list(question_, found_, *folder_, placement_, diagnostics);
+  }
+}
+
+void PlacementQuestion::decide_all_sizes(std::vector<Diagnostic>& diagnostics) {
+  const Instance& instance = found_.instance();
+  const SynthesisOptions& options = question_.options;
+  open_ = question_.request.all_sizes ? OpenSizes::all(instance.grid) : *question_.open;
+  all_sizes_.emplace();
+  if (placement_.settled_size != options.size) return;
+  all_sizes_ = listed_for_all_sizes(
+      make_problem(instance, options.dialect).problem, found_.list(), options.size,
+      digits_of(open_->of(instance.grid), simulated_factors(instance)), options.limits);
+  if (folder_) {
+    evidence_ = certify_all_sizes(question_, found_, *all_sizes_, *folder_, diagnostics);
+  }
+}
+
+void PlacementQuestion::list_programs() {
+  OutputRoom room(question_.options.limits, 6);
+  list_cut_ = !room.visit([&](const auto& listed) {
+    found_.for_each([&](const std::vector<Step>& steps) {
+      placement_.programs.push_back(
+          to_string(steps, &found_.instance(), question_.options.terms.collectives));
+      listed();
+    });
+  });
+}
+
+Outcome PlacementQuestion::outcome() const {
+  if (question_.property) {
+    const Outcome agreed = existence_outcome(placement_.existence);
+    const bool all_decided = std::ranges::none_of(
+        placement_.existence,
+        [](const ExistenceAnswer& each) { return each.outcome == Outcome::Undecided; });
+    return agreed == Outcome::Disagreement || all_decided ? agreed : Outcome::Undecided;
+  }
+  bool confirmed = placement_.settled_size == question_.options.size;
+  for (const ListComparison& comparison : placement_.comparisons) {
+    if (comparison.differs()) return Outcome::Disagreement;
+    confirmed = confirmed && comparison.complete;
+  }
+  if (folder_ && evidence_.kind == Evidence::Kind::None) confirmed = false;
+  if (list_cut_) confirmed = false;
+  if (confirmed && all_sizes_) return all_sizes_->outcome;
+  return confirmed ? Outcome::Established : Outcome::Undecided;
+}
+
+Result PlacementQuestion::result() const {
+  Result result;
+  result.subject = "placement " + to_string(found_.instance().grid.placement());
+  result.outcome = outcome();
+  result.engines = engine_answers(placement_);
+  result.model = fmt::format("dialect {}, programs of at most {} steps",
+                             to_string(question_.options.dialect), question_.options.size);
+  result.evidence = evidence_;
+  if (result.outcome == Outcome::Refuted) {
+    Counterexample& none = result.counterexample.emplace();
+    none.rule = all_sizes_ ? "all-sizes" : "exists";
+    none.explanation =
+        all_sizes_ ? all_sizes_text() : text_of(placement_.existence.front(), question_);
+    none.facts = Json::object();
+  }
+  if (result.outcome == Outcome::Undecided) {
+    result.undecided.emplace().explanation = "a limit was reached";
+  }
+  return result;
+}
+
+std::string count_text(std::uint64_t programs) {
+  return programs == 1 ? "1 program" : fmt::format("{} programs", programs);
+}
+
+void PlacementQuestion::add_text(Document& document, std::size_t number, std::size_t count) const {
+  const Instance& instance = found_.instance();
+  document.line("");
+  const Placement& placement = instance.grid.placement();
+  document.line(fmt::format(
+      "placement {} of {}   {}", number, count,
+      question_.open ? question_.open->placement_text(placement) : to_string(placement)));
+  if (!question_.open) document.add(Preformatted{draw_matrix(instance.grid)});
+  document.line(fmt::format("synthesis hierarchy {}: {}",
+                            question_.open ? std::string(to_string(instance.hierarchy.kind()))
+                                           : to_string(instance.hierarchy),
+                            count_text(placement_.count)));
+  if (all_sizes_) document.line(all_sizes_text());
+  for (const ExistenceAnswer& each : placement_.existence) {
+    document.line(text_of(each, question_));
+  }
+  if (placement_.settled_size < question_.options.size) {
+    document.line(fmt::format("stopped at a limit: only programs of at most {} steps are settled",
+                              placement_.settled_size));
+  }
+  for (const ListComparison& each : placement_.comparisons) {
+    document.line(to_text(each, placement_.count));
+  }
+  if (evidence_.kind == Evidence::Kind::Certificate) {
+    document.line(certificate_line(evidence_));
+  } else if (folder_ && evidence_.kind == Evidence::Kind::None && !all_sizes_) {
+    document.line("not certified: a limit was reached before it was proved that there is no other");
+  }
+  if (placement_.programs.empty()) return;
+  std::string list;
+  std::size_t index = 0;
+  const auto title = [&] {
+    const std::string& program = placement_.programs[index++];
+    fmt::format_to(std::back_inserter(list), "{:>5}  {}\n", index, program);
+  };
+  if (question_.request.explain) {
+    const SynthesisOptions& options = question_.options;
+    found_.for_each_lowered([&](const Program& program) {
+      title();
+      list += draw_derivation(program, options.dialect, &instance, options.limits) + "\n";
+    });
+  } else {
+    std::size_t bytes = 0;
+    for (const std::string& program : placement_.programs) bytes += program.size() + 8;
+    list.reserve(bytes);
+    while (index < placement_.programs.size()) title();
+  }
+  if (list_cut_) {
+    list += fmt::format("    …  {} more, not listed: a limit was reached\n",
+                        placement_.count - placement_.programs.size());
+  }
+  document.add(Preformatted{std::move(list)});
+}
+
+Json PlacementQuestion::json() const {
+  const Instance& instance = found_.instance();
+  const std::optional<OpenSizes>& open = question_.open;
+  Json json = Json::object({{"placement", open ? open->placement_json(instance.grid.placement())
+                                               : lists_json(placement_.matrix)},
+                            {"begins", placement_.begins},
+                            {"chunks", open ? Json() : Json(placement_.chunks)},
+                            {"programs", placement_.count},
+                            {"settled_size", placement_.settled_size},
+                            {"engine", to_string(found_.list().engine())}});
+  const auto each_json = [](const auto& each) { return json_of(each); };
+  if (!placement_.comparisons.empty()) {
+    json.add("verified", Json::array_of(placement_.comparisons, each_json));
+  }
+  if (question_.property) json.add("exists", Json::array_of(placement_.existence, each_json));
+  if (folder_) {
+    add_certificate(evidence_, json);
+  }
+  if (all_sizes_) json.add("all_sizes", json_of(*all_sizes_, instance, *open_));
+  if (question_.listed() && open) {
+    json.add("texts", Json::array_of(placement_.programs));
+  } else if (question_.listed()) {
+    Json list = Json::array();
+    OutputRoom room(question_.options.limits, 1);
+    const bool whole = room.visit([&](const auto& listed) {
+      found_.for_each_lowered([&](const Program& program) {
+        list.push_back(program_json(program, &instance, question_.options.dialect));
+        listed();
+      });
+    });
+    json.add("list", std::move(list));
+    if (!whole || list_cut_) json.add("list_cut", true);
+  }
+  return json;
+}
+
+}  // namespace p2
