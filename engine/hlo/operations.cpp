@@ -12,6 +12,7 @@
 
 #include "engine/hlo/collective.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
+#include "engine/hlo/interpreter/element_operation.h"
 
 namespace p2::hlo {
 namespace {
@@ -44,56 +45,10 @@ const std::unordered_map<std::string_view, Op>& interpreted_operations() {
   return kOps;
 }
 
-// Sorted.
-constexpr auto kElementwise = std::to_array<std::string_view>({"abs",
-                                                               "add",
-                                                               "and",
-                                                               "atan2",
-                                                               "bitcast-convert",
-                                                               "cbrt",
-                                                               "ceil",
-                                                               "clamp",
-                                                               "compare",
-                                                               "complex",
-                                                               "convert",
-                                                               "cosine",
-                                                               "count-leading-zeros",
-                                                               "divide",
-                                                               "erf",
-                                                               "exponential",
-                                                               "exponential-minus-one",
-                                                               "floor",
-                                                               "imag",
-                                                               "is-finite",
-                                                               "log",
-                                                               "log-plus-one",
-                                                               "logistic",
-                                                               "maximum",
-                                                               "minimum",
-                                                               "multiply",
-                                                               "negate",
-                                                               "not",
-                                                               "or",
-                                                               "popcnt",
-                                                               "power",
-                                                               "real",
-                                                               "reduce-precision",
-                                                               "remainder",
-                                                               "round-nearest-afz",
-                                                               "round-nearest-even",
-                                                               "rsqrt",
-                                                               "select",
-                                                               "shift-left",
-                                                               "shift-right-arithmetic",
-                                                               "shift-right-logical",
-                                                               "sign",
-                                                               "sine",
-                                                               "sqrt",
-                                                               "subtract",
-                                                               "tan",
-                                                               "tanh",
-                                                               "xor"});
-static_assert(std::is_sorted(kElementwise.begin(), kElementwise.end()));
+bool is_elementwise(std::string_view opcode) {
+  return interpreter::element_of(opcode) || opcode == "real" || opcode == "imag" ||
+         opcode == "complex";
+}
 
 constexpr auto kImpure =
     std::to_array<std::string_view>({"rng", "infeed", "outfeed", "send", "send-done", "recv",
@@ -294,7 +249,7 @@ bool is_forwarding(const Instruction& instruction) {
 Op operation_of(const Instruction& instruction, const std::vector<ArrayShape>& operands) {
   const std::string_view opcode = base_opcode(instruction.opcode);
   if (mixes_float_types(instruction, operands)) return Op::Opaque;
-  if (std::binary_search(kElementwise.begin(), kElementwise.end(), opcode)) {
+  if (is_elementwise(opcode)) {
     const bool same_width = opcode != "bitcast-convert" || operands.size() != 1 ||
                             operands[0].type.bits() == instruction.shape.array.type.bits();
     return same_width ? Op::Elementwise : Op::Opaque;
