@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "p2/error.h"
+
 namespace p2 {
 namespace {
 
@@ -74,6 +76,13 @@ std::string suggestion(std::string_view word, std::string_view candidates) {
 
 std::string unknown_name(std::string_view name, std::string_view candidates) {
   return fmt::format("unknown '{}', expected {}{}", name, candidates, suggestion(name, candidates));
+}
+
+void refuse_flags(const std::string& where, std::string_view why,
+                  std::initializer_list<std::pair<std::string_view, bool>> flags) {
+  for (const auto& [name, given] : flags) {
+    if (given) throw InputError({where}, fmt::format("{}, expected no --{}", why, name));
+  }
 }
 
 }  // namespace p2

@@ -2,6 +2,7 @@
 
 #include "encodings/z3/validity.h"
 #include "engine/program/derivation.h"
+#include "p2/suggestion.h"
 #include "p2/version.h"
 #include "proofs/api/open_sizes.h"
 #include "proofs/api/reference_run.h"
@@ -345,14 +346,10 @@ std::optional<SubjectCheck> check_by_machine(const std::string& file, const std:
 /// Throws InputError for what needs the sizes that are left open.
 void require_sizes(const CheckQuestion& question, const std::string& file) {
   const CheckRequest& request = question.request;
-  const std::pair<bool, std::string_view> others[] = {
-      {request.explain, "--explain"},
-      {request.smt2, "--smt2"},
-      {request.engine != "auto" && request.engine != "explicit", "--engine"}};
-  for (const auto& [present, name] : others) {
-    if (!present) continue;
-    throw InputError({file}, fmt::format("leaves sizes open (*), expected no {}", name));
-  }
+  refuse_flags(file, "leaves sizes open (*)",
+               {{"explain", request.explain},
+                {"smt2", request.smt2},
+                {"engine", request.engine != "auto" && request.engine != "explicit"}});
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 #include "engine/reshard/plans/plan.h"
 #include "engine/reshard/plans/plan_check.h"
 #include "p2/bytes.h"
+#include "p2/suggestion.h"
 #include "proofs/api/rank_session.h"
 #include "proofs/api/run_report.h"
 #include "proofs/api/terms.h"
@@ -385,27 +386,23 @@ RunAnswer run_programs(const RunRequest& request, const Options& options) {
 /// Throws InputError for what is for programs only.
 void require_plan_request(const RunRequest& request) {
   const InstanceSpec& instance = request.instance;
-  const std::pair<const char*, bool> flags[] = {{"bytes", request.bytes.has_value()},
-                                                {"sizes", request.sizes.has_value()},
-                                                {"type", request.type.has_value()},
-                                                {"inputs", request.inputs.has_value()},
-                                                {"check", request.check.has_value()},
-                                                {"top", request.top.has_value()},
-                                                {"record", request.record.has_value()},
-                                                {"fault", request.fault.has_value()},
-                                                {"size", request.max_steps.has_value()},
-                                                {"hierarchy", instance.hierarchy.has_value()},
-                                                {"system", instance.system.has_value()},
-                                                {"axes", instance.axes.has_value()},
-                                                {"reduce", instance.reduce.has_value()},
-                                                {"placement", instance.placement.has_value()},
-                                                {"collectives", !instance.collectives.empty()},
-                                                {"goal", instance.goal.has_value()}};
-  for (const auto& [flag, given] : flags) {
-    if (!given) continue;
-    throw InputError({request.files.front()},
-                     fmt::format("is a plan of a resharding, expected no --{}", flag));
-  }
+  refuse_flags(request.files.front(), "is a plan of a resharding",
+               {{"bytes", request.bytes.has_value()},
+                {"sizes", request.sizes.has_value()},
+                {"type", request.type.has_value()},
+                {"inputs", request.inputs.has_value()},
+                {"check", request.check.has_value()},
+                {"top", request.top.has_value()},
+                {"record", request.record.has_value()},
+                {"fault", request.fault.has_value()},
+                {"size", request.max_steps.has_value()},
+                {"hierarchy", instance.hierarchy.has_value()},
+                {"system", instance.system.has_value()},
+                {"axes", instance.axes.has_value()},
+                {"reduce", instance.reduce.has_value()},
+                {"placement", instance.placement.has_value()},
+                {"collectives", !instance.collectives.empty()},
+                {"goal", instance.goal.has_value()}});
 }
 
 RunAnswer run_plans(const std::vector<PlanSource>& plans, const RunRequest& request,

@@ -10,6 +10,7 @@
 #include "engine/base/progress.h"
 #include "engine/program/json_text.h"
 #include "engine/program/program_file.h"
+#include "p2/suggestion.h"
 #include "proofs/api/reference_run.h"
 #include "proofs/api/synthesize_placement.h"
 #include "proofs/api/terms.h"
@@ -29,30 +30,21 @@ void check_request(const SynthesizeRequest& request) {
     throw InputError({"--smt2"}, "asks for programs of --size steps, expected at least 1");
   }
   if (!request.exists) return;
-  if (request.all_sizes) {
-    throw InputError({"--exists"}, "asks a question of its own, expected no --all-sizes");
-  }
-  const std::pair<bool, std::string_view> others[] = {{request.certify.has_value(), "certify"},
-                                                      {request.smt2, "smt2"},
-                                                      {request.explain, "explain"},
-                                                      {request.count_only, "count"}};
-  for (const auto& [present, name] : others) {
-    if (!present) continue;
-    throw InputError({"--exists"},
-                     fmt::format("asks a question of its own, expected no --{}", name));
-  }
+  refuse_flags("--exists", "asks a question of its own",
+               {{"all-sizes", request.all_sizes},
+                {"certify", request.certify.has_value()},
+                {"smt2", request.smt2},
+                {"explain", request.explain},
+                {"count", request.count_only}});
 }
 
 /// Throws InputError for what needs the sizes that were left open.
 void check_open_sizes(const SynthesizeRequest& request) {
-  const std::pair<bool, std::string_view> others[] = {{request.exists.has_value(), "--exists"},
-                                                      {request.smt2, "--smt2"},
-                                                      {request.explain, "--explain"},
-                                                      {request.engine != "auto", "--engine"}};
-  for (const auto& [present, name] : others) {
-    if (!present) continue;
-    throw InputError({std::string(name)}, "needs sizes, expected numbers where * is given");
-  }
+  refuse_flags("--hierarchy", "leaves sizes open (*)",
+               {{"exists", request.exists.has_value()},
+                {"smt2", request.smt2},
+                {"explain", request.explain},
+                {"engine", request.engine != "auto"}});
 }
 
 std::vector<PlacementPrograms> search(const SynthesisQuestion& question) {

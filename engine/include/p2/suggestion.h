@@ -1,7 +1,9 @@
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace p2 {
 
@@ -14,5 +16,10 @@ std::string suggestion(std::string_view word, std::string_view candidates);
 
 /// `unknown 'NAME', expected CANDIDATES`, with a suggestion.
 std::string unknown_name(std::string_view name, std::string_view candidates);
+
+/// Throws InputError at `where` for the first of `flags` that is given, by its name: `WHY, expected
+/// no --NAME`.
+void refuse_flags(const std::string& where, std::string_view why,
+                  std::initializer_list<std::pair<std::string_view, bool>> flags);
 
 }  // namespace p2
