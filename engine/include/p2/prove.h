@@ -34,6 +34,9 @@ struct ProveRequest {
   /// A file that records what is settled; an existing one of the same request is continued. May be
   /// cut off at any byte, e.g. by SIGKILL.
   std::optional<std::string> journal;
+  /// Only the questions of this shard, from 1 to `shards`: parts of about the same expected cost.
+  std::uint32_t shard = 1;
+  std::uint32_t shards = 1;
   std::optional<std::string> certify;  ///< a folder for certificates
   bool report = false;                 ///< fill `ProveAnswer::report`; implies every_system
 };
@@ -58,13 +61,16 @@ struct ProveAnswer : Answer {
   std::vector<ClaimSummary> summary;
   /// The errata: false statements with their smallest counterexamples, repairs and hypotheses.
   Document report;
+  /// Whether this process has the answer: of those of an MPI run one alone has it.
+  bool is_leader = true;
 };
 
 /// Settles the claims by enumeration, branch and bound, SAT or Z3, whatever each one names.
-/// Progress reports count searches. Throws InputError, at the flag of the command line that
-/// the member corresponds to, for what cannot be asked and for a journal that cannot be used, and
-/// LimitReached if a limit is reached before the questions are collected. Other limits leave
-/// results undecided. Certificates that cannot be written are diagnostics.
+/// Under mpirun the processes share the questions. Progress reports count these. Throws InputError,
+/// at the flag of the command line that the member corresponds to, for what cannot be asked and for
+/// a journal that cannot be used, and LimitReached if a limit is reached before the questions are
+/// collected. Other limits leave results undecided. Certificates that cannot be written are
+/// diagnostics.
 ProveAnswer prove(const ProveRequest& request, const Options& options);
 
 /// A statement that prove() settles.
