@@ -19,18 +19,17 @@ constexpr std::size_t kQuestionsPerLimitCheck = 256;
 // are answered.
 constexpr std::size_t kMaxUncheckedSystems = 700;
 
-// Expected costs, in states of a search times devices.
+// Expected costs in seconds, as measured on one core: for the balance of shards only.
 
-constexpr double kCostOfScheduleClaim = 1e6;
+constexpr double kSecondsOfScheduleClaim = 10;
+constexpr double kSecondsPerState = 1e-7;
+constexpr double kSecondsPerResult = 5e-6;
+constexpr double kSecondsPerSolverState = 3e-5;
 
-double cost_of_enumeration(const Subject& subject, std::uint32_t size) {
-  const double moves = static_cast<double>(subject.moves.size());
-  return subject.from.grid.devices() * std::pow(moves, std::min(size, 3U));
-}
-
-double cost_of(const Question& question, std::uint32_t size) {
-  return cost_of_enumeration(
-      Subject(*question.system, question.from, question.to, question.dialect), size);
+/// A measure of the states of a subject: devices, times pairs of moves.
+double state_count(const Subject& subject) {
+  const auto moves = static_cast<double>(subject.moves.size());
+  return subject.from.grid.devices() * moves * moves;
 }
 
 Settlement answer(const Question& question, Engine engine, const Bounds& bounds,
@@ -159,7 +158,7 @@ void Campaign::add(const Question& question) {
     }
   }
   const auto [search, is_new] = search_of_.emplace(subject.named.problem, searches_.size());
-  if (is_new) searches_.push_back({{}, cost_of_enumeration(subject, request_.size)});
+  if (is_new) searches_.push_back({{}, state_count(subject)});
   searches_[search->second].results.push_back(number);
   results_.push_back({question, 1, {}});
 }
@@ -173,7 +172,10 @@ void Campaign::add_with_key(const Question& question) {
         (question.system->several_axes() ? "several " : "one ") + question.claim->key(subject);
     search = search_of_key_.emplace(key, search).first->second;
   }
-  if (search == searches_.size()) searches_.push_back({{}, cost_of(question, request_.size)});
+  if (search == searches_.size()) {
+    searches_.push_back(
+        {{}, state_count({*question.system, question.from, question.to, question.dialect})});
+  }
   std::vector<std::size_t>& equivalent = searches_[search].results;
   if (!equivalent.empty() && !request_.every_system) {
     ++results_[equivalent.front()].systems;
@@ -195,8 +197,15 @@ Campaign::Key Campaign::key(const Question& question, const Subject& subject) {
 }
 
 double Campaign::expected_cost(std::size_t question) const {
-  if (question < schedules_.size()) return kCostOfScheduleClaim;
-  return searches_[question - schedules_.size()].expected_cost;
+  if (question < schedules_.size()) return kSecondsOfScheduleClaim;
+  const Search& search = searches_[question - schedules_.size()];
+  const auto results = static_cast<double>(search.results.size());
+  const Claim& claim = *results_[search.results.front()].question.claim;
+  if (claim.settle != nullptr) return kSecondsPerSolverState * search.states;
+  if (request_.engine == Engine::Sat || request_.certificates) {
+    return kSecondsPerSolverState * search.states * results;
+  }
+  return kSecondsPerState * search.states + kSecondsPerResult * results;
 }
 
 campaign::Questions::Answer Campaign::ask(std::size_t question, const Limits& limits) {

@@ -112,7 +112,7 @@ class Campaign final : public campaign::Questions {
                          std::vector<bool>, bool, std::optional<RowOrder>>;
   struct Search {
     std::vector<std::size_t> results;  ///< that it answers
-    double expected_cost = 1;
+    double states = 1;  ///< a measure of its problem
   };
 
   void collect(const Claim& claim);

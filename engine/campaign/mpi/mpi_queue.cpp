@@ -34,7 +34,7 @@ constexpr auto kAliveInterval = 5s;
 constexpr auto kSilence = 60s;
 /// A rank that does not confirm that it stopped is lost; one that has not begun may still collect
 /// its questions.
-constexpr auto kStopTimeout = 10s;
+constexpr auto kStopTimeout = 5s;
 constexpr auto kBeginTimeout = 120s;
 constexpr std::size_t kMaxChunk = 64;
 /// Part of the expected cost that is left, per thread, for a chunk.
@@ -306,6 +306,28 @@ std::string work_bytes(const std::vector<std::uint64_t>& chunk) {
   return bytes;
 }
 
+/// Stops all other ranks; whether all of them confirm it. `begun`: those that have been heard of.
+bool stop_ranks(Mailbox& mailbox, int ranks, std::set<int> begun) {
+  for (int rank = 1; rank < ranks; ++rank) mailbox.send(rank, kStop, {});
+  const auto others = static_cast<std::size_t>(ranks - 1);
+  std::set<int> stopped;
+  auto last_begun = Clock::now();
+  while (stopped.size() < others &&
+         Clock::now() < last_begun + (begun.size() == others ? kStopTimeout : kBeginTimeout)) {
+    const auto message = mailbox.receive();
+    if (!message) {
+      std::this_thread::sleep_for(kPollInterval);
+      continue;
+    }
+    if (begun.insert(message->rank).second) last_begun = Clock::now();
+    if (message->tag == kStopped) stopped.insert(message->rank);
+  }
+  const bool all = stopped.size() == others;
+  for (const int rank : stopped) mailbox.send(rank, kExit, all ? "finalize" : "");
+  mailbox.flush(1s);
+  return all;
+}
+
 /// Rank 0.
 class Leader {
  public:
@@ -342,25 +364,10 @@ class Leader {
     }
   }
 
-  /// Stops all ranks; whether all of them confirm it.
+  /// Cancels what runs anywhere; whether all ranks confirm it.
   bool stop() {
     workers_.reset();
-    for (int rank = 1; rank < ranks_; ++rank) mailbox_.send(rank, kStop, {});
-    const auto start = Clock::now();
-    const auto all_stopped = [&] { return static_cast<int>(stopped_.size()) == ranks_ - 1; };
-    const auto all_begun = [&] { return static_cast<int>(begun_.size()) == ranks_ - 1; };
-    while (!all_stopped() && Clock::now() < start + (all_begun() ? kStopTimeout : kBeginTimeout)) {
-      const auto message = mailbox_.receive();
-      if (!message) {
-        std::this_thread::sleep_for(kPollInterval);
-        continue;
-      }
-      begun_.insert(message->rank);
-      if (message->tag == kStopped) stopped_.insert(message->rank);
-    }
-    for (const int rank : stopped_) mailbox_.send(rank, kExit, all_stopped() ? "finalize" : "");
-    mailbox_.flush(1s);
-    return all_stopped();
+    return stop_ranks(mailbox_, ranks_, std::move(begun_));
   }
 
  private:
@@ -421,8 +428,7 @@ class Leader {
   Mailbox mailbox_;
   Schedule schedule_;
   std::unique_ptr<Workers> workers_;
-  std::set<int> begun_;    // other ranks that take part
-  std::set<int> stopped_;  // that have confirmed it
+  std::set<int> begun_;  // other ranks that take part
 };
 
 }  // namespace
@@ -437,6 +443,10 @@ MpiQueue::MpiQueue() {
 }
 
 MpiQueue::~MpiQueue() {
+  if (is_leader() && !stopped_) {
+    Mailbox mailbox;
+    finalize_ = stop_ranks(mailbox, ranks_, {});
+  }
   if (finalize_) ::MPI_Finalize();
 }
 
@@ -450,6 +460,7 @@ void MpiQueue::lead(Questions& questions, Collector& collector, const std::strin
     failure = std::current_exception();
   }
   finalize_ = leader.stop();
+  stopped_ = true;
   if (failure) std::rethrow_exception(failure);
 }
 

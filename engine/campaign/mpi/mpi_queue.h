@@ -16,7 +16,8 @@ namespace p2::campaign {
 class MpiQueue {
  public:
   MpiQueue();
-  /// Finalizes MPI, unless a rank was lost: that would wait for it.
+  /// Stops the others if it has not led. Finalizes MPI, unless a rank was lost: that would wait for
+  /// it.
   ~MpiQueue();
   MpiQueue(const MpiQueue&) = delete;
   MpiQueue& operator=(const MpiQueue&) = delete;
@@ -36,6 +37,7 @@ class MpiQueue {
   int rank_ = 0;
   int ranks_ = 1;
   bool finalize_ = true;
+  bool stopped_ = false;  ///< the other ranks, by this one
 };
 
 }  // namespace p2::campaign
