@@ -11,9 +11,9 @@
 namespace p2 {
 namespace {
 
-constexpr std::uint64_t kMaxShards = 100'000;
+constexpr std::uint64_t kMaxArraySize = 100'000;
 
-std::vector<FlagGroup> campaign_flags() {
+std::vector<FlagGroup> slurm_flags() {
   return {{"Slurm",
            {{"slurm", "DIR", "write the jobs there; journals and the answer go there too"},
             {"shards", "N", "parts, each a task of the job array (default 16)"},
@@ -33,7 +33,7 @@ int run_campaign(const Arguments& arguments, std::ostream& out, std::ostream& er
       "they are requeued, and a merge that depends on it. --jobs is the threads of a shard "
       "(default\n"
       "1), --timeout belongs after --.",
-      campaign_flags(), {arguments.begin(), dashes});
+      slurm_flags(), {arguments.begin(), dashes});
   const CommonOptions common = line.common();
   if (line.help_wanted()) {
     out << line.help();
@@ -44,7 +44,7 @@ int run_campaign(const Arguments& arguments, std::ostream& out, std::ostream& er
     throw InputError({"command line"}, "no --slurm, expected a folder for the jobs");
   }
   request.folder = *line.text("slurm");
-  request.shards = static_cast<std::uint32_t>(line.integer("shards", 1, kMaxShards, 16));
+  request.shards = static_cast<std::uint32_t>(line.integer("shards", 1, kMaxArraySize, 16));
   if (dashes != arguments.end()) request.command.assign(dashes + 1, arguments.end());
   request.program =
       line.text("program").value_or(std::filesystem::read_symlink("/proc/self/exe").string());

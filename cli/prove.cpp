@@ -1,6 +1,5 @@
 #include "p2/prove.h"
 
-#include <charconv>
 #include <ostream>
 #include <tuple>
 
@@ -10,8 +9,6 @@
 
 namespace p2 {
 namespace {
-
-constexpr std::uint32_t kMaxShards = 100'000;
 
 std::vector<FlagGroup> prove_flags() {
   return {
@@ -32,9 +29,6 @@ std::vector<FlagGroup> prove_flags() {
         {"deep", "",
          "search over arbitrary groups, and for cheaper programs, without the bounds that keep "
          "such a search to seconds"},
-        {"resume", "FILE", "keep in FILE what is settled, and go on from what FILE holds"},
-        {"shard", "I/N",
-         "only the questions of part I of N, from 1; merge puts the journals of all together"},
         {"report", "FILE",
          "write the errata, as *.md or *.html: false statements of the paper with drawn "
          "counterexamples; implies "
@@ -44,7 +38,8 @@ std::vector<FlagGroup> prove_flags() {
          "write certificates that p2-check accepts: for every universal claim about valid "
          "programs that holds, for synthesis-complete, mixing (6 devices: with --deep), beyond-dsl "
          "and lattice-gain, and "
-         "for the smallest counterexamples"}}}};
+         "for the smallest counterexamples"}}},
+      {"Campaigns", campaign_flags()}};
 }
 
 /// The format of --report; nothing if it is absent.
@@ -54,24 +49,6 @@ std::optional<DocumentFormat> report_format(const CommandLine& line) {
   if (path->ends_with(".md")) return DocumentFormat::Markdown;
   if (path->ends_with(".html")) return DocumentFormat::Html;
   throw InputError({"--report"}, "'" + *path + "', expected a name that ends in .md or .html");
-}
-
-/// `2/8`.
-std::pair<std::uint32_t, std::uint32_t> parse_shard(const std::string& text) {
-  std::uint32_t number = 0;
-  std::uint32_t count = 0;
-  const char* const end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, number);
-  const bool slash = first.ec == std::errc() && first.ptr != end && *first.ptr == '/';
-  const auto second = std::from_chars(first.ptr + (slash ? 1 : 0), end, count);
-  if (!slash || second.ec != std::errc() || second.ptr != end || number < 1 || number > count ||
-      count > kMaxShards) {
-    throw InputError({"--shard"}, "found '" + text +
-                                      "', expected I/N, such as 2/8, with I from 1 to N and N at "
-                                      "most " +
-                                      std::to_string(kMaxShards));
-  }
-  return {number, count};
 }
 
 ProveRequest request_of(const CommandLine& line) {
@@ -91,9 +68,7 @@ ProveRequest request_of(const CommandLine& line) {
   request.every_system = line.has("every-system");
   request.deep = line.has("deep");
   request.journal = line.text("resume");
-  if (const auto shard = line.text("shard")) {
-    std::tie(request.shard, request.shards) = parse_shard(*shard);
-  }
+  std::tie(request.shard, request.shards) = line.shard();
   request.certify = line.text("certify");
   request.report = line.has("report");
   return request;

@@ -1,13 +1,15 @@
 // `merge`: the answer of a campaign from the journals of its shards.
 #include "p2/merge.h"
 
-#include <optional>
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "p2/version.h"
+#include "proofs/api/check_journal.h"
 #include "proofs/api/prove.h"
 
 namespace p2 {
@@ -64,7 +66,14 @@ std::vector<NamedJournal> read_journals(const std::vector<std::string>& paths) {
   return journals;
 }
 
-void record_answers(const std::vector<NamedJournal>& journals, claims::Campaign& questions) {
+/// Gives the questions all answers of the journals. Throws InputError where two differ, and
+/// LimitReached, with the names of the shards, where questions are not answered.
+void take_answers(const std::vector<NamedJournal>& journals, campaign::Questions& questions) {
+  const NamedJournal& any = journals.front();
+  if (any.text.header.at("questions") != questions.count()) {
+    refuse(any.path, fmt::format("is of {} questions, expected {} as its request has",
+                                 any.text.header.at("questions").dump(), questions.count()));
+  }
   std::map<std::size_t, const NamedJournal*> answered_in;
   for (const NamedJournal& journal : journals) {
     for (const auto& [question, answer] : journal.text.answers) {
@@ -77,17 +86,13 @@ void record_answers(const std::vector<NamedJournal>& journals, claims::Campaign&
       }
     }
   }
-}
-
-/// Throws LimitReached, and names the shards, where questions are not answered.
-void require_answers(const claims::Campaign& questions, const std::vector<NamedJournal>& journals) {
-  const std::uint32_t count = journals.front().shard.count;
+  const std::uint32_t count = any.shard.count;
   const std::vector<std::uint32_t> shards = campaign::shard_of_questions(questions, count);
   std::vector<std::size_t> asked(count + 1);
   std::vector<std::size_t> missing(count + 1);
   for (std::size_t question = 0; question < shards.size(); ++question) {
     ++asked[shards[question]];
-    if (!questions.is_answered(question)) ++missing[shards[question]];
+    if (!answered_in.contains(question)) ++missing[shards[question]];
   }
   std::string lacking;
   for (std::uint32_t shard = 1; shard <= count; ++shard) {
@@ -100,7 +105,7 @@ void require_answers(const claims::Campaign& questions, const std::vector<NamedJ
   }
   if (lacking.empty()) return;
   throw LimitReached(LimitReached::Kind::Cancelled,
-                     lacking + "; run prove with --shard and --resume, and merge again");
+                     lacking + "; run it with --shard and --resume, and merge again");
 }
 
 ProveAnswer merge_proofs(const std::vector<NamedJournal>& journals, const Options& options) {
@@ -109,14 +114,21 @@ ProveAnswer merge_proofs(const std::vector<NamedJournal>& journals, const Option
   as_asked.seed = journaled.seed;
   Settled settled{campaign_request(journaled.request, as_asked), {}, {}};
   claims::Campaign questions(settled.request, options.limits);
-  if (questions.count() != journaled.questions) {
-    refuse(journals.front().path, fmt::format("is of {} questions, expected {} as its request has",
-                                              journaled.questions, questions.count()));
-  }
-  record_answers(journals, questions);
-  require_answers(questions, journals);
+  take_answers(journals, questions);
   settled.results = questions.take_results({});
   return answer_of(settled, false, {}, as_asked);
+}
+
+CheckAnswer merge_checks(const std::vector<NamedJournal>& journals, const Options& options) {
+  const auto answer = [&](campaign::Questions& questions, const Json& header) {
+    const auto now = nlohmann::ordered_json::parse(header.dump());
+    const NamedJournal& any = journals.front();
+    if (any.text.header.at("sha256") != now.at("sha256")) {
+      refuse(any.path, "is of other contents of the files than they have now, expected the same");
+    }
+    take_answers(journals, questions);
+  };
+  return check_in_campaign(journaled_check(journals.front().text.header), options, {{}, answer});
 }
 
 }  // namespace
@@ -124,10 +136,10 @@ ProveAnswer merge_proofs(const std::vector<NamedJournal>& journals, const Option
 Answer merge(const MergeRequest& request, const Options& options) {
   try {
     const std::vector<NamedJournal> journals = read_journals(request.journals);
-    if (journals.front().text.header.at("command") != "prove") {
-      refuse(journals.front().path, "is of a command that merge does not know, expected prove");
-    }
-    return merge_proofs(journals, options);
+    const std::string command = journals.front().text.header.at("command");
+    if (command == "prove") return merge_proofs(journals, options);
+    if (command == "check") return merge_checks(journals, options);
+    refuse(journals.front().path, fmt::format("is of '{}', expected prove or check", command));
   } catch (const nlohmann::json::exception& error) {
     throw InputError({request.journals.front()},
                      fmt::format("or another one is no journal of this version ({}), expected one "

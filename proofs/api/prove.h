@@ -19,7 +19,6 @@ Json journal_header(const ProveRequest& request, std::uint64_t seed, std::size_t
 struct JournaledRequest {
   ProveRequest request;
   std::uint64_t seed = 1;
-  std::size_t questions = 0;
   std::shared_ptr<const TextFile> system;  ///< what the request has a path of; may be null
 };
 /// Throws nlohmann::json::exception for a header that journal_header has not made.

@@ -230,7 +230,6 @@ JournaledRequest journaled_request(const Header& header) {
   request.deep = header.at("deep");
   request.certify = text_in(header, "certify");
   if (request.certify) journaled.seed = header.at("seed");
-  journaled.questions = header.at("questions");
   return journaled;
 }
 

@@ -115,7 +115,6 @@ Campaign::Campaign(const CampaignRequest& request, const Limits& limits)
   for (const ScheduleClaim* claim : request.schedules)
     schedules_.emplace_back(claim, ScheduleSettlement{});
   for (const Claim* claim : request.claims) collect(*claim);
-  answered_.resize(count());
 }
 
 void Campaign::collect(const Claim& claim) {
@@ -270,7 +269,6 @@ void Campaign::record(std::size_t question, const nlohmann::ordered_json& answer
       take(answers.at(i), results_[search.results[i]]);
     }
   }
-  answered_[question] = 1;
 }
 
 CampaignResults Campaign::take_results(const campaign::Shard& shard) {

@@ -101,7 +101,6 @@ class Campaign final : public campaign::Questions {
   void record(std::size_t question, const nlohmann::ordered_json& answer) override;
 
   std::size_t result_count() const { return results_.size(); }
-  bool is_answered(std::size_t question) const { return answered_[question] != 0; }
   /// Of the questions of a shard.
   CampaignResults take_results(const campaign::Shard& shard);
 
@@ -134,7 +133,6 @@ class Campaign final : public campaign::Questions {
   std::vector<Search> searches_;
   std::vector<SettledQuestion> results_;
   std::vector<ScheduleResult> schedules_;
-  std::vector<char> answered_;  // by question; no bits, for threads write it
 };
 
 /// Settles every question of the request on the threads of this process. `journal` and `counters`
