@@ -29,6 +29,9 @@ std::vector<FlagGroup> prove_flags() {
         {"deep", "",
          "search over arbitrary groups, and for cheaper programs, without the bounds that keep "
          "such a search to seconds"},
+        {"cubes", "N",
+         "split a question for the SAT solver by its first step into N parts, refuted on all "
+         "threads, with one proof of all (default 1)"},
         {"report", "FILE",
          "write the errata, as *.md or *.html: false statements of the paper with drawn "
          "counterexamples; implies "
@@ -67,6 +70,7 @@ ProveRequest request_of(const CommandLine& line) {
   request.system.dialect.reset();  // of the claims: also `both`
   request.every_system = line.has("every-system");
   request.deep = line.has("deep");
+  request.cubes = static_cast<std::uint32_t>(line.integer("cubes", 1, 1024, 1));
   request.journal = line.text("resume");
   std::tie(request.shard, request.shards) = line.shard();
   request.certify = line.text("certify");

@@ -27,9 +27,9 @@ std::string quoted(const std::string& word) {
 }
 
 void check_command(const std::vector<std::string>& command) {
-  if (command.empty() || command.front() != "prove") {
+  if (command.empty() || (command.front() != "prove" && command.front() != "check")) {
     throw InputError({"command line"},
-                     fmt::format("{} after --, expected `prove` with its flags",
+                     fmt::format("{} after --, expected `prove` or `check` with its flags",
                                  command.empty() ? "no command" : "'" + command.front() + "'"));
   }
   constexpr std::array kOfOneShard = {"--shard",  "--resume", "--output",  "--format",

@@ -1,5 +1,6 @@
 #include "proofs/api/check_journal.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -156,6 +157,7 @@ Json check_journal_header(const CheckRequest& request, const std::vector<std::st
   if (request.cache) refuse("--cache");
   if (request.repair) refuse("--repair");
   if (request.smt2) refuse("--smt2");
+  if (std::ranges::find(files, "-") != files.end()) refuse("-");
   const InstanceSpec& spec = request.instance;
   const auto count = [](const std::optional<std::uint64_t>& value) {
     return value ? Json(*value) : Json();

@@ -160,9 +160,10 @@ ProveAnswer answer_of(Settled& settled, bool report, std::vector<Diagnostic> dia
   ProveAnswer answer;
   std::vector<claims::SettledQuestion>& systems = settled.results.systems;
   if (settled.request.certificates && settled.shard.is_whole()) {
-    claims::certify_counterexamples(systems,
-                                    {settled.request.size, options.limits, settled.request.deep},
-                                    *settled.request.certificates);
+    claims::certify_counterexamples(
+        systems,
+        {settled.request.size, options.limits, settled.request.deep, settled.request.parts},
+        *settled.request.certificates);
   }
   answer.outcome = settled.outcome();
   answer.diagnostics = std::move(diagnostics);

@@ -156,6 +156,7 @@ claims::CampaignRequest campaign_request(const ProveRequest& request, const Opti
   check_range("--size", request.size, 1, kMaxSize);
   campaign.size = request.size;
   campaign.deep = request.deep;
+  campaign.parts = request.cubes;
   // For a given system every placement is answered.
   campaign.every_system = request.every_system || request.report || names_system(request);
   if (request.certify) campaign.certificates = {*request.certify, options.seed};
@@ -202,6 +203,7 @@ Json journal_header(const ProveRequest& request, std::uint64_t seed, std::size_t
       .add("placement", text_json(system.placement))
       .add("every_system", every)
       .add("deep", request.deep)
+      .add("cubes", request.cubes)
       .add("certify", text_json(request.certify))
       .add("seed", request.certify ? Json(seed) : Json())
       .add("questions", questions)
@@ -228,6 +230,7 @@ JournaledRequest journaled_request(const Header& header) {
   request.system.placement = text_in(header, "placement");
   request.every_system = header.at("every_system");
   request.deep = header.at("deep");
+  request.cubes = header.at("cubes");
   request.certify = text_in(header, "certify");
   if (request.certify) journaled.seed = header.at("seed");
   return journaled;

@@ -224,7 +224,7 @@ campaign::Questions::Answer Campaign::ask_schedule(std::size_t number, const Lim
 }
 
 campaign::Questions::Answer Campaign::ask_search(const Search& search, const Limits& limits) const {
-  const Bounds bounds{request_.size, limits, request_.deep};
+  const Bounds bounds{request_.size, limits, request_.deep, request_.parts};
   Record records = Record::array();
   bool final = true;
   std::unique_ptr<ProgramList> programs;

@@ -39,7 +39,8 @@ struct CampaignRequest {
   Engine engine = Engine::Explicit;
   /// A result for every system, not only for the first of equivalent ones.
   bool every_system = false;
-  bool deep = false;  ///< see Bounds
+  bool deep = false;   ///< see Bounds
+  unsigned parts = 1;  ///< see Bounds
   std::optional<Certificates> certificates = {};
 };
 
@@ -111,7 +112,7 @@ class Campaign final : public campaign::Questions {
                          std::vector<bool>, bool, std::optional<RowOrder>>;
   struct Search {
     std::vector<std::size_t> results;  ///< that it answers
-    double states = 1;  ///< a measure of its problem
+    double states = 1;                 ///< a measure of its problem
   };
 
   void collect(const Claim& claim);

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "proofs/kernel/certificate.h"
 #include "tests/campaign/processes.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
@@ -181,6 +182,138 @@ TEST_CASE(
     CHECK_MESSAGE(merged.exit <= 1, merged.err);
     CHECK(bytes_of(folder / "merged.json") == expected);
   }
+}
+
+TEST_CASE("checks of many files and of a dump come out of their journals as they went in") {
+  const std::string examples = std::string(P2_SOURCE_DIR) + "/examples/";
+  const std::vector<Words> requests = {
+      {"check", examples + "programs/valid/*.p2", examples + "programs/refused/*.p2",
+       examples + "msccl/refused/*.xml", examples + "hlo/*.hlo", examples + "records/*.csv",
+       examples + "nothing-here.p2", "--engine", "all"},
+      {"check", "--dump", examples + "hlo/refused/dump"}};
+  for (const Words& check : requests) {
+    for (const char* format : {"json", "text"}) {
+      const Folder folder;
+      const Words formatted = joined(check, {"--format", format});
+      const Ran single = run(formatted);
+      CHECK(single.exit > 0);
+      for (int shard = 1; shard <= kShards; ++shard) {
+        const Words words = shard_words(formatted, folder, shard);
+        const Ran once = run(words);
+        CHECK(once.exit <= 3);
+        CHECK(run(words).exit == once.exit);  // from the journal
+      }
+      Words merge = merge_words(folder);
+      merge.resize(1 + kShards);
+      const Ran merged = run(joined(merge, {"--format", format}));
+      CHECK(merged.exit == single.exit);
+      CHECK(merged.out == single.out);
+      if (check[1] == "--dump") continue;  // of fewer pairs than shards
+      merge.pop_back();
+      const Ran missing = run(merge);
+      CHECK(missing.exit == 3);
+      CHECK(missing.err.find("shard 4 of 4 is missing") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a file that has changed is not answered from a journal") {
+  const Folder folder;
+  const std::string program = folder / "program.p2";
+  std::ofstream(program) << "devices 2\nAllReduce{0,1}\n";
+  const Words check = {"check", program, "--resume", folder / "journal"};
+  CHECK(run(check).exit == 0);
+  std::ofstream(program) << "devices 2\nAllReduce{0,1}; AllReduce{0,1}\n";
+  const Ran again = run(check);
+  CHECK(again.exit == 2);
+  CHECK(again.err.find("'sha256' mismatch") != std::string::npos);
+  const Ran merged = run({"merge", folder / "journal"});
+  CHECK(merged.exit == 2);
+  CHECK(merged.err.find("other contents") != std::string::npos);
+  const Ran input = run({"check", "-", "--resume", folder / "other"});
+  CHECK(input.exit == 2);
+  CHECK(run({"check", program, "--resume", folder / "other", "--cache", folder / "cache"}).exit ==
+        2);
+}
+
+TEST_CASE("cubes give the same verdicts, and certificates that p2-check accepts") {
+  const Words prove = {"prove",
+                       "expressiveness",
+                       "synthesis-complete",
+                       "--from",
+                       "c",
+                       "--hierarchy",
+                       "2,2",
+                       "--axes",
+                       "2,2",
+                       "--reduce",
+                       "0",
+                       "--size",
+                       "3",
+                       "--engine",
+                       "cnf",
+                       "--format",
+                       "json"};
+  const auto verdicts = [](const Ran& ran) {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const auto& result : nlohmann::json::parse(ran.out).at("results")) {
+      all.emplace_back(result.at("verdict"), result.at("note"));
+    }
+    return all;
+  };
+  const auto expected = verdicts(run(prove));
+  for (const char* parts : {"2", "3", "1000"}) {
+    const Folder folder;
+    const Ran ran = run(joined(prove, {"--cubes", parts, "--certify", folder / "certificates"}));
+    CHECK_MESSAGE(ran.exit <= 1, ran.err);
+    CHECK(verdicts(ran) == expected);
+    std::size_t accepted = 0;
+    for (const auto& result : nlohmann::json::parse(ran.out).at("results")) {
+      if (result.at("certificate").is_null()) continue;
+      CHECK(check_folder(result.at("certificate").get<std::string>()).verdict ==
+            kernel::Verdict::Accepted);
+      if (!result.at("empty_question").get<bool>()) ++accepted;
+    }
+    CHECK(accepted > 3);
+    // The same bytes, whatever the number of threads.
+    const auto files = files_below(folder / "certificates");
+    run(joined(prove, {"--cubes", parts, "--certify", folder / "certificates", "--jobs", "1"}));
+    CHECK(files_below(folder / "certificates") == files);
+  }
+  CHECK(run(joined(prove, {"--cubes", "0"})).exit == 2);
+}
+
+TEST_CASE("jobs of Slurm are written for a command that has shards") {
+  const Folder folder;
+  const Ran ran =
+      run({"campaign", "--slurm",   folder / "jobs", "--shards", "7",     "--partition",
+           "long",     "--time",    "2:00:00",       "--mem",    "4096",  "--jobs",
+           "3",        "--program", "/opt/p2 v",     "--",       "prove", "expressiveness",
+           "--axes",   "it's"});
+  CHECK_MESSAGE(ran.exit == 0, ran.err);
+  const std::string shards = bytes_of(folder / "jobs/shards.sbatch");
+  for (const char* line :
+       {"#SBATCH --array=1-7\n", "#SBATCH --requeue\n", "#SBATCH --partition=long\n",
+        "#SBATCH --time=2:00:00\n", "#SBATCH --mem=4096\n", "#SBATCH --cpus-per-task=3\n",
+        "'/opt/p2 v' prove expressiveness --axes 'it'\\''s' --jobs 3 "}) {
+    CHECK_MESSAGE(shards.find(line) != std::string::npos, line);
+  }
+  CHECK(bytes_of(folder / "jobs/submit.sh").find("--dependency=\"afterany:$shards\"") !=
+        std::string::npos);
+  const auto refused = [&](const Words& words) {
+    const Ran bad = run(joined({"campaign", "--slurm", folder / "jobs"}, words));
+    CHECK(bad.exit == 2);
+    return bad.err;
+  };
+  CHECK(refused({}).find("expected `prove`") != std::string::npos);
+  CHECK(refused({"--", "synth"}).find("expected `prove`") != std::string::npos);
+  for (const char* flag : {"--shard=1/2", "--resume=x", "--output=x", "--format=json"}) {
+    CHECK(refused({"--", "prove", "lemma-b1", flag}).find("the jobs give it") != std::string::npos);
+  }
+  CHECK(refused({"--time", "1:00 #x", "--", "prove", "lemma-b1"}).find("--time") !=
+        std::string::npos);
+  CHECK(run({"campaign", "--", "prove"}).exit == 2);
+  CHECK(run({"campaign", "--slurm", "/tmp/a b", "--", "prove", "lemma-b1"}).exit == 2);
 }
 
 TEST_CASE("what merge and --shard refuse") {

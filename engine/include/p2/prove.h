@@ -31,6 +31,9 @@ struct ProveRequest {
   InstanceSpec system;
   bool every_system = false;  ///< a result for every system, also for equivalent ones
   bool deep = false;          ///< no bounds on searches that take longer than seconds
+  /// A question for the SAT solver about programs is split by its first step into so many parts,
+  /// refuted on all threads, with one proof of all (cube and conquer); from 1 to 1024.
+  std::uint32_t cubes = 1;
   /// A file that records what is settled; an existing one of the same request is continued. May be
   /// cut off at any byte, e.g. by SIGKILL.
   std::optional<std::string> journal;
