@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <ostream>
+#include <tuple>
 
 #include "cli/commands.h"
 
@@ -49,7 +50,8 @@ std::vector<FlagGroup> check_flag_groups() {
          "whether a module is the AllReduce (or --goal) over these axes; without --axes all "
          "devices are axis 0"},
         {"replicas", "N", "how many replicas run (default: as the module says)"},
-        {"partitions", "N", "how many partitions run (default: as the module says)"}}}};
+        {"partitions", "N", "how many partitions run (default: as the module says)"}}},
+      {"Campaigns", campaign_flags()}};
 }
 
 CheckRequest check_request(const CommandLine& line) {
@@ -73,6 +75,8 @@ CheckRequest check_request(const CommandLine& line) {
   request.baseline = line.text("baseline");
   request.update_baseline = line.has("update-baseline");
   request.cache = line.text("cache");
+  request.journal = line.text("resume");
+  std::tie(request.shard, request.shards) = line.shard();
   return request;
 }
 

@@ -23,6 +23,7 @@ namespace po = boost::program_options;
 constexpr std::uint64_t kMaxJobs = 1024;
 constexpr std::uint64_t kMaxSeconds = 10'000'000;
 constexpr std::uint64_t kMaxMebibytes = 1 << 24;
+constexpr std::uint32_t kMaxShards = 100'000;
 constexpr const char* kDescribe = "describe-options";
 /// The list of words without a flag that are names of files.
 constexpr const char* kFiles = "files";
@@ -209,6 +210,12 @@ FlagGroup terms_flag_group() {
             "examine these definitions for groups of 2 to N devices (default 4, at most 8)"}}};
 }
 
+std::vector<Flag> campaign_flags() {
+  return {{"resume", "FILE", "keep in FILE what is settled, and go on from what FILE holds"},
+          {"shard", "I/N",
+           "only the questions of part I of N, from 1; merge puts the journals of all together"}};
+}
+
 CommandLine::CommandLine(const std::string& usage, const std::vector<FlagGroup>& own,
                          const Arguments& arguments, const std::string& positional, Formats formats)
     : formats_(formats) {
@@ -306,6 +313,25 @@ std::uint64_t CommandLine::integer(const std::string& flag, std::uint64_t low, s
                                               std::to_string(low) + " to " + std::to_string(high));
   }
   return value;
+}
+
+std::pair<std::uint32_t, std::uint32_t> CommandLine::shard() const {
+  const std::optional<std::string> given = text("shard");
+  if (!given) return {1, 1};
+  std::uint32_t number = 0;
+  std::uint32_t count = 0;
+  const char* const end = given->data() + given->size();
+  const auto first = std::from_chars(given->data(), end, number);
+  const bool slash = first.ec == std::errc() && first.ptr != end && *first.ptr == '/';
+  const auto second = std::from_chars(first.ptr + (slash ? 1 : 0), end, count);
+  if (!slash || second.ec != std::errc() || second.ptr != end || number < 1 || number > count ||
+      count > kMaxShards) {
+    throw InputError({"--shard"}, "found '" + *given +
+                                      "', expected I/N, such as 2/8, with I from 1 to N and N "
+                                      "at most " +
+                                      std::to_string(kMaxShards));
+  }
+  return {number, count};
 }
 
 CommonOptions CommandLine::common() const {

@@ -44,6 +44,9 @@ FlagGroup reduction_flag_group();
 /// --collectives, --goal, --max-group.
 FlagGroup terms_flag_group();
 
+/// --shard and --resume, of commands with many questions.
+std::vector<Flag> campaign_flags();
+
 using Format = DocumentFormat;
 /// Values of --format: text, json and html, and with Reports also those that CI systems read.
 enum class Formats : std::uint8_t { Plain, Reports };
@@ -92,6 +95,8 @@ class CommandLine {
     refuse_choice(flag, known);
   }
   CommonOptions common() const;
+  /// The number and the count that `--shard I/N` says; 1 of 1 when the flag is absent.
+  std::pair<std::uint32_t, std::uint32_t> shard() const;
   /// What system_flag_group, reduction_flag_group and terms_flag_group say. Files of --collectives
   /// end in `.p2c`: other words after that flag go to `other_words`, or are refused.
   InstanceSpec instance_spec(std::vector<std::string>* other_words = nullptr) const;

@@ -18,6 +18,8 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_cost(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_define(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_prove(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_campaign(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_merge(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_run(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_parallelize(const Arguments& arguments, std::ostream& out, std::ostream& err);
 int run_network(const Arguments& arguments, std::ostream& out, std::ostream& err);

@@ -20,6 +20,8 @@ constexpr auto kCommands = std::to_array<Command>({
     {"cost", "how long programs take on a system, fastest first", run_cost},
     {"define", "whether definitions of collectives are sound", run_define},
     {"prove", "whether the statements of the paper hold, system by system", run_prove},
+    {"campaign", "a campaign as jobs of Slurm", run_campaign},
+    {"merge", "the answer of a campaign from the journals of its shards", run_merge},
     {"run", "programs on real data, every element checked, every step measured", run_run},
     {"oracle", "test vectors of a program or a collective, for other implementations", run_oracle},
     {"parallelize", "the cheapest configurations of an operation graph, proved", run_parallelize},

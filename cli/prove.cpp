@@ -1,6 +1,7 @@
 #include "p2/prove.h"
 
 #include <ostream>
+#include <tuple>
 
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -28,7 +29,9 @@ std::vector<FlagGroup> prove_flags() {
         {"deep", "",
          "search over arbitrary groups, and for cheaper programs, without the bounds that keep "
          "such a search to seconds"},
-        {"resume", "FILE", "keep in FILE what is settled, and go on from what FILE holds"},
+        {"cubes", "N",
+         "split a question for the SAT solver by its first step into N parts, refuted on all "
+         "threads, with one proof of all (default 1)"},
         {"report", "FILE",
          "write the errata, as *.md or *.html: false statements of the paper with drawn "
          "counterexamples; implies "
@@ -38,7 +41,8 @@ std::vector<FlagGroup> prove_flags() {
          "write certificates that p2-check accepts: for every universal claim about valid "
          "programs that holds, for synthesis-complete, mixing (6 devices: with --deep), beyond-dsl "
          "and lattice-gain, and "
-         "for the smallest counterexamples"}}}};
+         "for the smallest counterexamples"}}},
+      {"Campaigns", campaign_flags()}};
 }
 
 /// The format of --report; nothing if it is absent.
@@ -66,7 +70,9 @@ ProveRequest request_of(const CommandLine& line) {
   request.system.dialect.reset();  // of the claims: also `both`
   request.every_system = line.has("every-system");
   request.deep = line.has("deep");
+  request.cubes = static_cast<std::uint32_t>(line.integer("cubes", 1, 1024, 1));
   request.journal = line.text("resume");
+  std::tie(request.shard, request.shards) = line.shard();
   request.certify = line.text("certify");
   request.report = line.has("report");
   return request;
@@ -88,6 +94,7 @@ int run_prove(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   if (line.has("list")) return print_answer(list_claims(), common, out, err);
   const std::optional<DocumentFormat> report = report_format(line);
   const ProveAnswer answer = prove(request_of(line), options_of(common, err));
+  if (!answer.is_leader) return kEstablished;
   if (report) write_file(*line.text("report"), write_document(answer.report, *report));
   return print_answer(answer, common, out, err);
 }

@@ -314,21 +314,23 @@ void for_each_clause(const std::vector<Literal>& literals, Visit visit) {
 }
 
 Refutation refutation(std::int32_t variables, const std::vector<Literal>& literals,
-                      const DratTrace& trace, const Limits& limits) {
+                      std::span<const DratTrace* const> traces, const Limits& limits) {
   const auto tick = [&] { limits.require(0, "checking the solver's proof"); };
   std::size_t lemmas = 0;
   const auto axioms = std::count(literals.begin(), literals.end(), 0);
   DratToLrat pass(variables, static_cast<ClauseId>(axioms));
   for_each_clause(literals, [&](std::span<const Literal> clause) { pass.axiom(clause); });
-  trace.for_each([&](bool learnt, std::span<const Literal> clause) {
-    if (++lemmas % 4096 == 0) tick();
-    if (learnt) {
-      pass.lemma(clause);
-    } else {
-      pass.erase(clause);
-    }
-    return !pass.refuted();
-  });
+  for (const DratTrace* trace : traces) {
+    trace->for_each([&](bool learnt, std::span<const Literal> clause) {
+      if (++lemmas % 4096 == 0) tick();
+      if (learnt) {
+        pass.lemma(clause);
+      } else {
+        pass.erase(clause);
+      }
+      return !pass.refuted();
+    });
+  }
   if (!pass.refuted()) throw ToolError("the solver's proof does not end in a contradiction");
   return pass.refutation(tick);
 }
@@ -351,9 +353,15 @@ std::string dimacs(std::int32_t variables, const std::vector<Literal>& literals,
 
 }  // namespace
 
-ClauseProof clause_proof(const Clauses& clauses, const DratTrace& trace, const Limits& limits) {
-  Refutation refuted = refutation(clauses.variables(), clauses.literals(), trace, limits);
+ClauseProof clause_proof(const Clauses& clauses, std::span<const DratTrace* const> traces,
+                         const Limits& limits) {
+  Refutation refuted = refutation(clauses.variables(), clauses.literals(), traces, limits);
   return {dimacs(clauses.variables(), clauses.literals(), refuted.core), std::move(refuted.lrat)};
+}
+
+ClauseProof clause_proof(const Clauses& clauses, const DratTrace& trace, const Limits& limits) {
+  const DratTrace* const whole = &trace;
+  return clause_proof(clauses, std::span(&whole, 1), limits);
 }
 
 }  // namespace p2::cnf

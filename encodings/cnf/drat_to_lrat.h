@@ -156,5 +156,10 @@ struct ClauseProof {
 /// The proof that the solver wrote to `trace` when it refuted `clauses`. Throws LimitReached, and
 /// ToolError when it is no proof.
 ClauseProof clause_proof(const Clauses& clauses, const DratTrace& trace, const Limits& limits);
+/// The same where several solvers, one after the other, have refuted parts of the search space: the
+/// last one with what the others had refuted as unit clauses. It is one proof, so that the parts
+/// cover everything is a part of it.
+ClauseProof clause_proof(const Clauses& clauses, std::span<const DratTrace* const> traces,
+                         const Limits& limits);
 
 }  // namespace p2::cnf

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #include "encodings/cnf/clauses.h"
 #include "encodings/cnf/drat_to_lrat.h"
@@ -314,21 +318,86 @@ std::string varmap(const SynthesisClauses& problem) {
   return text;
 }
 
+/// A solver on the clauses of a problem, with its proof.
+class Conquest {
+ public:
+  Conquest(const SynthesisClauses& problem, const Limits& limits) : solver_(limits) {
+    solver_.write_proof(trace_);
+    solver_.add(problem.clauses().literals());
+  }
+
+  /// Whether there is a model with one of the cubes, one after the other. A cube that is refuted
+  /// is a unit clause of the proof: it follows without the cubes before it.
+  bool possible_with(std::span<const Literal> cubes) {
+    for (const Literal cube : cubes) {
+      if (solver_.possible(cube)) return true;
+    }
+    solver_.finish_proof();
+    return false;
+  }
+  /// Whether there is a model with none of the cubes.
+  bool possible_without(std::span<const Literal> cubes) {
+    for (const Literal cube : cubes) solver_.exclude(std::span(&cube, 1));
+    if (solver_.possible()) return true;
+    solver_.finish_proof();
+    return false;
+  }
+
+  const Solver& solver() const { return solver_; }
+  const DratTrace& trace() const { return trace_; }
+
+ private:
+  DratTrace trace_;
+  Solver solver_;
+};
+
+/// A program, or the proof that there is none. Throws LimitReached.
+struct Conquered {
+  std::optional<std::vector<Literal>> picks;
+  ClauseProof proof;
+};
+
+Conquered conquer(const SynthesisClauses& problem, unsigned parts, const Limits& limits) {
+  std::vector<Literal> cubes;
+  if (parts > 1 && !problem.picked().empty()) cubes = problem.picked().front();
+  const std::size_t count = std::min<std::size_t>(parts, cubes.size());
+  std::vector<std::unique_ptr<Conquest>> conquests(count + 1);
+  std::vector<char> found(count);
+  // A question waits for its own parts, not for those of others.
+  tbb::this_task_arena::isolate([&] {
+    tbb::parallel_for(
+        std::size_t{0}, count,
+        [&](std::size_t i) {
+          const std::size_t begin = i * cubes.size() / count;
+          const std::size_t end = (i + 1) * cubes.size() / count;
+          conquests[i] = std::make_unique<Conquest>(problem, limits);
+          found[i] = conquests[i]->possible_with(std::span(cubes).subspan(begin, end - begin));
+        },
+        tbb::simple_partitioner());
+  });
+  // The first part that has a program, so that the answer does not depend on threads.
+  for (std::size_t i = 0; i < count; ++i) {
+    if (found[i] != 0) return {problem.picks(conquests[i]->solver()), {}};
+  }
+  conquests[count] = std::make_unique<Conquest>(problem, limits);
+  if (conquests[count]->possible_without(cubes)) {
+    return {problem.picks(conquests[count]->solver()), {}};
+  }
+  std::vector<const DratTrace*> traces;
+  for (const auto& each : conquests) traces.push_back(&each->trace());
+  return {std::nullopt, clause_proof(problem.clauses(), traces, limits)};
+}
+
 /// Throws LimitReached.
 Absence settle(const SynthesisClauses& problem, Numbered known, std::vector<std::uint32_t> uses,
-               const Limits& limits) {
+               unsigned parts, const Limits& limits) {
   Absence answer;
-  const DratTrace trace;
-  Solver solver(limits);
-  solver.write_proof(trace);
-  solver.add(problem.clauses().literals());
-  if (solver.possible()) {
-    answer.found = problem.program(problem.picks(solver));
+  auto [picks, refuted] = conquer(problem, parts, limits);
+  if (picks) {
+    answer.found = problem.program(*picks);
     answer.kind = Absence::Kind::Found;
     return answer;
   }
-  solver.finish_proof();
-  ClauseProof refuted = clause_proof(problem.clauses(), trace, limits);
   AbsenceProof& proof = answer.proof;
   for (std::size_t m = 0; m < problem.choices().size(); ++m) {
     proof.choices.push_back(problem.step(m));
@@ -350,7 +419,7 @@ Absence refute(const Instance& instance, Dialect dialect, std::uint32_t size, co
   SynthesisClauses problem(coordinates.stage(), dialect, size, limits);
   Numbered known = in_numbers(search.known, ChoiceNumbers(coordinates, problem));
   std::vector<std::uint32_t> uses = require(problem, search.uses, known);
-  return settle(problem, std::move(known), std::move(uses), limits);
+  return settle(problem, std::move(known), std::move(uses), search.parts, limits);
 } catch (const LimitReached&) {
   return {};
 }
@@ -358,7 +427,7 @@ Absence refute(const Instance& instance, Dialect dialect, std::uint32_t size, co
 Absence refute(Stage stage, std::uint32_t size, const std::function<bool(const Step& step)>& uses,
                const Limits& limits) try {
   SynthesisClauses problem(std::move(stage), Dialect::Published, size, limits);
-  return settle(problem, {}, require(problem, uses, {}), limits);
+  return settle(problem, {}, require(problem, uses, {}), 1, limits);
 } catch (const LimitReached&) {
   return {};
 }

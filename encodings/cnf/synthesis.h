@@ -35,6 +35,9 @@ struct Search {
   std::vector<std::vector<Step>> known = {};
   /// With such a step, given as found ones are; all programs if empty.
   std::function<bool(const Step& step)> uses = {};
+  /// Cube and conquer (Heule, Kullmann, Wieringa, Biere 2011): a cube for every first step, in so
+  /// many parts, each a solver on a thread of the caller's TBB arena. 1: no cubes.
+  unsigned parts = 1;
 };
 
 /// That there is no program of a kind, in the words of docs/certificates.md. Steps have a shape and

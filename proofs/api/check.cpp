@@ -18,6 +18,7 @@
 #include "engine/program/program_file.h"
 #include "engine/reshard/plans/plan.h"
 #include "proofs/api/check_files.h"
+#include "proofs/api/check_journal.h"
 #include "proofs/api/module_check.h"
 #include "proofs/api/open_sizes.h"
 #include "proofs/api/subject_check.h"
@@ -32,14 +33,6 @@ using Status = Property::Status;
 // An allreduce of 1024 ranks as a ring is 220 MB of XML.
 constexpr std::size_t kMaxMebibytes = 128;
 constexpr std::size_t kMaxXmlMebibytes = 512;
-
-/// What kept a file, or its certificate, from being answered.
-struct FileError {
-  Kind kind = Kind::BadInput;
-  SourcePosition where;
-  std::string message;  ///< without the position
-  std::string line;     ///< with the position
-};
 
 /// One of the programs of a file that synth wrote.
 struct ListedProgram {
@@ -171,6 +164,82 @@ void check_all(std::vector<CheckedFile>& files, const CheckQuestion& question) {
     files[i].errors.clear();
     check_into(files[i], own);
   }
+}
+
+/// The files as questions of a campaign.
+class FileQuestions final : public campaign::Questions {
+ public:
+  FileQuestions(std::vector<CheckedFile>& files, const CheckQuestion& question)
+      : files_(files), question_(question) {}
+
+  std::size_t count() const override { return files_.size(); }
+  /// Bytes.
+  double expected_cost(std::size_t question) const override {
+    const CheckedFile& file = files_[question];
+    if (file.listed) return static_cast<double>(file.listed->text.size());
+    std::error_code failure;
+    const auto size = [&](const std::string& path) {
+      const auto bytes = std::filesystem::file_size(path, failure);
+      return failure ? 0.0 : static_cast<double>(bytes);
+    };
+    return 1 + size(file.file) + (file.before ? size(*file.before) : 0.0);
+  }
+  Answer ask(std::size_t question, const Limits&) override {
+    CheckedFile file = files_[question];
+    CheckQuestion own = question_;
+    own.certificate = certificate_folder(question_.request, files_, question);
+    check_into(file, own);
+    const bool failed = std::ranges::any_of(
+        file.errors, [](const FileError& error) { return error.kind == Kind::ToolFailure; });
+    const bool final = !failed && !is_undecided(file);
+    return {journal_text({std::move(file.check), std::move(file.errors), file.seconds}),
+            final || !has_limits()};
+  }
+  void record(std::size_t question, const nlohmann::ordered_json& text) override {
+    FileAnswer answer = journaled_answer(text);
+    files_[question].check = std::move(answer.check);
+    files_[question].errors = std::move(answer.errors);
+    files_[question].seconds = answer.seconds;
+  }
+
+ private:
+  /// Whether another run may decide what this one did not.
+  bool has_limits() const {
+    const Limits& limits = question_.options.limits;
+    return limits.deadline || limits.memory_bytes || limits.work ||
+           (limits.cancelled != nullptr && *limits.cancelled);
+  }
+
+  std::vector<CheckedFile>& files_;
+  const CheckQuestion& question_;
+};
+
+/// Leaves the files of the shard.
+void keep_shard(const campaign::Shard& shard, const campaign::Questions& questions,
+                std::vector<CheckedFile>& files) {
+  const std::vector<std::uint32_t> shards = campaign::shard_of_questions(questions, shard.count);
+  std::vector<CheckedFile> mine;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (shards[i] == shard.number) mine.push_back(std::move(files[i]));
+  }
+  files = std::move(mine);
+}
+
+/// A campaign of one process.
+CheckCampaign campaign_of(const CheckRequest& request, const Options& options) {
+  const campaign::Shard shard{request.shard, request.shards};
+  return {shard, [&request, &options, shard](campaign::Questions& questions, const Json& header) {
+            std::optional<campaign::Journal> journal;
+            if (request.journal) journal.emplace(*request.journal, header);
+            campaign::Counters counters;
+            const ProgressReporter progress(options.progress, [&] {
+              return fmt::format("{} of {} {} checked", counters.known + counters.done,
+                                 counters.questions.load(), request.dump ? "pairs" : "files");
+            });
+            campaign::Collector collector(questions, shard, journal ? &*journal : nullptr,
+                                          &counters);
+            campaign::run_on_threads(questions, collector, options.jobs, options.limits);
+          }};
 }
 
 Property property_of(const FileError& error) {
@@ -419,6 +488,9 @@ void collect(std::vector<CheckedFile>& files, CheckAnswer& answer) {
   }
 }
 
+CheckAnswer check(const CheckRequest& request, const Options& options,
+                  std::vector<language::Definition> z3_definitions, const CheckCampaign* campaign);
+
 }  // namespace
 
 std::vector<std::string> program_options(const CheckRequest& request) {
@@ -454,11 +526,26 @@ Property engines_property(const std::vector<EngineAnswer>& answers,
 }
 
 CheckAnswer check(const CheckRequest& request, const Options& options) {
-  return check(request, options, language::built_in_definitions());
+  if (!request.journal && request.shards == 1) {
+    return check(request, options, language::built_in_definitions());
+  }
+  return check_in_campaign(request, options, campaign_of(request, options));
 }
 
 CheckAnswer check(const CheckRequest& request, const Options& options,
                   std::vector<language::Definition> z3_definitions) {
+  return check(request, options, std::move(z3_definitions), nullptr);
+}
+
+CheckAnswer check_in_campaign(const CheckRequest& request, const Options& options,
+                              const CheckCampaign& campaign) {
+  return check(request, options, language::built_in_definitions(), &campaign);
+}
+
+namespace {
+
+CheckAnswer check(const CheckRequest& request, const Options& options,
+                  std::vector<language::Definition> z3_definitions, const CheckCampaign* campaign) {
   require_consistent(request);
   Engines engines = engines_called(request.engine);
   engines.z3_definitions = std::move(z3_definitions);
@@ -485,7 +572,22 @@ CheckAnswer check(const CheckRequest& request, const Options& options,
   std::vector<CheckedFile> files = dump ? files_of(pairs) : files_of(request);
   std::optional<Baseline> baseline = baseline_of(request);
   EvidenceCache cache(request.cache, cache_options(request));
-  check_all(files, {request, options, given, engines, cache, {}, open});
+  const CheckQuestion question{request, options, given, engines, cache, {}, open};
+  if (campaign != nullptr) {
+    const auto named = request.files.empty() ? request.files : matching_files(request.files);
+    FileQuestions questions(files, question);
+    campaign->answer(questions,
+                     check_journal_header(request, named, dump ? &*dump : nullptr, files.size()));
+    if (!campaign->shard.is_whole()) {
+      keep_shard(campaign->shard, questions, files);
+      pairs.clear();
+      dump.reset();
+      answer.document.json.add("shard",
+                               fmt::format("{}/{}", campaign->shard.number, campaign->shard.count));
+    }
+  } else {
+    check_all(files, question);
+  }
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     pairs[i].check = files[i].check ? &*files[i].check : nullptr;
   }
@@ -522,5 +624,7 @@ CheckAnswer check(const CheckRequest& request, const Options& options,
   answer.document.exit_code = exit_code_of(answer);
   return answer;
 }
+
+}  // namespace
 
 }  // namespace p2

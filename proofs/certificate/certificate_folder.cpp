@@ -1,5 +1,6 @@
 #include "proofs/certificate/certificate_folder.h"
 
+#include <mutex>
 #include <new>
 #include <set>
 
@@ -40,6 +41,18 @@ std::string digest_of(const fs::path& folder) {
   return claim_digest(claim, files);
 }
 
+/// Whether the folder has these files, as far as the manifest and the names tell.
+bool holds(const fs::path& folder, const CertificateFiles& files) {
+  std::error_code failure;
+  for (const auto& [name, bytes] : files) {
+    if (!fs::is_regular_file(folder / name, failure) ||
+        fs::file_size(folder / name, failure) != bytes.size()) {
+      return false;
+    }
+  }
+  return read_file((folder / "manifest.json").string()) == files.at("manifest.json");
+}
+
 }  // namespace
 
 void add_manifest(const std::string& claim, const Provenance& provenance, CertificateFiles& files) {
@@ -69,6 +82,21 @@ void add_manifest(const std::string& claim, const Provenance& provenance, Certif
 
 void write_folder(const fs::path& folder, const CertificateFiles& files) {
   write_whole_folder(folder, files, "certificate", is_certificate);
+}
+
+std::string addressed_name(const std::string& name, const CertificateFiles& files) {
+  return fmt::format("{}-{}", name, sha256(files.at("manifest.json")).substr(0, 16));
+}
+
+void write_addressed_folder(const fs::path& folder, const CertificateFiles& files) {
+  static std::mutex one_at_a_time;
+  const std::scoped_lock lock(one_at_a_time);
+  if (holds(folder, files)) return;
+  try {
+    write_folder(folder, files);
+  } catch (const InputError&) {
+    if (!holds(folder, files)) throw;  // else another process was first
+  }
 }
 
 Evidence written_evidence(const std::string& folder, const std::function<void()>& write,

@@ -33,6 +33,13 @@ void add_manifest(const std::string& claim, const Provenance& provenance, Certif
 /// exists and is anything else, or when writing fails.
 void write_folder(const std::filesystem::path& folder, const CertificateFiles& files);
 
+/// The name of a folder for these files, which has the digest of their manifest:
+/// `NAME-0123456789abcdef`.
+std::string addressed_name(const std::string& name, const CertificateFiles& files);
+/// Writes the files to `folder`, unless they are there; several processes may do so at once.
+/// `folder` must have an addressed_name. Throws InputError as write_folder does.
+void write_addressed_folder(const std::filesystem::path& folder, const CertificateFiles& files);
+
 /// Calls `write`, which writes a certificate to `folder`. An exception of it does not reach the
 /// caller, whose result stands without the certificate: it becomes Evidence::Kind::Unwritten and a
 /// diagnostic, BadInput where the folder cannot be written, Undecided where a limit was reached or

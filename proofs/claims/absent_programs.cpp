@@ -55,7 +55,8 @@ CertifiedSettlement settle_by_sat(const Subject& subject, const std::vector<bool
                                   const Bounds& bounds) {
   const auto search = [&](std::uint32_t size) {
     const auto uses = [&](const Step& step) { return forbidden[move_of(subject, step)]; };
-    return cnf::refute(subject.from, subject.dialect, size, {.uses = uses}, bounds.limits);
+    return cnf::refute(subject.from, subject.dialect, size, {.uses = uses, .parts = bounds.parts},
+                       bounds.limits);
   };
   using Kind = cnf::Absence::Kind;
   cnf::Absence absence = search(bounds.size);
@@ -84,8 +85,9 @@ CertifiedSettlement list_and_refute_others(const Subject& subject, const Bounds&
   const PlacementPrograms found = std::move(find_programs({subject.from}, options)[0]);
   const std::uint32_t settled = found.list().settled();
   if (settled < bounds.size) return {{Outcome::Undecided, settled, {}, 0, {}}, {}};
-  cnf::Absence others = cnf::refute(subject.from, subject.dialect, bounds.size,
-                                    {.known = found.programs()}, bounds.limits);
+  cnf::Absence others =
+      cnf::refute(subject.from, subject.dialect, bounds.size,
+                  {.known = found.programs(), .parts = bounds.parts}, bounds.limits);
   switch (others.kind) {
     case cnf::Absence::Kind::Absent:
       return {{Outcome::Established,

@@ -1,26 +1,35 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "engine/campaign/campaign.h"
 #include "p2/answer.h"
 #include "p2/document.h"
 #include "proofs/claims/claim.h"
 
-/// A campaign: claims settled on many systems, in parallel, with a journal that survives kills; the
-/// summary of its results, their certificates (certification.cpp) and reports (report.cpp).
+/// A campaign of claims: each settled on many systems; the summary of its results (summary.cpp),
+/// their certificates (certification.cpp) and reports (report.cpp).
 namespace p2::claims {
 
 /// What settles claims that forbid moves: enumeration of all valid programs, or a SAT solver.
 enum class Engine : std::uint8_t { Explicit, Sat };
 
+/// Where certificates go.
+struct Certificates {
+  std::string folder;
+  std::uint64_t seed = 1;
+};
+
 /// Which claims are to be settled, and over what.
 struct CampaignRequest {
+  std::vector<const ScheduleClaim*> schedules;
   std::vector<const Claim*> claims;
   std::optional<HierarchyKind> from;  ///< only this one
   std::optional<HierarchyKind> to;
@@ -30,7 +39,9 @@ struct CampaignRequest {
   Engine engine = Engine::Explicit;
   /// A result for every system, not only for the first of equivalent ones.
   bool every_system = false;
-  bool deep = false;  ///< see Bounds
+  bool deep = false;   ///< see Bounds
+  unsigned parts = 1;  ///< see Bounds
+  std::optional<Certificates> certificates = {};
 };
 
 /// One claim on one placed system.
@@ -50,34 +61,26 @@ struct SettledQuestion {
   /// Systems of the request that are equivalent for this claim; the one in `question` is the first.
   std::uint32_t systems = 1;
   Settlement answer;
-  Evidence evidence = {};        ///< by certify_results (certification.h)
+  Evidence evidence = {};
   std::string certificate = {};  ///< the claim of the certificate; empty: there is none
   /// The certificate refutes the empty clause: no choice is such that the claim could fail.
   bool empty_question = false;
+  /// Certificates that could not be written, and a disagreement.
+  std::vector<Diagnostic> diagnostics = {};
+  bool disagreement = false;  ///< the SAT solver refutes a result that holds
 };
 
-/// Counters of a running campaign, for other threads. A search answers all questions about the
-/// programs of one problem.
-struct CampaignProgress {
-  std::atomic<std::uint64_t> searches = 0;
-  std::atomic<std::uint64_t> searches_known = 0;  ///< taken from the journal
-  std::atomic<std::uint64_t> searches_done = 0;   ///< completed, not ended by a limit
+using ScheduleResult = std::pair<const ScheduleClaim*, ScheduleSettlement>;
+
+/// In the order of claims, pairs of hierarchies, dialects and systems, whatever the number of
+/// threads, processes and interruptions.
+struct CampaignResults {
+  std::vector<SettledQuestion> systems;
+  std::vector<ScheduleResult> schedules;
 };
 
-struct CampaignOptions {
-  unsigned jobs = 0;  ///< threads; 0 = one per core
-  Limits limits;      ///< of all threads together; each has an equal part of the memory
-  /// A write-ahead log of what is settled; an existing one of the same request is continued.
-  std::optional<std::string> journal;
-  CampaignProgress* progress = nullptr;  ///< may be null
-  /// What a result will take when all is described; the campaign is declined where that is more
-  /// than the limits leave.
-  std::size_t bytes_per_result = 0;
-};
-
-/// Settles every question of the request, in parallel. The results are in the order of claims,
-/// pairs of hierarchies, dialects and systems, whatever the number of threads and the
-/// interruptions.
+/// The questions of a request: first the claims about schedules, then the searches. A search
+/// answers all that is asked about the programs of one problem, and certifies what holds.
 ///
 /// Systems with the same device grid (factor sizes in device order), reduction factors,
 /// instructions and forbidden moves are equivalent: device ids, classes, groups, rules and goal are
@@ -85,11 +88,59 @@ struct CampaignOptions {
 /// of levels: for them systems with the same `key` are equivalent, and none are if they have no
 /// key.
 ///
-/// Questions not answered because of a limit or a cancellation are undecided; their searches are
-/// not written to the journal. Throws InputError if the journal belongs to another request or
-/// cannot be used, and LimitReached if a limit is reached before the questions about tens of
-/// thousands of systems are collected.
-std::vector<SettledQuestion> settle(const CampaignRequest& request, const CampaignOptions& options);
+/// What is not answered, because of a limit, a cancellation, or because another shard does, is
+/// undecided.
+class Campaign final : public campaign::Questions {
+ public:
+  /// The request must outlive this. Throws LimitReached if a limit is reached before the questions
+  /// about tens of thousands of systems are collected.
+  Campaign(const CampaignRequest& request, const Limits& limits);
+
+  std::size_t count() const override { return request_.schedules.size() + searches_.size(); }
+  double expected_cost(std::size_t question) const override;
+  Answer ask(std::size_t question, const Limits& limits) override;
+  void record(std::size_t question, const nlohmann::ordered_json& answer) override;
+
+  std::size_t result_count() const { return results_.size(); }
+  /// Of the questions of a shard.
+  CampaignResults take_results(const campaign::Shard& shard);
+
+ private:
+  /// Everything that the answer of a claim that forbids moves depends on, and what summaries
+  /// distinguish.
+  using Key = std::tuple<std::vector<std::uint32_t>, FactorSet, std::vector<Move>,
+                         std::vector<bool>, bool, std::optional<RowOrder>>;
+  struct Search {
+    std::vector<std::size_t> results;  ///< that it answers
+    double states = 1;                 ///< a measure of its problem
+  };
+
+  void collect(const Claim& claim);
+  void collect(const Claim& claim, HierarchyKind from, std::optional<HierarchyKind> to);
+  void add(const Question& question);
+  /// For a claim with a `settle` of its own.
+  void add_with_key(const Question& question);
+  static Key key(const Question& question, const Subject& subject);
+  Answer ask_schedule(std::size_t number, const Limits& limits) const;
+  Answer ask_search(const Search& search, const Limits& limits) const;
+  bool ended_by_limit(const SettledQuestion& result, const Limits& limits) const;
+
+  const CampaignRequest& request_;
+  const Limits& limits_;  // while the questions are collected
+  std::size_t systems_seen_ = 0;
+  std::map<Key, std::size_t> equivalent_;  // → the first such result
+  std::map<Problem, std::size_t> search_of_;
+  std::map<std::string, std::size_t> search_of_key_;  // of one claim, dialect and pair
+  std::vector<Search> searches_;
+  std::vector<SettledQuestion> results_;
+  std::vector<ScheduleResult> schedules_;
+};
+
+/// Settles every question of the request on the threads of this process. `journal` and `counters`
+/// may be null.
+std::vector<SettledQuestion> settle(const CampaignRequest& request, const Limits& limits = {},
+                                    unsigned jobs = 0, campaign::Journal* journal = nullptr,
+                                    campaign::Counters* counters = nullptr);
 
 /// The part of a summary with one order of rows.
 struct OrderSummary {
@@ -131,34 +182,23 @@ Outcome outcome_of(const std::vector<SettledQuestion>& results);
 /// The counterexample of a refuted result, with its groups.
 Program counterexample(const SettledQuestion& result);
 
-struct CertificationOptions {
-  std::string folder;
-  std::uint64_t seed = 1;
-  unsigned jobs = 0;                         ///< threads; 0 = one per core
-  std::atomic<std::size_t>* done = nullptr;  ///< counts the results examined; may be null
-};
+/// Writes a certificate of a result that holds, and its evidence into the result:
+///  - of `synthesis-complete` and of claims that forbid moves (`expressiveness`, corollary B.4, the
+///    lemmas, cases and witnesses about valid programs), the refutation of a counterexample;
+///  - of `mixing` and of lemma B.3 over any groups, the refutation of a program that mixes classes,
+///    up to the number of steps to which there is none;
+///  - of `beyond-dsl`, `lattice-gain` and those on other networks, that nothing is cheaper than the
+///    best programs over hierarchies, at any length.
+/// All other evidence is SolverOnly. The folder's name has the digest of its contents, so that no
+/// two processes write different files to the same one, and none writes what is there.
+void certify(SettledQuestion& result, const Bounds& bounds, const Certificates& certificates);
 
-struct Certification {
-  std::vector<Diagnostic> diagnostics;  ///< certificates that could not be written, disagreements
-  bool disagreement = false;            ///< the SAT solver refutes a result that holds
-};
-
-/// Writes certificates into the folder, and evidence and claim of each into its result:
-///  - for every result that holds of `synthesis-complete` and of claims that forbid moves
-///    (`expressiveness`, corollary B.4, the lemmas, cases and witnesses about valid programs), the
-///    refutation of a counterexample;
-///  - for every result that holds of `mixing` and of lemma B.3 over any groups, the refutation of a
-///    program that mixes classes, up to the number of steps to which there is none;
-///  - for every result that holds of `beyond-dsl`, `lattice-gain` and those on other networks, that
-///    nothing is cheaper than the best programs over hierarchies, at any length; and for the
-///    smallest and the shortest counterexample that nothing is cheaper than the best programs
-///    found;
-///  - for the smallest and the shortest counterexample of every other row of the summary that it is
-///    a valid program and, if two hierarchies are compared, which step is no instruction of the
-///    other. Counterexamples that are single instructions have none.
-/// The evidence of all other results is SolverOnly.
-Certification certify_results(std::vector<SettledQuestion>& results, const Bounds& bounds,
-                              const CertificationOptions& options);
+/// The same for the smallest and the shortest counterexample of every row of the summary: of costs,
+/// that nothing is cheaper than the best programs found; of others, that it is a valid program and,
+/// if two hierarchies are compared, which step is no instruction of the other. Counterexamples that
+/// are single instructions have none.
+void certify_counterexamples(std::vector<SettledQuestion>& results, const Bounds& bounds,
+                             const Certificates& certificates);
 
 /// A condition on systems under which a claim that is false in general was refuted on none.
 struct Hypothesis {
@@ -175,8 +215,6 @@ Hypothesis weakest_hypothesis(const std::vector<const SettledQuestion*>& results
 /// the smallest counterexample drawn step by step, the claim that repairs it, and the weakest
 /// hypothesis under which it holds. The request must have asked for every system.
 Document errata(const std::vector<SettledQuestion>& results, const CampaignRequest& request);
-
-using ScheduleResult = std::pair<const ScheduleClaim*, ScheduleSettlement>;
 
 /// The same for statements about resharding and pipelines, with the smallest counterexamples as
 /// inputs to p2-verify.

@@ -2,15 +2,10 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
-#include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
 
 #include "encodings/cnf/synthesis.h"
 #include "p2/version.h"
@@ -21,6 +16,7 @@
 #include "proofs/claims/arbitrary_groups.h"
 #include "proofs/claims/costs.h"
 #include "proofs/claims/statements.h"
+#include "proofs/kernel/certificate.h"
 
 namespace p2::claims {
 namespace {
@@ -145,129 +141,102 @@ ProgramFile file_of(const SettledQuestion& result) {
   return file;
 }
 
-class Certifier {
- public:
-  Certifier(std::vector<SettledQuestion>& results, const Bounds& bounds,
-            const CertificationOptions& options)
-      : results_(results), bounds_(bounds), options_(options) {}
+Provenance provenance_of(const Question& question, const Bounds& bounds,
+                         const Certificates& certificates, const char* tool,
+                         const std::string& version) {
+  return {{{"p2-verify", build_info().version}, {tool, version}},
+          {{"size", std::to_string(bounds.size)}, {"statement", name_of(question)}},
+          certificates.seed};
+}
 
-  Certification run() {
-    const std::size_t threads =
-        options_.jobs == 0 ? std::max(1U, std::thread::hardware_concurrency()) : options_.jobs;
-    const tbb::global_control at_most(tbb::global_control::max_allowed_parallelism, threads);
-    tbb::parallel_for(
-        std::size_t{0}, results_.size(),
-        [&](std::size_t i) {
-          results_[i].evidence.kind = Evidence::Kind::SolverOnly;
-          if (results_[i].answer.outcome == Outcome::Established) certify_established(i);
-          if (options_.done != nullptr) ++*options_.done;
-        },
-        tbb::simple_partitioner());
-    for (const Summary& row : summarize(results_)) {
-      if (row.smallest == nullptr) continue;
-      certify_counterexample(row, *row.smallest, "smallest");
-      if (row.shortest != row.smallest) certify_counterexample(row, *row.shortest, "shortest");
-    }
-    Certification certification{{}, disagreement_};
-    for (auto& [number, diagnostics] : diagnostics_) {
-      for (Diagnostic& each : diagnostics) certification.diagnostics.push_back(std::move(each));
-    }
-    return certification;
-  }
+void report_disagreement(const Refutation& refutation, SettledQuestion& result) {
+  const Question& question = result.question;
+  result.diagnostics.push_back({Diagnostic::Kind::ToolFailure,
+                                fmt::format("{} on {} holds by {}, and is refuted by SAT: {}",
+                                            name_of(question), to_string(*question.system),
+                                            question.claim->engine, refutation.answer.program)});
+  result.disagreement = true;
+}
 
- private:
-  Provenance provenance(const Question& question, const char* tool,
-                        const std::string& version) const {
-    return {{{"p2-verify", build_info().version}, {tool, version}},
-            {{"size", std::to_string(bounds_.size)}, {"statement", name_of(question)}},
-            options_.seed};
-  }
+/// Calls `write`, which returns the claim of the certificate that it writes to `folder`. Failure to
+/// write leaves the result as it is.
+template <typename Write>
+void write_evidence(const std::string& folder, SettledQuestion& result, Write write) {
+  std::string claim;
+  result.evidence = written_evidence(
+      folder, [&] { claim = write(); }, result.diagnostics);
+  if (result.evidence.kind == Evidence::Kind::Certificate) result.certificate = claim;
+}
 
-  /// Calls `write(folder)`, which returns the claim of the certificate, or nothing if it has not
-  /// written one. Failure to write leaves the result as it is.
-  template <typename Write>
-  void certify(std::size_t number, const std::string& name, Write write) {
-    const std::string folder = options_.folder + "/" + name;
-    std::string claim;
-    std::vector<Diagnostic> diagnostics;
-    const Evidence evidence = written_evidence(
-        folder, [&] { claim = write(folder); }, diagnostics);
-    const std::scoped_lock lock(mutex_);
-    if (evidence.kind != Evidence::Kind::Certificate || !claim.empty()) {
-      results_[number].evidence = evidence;
-    }
-    if (evidence.kind == Evidence::Kind::Certificate) results_[number].certificate = claim;
-    std::vector<Diagnostic>& all = diagnostics_[number];
-    all.insert(all.end(), diagnostics.begin(), diagnostics.end());
-  }
-
-  void certify_established(std::size_t number) {
-    const Question& question = results_[number].question;
-    const std::string name = fmt::format("{}-{}", number + 1, name_of(question));
-    certify(number, name, [&](const std::string& folder) -> std::string {
-      const std::optional<Refutation> refutation = refute_counterexample(question, bounds_);
-      if (!refutation) return {};
-      if (refutation->answer.outcome == Outcome::Refuted) report_disagreement(number, *refutation);
-      if (refutation->answer.outcome != Outcome::Established) return {};
-      const CertificateFiles files =
-          refutation->files(provenance(question, "CaDiCaL", cnf::solver_version()));
-      write_folder(folder, files);
-      results_[number].empty_question = refutes_nothing(files);
+void certify_counterexample(const Summary& row, const char* which, SettledQuestion& result,
+                            const Bounds& bounds, const Certificates& certificates) {
+  const Question& question = result.question;
+  const Provenance from = provenance_of(question, bounds, certificates, "engine", "explicit");
+  const std::string folder = certificates.folder + "/" + name_of(row, which);
+  if (question.claim->settle_costs != nullptr) {
+    const std::optional<Refutation> refutation = refute_counterexample(question, bounds);
+    if (!refutation) return;
+    return write_evidence(folder, result, [&] {
+      write_folder(folder, refutation->files(from));
+      for (const auto& [name, files] : refutation->others) {
+        write_folder(folder + "-" + name, files(from));
+      }
       return refutation->claim;
     });
   }
-
-  void report_disagreement(std::size_t number, const Refutation& refutation) {
-    const Question& question = results_[number].question;
-    const std::scoped_lock lock(mutex_);
-    diagnostics_[number].push_back(
-        {Diagnostic::Kind::ToolFailure,
-         fmt::format("{} on {} holds by {}, and is refuted by SAT: {}", name_of(question),
-                     to_string(*question.system), question.claim->engine,
-                     refutation.answer.program)});
-    disagreement_ = true;
-  }
-
-  void certify_counterexample(const Summary& row, const SettledQuestion& result,
-                              const char* which) {
-    const Question& question = result.question;
-    const auto number = static_cast<std::size_t>(&result - results_.data());
-    const Provenance from = provenance(question, "engine", "explicit");
-    if (question.claim->settle_costs != nullptr) {
-      return certify(number, name_of(row, which), [&](const std::string& folder) -> std::string {
-        const std::optional<Refutation> refutation = refute_counterexample(question, bounds_);
-        if (!refutation) return {};
-        write_folder(folder, refutation->files(from));
-        for (const auto& [name, files] : refutation->others) {
-          write_folder(folder + "-" + name, files(from));
-        }
-        return refutation->claim;
-      });
-    }
-    const ProgramFile file = file_of(result);
-    StateTable states(file.program.devices);
-    const ProgramDecision verdict = check(file.program, file.dialect, states);
-    if (verdict.outcome != Outcome::Established) return;
-    const bool compares = compares_hierarchies(question) && file.instance;
-    certify(number, name_of(row, which), [&](const std::string& folder) {
-      return std::string(to_string(write_program_certificate(
-          folder, file, verdict, from, compares ? question.to : std::nullopt)));
-    });
-  }
-
-  std::vector<SettledQuestion>& results_;
-  Bounds bounds_;
-  const CertificationOptions& options_;
-  std::mutex mutex_;  // of what follows, and of the evidence of results
-  std::map<std::size_t, std::vector<Diagnostic>> diagnostics_;  ///< by result
-  bool disagreement_ = false;
-};
+  const ProgramFile file = file_of(result);
+  StateTable states(file.program.devices);
+  const ProgramDecision verdict = check(file.program, file.dialect, states);
+  if (verdict.outcome != Outcome::Established) return;
+  const bool compares = compares_hierarchies(question) && file.instance;
+  write_evidence(folder, result, [&] {
+    return std::string(to_string(write_program_certificate(folder, file, verdict, from,
+                                                           compares ? question.to : std::nullopt)));
+  });
+}
 
 }  // namespace
 
-Certification certify_results(std::vector<SettledQuestion>& results, const Bounds& bounds,
-                              const CertificationOptions& options) {
-  return Certifier(results, bounds, options).run();
+void certify(SettledQuestion& result, const Bounds& bounds, const Certificates& certificates) {
+  result.evidence = {Evidence::Kind::SolverOnly};
+  if (result.answer.outcome != Outcome::Established) return;
+  const Question& question = result.question;
+  const std::string named = certificates.folder + "/" + name_of(question);
+  std::string folder;
+  std::optional<Refutation> refutation;
+  CertificateFiles files;
+  const auto write = [&] {
+    refutation = refute_counterexample(question, bounds);
+    if (!refutation || refutation->answer.outcome != Outcome::Established) return;
+    files = refutation->files(
+        provenance_of(question, bounds, certificates, "CaDiCaL", cnf::solver_version()));
+    folder = addressed_name(named, files);
+    write_addressed_folder(folder, files);
+  };
+  const Evidence written = written_evidence(named, write, result.diagnostics);
+  if (written.kind == Evidence::Kind::Unwritten) {
+    result.evidence = written;
+  } else if (!files.empty()) {
+    result.evidence = {
+        Evidence::Kind::Certificate, folder, {}, claim_digest(refutation->claim, files)};
+    result.certificate = refutation->claim;
+    result.empty_question = refutes_nothing(files);
+  } else if (refutation && refutation->answer.outcome == Outcome::Refuted) {
+    report_disagreement(*refutation, result);
+  }
+}
+
+void certify_counterexamples(std::vector<SettledQuestion>& results, const Bounds& bounds,
+                             const Certificates& certificates) {
+  const auto certify_one = [&](const Summary& row, const SettledQuestion* which, const char* name) {
+    const auto number = static_cast<std::size_t>(which - results.data());
+    certify_counterexample(row, name, results[number], bounds, certificates);
+  };
+  for (const Summary& row : summarize(results)) {
+    if (row.smallest == nullptr) continue;
+    certify_one(row, row.smallest, "smallest");
+    if (row.shortest != row.smallest) certify_one(row, row.shortest, "shortest");
+  }
 }
 
 }  // namespace p2::claims

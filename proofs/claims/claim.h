@@ -9,8 +9,8 @@
 
 #include "engine/program/instance.h"
 #include "engine/program/instruction.h"
-#include "engine/program/state_graph.h"
 #include "engine/program/program.h"
+#include "engine/program/state_graph.h"
 #include "p2/limits.h"
 #include "p2/result.h"
 
@@ -98,6 +98,8 @@ struct Bounds {
   Limits limits = {};
   /// Searches over arbitrary groups and for cheaper programs have no bounds of their own.
   bool deep = false;
+  /// A question for the SAT solver about programs is split into so many parts by its first step.
+  unsigned parts = 1;
 };
 
 /// The claim holds for all programs of at most bounds.size steps.

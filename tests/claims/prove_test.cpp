@@ -273,8 +273,8 @@ TEST_CASE("text, report and journal say which order of rows a result is for") {
   std::set<std::string> orders;
   for (std::string line; std::getline(lines, line);) {
     const nlohmann::json entry = nlohmann::json::parse(line);
-    if (!entry.contains("answers")) continue;
-    for (const nlohmann::json& answer : entry.at("answers"))
+    if (!entry.contains("answer")) continue;
+    for (const nlohmann::json& answer : entry.at("answer").at("answers"))
       orders.insert(answer.at("rows_reduced"));
   }
   CHECK(orders == std::set<std::string>{"all", "between", "first", "last"});

@@ -234,21 +234,17 @@ TEST_CASE("levels and axes of size 1 change no verdict") {
 
 TEST_CASE("the result does not depend on the number of threads") {
   const CampaignRequest request = request_for("expressiveness", placed_systems(6), 5);
-  CampaignOptions one;
-  one.jobs = 1;
-  CampaignOptions four;
-  four.jobs = 4;
-  const auto a = settle(request, one);
-  const auto b = settle(request, four);
+  const auto a = settle(request, {}, 1);
+  const auto b = settle(request, {}, 4);
   REQUIRE(a.size() == b.size());
   for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i].answer == b[i].answer);
 }
 
 TEST_CASE("a limit leaves questions undecided, never held") {
   CampaignRequest request = request_for("expressiveness", placed_systems(8), 5);
-  CampaignOptions options;
-  options.limits.memory_bytes = 1;
-  const auto results = settle(request, options);
+  Limits limits;
+  limits.memory_bytes = 1;
+  const auto results = settle(request, limits);
   CHECK(outcome_of(results) == Outcome::Undecided);
   for (const SettledQuestion& result : results) {
     // What needs no search is settled all the same.

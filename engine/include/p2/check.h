@@ -62,6 +62,12 @@ struct CheckRequest {
   std::optional<std::string> baseline;
   /// Also return the baseline with the failures of this run; its file need not exist.
   bool update_baseline = false;
+  /// A file that records what is checked; an existing one of the same request, with the same
+  /// contents of all files, is continued.
+  std::optional<std::string> journal;
+  /// Only the files, or pairs of a dump, of this shard, from 1 to `shards`.
+  std::uint32_t shard = 1;
+  std::uint32_t shards = 1;
   /// The folder in which evidence is kept. An entry is used only if its evidence is accepted again.
   std::optional<std::string> cache;
 };

@@ -31,9 +31,15 @@ struct ProveRequest {
   InstanceSpec system;
   bool every_system = false;  ///< a result for every system, also for equivalent ones
   bool deep = false;          ///< no bounds on searches that take longer than seconds
+  /// A question for the SAT solver about programs is split by its first step into so many parts,
+  /// refuted on all threads, with one proof of all (cube and conquer); from 1 to 1024.
+  std::uint32_t cubes = 1;
   /// A file that records what is settled; an existing one of the same request is continued. May be
   /// cut off at any byte, e.g. by SIGKILL.
   std::optional<std::string> journal;
+  /// Only the questions of this shard, from 1 to `shards`: parts of about the same expected cost.
+  std::uint32_t shard = 1;
+  std::uint32_t shards = 1;
   std::optional<std::string> certify;  ///< a folder for certificates
   bool report = false;                 ///< fill `ProveAnswer::report`; implies every_system
 };
@@ -58,13 +64,16 @@ struct ProveAnswer : Answer {
   std::vector<ClaimSummary> summary;
   /// The errata: false statements with their smallest counterexamples, repairs and hypotheses.
   Document report;
+  /// Whether this process has the answer: of those of an MPI run one alone has it.
+  bool is_leader = true;
 };
 
 /// Settles the claims by enumeration, branch and bound, SAT or Z3, whatever each one names.
-/// Progress reports count searches. Throws InputError, at the flag of the command line that
-/// the member corresponds to, for what cannot be asked and for a journal that cannot be used, and
-/// LimitReached if a limit is reached before the questions are collected. Other limits leave
-/// results undecided. Certificates that cannot be written are diagnostics.
+/// Under mpirun the processes share the questions. Progress reports count these. Throws InputError,
+/// at the flag of the command line that the member corresponds to, for what cannot be asked and for
+/// a journal that cannot be used, and LimitReached if a limit is reached before the questions are
+/// collected. Other limits leave results undecided. Certificates that cannot be written are
+/// diagnostics.
 ProveAnswer prove(const ProveRequest& request, const Options& options);
 
 /// A statement that prove() settles.

@@ -1,0 +1,59 @@
+#include "p2/campaign.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "p2/error.h"
+
+namespace p2 {
+namespace {
+
+constexpr std::uint64_t kMaxArraySize = 100'000;
+
+std::vector<FlagGroup> slurm_flags() {
+  return {{"Slurm",
+           {{"slurm", "DIR", "write the jobs there; journals and the answer go there too"},
+            {"shards", "N", "parts, each a task of the job array (default 16)"},
+            {"partition", "NAME", "as sbatch takes it"},
+            {"time", "LIMIT", "of a shard, as sbatch takes it"},
+            {"mem", "MIB", "of a shard"},
+            {"program", "PATH", "p2-verify on the nodes (default: this one)"}}}};
+}
+
+}  // namespace
+
+int run_campaign(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  const CommandLine line(
+      "usage: p2-verify campaign --slurm DIR [OPTION…] -- prove CLAIM… [OPTION…]\n"
+      "       p2-verify campaign --slurm DIR [OPTION…] -- check FILE… [OPTION…]\n"
+      "Writes a campaign as jobs of Slurm: an array of shards that go on from their journals when\n"
+      "they are requeued, and a merge that depends on it. --jobs is the threads of a shard "
+      "(default\n"
+      "1), --timeout belongs after --.",
+      slurm_flags(), {arguments.begin(), dashes});
+  const CommonOptions common = line.common();
+  if (line.help_wanted()) {
+    out << line.help();
+    return kEstablished;
+  }
+  SlurmRequest request;
+  if (!line.has("slurm")) {
+    throw InputError({"command line"}, "no --slurm, expected a folder for the jobs");
+  }
+  request.folder = *line.text("slurm");
+  request.shards = static_cast<std::uint32_t>(line.integer("shards", 1, kMaxArraySize, 16));
+  if (dashes != arguments.end()) request.command.assign(dashes + 1, arguments.end());
+  request.program =
+      line.text("program").value_or(std::filesystem::read_symlink("/proc/self/exe").string());
+  request.threads = common.jobs == 0 ? 1 : common.jobs;
+  request.partition = line.text("partition");
+  request.time = line.text("time");
+  if (line.has("mem")) request.memory_mebibytes = line.integer("mem", 1, UINT32_MAX, 1);
+  return print_answer(write_slurm_jobs(request, options_of(common, err)), common, out, err);
+}
+
+}  // namespace p2

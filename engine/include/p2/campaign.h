@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "p2/answer.h"
+
+namespace p2 {
+
+/// A campaign as jobs of Slurm: an array of shards, and a merge that depends on it.
+struct SlurmRequest {
+  std::string folder;  ///< for the jobs' scripts, their journals and the answer; made if absent
+  std::uint32_t shards = 1;
+  /// The command and its flags, without those of one shard: `{"prove", "expressiveness", …}`.
+  std::vector<std::string> command;
+  std::string program;                            ///< path of p2-verify on the nodes
+  std::string format = "json";                    ///< of the answer
+  unsigned threads = 1;                           ///< of a shard
+  std::optional<std::string> partition;           ///< as `sbatch --partition`
+  std::optional<std::string> time;                ///< as `sbatch --time`, of a shard
+  std::optional<std::uint64_t> memory_mebibytes;  ///< as `sbatch --mem`, of a shard
+};
+
+/// Writes `shards.sbatch`, `merge.sbatch` and `submit.sh`. A shard that is killed, cancelled or
+/// requeued goes on from its journal. Throws InputError for a command that has no shards, flags of
+/// one shard, and a folder that cannot be written.
+Answer write_slurm_jobs(const SlurmRequest& request, const Options& options);
+
+}  // namespace p2

@@ -1,0 +1,360 @@
+// Processes that are killed, started again, and put together.
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <random>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "proofs/kernel/certificate.h"
+#include "tests/campaign/processes.h"
+#include "tests/cli/run.h"
+#include "tests/cli/temporary_file.h"
+#include "tests/file_bytes.h"
+
+using namespace p2;
+
+namespace {
+
+constexpr int kShards = 4;
+
+/// A folder that lives as long as this object.
+class Folder {
+ public:
+  Folder() : file_("", ".campaign") {
+    std::filesystem::remove(file_.path());
+    std::filesystem::create_directories(file_.path());
+  }
+  ~Folder() { std::filesystem::remove_all(file_.path()); }
+
+  std::string operator/(const std::string& name) const { return file_.path() + "/" + name; }
+
+ private:
+  TemporaryFile file_;
+};
+
+using Words = std::vector<std::string>;
+
+Words joined(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+const Words kProve = {P2_VERIFY,       "prove", "expressiveness", "class-independence",
+                      "--max-devices", "8",     "--dialect",      "both",
+                      "--format",      "json"};
+
+Words shard_words(const Words& prove, const Folder& folder, int shard) {
+  const std::string number = std::to_string(shard);
+  return joined(prove, {"--shard", number + "/" + std::to_string(kShards), "--resume",
+                        folder / ("journal-" + number), "--output", folder / ("shard-" + number)});
+}
+
+Words merge_words(const Folder& folder, int shards = kShards) {
+  Words words = {"merge"};
+  for (int shard = 1; shard <= shards; ++shard) {
+    words.push_back(folder / ("journal-" + std::to_string(shard)));
+  }
+  return joined(words, {"--format", "json", "--output", folder / "merged.json"});
+}
+
+std::string single_run(const Words& prove, const Folder& folder) {
+  const Ran ran =
+      run(joined({prove.begin() + 1, prove.end()}, {"--output", folder / "single.json"}));
+  REQUIRE_MESSAGE(ran.exit <= 1, ran.err);
+  return bytes_of(folder / "single.json");
+}
+
+/// Every file below a folder, with its bytes.
+std::map<std::string, std::string> files_below(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::string path = entry.path().string().substr(folder.size());
+    // A killed process leaves what it had not written whole, under a hidden name.
+    if (path.starts_with("/.")) continue;
+    if (entry.is_regular_file()) files[path] = bytes_of(entry.path().string());
+  }
+  return files;
+}
+
+int kills_wanted() {
+  const char* text = std::getenv("P2_KILLS");
+  return text == nullptr ? 12 : std::atoi(text);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "four shards, killed again and again at random bytes of their journals, give one run's bytes") {
+  const Folder folder;
+  const std::string expected = single_run(kProve, folder);
+  const int kills_of_shard = kills_wanted() / kShards;
+  std::mt19937 random(11);
+  int midway = 0;  // kills of a process that had written something and was not done
+  for (int shard = 1; shard <= kShards; ++shard) {
+    const Words words = shard_words(kProve, folder, shard);
+    const std::string journal = folder / ("journal-" + std::to_string(shard));
+    CHECK(wait_for(start(words)) == 1);
+    const std::size_t all = bytes_in(journal);
+    std::filesystem::remove(journal);
+    for (int kill = 0; kill < kills_of_shard; ++kill) {
+      const std::size_t before = bytes_in(journal);
+      const pid_t child = start(words);
+      const bool alive =
+          wait_for_bytes(child, journal, before + random() % (2 * all / (kills_of_shard + 1)));
+      ::kill(child, SIGKILL);
+      wait_for(child);
+      if (alive && bytes_in(journal) < all) ++midway;
+    }
+    // Each merge before the last one names what is missing.
+    const Ran early = run(merge_words(folder, shard));
+    if (shard < kShards) {
+      CHECK(early.exit == 3);
+      CHECK(early.err.find("shard 4 of 4 is missing") != std::string::npos);
+      CHECK(!std::filesystem::exists(folder / "merged.json"));
+    }
+    CHECK(wait_for(start(words)) == 1);
+  }
+  CHECK(midway >= kills_wanted() / 2);
+  const Ran merged = run(merge_words(folder));
+  CHECK_MESSAGE(merged.exit == 1, merged.err);
+  CHECK(bytes_of(folder / "merged.json") == expected);
+}
+
+TEST_CASE("shards that run at once share a folder of certificates, also when they are killed") {
+  const Folder folder;
+  const std::string certificates = folder / "certificates";
+  const Words prove = {P2_VERIFY,        "prove",    "expressiveness", "mixing",
+                       "--max-devices",  "4",        "--size",         "3",
+                       "--every-system", "--format", "json",           "--certify",
+                       certificates};
+  const std::string expected = single_run(prove, folder);
+  const auto files = files_below(certificates);
+  CHECK(files.size() > 100);
+  std::filesystem::remove_all(certificates);
+  for (int round = 0; round < 2; ++round) {
+    std::vector<pid_t> children;
+    for (int shard = 1; shard <= kShards; ++shard) {
+      children.push_back(start(shard_words(prove, folder, shard)));
+    }
+    for (int shard = 1; shard <= kShards; ++shard) {
+      const pid_t child = children[static_cast<std::size_t>(shard) - 1];
+      if (round == 0) {
+        wait_for_bytes(child, folder / ("journal-" + std::to_string(shard)), 3000);
+        ::kill(child, SIGKILL);
+      }
+      const int exit = wait_for(child);
+      if (round == 1) CHECK(exit <= 1);
+    }
+  }
+  const Ran merged = run(merge_words(folder));
+  CHECK_MESSAGE(merged.exit == 1, merged.err);
+  CHECK(bytes_of(folder / "merged.json") == expected);
+  CHECK(files_below(certificates) == files);
+}
+
+TEST_CASE(
+    "a system file, one placement and claims about schedules survive the way through journals") {
+  const std::vector<Words> requests = {
+      {"gather-order", "--format", "json"},
+      {"expressiveness", "--system", kSystems + "a100-2nodes.json", "--axes", "8,4", "--reduce",
+       "0", "--size", "2", "--from", "b", "--to", "d", "--format", "json"},
+      {"expressiveness", "--hierarchy", "node=2,gpu=4", "--axes", "data=4,shard=2", "--reduce",
+       "data", "--placement", "[[2,2],[1,2]]", "--dialect", "printed", "--engine", "cnf", "--size",
+       "3", "--format", "json"}};
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const Folder folder;
+    Words prove = joined({P2_VERIFY, "prove"}, requests[i]);
+    if (i == 0) {
+      // The first claim about schedules, whatever it is called.
+      const auto list =
+          nlohmann::json::parse(run({"prove", "--list", "--format", "json"}).out).at("schedules");
+      prove[2] = list.at(0).at("name").get<std::string>();
+      prove.push_back("lemma-b1");
+    }
+    const std::string expected = single_run(prove, folder);
+    for (int shard = 1; shard <= kShards; ++shard) {
+      const Words words = shard_words(prove, folder, shard);
+      CHECK(run({words.begin() + 1, words.end()}).exit <= 1);
+    }
+    const Ran merged = run(merge_words(folder));
+    CHECK_MESSAGE(merged.exit <= 1, merged.err);
+    CHECK(bytes_of(folder / "merged.json") == expected);
+  }
+}
+
+TEST_CASE("checks of many files and of a dump come out of their journals as they went in") {
+  const std::string examples = std::string(P2_SOURCE_DIR) + "/examples/";
+  const std::vector<Words> requests = {
+      {"check", examples + "programs/valid/*.p2", examples + "programs/refused/*.p2",
+       examples + "msccl/refused/*.xml", examples + "hlo/*.hlo", examples + "records/*.csv",
+       examples + "nothing-here.p2", "--engine", "all"},
+      {"check", "--dump", examples + "hlo/refused/dump"}};
+  for (const Words& check : requests) {
+    for (const char* format : {"json", "text"}) {
+      const Folder folder;
+      const Words formatted = joined(check, {"--format", format});
+      const Ran single = run(formatted);
+      CHECK(single.exit > 0);
+      for (int shard = 1; shard <= kShards; ++shard) {
+        const Words words = shard_words(formatted, folder, shard);
+        const Ran once = run(words);
+        CHECK(once.exit <= 3);
+        CHECK(run(words).exit == once.exit);  // from the journal
+      }
+      Words merge = merge_words(folder);
+      merge.resize(1 + kShards);
+      const Ran merged = run(joined(merge, {"--format", format}));
+      CHECK(merged.exit == single.exit);
+      CHECK(merged.out == single.out);
+      if (check[1] == "--dump") continue;  // of fewer pairs than shards
+      merge.pop_back();
+      const Ran missing = run(merge);
+      CHECK(missing.exit == 3);
+      CHECK(missing.err.find("shard 4 of 4 is missing") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a file that has changed is not answered from a journal") {
+  const Folder folder;
+  const std::string program = folder / "program.p2";
+  std::ofstream(program) << "devices 2\nAllReduce{0,1}\n";
+  const Words check = {"check", program, "--resume", folder / "journal"};
+  CHECK(run(check).exit == 0);
+  std::ofstream(program) << "devices 2\nAllReduce{0,1}; AllReduce{0,1}\n";
+  const Ran again = run(check);
+  CHECK(again.exit == 2);
+  CHECK(again.err.find("'sha256' mismatch") != std::string::npos);
+  const Ran merged = run({"merge", folder / "journal"});
+  CHECK(merged.exit == 2);
+  CHECK(merged.err.find("other contents") != std::string::npos);
+  const Ran input = run({"check", "-", "--resume", folder / "other"});
+  CHECK(input.exit == 2);
+  CHECK(run({"check", program, "--resume", folder / "other", "--cache", folder / "cache"}).exit ==
+        2);
+}
+
+TEST_CASE("cubes give the same verdicts, and certificates that p2-check accepts") {
+  const Words prove = {"prove",
+                       "expressiveness",
+                       "synthesis-complete",
+                       "--from",
+                       "c",
+                       "--hierarchy",
+                       "2,2",
+                       "--axes",
+                       "2,2",
+                       "--reduce",
+                       "0",
+                       "--size",
+                       "3",
+                       "--engine",
+                       "cnf",
+                       "--format",
+                       "json"};
+  const auto verdicts = [](const Ran& ran) {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const auto& result : nlohmann::json::parse(ran.out).at("results")) {
+      all.emplace_back(result.at("verdict"), result.at("note"));
+    }
+    return all;
+  };
+  const auto expected = verdicts(run(prove));
+  for (const char* parts : {"2", "3", "1000"}) {
+    const Folder folder;
+    const Ran ran = run(joined(prove, {"--cubes", parts, "--certify", folder / "certificates"}));
+    CHECK_MESSAGE(ran.exit <= 1, ran.err);
+    CHECK(verdicts(ran) == expected);
+    std::size_t accepted = 0;
+    for (const auto& result : nlohmann::json::parse(ran.out).at("results")) {
+      if (result.at("certificate").is_null()) continue;
+      CHECK(check_folder(result.at("certificate").get<std::string>()).verdict ==
+            kernel::Verdict::Accepted);
+      if (!result.at("empty_question").get<bool>()) ++accepted;
+    }
+    CHECK(accepted > 3);
+    // The same bytes, whatever the number of threads.
+    const auto files = files_below(folder / "certificates");
+    run(joined(prove, {"--cubes", parts, "--certify", folder / "certificates", "--jobs", "1"}));
+    CHECK(files_below(folder / "certificates") == files);
+  }
+  CHECK(run(joined(prove, {"--cubes", "0"})).exit == 2);
+}
+
+TEST_CASE("jobs of Slurm are written for a command that has shards") {
+  const Folder folder;
+  const Ran ran =
+      run({"campaign", "--slurm",   folder / "jobs", "--shards", "7",     "--partition",
+           "long",     "--time",    "2:00:00",       "--mem",    "4096",  "--jobs",
+           "3",        "--program", "/opt/p2 v",     "--",       "prove", "expressiveness",
+           "--axes",   "it's"});
+  CHECK_MESSAGE(ran.exit == 0, ran.err);
+  const std::string shards = bytes_of(folder / "jobs/shards.sbatch");
+  for (const char* line :
+       {"#SBATCH --array=1-7\n", "#SBATCH --requeue\n", "#SBATCH --partition=long\n",
+        "#SBATCH --time=2:00:00\n", "#SBATCH --mem=4096\n", "#SBATCH --cpus-per-task=3\n",
+        "'/opt/p2 v' prove expressiveness --axes 'it'\\''s' --jobs 3 "}) {
+    CHECK_MESSAGE(shards.find(line) != std::string::npos, line);
+  }
+  CHECK(bytes_of(folder / "jobs/submit.sh").find("--dependency=\"afterany:$shards\"") !=
+        std::string::npos);
+  const auto refused = [&](const Words& words) {
+    const Ran bad = run(joined({"campaign", "--slurm", folder / "jobs"}, words));
+    CHECK(bad.exit == 2);
+    return bad.err;
+  };
+  CHECK(refused({}).find("expected `prove`") != std::string::npos);
+  CHECK(refused({"--", "synth"}).find("expected `prove`") != std::string::npos);
+  for (const char* flag : {"--shard=1/2", "--resume=x", "--output=x", "--format=json"}) {
+    CHECK(refused({"--", "prove", "lemma-b1", flag}).find("the jobs give it") != std::string::npos);
+  }
+  CHECK(refused({"--time", "1:00 #x", "--", "prove", "lemma-b1"}).find("--time") !=
+        std::string::npos);
+  CHECK(run({"campaign", "--", "prove"}).exit == 2);
+  CHECK(run({"campaign", "--slurm", "/tmp/a b", "--", "prove", "lemma-b1"}).exit == 2);
+}
+
+TEST_CASE("what merge and --shard refuse") {
+  const Folder folder;
+  const auto message = [](const Words& words, int exit = 2) {
+    const Ran ran = run(words);
+    CHECK(ran.exit == exit);
+    return ran.err;
+  };
+  for (const char* shard :
+       {"0/4", "5/4", "1", "1/", "/4", "1/4x", "1/0", "a/b", "-1/4", "1/100001"}) {
+    CHECK(message({"prove", "lemma-b1", "--shard", shard}).find("expected I/N") !=
+          std::string::npos);
+  }
+  CHECK(message({"prove", "lemma-b1", "--max-devices", "4", "--shard", "1/2", "--report",
+                 folder / "report.md"})
+            .find("--report") != std::string::npos);
+  CHECK(message({"merge"}).find("no journal") != std::string::npos);
+  const auto prove = [&](const Words& words, const char* journal) {
+    run(joined({"prove", "lemma-b1", "--resume", folder / journal}, words));
+    return folder / journal;
+  };
+  const std::string small = prove({"--max-devices", "4", "--shard", "1/2"}, "small");
+  const std::string rest = prove({"--max-devices", "4", "--shard", "2/2"}, "rest");
+  const std::string large = prove({"--max-devices", "5", "--shard", "2/2"}, "large");
+  const std::string thirds = prove({"--max-devices", "4", "--shard", "2/3"}, "thirds");
+  const std::string whole = prove({"--max-devices", "4"}, "whole");
+  CHECK(message({"merge", small, large}).find("other questions") != std::string::npos);
+  CHECK(message({"merge", small, thirds}).find("shards") != std::string::npos);
+  CHECK(message({"merge", small, kSystems + "a100-2nodes.json"}).find("no line of a journal") !=
+        std::string::npos);
+  CHECK(run({"merge", small, rest}).out == run({"merge", whole}).out);
+  CHECK(run({"merge", small, rest, small}).out == run({"merge", whole}).out);
+
+  // Two answers to one question: an answer of one journal, changed and with a new checksum.
+  std::ofstream(folder / "empty");
+  CHECK(message({"merge", folder / "empty"}).find("is empty") != std::string::npos);
+  CHECK(message({"merge", small, folder / "empty"}, 3).find("shard 2 of 2 is missing") !=
+        std::string::npos);
+  const std::string text = bytes_of(rest);
+  std::ofstream(folder / "torn", std::ios::binary) << text.substr(0, text.size() - 5);
+  CHECK(message({"merge", small, folder / "torn"}, 3).find("shard 2 of 2 is incomplete (1 of ") !=
+        std::string::npos);
+}
