@@ -19,7 +19,7 @@ namespace {
 
 using namespace execution;
 
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 39U;
+constexpr std::uint64_t kMaxRunBytes = std::uint64_t{1} << 39U;
 constexpr std::size_t kMaxPrograms = 100'000;
 constexpr std::size_t kMaxPlacementsRun = 1000;
 
@@ -37,9 +37,9 @@ Value choose(const char* flag, const std::optional<std::string>& text,
 
 std::uint64_t parse_size(const char* flag, std::string_view text) {
   const std::uint64_t bytes = parse_bytes(flag, text);
-  if (bytes <= kMaxBytes) return bytes;
+  if (bytes <= kMaxRunBytes) return bytes;
   throw InputError({flag}, fmt::format("{} per device, expected at most {}", bytes_to_string(bytes),
-                                       bytes_to_string(kMaxBytes)));
+                                       bytes_to_string(kMaxRunBytes)));
 }
 
 /// `1K:64M` or, with another factor than 2, `1K:64M:4`.
