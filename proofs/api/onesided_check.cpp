@@ -3,7 +3,9 @@
 #include "engine/onesided/judge.h"
 #include "engine/onesided/plan_file.h"
 #include "engine/onesided/text_plan.h"
+#include "p2/version.h"
 #include "proofs/api/subject_check.h"
+#include "proofs/certificate/onesided_certificate.h"
 
 namespace p2 {
 namespace {
@@ -22,6 +24,7 @@ struct PlanFacts {
   std::vector<std::string> notes;
   std::optional<onesided::RunFailure> run = {};  ///< of a refuted plan: a run that fails
   std::optional<EngineAnswer> explorer = {};     ///< with --engine all
+  Evidence evidence = {};
 };
 
 Json place_json(const Happening& each) {
@@ -102,6 +105,11 @@ std::string text_of(const std::string& file, const PlanFacts& facts, const PlanD
     text += fmt::format("explorer: {}\n", to_string(facts.explorer->outcome));
   }
   for (const std::string& note : facts.notes) text += "note: " + note + "\n";
+  if (facts.evidence.kind == Evidence::Kind::Certificate) {
+    text += certificate_line(facts.evidence) + "\n";
+  } else if (!facts.evidence.trouble.empty()) {
+    text += "no certificate: " + facts.evidence.trouble + "\n";
+  }
   return printable_lines(text);
 }
 
@@ -127,7 +135,7 @@ Json json_of(const std::string& file, const PlanFacts& facts, const PlanDecision
                      : Json());
   json.add("sizes", Json::array_of(decision.sizes));
   json.add("notes", Json::array_of(facts.notes));
-  json.add("certificate", Json());
+  add_certificate(facts.evidence, json);
   return json;
 }
 
@@ -161,6 +169,7 @@ Result result_of(const std::string& file, const PlanFacts& facts, const PlanDeci
   result.subject = file;
   result.outcome = outcome_of(facts, decision);
   result.engines = engines_of(facts, decision);
+  result.evidence = facts.evidence;
   if (const auto& violation = decision.violation) {
     result.counterexample =
         Counterexample{rule_of(decision), position_of(file, *violation), violation->reason,
@@ -229,7 +238,7 @@ EngineAnswer explored(const std::vector<std::variant<onesided::Unrolling, Violat
 
 void refuse_inapplicable(const std::string& file, const CheckQuestion& question) {
   for (const std::string& flag : program_options(question.request)) {
-    if (flag == "explain" || flag == "repair") continue;
+    if (flag == "explain" || flag == "repair" || flag == "certify") continue;
     throw InputError({file},
                      fmt::format("is a one-sided plan, expected the check without --{}", flag));
   }
@@ -238,6 +247,24 @@ void refuse_inapplicable(const std::string& file, const CheckQuestion& question)
                      "is a one-sided plan, which the explicit engine judges, expected no "
                      "--engine z3 or cnf");
   }
+}
+
+/// Writes the certificate asked for; why there is none is said in the evidence.
+Evidence certify(const std::string& text, const PlanDecision& decision,
+                 const CheckQuestion& question, std::vector<Diagnostic>& diagnostics) {
+  const auto none = [](const std::string& why) {
+    return Evidence{Evidence::Kind::SolverOnly, {}, why};
+  };
+  if (onesided::is_text_plan(text)) return none("p2-check reads execution plans of MSCCL++ only");
+  const Provenance provenance{
+      {{"p2-verify", build_info().version}}, {{"engine", "explicit"}}, question.options.seed};
+  const auto made =
+      onesided_certificate(text, decision.outcome == Outcome::Established, provenance);
+  if (const auto* reason = std::get_if<std::string>(&made)) return none(*reason);
+  const auto write = [&] {
+    write_folder(*question.certificate, std::get<CertificateFiles>(made));
+  };
+  return written_evidence(*question.certificate, write, diagnostics);
 }
 
 std::optional<onesided::Repair> repair_of(const std::string& file, const std::string& text,
@@ -292,6 +319,10 @@ SubjectCheck check_onesided(const std::string& file, const std::string& text,
     }
   }
   SubjectCheck check;
+  const Outcome outcome = outcome_of(facts, decision);
+  if (question.certificate && (outcome == Outcome::Established || outcome == Outcome::Refuted)) {
+    facts.evidence = certify(text, decision, question, check.diagnostics);
+  }
   check.result = result_of(file, facts, decision);
   check.json = json_of(file, facts, decision);
   std::string shown = text_of(file, facts, decision);

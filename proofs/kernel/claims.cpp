@@ -43,6 +43,8 @@ const Kind& kind_of(const std::string& claim) {
       {"pipeline-memory", {{"pipeline.json"}, {"cases.json"}, judge_pipeline}},
       {"modules-equal", {problem, {}, judge_modules}},
       {"modules-different", {problem, {"run.json"}, judge_modules}},
+      {"onesided-valid", {plan, {}, judge_onesided}},
+      {"onesided-invalid", {plan, {"fault.json"}, judge_onesided}},
       {"reshard-plan", {plan, {}, judge_plan}},
       {"reshard-plan-wrong", {plan, {}, judge_plan}}};
   const auto found = kinds.find(claim);
