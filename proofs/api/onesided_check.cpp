@@ -261,9 +261,7 @@ Evidence certify(const std::string& text, const PlanDecision& decision,
   const auto made =
       onesided_certificate(text, decision.outcome == Outcome::Established, provenance);
   if (const auto* reason = std::get_if<std::string>(&made)) return none(*reason);
-  const auto write = [&] {
-    write_folder(*question.certificate, std::get<CertificateFiles>(made));
-  };
+  const auto write = [&] { write_folder(*question.certificate, std::get<CertificateFiles>(made)); };
   return written_evidence(*question.certificate, write, diagnostics);
 }
 

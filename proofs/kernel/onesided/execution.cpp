@@ -145,7 +145,8 @@ void Execution::close(Graph graph) {
     for (const auto& [from, level] : predecessors_[e]) {
       if (level > graph || precedes(from, e)) continue;
       budget_->spend(words_);
-      for (std::size_t w = 0; w < words_; ++w) before_[e * words_ + w] |= before_[from * words_ + w];
+      for (std::size_t w = 0; w < words_; ++w)
+        before_[e * words_ + w] |= before_[from * words_ + w];
       before_[e * words_ + from / 64] |= std::uint64_t{1} << (from % 64);
     }
   }
@@ -227,17 +228,15 @@ std::optional<Fault> Execution::find_wrong_output() {
   const auto wrong = [&](std::uint32_t cell, std::uint32_t launch, const std::string& what) {
     return Fault{where(cell) + " after launch " + std::to_string(launch) + " " + what};
   };
-  const auto wrong_output = [&](std::uint32_t rank,
-                                std::uint32_t launch) -> std::optional<Fault> {
+  const auto wrong_output = [&](std::uint32_t rank, std::uint32_t launch) -> std::optional<Fault> {
     const UserCells& user = users[rank];
     for (std::uint32_t k = 0; k < user.outputs; ++k) {
       const auto& sum = sums[value[user.output + k]];
       budget_->spend(sum.size() + users.size() + 1);
       auto expected = is_exchange ? std::nullopt : goal(user, launch, rank, k);
       if (is_exchange) {
-        const std::uint32_t sender = sums[value[user.output]].empty()
-                                         ? 0
-                                         : sums[value[user.output]].begin()->first[1];
+        const std::uint32_t sender =
+            sums[value[user.output]].empty() ? 0 : sums[value[user.output]].begin()->first[1];
         expected = {{launch, sender, k}};
         senders.resize(std::max<std::size_t>(senders.size(), launch + 1));
         if (k == 0 && !senders[launch].insert(sender).second)

@@ -38,7 +38,7 @@ struct Event {
   std::uint32_t segment = 0;  ///< of a block, between two meets; 0: of no block
   std::uint32_t meet = 0;     ///< where all threads of its block meet afterwards; 0: of no block
   bool user = false;  ///< `launch` launches have ended: reads their output, writes the next input
-  bool packets = false;       ///< its threads have the elements of packets
+  bool packets = false;  ///< its threads have the elements of packets
   std::vector<Statement> statements = {};
 };
 

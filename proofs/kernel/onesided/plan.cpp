@@ -15,9 +15,12 @@ namespace {
 
 using Graph = Execution::Graph;
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
+constexpr std::uint32_t kMaxChunk = 1U << 12U;  // units of the alignment
 
 [[noreturn]] void fail(const std::string& text) { throw Fault{text}; }
-[[noreturn]] void leave_open(const std::string& why) { throw CheckFailure(Verdict::Incomplete, why); }
+[[noreturn]] void leave_open(const std::string& why) {
+  throw CheckFailure(Verdict::Incomplete, why);
+}
 
 // What the executor refuses is a fault of the plan, not of the certificate.
 
@@ -77,13 +80,13 @@ struct Form {
   }
 };
 const std::map<std::string, Form> kForms = {
-    {"put", {"o+o", "r+r", true}},  {"pws", {"o+o", "r+r", true}}, {"pwsf", {"o+o", "r+r", true}},
-    {"get", {"r+r", "o+o", true}},  {"copy", {"o", "o"}},          {"re", {"o+o", "o"}},
-    {"res", {"o+o", "o+r"}},        {"rre", {"o+r", "o"}},         {"rres", {"o+r", "o+r"}},
-    {"cpkt", {"o", "O"}},           {"upkt", {"O", "o"}},          {"ppkt", {"o+o", "R+R", true}},
-    {"rppkt", {"O", "R+R"}},        {"repkt", {"o+O", "o"}},       {"respkt", {"o+O", "o+R"}},
-    {"recpkt", {"o+O", "oO"}},      {"recspkt", {"o+O", "oO+R"}},  {"gstore", {"o", "s"}},
-    {"gstorepkt", {"O", "S"}},      {"glres", {"s", "s"}}};
+    {"put", {"o+o", "r+r", true}}, {"pws", {"o+o", "r+r", true}}, {"pwsf", {"o+o", "r+r", true}},
+    {"get", {"r+r", "o+o", true}}, {"copy", {"o", "o"}},          {"re", {"o+o", "o"}},
+    {"res", {"o+o", "o+r"}},       {"rre", {"o+r", "o"}},         {"rres", {"o+r", "o+r"}},
+    {"cpkt", {"o", "O"}},          {"upkt", {"O", "o"}},          {"ppkt", {"o+o", "R+R", true}},
+    {"rppkt", {"O", "R+R"}},       {"repkt", {"o+O", "o"}},       {"respkt", {"o+O", "o+R"}},
+    {"recpkt", {"o+O", "oO"}},     {"recspkt", {"o+O", "oO+R"}},  {"gstore", {"o", "s"}},
+    {"gstorepkt", {"O", "S"}},     {"glres", {"s", "s"}}};
 
 /// The form of operand k; a fault where there can be none.
 char form_of(const std::string& forms, std::size_t k) {
@@ -118,7 +121,7 @@ class Unroller {
   };
   struct Block {
     std::uint32_t meet = 0, last = 0, segment = 0;
-    Numbers open;                                 // events since the last meet
+    Numbers open;                                  // events since the last meet
     std::map<std::uint32_t, std::uint32_t> lanes;  // the last event of each
   };
   struct Group {
@@ -206,9 +209,8 @@ Unroller::Unroller(const Json& plan, std::uint32_t chunk, Budget& budget)
     const bool right = name == "allgather"       ? user.outputs == user.inputs * ranks
                        : name == "reducescatter" ? user.inputs == user.outputs * ranks
                        : name == "alltoall"      ? same && user.inputs % (ranks * chunk) == 0
-                       : name == "allreduce" || name == "broadcast" || name == "sendrecv"
-                           ? same
-                           : true;
+                       : name == "allreduce" || name == "broadcast" || name == "sendrecv" ? same
+                                                                                          : true;
     if (!right) fail("the sizes of input and output are not those of the collective");
   }
   out_.is_exchange = name == "sendrecv";
@@ -226,7 +228,6 @@ Unroller::Unroller(const Json& plan, std::uint32_t chunk, Budget& budget)
   };
   out_.launches.resize(ranks);
 }
-
 
 void Unroller::read_gpu(std::uint32_t rank) {
   const Json& json = list(plan_, "gpus")[rank];
@@ -436,7 +437,9 @@ void Unroller::run_data(const Json& op, const Form& form, const Place& at) {
   const List& sources = list(op, "src_buff");
   const List& targets = list(op, "dst_buff");
   const std::string type = op.contains("channel_type") ? text(op, "channel_type") : "none";
-  const auto fewest = [](const std::string& forms) { return std::min(forms.find('+'), forms.size()); };
+  const auto fewest = [](const std::string& forms) {
+    return std::min(forms.find('+'), forms.size());
+  };
   if (sources.size() < fewest(form.sources) || targets.size() < fewest(form.targets))
     fail(at.name + " lacks operands");
   if (form.pairwise && sources.size() != targets.size())
@@ -450,7 +453,8 @@ void Unroller::run_data(const Json& op, const Form& form, const Place& at) {
   }
   const bool port = type == "port";
   const bool signals = name == "pws" || name == "pwsf";
-  if ((signals && !port) || (port && !signals && name != "put" && name != "ppkt" && name != "rppkt"))
+  if ((signals && !port) ||
+      (port && !signals && name != "put" && name != "ppkt" && name != "rppkt"))
     fail(at.name + " does not work on this type of channel");
   if (!port) {
     std::vector<Statement> statements(form.pairwise ? sources.size() : 1);
@@ -491,11 +495,9 @@ void Unroller::run_data(const Json& op, const Form& form, const Place& at) {
   }
 }
 
-
-Unroller::Use Unroller::use(const Place& at, std::uint32_t event, std::uint32_t lane,
-                            bool strong) {
-  return {event, at.rank, at.launch, at.block, blocks_.at({at.rank, at.block}).segment, lane,
-          strong};
+Unroller::Use Unroller::use(const Place& at, std::uint32_t event, std::uint32_t lane, bool strong) {
+  return {event, at.rank, at.launch, at.block, blocks_.at({at.rank, at.block}).segment,
+          lane,  strong};
 }
 
 /// Through a port it follows what was pushed before.
@@ -636,7 +638,7 @@ void Unroller::check_block(const Json& block, std::uint32_t rank) const {
     for (const Json& each : list_or_none(block, lists)) {
       const std::string& type = text(each, type_key);
       const auto found = gpu.channels.find(type);
-      std::size_t has = type == "switch" ? gpu.switches.size()
+      std::size_t has = type == "switch"              ? gpu.switches.size()
                         : found == gpu.channels.end() ? 0
                                                       : found->second.size();
       if (std::string(lists) == "remote_buffer_refs")
@@ -708,7 +710,6 @@ std::uint64_t common_multiple(const Json& plan) {
   return multiple;
 }
 
-
 /// The sizes of chunks, in units of the alignment, that stand for all (docs/certificates.md).
 Numbers sizes_of(const Json& plan) {
   const std::uint64_t multiple = common_multiple(plan);
@@ -719,7 +720,8 @@ Numbers sizes_of(const Json& plan) {
 
 /// Whether the plan is for messages with chunks of so many units.
 bool is_for(const Json& plan, std::uint32_t chunk) {
-  const char* of_message = text(plan, "collective") == "allgather" ? "output_chunks" : "input_chunks";
+  const char* of_message =
+      text(plan, "collective") == "allgather" ? "output_chunks" : "input_chunks";
   const auto bytes = std::uint64_t{chunk} * number_or(plan, "buffer_alignment", 16) *
                      number(list(plan, "gpus").at(0), of_message);
   constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
@@ -771,7 +773,7 @@ std::string judge_onesided(const std::string& claim, const Files& files) {
   if (claim == "onesided-invalid") {
     const Json root = parse_json(files, "fault.json");
     expect_keys(root, {"chunk", "fault"});
-    const std::uint32_t chunk = as_number(root["chunk"], 1U << 16U);
+    const std::uint32_t chunk = as_number(root["chunk"], kMaxChunk);
     if (chunk == 0) malformed("chunks of no units");
     const auto fault = find_fault(plan, chunk, true, budget);
     if (!fault) reject("the plan has no such fault");
@@ -798,7 +800,10 @@ std::string judge_onesided(const std::string& claim, const Files& files) {
 std::string onesided_fault(const Files& files) try {
   const Json plan = parse_json(files, "plan.json");
   Budget budget;
-  for (const std::uint32_t chunk : sizes_of(plan)) {
+  std::uint32_t least = 1;  // that messages have
+  while (least < kMaxChunk && !is_for(plan, least)) ++least;
+  for (std::uint32_t chunk : sizes_of(plan)) {
+    if (least < kMaxChunk / 2) chunk += least - 1;
     const auto fault = find_fault(plan, chunk, true, budget);
     if (fault) return Json({{"chunk", chunk}, {"fault", fault->text}}).dump() + "\n";
   }
