@@ -15,4 +15,9 @@ std::variant<CertificateFiles, std::string> onesided_certificate(const std::stri
                                                                  bool valid,
                                                                  const Provenance& provenance);
 
+/// The same of the claims `algorithm-valid` and `algorithm-invalid`, for MSCCL XML.
+std::variant<CertificateFiles, std::string> algorithm_certificate(const std::string& xml,
+                                                                  bool valid,
+                                                                  const Provenance& provenance);
+
 }  // namespace p2

@@ -45,6 +45,8 @@ const Kind& kind_of(const std::string& claim) {
       {"modules-different", {problem, {"run.json"}, judge_modules}},
       {"onesided-valid", {plan, {}, judge_onesided}},
       {"onesided-invalid", {plan, {"fault.json"}, judge_onesided}},
+      {"algorithm-valid", {problem, {}, judge_algorithm}},
+      {"algorithm-invalid", {problem, {"fault.json"}, judge_algorithm}},
       {"reshard-plan", {plan, {}, judge_plan}},
       {"reshard-plan-wrong", {plan, {}, judge_plan}}};
   const auto found = kinds.find(claim);

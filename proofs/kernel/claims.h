@@ -99,6 +99,12 @@ std::string judge_onesided(const std::string& claim, const Files& files);
 /// For writers of certificates: fault.json of a plan that is wrong; empty if no fault is found.
 std::string onesided_fault(const Files& files);
 
+/// The claims `algorithm-valid` and `algorithm-invalid` about an algorithm in MSCCL XML: the same for
+/// one call of it.
+std::string judge_algorithm(const std::string& claim, const Files& files);
+/// As onesided_fault().
+std::string algorithm_fault(const Files& files);
+
 /// The claim `pipeline-memory`: the start times in pipeline.json are feasible, and no pipeline with
 /// the same or a smaller makespan holds fewer activations on any stage. By cases.json: a
 /// complete set of orders of a forward and a backward pass, in each of which some operation ends
