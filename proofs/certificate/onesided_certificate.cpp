@@ -3,7 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "proofs/kernel/certificate.h"
-#include "proofs/kernel/claims.h"
+#include "proofs/kernel/input.h"
+#include "proofs/kernel/onesided/claims.h"
 
 namespace p2 {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "proofs/kernel/onesided/claims.h"
 #include "proofs/kernel/text.h"
 
 namespace p2::kernel {

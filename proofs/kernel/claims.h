@@ -93,18 +93,6 @@ std::string judge_schedule(const std::string& claim, const Files& files);
 /// they do first; and `reshard-plan-wrong`: they do not.
 std::string judge_plan(const std::string& claim, const Files& files);
 
-/// The claims `onesided-valid` and `onesided-invalid` about an execution plan of MSCCL++, plan.json:
-/// the checker unrolls its launches, orders them, looks for races, and executes one order.
-std::string judge_onesided(const std::string& claim, const Files& files);
-/// For writers of certificates: fault.json of a plan that is wrong; empty if no fault is found.
-std::string onesided_fault(const Files& files);
-
-/// The claims `algorithm-valid` and `algorithm-invalid` about an algorithm in MSCCL XML: the same for
-/// one call of it.
-std::string judge_algorithm(const std::string& claim, const Files& files);
-/// As onesided_fault().
-std::string algorithm_fault(const Files& files);
-
 /// The claim `pipeline-memory`: the start times in pipeline.json are feasible, and no pipeline with
 /// the same or a smaller makespan holds fewer activations on any stage. By cases.json: a
 /// complete set of orders of a forward and a backward pass, in each of which some operation ends

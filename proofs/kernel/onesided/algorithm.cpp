@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "proofs/kernel/claims.h"
+#include "proofs/kernel/onesided/claims.h"
 #include "proofs/kernel/onesided/execution.h"
 #include "proofs/kernel/text.h"
 
