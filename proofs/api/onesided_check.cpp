@@ -1,5 +1,8 @@
+#include <chrono>
+
 #include <fmt/format.h>
 
+#include "encodings/z3/onesided_orders.h"
 #include "engine/onesided/judge.h"
 #include "engine/onesided/plan_file.h"
 #include "engine/onesided/text_plan.h"
@@ -23,7 +26,7 @@ struct PlanFacts {
   std::uint32_t launches = 0;
   std::vector<std::string> notes;
   std::optional<onesided::RunFailure> run = {};  ///< of a refuted plan: a run that fails
-  std::optional<EngineAnswer> explorer = {};     ///< with --engine all
+  std::vector<EngineAnswer> others = {};         ///< with --engine all: the explorer and Z3
   Evidence evidence = {};
 };
 
@@ -75,7 +78,7 @@ std::string trace_of(const Violation& violation) {
 std::vector<EngineAnswer> engines_of(const PlanFacts& facts, const PlanDecision& decision) {
   std::vector<EngineAnswer> engines;
   engines.push_back({"explicit", decision.outcome, 0, rule_of(decision)});
-  if (facts.explorer) engines.push_back(*facts.explorer);
+  engines.insert(engines.end(), facts.others.begin(), facts.others.end());
   return engines;
 }
 
@@ -101,8 +104,8 @@ std::string text_of(const std::string& file, const PlanFacts& facts, const PlanD
     text += fmt::format("A run with late stores shows it (seed {}): {}.\n", facts.run->seed,
                         facts.run->reason);
   }
-  if (facts.explorer) {
-    text += fmt::format("explorer: {}\n", to_string(facts.explorer->outcome));
+  for (const EngineAnswer& each : facts.others) {
+    text += fmt::format("{}: {}\n", each.engine, to_string(each.outcome));
   }
   for (const std::string& note : facts.notes) text += "note: " + note + "\n";
   if (facts.evidence.kind == Evidence::Kind::Certificate) {
@@ -153,8 +156,8 @@ FileReport report_of(const std::string& file, const PlanFacts& facts,
     property.line = where.line;
     property.column = where.column;
   }
-  if (facts.explorer) {
-    // Where the explorer gives up, the verdict stands.
+  if (!facts.others.empty()) {
+    // Where another engine gives up, the verdict stands.
     Property& engines =
         report.properties.emplace_back(engines_property(engines_of(facts, decision)));
     if (engines.status == Property::Status::Undecided) {
@@ -204,36 +207,60 @@ std::optional<onesided::RunFailure> failing_run(
   }
 }
 
-/// What the explorer says of all choices of sizes; Undecided where it is too much for it.
-EngineAnswer explored(const std::vector<std::variant<onesided::Unrolling, Violation>>& unrolled,
-                      const PlanDecision& decision, const Limits& limits) {
-  EngineAnswer answer{"explorer", Outcome::Established, 0, {}};
-  LimitWatch watch(limits, "exploration of a one-sided plan");
-  for (const auto& each : unrolled) {
-    if (std::holds_alternative<Violation>(each)) {
+/// What another engine says of all choices of sizes; Undecided where it is too much for it.
+template <typename Ask>
+EngineAnswer answer_of(const char* engine, std::size_t count, const onesided::Unroll& unroll,
+                       std::uint32_t launches, const PlanDecision& decision, const Ask& ask) {
+  EngineAnswer answer{engine, Outcome::Established, 0, {}};
+  for (std::size_t k = 0; k < count && answer.outcome != Outcome::Refuted; ++k) {
+    const auto unrolled = unroll(k, launches);
+    if (std::holds_alternative<Violation>(unrolled)) {
       answer.outcome = Outcome::Refuted;
       break;
     }
+    Outcome found = Outcome::Undecided;
     try {
-      const auto found =
-          onesided::explore(std::get<onesided::Unrolling>(each), {.max_states = 20'000}, watch);
-      if (found.violation) {
-        answer.outcome = Outcome::Refuted;
-        break;
-      }
-      if (found.open) answer.outcome = Outcome::Undecided;
-    } catch (const LimitReached&) {
-      answer.outcome = Outcome::Undecided;
-      break;
+      found = ask(std::get<onesided::Unrolling>(unrolled), k);
+    } catch (const LimitReached&) {  // undecided
     }
+    if (found != Outcome::Established) answer.outcome = found;
   }
   // A plan without outputs is no reason to know its collective.
   if (decision.outcome == Outcome::Undecided && answer.outcome == Outcome::Established) {
     answer.outcome = Outcome::Undecided;
   }
-  // It tells races, stops and wrong results apart, but does not name the kinds of races.
+  // They tell races, stops and wrong results apart, but do not name the kinds of races.
   if (answer.outcome == decision.outcome) answer.rule = rule_of(decision);
   return answer;
+}
+
+/// What the explorer and Z3 say.
+std::vector<EngineAnswer> others_of(std::size_t count, const onesided::Unroll& unroll,
+                                    std::uint32_t launches, const PlanDecision& decision,
+                                    const Limits& limits) {
+  constexpr auto kTimeOfZ3 = std::chrono::seconds(20);
+  LimitWatch watch(limits, "exploration of a one-sided plan");
+  const auto explored = [&](const onesided::Unrolling& unrolling, std::size_t) {
+    const auto found = onesided::explore(unrolling, {.max_states = 20'000}, watch);
+    return found.violation ? Outcome::Refuted
+           : found.open    ? Outcome::Undecided
+                           : Outcome::Established;
+  };
+  Limits of_z3 = limits;
+  const auto latest = std::chrono::steady_clock::now() + kTimeOfZ3;
+  of_z3.deadline = limits.deadline ? std::min(*limits.deadline, latest) : latest;
+  const auto ordered = [&](const onesided::Unrolling& unrolling, std::size_t k) {
+    const Outcome found = z3_encoding::judge(z3_encoding::OrdersQuery{&unrolling, of_z3}).outcome;
+    if (found != Outcome::Undecided) return found;
+    // Which signal ends which wait may depend on the interleaving: with launches beyond.
+    auto longer = unroll(k, launches + onesided::kLaunchesBeyond);
+    auto* const more = std::get_if<onesided::Unrolling>(&longer);
+    if (more == nullptr) return found;
+    more->judged = launches;
+    return z3_encoding::judge(z3_encoding::OrdersQuery{more, of_z3}).outcome;
+  };
+  return {answer_of("explorer", count, unroll, launches, decision, explored),
+          answer_of("z3", count, unroll, launches, decision, ordered)};
 }
 
 void refuse_inapplicable(const std::string& file, const CheckQuestion& question) {
@@ -289,10 +316,14 @@ SubjectCheck check_onesided(const std::string& file, const std::string& text,
     facts = {plan.collective, plan.collective,         plan.ranks,
              plan.in_place,   launches_to_check(plan), {}};
     decision = judge(plan, file, question.options.limits);
-    const auto unrolled = unroll(plan, file, launches_to_check(plan));
-    if (decision.violation) facts.run = failing_run(unrolled, question.options.limits);
+    const auto unroll_text = [&](std::size_t, std::uint32_t launches) {
+      return unroll(plan, file, launches);
+    };
+    if (decision.violation) {
+      facts.run = failing_run(unroll_text(0, facts.launches), question.options.limits);
+    }
     if (question.engines.reference) {
-      facts.explorer = explored({unrolled}, decision, question.options.limits);
+      facts.others = others_of(1, unroll_text, facts.launches, decision, question.options.limits);
     }
   } else {
     auto read = onesided::read_plan(file, text);
@@ -300,16 +331,17 @@ SubjectCheck check_onesided(const std::string& file, const std::string& text,
       facts = {plan->name,     plan->collective,         plan->gpus.size(),
                plan->in_place, launches_to_check(*plan), notes_on(*plan)};
       decision = judge(*plan, file, question.options.limits);
-      std::vector<std::variant<onesided::Unrolling, Violation>> unrolled;
-      for (const onesided::Sizes& sizes : sizes_to_check(*plan)) {
-        if (!decision.violation && !question.engines.reference) break;
-        unrolled.push_back(unroll(*plan, file, sizes, launches_to_check(*plan)));
-      }
+      const std::vector<onesided::Sizes> sizes = sizes_to_check(*plan);
+      const auto unroll_plan = [&](std::size_t k, std::uint32_t launches) {
+        return unroll(*plan, file, sizes[k], launches);
+      };
       if (decision.violation && !decision.sizes.empty()) {
-        facts.run = failing_run(unrolled[decision.sizes.size() - 1], question.options.limits);
+        facts.run = failing_run(unroll_plan(decision.sizes.size() - 1, facts.launches),
+                                question.options.limits);
       }
       if (question.engines.reference) {
-        facts.explorer = explored(unrolled, decision, question.options.limits);
+        facts.others =
+            others_of(sizes.size(), unroll_plan, facts.launches, decision, question.options.limits);
       }
     } else {
       decision.outcome = Outcome::Refuted;
