@@ -1,4 +1,5 @@
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <random>
 #include <sstream>
@@ -120,6 +121,65 @@ TEST_CASE("every small execution plan is certified valid, and its mutants as the
   CHECK(counts[{true, true}] > 100);
   CHECK(counts[{false, true}] > 100);
   CHECK(counts[{true, false}] + counts[{false, false}] < 30);
+}
+
+TEST_CASE("rules about execution plans have plans that break them, and these have certificates") {
+  const std::vector<Plan> plans = small_execution_plans();
+  const Plan& memory = plans[0];
+  const Plan& port = plans[3];
+  const Plan& blocks = plans[6];
+  struct Broken {
+    const char* rule;
+    const Plan& original;
+    std::function<void(Plan&)> change;
+  };
+  const auto ops = [](Plan& plan) -> std::vector<Op>& { return plan.gpus[0].blocks[0].ops; };
+  const std::vector<Broken> all = {
+      {"malformed", memory, [&](Plan& plan) { ops(plan)[3].targets.clear(); }},
+      {"executor-limit", memory, [&](Plan& plan) { ops(plan).resize(65); }},
+      {"no-channel", memory, [&](Plan& plan) { ops(plan)[0].channels = {5}; }},
+      {"no-buffer", memory, [&](Plan& plan) { ops(plan)[3].targets[0].id = 7; }},
+      {"no-peer", memory, [&](Plan& plan) { plan.gpus[0].memory_peers = {9}; }},
+      {"wrong-peer", port, [&](Plan& plan) { plan.gpus[0].remote_buffers[2].rank = 0; }},
+      {"size-mismatch", memory, [&](Plan& plan) { ops(plan)[3].sources[0].size = 0; }},
+      {"out-of-bounds", memory, [&](Plan& plan) { ops(plan)[3].sources[0].index = 1; }},
+      {"barrier-mismatch", blocks, [&](Plan& plan) { ops(plan).push_back(ops(plan).back()); }},
+      {"unmatched-wait", memory, [&](Plan& plan) { ops(plan).push_back(ops(plan)[1]); }},
+      {"signal-surplus", memory,
+       [&](Plan& plan) {
+         ops(plan).push_back(ops(plan)[0]);
+         ops(plan).back().type = OpType::Signal;
+       }},
+      {"packet-never-written", plans[2], [&](Plan& plan) { ops(plan).erase(ops(plan).begin()); }},
+      {"packet-overwritten", plans[2],
+       [&](Plan& plan) { ops(plan).insert(ops(plan).begin(), ops(plan)[0]); }},
+      {"scratch-reuse", plans[2], [&](Plan& plan) { plan.double_scratch = false; }},
+      {"relaxed-order", memory,
+       [&](Plan& plan) {
+         for (Op& op : ops(plan)) op.type = op.type == OpType::Wait ? OpType::RelaxedWait : op.type;
+       }},
+      {"missing-flush", port, [&](Plan& plan) {
+         for (Gpu& gpu : plan.gpus) {
+           gpu.blocks[0].ops[3].type = OpType::PutWithSignal;
+           gpu.blocks[0].ops.resize(7);  // nobody answers
+         }
+       }}};
+  for (const Broken& each : all) {
+    Plan plan = each.original;
+    each.change(plan);
+    const std::string text = to_json(plan);
+    CAPTURE(std::string(each.rule));
+    const auto read = read_plan("plan", text);
+    std::optional<Violation> violation;
+    if (const auto* const found = std::get_if<Violation>(&read)) {
+      violation = *found;
+    } else {
+      violation = judge(std::get<Plan>(read), "plan", {}).violation;
+    }
+    REQUIRE(violation);
+    CHECK(to_string(violation->rule) == each.rule);
+    CHECK(certified(text, false));
+  }
 }
 
 TEST_CASE("no forged certificate of a one-sided plan is accepted") {
