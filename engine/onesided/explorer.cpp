@@ -174,7 +174,10 @@ void Explorer::finish(const State& state) {
       for (std::uint32_t k = 0; k < n; ++k) {
         std::map<std::tuple<std::int64_t, std::uint32_t, std::uint32_t>, std::uint32_t> expected;
         const std::uint32_t in = plan_.users[r].input_cells;
-        if (plan_.collective == "allreduce") {
+        if (plan_.goal) {
+          for (const auto& [from, at] : plan_.wanted(r, k)) expected[{launch, from, at}] = 1;
+          if (expected.empty()) continue;
+        } else if (plan_.collective == "allreduce") {
           for (std::uint32_t q = 0; q < ranks; ++q) expected[{launch, q, k}] = 1;
         } else if (plan_.collective == "reducescatter") {
           for (std::uint32_t q = 0; q < ranks; ++q) expected[{launch, q, r * n + k}] = 1;

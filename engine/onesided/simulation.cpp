@@ -35,7 +35,11 @@ std::optional<std::string> find_wrong_number(const Unrolling& plan, const Output
         const auto add_all = [&](std::uint32_t cell) {
           for (std::uint32_t q = 0; q < ranks; ++q) wanted += input_number(launch, q, cell);
         };
-        if (plan.collective == "allreduce") {
+        if (plan.goal) {
+          const auto parts = plan.wanted(r, k);
+          for (const auto& [from, at] : parts) wanted += input_number(launch, from, at);
+          if (parts.empty()) wanted = output[k];
+        } else if (plan.collective == "allreduce") {
           add_all(k);
         } else if (plan.collective == "reducescatter") {
           add_all(r * cells + k);

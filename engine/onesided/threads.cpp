@@ -24,7 +24,7 @@ using Random = std::mt19937_64;
 
 constexpr std::size_t kMaxThreads = 512;
 /// A run in which no operation completes for so long has stopped.
-constexpr auto kStallTimeout = std::chrono::milliseconds(1500);
+constexpr auto kStallTimeout = std::chrono::seconds(4);
 
 /// Ends a thread of a run that has stopped.
 struct Stopped {};

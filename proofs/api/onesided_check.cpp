@@ -7,6 +7,7 @@
 #include "engine/onesided/plan_file.h"
 #include "engine/onesided/text_plan.h"
 #include "p2/version.h"
+#include "proofs/api/reference_run.h"
 #include "proofs/api/subject_check.h"
 #include "proofs/certificate/onesided_certificate.h"
 
@@ -265,7 +266,8 @@ std::vector<EngineAnswer> others_of(std::size_t count, const onesided::Unroll& u
 
 void refuse_inapplicable(const std::string& file, const CheckQuestion& question) {
   for (const std::string& flag : program_options(question.request)) {
-    if (flag == "explain" || flag == "repair" || flag == "certify") continue;
+    if (flag == "explain" || flag == "certify" || flag == "goal" || flag == "collectives") continue;
+    if (flag == "repair" && !question.request.instance.goal) continue;
     throw InputError({file},
                      fmt::format("is a one-sided plan, expected the check without --{}", flag));
   }
@@ -282,6 +284,7 @@ Evidence certify(const std::string& text, const PlanDecision& decision,
   const auto none = [](const std::string& why) {
     return Evidence{Evidence::Kind::SolverOnly, {}, why};
   };
+  if (question.request.instance.goal) return none("p2-check knows the plan's own collective only");
   if (onesided::is_text_plan(text)) return none("p2-check reads execution plans of MSCCL++ only");
   const Provenance provenance{
       {{"p2-verify", build_info().version}}, {{"engine", "explicit"}}, question.options.seed};
@@ -290,6 +293,75 @@ Evidence certify(const std::string& text, const PlanDecision& decision,
   if (const auto* reason = std::get_if<std::string>(&made)) return none(*reason);
   const auto write = [&] { write_folder(*question.certificate, std::get<CertificateFiles>(made)); };
   return written_evidence(*question.certificate, write, diagnostics);
+}
+
+/// What a collective of the user's, or another one, makes of the inputs of all ranks. The input of
+/// a rank has the chunks with which the goal begins there, its output those that it has to hold.
+std::shared_ptr<const onesided::UserGoal> goal_of(const std::string& file,
+                                                  const CheckQuestion& question,
+                                                  std::size_t ranks) {
+  constexpr std::size_t kMaxRanks = 64;
+  if (!question.request.instance.goal) return nullptr;
+  if (ranks > kMaxRanks) {
+    throw InputError(
+        {file}, fmt::format("has {} ranks, expected at most {} with --goal", ranks, kMaxRanks));
+  }
+  Program program;
+  program.devices = static_cast<std::uint32_t>(ranks);
+  program.classes.emplace_back();
+  for (std::uint32_t r = 0; r < ranks; ++r) program.classes.front().push_back(r);
+  program.terms.goal = question.given.terms.goal;
+  program.beginning =
+      beginning_of(program.terms.goal, program.devices, program.classes, {"--goal"});
+  const ReferenceStates begin = ReferenceStates::begin(program);
+  const ReferenceStates end = begin.goal(program);
+  auto goal = std::make_shared<onesided::UserGoal>();
+  goal->name = program.terms.goal.name;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> part_of;  // by rank and chunk
+  for (std::uint32_t r = 0; r < program.devices; ++r) {
+    goal->inputs.push_back(begin.chunks_held(r));
+    std::uint32_t part = 0;
+    for (std::uint32_t chunk = 0; chunk < begin.chunks(); ++chunk) {
+      if (begin.holds_chunk(r, chunk)) part_of[{r, chunk}] = part++;
+    }
+  }
+  for (std::uint32_t r = 0; r < program.devices; ++r) {
+    auto& outputs = goal->outputs.emplace_back();
+    for (std::uint32_t chunk = 0; chunk < end.chunks(); ++chunk) {
+      if (!end.holds_chunk(r, chunk)) continue;
+      // The inputs whose contributions are among those wanted: together they have each once.
+      auto& sum = outputs.emplace_back();
+      for (std::uint32_t from = 0; from < program.devices; ++from) {
+        const auto part = part_of.find({from, chunk});
+        if (part == part_of.end()) continue;
+        bool all = true;
+        for (std::uint32_t c = 0; c < begin.contributors(); ++c) {
+          all = all && (!begin.holds(from, chunk, c) || end.holds(r, chunk, c));
+        }
+        if (all) sum.emplace_back(from, part->second);
+      }
+      for (std::uint32_t c = 0; c < begin.contributors(); ++c) {
+        const auto times = std::ranges::count_if(
+            sum, [&](const auto& each) { return begin.holds(each.first, chunk, c); });
+        if (times == (end.holds(r, chunk, c) ? 1 : 0)) continue;
+        throw InputError({"--goal"},
+                         fmt::format("chunk {} of rank {} is no sum of inputs, expected "
+                                     "a goal whose outputs are",
+                                     chunk, r));
+      }
+    }
+  }
+  return goal;
+}
+
+std::variant<onesided::Unrolling, Violation> with_goal(
+    std::variant<onesided::Unrolling, Violation> unrolled,
+    const std::shared_ptr<const onesided::UserGoal>& goal, const std::string& file) {
+  if (auto* const unrolling = std::get_if<onesided::Unrolling>(&unrolled);
+      unrolling != nullptr && goal) {
+    set_goal(*unrolling, goal, file);
+  }
+  return unrolled;
 }
 
 std::optional<onesided::Repair> repair_of(const std::string& file, const std::string& text,
@@ -315,10 +387,13 @@ SubjectCheck check_onesided(const std::string& file, const std::string& text,
     const onesided::TextPlan plan = onesided::read_text_plan(file, text);
     facts = {plan.collective, plan.collective,         plan.ranks,
              plan.in_place,   launches_to_check(plan), {}};
-    decision = judge(plan, file, question.options.limits);
+    const auto goal = goal_of(file, question, facts.ranks);
     const auto unroll_text = [&](std::size_t, std::uint32_t launches) {
-      return unroll(plan, file, launches);
+      return with_goal(unroll(plan, file, launches), goal, file);
     };
+    decision =
+        onesided::judge_unrollings(file, 1, facts.launches, unroll_text, question.options.limits);
+    if (goal) facts.collective = goal->name;
     if (decision.violation) {
       facts.run = failing_run(unroll_text(0, facts.launches), question.options.limits);
     }
@@ -330,11 +405,14 @@ SubjectCheck check_onesided(const std::string& file, const std::string& text,
     if (const auto* const plan = std::get_if<onesided::Plan>(&read)) {
       facts = {plan->name,     plan->collective,         plan->gpus.size(),
                plan->in_place, launches_to_check(*plan), notes_on(*plan)};
-      decision = judge(*plan, file, question.options.limits);
+      const auto goal = goal_of(file, question, facts.ranks);
       const std::vector<onesided::Sizes> sizes = sizes_to_check(*plan);
       const auto unroll_plan = [&](std::size_t k, std::uint32_t launches) {
-        return unroll(*plan, file, sizes[k], launches);
+        return with_goal(unroll(*plan, file, sizes[k], launches), goal, file);
       };
+      decision = onesided::judge_unrollings(file, sizes.size(), facts.launches, unroll_plan,
+                                            question.options.limits);
+      if (goal) facts.collective = goal->name;
       if (decision.violation && !decision.sizes.empty()) {
         facts.run = failing_run(unroll_plan(decision.sizes.size() - 1, facts.launches),
                                 question.options.limits);
