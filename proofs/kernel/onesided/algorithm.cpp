@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kMaxNumber = std::int64_t{1} << 31U;
 constexpr std::int64_t kMaxChunks = 65536;
+constexpr std::size_t kMaxElements = std::size_t{1} << 20U;
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 62U;
 
 struct Element {
@@ -67,6 +68,7 @@ class XmlReader {
         blanks();
         if (!element.attributes.emplace(key, quoted()).second) malformed("an attribute twice");
       }
+      if (all.size() == kMaxElements) throw CheckFailure(Verdict::Incomplete, "many elements");
       if (!take('/')) open.push_back(element.name);
       expect('>');
       all.push_back(std::move(element));
@@ -87,16 +89,17 @@ class XmlReader {
   void blanks() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
   }
+  bool skip(const std::string& begin, const std::string& end) {
+    if (text_.compare(at_, begin.size(), begin) != 0) return false;
+    const std::size_t found = text_.find(end, at_ + begin.size());
+    if (found == std::string::npos) malformed("a comment does not end");
+    at_ = found + end.size();
+    return true;
+  }
   /// White space, comments and the declaration.
   void skip() {
-    blanks();
-    for (const auto& [begin, end] : {std::pair{"<!--", "-->"}, std::pair{"<?", "?>"}}) {
-      if (text_.compare(at_, std::string(begin).size(), begin) != 0) continue;
-      const std::size_t found = text_.find(end, at_);
-      if (found == std::string::npos) malformed("a comment does not end");
-      at_ = found + std::string(end).size();
-      return skip();
-    }
+    do blanks();
+    while (skip("<!--", "-->") || skip("<?", "?>"));
   }
   std::string word() {
     const std::size_t begin = at_;
@@ -138,7 +141,7 @@ const std::map<std::string, Effect> kEffects = {
 class Algorithm {
  public:
   Algorithm(const std::vector<Element>& elements, bool in_place, Budget& budget)
-      : root_(elements.at(0)), in_place_(in_place), out_(budget) {
+      : root_(elements.at(0)), in_place_(in_place), budget_(budget), out_(budget) {
     read(elements);
     lay_out();
     for (std::uint32_t g = 0; g < gpus_.size(); ++g) run(g);
@@ -173,6 +176,7 @@ class Algorithm {
 
   const Element& root_;
   bool in_place_;
+  Budget& budget_;
   std::vector<Gpu> gpus_;
   Execution out_;
   /// By source, destination and channel: sends and receives, in the order of their thread blocks.
@@ -367,6 +371,7 @@ void Algorithm::connect() {
         const std::int64_t number = step.element->number("deps", 0, kMaxNumber);
         const auto named = gpu.blocks.find(other);
         if (named == gpu.blocks.end()) wrong(step.name + " waits for no thread block");
+        budget_.spend(named->second.steps.size());
         const auto awaited = std::ranges::find_if(named->second.steps, [&](const Step& each) {
           return each.number >= number && each.publishes;
         });

@@ -47,9 +47,10 @@ void Execution::collect_accesses() {
   };
   for (std::uint32_t e = 0; e < events_.size(); ++e) {
     const Event& event = events_[e];
-    for (const Space& space : spaces_) {
-      if (event.user && space.user && space.rank == event.rank)
-        add(e, 0, {space.first, space.cells}, true);
+    if (event.user) budget_->spend(spaces_.size());
+    for (std::size_t k = 0; event.user && k < spaces_.size(); ++k) {
+      const Space& space = spaces_[k];
+      if (space.user && space.rank == event.rank) add(e, 0, {space.first, space.cells}, true);
     }
     for (std::size_t s = 0; s < event.statements.size(); ++s) {
       for (const Operand& source : event.statements[s].sources) add(e, s, source, false);

@@ -37,22 +37,20 @@ Numbers sizes_of(const Json& plan) {
   return sizes;
 }
 
-/// Whether the plan is for messages with chunks of so many units.
+/// Whether the plan is for messages with chunks of so many units. Precondition: it was unrolled.
 bool is_for(const Json& plan, std::uint32_t chunk) {
   const char* of_message =
       text(plan, "collective") == "allgather" ? "output_chunks" : "input_chunks";
-  const auto bytes = std::uint64_t{chunk} * number_or(plan, "buffer_alignment", 16) *
-                     number(list(plan, "gpus").at(0), of_message);
+  const std::uint64_t bytes =
+      number_or(plan, "buffer_alignment", 16) * chunk * number(list(plan, "gpus")[0], of_message);
   constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
-  return number_or(plan, "min_message_size", 0, kEnd) <= bytes &&
-         (!plan.contains("max_message_size") || plan["max_message_size"].is_number_unsigned()) &&
+  return plan.value("min_message_size", std::uint64_t{0}) <= bytes &&
          bytes <= plan.value("max_message_size", kEnd);
 }
 
 /// The first fault with chunks of so many units.
 std::optional<Fault> find_fault(const Json& plan, std::uint32_t chunk, bool surely,
                                 Budget& budget) try {
-  if (number_or(plan, "num_threads_per_block", 1024) == 0) fail("a plan without threads");
   Execution execution = Unroller(plan, chunk, budget).take();
   auto fault = execution.find_fault(surely);
   const bool stands_for_all = common_multiple(plan) == 1 && execution.separates_packets(chunk);
@@ -124,7 +122,8 @@ std::string judge_onesided(const std::string& claim, const Files& files) {
 std::string onesided_fault(const Files& files) try {
   const Json plan = parse_json(files, "plan.json");
   Budget budget;
-  std::uint32_t least = 1;  // that messages have
+  Unroller(plan, 1, budget);  // or a fault whatever the size
+  std::uint32_t least = 1;    // that messages have
   while (least < kMaxChunk && !is_for(plan, least)) ++least;
   for (std::uint32_t chunk : sizes_of(plan)) {
     if (least < kMaxChunk / 2) chunk += least - 1;

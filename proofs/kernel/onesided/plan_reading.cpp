@@ -60,6 +60,12 @@ char buffer(const Json& object, const char* key) {
 Unroller::Unroller(const Json& plan, std::uint32_t chunk, Budget& budget)
     : plan_(plan), chunk_(chunk), budget_(budget), out_(budget) {
   text(plan, "name");
+  for (const char* key : {"num_threads_per_block", "buffer_alignment"})
+    if (number_or(plan, key, 1) == 0) fail(std::string(key) + " is 0");
+  for (const char* key : {"min_message_size", "max_message_size"})
+    if (plan.contains(key) && !plan[key].is_number_unsigned())
+      fail(std::string(key) + " is no number");
+  if (plan.contains("reuse_resources")) flag(plan["reuse_resources"], "reuse_resources");
   collective_ = text(plan, "collective");
   packets_ = text(plan, "protocol") == "LL";
   in_place_ = flag(member(plan, "inplace"), "inplace");
