@@ -80,7 +80,9 @@ int run_run(const Arguments& arguments, std::ostream& out, std::ostream& err) {
       "usage: p2-verify run FILE… [OPTION…]\n"
       "       p2-verify run --hierarchy SIZES --axes SIZES --reduce AXES [OPTION…]\n"
       "Runs programs, or plans of reshardings, on real data, checks every element and measures\n"
-      "every step.",
+      "every step. One-sided plans run with threads on atomic memory: --iterations runs in "
+      "program\n"
+      "order and as many on a memory that is as late as it may be.",
       {system_flag_group(), reduction_flag_group(), terms_flag_group(), run_flags()}, arguments,
       "files");
   if (line.help_wanted()) {

@@ -109,6 +109,23 @@ std::optional<RunFailure> simulate(const Unrolling& unrolling, std::uint64_t see
 std::optional<RunFailure> find_failing_run(const Unrolling& unrolling, std::uint64_t runs,
                                            LimitWatch& watch);
 
+/// Runs a plan once with a thread per block, per rank and per rank's proxy, on atomic memory. With
+/// `late` a memory that is as late as in simulate(); otherwise every access is sequentially
+/// consistent, at once and in program order. `seed` draws what is late and when threads pause; the
+/// rest is up to the machine. A run in which nothing happens for a while has failed. Throws
+/// LimitReached where there would be too many threads, and at the deadline.
+std::optional<RunFailure> run_with_threads(const Unrolling& unrolling, bool late,
+                                           std::uint64_t seed, const Limits& limits);
+
+/// Inputs of runs are numbers drawn for every launch, rank and input cell, added modulo 2^64: a
+/// wrong sum is right by chance with a probability of 2^-64.
+std::uint64_t input_number(std::uint32_t launch, std::uint32_t rank, std::uint32_t cell);
+/// By launch, rank and cell.
+using Outputs = std::vector<std::vector<std::vector<std::uint64_t>>>;
+/// The first output of a run that is not the collective's, in words; nothing for collectives
+/// without a known result.
+std::optional<std::string> find_wrong_number(const Unrolling& plan, const Outputs& outputs);
+
 /// Changes that make a refuted plan valid; leaving out any one of them does not.
 struct Repair {
   std::vector<std::string> changes;  ///< `make gpu 1 tb 0 op 3 (rlxsignal) a signal`

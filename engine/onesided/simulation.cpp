@@ -12,17 +12,65 @@ namespace {
 
 using OpKind = Operation::Kind;
 
-/// Values are numbers drawn for every launch, rank and input cell, added modulo 2^64: a wrong sum
-/// is right by chance with a probability of 2^-64.
-using Number = std::uint64_t;
+}  // namespace
 
-Number input_number(std::uint32_t launch, std::uint32_t rank, std::uint32_t cell) {
+std::uint64_t input_number(std::uint32_t launch, std::uint32_t rank, std::uint32_t cell) {
   std::uint64_t x = (std::uint64_t{launch} << 48U) ^ (std::uint64_t{rank} << 32U) ^ cell;
   x += 0x9e3779b97f4a7c15U;  // splitmix64 (Steele, Lea and Flood, OOPSLA 2014)
   x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
   x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
   return x ^ (x >> 31U);
 }
+
+std::optional<std::string> find_wrong_number(const Unrolling& plan, const Outputs& outputs) {
+  const std::uint32_t ranks = plan.ranks;
+  for (std::uint32_t launch = 0; launch < plan.launches; ++launch) {
+    std::set<std::uint32_t> senders;
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+      const std::vector<std::uint64_t>& output = outputs[launch][r];
+      const auto cells = static_cast<std::uint32_t>(output.size());
+      const std::uint32_t in = std::max(plan.users[r].input_cells, 1U);
+      for (std::uint32_t k = 0; k < cells; ++k) {
+        std::uint64_t wanted = 0;
+        const auto add_all = [&](std::uint32_t cell) {
+          for (std::uint32_t q = 0; q < ranks; ++q) wanted += input_number(launch, q, cell);
+        };
+        if (plan.goal) {
+          const auto parts = plan.wanted(r, k);
+          for (const auto& [from, at] : parts) wanted += input_number(launch, from, at);
+          if (parts.empty()) wanted = output[k];
+        } else if (plan.collective == "allreduce") {
+          add_all(k);
+        } else if (plan.collective == "reducescatter") {
+          add_all(r * cells + k);
+        } else if (plan.collective == "allgather") {
+          wanted = input_number(launch, k / in, k % in);
+        } else if (plan.collective == "alltoall") {
+          const std::uint32_t part = cells / ranks;
+          wanted = input_number(launch, k / part, r * part + k % part);
+        } else if (plan.collective == "broadcast") {
+          wanted = input_number(launch, 0, k);
+        } else if (plan.collective == "sendrecv") {
+          std::uint32_t sender = 0;
+          while (sender < ranks && input_number(launch, sender, 0) != output[0]) ++sender;
+          if (k == 0 && !senders.insert(sender).second) sender = ranks;
+          wanted = sender < ranks ? input_number(launch, sender, k) : ~output[k];
+        } else {
+          return std::nullopt;
+        }
+        if (output[k] != wanted) {
+          return fmt::format("{} after launch {} is wrong",
+                             describe(plan, plan.users[r].output + k), launch);
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+using Number = std::uint64_t;
 
 class Simulation {
  public:
@@ -37,7 +85,7 @@ class Simulation {
         blocks_(unrolling.blocks.size()),
         counters_(unrolling.counters.size()),
         queues_(unrolling.queues.size()),
-        outputs_(unrolling.launches, std::vector<std::vector<Number>>(unrolling.ranks)) {
+        outputs_(unrolling.launches, std::vector<std::vector<std::uint64_t>>(unrolling.ranks)) {
     for (std::size_t c = 0; c < counters_.size(); ++c) counters_[c] = unrolling.counters[c].initial;
     expected_.resize(counters_.size());
     for (const Block& block : unrolling.blocks) {
@@ -84,7 +132,6 @@ class Simulation {
   bool close_segment(BlockState& block);
   bool may_run(const BlockState& block, std::size_t open) const;
   void write_inputs(std::uint32_t rank, std::uint32_t launch);
-  std::optional<RunFailure> wrong_output() const;
 
   const Unrolling& plan_;
   LimitWatch& watch_;
@@ -98,7 +145,7 @@ class Simulation {
   std::vector<std::uint64_t> expected_;
   std::vector<std::vector<Pushed>> queues_;
   std::map<std::uint32_t, std::set<std::uint32_t>> members_;
-  std::vector<std::vector<std::vector<Number>>> outputs_;
+  Outputs outputs_;
 };
 
 void Simulation::write_inputs(std::uint32_t rank, std::uint32_t launch) {
@@ -326,48 +373,6 @@ bool Simulation::step_queue(std::uint32_t number) {
   return true;
 }
 
-std::optional<RunFailure> Simulation::wrong_output() const {
-  const std::uint32_t ranks = plan_.ranks;
-  for (std::uint32_t launch = 0; launch < plan_.launches; ++launch) {
-    std::set<std::uint32_t> senders;
-    for (std::uint32_t r = 0; r < ranks; ++r) {
-      const std::vector<Number>& output = outputs_[launch][r];
-      const auto cells = static_cast<std::uint32_t>(output.size());
-      const std::uint32_t in = std::max(plan_.users[r].input_cells, 1U);
-      for (std::uint32_t k = 0; k < cells; ++k) {
-        Number wanted = 0;
-        const auto add_all = [&](std::uint32_t cell) {
-          for (std::uint32_t q = 0; q < ranks; ++q) wanted += input_number(launch, q, cell);
-        };
-        if (plan_.collective == "allreduce") {
-          add_all(k);
-        } else if (plan_.collective == "reducescatter") {
-          add_all(r * cells + k);
-        } else if (plan_.collective == "allgather") {
-          wanted = input_number(launch, k / in, k % in);
-        } else if (plan_.collective == "alltoall") {
-          const std::uint32_t part = cells / ranks;
-          wanted = input_number(launch, k / part, r * part + k % part);
-        } else if (plan_.collective == "broadcast") {
-          wanted = input_number(launch, 0, k);
-        } else if (plan_.collective == "sendrecv") {
-          std::uint32_t sender = 0;
-          while (sender < ranks && input_number(launch, sender, 0) != output[0]) ++sender;
-          if (k == 0 && !senders.insert(sender).second) sender = ranks;
-          wanted = sender < ranks ? input_number(launch, sender, k) : ~output[k];
-        } else {
-          return std::nullopt;
-        }
-        if (output[k] != wanted) {
-          return RunFailure{seed_, fmt::format("{} after launch {} is wrong",
-                                               describe(plan_, plan_.users[r].output + k), launch)};
-        }
-      }
-    }
-  }
-  return std::nullopt;
-}
-
 std::optional<RunFailure> Simulation::run() {
   const auto ranks = static_cast<std::uint32_t>(ranks_.size());
   const auto blocks = static_cast<std::uint32_t>(blocks_.size());
@@ -411,7 +416,9 @@ std::optional<RunFailure> Simulation::run() {
       return RunFailure{seed_, "a launch never ends"};
     }
   }
-  return wrong_output();
+  auto wrong = find_wrong_number(plan_, outputs_);
+  if (!wrong) return std::nullopt;
+  return RunFailure{seed_, std::move(*wrong)};
 }
 
 }  // namespace

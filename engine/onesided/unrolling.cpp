@@ -49,6 +49,36 @@ const Space& Unrolling::space_of(Cell cell) const {
   return *std::prev(after);
 }
 
+UserGoal::Parts Unrolling::wanted(std::uint32_t rank, std::uint32_t k) const {
+  const std::vector<UserGoal::Parts>& parts = goal->outputs[rank];
+  if (parts.empty()) return {};
+  const auto size = users[rank].output_cells / static_cast<std::uint32_t>(parts.size());
+  UserGoal::Parts found = parts[k / size];
+  for (auto& [from, part] : found) part = part * size + k % size;
+  return found;
+}
+
+void set_goal(Unrolling& unrolling, std::shared_ptr<const UserGoal> goal,
+              const std::string& where) {
+  std::optional<std::uint32_t> size;
+  const auto cut = [&](std::uint32_t rank, std::uint32_t cells, std::size_t parts,
+                       const char* what) {
+    if (parts == 0) return;
+    if (cells == 0 || cells % parts != 0 || (size && cells / parts != *size)) {
+      throw InputError({where},
+                       fmt::format("{} {} has {} cells of {}, expected {} equal parts{} for {}",
+                                   unrolling.rank_word, rank, cells, what, parts,
+                                   size ? fmt::format(" of {} cells", *size) : "", goal->name));
+    }
+    size = cells / static_cast<std::uint32_t>(parts);
+  };
+  for (std::uint32_t r = 0; r < unrolling.ranks; ++r) {
+    cut(r, unrolling.users[r].input_cells, goal->inputs[r], "input");
+    cut(r, unrolling.users[r].output_cells, goal->outputs[r].size(), "output");
+  }
+  unrolling.goal = std::move(goal);
+}
+
 std::string describe(const Unrolling& unrolling, Cell cell) {
   const Space& space = unrolling.space_of(cell);
   return fmt::format("{}[{}] of {} {}", space.name, (cell - space.first) / space.width,

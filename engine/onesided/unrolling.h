@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -124,6 +126,15 @@ struct UserCells {
   std::uint32_t output_cells = 0;
 };
 
+/// What a plan is to compute, in place of its collective. Inputs and outputs are cut into equal
+/// parts; a part of an output is a sum of parts of inputs.
+struct UserGoal {
+  std::string name;
+  std::vector<std::uint32_t> inputs = {};                              ///< parts, by rank
+  using Parts = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  ///< rank, part of its input
+  std::vector<std::vector<Parts>> outputs = {};                        ///< by rank and part
+};
+
 /// The operations of several launches of a plan, for one choice of sizes.
 struct Unrolling {
   std::string collective;
@@ -143,9 +154,17 @@ struct Unrolling {
   std::vector<Space> spaces = {};     ///< by first cell
   std::vector<UserCells> users = {};  ///< by rank
   std::uint32_t cells = 0;
+  std::shared_ptr<const UserGoal> goal = {};
 
   const Space& space_of(Cell cell) const;
+  /// Of a goal: the input cells, by rank, whose sum is to be in cell `k` of a rank's output;
+  /// nothing where that may hold anything.
+  UserGoal::Parts wanted(std::uint32_t rank, std::uint32_t k) const;
 };
+
+/// Makes `goal` that of the unrolling. Throws InputError at `where` if buffers cannot be cut into
+/// its parts.
+void set_goal(Unrolling& unrolling, std::shared_ptr<const UserGoal> goal, const std::string& where);
 
 constexpr std::uint64_t kMaxOperations = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMaxCells = std::uint64_t{1} << 24;

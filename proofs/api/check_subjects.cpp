@@ -54,6 +54,9 @@ SubjectCheck check_msccl(const std::string& file, const std::string& text,
   const Engines& engines = question.engines;
   AlgorithmCheckQuestion asked;
   asked.inapplicable_options = program_options(question.request);
+  std::erase(asked.inapplicable_options, "certify");
+  asked.certificate = question.certificate;
+  asked.seed = question.options.seed;
   if ((engines.z3 || engines.cnf) && !engines.reference) {
     asked.inapplicable_options.push_back(engines.z3 ? "engine z3" : "engine cnf");
   }

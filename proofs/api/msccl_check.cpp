@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "engine/msccl/algorithm_file.h"
+#include "p2/version.h"
+#include "proofs/certificate/onesided_certificate.h"
 
 namespace p2 {
 namespace {
@@ -110,7 +112,7 @@ Json json_of(const std::string& file, const AlgorithmCheckQuestion& question,
                             {"engines", Json::object({{"explicit", outcome}})}});
   if (question.solvers) json.add("not_asked", Json::array({"z3", "cnf"}));
   const bool has_step = fault && !fault->steps.empty();
-  json.add("certificate", {});
+  add_certificate(answer.results.front().evidence, json);
   json.add("step", has_step ? Json(algorithm.step(fault->steps.back()).number) : Json());
   json.add("reason", reason_of(answer.decision).empty() ? Json() : reason_of(answer.decision));
   json.add("counterexample", fault ? counterexample_json(algorithm, *fault) : Json());
@@ -180,6 +182,12 @@ std::string text_of(const std::string& file, const AlgorithmCheckQuestion& quest
   if (fault) text += trace_text(algorithm, *fault);
   if (decision.safe_sizes) text += sizes_text(algorithm, *decision.safe_sizes);
   text += limits_text(algorithm);
+  const Evidence& evidence = answer.results.front().evidence;
+  if (evidence.kind == Evidence::Kind::Certificate) {
+    text += certificate_line(evidence) + "\n";
+  } else if (!evidence.trouble.empty()) {
+    text += "no certificate: " + evidence.trouble + "\n";
+  }
   if (question.solvers) text += "z3, cnf: not asked, they know programs of collectives\n";
   return text;
 }
@@ -250,6 +258,19 @@ FileReport report_of(const std::string& file, const AlgorithmCheckAnswer& answer
   return report;
 }
 
+/// Writes the certificate asked for; why there is none is said in the evidence.
+Evidence certify(const std::string& text, const AlgorithmCheckQuestion& question, Outcome outcome,
+                 std::vector<Diagnostic>& diagnostics) {
+  const Provenance provenance{
+      {{"p2-verify", build_info().version}}, {{"engine", "explicit"}}, question.seed};
+  const auto made = algorithm_certificate(text, outcome == Outcome::Established, provenance);
+  if (const auto* reason = std::get_if<std::string>(&made)) {
+    return {Evidence::Kind::SolverOnly, {}, *reason};
+  }
+  const auto write = [&] { write_folder(*question.certificate, std::get<CertificateFiles>(made)); };
+  return written_evidence(*question.certificate, write, diagnostics);
+}
+
 }  // namespace
 
 AlgorithmCheckAnswer check_algorithm(const std::string& file, const std::string& text,
@@ -265,6 +286,9 @@ AlgorithmCheckAnswer check_algorithm(const std::string& file, const std::string&
       question.decide ? question.decide(answer.algorithm) : msccl::judge(answer.algorithm, limits);
   answer.results.push_back(result_of(file, answer));
   answer.outcome = answer.decision.outcome;
+  if (question.certificate && answer.outcome != Outcome::Undecided) {
+    answer.results.front().evidence = certify(text, question, answer.outcome, answer.diagnostics);
+  }
   answer.document.add(Preformatted{text_of(file, question, answer)});
   answer.document.json = json_of(file, question, answer);
   answer.document.reports.push_back(report_of(file, answer));

@@ -16,6 +16,8 @@ struct AlgorithmCheckQuestion {
   std::vector<std::string> inapplicable_options = {};
   /// Whether solvers were asked for as well; the answer says that they were not asked.
   bool solvers = false;
+  std::optional<std::string> certificate = {};  ///< the folder for it, if one is wanted
+  std::uint64_t seed = 1;
   /// Decides about the algorithm instead of msccl::judge(): for callers that know refutations
   /// already and replay them (msccl::can_replay).
   std::function<msccl::AlgorithmDecision(const msccl::Algorithm&)> decide = {};

@@ -1,9 +1,15 @@
+#include <chrono>
+
 #include <fmt/format.h>
 
+#include "encodings/z3/onesided_orders.h"
 #include "engine/onesided/judge.h"
 #include "engine/onesided/plan_file.h"
 #include "engine/onesided/text_plan.h"
+#include "p2/version.h"
+#include "proofs/api/reference_run.h"
 #include "proofs/api/subject_check.h"
+#include "proofs/certificate/onesided_certificate.h"
 
 namespace p2 {
 namespace {
@@ -21,7 +27,8 @@ struct PlanFacts {
   std::uint32_t launches = 0;
   std::vector<std::string> notes;
   std::optional<onesided::RunFailure> run = {};  ///< of a refuted plan: a run that fails
-  std::optional<EngineAnswer> explorer = {};     ///< with --engine all
+  std::vector<EngineAnswer> others = {};         ///< with --engine all: the explorer and Z3
+  Evidence evidence = {};
 };
 
 Json place_json(const Happening& each) {
@@ -72,7 +79,7 @@ std::string trace_of(const Violation& violation) {
 std::vector<EngineAnswer> engines_of(const PlanFacts& facts, const PlanDecision& decision) {
   std::vector<EngineAnswer> engines;
   engines.push_back({"explicit", decision.outcome, 0, rule_of(decision)});
-  if (facts.explorer) engines.push_back(*facts.explorer);
+  engines.insert(engines.end(), facts.others.begin(), facts.others.end());
   return engines;
 }
 
@@ -98,10 +105,15 @@ std::string text_of(const std::string& file, const PlanFacts& facts, const PlanD
     text += fmt::format("A run with late stores shows it (seed {}): {}.\n", facts.run->seed,
                         facts.run->reason);
   }
-  if (facts.explorer) {
-    text += fmt::format("explorer: {}\n", to_string(facts.explorer->outcome));
+  for (const EngineAnswer& each : facts.others) {
+    text += fmt::format("{}: {}\n", each.engine, to_string(each.outcome));
   }
   for (const std::string& note : facts.notes) text += "note: " + note + "\n";
+  if (facts.evidence.kind == Evidence::Kind::Certificate) {
+    text += certificate_line(facts.evidence) + "\n";
+  } else if (!facts.evidence.trouble.empty()) {
+    text += "no certificate: " + facts.evidence.trouble + "\n";
+  }
   return printable_lines(text);
 }
 
@@ -127,7 +139,7 @@ Json json_of(const std::string& file, const PlanFacts& facts, const PlanDecision
                      : Json());
   json.add("sizes", Json::array_of(decision.sizes));
   json.add("notes", Json::array_of(facts.notes));
-  json.add("certificate", Json());
+  add_certificate(facts.evidence, json);
   return json;
 }
 
@@ -145,8 +157,8 @@ FileReport report_of(const std::string& file, const PlanFacts& facts,
     property.line = where.line;
     property.column = where.column;
   }
-  if (facts.explorer) {
-    // Where the explorer gives up, the verdict stands.
+  if (!facts.others.empty()) {
+    // Where another engine gives up, the verdict stands.
     Property& engines =
         report.properties.emplace_back(engines_property(engines_of(facts, decision)));
     if (engines.status == Property::Status::Undecided) {
@@ -161,6 +173,7 @@ Result result_of(const std::string& file, const PlanFacts& facts, const PlanDeci
   result.subject = file;
   result.outcome = outcome_of(facts, decision);
   result.engines = engines_of(facts, decision);
+  result.evidence = facts.evidence;
   if (const auto& violation = decision.violation) {
     result.counterexample =
         Counterexample{rule_of(decision), position_of(file, *violation), violation->reason,
@@ -195,41 +208,66 @@ std::optional<onesided::RunFailure> failing_run(
   }
 }
 
-/// What the explorer says of all choices of sizes; Undecided where it is too much for it.
-EngineAnswer explored(const std::vector<std::variant<onesided::Unrolling, Violation>>& unrolled,
-                      const PlanDecision& decision, const Limits& limits) {
-  EngineAnswer answer{"explorer", Outcome::Established, 0, {}};
-  LimitWatch watch(limits, "exploration of a one-sided plan");
-  for (const auto& each : unrolled) {
-    if (std::holds_alternative<Violation>(each)) {
+/// What another engine says of all choices of sizes; Undecided where it is too much for it.
+template <typename Ask>
+EngineAnswer answer_of(const char* engine, std::size_t count, const onesided::Unroll& unroll,
+                       std::uint32_t launches, const PlanDecision& decision, const Ask& ask) {
+  EngineAnswer answer{engine, Outcome::Established, 0, {}};
+  for (std::size_t k = 0; k < count && answer.outcome != Outcome::Refuted; ++k) {
+    const auto unrolled = unroll(k, launches);
+    if (std::holds_alternative<Violation>(unrolled)) {
       answer.outcome = Outcome::Refuted;
       break;
     }
+    Outcome found = Outcome::Undecided;
     try {
-      const auto found =
-          onesided::explore(std::get<onesided::Unrolling>(each), {.max_states = 20'000}, watch);
-      if (found.violation) {
-        answer.outcome = Outcome::Refuted;
-        break;
-      }
-      if (found.open) answer.outcome = Outcome::Undecided;
-    } catch (const LimitReached&) {
-      answer.outcome = Outcome::Undecided;
-      break;
+      found = ask(std::get<onesided::Unrolling>(unrolled), k);
+    } catch (const LimitReached&) {  // undecided
     }
+    if (found != Outcome::Established) answer.outcome = found;
   }
   // A plan without outputs is no reason to know its collective.
   if (decision.outcome == Outcome::Undecided && answer.outcome == Outcome::Established) {
     answer.outcome = Outcome::Undecided;
   }
-  // It tells races, stops and wrong results apart, but does not name the kinds of races.
+  // They tell races, stops and wrong results apart, but do not name the kinds of races.
   if (answer.outcome == decision.outcome) answer.rule = rule_of(decision);
   return answer;
 }
 
+/// What the explorer and Z3 say.
+std::vector<EngineAnswer> others_of(std::size_t count, const onesided::Unroll& unroll,
+                                    std::uint32_t launches, const PlanDecision& decision,
+                                    const Limits& limits) {
+  constexpr auto kTimeOfZ3 = std::chrono::seconds(20);
+  LimitWatch watch(limits, "exploration of a one-sided plan");
+  const auto explored = [&](const onesided::Unrolling& unrolling, std::size_t) {
+    const auto found = onesided::explore(unrolling, {.max_states = 20'000}, watch);
+    return found.violation ? Outcome::Refuted
+           : found.open    ? Outcome::Undecided
+                           : Outcome::Established;
+  };
+  Limits of_z3 = limits;
+  const auto latest = std::chrono::steady_clock::now() + kTimeOfZ3;
+  of_z3.deadline = limits.deadline ? std::min(*limits.deadline, latest) : latest;
+  const auto ordered = [&](const onesided::Unrolling& unrolling, std::size_t k) {
+    const Outcome found = z3_encoding::judge(z3_encoding::OrdersQuery{&unrolling, of_z3}).outcome;
+    if (found != Outcome::Undecided) return found;
+    // Which signal ends which wait may depend on the interleaving: with launches beyond.
+    auto longer = unroll(k, launches + onesided::kLaunchesBeyond);
+    auto* const more = std::get_if<onesided::Unrolling>(&longer);
+    if (more == nullptr) return found;
+    more->judged = launches;
+    return z3_encoding::judge(z3_encoding::OrdersQuery{more, of_z3}).outcome;
+  };
+  return {answer_of("explorer", count, unroll, launches, decision, explored),
+          answer_of("z3", count, unroll, launches, decision, ordered)};
+}
+
 void refuse_inapplicable(const std::string& file, const CheckQuestion& question) {
   for (const std::string& flag : program_options(question.request)) {
-    if (flag == "explain" || flag == "repair") continue;
+    if (flag == "explain" || flag == "certify" || flag == "goal" || flag == "collectives") continue;
+    if (flag == "repair" && !question.request.instance.goal) continue;
     throw InputError({file},
                      fmt::format("is a one-sided plan, expected the check without --{}", flag));
   }
@@ -238,6 +276,92 @@ void refuse_inapplicable(const std::string& file, const CheckQuestion& question)
                      "is a one-sided plan, which the explicit engine judges, expected no "
                      "--engine z3 or cnf");
   }
+}
+
+/// Writes the certificate asked for; why there is none is said in the evidence.
+Evidence certify(const std::string& text, const PlanDecision& decision,
+                 const CheckQuestion& question, std::vector<Diagnostic>& diagnostics) {
+  const auto none = [](const std::string& why) {
+    return Evidence{Evidence::Kind::SolverOnly, {}, why};
+  };
+  if (question.request.instance.goal) return none("p2-check knows the plan's own collective only");
+  if (onesided::is_text_plan(text)) return none("p2-check reads execution plans of MSCCL++ only");
+  const Provenance provenance{
+      {{"p2-verify", build_info().version}}, {{"engine", "explicit"}}, question.options.seed};
+  const auto made =
+      onesided_certificate(text, decision.outcome == Outcome::Established, provenance);
+  if (const auto* reason = std::get_if<std::string>(&made)) return none(*reason);
+  const auto write = [&] { write_folder(*question.certificate, std::get<CertificateFiles>(made)); };
+  return written_evidence(*question.certificate, write, diagnostics);
+}
+
+/// What a collective of the user's, or another one, makes of the inputs of all ranks. The input of
+/// a rank has the chunks with which the goal begins there, its output those that it has to hold.
+std::shared_ptr<const onesided::UserGoal> goal_of(const std::string& file,
+                                                  const CheckQuestion& question,
+                                                  std::size_t ranks) {
+  constexpr std::size_t kMaxRanks = 64;
+  if (!question.request.instance.goal) return nullptr;
+  if (ranks > kMaxRanks) {
+    throw InputError(
+        {file}, fmt::format("has {} ranks, expected at most {} with --goal", ranks, kMaxRanks));
+  }
+  Program program;
+  program.devices = static_cast<std::uint32_t>(ranks);
+  program.classes.emplace_back();
+  for (std::uint32_t r = 0; r < ranks; ++r) program.classes.front().push_back(r);
+  program.terms.goal = question.given.terms.goal;
+  program.beginning =
+      beginning_of(program.terms.goal, program.devices, program.classes, {"--goal"});
+  const ReferenceStates begin = ReferenceStates::begin(program);
+  const ReferenceStates end = begin.goal(program);
+  auto goal = std::make_shared<onesided::UserGoal>();
+  goal->name = program.terms.goal.name;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> part_of;  // by rank and chunk
+  for (std::uint32_t r = 0; r < program.devices; ++r) {
+    goal->inputs.push_back(begin.chunks_held(r));
+    std::uint32_t part = 0;
+    for (std::uint32_t chunk = 0; chunk < begin.chunks(); ++chunk) {
+      if (begin.holds_chunk(r, chunk)) part_of[{r, chunk}] = part++;
+    }
+  }
+  for (std::uint32_t r = 0; r < program.devices; ++r) {
+    auto& outputs = goal->outputs.emplace_back();
+    for (std::uint32_t chunk = 0; chunk < end.chunks(); ++chunk) {
+      if (!end.holds_chunk(r, chunk)) continue;
+      // The inputs whose contributions are among those wanted: together they have each once.
+      auto& sum = outputs.emplace_back();
+      for (std::uint32_t from = 0; from < program.devices; ++from) {
+        const auto part = part_of.find({from, chunk});
+        if (part == part_of.end()) continue;
+        bool all = true;
+        for (std::uint32_t c = 0; c < begin.contributors(); ++c) {
+          all = all && (!begin.holds(from, chunk, c) || end.holds(r, chunk, c));
+        }
+        if (all) sum.emplace_back(from, part->second);
+      }
+      for (std::uint32_t c = 0; c < begin.contributors(); ++c) {
+        const auto times = std::ranges::count_if(
+            sum, [&](const auto& each) { return begin.holds(each.first, chunk, c); });
+        if (times == (end.holds(r, chunk, c) ? 1 : 0)) continue;
+        throw InputError({"--goal"},
+                         fmt::format("chunk {} of rank {} is no sum of inputs, expected "
+                                     "a goal whose outputs are",
+                                     chunk, r));
+      }
+    }
+  }
+  return goal;
+}
+
+std::variant<onesided::Unrolling, Violation> with_goal(
+    std::variant<onesided::Unrolling, Violation> unrolled,
+    const std::shared_ptr<const onesided::UserGoal>& goal, const std::string& file) {
+  if (auto* const unrolling = std::get_if<onesided::Unrolling>(&unrolled);
+      unrolling != nullptr && goal) {
+    set_goal(*unrolling, goal, file);
+  }
+  return unrolled;
 }
 
 std::optional<onesided::Repair> repair_of(const std::string& file, const std::string& text,
@@ -263,28 +387,39 @@ SubjectCheck check_onesided(const std::string& file, const std::string& text,
     const onesided::TextPlan plan = onesided::read_text_plan(file, text);
     facts = {plan.collective, plan.collective,         plan.ranks,
              plan.in_place,   launches_to_check(plan), {}};
-    decision = judge(plan, file, question.options.limits);
-    const auto unrolled = unroll(plan, file, launches_to_check(plan));
-    if (decision.violation) facts.run = failing_run(unrolled, question.options.limits);
+    const auto goal = goal_of(file, question, facts.ranks);
+    const auto unroll_text = [&](std::size_t, std::uint32_t launches) {
+      return with_goal(unroll(plan, file, launches), goal, file);
+    };
+    decision =
+        onesided::judge_unrollings(file, 1, facts.launches, unroll_text, question.options.limits);
+    if (goal) facts.collective = goal->name;
+    if (decision.violation) {
+      facts.run = failing_run(unroll_text(0, facts.launches), question.options.limits);
+    }
     if (question.engines.reference) {
-      facts.explorer = explored({unrolled}, decision, question.options.limits);
+      facts.others = others_of(1, unroll_text, facts.launches, decision, question.options.limits);
     }
   } else {
     auto read = onesided::read_plan(file, text);
     if (const auto* const plan = std::get_if<onesided::Plan>(&read)) {
       facts = {plan->name,     plan->collective,         plan->gpus.size(),
                plan->in_place, launches_to_check(*plan), notes_on(*plan)};
-      decision = judge(*plan, file, question.options.limits);
-      std::vector<std::variant<onesided::Unrolling, Violation>> unrolled;
-      for (const onesided::Sizes& sizes : sizes_to_check(*plan)) {
-        if (!decision.violation && !question.engines.reference) break;
-        unrolled.push_back(unroll(*plan, file, sizes, launches_to_check(*plan)));
-      }
+      const auto goal = goal_of(file, question, facts.ranks);
+      const std::vector<onesided::Sizes> sizes = sizes_to_check(*plan);
+      const auto unroll_plan = [&](std::size_t k, std::uint32_t launches) {
+        return with_goal(unroll(*plan, file, sizes[k], launches), goal, file);
+      };
+      decision = onesided::judge_unrollings(file, sizes.size(), facts.launches, unroll_plan,
+                                            question.options.limits);
+      if (goal) facts.collective = goal->name;
       if (decision.violation && !decision.sizes.empty()) {
-        facts.run = failing_run(unrolled[decision.sizes.size() - 1], question.options.limits);
+        facts.run = failing_run(unroll_plan(decision.sizes.size() - 1, facts.launches),
+                                question.options.limits);
       }
       if (question.engines.reference) {
-        facts.explorer = explored(unrolled, decision, question.options.limits);
+        facts.others =
+            others_of(sizes.size(), unroll_plan, facts.launches, decision, question.options.limits);
       }
     } else {
       decision.outcome = Outcome::Refuted;
@@ -292,6 +427,10 @@ SubjectCheck check_onesided(const std::string& file, const std::string& text,
     }
   }
   SubjectCheck check;
+  const Outcome outcome = outcome_of(facts, decision);
+  if (question.certificate && (outcome == Outcome::Established || outcome == Outcome::Refuted)) {
+    facts.evidence = certify(text, decision, question, check.diagnostics);
+  }
   check.result = result_of(file, facts, decision);
   check.json = json_of(file, facts, decision);
   std::string shown = text_of(file, facts, decision);

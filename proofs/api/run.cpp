@@ -28,6 +28,7 @@
 #include "p2/suggestion.h"
 #include "proofs/api/rank_session.h"
 #include "proofs/api/run_report.h"
+#include "proofs/api/subject_check.h"
 #include "proofs/api/terms.h"
 
 namespace p2 {
@@ -449,6 +450,9 @@ RunAnswer run(const RunRequest& request, const Options& options) {
   std::vector<PlanSource> plans;
   for (const std::string& text : request.plan_texts) {
     plans.push_back({"", reshard::read_plan("--plan", text)});
+  }
+  if (!request.files.empty() && is_onesided(read_file(request.files.front()))) {
+    return run_onesided(request, options);
   }
   if (!request.files.empty() && reshard::is_plan(read_file(request.files.front()))) {
     require_plan_request(request);

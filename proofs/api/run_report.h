@@ -22,4 +22,8 @@ Document program_report(const RunAnswer& answer, const ProgramJobs& jobs, const 
 Document plan_report(const RunAnswer& answer, const std::vector<PlanSource>& plans,
                      const RunRequest& request);
 
+/// Runs one-sided plans with threads (onesided::run_with_threads). A plan that is refused is run
+/// with `force` only.
+RunAnswer run_onesided(const RunRequest& request, const Options& options);
+
 }  // namespace p2

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "proofs/kernel/onesided/claims.h"
 #include "proofs/kernel/text.h"
 
 namespace p2::kernel {
@@ -43,6 +44,10 @@ const Kind& kind_of(const std::string& claim) {
       {"pipeline-memory", {{"pipeline.json"}, {"cases.json"}, judge_pipeline}},
       {"modules-equal", {problem, {}, judge_modules}},
       {"modules-different", {problem, {"run.json"}, judge_modules}},
+      {"onesided-valid", {plan, {}, judge_onesided}},
+      {"onesided-invalid", {plan, {"fault.json"}, judge_onesided}},
+      {"algorithm-valid", {problem, {}, judge_algorithm}},
+      {"algorithm-invalid", {problem, {"fault.json"}, judge_algorithm}},
       {"reshard-plan", {plan, {}, judge_plan}},
       {"reshard-plan-wrong", {plan, {}, judge_plan}}};
   const auto found = kinds.find(claim);

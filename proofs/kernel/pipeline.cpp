@@ -9,9 +9,9 @@
 namespace p2::kernel {
 namespace {
 
-using Time = std::int64_t;
+using Ticks = std::int64_t;
 
-constexpr Time kTimeEnd = Time{1} << 40U;
+constexpr Ticks kTicksEnd = Ticks{1} << 40U;
 constexpr std::uint32_t kMaxWork = 1U << 13U;  // forwards and backwards
 constexpr std::size_t kMaxDepth = 2000;        // cases within cases
 
@@ -19,19 +19,19 @@ constexpr std::size_t kMaxDepth = 2000;        // cases within cases
 struct After {
   std::uint32_t first = 0;
   std::uint32_t second = 0;
-  Time apart = 0;
+  Ticks apart = 0;
 };
 using Rules = std::vector<After>;
-using Starts = std::vector<Time>;  // by work
+using Starts = std::vector<Ticks>;  // by work
 
 /// Work is numbered: all forwards, those of stage 0 first, and then all backwards likewise.
 struct Pipeline {
   std::uint32_t stages = 0;
   std::uint32_t microbatches = 0;
-  Time forward = 0;
-  Time backward = 0;
-  Time latency = 0;
-  Time makespan = 0;
+  Ticks forward = 0;
+  Ticks backward = 0;
+  Ticks latency = 0;
+  Ticks makespan = 0;
 
   std::uint32_t forward_of(std::uint32_t stage, std::uint32_t k) const {
     return stage * microbatches + k;
@@ -39,7 +39,7 @@ struct Pipeline {
   std::uint32_t backward_of(std::uint32_t stage, std::uint32_t k) const {
     return (stages + stage) * microbatches + k;
   }
-  Time length(std::uint32_t work) const {
+  Ticks length(std::uint32_t work) const {
     return work < stages * microbatches ? forward : backward;
   }
 
@@ -64,9 +64,9 @@ struct Pipeline {
   }
 };
 
-Time as_time(const Json& value) {
-  as_number(value, kTimeEnd);
-  return value.get<Time>();
+Ticks as_ticks(const Json& value) {
+  as_number(value, kTicksEnd);
+  return value.get<Ticks>();
 }
 
 Pipeline read_pipeline(const Json& value) {
@@ -76,10 +76,10 @@ Pipeline read_pipeline(const Json& value) {
   if (p.stages == 0 || p.microbatches == 0 || 2 * p.stages * p.microbatches > kMaxWork) {
     malformed("no stages, no microbatches, or too many of them");
   }
-  p.forward = as_time(value["forward"]);
-  p.backward = as_time(value["backward"]);
-  p.latency = as_time(value["latency"]);
-  p.makespan = as_time(value["makespan"]);
+  p.forward = as_ticks(value["forward"]);
+  p.backward = as_ticks(value["backward"]);
+  p.latency = as_ticks(value["latency"]);
+  p.makespan = as_ticks(value["makespan"]);
   return p;
 }
 
@@ -89,7 +89,7 @@ Starts read_starts(const Json& value, const Pipeline& p) {
     if (as_list(value[key]).size() != p.stages) malformed("starts: stage count mismatch");
     for (const Json& stage : value[key]) {
       if (as_list(stage).size() != p.microbatches) malformed("starts: microbatch count mismatch");
-      for (const Json& start : stage) starts.push_back(as_time(start));
+      for (const Json& start : stage) starts.push_back(as_ticks(start));
     }
   }
   return starts;
@@ -100,7 +100,7 @@ void check_starts(const Pipeline& p, const Starts& starts) {
   for (const After& rule : p.rules()) {
     if (starts[rule.second] < starts[rule.first] + rule.apart) reject("work starts too early");
   }
-  std::vector<std::array<Time, 3>> runs;  // stage, start, end
+  std::vector<std::array<Ticks, 3>> runs;  // stage, start, end
   for (std::uint32_t work = 0; work < starts.size(); ++work) {
     const std::uint32_t stage = work / p.microbatches % p.stages;
     runs.push_back({stage, starts[work], starts[work] + p.length(work)});
@@ -117,7 +117,7 @@ std::uint32_t peak(const Pipeline& p, const Starts& starts, std::uint32_t stage)
   std::uint32_t most = 0;
   std::uint32_t ended = 0;
   for (std::uint32_t k = 0; k < p.microbatches; ++k) {
-    const Time start = starts[p.forward_of(stage, k)];
+    const Ticks start = starts[p.forward_of(stage, k)];
     while (ended < k && starts[p.backward_of(stage, ended)] + p.backward <= start) {
       ++ended;
     }
@@ -141,7 +141,7 @@ struct Refutation {
       budget.spend(rules.size());
       changed = false;
       for (const After& rule : rules) {
-        const Time least = early[rule.first] + rule.apart;
+        const Ticks least = early[rule.first] + rule.apart;
         if (early[rule.second] >= least) continue;
         early[rule.second] = least;
         changed = true;

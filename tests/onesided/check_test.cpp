@@ -55,6 +55,56 @@ TEST_CASE("a repaired plan is valid, and leaving out a change is not") {
   }
 }
 
+TEST_CASE("a goal takes the place of the plan's collective") {
+  const std::string lines =
+      "plan custom ranks 2\nbuffer i 2\nbuffer o 2\nbuffer s 2 double\ncounter n per peer\n"
+      "rank all:\n  put s@(1-r)[r] <- i[1-r]\n  copy o[r] <- i[r]\n  signal n @1-r\n"
+      "  wait n from 1-r\n  copy o[1-r] <- s[";
+  const TemporaryFile right(lines + "1-r]\n", ".plan");
+  const TemporaryFile wrong(lines + "1-r]\n  copy o[1-r] <- i[r]\n", ".plan");
+  const std::string own = std::string(P2_SOURCE_DIR) + "/examples/collectives/sound/alltoall.p2c";
+  for (const std::string& goal : {std::string("alltoall"), own}) {
+    CHECK(run({"check", right.path(), "--goal", goal, "--engine", "all"}).exit == kEstablished);
+    const Ran refused =
+        run({"check", wrong.path(), "--goal", goal, "--engine", "all", "--format", "json"});
+    CHECK(refused.exit == kRefuted);
+    const auto result = nlohmann::json::parse(refused.out).at("results").at(0);
+    CHECK(result.at("rule") == "wrong-chunk");
+    CHECK(result.at("engines").at("explorer") == "invalid");
+    CHECK(result.at("engines").at("z3") == "invalid");
+  }
+  CHECK(run({"check", right.path()}).exit == kUndecided);
+  const Ran other = run({"check", right.path(), "--goal", "allgather"});
+  CHECK(other.exit == kBadInput);
+  CHECK(other.err.find("equal parts of 2 cells for allgather") != std::string::npos);
+  CHECK(run({"check", right.path(), "--goal", "alltoall", "--repair", "/tmp/never-written"}).exit ==
+        kBadInput);
+}
+
+TEST_CASE("plans run with threads, refused ones with --force only") {
+  const std::string refused = kExamples + "refused/twoshot-switch-relaxed.plan";
+  CHECK(run({"run", kExamples + "packets-allreduce.plan"}).exit == kEstablished);
+  const Ran skipped = run({"run", refused});
+  CHECK(skipped.exit == kRefuted);
+  CHECK(skipped.out.find("not run, --force runs it") != std::string::npos);
+  const Ran forced = run({"run", refused, "--force", "--iterations", "20", "--format", "json"});
+  CHECK(forced.exit == kRefuted);
+  const auto result = nlohmann::json::parse(forced.out).at("results").at(0);
+  CHECK(result.at("runs") == 40);
+  CHECK(result.at("failing_runs") > 0);
+  CHECK(result.at("failing_run").at("late") == true);
+  CHECK(run({"run", refused, "--bytes", "1K"}).exit == kBadInput);
+}
+
+TEST_CASE("certificates are of execution plans, and say why there is none") {
+  const TemporaryFile folder("", ".folder");
+  const std::string certificate = folder.path() + ".certificate";
+  const Ran none = run({"check", kExamples + "dispatch.plan", "--certify", certificate});
+  CHECK(none.exit == kEstablished);
+  CHECK(none.out.find("no certificate: p2-check reads execution plans of MSCCL++ only") !=
+        std::string::npos);
+}
+
 TEST_CASE("programs are exported as plans of both formats that are valid") {
   const std::string program = std::string(P2_SOURCE_DIR) +
                               "/examples/programs/valid/figure3c-reduce-allreduce-broadcast.p2";

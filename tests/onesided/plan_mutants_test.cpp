@@ -1,4 +1,3 @@
-#include <random>
 #include <sstream>
 
 #include <doctest/doctest.h>
@@ -6,70 +5,10 @@
 
 #include "engine/onesided/judge.h"
 #include "engine/onesided/plan_file.h"
+#include "tests/onesided/plans.h"
 #include "tests/shared_data.h"
 
 namespace p2::onesided {
-namespace {
-
-/// One or two random changes: an op left out, repeated, exchanged with the next, made relaxed or
-/// strong, moved to another chunk or channel, a nop, a flag of the plan.
-Plan changed(Plan plan, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  for (std::uint64_t change = 1 + random() % 2; change > 0; --change) {
-    Gpu& gpu = plan.gpus[random() % plan.gpus.size()];
-    if (gpu.blocks.empty()) continue;
-    std::vector<Op>* ops = &gpu.blocks[random() % gpu.blocks.size()].ops;
-    if (ops->empty()) continue;
-    std::size_t at = random() % ops->size();
-    if (!(*ops)[at].body.empty()) {
-      ops = &(*ops)[at].body;
-      at = random() % ops->size();
-    }
-    const auto place = ops->begin() + static_cast<std::ptrdiff_t>(at);
-    Op& op = *place;
-    const auto exchange_type = [&](OpType a, OpType b) {
-      op.type = op.type == a ? b : op.type == b ? a : op.type;
-    };
-    switch (random() % 10) {
-      case 0:
-        ops->erase(place);
-        break;
-      case 1:
-        ops->insert(place, Op(op));
-        break;
-      case 2:
-        if (at + 1 < ops->size()) std::swap(op, (*ops)[at + 1]);
-        break;
-      case 3:
-        exchange_type(OpType::Signal, OpType::RelaxedSignal);
-        exchange_type(OpType::Wait, OpType::RelaxedWait);
-        exchange_type(OpType::PutWithSignal, OpType::PutWithSignalAndFlush);
-        break;
-      case 4:
-        if (!op.sources.empty()) op.sources[random() % op.sources.size()].index ^= 1U;
-        break;
-      case 5:
-        if (!op.targets.empty()) op.targets[random() % op.targets.size()].index ^= 1U;
-        break;
-      case 6:
-        plan.double_scratch = !plan.double_scratch;
-        break;
-      case 7:
-        plan.in_place = !plan.in_place;
-        break;
-      case 8:
-        ops->insert(place, Op{});
-        break;
-      default:
-        if (!op.channels.empty()) op.channels[random() % op.channels.size()] = random() % 4;
-        break;
-    }
-  }
-  return plan;
-}
-
-}  // namespace
-
 TEST_CASE("the engines agree about mutants of MSCCL++ plans, and no valid one fails in a run") {
   const auto text = shared_text("mscclpp/verdicts.csv");
   if (!text) return;
@@ -90,7 +29,7 @@ TEST_CASE("the engines agree about mutants of MSCCL++ plans, and no valid one fa
     const auto* const plan = std::get_if<Plan>(&read);
     if (plan == nullptr || plan->gpus.size() > kMaxGpus) continue;
     for (std::uint64_t seed = 0; seed < kMutants; ++seed) {
-      const Plan mutant = changed(*plan, number * kMutants + seed);
+      const Plan mutant = mutated(*plan, number * kMutants + seed);
       const auto unrolled =
           unroll(mutant, file, sizes_to_check(mutant).front(), launches_to_check(mutant));
       const auto* const unrolling = std::get_if<Unrolling>(&unrolled);

@@ -285,4 +285,218 @@ std::string mutated(const std::string& plan, std::uint64_t seed) {
   return text;
 }
 
+Plan mutated(Plan plan, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  for (std::uint64_t change = 1 + random() % 2; change > 0; --change) {
+    Gpu& gpu = plan.gpus[random() % plan.gpus.size()];
+    if (gpu.blocks.empty()) continue;
+    std::vector<Op>* ops = &gpu.blocks[random() % gpu.blocks.size()].ops;
+    if (ops->empty()) continue;
+    std::size_t at = random() % ops->size();
+    if (!(*ops)[at].body.empty()) {
+      ops = &(*ops)[at].body;
+      at = random() % ops->size();
+    }
+    const auto place = ops->begin() + static_cast<std::ptrdiff_t>(at);
+    Op& op = *place;
+    const auto exchange_type = [&](OpType a, OpType b) {
+      op.type = op.type == a ? b : op.type == b ? a : op.type;
+    };
+    switch (random() % 10) {
+      case 0:
+        ops->erase(place);
+        break;
+      case 1:
+        ops->insert(place, Op(op));
+        break;
+      case 2:
+        if (at + 1 < ops->size()) std::swap(op, (*ops)[at + 1]);
+        break;
+      case 3:
+        exchange_type(OpType::Signal, OpType::RelaxedSignal);
+        exchange_type(OpType::Wait, OpType::RelaxedWait);
+        exchange_type(OpType::PutWithSignal, OpType::PutWithSignalAndFlush);
+        break;
+      case 4:
+        if (!op.sources.empty()) op.sources[random() % op.sources.size()].index ^= 1U;
+        break;
+      case 5:
+        if (!op.targets.empty()) op.targets[random() % op.targets.size()].index ^= 1U;
+        break;
+      case 6:
+        plan.double_scratch = !plan.double_scratch;
+        break;
+      case 7:
+        plan.in_place = !plan.in_place;
+        break;
+      case 8:
+        ops->insert(place, Op{});
+        break;
+      default:
+        if (!op.channels.empty()) op.channels[random() % op.channels.size()] = random() % 4;
+        break;
+    }
+  }
+  return plan;
+}
+
+namespace {
+
+Region own(Buffer buffer, std::uint32_t index) { return {Region::Kind::Own, buffer, 0, index, 1}; }
+Region remote(std::uint32_t id, std::uint32_t index) {
+  return {Region::Kind::Remote, {}, id, index, 1};
+}
+
+/// Two ranks with a memory and a port channel to each other, and buffer k of the other: i, o, s.
+Plan pair_of_ranks(const std::string& collective, std::uint32_t input, std::uint32_t output,
+                   std::uint32_t scratch) {
+  using enum ChannelType;
+  Plan plan;
+  plan.name = collective;
+  plan.collective = collective;
+  plan.protocol = "Simple";
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    Gpu gpu;
+    gpu.input_chunks = input;
+    gpu.output_chunks = output;
+    gpu.scratch_chunks = scratch;
+    gpu.memory_peers = gpu.port_peers = {1 - r};
+    for (const Buffer each : {Buffer::Input, Buffer::Output, Buffer::Scratch})
+      gpu.remote_buffers.push_back({1 - r, each, {Memory, Port}});
+    gpu.switches = {{Buffer::Input, {0, 1}}};
+    gpu.semaphores = {0};
+    ThreadBlock block;
+    block.channels = {{Memory, {0}}, {Port, {0}}, {Switch, {0}}};
+    block.remote_buffers = {{Memory, {0, 1, 2}}, {Port, {0, 1, 2}}};
+    gpu.blocks = {block, block};
+    plan.gpus.push_back(std::move(gpu));
+  }
+  return plan;
+}
+
+Op on_channel(OpType type, ChannelType channel = ChannelType::Memory) {
+  Op op;
+  op.type = type;
+  op.channel_type = channel;
+  op.channels = {0};
+  return op;
+}
+Op data(OpType type, std::vector<Region> sources, std::vector<Region> targets,
+        ChannelType channel = ChannelType::Memory) {
+  Op op;
+  op.type = type;
+  op.sources = std::move(sources);
+  op.targets = std::move(targets);
+  op.channel_type = channel;
+  if (channel == ChannelType::Port) op.channels = {0};
+  return op;
+}
+
+/// Both ranks have begun.
+void begin_together(std::vector<Op>& ops) {
+  ops.push_back(on_channel(OpType::RelaxedSignal));
+  ops.push_back(on_channel(OpType::RelaxedWait));
+  ops.emplace_back();
+}
+/// Both ranks have done what they did before.
+void end_together(std::vector<Op>& ops) {
+  ops.emplace_back();
+  ops.push_back(on_channel(OpType::Signal));
+  ops.push_back(on_channel(OpType::Wait));
+  ops.emplace_back();
+}
+
+}  // namespace
+
+std::vector<Plan> small_execution_plans() {
+  using enum Buffer;
+  using enum OpType;
+  std::vector<Plan> all;
+  const auto add = [&](Plan plan, const auto& fill) {
+    for (std::uint32_t r = 0; r < 2; ++r) {
+      std::vector<ThreadBlock>& blocks = plan.gpus[r].blocks;
+      fill(blocks[0].ops, blocks[1].ops, r);
+      if (blocks[1].ops.empty()) blocks.pop_back();
+    }
+    all.push_back(std::move(plan));
+  };
+  add(pair_of_ranks("allreduce", 1, 1, 2), [](auto& ops, auto&, std::uint32_t r) {
+    begin_together(ops);
+    ops.push_back(data(Put, {own(Input, 0)}, {remote(2, r)}));
+    ops.push_back(data(Copy, {own(Input, 0)}, {own(Scratch, r)}));
+    end_together(ops);
+    ops.push_back(data(OpType::Reduce, {own(Scratch, 0), own(Scratch, 1)}, {own(Output, 0)}));
+  });
+  add(pair_of_ranks("allreduce", 1, 1, 2), [](auto& ops, auto&, std::uint32_t) {
+    begin_together(ops);
+    ops.push_back(data(ReadReduce, {own(Input, 0), remote(0, 0)}, {own(Output, 0)}));
+    end_together(ops);
+  });
+  Plan packets = pair_of_ranks("allreduce", 1, 1, 1);
+  packets.protocol = "LL";
+  packets.double_scratch = true;
+  add(packets, [](auto& ops, auto&, std::uint32_t) {
+    ops.push_back(data(PutPackets, {own(Input, 0)}, {remote(2, 0)}));
+    ops.push_back(data(ReducePackets, {own(Input, 0), own(Scratch, 0)}, {own(Output, 0)}));
+  });
+  add(pair_of_ranks("sendrecv", 1, 1, 1), [](auto& ops, auto&, std::uint32_t) {
+    begin_together(ops);
+    ops.push_back(data(PutWithSignalAndFlush, {own(Input, 0)}, {remote(2, 0)}, ChannelType::Port));
+    ops.push_back(on_channel(Wait, ChannelType::Port));
+    ops.emplace_back();
+    ops.push_back(data(Copy, {own(Scratch, 0)}, {own(Output, 0)}));
+    end_together(ops);
+  });
+  Plan in_place = pair_of_ranks("allreduce", 2, 2, 0);
+  in_place.in_place = true;
+  add(in_place, [](auto& ops, auto&, std::uint32_t r) {
+    begin_together(ops);
+    const Region half{Region::Kind::Switch, {}, 0, r, 1};
+    ops.push_back(data(GroupLoadReduceStore, {half}, {half}, ChannelType::Switch));
+    end_together(ops);
+  });
+  // One block copies, the other one puts what was copied.
+  const auto two_blocks = [](const Op& after, const Op& before) {
+    return [=](auto& ops, auto& others, std::uint32_t r) {
+      ops.push_back(data(Copy, {own(Input, 0)}, {own(Output, r)}));
+      if (after.type != Barrier) ops.emplace_back();
+      ops.push_back(after);
+      begin_together(others);
+      others.push_back(before);
+      others.emplace_back();
+      others.push_back(data(Put, {own(Output, r)}, {remote(1, r)}));
+      end_together(others);
+    };
+  };
+  Op release;
+  release.type = SemaphoreRelease;
+  release.semaphores = {0};
+  Op acquire = release;
+  acquire.type = SemaphoreAcquire;
+  add(pair_of_ranks("allgather", 1, 2, 0), two_blocks(release, acquire));
+  Op barrier;
+  barrier.type = Barrier;
+  barrier.barrier_blocks = 2;
+  add(pair_of_ranks("allgather", 1, 2, 0), two_blocks(barrier, barrier));
+  // Both blocks do their slice.
+  Plan slices = pair_of_ranks("allgather", 1, 2, 0);
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    slices.gpus[r].memory_peers = {1 - r, 1 - r};
+    slices.gpus[r].blocks[1].channels[0].ids = {1};
+  }
+  add(slices, [](auto& ops, auto& others, std::uint32_t r) {
+    for (auto* const each : {&ops, &others}) {
+      begin_together(*each);
+      each->push_back(data(Put, {own(Input, 0)}, {remote(1, r)}));
+      each->back().group_size = 2;
+      each->back().group_member = each == &ops ? 0 : 1;
+      each->push_back(data(Copy, {own(Input, 0)}, {own(Output, r)}));
+      each->back().group_size = 2;
+      each->back().group_member = each == &ops ? 0 : 1;
+      end_together(*each);
+    }
+  });
+  return all;
+}
+
 }  // namespace p2::onesided

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/onesided/plan.h"
+
 namespace p2::onesided {
 
 /// Small plans in the text format, right ones of different kinds.
@@ -12,5 +14,13 @@ std::vector<std::string> small_plans();
 /// A plan with one to three random changes of its lines: one left out, repeated or exchanged with
 /// the next, an order, an index or the second half of a buffer changed. Many are still right.
 std::string mutated(const std::string& plan, std::uint64_t seed);
+
+/// Small execution plans of MSCCL++, right ones of different kinds: channels, packets, ports, a
+/// switch, semaphores and barriers, groups of thread blocks.
+std::vector<Plan> small_execution_plans();
+
+/// A plan with one or two random changes: an op left out, repeated, exchanged with the next, made
+/// relaxed or strong, moved to another chunk or channel, a nop, a flag of the plan.
+Plan mutated(Plan plan, std::uint64_t seed);
 
 }  // namespace p2::onesided

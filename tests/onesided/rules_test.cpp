@@ -56,6 +56,12 @@ TEST_CASE("each rule has a plan that breaks it and a neighbour that does not") {
   CHECK(verdict(exchange_plan(kMeet, "  put o@(1-r)[0] <- i[0]\n" + std::string(kEnd))) == "valid");
 }
 
+TEST_CASE("two ranks that end with the input of one are no exchange") {
+  CHECK(verdict("plan sendrecv ranks 2\ncounter c\nrank 0:\n  wait c relaxed\n  copy o[0] <- i[0]\n"
+                "  put o@1[0] <- i[0]\n  signal c @1\n"
+                "rank 1:\n  signal c @0 relaxed\n  wait c\n") == "wrong-result");
+}
+
 TEST_CASE("transfers of the proxy end with a flush or an answer") {
   const auto text = [](const std::string& end) {
     return "plan sendrecv ranks 2\ncounter c per peer\ncounter d per peer\nrank all:\n" +

@@ -1,0 +1,328 @@
+#include "proofs/kernel/onesided/execution.h"
+
+#include <algorithm>
+#include <set>
+
+namespace p2::kernel {
+
+std::uint32_t Execution::add(Event event) {
+  budget_->spend(256);
+  events_.push_back(std::move(event));
+  predecessors_.emplace_back();
+  return static_cast<std::uint32_t>(events_.size() - 1);
+}
+
+void Execution::order(std::uint32_t from, std::uint32_t to, Graph graph) {
+  budget_->spend(16);
+  predecessors_[to].emplace_back(from, graph);
+}
+
+std::uint32_t Execution::add_space(std::uint32_t rank, char name, std::uint64_t cells, bool user) {
+  budget_->spend(32 * cells);
+  spaces_.push_back({rank, cells_, static_cast<std::uint32_t>(cells), name, user});
+  cells_ += static_cast<std::uint32_t>(cells);
+  return spaces_.back().first;
+}
+
+std::string Execution::where(std::uint32_t cell) const {
+  const auto after = std::ranges::upper_bound(spaces_, cell, {}, &Space::first);
+  // Of spaces without cells the last one is found.
+  const Space& space = *std::prev(after);
+  return std::string(1, space.name) + "[" + std::to_string(cell - space.first) + "] of rank " +
+         std::to_string(space.rank);
+}
+
+void Execution::collect_accesses() {
+  accesses_.assign(cells_, {});
+  const auto add = [&](std::uint32_t event, std::size_t statement, const Operand& operand,
+                       bool writes) {
+    budget_->spend(32 * std::uint64_t{operand.count});
+    for (std::uint32_t k = 0; k < operand.count; ++k) {
+      for (std::uint32_t half = 0; half < (operand.packets ? 2 : 1); ++half) {
+        accesses_[operand.cell(k) + half].push_back({event, operand.first, k,
+                                                     static_cast<std::uint16_t>(statement), writes,
+                                                     operand.packets, operand.polled});
+      }
+    }
+  };
+  for (std::uint32_t e = 0; e < events_.size(); ++e) {
+    const Event& event = events_[e];
+    if (event.user) budget_->spend(spaces_.size());
+    for (std::size_t k = 0; event.user && k < spaces_.size(); ++k) {
+      const Space& space = spaces_[k];
+      if (space.user && space.rank == event.rank) add(e, 0, {space.first, space.cells}, true);
+    }
+    for (std::size_t s = 0; s < event.statements.size(); ++s) {
+      for (const Operand& source : event.statements[s].sources) add(e, s, source, false);
+      for (const Operand& target : event.statements[s].targets) add(e, s, target, true);
+    }
+  }
+}
+
+bool Execution::separates_packets(std::uint32_t chunk) const {
+  for (const Space& space : spaces_) {
+    for (std::uint32_t from = 0; from < space.cells; from += chunk) {
+      bool plain = false, packets = false;
+      for (std::uint32_t k = from; k < std::min(from + chunk, space.cells); ++k) {
+        for (const Access& each : accesses_[space.first + k])
+          (each.packets ? packets : plain) = true;
+      }
+      if (plain && packets) return false;
+    }
+  }
+  return true;
+}
+
+/// A packet that is stored back where the same element found it.
+bool Execution::writes_back(const Access& access) const {
+  const Statement& statement = events_[access.event].statements[access.statement];
+  return statement.sources.size() == 1 && statement.sources[0].polled &&
+         statement.sources[0].first == access.start;
+}
+
+/// A poll ends with the one packet that is written there in its launch.
+void Execution::follow_packets() {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint32_t>> elements;
+  std::map<std::uint32_t, std::uint32_t> counts;  // of elements, by event that polls
+  for (std::uint32_t cell = 0; cell < cells_; ++cell) {
+    std::map<std::uint32_t, const Access*> packets;  // by launch
+    for (const Access& each : accesses_[cell]) {
+      if (!each.writes || !each.packets || writes_back(each)) continue;
+      const auto [found, is_new] = packets.emplace(events_[each.event].launch, &each);
+      if (is_new) continue;
+      packet_fault_ = Fault{events_[found->second->event].name + " and " +
+                            events_[each.event].name + " both write a packet to " + where(cell)};
+      return;
+    }
+    for (const Access& each : accesses_[cell]) {
+      if (!each.polled || cell != each.start + 2 * each.element) continue;
+      const auto found = packets.find(events_[each.event].launch);
+      if (found == packets.end()) {
+        packet_fault_ =
+            Fault{events_[each.event].name + " polls " + where(cell) + ", which nothing writes"};
+        return;
+      }
+      budget_->spend(8);
+      order(found->second->event, each.event, Time);
+      counts[each.event] = events_[each.event].statements[each.statement].sources[0].count;
+      const std::uint32_t sender = events_[found->second->event].rank;
+      elements[{sender, each.event}].insert(each.element);
+    }
+  }
+  // Its sender has begun the launch. An event whose every element has seen that is after it.
+  for (const auto& [ends, seen] : elements) {
+    const auto& [sender, poll] = ends;
+    const std::uint32_t begin = launches[sender][events_[poll].launch].first;
+    order(begin, poll, seen.size() == counts[poll] ? Memory : SomeElement);
+    if (events_[poll].meet != 0) order(begin, events_[poll].meet, Memory);
+  }
+}
+
+Numbers Execution::sorted(Graph graph) {
+  std::vector<Numbers> next(events_.size());
+  Numbers missing(events_.size()), order;
+  for (std::uint32_t e = 0; e < events_.size(); ++e) {
+    for (const auto& [before, level] : predecessors_[e]) {
+      budget_->spend(2);
+      if (level > graph) continue;
+      next[before].push_back(e);
+      ++missing[e];
+    }
+    if (missing[e] == 0) order.push_back(e);
+  }
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (const std::uint32_t e : next[order[i]]) {
+      if (--missing[e] == 0) order.push_back(e);
+    }
+  }
+  return order;
+}
+
+void Execution::close(Graph graph) {
+  words_ = events_.size() / 64 + 1;
+  budget_->spend(events_.size() * words_ * 8);  // bytes
+  before_.assign(events_.size() * words_, 0);
+  for (const std::uint32_t e : order_) {
+    for (const auto& [from, level] : predecessors_[e]) {
+      if (level > graph || precedes(from, e)) continue;
+      budget_->spend(words_);
+      for (std::size_t w = 0; w < words_; ++w)
+        before_[e * words_ + w] |= before_[from * words_ + w];
+      before_[e * words_ + from / 64] |= std::uint64_t{1} << (from % 64);
+    }
+  }
+}
+
+/// Whether a write follows the poll of a packet whose value is made of the element that was read,
+/// or is of the very element that polled it.
+bool Execution::is_read_over(const Access& read, const Access& write) {
+  if (events_[read.event].user) return false;
+  std::set<std::array<std::uint32_t, 3>> seen;
+  std::vector<std::array<std::uint32_t, 3>> open = {{read.event, read.statement, read.element}};
+  while (!open.empty()) {
+    const auto [event, statement, element] = open.back();
+    open.pop_back();
+    if (!seen.insert({event, statement, element}).second) continue;
+    for (const Operand& target : events_[event].statements[statement].targets) {
+      for (const Access& each : accesses_[target.cell(element)]) {
+        budget_->spend(1);
+        if (each.writes || each.event == event) continue;
+        if (target.packets) {
+          if (!each.polled || events_[each.event].launch != events_[event].launch) continue;
+          if (precedes(each.event, write.event)) return true;
+          if (each.event == write.event && each.element == write.element) return true;
+        } else if (!precedes(event, each.event)) {
+          continue;
+        }
+        open.push_back({each.event, each.statement, each.element});
+      }
+    }
+  }
+  return false;
+}
+
+bool Execution::is_ordered(const Access& a, const Access& b, bool surely) {
+  const Event& x = events_[a.event];
+  const Event& y = events_[b.event];
+  // One thread has an element of the op, or of ops between two meets with elements of one kind.
+  const bool same_element = a.start == b.start && (surely || a.element == b.element);
+  if (a.event == b.event) return x.user || same_element;
+  if (x.user && y.user) return true;
+  if (x.segment != 0 && x.segment == y.segment && same_element && x.packets == y.packets)
+    return true;
+  // A poll waits for the packet of its launch, and ignores those of earlier ones.
+  const auto ignores = [&](const Access& poll, const Access& packet) {
+    return poll.polled && packet.writes && packet.packets &&
+           events_[packet.event].launch <= events_[poll.event].launch;
+  };
+  if (ignores(a, b) || ignores(b, a)) return true;
+  if (precedes(a.event, b.event) || precedes(b.event, a.event)) return true;
+  return (!a.writes && is_read_over(a, b)) || (!b.writes && is_read_over(b, a));
+}
+
+std::optional<Fault> Execution::find_race(Graph graph) {
+  close(graph);
+  for (std::uint32_t cell = 0; cell < cells_; ++cell) {
+    const std::vector<Access>& all = accesses_[cell];
+    for (const Access& b : all) {
+      for (const Access* a = all.data(); a != &b; ++a) {
+        budget_->spend(1);
+        if ((!a->writes && !b.writes) || is_ordered(*a, b, graph == SomeElement)) continue;
+        return Fault{events_[a->event].name + " and " + events_[b.event].name + " both touch " +
+                     where(cell) + ", one writes it, and nothing orders them"};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// Executes all in an order of time, of which every interleaving has the result.
+std::optional<Fault> Execution::find_wrong_output() {
+  constexpr std::uint32_t kUnwritten = 0, kNoPacket = ~std::uint32_t{0};
+  std::vector<std::map<Contribution, std::uint32_t>> sums(1);
+  Numbers value(cells_, kUnwritten), flag(cells_, kNoPacket);
+  std::vector<std::set<std::uint32_t>> senders;  // of an exchange, by launch
+  const auto put = [&](std::uint32_t cell, std::uint32_t what, std::uint32_t launch) {
+    value[cell] = what;
+    flag[cell] = launch;
+  };
+  const auto wrong = [&](std::uint32_t cell, std::uint32_t launch, const std::string& what) {
+    return Fault{where(cell) + " after launch " + std::to_string(launch) + " " + what};
+  };
+  const auto wrong_output = [&](std::uint32_t rank, std::uint32_t launch) -> std::optional<Fault> {
+    const UserCells& user = users[rank];
+    for (std::uint32_t k = 0; k < user.outputs; ++k) {
+      const auto& sum = sums[value[user.output + k]];
+      budget_->spend(sum.size() + users.size() + 1);
+      auto expected = is_exchange ? std::nullopt : goal(user, launch, rank, k);
+      if (is_exchange) {
+        const std::uint32_t sender =
+            sums[value[user.output]].empty() ? 0 : sums[value[user.output]].begin()->first[1];
+        expected = {{launch, sender, k}};
+        senders.resize(std::max<std::size_t>(senders.size(), launch + 1));
+        if (k == 0 && !senders[launch].insert(sender).second)
+          return wrong(user.output, launch, "is the input of a rank that another one has, too");
+      } else if (!expected) {
+        continue;
+      }
+      const bool once = std::ranges::all_of(sum, [](const auto& each) { return each.second == 1; });
+      if (once && sum.size() == expected->size() &&
+          std::ranges::all_of(*expected, [&](const auto& each) { return sum.contains(each); }))
+        continue;
+      return wrong(user.output + k, launch, "is wrong");
+    }
+    return std::nullopt;
+  };
+  for (const std::uint32_t e : order_) {
+    const Event& event = events_[e];
+    if (event.user) {
+      if (event.launch > 0) {
+        if (auto found = wrong_output(event.rank, event.launch - 1)) return found;
+      }
+      const UserCells& user = users[event.rank];
+      budget_->spend(8 * (std::uint64_t{user.inputs} + user.outputs));
+      for (std::uint32_t k = 0; k < user.outputs; ++k) put(user.output + k, kUnwritten, kNoPacket);
+      for (std::uint32_t k = 0; k < user.inputs; ++k) {
+        put(user.input + k, static_cast<std::uint32_t>(sums.size()), kNoPacket);
+        sums.push_back({{{event.launch, event.rank, k}, 1}});
+      }
+    }
+    for (const Statement& statement : event.statements) {
+      if (statement.sources.empty()) continue;
+      Numbers results, flags;
+      for (std::uint32_t k = 0; k < statement.sources[0].count; ++k) {
+        std::map<Contribution, std::uint32_t> sum;
+        bool unwritten = false;
+        std::uint32_t found = event.launch;
+        for (const Operand& source : statement.sources) {
+          const std::uint32_t cell = source.cell(k);
+          if (source.packets) {
+            const bool whole = flag[cell] == flag[cell + 1] && value[cell] == value[cell + 1];
+            if (!source.polled) found = whole ? flag[cell] : kNoPacket;
+            if (source.polled && (!whole || flag[cell] != event.launch))
+              return Fault{event.name + " polls " + where(cell) + ", whose packet is overwritten"};
+          }
+          unwritten = unwritten || value[cell] == kUnwritten;
+          budget_->spend(64 * sums[value[cell]].size() + 16);
+          for (const auto& [each, count] : sums[value[cell]]) sum[each] += count;
+        }
+        const bool copies = statement.sources.size() == 1;
+        results.push_back(copies      ? value[statement.sources[0].cell(k)]
+                          : unwritten ? kUnwritten
+                                      : static_cast<std::uint32_t>(sums.size()));
+        if (!copies && !unwritten) sums.push_back(std::move(sum));
+        flags.push_back(found);
+      }
+      for (const Operand& target : statement.targets) {
+        for (std::uint32_t k = 0; k < target.count; ++k) {
+          put(target.cell(k), results[k], target.packets ? flags[k] : kNoPacket);
+          if (target.packets) put(target.cell(k) + 1, results[k], flags[k]);
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Fault> Execution::find_fault(bool surely) {
+  collect_accesses();
+  follow_packets();
+  if (packet_fault_) return packet_fault_;
+  order_ = sorted(Program);
+  if (order_.size() < events_.size()) {
+    const Numbers occurs = sorted(surely ? Time : Program);
+    if (occurs.size() == events_.size())
+      throw CheckFailure(Verdict::Incomplete, "a lane of a block waits for another one");
+    std::vector<bool> known(events_.size());
+    for (const std::uint32_t e : occurs) known[e] = true;
+    const auto never = std::ranges::find(known, false) - known.begin();
+    return Fault{events_[static_cast<std::size_t>(never)].name + " never ends"};
+  }
+  auto race = find_race(surely ? SomeElement : Memory);
+  if (race) return race;
+  if (surely && find_race(Memory))
+    throw CheckFailure(Verdict::Incomplete, "elements of an operation differ in their order");
+  return find_wrong_output();
+}
+
+}  // namespace p2::kernel

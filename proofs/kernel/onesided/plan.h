@@ -1,0 +1,135 @@
+#pragma once
+
+#include <cctype>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proofs/kernel/onesided/execution.h"
+
+/// How the checker reads execution plans of MSCCL++ (docs/certificates.md).
+namespace p2::kernel::plan {
+
+// What the executor refuses is a fault of the plan, not of the certificate: these throw a Fault.
+[[noreturn]] void fail(const std::string& text);
+/// Ends the check as incomplete.
+[[noreturn]] void leave_open(const std::string& why);
+const Json& member(const Json& object, const char* key);
+std::uint64_t number(const Json& value, const char* what, std::uint64_t end);
+std::uint32_t number(const Json& object, const char* key);
+std::uint64_t number_or(const Json& object, const char* key, std::uint64_t otherwise,
+                        std::uint64_t end = 1U << 24U);
+const std::string& text(const Json& object, const char* key);
+bool flag(const Json& value, const char* key);
+const List& list(const Json& object, const char* key);
+const List& list_or_none(const Json& object, const char* key);
+Numbers numbers(const Json& object, const char* key);
+/// i, o or s.
+char buffer(const Json& object, const char* key);
+
+/// The operands of an op: own buffers, those of a remote rank, of a switch; capital letters are
+/// packets. What follows + may be there any number of times.
+struct Form {
+  std::string sources, targets;
+  bool pairwise = false;
+  bool packets() const {
+    return std::ranges::any_of(sources + targets, [](char c) { return std::isupper(c) != 0; });
+  }
+};
+
+/// Unrolls the launches of a plan into events.
+class Unroller {
+ public:
+  Unroller(const Json& plan, std::uint32_t chunk, Budget& budget);
+  Execution take() {
+    for (std::uint32_t launch = 0; launch < launches_; ++launch) run_launch(launch);
+    match_counters();
+    check_barriers();
+    return std::move(out_);
+  }
+
+ private:
+  using Graph = Execution::Graph;
+  struct Channel {
+    std::uint32_t peer = 0, out = 0, in = 0, queue = 0;  ///< counters of its signals and waits
+  };
+  struct Use {
+    std::uint32_t event, rank, launch, block, segment, lane;
+    bool strong;
+  };
+  struct Counter {
+    std::uint64_t initial = 0;
+    std::vector<Use> signals, waits;
+  };
+  struct Block {
+    std::uint32_t meet = 0, last = 0, segment = 0;
+    Numbers open;                                  // events since the last meet
+    std::map<std::uint32_t, std::uint32_t> lanes;  // the last event of each
+  };
+  struct Group {
+    std::uint32_t member = 0, size = 1;
+  };
+  struct Place {
+    std::uint32_t rank, block, launch;
+    std::string name;
+  };
+  struct Gpu {
+    std::map<std::string, std::vector<Channel>> channels;  // by type
+    std::vector<std::pair<char, Numbers>> switches;
+    std::map<char, std::uint32_t> first;
+    std::map<char, std::uint64_t> cells;
+    Numbers semaphores;
+  };
+
+  void read_gpu(std::uint32_t rank);
+  void pair_channels();
+  void run_launch(std::uint32_t launch);
+  void check_block(const Json& block, std::uint32_t rank) const;
+  void run_op(const Json& op, const Place& at);
+  void run_data(const Json& op, const Form& form, const Place& at);
+  void add_operands(const Json& op, const char* key, const std::string& forms, std::size_t k,
+                    const Place& at, const std::string& type, std::vector<Operand>& out);
+  Operand operand(std::uint32_t rank, char held, const Json& region, char form, const Place& at,
+                  bool port, bool remote) const;
+  std::uint32_t add(const Place& at, bool lane_op, std::uint32_t lane,
+                    std::vector<Statement> statements = {}, bool packets = false);
+  void meet(const Place& at);
+  std::uint32_t push(const Place& at, std::uint32_t lane, std::uint32_t queue,
+                     std::vector<Statement> statements);
+  void signal(const Place& at, std::uint32_t lane, const Channel& channel, bool port, bool strong);
+  void wait(const Place& at, std::uint32_t lane, std::uint32_t counter, bool strong);
+  void flush(const Place& at, std::uint32_t lane, const Channel& channel);
+  void pass_barrier(const Json& op, const Place& at);
+  static bool follows(const Use& last, const Use& now) {
+    return last.block == now.block && (last.segment != now.segment || last.lane == now.lane);
+  }
+  Use use(const Place& at, std::uint32_t event, std::uint32_t lane, bool strong);
+  void match_counters();
+  void check_barriers();
+  const Json& remote_buffer(const Json& region, const Place& at, const std::string& type) const;
+  /// What the thread block's list of this type has at a position.
+  std::uint32_t listed(const Place& at, const char* lists, const char* type_key, const char* ids,
+                       const std::string& type, std::uint64_t position) const;
+
+  const Json& plan_;
+  std::uint64_t chunk_;
+  Budget& budget_;
+  std::uint32_t launches_ = 3;
+  bool packets_ = false, doubled_ = false, in_place_ = false;
+  std::string collective_;
+  Execution out_;
+  std::vector<Gpu> gpus_;
+  std::vector<Counter> counters_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Block> blocks_;
+  std::uint32_t segments_ = 0;
+  std::vector<std::deque<Use>> queues_;  // what was pushed
+  Group group_;
+  /// By rank, barrier and block: arrivals and departures.
+  std::map<std::array<std::uint32_t, 2>, std::map<std::uint32_t, std::vector<std::uint32_t>>>
+      barriers_;
+  std::map<std::array<std::uint32_t, 2>, std::uint64_t> expected_;
+};
+
+}  // namespace p2::kernel::plan

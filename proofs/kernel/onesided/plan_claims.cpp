@@ -1,0 +1,138 @@
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <set>
+
+#include "proofs/kernel/onesided/claims.h"
+#include "proofs/kernel/onesided/plan.h"
+#include "proofs/kernel/text.h"
+
+namespace p2::kernel::plan {
+namespace {
+
+constexpr std::uint32_t kMaxChunk = 1U << 12U;  // units of the alignment
+
+/// Whether `a` of a size is cut alike by groups of so many thread blocks.
+std::uint64_t common_multiple(const Json& plan) {
+  std::uint64_t multiple = 1;
+  for (const Json& gpu : list(plan, "gpus")) {
+    for (const Json& block : list(gpu, "threadblocks")) {
+      for (const Json& op : list(block, "ops")) {
+        if (!op.is_object() || !op.contains("tbg_info")) continue;
+        const std::uint32_t size = number(op["tbg_info"], "tbg_size");
+        if (size == 0) fail("a group of no thread blocks");
+        multiple = std::lcm(multiple, std::uint64_t{size});
+        if (multiple > 64) leave_open("groups of many thread blocks");
+      }
+    }
+  }
+  return multiple;
+}
+
+/// The sizes of chunks, in units of the alignment, that stand for all (docs/certificates.md).
+Numbers sizes_of(const Json& plan) {
+  const std::uint64_t multiple = common_multiple(plan);
+  Numbers sizes(multiple == 1 ? 1 : multiple * (multiple + 1));
+  std::iota(sizes.begin(), sizes.end(), 1);
+  return sizes;
+}
+
+/// Whether the plan is for messages with chunks of so many units. Precondition: it was unrolled.
+bool is_for(const Json& plan, std::uint32_t chunk) {
+  const char* of_message =
+      text(plan, "collective") == "allgather" ? "output_chunks" : "input_chunks";
+  const std::uint64_t bytes =
+      number_or(plan, "buffer_alignment", 16) * chunk * number(list(plan, "gpus")[0], of_message);
+  constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
+  return plan.value("min_message_size", std::uint64_t{0}) <= bytes &&
+         bytes <= plan.value("max_message_size", kEnd);
+}
+
+/// The first fault with chunks of so many units.
+std::optional<Fault> find_fault(const Json& plan, std::uint32_t chunk, bool surely,
+                                Budget& budget) try {
+  Execution execution = Unroller(plan, chunk, budget).take();
+  auto fault = execution.find_fault(surely);
+  const bool stands_for_all = common_multiple(plan) == 1 && execution.separates_packets(chunk);
+  if (surely && fault && !stands_for_all && !is_for(plan, chunk))
+    leave_open("the plan is not for messages of this size");
+  if (!surely && !execution.separates_packets(chunk))
+    leave_open("scratch is used for packets and for what is none, so that sizes differ");
+  return fault;
+} catch (const Fault& fault) {
+  return fault;
+}
+
+std::string words_of(const Json& plan) {
+  const bool known = plan.is_object() && plan.contains("gpus") && plan["gpus"].is_array() &&
+                     plan.contains("collective") && plan.contains("inplace");
+  if (!known) return "the one-sided plan";
+  const auto quoted = [&](const char* key) {
+    return shortened(plan.value(key, Json()).dump(-1, ' ', true));
+  };
+  return "the one-sided plan " + quoted("name") + " (" + quoted("collective") + ", " +
+         counted(plan["gpus"].size(), "rank") +
+         (plan["inplace"] == true ? ", in place)" : ", out of place)");
+}
+
+bool has_goal(const Json& plan) {
+  static const std::set<std::string> known = {"allreduce", "allgather", "reducescatter",
+                                              "alltoall",  "broadcast", "sendrecv"};
+  return plan.is_object() && plan.contains("collective") && plan["collective"].is_string() &&
+         known.contains(plan["collective"].get<std::string>());
+}
+
+}  // namespace
+}  // namespace p2::kernel::plan
+
+namespace p2::kernel {
+
+using namespace plan;
+
+std::string judge_onesided(const std::string& claim, const Files& files) {
+  const Json plan = parse_json(files, "plan.json");
+  Budget budget;
+  if (claim == "onesided-invalid") {
+    const Json root = parse_json(files, "fault.json");
+    expect_keys(root, {"chunk", "fault"});
+    const std::uint32_t chunk = as_number(root["chunk"], kMaxChunk);
+    if (chunk == 0) malformed("chunks of no units");
+    const auto fault = find_fault(plan, chunk, true, budget);
+    if (!fault) reject("the plan has no such fault");
+    if (fault->text != as_text(root["fault"]))
+      reject("the plan's first fault is another one: " + shortened(fault->text));
+    return words_of(plan) + " is wrong, with chunks of " + counted(chunk, "unit") + ": " +
+           shortened(fault->text);
+  }
+  try {
+    if (!has_goal(plan)) reject("no result is known for the collective");
+    for (const std::uint32_t chunk : sizes_of(plan)) {
+      const auto fault = find_fault(plan, chunk, false, budget);
+      if (fault) reject("with chunks of " + counted(chunk, "unit") + ": " + shortened(fault->text));
+    }
+  } catch (const Fault& fault) {
+    reject(shortened(fault.text));
+  }
+  return words_of(plan) +
+         " has the right result, no race and no deadlock in every interleaving of any number of "
+         "launches, for all sizes of chunks, if release and acquire order memory, launches of a "
+         "rank follow each other, and nobody else uses its scratch";
+}
+
+std::string onesided_fault(const Files& files) try {
+  const Json plan = parse_json(files, "plan.json");
+  Budget budget;
+  Unroller(plan, 1, budget);  // or a fault whatever the size
+  std::uint32_t least = 1;    // that messages have
+  while (least < kMaxChunk && !is_for(plan, least)) ++least;
+  for (std::uint32_t chunk : sizes_of(plan)) {
+    if (least < kMaxChunk / 2) chunk += least - 1;
+    const auto fault = find_fault(plan, chunk, true, budget);
+    if (fault) return Json({{"chunk", chunk}, {"fault", fault->text}}).dump() + "\n";
+  }
+  return "";
+} catch (const Fault& fault) {
+  return Json({{"chunk", 1}, {"fault", fault.text}}).dump() + "\n";
+}
+
+}  // namespace p2::kernel

@@ -1,0 +1,285 @@
+#include <algorithm>
+
+#include "proofs/kernel/onesided/plan.h"
+
+namespace p2::kernel::plan {
+namespace {
+
+const std::map<std::string, Form> kForms = {
+    {"put", {"o+o", "r+r", true}}, {"pws", {"o+o", "r+r", true}}, {"pwsf", {"o+o", "r+r", true}},
+    {"get", {"r+r", "o+o", true}}, {"copy", {"o", "o"}},          {"re", {"o+o", "o"}},
+    {"res", {"o+o", "o+r"}},       {"rre", {"o+r", "o"}},         {"rres", {"o+r", "o+r"}},
+    {"cpkt", {"o", "O"}},          {"upkt", {"O", "o"}},          {"ppkt", {"o+o", "R+R", true}},
+    {"rppkt", {"O", "R+R"}},       {"repkt", {"o+O", "o"}},       {"respkt", {"o+O", "o+R"}},
+    {"recpkt", {"o+O", "oO"}},     {"recspkt", {"o+O", "oO+R"}},  {"gstore", {"o", "s"}},
+    {"gstorepkt", {"O", "S"}},     {"glres", {"s", "s"}}};
+
+/// The form of operand k; a fault where there can be none.
+char form_of(const std::string& forms, std::size_t k) {
+  const std::size_t more = forms.find('+');
+  if (k < std::min(more, forms.size())) return forms[k];
+  if (more == std::string::npos) fail("an op with too many operands");
+  return forms[more + 1];
+}
+
+}  // namespace
+
+Operand Unroller::operand(std::uint32_t rank, char held, const Json& region, char form,
+                          const Place& at, bool port, bool remote) const {
+  const Gpu& gpu = gpus_[rank];
+  const bool packets = std::isupper(form) != 0;
+  const std::uint64_t cells = number(region, "size") * chunk_;
+  const auto start = [&](std::uint64_t member) {
+    return member * (cells / group_.size) + std::min(member, cells % group_.size);
+  };
+  const std::uint64_t length = start(std::uint64_t{group_.member} + 1) - start(group_.member);
+  const std::uint64_t width = packets ? 2 : 1;
+  const std::uint64_t begin = (number(region, "index") * chunk_ + start(group_.member)) * width;
+  if (begin + length * width > gpu.cells.at(held)) fail(at.name + " is out of bounds");
+  std::uint64_t first = gpu.first.at(held) + begin;
+  // The half of the launch: honoured by packets, and plainly through memory in own scratch.
+  if (doubled_ && at.launch % 2 == 1 && held == 's' && (packets || (!port && !remote)))
+    first += gpu.cells.at('s');
+  // In place a rank adds its own offset in a buffer of a peer.
+  if (remote && in_place_ &&
+      ((collective_ == "allgather" && held == 'i') ||
+       (collective_ == "reducescatter" && held == 'o')))
+    first = first + at.rank * gpu.cells.at(held) - rank * gpu.cells.at(held);
+  return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(length), packets, false};
+}
+
+const Json& Unroller::remote_buffer(const Json& region, const Place& at,
+                                    const std::string& type) const {
+  const std::uint32_t id = listed(at, "remote_buffer_refs", "access_channel_type",
+                                  "remote_buffer_ids", type, number(region, "buffer_id"));
+  const Json& held = list(list(plan_, "gpus")[at.rank], "remote_buffers").at(id);
+  const List& access = list(held, "access_channel_types");
+  if (std::ranges::find(access, Json(type)) == access.end())
+    fail(at.name + " names a remote buffer that is not registered for its channels");
+  return held;
+}
+
+/// Appends operand k of an op: several where it is that of a switch.
+void Unroller::add_operands(const Json& op, const char* key, const std::string& forms,
+                            std::size_t k, const Place& at, const std::string& type,
+                            std::vector<Operand>& out) {
+  const Json& region = list(op, key)[k];
+  const char form = form_of(forms, k);
+  const bool port = type == "port";
+  if (region.contains("type")) {
+    if (std::tolower(form) != 'o') fail(at.name + " has an operand of the wrong kind");
+    out.push_back(operand(at.rank, buffer(region, "type"), region, form, at, port, false));
+  } else if (region.contains("buffer_id")) {
+    if (std::tolower(form) != 'r') fail(at.name + " has an operand of the wrong kind");
+    const Json& held = remote_buffer(region, at, type);
+    out.push_back(
+        operand(number(held, "rank"), buffer(held, "type"), region, form, at, port, true));
+  } else {
+    if (std::tolower(form) != 's') fail(at.name + " has an operand of the wrong kind");
+    const std::uint32_t id = listed(at, "channels", "channel_type", "channel_ids", "switch",
+                                    number(region, "switch_channel_id"));
+    const auto& [held, ranks] = gpus_[at.rank].switches.at(id);
+    budget_.spend(16 * ranks.size());
+    for (const std::uint32_t rank : ranks)
+      out.push_back(operand(rank, held, region, form, at, port, true));
+  }
+}
+
+/// An op that touches memory.
+void Unroller::run_data(const Json& op, const Form& form, const Place& at) {
+  const std::string& name = text(op, "name");
+  const List& sources = list(op, "src_buff");
+  const List& targets = list(op, "dst_buff");
+  const std::string type = op.contains("channel_type") ? text(op, "channel_type") : "none";
+  const auto fewest = [](const std::string& forms) {
+    return std::min(forms.find('+'), forms.size());
+  };
+  if (sources.size() < fewest(form.sources) || targets.size() < fewest(form.targets))
+    fail(at.name + " lacks operands");
+  if (form.pairwise && sources.size() != targets.size())
+    fail(at.name + " has not as many targets as sources");
+  for (std::size_t k = 0; k < std::max(sources.size(), targets.size()); ++k) {
+    const std::uint32_t size = number(sources[form.pairwise ? k : 0], "size");
+    for (const List* each : {&sources, &targets}) {
+      if (k < each->size() && number((*each)[k], "size") != size)
+        fail(at.name + " has regions of different sizes");
+    }
+  }
+  const bool port = type == "port";
+  const bool signals = name == "pws" || name == "pwsf";
+  if ((signals && !port) ||
+      (port && !signals && name != "put" && name != "ppkt" && name != "rppkt"))
+    fail(at.name + " does not work on this type of channel");
+  if (!port) {
+    std::vector<Statement> statements(form.pairwise ? sources.size() : 1);
+    for (std::size_t k = 0; k < sources.size(); ++k)
+      add_operands(op, "src_buff", form.sources, k, at, type,
+                   statements[form.pairwise ? k : 0].sources);
+    for (std::size_t k = 0; k < targets.size(); ++k)
+      add_operands(op, "dst_buff", form.targets, k, at, type,
+                   statements[form.pairwise ? k : 0].targets);
+    for (Statement& each : statements)
+      for (Operand& source : each.sources) source.polled = source.packets;
+    add(at, false, 0, std::move(statements), form.packets());
+    return;
+  }
+  const std::string sent = form.packets() ? "O+O" : "o+o";
+  if (name == "rppkt") {
+    Statement poll;
+    add_operands(op, "src_buff", sent, 0, at, type, poll.sources);
+    poll.sources[0].polled = true;
+    add(at, false, 0, {poll}, true);
+    meet(at);
+  }
+  const Numbers channels = numbers(op, "channel_ids");
+  if (channels.size() != targets.size()) fail(at.name + " has not a channel for every transfer");
+  for (std::uint32_t j = 0; j < channels.size(); ++j) {
+    const std::uint32_t id =
+        listed(at, "channels", "channel_type", "channel_ids", type, channels[j]);
+    const Channel& channel = gpus_[at.rank].channels[type].at(id);
+    Statement statement;
+    add_operands(op, "src_buff", sent, name == "rppkt" ? 0 : j, at, type, statement.sources);
+    add_operands(op, "dst_buff", form.targets, j, at, type, statement.targets);
+    statement.sources[0].polled = name == "rppkt";  // sent as it was seen
+    if (number(remote_buffer(list(op, "dst_buff")[j], at, type), "rank") != channel.peer)
+      fail(at.name + " writes to another rank than its channel leads to");
+    push(at, j, channel.queue, {statement});
+    if (signals) signal(at, j, channel, true, true);
+    if (name == "pwsf") flush(at, j, channel);
+  }
+}
+
+Unroller::Use Unroller::use(const Place& at, std::uint32_t event, std::uint32_t lane, bool strong) {
+  return {event, at.rank, at.launch, at.block, blocks_.at({at.rank, at.block}).segment,
+          lane,  strong};
+}
+
+/// Through a port it follows what was pushed before.
+void Unroller::signal(const Place& at, std::uint32_t lane, const Channel& channel, bool port,
+                      bool strong) {
+  const std::uint32_t event = port ? push(at, lane, channel.queue, {}) : add(at, true, lane);
+  counters_[channel.out].signals.push_back(use(at, event, lane, port || strong));
+}
+
+void Unroller::wait(const Place& at, std::uint32_t lane, std::uint32_t counter, bool strong) {
+  counters_[counter].waits.push_back(use(at, add(at, true, lane), lane, strong));
+}
+
+/// Until all that was pushed on the channel is complete.
+void Unroller::flush(const Place& at, std::uint32_t lane, const Channel& channel) {
+  const Use now = use(at, add(at, true, lane), lane, true);
+  if (queues_[channel.queue].empty()) return;
+  const Use& last = queues_[channel.queue].back();
+  if (!follows(last, now)) leave_open("one thread flushes what another one pushes");
+  out_.order(last.event, now.event, Graph::Memory);
+}
+
+void Unroller::pass_barrier(const Json& op, const Place& at) {
+  const std::uint32_t blocks = number(op, "num_threadblocks");
+  const std::uint32_t id = number(op, "barrier_id");
+  if (id >= 16) fail(at.name + " is a barrier that the executor has no room for");
+  meet(at);
+  if (blocks == 1) return;
+  if (expected_.try_emplace({at.rank, id}, blocks).first->second != blocks)
+    fail(at.name + " expects other thread blocks at its barrier");
+  auto& passes = barriers_[{at.rank, id}][at.block];
+  passes.push_back(blocks_.at({at.rank, at.block}).meet);
+  meet(at);
+  passes.push_back(blocks_.at({at.rank, at.block}).meet);
+}
+
+void Unroller::check_barriers() {
+  for (const auto& [barrier, blocks] : barriers_) {
+    if (blocks.size() != expected_.at(barrier)) fail("a barrier of other thread blocks");
+    const std::size_t passes = blocks.begin()->second.size();
+    for (const auto& [block, meets] : blocks)
+      if (meets.size() != passes) fail("a barrier that thread blocks pass unequally often");
+    for (std::size_t k = 0; k < passes; k += 2) {
+      const std::uint32_t joint = out_.add({"a barrier"});
+      for (const auto& [block, meets] : blocks) {
+        out_.order(meets[k], joint, Graph::Memory);
+        out_.order(joint, meets[k + 1], Graph::Memory);
+      }
+    }
+  }
+}
+
+/// The k-th signal ends the k-th wait.
+void Unroller::match_counters() {
+  for (const Counter& counter : counters_) {
+    const auto first_launch = [](const Use& each) { return each.launch == 0; };
+    const auto signals = std::ranges::count_if(counter.signals, first_launch);
+    const auto waits = std::ranges::count_if(counter.waits, first_launch);
+    if (waits == 0) continue;
+    if (signals < waits)
+      fail(out_.at(counter.waits.back().event).name + " waits more often than it is signalled");
+    for (const auto* uses : {&counter.signals, &counter.waits}) {
+      for (std::size_t k = 1; k < uses->size(); ++k) {
+        if (!follows((*uses)[k - 1], (*uses)[k]))
+          leave_open("which signal ends which wait depends on the interleaving");
+      }
+    }
+    for (std::uint64_t k = counter.initial; k < counter.waits.size(); ++k) {
+      const Use& wait = counter.waits[k];
+      const Use& signal = counter.signals[k - counter.initial];
+      out_.order(signal.event, wait.event, Graph::Time);
+      // Where signals are left over, in the long run waits end without those of late launches.
+      if (signals > waits) continue;
+      if (signal.strong && wait.strong) out_.order(signal.event, wait.event, Graph::Memory);
+      // Relaxed ones show that the sender has begun.
+      out_.order(out_.launches[signal.rank][signal.launch].first, wait.event, Graph::Memory);
+    }
+  }
+}
+
+void Unroller::run_op(const Json& op, const Place& at) {
+  const std::string& name = text(op, "name");
+  if (name == "pipeline") leave_open("pipelines, whose rounds depend on the message's size");
+  group_ = {};
+  if (op.contains("tbg_info")) {
+    group_ = {number(op["tbg_info"], "tb_id"), number(op["tbg_info"], "tbg_size")};
+    if (group_.member >= group_.size) leave_open("a slice outside its group");
+  }
+  const std::string type = op.contains("channel_type") ? text(op, "channel_type") : "none";
+  if (op.contains("channel_ids") && numbers(op, "channel_ids").size() > 8)
+    fail(at.name + " has more channels than the executor has room for");
+  if (const auto form = kForms.find(name); form != kForms.end())
+    return run_data(op, form->second, at);
+  if (name == "nop") return meet(at);
+  if (name == "barrier") return pass_barrier(op, at);
+  if (name == "sem_release" || name == "sem_acquire") {
+    const Numbers ids = numbers(op, "semaphore_ids");
+    if (ids.size() > 16) fail(at.name + " has more semaphores than the executor has room for");
+    for (std::uint32_t j = 0; j < ids.size(); ++j) {
+      if (ids[j] >= gpus_[at.rank].semaphores.size()) fail(at.name + " names no semaphore");
+      const std::uint32_t counter = gpus_[at.rank].semaphores[ids[j]];
+      if (name == "sem_acquire") {
+        wait(at, j, counter, true);
+      } else {
+        counters_[counter].signals.push_back(use(at, add(at, true, j), j, true));
+      }
+    }
+    return;
+  }
+  const bool signals = name == "signal" || name == "rlxsignal";
+  if (!signals && name != "wait" && name != "rlxwait" && name != "flush")
+    fail("an op " + name + " that the executor does not run");
+  const bool strong = name == "signal" || name == "wait";
+  const bool port = type == "port";
+  if (!port && (type != "memory" || name == "flush"))
+    fail(at.name + " does not work on this type of channel");
+  const Numbers ids = numbers(op, "channel_ids");
+  for (std::uint32_t j = 0; j < ids.size(); ++j) {
+    const Channel& channel = gpus_[at.rank].channels[type].at(
+        listed(at, "channels", "channel_type", "channel_ids", type, ids[j]));
+    if (name == "flush") {
+      flush(at, j, channel);
+    } else if (signals) {
+      signal(at, j, channel, port, strong);
+    } else {
+      wait(at, j, channel.in, strong);
+    }
+  }
+}
+
+}  // namespace p2::kernel::plan

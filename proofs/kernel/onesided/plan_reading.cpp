@@ -1,0 +1,227 @@
+#include "proofs/kernel/onesided/plan.h"
+
+#include <algorithm>
+
+namespace p2::kernel::plan {
+
+[[noreturn]] void fail(const std::string& text) { throw Fault{text}; }
+[[noreturn]] void leave_open(const std::string& why) {
+  throw CheckFailure(Verdict::Incomplete, why);
+}
+
+// What the executor refuses is a fault of the plan, not of the certificate.
+
+const Json& member(const Json& object, const char* key) {
+  if (!object.is_object() || !object.contains(key)) fail(std::string("a plan without ") + key);
+  return object[key];
+}
+std::uint64_t number(const Json& value, const char* what, std::uint64_t end) {
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= end)
+    fail(std::string(what) + " is not a number below " + std::to_string(end));
+  return value.get<std::uint64_t>();
+}
+std::uint32_t number(const Json& object, const char* key) {
+  return static_cast<std::uint32_t>(number(member(object, key), key, 1U << 24U));
+}
+std::uint64_t number_or(const Json& object, const char* key, std::uint64_t otherwise,
+                        std::uint64_t end) {
+  return object.contains(key) ? number(object[key], key, end) : otherwise;
+}
+const std::string& text(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  if (!value.is_string()) fail(std::string(key) + " is not a text");
+  return value.get_ref<const std::string&>();
+}
+bool flag(const Json& value, const char* key) {
+  if (!value.is_boolean()) fail(std::string(key) + " is neither true nor false");
+  return value.get<bool>();
+}
+const List& list(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  if (!value.is_array()) fail(std::string(key) + " is not a list");
+  return value.get_ref<const List&>();
+}
+const List& list_or_none(const Json& object, const char* key) {
+  static const List none;
+  return object.contains(key) ? list(object, key) : none;
+}
+Numbers numbers(const Json& object, const char* key) {
+  Numbers all;
+  for (const Json& each : list(object, key))
+    all.push_back(static_cast<std::uint32_t>(number(each, key, 1U << 24U)));
+  return all;
+}
+char buffer(const Json& object, const char* key) {
+  const std::string& name = text(object, key);
+  if (name != "i" && name != "o" && name != "s") fail("a buffer that is not i, o or s");
+  return name[0];
+}
+
+Unroller::Unroller(const Json& plan, std::uint32_t chunk, Budget& budget)
+    : plan_(plan), chunk_(chunk), budget_(budget), out_(budget) {
+  text(plan, "name");
+  for (const char* key : {"num_threads_per_block", "buffer_alignment"})
+    if (number_or(plan, key, 1) == 0) fail(std::string(key) + " is 0");
+  for (const char* key : {"min_message_size", "max_message_size"})
+    if (plan.contains(key) && !plan[key].is_number_unsigned())
+      fail(std::string(key) + " is no number");
+  if (plan.contains("reuse_resources")) flag(plan["reuse_resources"], "reuse_resources");
+  collective_ = text(plan, "collective");
+  packets_ = text(plan, "protocol") == "LL";
+  in_place_ = flag(member(plan, "inplace"), "inplace");
+  doubled_ = plan.contains("use_double_scratch_buffer") &&
+             flag(plan["use_double_scratch_buffer"], "use_double_scratch_buffer");
+  if (doubled_) launches_ = 4;
+  const auto ranks = static_cast<std::uint32_t>(list(plan, "gpus").size());
+  if (ranks == 0 || ranks > 4096) fail("a plan without GPUs, or with more than 4096");
+  gpus_.resize(ranks);
+  for (std::uint32_t r = 0; r < ranks; ++r) read_gpu(r);
+  pair_channels();
+  const std::string& name = collective_;
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    const UserCells& user = out_.users[r];
+    const bool same = user.inputs == user.outputs;
+    const bool right = name == "allgather"       ? user.outputs == user.inputs * ranks
+                       : name == "reducescatter" ? user.inputs == user.outputs * ranks
+                       : name == "alltoall"      ? same && user.inputs % (ranks * chunk) == 0
+                       : name == "allreduce" || name == "broadcast" || name == "sendrecv" ? same
+                                                                                          : true;
+    if (!right) fail("the sizes of input and output are not those of the collective");
+  }
+  out_.is_exchange = name == "sendrecv";
+  out_.goal = [name, ranks](const UserCells& user, std::uint32_t launch, std::uint32_t rank,
+                            std::uint32_t cell) -> std::optional<std::vector<Contribution>> {
+    const std::uint32_t part = user.outputs / ranks;
+    if (name == "allgather") return {{{launch, cell / user.inputs, cell % user.inputs}}};
+    if (name == "alltoall") return {{{launch, cell / part, rank * part + cell % part}}};
+    if (name == "broadcast") return {{{launch, 0, cell}}};
+    if (name != "allreduce" && name != "reducescatter") return std::nullopt;
+    std::vector<Contribution> all;
+    for (std::uint32_t r = 0; r < ranks; ++r)
+      all.push_back({launch, r, name == "allreduce" ? cell : rank * user.outputs + cell});
+    return all;
+  };
+  out_.launches.resize(ranks);
+}
+
+void Unroller::read_gpu(std::uint32_t rank) {
+  const Json& json = list(plan_, "gpus")[rank];
+  Gpu& gpu = gpus_[rank];
+  if (number(json, "id") != rank) fail("the id of a GPU is not its position");
+  for (const Json& channel : list(json, "channels")) {
+    const std::string& type = text(channel, "channel_type");
+    if (type == "switch") {
+      const char held = buffer(channel, "buffer_type");
+      for (const Json& group : list(channel, "rank_groups")) {
+        number(group, "size");
+        gpu.switches.emplace_back(held, numbers(group, "ranks"));
+        const Numbers& all = gpu.switches.back().second;
+        if (all.empty() || std::ranges::max(all) >= gpus_.size()) fail("a switch without ranks");
+      }
+    } else if (type == "memory" || type == "port") {
+      for (const std::uint32_t peer : numbers(channel, "connected_to")) {
+        if (peer >= gpus_.size()) fail("a channel to a rank that does not exist");
+        gpu.channels[type].push_back({peer});
+      }
+    } else if (type != "none") {
+      fail("a channel that is not memory, port or switch");
+    }
+  }
+  for (const Json& remote : list(json, "remote_buffers")) {
+    if (number(remote, "rank") >= gpus_.size()) fail("a buffer of a rank that does not exist");
+    buffer(remote, "type");
+    if (list(remote, "access_channel_types").size() > 8) leave_open("many types of a buffer");
+  }
+  for (const Json& semaphore : list_or_none(json, "semaphores")) {
+    gpu.semaphores.push_back(static_cast<std::uint32_t>(counters_.size()));
+    counters_.push_back({number(semaphore, "init_value"), {}, {}});
+  }
+  const std::uint64_t in = number(json, "input_chunks") * chunk_;
+  const std::uint64_t out = number(json, "output_chunks") * chunk_;
+  const std::uint64_t scratch = number(json, "scratch_chunks") * chunk_ * (packets_ ? 2 : 1);
+  if (in + out + scratch > (1U << 24U)) leave_open("the plan has too many chunks");
+  UserCells user{0, static_cast<std::uint32_t>(in), 0, static_cast<std::uint32_t>(out)};
+  if (!in_place_) {
+    user.input = out_.add_space(rank, 'i', in, true);
+    user.output = out_.add_space(rank, 'o', out, true);
+  } else if (collective_ == "allgather") {
+    user.output = out_.add_space(rank, 'o', out, true);
+    user.input = user.output + rank * user.inputs;
+  } else if (collective_ == "reducescatter") {
+    user.input = out_.add_space(rank, 'i', in, true);
+    user.output = user.input + rank * user.outputs;
+  } else {
+    if (in != out && in != 0 && out != 0) fail("input and output in place differ in size");
+    user.inputs = user.outputs = std::max(user.inputs, user.outputs);
+    user.input = user.output = out_.add_space(rank, in >= out ? 'i' : 'o', user.inputs, true);
+  }
+  out_.users.push_back(user);
+  gpu.first = {{'i', user.input},
+               {'o', user.output},
+               {'s', out_.add_space(rank, 's', scratch * (doubled_ ? 2 : 1), false)}};
+  gpu.cells = {{'i', user.inputs}, {'o', user.outputs}, {'s', scratch}};
+}
+
+/// The k-th channel of a type from a to b is the other end of the k-th of that type from b to a.
+void Unroller::pair_channels() {
+  for (const char* type : {"memory", "port"}) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Channel*>> all;
+    for (std::uint32_t r = 0; r < gpus_.size(); ++r) {
+      for (Channel& channel : gpus_[r].channels[type]) {
+        all[{r, channel.peer}].push_back(&channel);
+        channel.out = static_cast<std::uint32_t>(counters_.size());
+        counters_.resize(counters_.size() + 2);
+        channel.in = channel.out + 1;  // without another end
+        channel.queue = static_cast<std::uint32_t>(queues_.size());
+        queues_.emplace_back();
+      }
+    }
+    for (const auto& [ends, own] : all) {
+      const auto other = all.find({ends.second, ends.first});
+      if (other == all.end()) continue;
+      for (std::size_t k = 0; k < std::min(own.size(), other->second.size()); ++k)
+        own[k]->in = other->second[k]->out;
+    }
+  }
+}
+
+std::uint32_t Unroller::listed(const Place& at, const char* lists, const char* type_key,
+                               const char* ids, const std::string& type,
+                               std::uint64_t position) const {
+  const Json& block = list(list(plan_, "gpus")[at.rank], "threadblocks")[at.block];
+  for (const Json& each : list_or_none(block, lists)) {
+    if (text(each, type_key) != type) continue;
+    const Numbers all = numbers(each, ids);
+    if (position < all.size()) return all[position];
+    position -= all.size();
+  }
+  fail(at.name + " names what its thread block does not have");
+}
+
+/// What a thread block lists exists, and fits into the executor.
+void Unroller::check_block(const Json& block, std::uint32_t rank) const {
+  if (list(block, "ops").size() > 64) fail("more ops than the executor has room for");
+  const Gpu& gpu = gpus_[rank];
+  const auto check = [&](const char* lists, const char* type_key, const char* ids) {
+    std::map<std::string, std::size_t> counts;
+    if (list_or_none(block, lists).size() > 64) leave_open("long lists of a thread block");
+    for (const Json& each : list_or_none(block, lists)) {
+      const std::string& type = text(each, type_key);
+      const auto found = gpu.channels.find(type);
+      std::size_t has = type == "switch"              ? gpu.switches.size()
+                        : found == gpu.channels.end() ? 0
+                                                      : found->second.size();
+      if (std::string(lists) == "remote_buffer_refs")
+        has = list(list(plan_, "gpus")[rank], "remote_buffers").size();
+      for (const std::uint32_t id : numbers(each, ids))
+        if (id >= has) fail("a thread block lists what its GPU does not have");
+      if ((counts[type] += numbers(each, ids).size()) > 16)
+        fail("a thread block lists more than the executor has room for");
+    }
+  };
+  list(block, "channels");
+  check("channels", "channel_type", "channel_ids");
+  check("remote_buffer_refs", "access_channel_type", "remote_buffer_ids");
+}
+
+}  // namespace p2::kernel::plan
