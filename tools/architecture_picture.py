@@ -7,9 +7,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LAYERS = [("cli", ["cli"]), ("proofs", ["api", "claims", "definition", "certificate"]),
           ("encodings", ["encodings_z3", "encodings_cnf"]),
           ("engine", ["oracle", "execution", "export", "hardware", "strategy", "reshard", "cost", "pipeline", "program",
-                      "msccl", "onesided", "hlo", "records", "collective", "placement", "transfer", "topology", "base"])]
+                      "msccl", "onesided", "hlo", "records", "collective", "placement", "transfer", "topology", "campaign", "base"])]
 ALONE = ["kernel"]  # p2-check
-OPTIONAL = {"execution_mpi", "execution_nccl"}
+OPTIONAL = {"campaign_mpi", "execution_mpi", "execution_nccl"}
 
 
 def modules():

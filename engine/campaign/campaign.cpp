@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <numeric>
 #include <queue>
 #include <thread>
@@ -68,14 +69,10 @@ void Collector::deliver(std::size_t question, const Questions::Answer& answer, d
   if (counters_ != nullptr) ++counters_->done;
 }
 
-unsigned thread_count(unsigned jobs) {
-  return jobs == 0 ? std::max(1U, std::thread::hardware_concurrency()) : jobs;
-}
-
 void run_on_threads(Questions& questions, Collector& collector, unsigned jobs,
                     const Limits& limits) {
-  const tbb::global_control at_most(tbb::global_control::max_allowed_parallelism,
-                                    thread_count(jobs));
+  const unsigned threads = jobs == 0 ? std::max(1U, std::thread::hardware_concurrency()) : jobs;
+  const tbb::global_control at_most(tbb::global_control::max_allowed_parallelism, threads);
   tbb::parallel_for(
       std::size_t{0}, collector.open().size(),
       [&](std::size_t i) {

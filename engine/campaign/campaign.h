@@ -3,9 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -83,8 +81,5 @@ class Collector {
 /// (limits.cancelled) it asks no more.
 void run_on_threads(Questions& questions, Collector& collector, unsigned jobs,
                     const Limits& limits);
-
-/// The number of threads for `jobs`.
-unsigned thread_count(unsigned jobs);
 
 }  // namespace p2::campaign

@@ -237,26 +237,19 @@ TEST_CASE("a file that has changed is not answered from a journal") {
 }
 
 TEST_CASE("cubes give the same verdicts, and certificates that p2-check accepts") {
-  const Words prove = {"prove",
-                       "expressiveness",
-                       "synthesis-complete",
-                       "--from",
-                       "c",
-                       "--hierarchy",
-                       "2,2",
-                       "--axes",
-                       "2,2",
-                       "--reduce",
-                       "0",
-                       "--size",
-                       "3",
-                       "--engine",
-                       "cnf",
-                       "--format",
-                       "json"};
+  const Words prove = {"prove",       "expressiveness",
+                       "--from",      "c",
+                       "--to",        "d",
+                       "--hierarchy", "2,2,2",
+                       "--axes",      "4,2",
+                       "--reduce",    "0",
+                       "--size",      "2",
+                       "--engine",    "cnf",
+                       "--format",    "json"};
   const auto verdicts = [](const Ran& ran) {
     std::vector<std::pair<std::string, std::string>> all;
-    for (const auto& result : nlohmann::json::parse(ran.out).at("results")) {
+    const nlohmann::json results = nlohmann::json::parse(ran.out).at("results");
+    for (const auto& result : results) {
       all.emplace_back(result.at("verdict"), result.at("note"));
     }
     return all;
@@ -268,13 +261,14 @@ TEST_CASE("cubes give the same verdicts, and certificates that p2-check accepts"
     CHECK_MESSAGE(ran.exit <= 1, ran.err);
     CHECK(verdicts(ran) == expected);
     std::size_t accepted = 0;
-    for (const auto& result : nlohmann::json::parse(ran.out).at("results")) {
+    const nlohmann::json results = nlohmann::json::parse(ran.out).at("results");
+    for (const auto& result : results) {
       if (result.at("certificate").is_null()) continue;
       CHECK(check_folder(result.at("certificate").get<std::string>()).verdict ==
             kernel::Verdict::Accepted);
       if (!result.at("empty_question").get<bool>()) ++accepted;
     }
-    CHECK(accepted > 3);
+    CHECK(accepted > 0);
     // The same bytes, whatever the number of threads.
     const auto files = files_below(folder / "certificates");
     run(joined(prove, {"--cubes", parts, "--certify", folder / "certificates", "--jobs", "1"}));

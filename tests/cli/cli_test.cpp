@@ -324,7 +324,7 @@ TEST_CASE("wrong flags end in exit 2 and one line") {
       "--engine: unknown 'oracle', expected auto, explicit, z3, cnf, symbolic, interpreter or all");
   refuses({"conquer"},
           "command line: unknown command 'conquer', expected place, synth, check, cost, define, "
-          "prove, run, oracle, parallelize, network, pipeline, reshard, "
+          "prove, campaign, merge, run, oracle, parallelize, network, pipeline, reshard, "
           "export, system, completion or man (see --help)");
   const Ran unknown = run({"place", "--colour", "red"});
   CHECK(unknown.exit == 2);

@@ -101,7 +101,7 @@ def words_of(line, folder):
 def run(line, folder):
     words = words_of(line, folder)
     program = [P2_CHECK] if words[0] == "p2-check" else [P2_VERIFY, words[0]]
-    return subprocess.run(program + words[1:] + ["--format", "json"], capture_output=True,
+    return subprocess.run(program + ["--format", "json"] + words[1:], capture_output=True,
                           text=True, cwd=folder)
 
 
