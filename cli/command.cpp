@@ -384,7 +384,9 @@ void write_file(const std::string& path, const std::string& text) {
 
 int print_answer(const Answer& answer, const CommonOptions& common, std::ostream& out,
                  std::ostream& err) {
-  write_output(common.output, write_document(answer.document, common.format), out);
+  const bool is_page = common.format == Format::Html;
+  write_output(common.output,
+               is_page ? write_page(answer) : write_document(answer.document, common.format), out);
   for (const Diagnostic& diagnostic : answer.diagnostics) {
     err << "p2-verify: " << printable(diagnostic.message) << "\n";
   }

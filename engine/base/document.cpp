@@ -38,6 +38,7 @@ struct TextWriter {
     out += table_text(rows, table.right_aligned);
   }
   void operator()(const Drawing&) const {}
+  void operator()(const Listing&) const {}
 };
 
 struct MarkdownWriter {
@@ -63,6 +64,7 @@ struct MarkdownWriter {
     out += "\n";
   }
   void operator()(const Drawing&) const {}
+  void operator()(const Listing&) const {}
 
   void row(const std::vector<std::string>& cells) const {
     for (const std::string& cell : cells) {

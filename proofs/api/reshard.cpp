@@ -164,10 +164,12 @@ std::string evidence_text(const ReshardQuestion& problem, const ExactSchedule& f
 }
 
 /// A lane for what each host sends, and one for what it receives.
-std::string draw_timeline(const ReshardQuestion& problem, const TaskSchedule& schedule) {
+std::string draw_timeline(const ReshardQuestion& problem, const TaskSchedule& schedule,
+                          std::int64_t lower_bound) {
   Timeline line{fmt::format("{} tasks, {}: makespan {}", problem.tasks.size(),
                             to_string(problem.request.strategy), schedule.makespan),
-                "time"};
+                problem.tensor ? "time (elements that a host sends)" : "time (units of the sizes)"};
+  line.bound = static_cast<double>(lower_bound);
   std::map<std::pair<bool, std::uint32_t>, std::size_t> lanes;  // receiving, host
   for (const UnitTask& task : problem.tasks) {
     for (const std::uint32_t host : task.sender_hosts) lanes[{false, host}] = 0;
@@ -181,9 +183,10 @@ std::string draw_timeline(const ReshardQuestion& problem, const TaskSchedule& sc
     const UnitTask& task = problem.tasks[run.task];
     const auto start = static_cast<double>(run.start);
     const auto end = static_cast<double>(run.start + task.size);
-    line.bars.push_back({lanes.at({false, run.sender}), start, end, run.task});
+    const std::string name = fmt::format("task {}", run.task);
+    line.bars.push_back({lanes.at({false, run.sender}), start, end, run.task, name});
     for (const std::uint32_t host : task.receiver_hosts) {
-      line.bars.push_back({lanes.at({true, host}), start, end, run.task});
+      line.bars.push_back({lanes.at({true, host}), start, end, run.task, name});
     }
   }
   return svg_document(line);
@@ -367,7 +370,7 @@ ReshardAnswer schedule_resharding(const ReshardRequest& request, const Options& 
   }
   answer.bound_reason = evidence_text(problem, found, result.evidence);
   answer.results.push_back(std::move(result));
-  if (request.plot) answer.plot = draw_timeline(problem, answer.schedule);
+  if (request.plot) answer.plot = draw_timeline(problem, answer.schedule, answer.lower_bound);
   Document& document = answer.document;
   document.title = "p2-verify reshard";
   add_schedule_text(problem, answer, document);
