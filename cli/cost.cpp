@@ -12,7 +12,8 @@ FlagGroup cost_flags() {
       "Cost",
       {{"size", "N", "most steps of a program (default 5)"},
        {"algorithm", "ring|tree|auto|…",
-        "how collectives run: ring or tree, and where the system names its GPU also nvls, nvlstree, "
+        "how collectives run: ring or tree, and where the system names its GPU also nvls, "
+        "nvlstree, "
         "collnet, or auto, the fastest of each step and size (the default there)"},
        {"bytes", "BYTES", "per device: 4096, 64M or 2G (default 2G: the paper's 2^29 float32)"},
        {"top", "N", "only the N fastest (default: 20 in text, all in JSON)"},
@@ -23,7 +24,8 @@ FlagGroup cost_flags() {
         "fit bandwidths to the measurements of a CSV file and write the system to --output"},
        {"fit-links", "NAMES", "the interconnects whose bandwidths are fitted"},
        {"compare", "FILE",
-        "put the model of NCCL beside every row of a table of measured collectives, or of output of "
+        "put the model of NCCL beside every row of a table of measured collectives, or of output "
+        "of "
         "nccl-tests; with --fit FILE fit the model to that table first"},
        {"cross-validate", "",
         "with --compare: also predict every source by a model fitted to all others"}}};
@@ -54,7 +56,8 @@ void read_fit(const CommandLine& line, const CommonOptions& common, CostRequest&
     return;
   }
   if (request.cross_validate) {
-    throw InputError({"--cross-validate"}, "given without measurements, expected --compare as well");
+    throw InputError({"--cross-validate"},
+                     "given without measurements, expected --compare as well");
   }
   if (!request.fit) {
     if (line.has("fit-links")) {
@@ -88,7 +91,7 @@ CostRequest cost_request(const CommandLine& line, const CommonOptions& common) {
   request.bytes = line.text("bytes").value_or(request.bytes);
   if (line.has("top")) request.top = line.integer("top", 1, 1'000'000, 1);
   request.sizes = line.text("sizes");
-  request.plot = line.has("plot");
+  request.plot = line.has("plot") || common.format == Format::Html;
   request.json = common.format == Format::Json;
   read_fit(line, common, request);
   return request;
@@ -110,7 +113,8 @@ int run_cost(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   }
   CommonOptions common = line.common();
   const CostAnswer answer = cost(cost_request(line, common), options_of(common, err));
-  if (!answer.plot.empty()) write_file(*line.text("plot"), answer.plot);
+  const auto plot = line.text("plot");
+  if (plot && !answer.plot.empty()) write_file(*plot, answer.plot);
   if (!answer.fitted_system.empty()) {
     write_file(*common.output, answer.fitted_system);
     common.output.reset();  // the report goes to `out`

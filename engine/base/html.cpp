@@ -35,7 +35,7 @@ font-size:1.1em;overflow-wrap:anywhere}
 .verdict.valid{border-color:var(--valid)}.verdict.invalid,.verdict.disagreement,.verdict.not-judged
 {border-color:var(--invalid)}.verdict.unknown{border-color:var(--unknown)}.verdict p{margin:.2em 0;color:var(--ink)}
 .word{font-weight:700;white-space:nowrap}
-pre,.listing{background:var(--panel);padding:.8em 1em;overflow-x:auto;font:13px/1.45 ui-monospace,monospace}
+details pre{white-space:pre-wrap;overflow-wrap:anywhere}pre,.listing{background:var(--panel);padding:.8em 1em;overflow-x:auto;font:13px/1.45 ui-monospace,monospace}
 .listing{padding:.4em 0;display:block;white-space:pre;tab-size:4}.listing span{display:block;padding:0 1em}
 .listing .fault{background:var(--mark);font-weight:700}.listing .other{background:var(--mark)}
 .listing b{display:inline-block;width:6ch;color:var(--soft);font-weight:400;text-align:right;margin-right:1.5ch}
@@ -352,6 +352,36 @@ std::string counts_text(std::string_view what, const std::vector<Element>& eleme
   return text + ".";
 }
 
+/// How many paragraphs a document begins with, two at most: what it says of the question and of the
+/// answer as a whole.
+std::size_t lead_blocks(const Document& document) {
+  std::size_t said = 0;
+  std::size_t count = 0;
+  for (const Block& block : document.blocks) {
+    const Paragraph* const paragraph = std::get_if<Paragraph>(&block);
+    if (paragraph == nullptr || said == 2) break;
+    if (!paragraph->text.empty()) ++said;
+    ++count;
+  }
+  return count;
+}
+
+/// These paragraphs as one; columns of the text become parts of a sentence.
+std::string lead_of(const Document& document) {
+  std::string lead;
+  for (std::size_t i = 0; i < lead_blocks(document); ++i) {
+    const std::string& text = std::get<Paragraph>(document.blocks[i]).text;
+    if (!lead.empty() && !text.empty()) lead += "; ";
+    lead += text;
+  }
+  for (std::size_t at = lead.find("  "); at != std::string::npos; at = lead.find("  ", at)) {
+    const std::size_t end = std::min(lead.find_first_not_of(' ', at), lead.size());
+    lead.replace(at, end - at, ", ");
+    at += 2;
+  }
+  return lead;
+}
+
 std::string sentence_of(const Answer& answer) {
   const std::vector<FileReport>& reports = answer.document.reports;
   if (reports.size() == 1) {
@@ -365,7 +395,7 @@ std::string sentence_of(const Answer& answer) {
         [](const FileReport& each) { return shown(each); }, std::identity());
   }
   const std::vector<Result>& results = answer.results;
-  if (results.size() == 1) {
+  if (results.size() == 1 && results[0].outcome != Outcome::Established) {
     const Result& result = results[0];
     std::string text =
         fmt::format("{} is {}", result.subject, of_claim(shown(result.outcome).word));
@@ -373,11 +403,11 @@ std::string sentence_of(const Answer& answer) {
     if (result.undecided) return text + ": " + result.undecided->explanation;
     return text + ".";
   }
-  if (!results.empty()) {
+  if (results.size() > 1) {
     return counts_text(
         "answers", results, [](const Result& each) { return shown(each.outcome); }, of_claim);
   }
-  return {};
+  return lead_of(answer.document);
 }
 
 /// The worst of all, also of what could not be judged.
@@ -409,7 +439,8 @@ std::string verdict_html(const Answer& answer) {
   return out + "</div>\n";
 }
 
-std::string page_of(const Document& document, const std::string& verdict) {
+/// The first `skipped` blocks are in the verdict.
+std::string page_of(const Document& document, const std::string& verdict, std::size_t skipped) {
   const auto is_title = [](const Block& block) {
     const Heading* const heading = std::get_if<Heading>(&block);
     return heading != nullptr && heading->level == 1;
@@ -425,7 +456,9 @@ std::string page_of(const Document& document, const std::string& verdict) {
     out += fmt::format("<h1>{}</h1>\n", xml_text(document.title));
   }
   out += verdict;
-  for (const Block& block : document.blocks) std::visit(HtmlWriter{out}, block);
+  for (std::size_t i = skipped; i < document.blocks.size(); ++i) {
+    std::visit(HtmlWriter{out}, document.blocks[i]);
+  }
   const bool has_details = std::ranges::any_of(
       document.reports, [](const FileReport& each) { return !each.details.empty(); });
   if (has_details) {
@@ -440,10 +473,13 @@ std::string page_of(const Document& document, const std::string& verdict) {
 
 }  // namespace
 
-std::string write_html(const Document& document) { return page_of(document, {}); }
+std::string write_html(const Document& document) { return page_of(document, {}, 0); }
 
 std::string write_page(const Answer& answer) {
-  return page_of(answer.document, verdict_html(answer));
+  const bool has_lead =
+      answer.document.reports.empty() && sentence_of(answer) == lead_of(answer.document);
+  return page_of(answer.document, verdict_html(answer),
+                 has_lead ? lead_blocks(answer.document) : 0);
 }
 
 }  // namespace p2

@@ -475,8 +475,12 @@ std::string svg_document(const HardwarePicture& picture) {
       const Point from = layout.centre(each.from);
       const Point to = layout.centre(each.to);
       const bool is_busiest = each.load >= 0.999;
-      svg.arrow(from.x, from.y, to.x, to.y, is_busiest ? plot_colour(kFaultColour) : kInk,
-                0.8 + 2.2 * each.load);
+      // From edge to edge, so that labels stay legible.
+      const bool is_down = to.y > from.y || (to.y == from.y && to.x < from.x);
+      const double start = is_down ? kDeviceHeight / 2 : -kDeviceHeight / 2;
+      const double end = to.y == from.y ? start : -start;
+      svg.arrow(from.x, from.y + start, to.x, to.y + end,
+                is_busiest ? plot_colour(kFaultColour) : kInk, 0.8 + 2.2 * each.load);
     }
     svg.end_frame();
   }

@@ -43,8 +43,8 @@ HardwarePicture placement_picture(const DeviceGrid& grid) {
   std::string names;
   for (const Axis& axis : grid.axes()) names += (names.empty() ? "" : "/") + axis.name;
   picture.title = fmt::format("{} on {}", to_string(grid.axes()), to_string(grid.hierarchy()));
-  picture.legend = fmt::format("A device says its parts of {}; colours are parts of {}.", names,
-                               grid.axes()[coloured].name);
+  picture.legend =
+      fmt::format("Devices: parts of {}, coloured by {}.", names, grid.axes()[coloured].name);
   for (std::uint32_t device = 0; device < grid.devices(); ++device) {
     picture.devices.push_back({coordinates(grid, device), grid.coordinate(device, coloured)});
   }
@@ -82,7 +82,7 @@ HardwarePicture program_picture(const Program& program, const Instance& instance
     for (auto& each : drawn.transfers) each.load = level_of(each) == outermost ? 1 : 0.2;
     picture.steps.push_back(std::move(drawn));
   }
-  picture.legend += " Orange: across the outermost level that the step uses.";
+  picture.legend += " Orange: across the step's outermost level.";
   return picture;
 }
 
@@ -122,7 +122,7 @@ class StatePanels {
   StatePanels(const Program& program, const StateTable& states, std::vector<std::uint32_t> devices)
       : states_(states), devices_(std::move(devices)), chunks_(program.chunks()) {
     contributors_ = program.devices;
-    cell_ = std::clamp(std::floor(48.0 / std::max(chunks_, contributors_)), 1.0, 9.0);
+    cell_ = std::clamp(std::floor(64.0 / std::max(chunks_, contributors_)), 1.0, 9.0);
     const double width = std::max(cell_ * contributors_, 22.0) + kGap;
     per_row_ = std::clamp<std::size_t>(static_cast<std::size_t>((kPlotWidth - 16) / width), 1,
                                        devices_.size());
@@ -226,8 +226,7 @@ std::string draw_states(const Program& program, Dialect dialect, const Instance*
     } else if (is_last && refutation) {
       title += fmt::format("; {}", rule_name(*refutation));
     }
-    panels.draw(svg, y, title, reached[i],
-                is_last && refutation ? &*refutation : nullptr);
+    panels.draw(svg, y, title, reached[i], is_last && refutation ? &*refutation : nullptr);
     y += panels.height();
   }
   return svg.document();

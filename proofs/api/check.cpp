@@ -516,7 +516,7 @@ CheckAnswer check(const CheckRequest& request, const Options& options,
   if (request.page) add_details(files, answer.document.reports);
   if (dump) add_dump(*dump, pairs, !request.page, answer.document);
   add_files(files, answer.document);
-  if (files.size() > 1 && !dump) {
+  if (files.size() > 1 && !dump && !request.page) {
     answer.document.line("");
     answer.document.line(totals_text(files));
   }

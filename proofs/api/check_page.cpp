@@ -1,4 +1,5 @@
-// What a page shows of a file beside the text: the lines at fault and the schedule that leads there.
+// What a page shows of a file beside the text: the lines at fault and the schedule that leads
+// there.
 
 #include <algorithm>
 #include <charconv>
@@ -87,8 +88,8 @@ std::optional<Event> event_of(const Json& json) {
   const std::size_t open = text->find('(', line);
   const std::size_t close = text->find(')', line);
   const bool is_named = open != std::string::npos && close != std::string::npos && open < close;
-  return Event{text->substr(0, line), is_named ? text->substr(open + 1, close - open - 1)
-                                               : text->substr(line + 1)};
+  return Event{text->substr(0, line),
+               is_named ? text->substr(open + 1, close - open - 1) : text->substr(line + 1)};
 }
 
 std::vector<Event> events_of(const Json* list) {
@@ -112,7 +113,8 @@ std::optional<Drawing> schedule_drawing(const Json& facts) {
   const bool is_cut = before.size() > kMaxEvents;
   if (is_cut) before.erase(before.begin(), before.end() - kMaxEvents);
   const Json* const cycle = facts.find("cycle");
-  const bool is_cycle = cycle != nullptr && cycle->if_array() != nullptr && !cycle->if_array()->empty();
+  const bool is_cycle =
+      cycle != nullptr && cycle->if_array() != nullptr && !cycle->if_array()->empty();
   Timeline line{is_cycle ? "The steps that wait for each other"
                          : "A schedule that shows the fault (orange: at fault)",
                 "order of execution (operations)"};

@@ -328,8 +328,9 @@ SubjectCheck compare_dumped_modules(const DumpPair& pair, const CheckQuestion& q
     check = undecided_comparison(pair.before->path, pair.after->path, error.what());
   }
   add_place(pair, check.json);
-  check.report.place = pair.end_to_end ? fmt::format("{}: end to end", pair.module->name)
-                                       : fmt::format("{}: {}", pair.module->name, pass_text(*pair.after));
+  check.report.place = pair.end_to_end
+                           ? fmt::format("{}: end to end", pair.module->name)
+                           : fmt::format("{}: {}", pair.module->name, pass_text(*pair.after));
   if (pair.end_to_end) {
     for (Property& property : check.report.properties)
       property.name = "end to end " + property.name;

@@ -309,9 +309,10 @@ std::string lines_of(const std::vector<ScheduleResult>& results) {
   return text;
 }
 
+/// The table by claim first, then the results system by system.
 void add_text(const Settled& settled, const std::vector<Summary>& summary, Document& document) {
+  std::string results;
   if (!settled.request.claims.empty()) {
-    std::string results;
     std::size_t certified = 0;
     std::size_t empty = 0;
     for (const SettledQuestion& result : settled.systems) {
@@ -319,8 +320,9 @@ void add_text(const Settled& settled, const std::vector<Summary>& summary, Docum
       if (!result.certificate.empty()) ++certified;
       if (result.empty_question) ++empty;
     }
-    document.add(Preformatted{std::move(results)});
-    document.line("");
+    std::string rows;
+    for (const Summary& row : summary) rows += lines_of(row, settled.max_devices());
+    document.add(Preformatted{std::move(rows)});
     document.line(fmt::format(
         "programs of at most {} steps; {} of {} results with certificates, the others solver-only",
         settled.request.size, certified, settled.systems.size()));
@@ -330,12 +332,12 @@ void add_text(const Settled& settled, const std::vector<Summary>& summary, Docum
                       "contradict them",
                       empty));
     }
-    std::string rows;
-    for (const Summary& row : summary) rows += lines_of(row, settled.max_devices());
-    document.add(Preformatted{std::move(rows)});
     if (!settled.schedules.empty()) document.line("");
   }
   if (!settled.schedules.empty()) document.add(Preformatted{lines_of(settled.schedules)});
+  if (results.empty()) return;
+  document.line("");
+  document.add(Preformatted{std::move(results)});
 }
 
 // The document as JSON.
