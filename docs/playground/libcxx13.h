@@ -28,7 +28,6 @@
 namespace std {
 
 template <typename To, typename From>
-  requires(sizeof(To) == sizeof(From))
 constexpr To bit_cast(const From& from) noexcept {
   return __builtin_bit_cast(To, from);
 }

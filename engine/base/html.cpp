@@ -41,7 +41,7 @@ details pre{white-space:pre-wrap;overflow-wrap:anywhere}pre,.listing{background:
 .listing b{display:inline-block;width:6ch;color:var(--soft);font-weight:400;text-align:right;margin-right:1.5ch}
 .scroll{overflow-x:auto}table{border-collapse:collapse;margin:1em 0;font-variant-numeric:tabular-nums}
 th,td{border-bottom:1px solid var(--rule);padding:.25em .7em;text-align:left;vertical-align:top}
-td{overflow-wrap:anywhere}th{white-space:nowrap}td.number,th.number{text-align:right}
+td{overflow-wrap:anywhere}th{white-space:nowrap}td.number,th.number{text-align:right;white-space:nowrap}
 th button{font:inherit;font-weight:700;color:inherit;background:none;border:0;padding:0;cursor:pointer}
 th button::after{content:" ↕";color:var(--soft)}th[aria-sort=ascending] button::after{content:" ↑"}
 th[aria-sort=descending] button::after{content:" ↓"}

@@ -352,7 +352,7 @@ void draw(Svg& svg, const Timeline& timeline, double x, double y, double width) 
   if (timeline.bound) {
     const double bound = at(*timeline.bound);
     svg.line(bound, top - 4, bound, bottom, plot_colour(kFaultColour), true);
-    svg.text(bound, top - 8, fmt::format("lower bound {:.6g}", *timeline.bound), Svg::Anchor::End);
+    svg.text(bound, top - 8, fmt::format("lower bound {:.12g}", *timeline.bound), Svg::Anchor::End);
   }
   svg.line(left, bottom, at(axis.high()), bottom, kInk);
   svg.text((left + at(axis.high())) / 2, bottom + 36, timeline.x_label, Svg::Anchor::Middle);

@@ -110,6 +110,15 @@ std::string printable_lines(std::string_view text);
 
 enum class DocumentFormat : std::uint8_t { Text, Json, Junit, Sarif, Html, Markdown };
 
+/// How text is shown on a terminal.
+struct TextStyle {
+  bool colour = false;    ///< verdicts in colour, headings and heads of tables bold
+  std::size_t width = 0;  ///< of the terminal: the last column of a table is cut to it; 0 = never
+};
+
+/// The document as text; without a style as write_document writes it.
+std::string write_text(const Document& document, const TextStyle& style = {});
+
 /// The whole document in one format; as text and Markdown all of it is printable. Drawings and
 /// listings are left out of them; JUnit and SARIF have the reports only.
 std::string write_document(const Document& document, DocumentFormat format);
