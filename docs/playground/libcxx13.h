@@ -84,7 +84,7 @@ constexpr auto lexicographic(const Range& a, const Range& b) {
 }
 
 inline strong_ordering operator<=>(const string& a, const string& b) { return a.compare(b) <=> 0; }
-inline strong_ordering operator<=>(string_view a, string_view b) { return a.compare(b) <=> 0; }
+constexpr strong_ordering operator<=>(string_view a, string_view b) { return a.compare(b) <=> 0; }
 template <typename T, typename A>
 constexpr auto operator<=>(const vector<T, A>& a, const vector<T, A>& b) {
   return lexicographic(a, b);

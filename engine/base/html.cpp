@@ -52,7 +52,7 @@ summary{cursor:pointer;padding:.4em 0;overflow-wrap:anywhere}
 figure{margin:1em 0}figure svg{max-width:100%;height:auto}figcaption{color:var(--soft)}
 figure svg text:not([fill]){fill:var(--ink)}figure svg [fill="white"],figure svg [fill="#ffffff"]{fill:var(--ground)}
 figure svg [stroke="#333333"]{stroke:var(--ink)}figure svg [stroke="#dddddd"]{stroke:var(--rule)}
-figure svg [fill="#000000"]{fill:var(--ink)}figure svg [fill="#eeeeee"]{fill:var(--panel)}
+figure svg [fill="#000000"],figure svg [fill="#333333"]{fill:var(--ink)}figure svg [fill="#eeeeee"]{fill:var(--panel)}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
 footer{margin-top:3em;color:var(--soft);font-size:.85em}
 @media print{body{max-width:none;padding:0}.filter,th button::after{display:none}details{content-visibility:visible}
@@ -428,10 +428,15 @@ std::string verdict_html(const Answer& answer) {
   if (sentence.empty() && answer.diagnostics.empty()) return {};
   const Shown verdict = verdict_of(answer);
   const bool about_files = !answer.document.reports.empty();
+  // A list or a price is neither true nor false.
+  const bool is_plain = answer.results.empty() && !about_files && verdict.word == kValid.word;
+  const std::string_view word = about_files ? verdict.word
+                                : is_plain  ? "answered"
+                                            : of_claim(verdict.word);
   std::string out = fmt::format(
       "<div class=\"verdict {}\" role=\"status\"><span class=\"word\"><span "
       "aria-hidden=\"true\">{}</span> {}</span>\n",
-      class_of(verdict), verdict.sign, about_files ? verdict.word : of_claim(verdict.word));
+      class_of(verdict), verdict.sign, word);
   if (!sentence.empty()) out += fmt::format("<p>{}</p>\n", xml_text(sentence));
   for (const Diagnostic& each : answer.diagnostics) {
     out += fmt::format("<p>{}</p>\n", xml_text(each.message));

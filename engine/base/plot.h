@@ -127,8 +127,8 @@ struct Timeline {
   std::vector<std::string> lanes = {};
   std::vector<Bar> bars = {};
   std::vector<double> borders = {};      ///< times at which a dashed line is drawn
-  std::optional<double> bound = {};      ///< a lower bound of the makespan, marked as such
   std::vector<std::string> legend = {};  ///< by colour
+  std::optional<double> bound = {};      ///< a lower bound of the makespan, marked as such
 };
 
 /// The height that draw() needs.

@@ -42,12 +42,44 @@ void add_lines(const Json& json, std::set<std::size_t>& lines) {
   }
 }
 
+/// The lines `first` to `last` of a file, from 1, long ones cut.
+std::vector<std::string> lines_of(const std::string& file, std::size_t first, std::size_t last) {
+  std::vector<std::string> lines;
+  std::istringstream text(read_file(file));
+  std::string line;
+  for (std::size_t i = 1; i <= last && std::getline(text, line); ++i) {
+    if (i < first) continue;
+    lines.push_back(line.size() <= kMaxLine ? line : line.substr(0, kMaxLine) + " …");
+  }
+  return lines;
+}
+
+/// Of a module whose outputs are wrong: the line that returns them, and the collectives before it.
+void add_module_lines(const std::string& file, std::set<std::size_t>& others, std::size_t& fault) {
+  constexpr std::string_view kCollectives[] = {
+      "all-reduce(",          "all-gather(",       "reduce-scatter(",   "all-to-all(",
+      "collective-permute(",  "all-reduce-start(", "all-gather-start(", "collective-permute-start(",
+      "all_reduce\"(",        "all_gather\"(",     "reduce_scatter\"(", "all_to_all\"(",
+      "collective_permute\"("};
+  std::istringstream text(read_file(file));
+  std::string line;
+  bool in_entry = false;
+  for (std::size_t i = 1; std::getline(text, line); ++i) {
+    in_entry |= line.starts_with("ENTRY") || line.find("@main") != std::string::npos;
+    const auto holds = [&](std::string_view part) { return line.find(part) != std::string::npos; };
+    if (std::ranges::any_of(kCollectives, holds)) others.insert(i);
+    if (in_entry && (holds("ROOT ") || holds("return "))) fault = i;
+  }
+}
+
 /// The lines of the file that have part in the fault, with those around; nothing where the fault
 /// has no line. Where they lie far apart, those around the fault.
-std::optional<Listing> listing_of(const std::string& file, const Json& facts, std::size_t fault) {
+std::optional<Listing> listing_of(const std::string& file, bool is_module, const Json& facts,
+                                  std::size_t fault) {
   std::set<std::size_t> others;
   add_lines(facts, others);
   others.erase(0);
+  if (is_module && fault == 0 && others.empty()) add_module_lines(file, others, fault);
   if (fault == 0 && others.empty()) return std::nullopt;
   if (fault == 0) fault = *others.rbegin();
   others.insert(fault);
@@ -56,13 +88,7 @@ std::optional<Listing> listing_of(const std::string& file, const Json& facts, st
   if (last - first > kMaxLines) first = last = fault;
   first -= std::min(first - 1, kContext);
   last += kContext;
-  Listing listing{file, {}, first, fault, {others.begin(), others.end()}};
-  std::istringstream text(read_file(file));
-  std::string line;
-  for (std::size_t i = 1; i <= last && std::getline(text, line); ++i) {
-    if (i < first) continue;
-    listing.lines.push_back(line.size() <= kMaxLine ? line : line.substr(0, kMaxLine) + " …");
-  }
+  Listing listing{file, lines_of(file, first, last), first, fault, {others.begin(), others.end()}};
   return listing.lines.empty() ? std::nullopt : std::optional(std::move(listing));
 }
 
@@ -152,7 +178,9 @@ std::vector<Block> page_details(const std::string& file, const SubjectCheck& che
     if (each.status == Property::Status::Refuted) fault = each.line;
   }
   if (auto drawing = schedule_drawing(*facts)) blocks.emplace_back(std::move(*drawing));
-  if (auto listing = listing_of(file, *facts, fault)) blocks.emplace_back(std::move(*listing));
+  const bool is_module = check.report.format == "hlo";
+  if (auto listing = listing_of(file, is_module, *facts, fault))
+    blocks.emplace_back(std::move(*listing));
   return blocks;
 }
 

@@ -195,3 +195,12 @@ TEST_CASE("--quiet says nothing but what is wrong with the question") {
   CHECK(has(run({"check", kExamples + "programs/refused/unfinished.p2", "--quiet", "--format", "json"}).out,
             "\"invalid\""));
 }
+
+TEST_CASE("of modules that differ a page has the collectives and the line that returns the outputs") {
+  const Ran ran = run({"check", "--before", kExamples + "hlo/all-reduce.hlo", "--after",
+                       kExamples + "hlo/refused/crossed-hosts.hlo", "--format", "html"});
+  CHECK(ran.exit == 1);
+  check_page(ran.out);
+  CHECK(count(ran.out, "<span class=\"fault\">") == 1);
+  CHECK(has(ran.out, "<span class=\"other\">"));
+}
