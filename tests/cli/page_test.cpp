@@ -13,7 +13,7 @@ using namespace p2;
 
 namespace {
 
-const std::string kExamples = std::string(P2_SOURCE_DIR) + "/examples/";
+const std::string kPageExamples = std::string(P2_SOURCE_DIR) + "/examples/";
 
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -29,7 +29,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 std::string without(std::string text, const std::string& begin, const std::string& end) {
   for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin)) {
-    text.erase(at, text.find(end, at) + end.size() - at);
+    text.erase(at, text.find(end, at + begin.size()) + end.size() - at);
   }
   return text;
 }
@@ -71,7 +71,7 @@ void check_page(const std::string& page) {
   // Nothing is loaded; the one address is the name of SVG's namespace.
   const std::string text = without(page, "xmlns=\"", "\"");
   for (const char* const part : {"src=", "http:", "https:", "@import", "url(", "<link", "<base"}) {
-    CHECK_MESSAGE(!has(text, part), part);
+    CHECK_MESSAGE(!has(text, part), std::string(part));
   }
   CHECK(has(page, "default-src 'none'"));
   CHECK(has(page, "prefers-color-scheme:dark"));
@@ -83,12 +83,12 @@ void check_page(const std::string& page) {
 }  // namespace
 
 TEST_CASE("every command that answers a question writes a page of its own") {
-  const std::string figure = kExamples + "programs/valid/figure3b-allreduce-allreduce.p2";
+  const std::string figure = kPageExamples + "programs/valid/figure3b-allreduce-allreduce.p2";
   const std::vector<std::pair<std::vector<std::string>, std::string>> commands = {
       {{"place", "--hierarchy", "node=2,gpu=4", "--axes", "data=4,shard=2"}, "Placement [[1 4] [2 1]]"},
       {{"synth", "--hierarchy", "2,4", "--axes", "8", "--reduce", "0", "--size", "2"}, "AllReduce(root"},
       {{"check", figure}, "is valid."},
-      {{"define", kExamples + "collectives/sound/gather.p2c", "--max-group", "2"}, "satisfiable"},
+      {{"define", kPageExamples + "collectives/sound/gather.p2c", "--max-group", "2"}, "satisfiable"},
       {{"cost", "--system", kSystems + "a100-2nodes.json", "--axes", "8,4", "--reduce", "0", "--top", "3"},
        "The fastest program on the hardware"},
       {{"prove", "lemma-b1", "--max-devices", "4"}, "holds everywhere up to 4 devices"},
@@ -96,7 +96,7 @@ TEST_CASE("every command that answers a question writes a page of its own") {
       {{"pipeline", "--schedule", "1f1b", "--stages", "2", "--microbatches", "3"}, "makespan"},
       {{"reshard", "--shape", "16,16", "--from", "2x2:S0,R", "--to", "2x2:R,S0"},
        "The tensor before and after"},
-      {{"parallelize", kExamples + "strategy/mlp.json"}, "optimal"}};
+      {{"parallelize", kPageExamples + "strategy/mlp.json"}, "optimal"}};
   for (const auto& [words, part] : commands) {
     CAPTURE(words[0]);
     std::vector<std::string> all = words;
@@ -110,8 +110,8 @@ TEST_CASE("every command that answers a question writes a page of its own") {
 }
 
 TEST_CASE("a page of many files has a row and a section for each, with verdict, rule and lines") {
-  const Ran ran = run({"check", kExamples + "programs/refused/*.p2", kExamples + "msccl/**/*.xml",
-                       kExamples + "onesided/refused/*.plan", kExamples + "hlo/all-reduce.hlo",
+  const Ran ran = run({"check", kPageExamples + "programs/refused/*.p2", kPageExamples + "msccl/**/*.xml",
+                       kPageExamples + "onesided/refused/*.plan", kPageExamples + "hlo/all-reduce.hlo",
                        "--format", "html"});
   CHECK(ran.exit == 1);
   check_page(ran.out);
@@ -150,7 +150,7 @@ TEST_CASE("what users write never becomes markup") {
   CHECK(ran.exit == 2);
   CHECK(not_well_formed(ran.out) == "");
   for (const char* const part : {"<img", "<b onclick", "<i>", "<u>", "<s>"}) {
-    CHECK_MESSAGE(!has(ran.out, part), part);
+    CHECK_MESSAGE(!has(ran.out, part), std::string(part));
   }
   CHECK(count(ran.out, "<script>") == 1);
   CHECK(count(ran.out, "</script>") == 1);
@@ -159,14 +159,14 @@ TEST_CASE("what users write never becomes markup") {
 }
 
 TEST_CASE("the same question gives the same page") {
-  const std::vector<std::string> words = {"check", kExamples + "programs/refused/*.p2", "--format",
+  const std::vector<std::string> words = {"check", kPageExamples + "programs/refused/*.p2", "--format",
                                           "html"};
   CHECK(run(words).out == run(words).out);
 }
 
 TEST_CASE("colours are for terminals, or where they are asked for; the words stay") {
-  const std::string valid = kExamples + "programs/valid/figure3a-allreduce.p2";
-  const std::string wrong = kExamples + "programs/refused/unfinished.p2";
+  const std::string valid = kPageExamples + "programs/valid/figure3a-allreduce.p2";
+  const std::string wrong = kPageExamples + "programs/refused/unfinished.p2";
   const Ran plain = run({"check", valid, wrong});
   CHECK(!has(plain.out, "\x1b"));
   CHECK(run({"check", valid, wrong, "--color", "never"}).out == plain.out);
@@ -184,7 +184,7 @@ TEST_CASE("colours are for terminals, or where they are asked for; the words sta
 }
 
 TEST_CASE("--quiet says nothing but what is wrong with the question") {
-  const Ran wrong = run({"check", kExamples + "programs/refused/unfinished.p2", "--quiet"});
+  const Ran wrong = run({"check", kPageExamples + "programs/refused/unfinished.p2", "--quiet"});
   CHECK(wrong.exit == 1);
   CHECK(wrong.out.empty());
   CHECK(wrong.err.empty());
@@ -192,13 +192,13 @@ TEST_CASE("--quiet says nothing but what is wrong with the question") {
   CHECK(unread.exit == 2);
   CHECK(has(unread.err, "no-such-file.p2"));
   // What is asked for as a file or as data is written.
-  CHECK(has(run({"check", kExamples + "programs/refused/unfinished.p2", "--quiet", "--format", "json"}).out,
+  CHECK(has(run({"check", kPageExamples + "programs/refused/unfinished.p2", "--quiet", "--format", "json"}).out,
             "\"invalid\""));
 }
 
 TEST_CASE("of modules that differ a page has the collectives and the line that returns the outputs") {
-  const Ran ran = run({"check", "--before", kExamples + "hlo/all-reduce.hlo", "--after",
-                       kExamples + "hlo/refused/crossed-hosts.hlo", "--format", "html"});
+  const Ran ran = run({"check", "--before", kPageExamples + "hlo/all-reduce.hlo", "--after",
+                       kPageExamples + "hlo/refused/crossed-hosts.hlo", "--format", "html"});
   CHECK(ran.exit == 1);
   check_page(ran.out);
   CHECK(count(ran.out, "<span class=\"fault\">") == 1);
