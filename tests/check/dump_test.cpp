@@ -127,8 +127,8 @@ TEST_CASE("the page of a dump has a row per comparison, with its pass") {
   const Ran ran = check_dump(folder, {"--format", "html"});
   CHECK(ran.exit == 1);
   CHECK(ran.out.find("3 comparisons: 1 valid, 2 invalid.") != std::string::npos);
-  CHECK(ran.out.find("<td>jit_f: splitter of pipeline optimization</td>") != std::string::npos);
-  CHECK(ran.out.find("<td>jit_f: end to end</td>") != std::string::npos);
+  CHECK(ran.out.find("<td>module_0001.jit_f: splitter of pipeline optimization</td>") != std::string::npos);
+  CHECK(ran.out.find("<td>module_0001.jit_f: end to end</td>") != std::string::npos);
 }
 
 TEST_CASE("a clean dump is valid, and what no pass changed is skipped") {
