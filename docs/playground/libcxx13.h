@@ -1,7 +1,8 @@
 #pragma once
 
 // What this project uses of C++20 and the libc++ 13 of Debian's emscripten lacks: algorithms over
-// ranges, three-way comparison of containers, bit_cast, and reading of floating-point numbers.
+// ranges, three-way comparison of containers, bit_cast, reading of floating-point numbers; and
+// async without threads.
 // Included before every source of the playground (-include); nothing else includes it.
 
 #include <version>
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <future>
 #include <initializer_list>
 #include <iterator>
 #include <optional>
@@ -61,6 +63,19 @@ class jthread : public thread {
     if (joinable()) join();
   }
 };
+
+/// The playground has one thread: what runs at the same time elsewhere runs at once here. The async
+/// of the library would wait for a thread that never starts.
+template <typename Function>
+auto async(launch, Function&& function) {
+  promise<decltype(function())> made;
+  try {
+    made.set_value(function());
+  } catch (...) {
+    made.set_exception(current_exception());
+  }
+  return made.get_future();
+}
 
 /// The order of two values: by <=> where there is one, else by <.
 template <typename T>
