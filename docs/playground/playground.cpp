@@ -22,8 +22,7 @@ char* returned(const std::string& text) {
 
 p2::Json answer_of(int code, const std::string& verdict, const std::string& text,
                    const std::string& page) {
-  return p2::Json::object(
-      {{"code", code}, {"verdict", verdict}, {"text", text}, {"page", page}});
+  return p2::Json::object({{"code", code}, {"verdict", verdict}, {"text", text}, {"page", page}});
 }
 
 p2::CheckRequest request_of(const char* file, const char* before, const char* reduces,
@@ -48,7 +47,8 @@ p2::Json check(const p2::CheckRequest& request) {
   try {
     const p2::CheckAnswer answer = p2::check(request, options);
     std::string text;
-    for (const p2::Diagnostic& each : answer.diagnostics) text += p2::printable(each.message) + "\n";
+    for (const p2::Diagnostic& each : answer.diagnostics)
+      text += p2::printable(each.message) + "\n";
     const p2::Json json = answer_of(
         p2::exit_code_of(answer),
         answer.results.empty() ? "not judged" : std::string(to_string(answer.results[0].outcome)),
@@ -78,9 +78,8 @@ char* p2_check(const char* file, const char* before, const char* reduces, const 
 char* p2_check_certificate(const char* folder) {
   constexpr const char* kWords[] = {"accepted", "rejected", "not-a-certificate", "incomplete"};
   const auto [verdict, reason] = p2::check_folder(folder);
-  return returned(p2::Json::object({{"verdict", kWords[static_cast<int>(verdict)]},
-                                    {"reason", reason}})
-                      .dump());
+  return returned(
+      p2::Json::object({{"verdict", kWords[static_cast<int>(verdict)]}, {"reason", reason}})
+          .dump());
 }
-
 }

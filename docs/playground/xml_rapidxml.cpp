@@ -1,7 +1,7 @@
 // read_xml by the parser of Boost, which needs no library.
 
-#include <boost/property_tree/detail/rapidxml.hpp>
 #include <fmt/format.h>
+#include <boost/property_tree/detail/rapidxml.hpp>
 
 #include "engine/base/xml_elements.h"
 
@@ -36,7 +36,8 @@ class Visit {
     element_.name = {node.name(), node.name_size()};
     element_.depth = depth;
     element_.attributes.clear();
-    for (const auto* each = node.first_attribute(); each != nullptr; each = each->next_attribute()) {
+    for (const auto* each = node.first_attribute(); each != nullptr;
+         each = each->next_attribute()) {
       element_.attributes.emplace_back(std::string_view(each->name(), each->name_size()),
                                        std::string_view(each->value(), each->value_size()));
     }

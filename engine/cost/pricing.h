@@ -94,9 +94,9 @@ Document cost_document(const Pricing& pricing, const CostQuestion& question);
 /// must be a program.
 std::string draw_costs(const Pricing& pricing, const CostQuestion& question);
 
-/// The fastest program on the hardware, step by step: what its groups send, by the load of the links
-/// on the way. Empty for a program of a file, and for more devices than a picture has. There must be
-/// a program.
+/// The fastest program on the hardware, step by step: what its groups send, by the load of the
+/// links on the way. Empty for a program of a file, and for more devices than a picture has. There
+/// must be a program.
 std::string draw_loads(const Pricing& pricing);
 
 /// Fits bandwidths to the measurements of `request.fit` and says how well the fitted system
