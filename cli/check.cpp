@@ -70,6 +70,7 @@ CheckRequest check_request(const CommandLine& line) {
   request.certify = line.text("certify");
   request.all_sizes = line.has("all-sizes");
   request.explain = line.has("explain");
+  request.page = line.text("format") == "html";
   request.smt2 = line.has("smt2");
   request.repair = line.has("repair");
   request.baseline = line.text("baseline");

@@ -50,7 +50,8 @@ std::vector<Flag> campaign_flags();
 using Format = DocumentFormat;
 /// Values of --format: text, json and html, and with Reports also those that CI systems read.
 enum class Formats : std::uint8_t { Plain, Reports };
-enum class ShowProgress : std::uint8_t { Auto, Always, Never };
+/// Values of --progress and --color.
+enum class Show : std::uint8_t { Auto, Always, Never };
 
 /// The flags that every command takes.
 struct CommonOptions {
@@ -59,7 +60,9 @@ struct CommonOptions {
   unsigned jobs = 0;                  ///< 0 = one per core
   Limits limits;
   std::uint64_t seed = 1;
-  ShowProgress progress = ShowProgress::Auto;
+  Show progress = Show::Auto;
+  Show colour = Show::Auto;
+  bool quiet = false;  ///< no text and no progress: the exit code says the verdict
 };
 
 /// One command's arguments, parsed. Throws InputError for unknown or repeated flags and for values

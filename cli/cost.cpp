@@ -91,7 +91,7 @@ CostRequest cost_request(const CommandLine& line, const CommonOptions& common) {
   request.bytes = line.text("bytes").value_or(request.bytes);
   if (line.has("top")) request.top = line.integer("top", 1, 1'000'000, 1);
   request.sizes = line.text("sizes");
-  request.plot = line.has("plot");
+  request.plot = line.has("plot") || common.format == Format::Html;
   request.json = common.format == Format::Json;
   read_fit(line, common, request);
   return request;
@@ -114,7 +114,8 @@ int run_cost(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   }
   CommonOptions common = line.common();
   const CostAnswer answer = cost(cost_request(line, common), options_of(common, err));
-  if (!answer.plot.empty()) write_file(*line.text("plot"), answer.plot);
+  const auto plot = line.text("plot");
+  if (plot && !answer.plot.empty()) write_file(*plot, answer.plot);
   if (!answer.fitted_system.empty()) {
     write_file(*common.output, answer.fitted_system);
     common.output.reset();  // the report goes to `out`

@@ -45,6 +45,7 @@ int run_place(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   }
   PlaceRequest request;
   request.instance = line.instance_spec();
+  request.plot = common.format == Format::Html;
   return print_answer(place(request, options_of(common, err)), common, out, err);
 }
 

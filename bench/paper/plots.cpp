@@ -6,7 +6,7 @@
 namespace p2::paper {
 namespace {
 
-constexpr double kWidth = 900;
+constexpr double kWidth = kPlotWidth;
 
 std::string drawn(const Chart& chart, double width, double height) {
   Svg svg(width, height);

@@ -1,8 +1,11 @@
 #include "p2/document.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <sstream>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/document_writers.h"
@@ -26,18 +29,99 @@ std::vector<std::vector<std::string>> with_header(const Table& table) {
   return rows;
 }
 
+/// Escape sequences of ECMA-48.
+constexpr std::string_view kBold = "\x1b[1m";
+constexpr std::string_view kPlain = "\x1b[0m";
+
+struct Coloured {
+  std::string_view word;
+  std::string_view colour;
+};
+constexpr std::string_view kGreen = "\x1b[32m";
+constexpr std::string_view kRed = "\x1b[1;31m";
+constexpr std::string_view kYellow = "\x1b[33m";
+/// The words for outcomes.
+constexpr auto kColoured = std::to_array<Coloured>({{"valid", kGreen},
+                                                    {"sound", kGreen},
+                                                    {"holds", kGreen},
+                                                    {"established", kGreen},
+                                                    {"invalid", kRed},
+                                                    {"unsound", kRed},
+                                                    {"not sound", kRed},
+                                                    {"refuted", kRed},
+                                                    {"disagreement", kRed},
+                                                    {"unknown", kYellow},
+                                                    {"undecided", kYellow}});
+
+/// The outcome that `text` begins with; null if it begins with none.
+const Coloured* outcome_at(std::string_view text) {
+  for (const Coloured& each : kColoured) {
+    if (!text.starts_with(each.word)) continue;
+    const std::string_view rest = text.substr(each.word.size());
+    if (rest.empty() || rest[0] == ' ' || rest[0] == ',') return &each;
+  }
+  return nullptr;
+}
+
+/// The line with its outcome in colour: at its begin, or after `: `.
+std::string with_colour(const std::string& line) {
+  for (std::size_t at = 0; at != std::string::npos;) {
+    if (const Coloured* const found = outcome_at(std::string_view(line).substr(at))) {
+      return line.substr(0, at) + std::string(found->colour) + std::string(found->word) +
+             std::string(kPlain) + line.substr(at + found->word.size());
+    }
+    at = line.find(": ", at);
+    if (at != std::string::npos) at += 2;
+  }
+  return line;
+}
+
+/// The begin of a line, as wide as a terminal.
+std::string cut(const std::string& line, std::size_t width) {
+  if (width == 0 || width_of(line) <= width) return line;
+  std::size_t end = 0;
+  for (std::size_t columns = 0; end < line.size(); ++end) {
+    if ((line[end] & 0xc0) != 0x80 && ++columns == width) break;
+  }
+  return line.substr(0, end) + "…";
+}
+
 struct TextWriter {
   std::string& out;
+  TextStyle style = {};
 
-  void operator()(const Heading& heading) const { out += printable(heading.text) + "\n"; }
-  void operator()(const Paragraph& paragraph) const { out += printable(paragraph.text) + "\n"; }
-  void operator()(const Preformatted& text) const { out += printable_lines(text.text); }
+  void operator()(const Heading& heading) const { line(printable(heading.text)); }
+  void operator()(const Paragraph& paragraph) const { line(printable(paragraph.text)); }
+  void operator()(const Preformatted& text) const {
+    const std::string shown = printable_lines(text.text);
+    if (!style.colour) {
+      out += shown;
+      return;
+    }
+    std::istringstream lines(shown);
+    for (std::string each; std::getline(lines, each);) line(each);
+  }
   void operator()(const Table& table) const {
     auto rows = with_header(table);
     for (auto& row : rows) std::ranges::transform(row, row.begin(), printable);
-    out += table_text(rows, table.right_aligned);
+    const std::string text = table_text(rows, table.right_aligned);
+    if (!style.colour && style.width == 0) {
+      out += text;
+      return;
+    }
+    std::istringstream lines(text);
+    bool is_head = !table.header.empty();
+    for (std::string each; std::getline(lines, each); is_head = false) {
+      const std::string shown = cut(each, style.width);
+      out += is_head && style.colour ? fmt::format("{}{}{}\n", kBold, shown, kPlain) : shown + "\n";
+    }
   }
   void operator()(const Drawing&) const {}
+  void operator()(const Listing&) const {}
+
+  void line(const std::string& text) const {
+    out += (style.colour ? with_colour(text) : text) + "\n";
+  }
 };
 
 struct MarkdownWriter {
@@ -63,6 +147,7 @@ struct MarkdownWriter {
     out += "\n";
   }
   void operator()(const Drawing&) const {}
+  void operator()(const Listing&) const {}
 
   void row(const std::vector<std::string>& cells) const {
     for (const std::string& cell : cells) {
@@ -74,13 +159,6 @@ struct MarkdownWriter {
     out += "|\n";
   }
 };
-
-template <typename Writer>
-std::string written(const Document& document) {
-  std::string out;
-  for (const Document::Block& block : document.blocks) std::visit(Writer{out}, block);
-  return out;
-}
 
 }  // namespace
 
@@ -151,12 +229,21 @@ Document& Document::append(const Document& other) {
   return *this;
 }
 
+std::string write_text(const Document& document, const TextStyle& style) {
+  std::string out;
+  for (const Block& block : document.blocks) std::visit(TextWriter{out, style}, block);
+  return out;
+}
+
 std::string write_document(const Document& document, DocumentFormat format) {
   switch (format) {
     case DocumentFormat::Text:
-      return written<TextWriter>(document);
-    case DocumentFormat::Markdown:
-      return written<MarkdownWriter>(document);
+      return write_text(document);
+    case DocumentFormat::Markdown: {
+      std::string out;
+      for (const Block& block : document.blocks) std::visit(MarkdownWriter{out}, block);
+      return out;
+    }
     case DocumentFormat::Json:
       return document.json.document();
     case DocumentFormat::Junit:

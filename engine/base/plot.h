@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,10 @@ class Svg {
 
   void line(double x1, double y1, double x2, double y2, std::string_view colour,
             bool dashed = false);
-  void rectangle(double x, double y, double width, double height, std::string_view fill);
+  /// A curve that bows to the left of its way, with a head at its end.
+  void arrow(double x1, double y1, double x2, double y2, std::string_view colour, double width);
+  void rectangle(double x, double y, double width, double height, std::string_view fill,
+                 std::string_view border = {});
   void circle(double x, double y, double radius, std::string_view fill);
   void cross(double x, double y, double radius, std::string_view colour);
   /// The text's baseline is at y; `style` is more attributes.
@@ -27,6 +31,11 @@ class Svg {
   /// Turned to be read upwards, around its middle.
   void text_upwards(double x, double y, std::string_view text);
 
+  /// What is drawn until end_frame() is one of `count` frames that are shown in turn, for two
+  /// seconds each; where nothing moves the first one is.
+  void begin_frame(std::size_t number, std::size_t count);
+  void end_frame();
+
   /// The whole document, on a white ground.
   std::string document() const;
 
@@ -34,10 +43,20 @@ class Svg {
   double width_;
   double height_;
   std::string shapes_;
+  std::size_t frames_ = 0;
 };
 
-/// Colours that can be told apart, also by those who see red and green alike; repeats after 8.
+/// Colours of Okabe and Ito, which can be told apart also by those who see red and green alike;
+/// repeats after 8.
 std::string_view plot_colour(std::size_t number);
+/// Black or white: what is legible on this colour.
+std::string_view ink_on(std::string_view colour);
+/// The width of all pictures: their text is legible where they are shown 600 pixels wide.
+constexpr double kPlotWidth = 720;
+/// The width of a text, nearly.
+double text_width(std::string_view text);
+/// `text`, cut off with an ellipsis where it is wider than `width`.
+std::string fitted(std::string_view text, double width);
 
 /// One axis of a plot: which values it shows and where they stand.
 class PlotAxis {
@@ -109,6 +128,7 @@ struct Timeline {
   std::vector<Bar> bars = {};
   std::vector<double> borders = {};      ///< times at which a dashed line is drawn
   std::vector<std::string> legend = {};  ///< by colour
+  std::optional<double> bound = {};      ///< a lower bound of the makespan, marked as such
 };
 
 /// The height that draw() needs.
@@ -116,5 +136,36 @@ double height_of(const Timeline& timeline);
 void draw(Svg& svg, const Timeline& timeline, double x, double y, double width);
 /// An SVG document of the timeline alone.
 std::string svg_document(const Timeline& timeline);
+
+/// Devices inside the levels of their hardware, and what moves between them step by step.
+struct HardwarePicture {
+  struct Level {
+    std::string name;
+    std::size_t size = 1;
+  };
+  struct Device {
+    std::string label;
+    std::size_t colour = 0;
+  };
+  struct Transfer {
+    std::size_t from = 0;
+    std::size_t to = 0;
+    double load = 1;  ///< of the busiest link on the way, as a part of the step's busiest one
+  };
+  struct Step {
+    std::string label;
+    std::vector<Transfer> transfers = {};
+  };
+
+  std::string title;
+  std::vector<Level> levels;    ///< outermost first; the innermost has the devices
+  std::vector<Device> devices;  ///< as many as the product of the sizes
+  std::vector<Step> steps = {};
+  std::string legend = {};
+};
+/// More devices are not drawn.
+constexpr std::size_t kMaxPicturedDevices = 64;
+
+std::string svg_document(const HardwarePicture& picture);
 
 }  // namespace p2

@@ -1,6 +1,5 @@
 #include "engine/base/rational.h"
 
-#include <bit>
 #include <sstream>
 
 #include <boost/multiprecision/cpp_int.hpp>
@@ -20,9 +19,15 @@ struct Rational::Big {
 
 namespace {
 
+// Pointers have 64 bits or fewer.
 template <typename Big>
 const Big* pointer_in(std::int64_t numerator) {
-  return std::bit_cast<const Big*>(numerator);
+  return reinterpret_cast<const Big*>(static_cast<std::intptr_t>(numerator));
+}
+
+template <typename Big>
+std::int64_t numerator_with(const Big* pointer) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(pointer));
 }
 
 }  // namespace
@@ -40,7 +45,7 @@ Rational Rational::from_big(const Big& value) {
     result.numerator_ = static_cast<std::int64_t>(numerator);
     result.denominator_ = static_cast<std::int64_t>(denominator);
   } else {
-    result.numerator_ = std::bit_cast<std::int64_t>(new Big(value));
+    result.numerator_ = numerator_with(new Big(value));
     result.denominator_ = 0;
   }
   return result;
@@ -53,7 +58,7 @@ Rational Rational::from_wide(Wide numerator, Wide denominator) {
 Rational Rational::from_unsigned(std::uint64_t whole) { return from_big({Integer(whole)}); }
 
 void Rational::copy_big(const Rational& other) {
-  numerator_ = std::bit_cast<std::int64_t>(new Big(*pointer_in<Big>(other.numerator_)));
+  numerator_ = numerator_with(new Big(*pointer_in<Big>(other.numerator_)));
 }
 
 void Rational::free_big() { delete pointer_in<Big>(numerator_); }
@@ -120,7 +125,6 @@ std::uint64_t Rational::to_uint64() const {
   }
   return static_cast<std::uint64_t>(numerator);
 }
-
 
 std::string Rational::to_string() const {
   std::ostringstream text;

@@ -334,7 +334,7 @@ class ComparisonReport {
 std::string draw_comparison(const std::vector<Comparison>& all) {
   constexpr double kChartWidth = 680;
   constexpr double kHeight = 300;
-  constexpr std::size_t kColumns = 2;
+  constexpr std::size_t kColumns = 1;
   std::vector<Chart> charts;
   for (const auto& [title, rows] : grouped(all, [](const Comparison& each) {
          return fmt::format("{}, {}", to_string(each.run->collective), each.run->system);
@@ -421,7 +421,10 @@ CostAnswer compare_with_measurements(const CostRequest& request,
     document.json.add("cross_validation", std::move(left_out));
   }
   document.line("").add(report.rows());
-  if (request.plot) answer.plot = draw_comparison(all);
+  if (request.plot) {
+    answer.plot = draw_comparison(all);
+    answer.document.add(Drawing{"Bus bandwidths, measured and predicted", answer.plot});
+  }
   for (const Comparison& each : all) {
     answer.compared.push_back({each.run->id, each.predicted_us, each.run->time_us,
                                std::string(to_string(each.line.algorithm)),

@@ -6,12 +6,13 @@
 #include "engine/base/plot.h"
 #include "engine/cost/pricing.h"
 #include "engine/program/program.h"
+#include "engine/program/program_picture.h"
 #include "p2/bytes.h"
 
 namespace p2 {
 namespace {
 
-constexpr double kWidth = 1000;
+constexpr double kWidth = kPlotWidth;
 constexpr double kChartHeight = 420;
 constexpr std::size_t kBlack = 6;  // of plot_colour
 
@@ -107,6 +108,38 @@ Timeline timeline(const CostCandidate& candidate, const Pricing& pricing,
 }
 
 }  // namespace
+
+std::string draw_loads(const Pricing& pricing) {
+  const CostCandidate& fastest = pricing.ranked.front();
+  const CostSource& source = *fastest.source;
+  if (!source.instance || source.devices > kMaxPicturedDevices) return {};
+  const Program program = fastest.program();
+  HardwarePicture picture = program_picture(program, *source.instance);
+  const std::vector<std::vector<LinkLoad>> loads =
+      ProgramPricer(*pricing.pricer).loads(program, source.dialect);
+  std::vector<LinkId> route;
+  for (std::size_t step = 0; step < picture.steps.size(); ++step) {
+    std::map<LinkId, double> by_link;
+    double busiest = 0;
+    for (const LinkLoad& load : loads[step]) {
+      by_link[load.link] = to_double(load.seconds_per_byte);
+      busiest = std::max(busiest, by_link[load.link]);
+    }
+    for (HardwarePicture::Transfer& each : picture.steps[step].transfers) {
+      pricing.network->route(static_cast<std::uint32_t>(each.from),
+                             static_cast<std::uint32_t>(each.to), route);
+      each.load = 0;
+      for (const LinkId link : route) {
+        const auto found = by_link.find(link);
+        if (found != by_link.end() && busiest > 0)
+          each.load = std::max(each.load, found->second / busiest);
+      }
+    }
+  }
+  picture.title = fmt::format("The fastest: {} on {}", source.name, pricing.network->system().name);
+  picture.legend = "Width: the load of the busiest link on the way. Orange: the step's busiest.";
+  return svg_document(picture);
+}
 
 std::string draw_costs(const Pricing& pricing, const CostQuestion& question) {
   const Timeline fastest = timeline(pricing.ranked.front(), pricing, question);

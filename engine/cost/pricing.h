@@ -97,6 +97,11 @@ Document cost_document(const Pricing& pricing, const CostQuestion& question);
 /// must be a program.
 std::string draw_costs(const Pricing& pricing, const CostQuestion& question);
 
+/// The fastest program on the hardware, step by step: what its groups send, by the load of the
+/// links on the way. Empty for a program of a file, and for more devices than a picture has. There
+/// must be a program.
+std::string draw_loads(const Pricing& pricing);
+
 /// Fits bandwidths to the measurements of `request.fit` and says how well the fitted system
 /// predicts the rows that were fitted to and those that were held out. Throws InputError for bad
 /// measurements, programs that are not valid, and links that the system does not have.

@@ -4,13 +4,14 @@
 
 #include "engine/program/instance.h"
 #include "engine/program/json_text.h"
+#include "engine/program/program_picture.h"
 
 namespace p2 {
 
 namespace {
 
 /// A larger drawing says less than the matrix.
-constexpr std::uint32_t kMaxDrawnDevices = 64;
+constexpr std::uint32_t kMaxDrawnDevices = kMaxPicturedDevices;
 
 }  // namespace
 
@@ -34,7 +35,12 @@ PlaceAnswer place(const PlaceRequest& request, const Options&) {
     document.add(Preformatted{draw_matrix(grid)});
     if (drawable && index < request.max_drawn) {
       document.line("");
-      document.add(Preformatted{draw_placement(grid, kMaxDrawnDevices)});
+      if (request.plot) {
+        document.add(Drawing{fmt::format("Placement {}", to_string(placement)),
+                             svg_document(placement_picture(grid))});
+      } else {
+        document.add(Preformatted{draw_placement(grid, kMaxDrawnDevices)});
+      }
     }
     answer.placements.push_back(placement.factors);
   }

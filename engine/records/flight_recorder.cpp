@@ -330,11 +330,12 @@ bool is_reordered(const Calls& calls, std::uint64_t number, const Difference& fo
 
 std::optional<Counterexample> check_alike(const Job& job, const Calls& calls) {
   for (const auto& [number, by_rank] : calls) {
-    const auto told = [&](std::string rule, const Difference& found, std::string_view what) {
+    const auto told = [&, call = number](std::string rule, const Difference& found,
+                                         std::string_view what) {
       std::set<std::uint32_t> ranks = {found.one->rank, found.other->rank};
       return fault(
           std::move(rule), *found.other,
-          fmt::format("Call {} of {}: rank {} calls {}, rank {} calls {}: {}.", number,
+          fmt::format("Call {} of {}: rank {} calls {}, rank {} calls {}: {}.", call,
                       group_text(job, found.one->group), found.one->rank, call_text(*found.one),
                       found.other->rank, call_text(*found.other), what),
           job, ranks);

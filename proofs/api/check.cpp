@@ -441,6 +441,16 @@ Json not_judged_json(const CheckedFile& file, const FileError& error) {
                        {"message", error.message}});
 }
 
+/// Moves what is said of the files into their reports.
+void add_details(std::vector<CheckedFile>& files, std::vector<FileReport>& reports) {
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!files[i].check) continue;
+    const std::string& file = files[i].listed ? files[i].listed->file : files[i].file;
+    reports[i].details = page_details(file, *files[i].check);
+    files[i].check->text.clear();
+  }
+}
+
 /// Text blocks, and `results`, `not_judged` and `disagreements` of the JSON document.
 void add_files(std::vector<CheckedFile>& files, Document& document) {
   Json results = Json::array();
@@ -605,9 +615,10 @@ CheckAnswer check(const CheckRequest& request, const Options& options,
   }
   for (std::size_t i = 0; i < files.size(); ++i) files[i].report = reports[i];
   answer.outcome = outcome_of(reports);
-  if (dump) add_dump(*dump, pairs, answer.document);
+  if (request.page) add_details(files, answer.document.reports);
+  if (dump) add_dump(*dump, pairs, !request.page, answer.document);
   add_files(files, answer.document);
-  if (files.size() > 1 && !dump) {
+  if (files.size() > 1 && !dump && !request.page) {
     answer.document.line("");
     answer.document.line(totals_text(files));
   }

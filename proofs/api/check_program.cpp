@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "encodings/z3/validity.h"
-#include "engine/program/derivation.h"
+#include "engine/program/program_picture.h"
 #include "p2/suggestion.h"
 #include "p2/version.h"
 #include "proofs/api/open_sizes.h"
@@ -168,6 +168,18 @@ Json json_of(const CheckedProgram& checked, const Result& result) {
   return json;
 }
 
+/// The steps on the hardware, and what the devices hold.
+void add_pictures(const CheckedProgram& checked, const Limits& limits, std::vector<Block>& blocks) {
+  const Program& program = checked.read.program;
+  if (checked.instance() != nullptr && program.devices <= kMaxPicturedDevices) {
+    blocks.emplace_back(Drawing{"What each step sends, on the hardware",
+                                svg_document(program_picture(program, *checked.instance()))});
+  }
+  std::string states = draw_states(program, checked.read.dialect, checked.instance(), limits);
+  if (states.empty()) return;
+  blocks.emplace_back(Drawing{"What the devices hold after every step", std::move(states)});
+}
+
 std::vector<Document::Block> text_of(const CheckedProgram& checked, const Result& result,
                                      const CheckQuestion& question) {
   const Program& program = checked.read.program;
@@ -190,6 +202,7 @@ std::vector<Document::Block> text_of(const CheckedProgram& checked, const Result
   } else if (!reason.empty()) {
     text.push_back(Paragraph{reason});
   }
+  if (question.request.page) add_pictures(checked, question.options.limits, text);
   if (checked.all_sizes && reason.empty()) text.push_back(Paragraph{checked.all_sizes_text()});
   for (const EngineAnswer& answer : checked.answers) {
     if (checked.answers.size() == 1) break;

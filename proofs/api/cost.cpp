@@ -107,8 +107,15 @@ CostAnswer cost(const CostRequest& request, const Options& options) {
   for (std::size_t i = 0; i < count; ++i) {
     answer.programs.push_back(priced_text(pricing.ranked[i], pricing, question.bytes));
   }
-  if (request.plot && !pricing.ranked.empty()) answer.plot = draw_costs(pricing, question);
   answer.document = cost_document(pricing, question);
+  if (request.plot && !pricing.ranked.empty()) {
+    answer.plot = draw_costs(pricing, question);
+    answer.document.add(Drawing{"Predicted times, and the fastest program by link", answer.plot});
+    std::string loads = draw_loads(pricing);
+    if (!loads.empty()) {
+      answer.document.add(Drawing{"The fastest program on the hardware", std::move(loads)});
+    }
+  }
   for (const CostRefusal& refusal : pricing.refused) {
     Result result{refusal.file, refusal.undecided ? Outcome::Undecided : Outcome::Refuted};
     if (refusal.undecided) {

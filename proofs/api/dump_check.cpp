@@ -246,14 +246,14 @@ void add_conclusions(const Summary& summary, Document& document) {
   }
 }
 
-void add_text(const hlo::Dump& dump, const Summary& summary, Document& document) {
+void add_text(const hlo::Dump& dump, const Summary& summary, bool details, Document& document) {
   document.line(fmt::format("{}: {} ({}, {}, {} unchanged, {})", dump.folder,
                             to_string(summary.outcome), counted(summary.modules.size(), "module"),
                             counted(summary.files, "file"), summary.unchanged,
                             counts_text(summary.steps)));
   if (summary.first_wrong != nullptr) {
     document.line("first wrong file: " + summary.first_wrong->after->name);
-    add_pair(*summary.first_wrong, document);
+    if (details) add_pair(*summary.first_wrong, document);
   }
   add_conclusions(summary, document);
   if (!summary.uninterpreted.empty()) {
@@ -273,6 +273,7 @@ void add_text(const hlo::Dump& dump, const Summary& summary, Document& document)
   if (!summary.partitions.empty()) document.line("");
   for (const std::string& line : summary.partitions) document.line(line);
   for (const DumpPair* pair : summary.others) {
+    if (!details) break;
     document.line("");
     add_pair(*pair, document);
   }
@@ -327,6 +328,9 @@ SubjectCheck compare_dumped_modules(const DumpPair& pair, const CheckQuestion& q
     check = undecided_comparison(pair.before->path, pair.after->path, error.what());
   }
   add_place(pair, check.json);
+  check.report.place = pair.end_to_end
+                           ? fmt::format("{}: end to end", pair.module->name)
+                           : fmt::format("{}: {}", pair.module->name, pass_text(*pair.after));
   if (pair.end_to_end) {
     for (Property& property : check.report.properties)
       property.name = "end to end " + property.name;
@@ -376,9 +380,10 @@ std::vector<Diagnostic> diagnostics_of(const hlo::Dump& dump) {
   return diagnostics;
 }
 
-void add_dump(const hlo::Dump& dump, const std::vector<DumpPair>& pairs, Document& document) {
+void add_dump(const hlo::Dump& dump, const std::vector<DumpPair>& pairs, bool details,
+              Document& document) {
   const Summary summary = summary_of(dump, pairs);
-  add_text(dump, summary, document);
+  add_text(dump, summary, details, document);
   const auto* first = summary.first_wrong == nullptr ? nullptr : summary.first_wrong->after;
   document.json.add("folder", dump.folder).add("verdict", to_string(summary.outcome));
   document.json.add("first_wrong", first == nullptr ? Json() : Json(first->name));

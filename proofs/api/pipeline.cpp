@@ -112,7 +112,7 @@ Timeline::Bar bar(std::size_t lane, const TimedWork& each) {
 std::string draw_timeline(const PipelineRequest& request, const PipelineRun& run) {
   Timeline line{fmt::format("{}, {} microbatches: makespan {}", to_string(request.schedule),
                             request.size.microbatches, run.makespan),
-                "time"};
+                "time (units of --forward and --backward)"};
   const bool transfers = request.times.latency > 0;
   const std::size_t lanes_each = transfers ? 3 : 1;
   for (std::size_t i = 0; i < run.stages.size(); ++i) {

@@ -87,6 +87,7 @@ std::string lines_of(const std::vector<claims::ScheduleResult>& results) {
 
 }  // namespace
 
+/// The table by claim first, then the results system by system.
 void add_text(const Settled& settled, const std::vector<claims::Summary>& summary,
               Document& document) {
   if (!settled.shard.is_whole()) {
@@ -94,8 +95,8 @@ void add_text(const Settled& settled, const std::vector<claims::Summary>& summar
                               settled.shard.number, settled.shard.count));
     document.line("");
   }
+  std::string results;
   if (!settled.request.claims.empty()) {
-    std::string results;
     std::size_t certified = 0;
     std::size_t empty = 0;
     for (const claims::SettledQuestion& result : settled.results.systems) {
@@ -103,8 +104,9 @@ void add_text(const Settled& settled, const std::vector<claims::Summary>& summar
       if (!result.certificate.empty()) ++certified;
       if (result.empty_question) ++empty;
     }
-    document.add(Preformatted{std::move(results)});
-    document.line("");
+    std::string rows;
+    for (const claims::Summary& row : summary) rows += lines_of(row, settled.max_devices());
+    document.add(Preformatted{std::move(rows)});
     document.line(fmt::format(
         "programs of at most {} steps; {} of {} results with certificates, the others solver-only",
         settled.request.size, certified, settled.results.systems.size()));
@@ -114,13 +116,13 @@ void add_text(const Settled& settled, const std::vector<claims::Summary>& summar
                       "contradict them",
                       empty));
     }
-    std::string rows;
-    for (const claims::Summary& row : summary) rows += lines_of(row, settled.max_devices());
-    document.add(Preformatted{std::move(rows)});
     if (!settled.results.schedules.empty()) document.line("");
   }
   if (!settled.results.schedules.empty())
     document.add(Preformatted{lines_of(settled.results.schedules)});
+  if (results.empty()) return;
+  document.line("");
+  document.add(Preformatted{std::move(results)});
 }
 
 // JSON.

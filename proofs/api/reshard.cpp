@@ -164,10 +164,12 @@ std::string evidence_text(const ReshardQuestion& problem, const ExactSchedule& f
 }
 
 /// A lane for what each host sends, and one for what it receives.
-std::string draw_timeline(const ReshardQuestion& problem, const TaskSchedule& schedule) {
+std::string draw_timeline(const ReshardQuestion& problem, const TaskSchedule& schedule,
+                          std::int64_t lower_bound) {
   Timeline line{fmt::format("{} tasks, {}: makespan {}", problem.tasks.size(),
                             to_string(problem.request.strategy), schedule.makespan),
-                "time"};
+                problem.tensor ? "time (elements that a host sends)" : "time (units of the sizes)"};
+  line.bound = static_cast<double>(lower_bound);
   std::map<std::pair<bool, std::uint32_t>, std::size_t> lanes;  // receiving, host
   for (const UnitTask& task : problem.tasks) {
     for (const std::uint32_t host : task.sender_hosts) lanes[{false, host}] = 0;
@@ -181,12 +183,74 @@ std::string draw_timeline(const ReshardQuestion& problem, const TaskSchedule& sc
     const UnitTask& task = problem.tasks[run.task];
     const auto start = static_cast<double>(run.start);
     const auto end = static_cast<double>(run.start + task.size);
-    line.bars.push_back({lanes.at({false, run.sender}), start, end, run.task});
+    const std::string name = fmt::format("task {}", run.task);
+    line.bars.push_back({lanes.at({false, run.sender}), start, end, run.task, name});
     for (const std::uint32_t host : task.receiver_hosts) {
-      line.bars.push_back({lanes.at({true, host}), start, end, run.task});
+      line.bars.push_back({lanes.at({true, host}), start, end, run.task, name});
     }
   }
   return svg_document(line);
+}
+
+/// The dimensions of a picture: the first two that a sharding cuts, else the first ones.
+std::pair<std::size_t, std::size_t> drawn_dimensions(const Tensor& tensor) {
+  std::vector<std::size_t> dimensions;
+  for (const bool cut : {true, false}) {
+    for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
+      const bool is_cut = tensor.from.shards(d) > 1 || tensor.to.shards(d) > 1;
+      if (is_cut == cut) dimensions.push_back(d);
+    }
+  }
+  return {dimensions[0], dimensions.size() > 1 ? dimensions[1] : dimensions[0]};
+}
+
+/// Which hosts hold which part of the tensor, before and after: a map over two of its dimensions.
+std::string draw_partitions(const Tensor& tensor) {
+  constexpr double kSide = 250;
+  constexpr double kLeft = 60;
+  constexpr double kTop = 50;
+  const auto [down, across] = drawn_dimensions(tensor);
+  const bool is_line = down == across;  // a tensor of one dimension lies along the picture
+  Svg svg(kPlotWidth, kTop + kSide + 50);
+  svg.text(8, 20, "Which hosts hold which part of the tensor", Svg::Anchor::Start, Svg::kTitle);
+  double x = kLeft;
+  for (const Sharding* const sharding : {&tensor.from, &tensor.to}) {
+    svg.text(x, kTop - 8,
+             fmt::format("{}: {} × {} devices", sharding == &tensor.from ? "before" : "after",
+                         sharding->mesh[0], sharding->mesh[1]));
+    std::map<std::array<double, 4>, std::vector<std::uint32_t>> places;
+    for (const Slice& slice : slices_of(tensor.shape, *sharding)) {
+      const auto part = [&](const std::vector<std::int64_t>& corner, std::size_t d) {
+        return kSide * static_cast<double>(corner[d]) / static_cast<double>(tensor.shape[d]);
+      };
+      const double top = is_line ? 0 : part(slice.low, down);
+      const double bottom = is_line ? kSide : part(slice.high, down);
+      auto& hosts = places[{part(slice.low, across), top, part(slice.high, across), bottom}];
+      hosts.insert(hosts.end(), slice.hosts.begin(), slice.hosts.end());
+    }
+    for (auto& [place, hosts] : places) {
+      std::sort(hosts.begin(), hosts.end());
+      hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+      const auto [left, top, right, bottom] = place;
+      const std::string_view colour = plot_colour(hosts.front());
+      svg.rectangle(x + left, kTop + top, right - left, bottom - top, colour, "#fffffe");
+      const std::string label =
+          fitted(fmt::format("host{} {}", hosts.size() == 1 ? "" : "s", fmt::join(hosts, ",")),
+                 right - left - 4);
+      if (bottom - top < 14 || label.size() < 6) continue;
+      svg.text(x + (left + right) / 2, kTop + (top + bottom) / 2 + 4, label, Svg::Anchor::Middle,
+               fmt::format("fill=\"{}\"", ink_on(colour)));
+    }
+    svg.text(x + kSide / 2, kTop + kSide + 18,
+             fmt::format("dimension {}: {} elements", across, tensor.shape[across]),
+             Svg::Anchor::Middle);
+    if (!is_line) {
+      svg.text_upwards(x - 12, kTop + kSide / 2,
+                       fmt::format("dimension {}: {} elements", down, tensor.shape[down]));
+    }
+    x += kSide + kLeft + 20;
+  }
+  return svg.document();
 }
 
 std::string optimality_text(const ReshardAnswer& answer) {
@@ -220,7 +284,10 @@ void add_schedule_text(const ReshardQuestion& problem, const ReshardAnswer& answ
                           fmt::format("{}", fmt::join(task.receiver_hosts, " "))});
   }
   document.add(std::move(table));
-  if (problem.request.plot) document.add(Drawing{"Timeline", answer.plot});
+  if (!problem.request.plot) return;
+  document.add(Drawing{"Schedule", answer.plot});
+  if (!problem.tensor) return;
+  document.add(Drawing{"The tensor before and after", draw_partitions(*problem.tensor)});
 }
 
 Json::Object schedule_members(const ReshardQuestion& problem, const ReshardAnswer& answer) {
@@ -367,7 +434,7 @@ ReshardAnswer schedule_resharding(const ReshardRequest& request, const Options& 
   }
   answer.bound_reason = evidence_text(problem, found, result.evidence);
   answer.results.push_back(std::move(result));
-  if (request.plot) answer.plot = draw_timeline(problem, answer.schedule);
+  if (request.plot) answer.plot = draw_timeline(problem, answer.schedule, answer.lower_bound);
   Document& document = answer.document;
   document.title = "p2-verify reshard";
   add_schedule_text(problem, answer, document);

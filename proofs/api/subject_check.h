@@ -95,13 +95,17 @@ void compose_steps(std::vector<DumpPair>& pairs);
 /// Warns of elided constants, and of a dump that leaves nothing to compare.
 std::vector<Diagnostic> diagnostics_of(const hlo::Dump& dump);
 
-/// The readable part of the answer and, for the JSON document, `verdict`, `first_wrong`,
+/// The readable part of the answer, `details` of pairs included, and, for the JSON document, `verdict`, `first_wrong`,
 /// `first_wrong_pass`, `modules`, `passes` and `left_out`.
-void add_dump(const hlo::Dump& dump, const std::vector<DumpPair>& pairs, Document& document);
+void add_dump(const hlo::Dump& dump, const std::vector<DumpPair>& pairs, bool details,
+              Document& document);
 
 /// The options present in the request that only apply to programs, as flags without dashes: of
 /// `certify`, `explain`, `smt2`, `goal`, `collectives`.
 std::vector<std::string> program_options(const CheckRequest& request);
+
+/// The text of a check with what only a page has: the lines at fault, the schedule that leads there.
+std::vector<Block> page_details(const std::string& file, const SubjectCheck& check);
 
 /// `{"explicit":"valid",…}`: the outcome of each engine.
 Json outcomes_json(const std::vector<EngineAnswer>& answers);

@@ -39,7 +39,7 @@ class Reader {
   /// Whether the next word is this one, which is then passed over.
   bool take(std::string_view word) {
     skip_space();
-    const std::string_view rest(at_, end_);
+    const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
     if (!rest.starts_with(word) || rest.size() == word.size() || !is_space(rest[word.size()])) {
       return false;
     }

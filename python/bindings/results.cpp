@@ -145,9 +145,7 @@ void bind_results(nb::module_& module) {
            [](const Answer& answer) {
              return write_document(answer.document, DocumentFormat::Text);
            })
-      .def("html", [](const Answer& answer) {
-        return write_document(answer.document, DocumentFormat::Html);
-      });
+      .def("html", [](const Answer& answer) { return write_page(answer); });
 
   module.def("version", [] { return build_info().version; });
   module.def("solver_versions", &solver_versions);

@@ -47,7 +47,7 @@ TEST_CASE("a document is written by one writer per format") {
   CHECK(html.find("<title>title &lt;1&gt;</title>") != std::string::npos);
   CHECK(html.find("<p>A paragraph &amp; more.</p>") != std::string::npos);
   CHECK(html.find("<td class=\"number\">10</td><td>déjà</td>") != std::string::npos);
-  CHECK(html.find("<figure><svg></svg>") != std::string::npos);
+  CHECK(html.find("<figure><div role=\"img\" aria-label=\"picture\"><svg></svg></div>") != std::string::npos);
   CHECK(html.find("src=") == std::string::npos);
 }
 

@@ -64,3 +64,33 @@ TEST_CASE("an empty chart and a timeline without time are drawn without ado") {
   CHECK(svg.document().find("inf") == std::string::npos);
   CHECK(height_of(line) > 0);
 }
+
+TEST_CASE("a lower bound is marked and named; labels that do not fit are cut") {
+  Timeline line{"schedule", "elements", {"a lane"}, {{0, 0, 90, 0, "task 1"}, {0, 90, 91, 1, "task 2"}}};
+  line.bound = 80;
+  const std::string text = svg_document(line);
+  CHECK(count(text, ">lower bound 80</text>") == 1);
+  CHECK(count(text, ">task 1</text>") == 1);
+  CHECK(count(text, "task 2") == 0);
+  CHECK(fitted("déjà vu", 1000) == "déjà vu");
+  CHECK(fitted("déjà vu, many times", 60) == "déjà vu…");
+}
+
+TEST_CASE("hardware is drawn with every device, and a frame for every step") {
+  HardwarePicture picture{"<title>", {{"node", 2}, {"gpu", 4}}, {}};
+  for (std::size_t i = 0; i < 8; ++i) picture.devices.push_back({"d" + std::to_string(i), i});
+  const std::string still = svg_document(picture);
+  for (std::size_t i = 0; i < 8; ++i) CHECK(count(still, ">d" + std::to_string(i) + "<") == 1);
+  CHECK(count(still, ">node 1<") == 1);
+  CHECK(count(still, "&lt;title&gt;") == 1);
+  CHECK(count(still, "<style>") == 0);
+  picture.steps = {{"one", {{0, 1}, {1, 0, 0.2}}}, {"two", {{0, 4}}}, {"three", {}}};
+  const std::string text = svg_document(picture);
+  CHECK(count(text, "class=\"p2-frame\"") == 3);
+  // Where nothing moves the first step is seen.
+  CHECK(count(text, "visibility=\"hidden\"") == 2);
+  CHECK(count(text, "prefers-reduced-motion") == 1);
+  CHECK(count(text, "step 2 of 3: two") == 1);
+  CHECK(count(text, "fill=\"none\" stroke=\"#d55e00\"") == 2);  // the busiest of each step
+  CHECK(text == svg_document(picture));
+}

@@ -121,6 +121,16 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 }  // namespace
 
+TEST_CASE("the page of a dump has a row per comparison, with its pass") {
+  const TemporaryFolder folder;
+  put_two_passes(folder, kWrong);
+  const Ran ran = check_dump(folder, {"--format", "html"});
+  CHECK(ran.exit == 1);
+  CHECK(ran.out.find("3 comparisons: 1 valid, 2 invalid.") != std::string::npos);
+  CHECK(ran.out.find("<td>module_0001.jit_f: splitter of pipeline optimization</td>") != std::string::npos);
+  CHECK(ran.out.find("<td>module_0001.jit_f: end to end</td>") != std::string::npos);
+}
+
 TEST_CASE("a clean dump is valid, and what no pass changed is skipped") {
   const TemporaryFolder folder;
   put_two_passes(folder, kTwoTurned);
@@ -331,7 +341,7 @@ TEST_CASE("steps compose: valid end to end although that comparison is undecided
   CHECK(checks[2].json.dump() == R"({"verdict":"valid","reason":null,"composed":true})");
   CHECK(checks[2].report.properties.at(0).status == Property::Status::Established);
   Document document;
-  add_dump(dump, pairs, document);
+  add_dump(dump, pairs, true, document);
   CHECK(write_document(document, DocumentFormat::Text)
             .find("1 module: end to end by composition of valid steps") != std::string::npos);
 }

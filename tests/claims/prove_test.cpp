@@ -356,7 +356,7 @@ TEST_CASE("prove --report writes the errata beside the results, as Markdown or H
   const std::string page = report(".html");
   CHECK(page.starts_with("<!doctype html>"));
   for (const char* part :
-       {"Repaired by lemma-b1-corrected-witness", "<table>", "<pre>", "</html>"}) {
+       {"Repaired by lemma-b1-corrected-witness", "<table>", "<pre tabindex=\"0\">", "</html>"}) {
     CAPTURE(part);
     CHECK(page.find(part) != std::string::npos);
   }

@@ -62,7 +62,7 @@ std::int64_t TextReader::integer(std::string_view what, std::int64_t low, std::i
   const auto [end, error] = std::from_chars(begin, text().data() + text().size(), value);
   if (end == begin) unexpected(fmt::format("{} from {} to {}", what, low, high));
   if (error != std::errc() || value < low || value > high) {
-    fail(fmt::format("found {}, expected {} from {} to {}", std::string_view(begin, end), what, low,
+    fail(fmt::format("found {}, expected {} from {} to {}", std::string(begin, end), what, low,
                      high));
   }
   set_offset(offset() + static_cast<std::size_t>(end - begin));

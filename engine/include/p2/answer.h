@@ -56,6 +56,10 @@ enum ExitCode : int {
 /// 1 refuted, 3 undecided, 0.
 ExitCode exit_code_of(const Answer& answer);
 
+/// The document as one self-contained page, light and dark, printable, with the verdict in a
+/// sentence first; of an answer about files an index of them that can be sorted and filtered.
+std::string write_page(const Answer& answer);
+
 /// The worst of two outcomes: Disagreement, Refuted, Undecided, Established, in this order.
 Outcome worst(Outcome a, Outcome b);
 

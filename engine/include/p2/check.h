@@ -55,6 +55,9 @@ struct CheckRequest {
   /// for each.
   std::optional<std::string> certify;
   bool explain = false;  ///< programs and plans: also draw the states after each step
+  /// For write_page: what is said of a file is in its report (FileReport::details), with pictures
+  /// of the counterexample and the lines at fault.
+  bool page = false;
   /// One-sided plans: of a refuted one, search for changes that make it valid.
   bool repair = false;
   bool smt2 = false;  ///< one program: also return the query as SMT-LIB 2

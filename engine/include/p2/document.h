@@ -32,11 +32,21 @@ struct Table {
   std::vector<std::vector<std::string>> rows;
   std::size_t right_aligned = 0;
 };
-/// A picture in SVG.
+/// A picture in SVG. Only HTML has it.
 struct Drawing {
   std::string title;
   std::string svg;
 };
+/// Lines of a user's file. Only HTML has them.
+struct Listing {
+  std::string file;
+  std::vector<std::string> lines;
+  std::size_t first = 1;            ///< the number of the first of them
+  std::size_t fault = 0;            ///< the number of the line at fault
+  std::vector<std::size_t> others;  ///< numbers of more lines that have part in it, ascending
+};
+/// What an answer consists of as it is shown.
+using Block = std::variant<Heading, Paragraph, Preformatted, Table, Drawing, Listing>;
 
 /// How one property of one file came out, for reports that CI systems read.
 struct Property {
@@ -65,12 +75,14 @@ struct FileReport {
   std::string format;  ///< `program`, `msccl`, …: the family of its rules
   std::vector<Property> properties;
   double seconds = 0;
+  std::string place = {};           ///< of a pair of a dump: the pass
+  std::vector<Block> details = {};  ///< what a page shows of the file
 };
 
 /// An answer as it is shown: readable blocks, a JSON value, and properties by file
 /// for CI systems. Each format has one writer.
 struct Document {
-  using Block = std::variant<Heading, Paragraph, Preformatted, Table, Drawing>;
+  using Block = p2::Block;
 
   std::string title;  ///< of the HTML page and the JUnit suite: `p2-verify check`
   std::vector<Block> blocks;
@@ -98,8 +110,17 @@ std::string printable_lines(std::string_view text);
 
 enum class DocumentFormat : std::uint8_t { Text, Json, Junit, Sarif, Html, Markdown };
 
-/// The whole document in one format; as text and Markdown all of it is printable. Drawings are left
-/// out of text; JUnit and SARIF have the reports only.
+/// How text is shown on a terminal.
+struct TextStyle {
+  bool colour = false;    ///< verdicts in colour, headings and heads of tables bold
+  std::size_t width = 0;  ///< of the terminal: the last column of a table is cut to it; 0 = never
+};
+
+/// The document as text; without a style as write_document writes it.
+std::string write_text(const Document& document, const TextStyle& style = {});
+
+/// The whole document in one format; as text and Markdown all of it is printable. Drawings and
+/// listings are left out of them; JUnit and SARIF have the reports only.
 std::string write_document(const Document& document, DocumentFormat format);
 
 }  // namespace p2

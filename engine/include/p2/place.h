@@ -18,6 +18,7 @@ struct PlaceRequest {
   InstanceSpec instance;
   std::size_t max_placements = 1'000'000;  ///< more of them are an InputError
   std::size_t max_drawn = 64;              ///< only so many placements are drawn device by device
+  bool plot = false;                       ///< also draw them as pictures
 };
 
 /// A parallelism matrix: a row per axis, a column per hardware level. Entry (i, j) is the number of

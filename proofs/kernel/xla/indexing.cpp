@@ -230,7 +230,7 @@ Tensor Interpreter::scatter(const Instruction& instruction, const Tensors& opera
     Index most;
     for (const auto& [dimension, start] : open)
       most.push_back(x.sizes[dimension] - extent[dimension] + 1);
-    for_each_index(most, [&](const Index& starts) {
+    for_each_index(most, [&, &to = to](const Index& starts) {
       budget_.spend(32);
       Index target = to;
       std::optional<Cell> condition;

@@ -1,0 +1,67 @@
+// What Z3 and CaDiCaL decide in p2-verify. The playground has neither: whoever asks is told so.
+
+#include <fmt/format.h>
+
+#include "encodings/cnf/reshard_plan.h"
+#include "encodings/cnf/validity.h"
+#include "encodings/z3/reshard_plan.h"
+#include "encodings/z3/validity.h"
+#include "engine/base/files.h"
+#include "engine/collective/language/definition.h"
+#include "p2/define.h"
+#include "proofs/definition/examination.h"
+
+namespace p2 {
+namespace {
+
+[[noreturn]] void refuse(const char* what) {
+  throw InputError({"playground"},
+                   fmt::format("{} needs a solver, expected p2-verify on the command line", what));
+}
+
+}  // namespace
+
+namespace z3_encoding {
+EngineAnswer judge(const ValidityQuery&) { refuse("--engine z3"); }
+EngineAnswer judge(const PlanQuery&) { refuse("--engine z3"); }
+std::string smt_lib(const ValidityQuery&) { refuse("--smt2"); }
+}  // namespace z3_encoding
+
+namespace cnf {
+EngineAnswer judge(const ValidityQuery&) { refuse("--engine cnf"); }
+EngineAnswer judge(const PlanQuery&) { refuse("--engine cnf"); }
+}  // namespace cnf
+
+namespace definition {
+Findings examine(const language::Definition&, std::span<const language::Definition* const>,
+                 const Scope&, const language::Definition&) {
+  refuse("the soundness of a definition");
+}
+Outcome Findings::outcome() const { return Outcome::Undecided; }
+std::string Findings::refuted_checks() const { return {}; }
+std::string Findings::undecided_text() const { return {}; }
+}  // namespace definition
+
+/// Reads the definitions; whether they are sound stays open.
+DefineAnswer define(const DefineRequest& request, const Options&) {
+  DefineAnswer answer;
+  for (const std::string& file : request.files) {
+    const language::Definition definition = language::parse_definition(file, read_file(file));
+    const std::string reason = fmt::format(
+        "{} is well-formed; whether it is sound a solver settles, which this page does not have: "
+        "p2-verify define {}",
+        definition.name, file);
+    Result result{file, Outcome::Undecided};
+    result.undecided = Undecided{Undecided::Reason::Unsupported, reason};
+    answer.outcome = Outcome::Undecided;
+    answer.document.add(Heading{fmt::format("{}: well-formed", file)}).line(reason);
+    Property sound{"sound", Property::Status::Undecided};
+    sound.message = reason;
+    answer.document.reports.push_back(
+        {file, "definition", {Property{"well-formed"}, std::move(sound)}, 0});
+    answer.results.push_back(std::move(result));
+  }
+  return answer;
+}
+
+}  // namespace p2
