@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kFaultColour = 1;
 constexpr std::uint32_t kMaxMatrix = 64;
-constexpr std::size_t kMaxDevicesShown = 16;
+constexpr std::size_t kMaxDevicesDrawn = 16;
 constexpr std::size_t kMaxStates = 12;
 
 /// The outermost level whose instances tell two devices apart; the innermost for equal ones.
@@ -188,9 +188,9 @@ class StatePanels {
 std::vector<std::uint32_t> devices_shown(const Program& program, const ProgramDecision& decision) {
   std::vector<std::uint32_t> devices(program.devices);
   for (std::uint32_t i = 0; i < program.devices; ++i) devices[i] = i;
-  if (devices.size() <= kMaxDevicesShown) return devices;
+  if (devices.size() <= kMaxDevicesDrawn) return devices;
   devices = decision.violation ? devices_at_fault(*decision.violation) : program.classes.front();
-  if (devices.size() > kMaxDevicesShown) devices.resize(kMaxDevicesShown);
+  if (devices.size() > kMaxDevicesDrawn) devices.resize(kMaxDevicesDrawn);
   return devices;
 }
 
