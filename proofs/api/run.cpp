@@ -27,6 +27,7 @@
 #include "p2/bytes.h"
 #include "p2/suggestion.h"
 #include "proofs/api/rank_session.h"
+#include "proofs/api/run_jobs.h"
 #include "proofs/api/run_report.h"
 #include "proofs/api/subject_check.h"
 #include "proofs/api/terms.h"

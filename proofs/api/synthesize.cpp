@@ -40,7 +40,7 @@ void check_request(const SynthesizeRequest& request) {
 
 /// Throws InputError for what needs the sizes that were left open.
 void check_open_sizes(const SynthesizeRequest& request) {
-  refuse_flags("--hierarchy", "leaves sizes open (*)",
+  refuse_flags("command line", "leaves sizes open (*)",
                {{"exists", request.exists.has_value()},
                 {"smt2", request.smt2},
                 {"explain", request.explain},
