@@ -1,4 +1,4 @@
-#include "engine/onesided/judge.h"
+#include "engine/onesided/late_memory.h"
 
 #include <algorithm>
 #include <map>
@@ -70,7 +70,7 @@ std::optional<std::string> find_wrong_number(const Unrolling& plan, const Output
 
 namespace {
 
-using Number = std::uint64_t;
+using PlainMemory = LateMemory<std::uint64_t, std::int64_t>;
 
 class Simulation {
  public:
@@ -80,7 +80,6 @@ class Simulation {
         seed_(seed),
         random_(seed),
         memory_(unrolling.cells),
-        flags_(unrolling.cells, -1),
         ranks_(unrolling.ranks),
         blocks_(unrolling.blocks.size()),
         counters_(unrolling.counters.size()),
@@ -109,7 +108,7 @@ class Simulation {
     bool at_barrier = false;
     std::optional<std::uint64_t> needs = {};
     std::vector<const Operation*> open = {};  ///< put off until the next meet
-    std::map<Cell, Number> buffer = {};       ///< written, but not drained
+    PlainMemory::Buffer buffer = {};
   };
   struct Pushed {
     const Operation* operation;
@@ -122,23 +121,19 @@ class Simulation {
   bool step_rank(std::uint32_t number);
   bool step_block(std::uint32_t number);
   bool step_queue(std::uint32_t number);
-  bool is_ready(const Operation& operation) const;
-  void execute(const Operation& operation, BlockState* block);
-  void drain(BlockState& block) {
-    for (const auto& [cell, value] : block.buffer) memory_[cell] = value;
-    block.buffer.clear();
+  void execute(const Operation& operation, PlainMemory::Buffer* buffer) {
+    memory_.execute(operation, buffer, [this] { watch_.step(); });
   }
-  void drain_some(BlockState& block);
   bool close_segment(BlockState& block);
-  bool may_run(const BlockState& block, std::size_t open) const;
-  void write_inputs(std::uint32_t rank, std::uint32_t launch);
+  void write_inputs(std::uint32_t rank, std::uint32_t launch) {
+    memory_.write_inputs(plan_.users[rank], launch, rank, random_);
+  }
 
   const Unrolling& plan_;
   LimitWatch& watch_;
   std::uint64_t seed_;
   std::mt19937_64 random_;
-  std::vector<Number> memory_;
-  std::vector<std::int64_t> flags_;
+  PlainMemory memory_;
   std::vector<RankState> ranks_;
   std::vector<BlockState> blocks_;
   std::vector<std::uint64_t> counters_;
@@ -147,14 +142,6 @@ class Simulation {
   std::map<std::uint32_t, std::set<std::uint32_t>> members_;
   Outputs outputs_;
 };
-
-void Simulation::write_inputs(std::uint32_t rank, std::uint32_t launch) {
-  const UserCells& user = plan_.users[rank];
-  for (std::uint32_t k = 0; k < user.output_cells; ++k) memory_[user.output + k] = random_();
-  for (std::uint32_t k = 0; k < user.input_cells; ++k) {
-    memory_[user.input + k] = input_number(launch, rank, k);
-  }
-}
 
 bool Simulation::step_rank(std::uint32_t number) {
   RankState& rank = ranks_[number];
@@ -179,91 +166,13 @@ bool Simulation::step_rank(std::uint32_t number) {
   return true;
 }
 
-bool Simulation::is_ready(const Operation& operation) const {
-  for (const Statement& statement : operation.statements) {
-    for (const Operand& source : statement.sources) {
-      for (std::uint32_t k = 0; source.polled && k < source.count; ++k) {
-        if (flags_[source.cell(k)] != std::int64_t{operation.launch}) return false;
-      }
-    }
-  }
-  return true;
-}
-
-/// Plain cells are read through the block's own buffer and written into it; packets and what the
-/// proxy writes go to memory at once.
-void Simulation::execute(const Operation& operation, BlockState* block) {
-  for (const Statement& statement : operation.statements) {
-    const std::uint32_t count = statement.sources.front().count;
-    for (std::uint32_t k = 0; k < count; ++k) {
-      watch_.step();
-      Number sum = 0;
-      std::int64_t flag = operation.launch;
-      for (const Operand& source : statement.sources) {
-        const Cell cell = source.cell(k);
-        if (source.packets && !source.polled) flag = flags_[cell];
-        const auto own =
-            block == nullptr ? std::map<Cell, Number>::iterator{} : block->buffer.find(cell);
-        const bool buffered = block != nullptr && own != block->buffer.end() && !source.packets;
-        sum += buffered ? own->second : memory_[cell];
-      }
-      for (const Operand& target : statement.targets) {
-        const Cell cell = target.cell(k);
-        if (target.packets) {
-          memory_[cell] = memory_[cell + 1] = sum;
-          flags_[cell] = flag;
-          flags_[cell + 1] = -1;
-        } else {
-          flags_[cell] = -1;
-          if (block == nullptr) {
-            memory_[cell] = sum;
-          } else {
-            block->buffer[cell] = sum;
-          }
-        }
-      }
-    }
-  }
-}
-
-void Simulation::drain_some(BlockState& block) {
-  if (block.buffer.empty() || random_() % 4 != 0) return;
-  auto each = block.buffer.begin();
-  std::advance(each, static_cast<std::ptrdiff_t>(random_() % block.buffer.size()));
-  memory_[each->first] = each->second;
-  block.buffer.erase(each);
-}
-
-/// Whether an operation that was put off can run: its packets are there, and none before it gives a
-/// cell to the same thread, which keeps to program order.
-bool Simulation::may_run(const BlockState& block, std::size_t open) const {
-  const auto starts = [](const Operation& operation) {
-    std::set<Cell> found;
-    for (const Statement& statement : operation.statements) {
-      for (const Operand& each : statement.sources) found.insert(each.first);
-      for (const Operand& each : statement.targets) found.insert(each.first);
-    }
-    return found;
-  };
-  const Operation& operation = *block.open[open];
-  if (!is_ready(operation)) return false;
-  const std::set<Cell> own = starts(operation);
-  for (std::size_t i = 0; i < open; ++i) {
-    if (block.open[i]->packets != operation.packets) continue;
-    for (const Cell cell : starts(*block.open[i])) {
-      if (own.contains(cell)) return false;
-    }
-  }
-  return true;
-}
-
 /// Runs what was put off; false if some of it has to wait for a packet.
 bool Simulation::close_segment(BlockState& block) {
   while (!block.open.empty()) {
     std::size_t next = 0;
-    while (next < block.open.size() && !may_run(block, next)) ++next;
+    while (next < block.open.size() && !memory_.may_run(block.open, next)) ++next;
     if (next == block.open.size()) return false;
-    execute(*block.open[next], &block);
+    execute(*block.open[next], &block.buffer);
     block.open.erase(block.open.begin() + static_cast<std::ptrdiff_t>(next));
   }
   return true;
@@ -273,22 +182,22 @@ bool Simulation::step_block(std::uint32_t number) {
   BlockState& block = blocks_[number];
   const Block& code = plan_.blocks[number];
   if (!block.runs || block.at_barrier) return false;
-  drain_some(block);
+  memory_.drain_some(block.buffer, random_);
   const std::uint32_t launch = ranks_[code.rank].launch;
   const std::size_t put_off = block.open.size();
   const bool at_end =
       block.next == code.operations.size() || code.operations[block.next].launch != launch;
   if (!block.open.empty() && random_() % 3 == 0) {  // one of those put off
     const std::size_t pick = random_() % block.open.size();
-    if (may_run(block, pick)) {
-      execute(*block.open[pick], &block);
+    if (memory_.may_run(block.open, pick)) {
+      execute(*block.open[pick], &block.buffer);
       block.open.erase(block.open.begin() + static_cast<std::ptrdiff_t>(pick));
       return true;
     }
   }
   if (at_end) {
     if (!close_segment(block)) return block.open.size() != put_off;
-    drain(block);
+    memory_.drain(block.buffer);
     block.runs = false;
     return true;
   }
@@ -308,7 +217,7 @@ bool Simulation::step_block(std::uint32_t number) {
       });
       if (!all) return true;
       for (const std::uint32_t b : members) {
-        drain(blocks_[b]);
+        memory_.drain(blocks_[b].buffer);
         blocks_[b].at_barrier = false;
         ++blocks_[b].next;
       }
@@ -316,15 +225,15 @@ bool Simulation::step_block(std::uint32_t number) {
     }
     case OpKind::Compute:
       if (code.single_thread) {
-        if (!is_ready(operation)) return false;
-        execute(operation, &block);
+        if (!memory_.is_ready(operation)) return false;
+        execute(operation, &block.buffer);
       } else {
         block.open.push_back(&operation);
       }
       ++block.next;
       return true;
     case OpKind::Signal:
-      if (releases(operation.order)) drain(block);
+      if (releases(operation.order)) memory_.drain(block.buffer);
       ++counters_[operation.object];
       ++block.next;
       return true;
@@ -340,12 +249,12 @@ bool Simulation::step_block(std::uint32_t number) {
       ++block.next;
       return true;
     case OpKind::Fence:
-      if (releases(operation.order)) drain(block);
+      if (releases(operation.order)) memory_.drain(block.buffer);
       ++block.next;
       return true;
     case OpKind::Push:
     case OpKind::PushSignal:
-      drain(block);  // pushing is a release
+      memory_.drain(block.buffer);  // pushing is a release
       queues_[operation.object].push_back({&operation, number});
       ++block.next;
       return true;

@@ -12,15 +12,15 @@
 
 #include <fmt/format.h>
 
-#include "engine/onesided/judge.h"
+#include "engine/onesided/late_memory.h"
 #include "p2/error.h"
 
 namespace p2::onesided {
 namespace {
 
 using OpKind = Operation::Kind;
-using Number = std::uint64_t;
 using Random = std::mt19937_64;
+using AtomicMemory = LateMemory<std::atomic<std::uint64_t>, std::atomic<std::int64_t>>;
 
 constexpr std::size_t kMaxThreads = 512;
 /// A run in which no operation completes for so long has stopped.
@@ -41,7 +41,7 @@ class ThreadedRun {
     std::uint32_t number;
     Random random;
     std::vector<const Operation*> open = {};  ///< put off until the next meet
-    std::map<Cell, Number> buffer = {};       ///< written, but not drained
+    AtomicMemory::Buffer buffer = {};         ///< stays empty where nothing is late
     std::map<std::uint32_t, std::uint64_t> passes = {};
   };
   struct Pushed {
@@ -57,15 +57,14 @@ class ThreadedRun {
   void run_rank(std::uint32_t rank);
   void run_block(std::uint32_t number);
   void run_proxy(std::uint32_t rank);
-  void execute(const Operation& operation, BlockThread* block);
+  void execute(const Operation& operation, AtomicMemory::Buffer* buffer) {
+    memory_.execute(operation, late_ ? buffer : nullptr, [] {});
+    ++progress_;
+  }
   void step(const Operation& operation, BlockThread& block);
   void close_segment(BlockThread& block);
-  bool may_run(const BlockThread& block, std::size_t open) const;
-  bool is_ready(const Operation& operation) const;
   void pass_barrier(const Operation& operation, BlockThread& block);
   void push(const Operation& operation, const BlockThread& block);
-  void drain(BlockThread& block);
-  void drain_some(BlockThread& block);
   void pause(Random& random) const;
   template <typename Condition>
   void wait_until(const Condition& condition) const;
@@ -74,8 +73,7 @@ class ThreadedRun {
   bool late_;
   std::uint64_t seed_;
   const Limits& limits_;
-  std::vector<std::atomic<Number>> memory_;
-  std::vector<std::atomic<std::int64_t>> flags_;
+  AtomicMemory memory_;
   std::vector<std::atomic<std::uint64_t>> counters_;
   std::vector<std::atomic<std::uint64_t>> expected_;
   std::vector<Queue> queues_;
@@ -98,7 +96,6 @@ ThreadedRun::ThreadedRun(const Unrolling& unrolling, bool late, std::uint64_t se
       seed_(seed),
       limits_(limits),
       memory_(unrolling.cells),
-      flags_(unrolling.cells),
       counters_(unrolling.counters.size()),
       expected_(unrolling.counters.size()),
       queues_(unrolling.queues.size()),
@@ -109,8 +106,7 @@ ThreadedRun::ThreadedRun(const Unrolling& unrolling, bool late, std::uint64_t se
       blocks_of_(unrolling.ranks),
       at_(unrolling.blocks.size()),
       ranks_left_(unrolling.ranks),
-      outputs_(unrolling.launches, std::vector<std::vector<Number>>(unrolling.ranks)) {
-  for (auto& flag : flags_) flag = -1;
+      outputs_(unrolling.launches, std::vector<std::vector<std::uint64_t>>(unrolling.ranks)) {
   for (std::size_t c = 0; c < counters_.size(); ++c) counters_[c] = unrolling.counters[c].initial;
   for (const Block& block : unrolling.blocks) {
     ++blocks_of_[block.rank];
@@ -141,105 +137,22 @@ void ThreadedRun::wait_until(const Condition& condition) const {
   }
 }
 
-bool ThreadedRun::is_ready(const Operation& operation) const {
-  for (const Statement& statement : operation.statements) {
-    for (const Operand& source : statement.sources) {
-      for (std::uint32_t k = 0; source.polled && k < source.count; ++k) {
-        if (flags_[source.cell(k)] != std::int64_t{operation.launch}) return false;
-      }
-    }
-  }
-  return true;
-}
-
-/// Plain cells are read through the block's own buffer and written into it; packets and what the
-/// proxy writes go to memory at once, and so does all where nothing is late.
-void ThreadedRun::execute(const Operation& operation, BlockThread* block) {
-  for (const Statement& statement : operation.statements) {
-    for (std::uint32_t k = 0; k < statement.sources.front().count; ++k) {
-      Number sum = 0;
-      std::int64_t flag = operation.launch;
-      for (const Operand& source : statement.sources) {
-        const Cell cell = source.cell(k);
-        if (source.packets && !source.polled) flag = flags_[cell];
-        const bool own = block != nullptr && !source.packets && block->buffer.contains(cell);
-        sum += own ? block->buffer.at(cell) : memory_[cell].load();
-      }
-      for (const Operand& target : statement.targets) {
-        const Cell cell = target.cell(k);
-        if (target.packets) {
-          memory_[cell] = sum;
-          memory_[cell + 1] = sum;
-          flags_[cell + 1] = -1;
-          flags_[cell] = flag;
-          continue;
-        }
-        flags_[cell] = -1;
-        if (late_ && block != nullptr) {
-          block->buffer[cell] = sum;
-        } else {
-          memory_[cell] = sum;
-        }
-      }
-    }
-  }
-  ++progress_;
-}
-
-void ThreadedRun::drain(BlockThread& block) {
-  for (const auto& [cell, value] : block.buffer) memory_[cell] = value;
-  block.buffer.clear();
-}
-
-void ThreadedRun::drain_some(BlockThread& block) {
-  if (block.buffer.empty() || block.random() % 4 != 0) return;
-  auto each = block.buffer.begin();
-  std::advance(each, static_cast<std::ptrdiff_t>(block.random() % block.buffer.size()));
-  memory_[each->first] = each->second;
-  block.buffer.erase(each);
-}
-
-/// Whether an operation that was put off can run: its packets are there, and none before it gives a
-/// cell to the same thread, which keeps to program order.
-bool ThreadedRun::may_run(const BlockThread& block, std::size_t open) const {
-  const auto touches = [](const Operation& operation, Cell start) {
-    const auto starts = [&](const Operand& each) { return each.first == start; };
-    return std::ranges::any_of(operation.statements, [&](const Statement& statement) {
-      return std::ranges::any_of(statement.sources, starts) ||
-             std::ranges::any_of(statement.targets, starts);
-    });
-  };
-  const Operation& operation = *block.open[open];
-  if (!is_ready(operation)) return false;
-  for (std::size_t i = 0; i < open; ++i) {
-    if (block.open[i]->packets != operation.packets) continue;
-    for (const Statement& statement : block.open[i]->statements) {
-      for (const auto* operands : {&statement.sources, &statement.targets}) {
-        for (const Operand& each : *operands) {
-          if (touches(operation, each.first)) return false;
-        }
-      }
-    }
-  }
-  return true;
-}
-
 /// Runs what was put off, in a random order.
 void ThreadedRun::close_segment(BlockThread& block) {
   while (!block.open.empty()) {
     std::size_t pick = 0;
     wait_until([&] {
       pick = block.random() % block.open.size();
-      return may_run(block, pick);
+      return memory_.may_run(block.open, pick);
     });
-    execute(*block.open[pick], &block);
+    execute(*block.open[pick], &block.buffer);
     block.open.erase(block.open.begin() + static_cast<std::ptrdiff_t>(pick));
   }
 }
 
 void ThreadedRun::pass_barrier(const Operation& operation, BlockThread& block) {
   close_segment(block);
-  drain(block);
+  memory_.drain(block.buffer);
   const std::uint64_t members = members_[operation.object];
   const std::uint64_t pass = ++block.passes[operation.object];
   ++arrivals_[operation.object];
@@ -265,12 +178,12 @@ void ThreadedRun::step(const Operation& operation, BlockThread& block) {
       if (late_ && !plan_.blocks[block.number].single_thread) {
         block.open.push_back(&operation);
       } else {
-        wait_until([&] { return is_ready(operation); });
-        execute(operation, &block);
+        wait_until([&] { return memory_.is_ready(operation); });
+        execute(operation, &block.buffer);
       }
       break;
     case OpKind::Signal:
-      if (releases(operation.order)) drain(block);
+      if (releases(operation.order)) memory_.drain(block.buffer);
       ++counters_[operation.object];
       break;
     case OpKind::Wait: {
@@ -285,11 +198,11 @@ void ThreadedRun::step(const Operation& operation, BlockThread& block) {
       break;
     }
     case OpKind::Fence:
-      if (releases(operation.order)) drain(block);
+      if (releases(operation.order)) memory_.drain(block.buffer);
       break;
     case OpKind::Push:
     case OpKind::PushSignal:
-      drain(block);  // pushing is a release
+      memory_.drain(block.buffer);  // pushing is a release
       push(operation, block);
       break;
     case OpKind::Flush:
@@ -312,18 +225,18 @@ void ThreadedRun::run_block(std::uint32_t number) {
     for (; next < code.operations.size() && code.operations[next].launch == launch; ++next) {
       at_[number] = next;
       pause(block.random);
-      drain_some(block);
+      memory_.drain_some(block.buffer, block.random);
       if (!block.open.empty() && block.random() % 3 == 0) {
         const std::size_t pick = block.random() % block.open.size();
-        if (may_run(block, pick)) {
-          execute(*block.open[pick], &block);
+        if (memory_.may_run(block.open, pick)) {
+          execute(*block.open[pick], &block.buffer);
           block.open.erase(block.open.begin() + static_cast<std::ptrdiff_t>(pick));
         }
       }
       step(code.operations[next], block);
     }
     close_segment(block);
-    drain(block);
+    memory_.drain(block.buffer);
     ++ended_[code.rank];
   }
 }
@@ -332,13 +245,7 @@ void ThreadedRun::run_block(std::uint32_t number) {
 void ThreadedRun::run_rank(std::uint32_t rank) {
   const UserCells& user = plan_.users[rank];
   Random random(seed_ * 1'000'003 + plan_.blocks.size() + rank);
-  const auto write = [&](std::uint32_t launch) {
-    for (std::uint32_t k = 0; k < user.output_cells; ++k) memory_[user.output + k] = random();
-    for (std::uint32_t k = 0; k < user.input_cells; ++k) {
-      memory_[user.input + k] = input_number(launch, rank, k);
-    }
-  };
-  write(0);
+  memory_.write_inputs(user, 0, rank, random);
   for (std::uint32_t launch = 0; launch < plan_.launches; ++launch) {
     pause(random);
     begun_[rank] = launch + 1;
@@ -346,7 +253,7 @@ void ThreadedRun::run_rank(std::uint32_t rank) {
     for (std::uint32_t k = 0; k < user.output_cells; ++k) {
       outputs_[launch][rank].push_back(memory_[user.output + k]);
     }
-    write(launch + 1);
+    memory_.write_inputs(user, launch + 1, rank, random);
     ++progress_;
   }
   --ranks_left_;
