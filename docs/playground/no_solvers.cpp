@@ -1,4 +1,5 @@
-// What Z3 and CaDiCaL decide in p2-verify. The playground has neither: whoever asks is told so.
+// The functions of p2-verify that call Z3 or CaDiCaL, for the playground, which has no solver: they
+// throw an InputError that says so.
 
 #include <fmt/format.h>
 

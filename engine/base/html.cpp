@@ -236,7 +236,7 @@ void add_filter(const std::vector<FileReport>& reports, std::string& out) {
   for (const FileReport& report : reports) ++counts[shown(report).word];
   out +=
       "<form class=\"filter\" hidden><label>Filter <input type=\"search\" name=\"words\" "
-      "placeholder=\"words of a row\"></label>";
+      "placeholder=\"file, verdict or rule\"></label>";
   for (const auto& [word, count] : counts) {
     out += fmt::format(
         "<label><input type=\"checkbox\" name=\"verdict\" value=\"{0}\" checked> {0} ({1})</label>",

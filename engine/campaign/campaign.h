@@ -12,8 +12,8 @@
 #include "p2/limits.h"
 
 /// Campaigns: many independent questions, answered by the threads of this process and by the other
-/// processes of an MPI run, in shards, with journals. What is asked is the business of whoever
-/// derives from Questions.
+/// processes of an MPI run, in shards, with journals. A class derived from Questions says what is
+/// asked.
 namespace p2::campaign {
 
 /// Independent questions, numbered from 0. The same request has the same questions in every

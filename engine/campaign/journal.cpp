@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "p2/error.h"
+#include "p2/version.h"
 
 namespace p2::campaign {
 namespace {
@@ -70,6 +71,26 @@ InputError no_journal(const std::string& path, std::size_t line) {
 }
 
 }  // namespace
+
+Json journal_header(std::string_view command) {
+  return Json::object()
+      .add("journal", "p2-verify-journal/1")
+      .add("version", build_info().version)
+      .add("command", command);
+}
+
+Json with_shard(Json header, std::size_t questions, std::uint32_t shard, std::uint32_t shards) {
+  return std::move(header)
+      .add("questions", questions)
+      .add("shard", fmt::format("{}/{}", shard, shards));
+}
+
+Json optional_text(const std::optional<std::string>& text) { return text ? Json(*text) : Json(); }
+
+std::optional<std::string> optional_text(const Line& header, const char* key) {
+  const Line& value = header.at(key);
+  return value.is_null() ? std::nullopt : std::optional(value.get<std::string>());
+}
 
 JournalText read_journal(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

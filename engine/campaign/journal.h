@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,6 +13,15 @@
 #include "p2/json.h"
 
 namespace p2::campaign {
+
+/// The first members of the header of a journal of a command: the format and the version of
+/// p2-verify, which have to be the same.
+Json journal_header(std::string_view command);
+/// The last ones: how many questions there are, and which shard has the journal, `I/N`.
+Json with_shard(Json header, std::size_t questions, std::uint32_t shard, std::uint32_t shards);
+/// A member of a header that may be absent in the request: null then.
+Json optional_text(const std::optional<std::string>& text);
+std::optional<std::string> optional_text(const nlohmann::ordered_json& header, const char* key);
 
 /// What a journal holds: a write-ahead log of JSON lines, as the logs of LevelDB with a CRC-32C for
 /// every record. The first line says what is asked, every other one answers a question.

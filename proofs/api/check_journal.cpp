@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/files.h"
-#include "p2/version.h"
 #include "proofs/api/check_files.h"
 #include "proofs/kernel/certificate.h"
 
@@ -15,6 +14,7 @@ namespace p2 {
 namespace {
 
 using Record = nlohmann::ordered_json;
+using campaign::optional_text;
 
 template <typename Enumeration>
 Enumeration enumeration(const Record& value) {
@@ -94,12 +94,6 @@ SubjectCheck check_of(const Record& record) {
   return check;
 }
 
-Json text_json(const std::optional<std::string>& text) { return text ? Json(*text) : Json(); }
-
-void read_text(const Record& header, const char* key, std::optional<std::string>& text) {
-  if (!header.at(key).is_null()) text = header.at(key).get<std::string>();
-}
-
 /// Of the contents of everything that the answers depend on.
 std::string digest_of(const CheckRequest& request, std::vector<std::string> files,
                       const hlo::Dump* dump) {
@@ -162,63 +156,59 @@ Json check_journal_header(const CheckRequest& request, const std::vector<std::st
   const auto count = [](const std::optional<std::uint64_t>& value) {
     return value ? Json(*value) : Json();
   };
-  return Json::object()
-      .add("journal", "p2-verify-journal/1")
-      .add("version", build_info().version)
-      .add("command", "check")
-      .add("files", Json::array_of(files))
-      .add("before", text_json(request.before))
-      .add("after", text_json(request.after))
-      .add("relate", text_json(request.relate))
-      .add("dump", text_json(request.dump))
+  Json header = campaign::journal_header("check");
+  header.add("files", Json::array_of(files))
+      .add("before", optional_text(request.before))
+      .add("after", optional_text(request.after))
+      .add("relate", optional_text(request.relate))
+      .add("dump", optional_text(request.dump))
       .add("ordered", request.ordered)
-      .add("reduces", text_json(request.reduces))
+      .add("reduces", optional_text(request.reduces))
       .add("replicas", count(request.replicas))
       .add("partitions", count(request.partitions))
       .add("engine", request.engine)
       .add("all_sizes", request.all_sizes)
       .add("explain", request.explain)
-      .add("certify", text_json(request.certify))
-      .add("hierarchy", text_json(spec.hierarchy))
-      .add("system", text_json(spec.system))
-      .add("axes", text_json(spec.axes))
-      .add("reduce", text_json(spec.reduce))
-      .add("placement", text_json(spec.placement))
-      .add("synthesis_hierarchy", text_json(spec.synthesis_hierarchy))
-      .add("dialect", text_json(spec.dialect))
+      .add("certify", optional_text(request.certify))
+      .add("hierarchy", optional_text(spec.hierarchy))
+      .add("system", optional_text(spec.system))
+      .add("axes", optional_text(spec.axes))
+      .add("reduce", optional_text(spec.reduce))
+      .add("placement", optional_text(spec.placement))
+      .add("synthesis_hierarchy", optional_text(spec.synthesis_hierarchy))
+      .add("dialect", optional_text(spec.dialect))
       .add("collectives", Json::array_of(spec.collectives))
-      .add("goal", text_json(spec.goal))
+      .add("goal", optional_text(spec.goal))
       .add("max_group", spec.max_group)
-      .add("sha256", digest_of(request, files, dump))
-      .add("questions", questions)
-      .add("shard", fmt::format("{}/{}", request.shard, request.shards));
+      .add("sha256", digest_of(request, files, dump));
+  return campaign::with_shard(std::move(header), questions, request.shard, request.shards);
 }
 
 CheckRequest journaled_check(const Record& header) {
   CheckRequest request;
   for (const Record& file : header.at("files")) request.files.push_back(file);
-  read_text(header, "before", request.before);
-  read_text(header, "after", request.after);
-  read_text(header, "relate", request.relate);
-  read_text(header, "dump", request.dump);
+  request.before = optional_text(header, "before");
+  request.after = optional_text(header, "after");
+  request.relate = optional_text(header, "relate");
+  request.dump = optional_text(header, "dump");
   request.ordered = header.at("ordered");
-  read_text(header, "reduces", request.reduces);
+  request.reduces = optional_text(header, "reduces");
   if (!header.at("replicas").is_null()) request.replicas = header.at("replicas");
   if (!header.at("partitions").is_null()) request.partitions = header.at("partitions");
   request.engine = header.at("engine");
   request.all_sizes = header.at("all_sizes");
   request.explain = header.at("explain");
-  read_text(header, "certify", request.certify);
+  request.certify = optional_text(header, "certify");
   InstanceSpec& spec = request.instance;
-  read_text(header, "hierarchy", spec.hierarchy);
-  read_text(header, "system", spec.system);
-  read_text(header, "axes", spec.axes);
-  read_text(header, "reduce", spec.reduce);
-  read_text(header, "placement", spec.placement);
-  read_text(header, "synthesis_hierarchy", spec.synthesis_hierarchy);
-  read_text(header, "dialect", spec.dialect);
+  spec.hierarchy = optional_text(header, "hierarchy");
+  spec.system = optional_text(header, "system");
+  spec.axes = optional_text(header, "axes");
+  spec.reduce = optional_text(header, "reduce");
+  spec.placement = optional_text(header, "placement");
+  spec.synthesis_hierarchy = optional_text(header, "synthesis_hierarchy");
+  spec.dialect = optional_text(header, "dialect");
   for (const Record& file : header.at("collectives")) spec.collectives.push_back(file);
-  read_text(header, "goal", spec.goal);
+  spec.goal = optional_text(header, "goal");
   spec.max_group = header.at("max_group");
   return request;
 }

@@ -9,7 +9,6 @@
 #include "engine/program/instruction.h"
 #include "engine/program/program_file.h"
 #include "p2/suggestion.h"
-#include "p2/version.h"
 #include "proofs/api/prove.h"
 
 namespace p2 {
@@ -165,18 +164,8 @@ claims::CampaignRequest campaign_request(const ProveRequest& request, const Opti
 
 // The request in the header of a journal.
 
-namespace {
-
 using Header = nlohmann::ordered_json;
-
-Json text_json(const std::optional<std::string>& text) { return text ? Json(*text) : Json(); }
-
-std::optional<std::string> text_in(const Header& header, const char* key) {
-  const Header& value = header.at(key);
-  return value.is_null() ? std::nullopt : std::optional(value.get<std::string>());
-}
-
-}  // namespace
+using campaign::optional_text;
 
 Json journal_header(const ProveRequest& request, std::uint64_t seed, std::size_t questions) {
   Json names = Json::array();
@@ -185,53 +174,49 @@ Json journal_header(const ProveRequest& request, std::uint64_t seed, std::size_t
     names.push_back(claim->name);
   const InstanceSpec& system = request.system;
   const bool every = request.every_system || request.report || names_system(request);
-  return Json::object()
-      .add("journal", "p2-verify-journal/1")
-      .add("version", build_info().version)
-      .add("command", "prove")
-      .add("claims", std::move(names))
-      .add("from", text_json(request.from))
-      .add("to", text_json(request.to))
+  Json header = campaign::journal_header("prove");
+  header.add("claims", std::move(names))
+      .add("from", optional_text(request.from))
+      .add("to", optional_text(request.to))
       .add("dialect", request.dialect)
       .add("engine", request.engine)
       .add("size", request.size)
       .add("max_devices", names_system(request) ? Json() : Json(request.max_devices.value_or(6)))
-      .add("hierarchy", text_json(system.hierarchy))
+      .add("hierarchy", optional_text(system.hierarchy))
       .add("system", system.system ? Json(read_file(*system.system)) : Json())
-      .add("axes", text_json(system.axes))
-      .add("reduce", text_json(system.reduce))
-      .add("placement", text_json(system.placement))
+      .add("axes", optional_text(system.axes))
+      .add("reduce", optional_text(system.reduce))
+      .add("placement", optional_text(system.placement))
       .add("every_system", every)
       .add("deep", request.deep)
       .add("cubes", request.cubes)
-      .add("certify", text_json(request.certify))
-      .add("seed", request.certify ? Json(seed) : Json())
-      .add("questions", questions)
-      .add("shard", fmt::format("{}/{}", request.shard, request.shards));
+      .add("certify", optional_text(request.certify))
+      .add("seed", request.certify ? Json(seed) : Json());
+  return campaign::with_shard(std::move(header), questions, request.shard, request.shards);
 }
 
 JournaledRequest journaled_request(const Header& header) {
   JournaledRequest journaled;
   ProveRequest& request = journaled.request;
   for (const Header& name : header.at("claims")) request.claims.push_back(name);
-  request.from = text_in(header, "from");
-  request.to = text_in(header, "to");
+  request.from = optional_text(header, "from");
+  request.to = optional_text(header, "to");
   request.dialect = header.at("dialect");
   request.engine = header.at("engine");
   request.size = header.at("size");
   if (!header.at("max_devices").is_null()) request.max_devices = header.at("max_devices");
-  request.system.hierarchy = text_in(header, "hierarchy");
-  if (const auto system = text_in(header, "system")) {
+  request.system.hierarchy = optional_text(header, "hierarchy");
+  if (const auto system = optional_text(header, "system")) {
     journaled.system = std::make_shared<const TextFile>("system.json", *system);
     request.system.system = journaled.system->path();
   }
-  request.system.axes = text_in(header, "axes");
-  request.system.reduce = text_in(header, "reduce");
-  request.system.placement = text_in(header, "placement");
+  request.system.axes = optional_text(header, "axes");
+  request.system.reduce = optional_text(header, "reduce");
+  request.system.placement = optional_text(header, "placement");
   request.every_system = header.at("every_system");
   request.deep = header.at("deep");
   request.cubes = header.at("cubes");
-  request.certify = text_in(header, "certify");
+  request.certify = optional_text(header, "certify");
   if (request.certify) journaled.seed = header.at("seed");
   return journaled;
 }

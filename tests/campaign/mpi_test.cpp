@@ -109,7 +109,7 @@ TEST_CASE("bad input ends all ranks, and so does a limit") {
 }
 
 TEST_CASE("to hand out a question takes less than a millisecond") {
-  // Questions that take microseconds: what is left of the time is the queue.
+  // Questions take microseconds, so the time that is measured is that of the queue.
   const TemporaryFile journal("", ".jsonl");
   const std::string command = std::string(P2_VERIFY) +
                               " prove lemma-b2 composition information-increase "

@@ -64,11 +64,7 @@ class Mailbox {
 
   /// The next message that is whole, if one has arrived.
   std::optional<Message> receive() {
-    sent_.remove_if([](Sent& each) {
-      int done = 0;
-      ::MPI_Test(&each.request, &done, MPI_STATUS_IGNORE);
-      return done != 0;
-    });
+    forget_sent();
     while (true) {
       int arrived = 0;
       MPI_Status status;
@@ -90,11 +86,7 @@ class Mailbox {
   void flush(Clock::duration most) {
     const auto end = Clock::now() + most;
     while (!sent_.empty() && Clock::now() < end) {
-      sent_.remove_if([](Sent& each) {
-        int done = 0;
-        ::MPI_Test(&each.request, &done, MPI_STATUS_IGNORE);
-        return done != 0;
-      });
+      forget_sent();
     }
   }
 
@@ -103,6 +95,15 @@ class Mailbox {
     std::string bytes;
     MPI_Request request;
   };
+
+  /// Frees the buffers of what has been sent.
+  void forget_sent() {
+    sent_.remove_if([](Sent& each) {
+      int done = 0;
+      ::MPI_Test(&each.request, &done, MPI_STATUS_IGNORE);
+      return done != 0;
+    });
+  }
 
   void send_fragment(int rank, int tag, std::string bytes) {
     sent_.push_back({std::move(bytes), MPI_REQUEST_NULL});
