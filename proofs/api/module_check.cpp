@@ -259,7 +259,7 @@ std::vector<Document::Block> text_of(const Subject& subject, const ModuleDecisio
   }
   if (!lines.empty()) document.add(Preformatted{lines});
   if (evidence.kind == Evidence::Kind::Certificate) {
-    document.line(printable(certificate_line(evidence)));
+    document.line(certificate_line(evidence));
   } else if (evidence.kind == Evidence::Kind::SolverOnly) {
     document.line("no certificate: " + printable(evidence.trouble));
   }
@@ -336,17 +336,14 @@ struct Texts {
 /// Writes the certificate asked for; why there is none is said in the evidence.
 Evidence certify(const Texts& texts, const ModuleQuestion& question, const ModuleDecision& decision,
                  const Limits& limits, std::vector<Diagnostic>& diagnostics) {
-  const std::string& folder = *question.certificate;
   const auto none = [](const std::string& why) {
     return Evidence{Evidence::Kind::SolverOnly, {}, why};
   };
   if (question.ordered) return none("p2-check does not cover orders of addition");
   const Provenance provenance{
       {{"p2-verify", build_info().version}}, {{"engine", question.engine}}, question.seed};
-  const auto made = module_certificate({texts.before, texts.after, decision}, provenance, limits);
-  if (const auto* reason = std::get_if<std::string>(&made)) return none(*reason);
-  const auto write = [&] { write_folder(folder, std::get<CertificateFiles>(made)); };
-  return written_evidence(folder, write, diagnostics);
+  return evidence_of(module_certificate({texts.before, texts.after, decision}, provenance, limits),
+                     *question.certificate, diagnostics);
 }
 
 template <typename Decide>

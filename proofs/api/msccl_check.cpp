@@ -182,12 +182,7 @@ std::string text_of(const std::string& file, const AlgorithmCheckQuestion& quest
   if (fault) text += trace_text(algorithm, *fault);
   if (decision.safe_sizes) text += sizes_text(algorithm, *decision.safe_sizes);
   text += limits_text(algorithm);
-  const Evidence& evidence = answer.results.front().evidence;
-  if (evidence.kind == Evidence::Kind::Certificate) {
-    text += certificate_line(evidence) + "\n";
-  } else if (!evidence.trouble.empty()) {
-    text += "no certificate: " + evidence.trouble + "\n";
-  }
+  text += certificate_text(answer.results.front().evidence);
   if (question.solvers) text += "z3, cnf: not asked, they know programs of collectives\n";
   return text;
 }
@@ -263,12 +258,8 @@ Evidence certify(const std::string& text, const AlgorithmCheckQuestion& question
                  std::vector<Diagnostic>& diagnostics) {
   const Provenance provenance{
       {{"p2-verify", build_info().version}}, {{"engine", "explicit"}}, question.seed};
-  const auto made = algorithm_certificate(text, outcome == Outcome::Established, provenance);
-  if (const auto* reason = std::get_if<std::string>(&made)) {
-    return {Evidence::Kind::SolverOnly, {}, *reason};
-  }
-  const auto write = [&] { write_folder(*question.certificate, std::get<CertificateFiles>(made)); };
-  return written_evidence(*question.certificate, write, diagnostics);
+  return evidence_of(algorithm_certificate(text, outcome == Outcome::Established, provenance),
+                     *question.certificate, diagnostics);
 }
 
 }  // namespace

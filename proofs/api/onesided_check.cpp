@@ -109,12 +109,7 @@ std::string text_of(const std::string& file, const PlanFacts& facts, const PlanD
     text += fmt::format("{}: {}\n", each.engine, to_string(each.outcome));
   }
   for (const std::string& note : facts.notes) text += "note: " + note + "\n";
-  if (facts.evidence.kind == Evidence::Kind::Certificate) {
-    text += certificate_line(facts.evidence) + "\n";
-  } else if (!facts.evidence.trouble.empty()) {
-    text += "no certificate: " + facts.evidence.trouble + "\n";
-  }
-  return printable_lines(text);
+  return printable_lines(text + certificate_text(facts.evidence));
 }
 
 Json json_of(const std::string& file, const PlanFacts& facts, const PlanDecision& decision) {
@@ -288,11 +283,9 @@ Evidence certify(const std::string& text, const PlanDecision& decision,
   if (onesided::is_text_plan(text)) return none("p2-check reads execution plans of MSCCL++ only");
   const Provenance provenance{
       {{"p2-verify", build_info().version}}, {{"engine", "explicit"}}, question.options.seed};
-  const auto made =
-      onesided_certificate(text, decision.outcome == Outcome::Established, provenance);
-  if (const auto* reason = std::get_if<std::string>(&made)) return none(*reason);
-  const auto write = [&] { write_folder(*question.certificate, std::get<CertificateFiles>(made)); };
-  return written_evidence(*question.certificate, write, diagnostics);
+  return evidence_of(
+      onesided_certificate(text, decision.outcome == Outcome::Established, provenance),
+      *question.certificate, diagnostics);
 }
 
 /// What a collective of the user's, or another one, makes of the inputs of all ranks. The input of

@@ -65,7 +65,7 @@ std::string text_of(const std::string& file, const PlanCheckAnswer& answer, bool
     if (result.engines.size() > 1) text += fmt::format("{}: {}\n", each.engine, word_of(each));
   }
   if (result.evidence.kind == Evidence::Kind::Certificate) {
-    text += printable(certificate_line(result.evidence)) + "\n";
+    text += certificate_line(result.evidence) + "\n";
   }
   return text;
 }

@@ -122,8 +122,23 @@ Evidence written_evidence(const std::string& folder, const std::function<void()>
   }
 }
 
+Evidence evidence_of(const std::variant<CertificateFiles, std::string>& made,
+                     const std::string& folder, std::vector<Diagnostic>& diagnostics) {
+  if (const auto* const reason = std::get_if<std::string>(&made)) {
+    return {Evidence::Kind::SolverOnly, {}, *reason};
+  }
+  const auto write = [&] { write_folder(folder, std::get<CertificateFiles>(made)); };
+  return written_evidence(folder, write, diagnostics);
+}
+
 std::string certificate_line(const Evidence& evidence) {
-  return fmt::format("certificate: {}, claim {}", evidence.folder, evidence.claim);
+  return printable(fmt::format("certificate: {}, claim {}", evidence.folder, evidence.claim));
+}
+
+std::string certificate_text(const Evidence& evidence) {
+  if (evidence.kind == Evidence::Kind::Certificate) return certificate_line(evidence) + "\n";
+  if (evidence.trouble.empty()) return {};
+  return "no certificate: " + printable(evidence.trouble) + "\n";
 }
 
 void add_certificate(const Evidence& evidence, Json& object) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "engine/base/files.h"
@@ -47,8 +48,15 @@ void write_addressed_folder(const std::filesystem::path& folder, const Certifica
 Evidence written_evidence(const std::string& folder, const std::function<void()>& write,
                           std::vector<Diagnostic>& diagnostics);
 
-/// `certificate: FOLDER, claim DIGEST`; the digest is the one that p2-check prints.
+/// Writes the files that were `made` to `folder`, as written_evidence; where there is only a reason
+/// why there are none, the evidence says so.
+Evidence evidence_of(const std::variant<CertificateFiles, std::string>& made,
+                     const std::string& folder, std::vector<Diagnostic>& diagnostics);
+
+/// `certificate: FOLDER, claim DIGEST`, printable; the digest is the one that p2-check prints.
 std::string certificate_line(const Evidence& evidence);
+/// That as a line of text, or `no certificate: REASON`; empty where none was asked for.
+std::string certificate_text(const Evidence& evidence);
 /// Adds `certificate`, the folder, and `claim_digest`; null where there is no certificate.
 void add_certificate(const Evidence& evidence, Json& object);
 

@@ -5,8 +5,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/completion.h"
 #include "cli/command.h"
+#include "cli/completion.h"
 #include "p2/error.h"
 #include "proofs/api/check_files.h"
 #include "tests/check/folder.h"
@@ -142,6 +142,21 @@ TEST_CASE("the examples for CI use flags that there are") {
 
 TEST_CASE("the hook for git is a shell script") {
   CHECK(std::system(("sh -n " + kCi + "pre-commit").c_str()) == 0);
+}
+
+TEST_CASE("the folder of a certificate prints no line of its own, whatever is certified") {
+  const TemporaryFolder folder;
+  const std::string program = folder.put("right.p2", "devices 4\nAllReduce{0,1,2,3}\n");
+  const std::string plan = folder.path("plan.json");
+  REQUIRE(run({"export", program, "--to", "onesided", "--output", plan}).exit == kEstablished);
+  const std::string algorithm = std::string(P2_SOURCE_DIR) + "/examples/msccl/allreduce-ring-4.xml";
+  for (const std::string& file : {program, plan, algorithm}) {
+    CAPTURE(file);
+    const Ran ran = run({"check", file, "--certify", folder.path("certified\nforged: accepted")});
+    CHECK(ran.exit == kEstablished);
+    CHECK(ran.out.find("certified\\u{a}forged: accepted, claim ") != std::string::npos);
+    CHECK(ran.out.find("\nforged") == std::string::npos);
+  }
 }
 
 }  // namespace p2
