@@ -38,7 +38,7 @@ void price_placement(const PlacementPrograms& found, const CostQuestion& questio
   found.for_each_lowered([&](const Program& each) {
     if (!pricing.complete) return;
     const Program program = built_in_program(each).program;
-    if (program.terms.collectives.extended() || each.terms.collectives.extended()) {
+    if (each.terms.collectives.extended()) {
       const std::string text = to_string(program.steps, &instance, program.terms.collectives);
       if (!known.insert(text).second) return;
     }

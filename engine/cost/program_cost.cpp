@@ -259,13 +259,7 @@ ProgramDecision ProgramPricer::derive(const Program& program, Dialect dialect, c
       for (const Group& group : step.groups) {
         rows.push_back(states.sets().size(states.held(before[group.front()])));
         if (is_built_in(step.collective)) continue;
-        std::vector<StateId> from;
-        std::vector<StateId> to;
-        for (const std::uint32_t device : group) {
-          from.push_back(before[device]);
-          to.push_back(state[device]);
-        }
-        std::optional<Stage> stage = exchange(states, group, from, to);
+        std::optional<Stage> stage = exchange(states, group, before, state);
         if (!stage) {
           throw InputError({std::string(program.terms.collectives.name_of(step.collective))},
                            fmt::format("is not sound in step {}: no additions of rows make what it "

@@ -105,8 +105,8 @@ std::vector<Stage> transfers(Collective collective, Algorithm algorithm, const G
 }
 
 std::optional<Stage> exchange(const StateTable& states, const Group& group,
-                              std::span<const StateId> before, std::span<const StateId> after) {
-  const auto sums = row_sums(states, before, after);
+                              const SystemState& before, const SystemState& after) {
+  const auto sums = row_sums(states, group, before, after);
   if (!sums) return std::nullopt;
   const std::uint64_t chunk = 2 * group.size();
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> amounts;  // by sender, receiver

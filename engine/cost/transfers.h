@@ -2,14 +2,13 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
 #include "engine/collective/collective.h"
-#include "engine/collective/device_state.h"
 #include "engine/cost/network.h"
 #include "engine/placement/device_grid.h"
+#include "engine/program/goal.h"
 
 namespace p2 {
 
@@ -45,12 +44,12 @@ struct Stage {
 std::vector<Stage> transfers(Collective collective, Algorithm algorithm, const Group& group,
                              std::uint64_t rows, const Network& network);
 
-/// The transfers of a user-defined collective, which takes a group from the states `before` to
-/// `after`: every device that adds a row up gets it from the one that has it. A device exchanges
-/// messages with one other at a time, so there are as many rounds as the busiest has partners
-/// (pairwise exchange, as in an all-to-all). Nothing if no additions do it: row_sums.
+/// The transfers of a user-defined collective, which takes a group from its states in `before` to
+/// those in `after`: every device that adds a row up gets it from the one that has it. A device
+/// exchanges messages with one other at a time, so there are as many rounds as the busiest has
+/// partners (pairwise exchange, as in an all-to-all). Nothing if no additions do it: row_sums.
 std::optional<Stage> exchange(const StateTable& states, const Group& group,
-                              std::span<const StateId> before, std::span<const StateId> after);
+                              const SystemState& before, const SystemState& after);
 
 /// `ring`, `tree`.
 std::string_view to_string(Algorithm algorithm);

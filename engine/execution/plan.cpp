@@ -78,13 +78,7 @@ class StateByState {
   /// for a step that no additions can do.
   std::optional<std::vector<RowSums>> sums(const Group& group,
                                            const std::vector<Rows>& held) const {
-    std::vector<StateId> before;
-    std::vector<StateId> after;
-    for (const std::uint32_t rank : group) {
-      before.push_back(before_[rank]);
-      after.push_back(after_[rank]);
-    }
-    const auto found = row_sums(states_, before, after);
+    const auto found = row_sums(states_, group, before_, after_);
     if (!found) return std::nullopt;
     std::vector<RowSums> all;
     for (const std::vector<RowSum>& rows : *found) {

@@ -11,7 +11,6 @@ namespace p2 {
 namespace {
 
 /// A larger drawing says less than the matrix.
-constexpr std::uint32_t kMaxDrawnDevices = kMaxPicturedDevices;
 
 }  // namespace
 
@@ -21,7 +20,7 @@ PlaceAnswer place(const PlaceRequest& request, const Options&) {
   const std::vector<Placement> placements = placements_of(given, request.max_placements);
   PlaceAnswer answer;
   answer.devices = given.hierarchy->devices();
-  const bool drawable = answer.devices <= kMaxDrawnDevices;
+  const bool drawable = answer.devices <= kMaxPicturedDevices;
   Document& document = answer.document;
   document.title = "p2-verify place";
   document.line(fmt::format("{} devices: {}   axes {}", answer.devices, to_string(*given.hierarchy),
@@ -39,7 +38,7 @@ PlaceAnswer place(const PlaceRequest& request, const Options&) {
         document.add(Drawing{fmt::format("Placement {}", to_string(placement)),
                              svg_document(placement_picture(grid))});
       } else {
-        document.add(Preformatted{draw_placement(grid, kMaxDrawnDevices)});
+        document.add(Preformatted{draw_placement(grid, kMaxPicturedDevices)});
       }
     }
     answer.placements.push_back(placement.factors);
@@ -47,7 +46,7 @@ PlaceAnswer place(const PlaceRequest& request, const Options&) {
   if (!drawable) {
     document.line("");
     document.line(fmt::format("drawing left out: {} devices, drawn are at most {}", answer.devices,
-                              kMaxDrawnDevices));
+                              kMaxPicturedDevices));
   } else if (placements.size() > request.max_drawn) {
     document.line("");
     document.line(fmt::format("drawings left out: {} placements, drawn are the first {}",

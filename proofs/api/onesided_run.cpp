@@ -4,6 +4,7 @@
 #include "engine/onesided/judge.h"
 #include "engine/onesided/plan_file.h"
 #include "engine/onesided/text_plan.h"
+#include "proofs/api/run_jobs.h"
 #include "proofs/api/run_report.h"
 
 namespace p2 {
@@ -52,16 +53,9 @@ JudgedPlan judged_plan(const std::string& file, const Limits& limits) {
 }
 
 void require_onesided_request(const RunRequest& request) {
-  const std::pair<const char*, bool> flags[] = {
-      {"bytes", request.bytes.has_value()},   {"sizes", request.sizes.has_value()},
-      {"type", request.type.has_value()},     {"inputs", request.inputs.has_value()},
-      {"check", request.check.has_value()},   {"top", request.top.has_value()},
-      {"record", request.record.has_value()}, {"fault", request.fault.has_value()},
-      {"size", request.max_steps.has_value()}};
-  for (const auto& [flag, given] : flags) {
-    if (given) {
-      throw InputError({fmt::format("--{}", flag)}, "is for programs, expected none with plans");
-    }
+  const std::string_view setting = program_setting(request);
+  if (!setting.empty()) {
+    throw InputError({fmt::format("--{}", setting)}, "is for programs, expected none with plans");
   }
   if (request.backend != RunBackend::InProcess) {
     throw InputError({"--backend"}, "one-sided plans run in this process only");

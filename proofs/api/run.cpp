@@ -388,17 +388,11 @@ RunAnswer run_programs(const RunRequest& request, const Options& options) {
 /// Throws InputError for what is for programs only.
 void require_plan_request(const RunRequest& request) {
   const InstanceSpec& instance = request.instance;
-  refuse_flags(request.files.front(), "is a plan of a resharding",
-               {{"bytes", request.bytes.has_value()},
-                {"sizes", request.sizes.has_value()},
-                {"type", request.type.has_value()},
-                {"inputs", request.inputs.has_value()},
-                {"check", request.check.has_value()},
-                {"top", request.top.has_value()},
-                {"record", request.record.has_value()},
-                {"fault", request.fault.has_value()},
-                {"size", request.max_steps.has_value()},
-                {"hierarchy", instance.hierarchy.has_value()},
+  constexpr const char* kWhat = "is a plan of a resharding";
+  const std::string_view setting = program_setting(request);
+  refuse_flags(request.files.front(), kWhat, {{setting, !setting.empty()}});
+  refuse_flags(request.files.front(), kWhat,
+               {{"hierarchy", instance.hierarchy.has_value()},
                 {"system", instance.system.has_value()},
                 {"axes", instance.axes.has_value()},
                 {"reduce", instance.reduce.has_value()},

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "engine/base/text_cursor.h"
-#include "engine/execution/audit.h"
 #include "engine/program/derivation.h"
 #include "engine/program/synthesis.h"
 #include "p2/bytes.h"
@@ -115,9 +114,10 @@ void require_runnable(const RunRequest& request, const Limits& limits, ProgramJo
     Program& program = source.read.program;
     if (!program.terms.collectives.extended()) continue;
     const std::string name = source.file.empty() ? "--collectives" : source.file;
-    const Expectation expectation(program, source.read.dialect);
-    sound.require(name, program, expectation.decision().legal_steps);
-    const bool skipped = expectation.decision().violation && !request.force;
+    StateTable states(program.chunks());
+    const ProgramDecision decision = check(program, source.read.dialect, states);
+    sound.require(name, program, decision.legal_steps);
+    const bool skipped = decision.violation && !request.force;
     if (request.backend == RunBackend::InProcess || skipped) continue;
     program = require_built_in(name, program, "--backend in-process");
   }
@@ -142,6 +142,19 @@ void require_effect(const RunRequest& request, const ProgramJobs& jobs) {
 }
 
 }  // namespace
+
+std::string_view program_setting(const RunRequest& request) {
+  const std::pair<std::string_view, bool> settings[] = {
+      {"bytes", request.bytes.has_value()},   {"sizes", request.sizes.has_value()},
+      {"type", request.type.has_value()},     {"inputs", request.inputs.has_value()},
+      {"check", request.check.has_value()},   {"top", request.top.has_value()},
+      {"record", request.record.has_value()}, {"fault", request.fault.has_value()},
+      {"size", request.max_steps.has_value()}};
+  for (const auto& [name, given] : settings) {
+    if (given) return name;
+  }
+  return {};
+}
 
 ProgramJobs read_jobs(const RunRequest& request, const GivenInstance& given,
                       const Options& options) {

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/execution/elements.h"
@@ -27,6 +28,9 @@ struct ProgramJobs {
   execution::Check check = execution::Check::Steps;
   std::optional<execution::InjectedFault> fault;
 };
+
+/// The flag of the first setting that is given and is for programs only; empty where none is.
+std::string_view program_setting(const RunRequest& request);
 
 /// Reads the programs of a request and its settings; programs that the backend cannot run as they
 /// are become such as it can. Throws InputError for texts that are malformed, settings without

@@ -11,13 +11,6 @@
 namespace p2::onesided {
 namespace {
 
-struct Counts {
-  std::size_t valid = 0;
-  std::size_t invalid = 0;
-  std::size_t open = 0;
-  std::size_t unread = 0;
-};
-
 std::string word(const UnrollingDecision& decision) {
   if (decision.violation) return std::string(to_string(decision.violation->rule));
   return decision.open ? decision.open->name : "valid";

@@ -12,12 +12,6 @@
 namespace p2::onesided {
 namespace {
 
-struct Counts {
-  std::size_t valid = 0;
-  std::size_t invalid = 0;
-  std::size_t open = 0;
-};
-
 /// What Z3 says of all launches.
 Outcome by_orders(const Unroll& unroll, std::uint32_t launches) {
   const auto ask = [&](std::uint32_t beyond) {

@@ -8,6 +8,14 @@
 
 namespace p2::onesided {
 
+/// How many texts two engines were compared about.
+struct Counts {
+  std::size_t valid = 0;
+  std::size_t invalid = 0;
+  std::size_t open = 0;    ///< one of the two does not decide
+  std::size_t unread = 0;  ///< no plans
+};
+
 /// Small plans in the text format, right ones of different kinds.
 std::vector<std::string> small_plans();
 
