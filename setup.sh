@@ -13,7 +13,7 @@ cd "$(dirname "$0")"
 # CUDA and NCCL (libnccl-dev), Coq (coq) and OCaml (ocaml-nox, ocaml-findlib), for the Python package
 # nanobind (pip), python3-dev and python3-venv.
 packages="g++ cmake ninja-build libboost-program-options-dev libfmt-dev nlohmann-json3-dev libtbb-dev
-          libz3-dev libcadical-dev libexpat1-dev doctest-dev librapidcheck-dev python3 python3-jsonschema"
+          libprotobuf-dev protobuf-compiler libz3-dev libcadical-dev libexpat1-dev doctest-dev librapidcheck-dev python3 python3-jsonschema"
 
 missing=""
 for package in $packages; do

@@ -71,7 +71,8 @@ std::string version_text() {
   }
   return text + "found at build time:\n  CUDA      " + found(build.cuda) + "\n  NCCL      " +
          found(build.nccl) + "\n  MPI       " + found(build.mpi) + "\n  Coq       " +
-         found(build.coq) + "\n  Python    " + found(build.python) + "\n";
+         found(build.coq) + "\n  Python    " + found(build.python) + "\n  Protobuf  " +
+         found(build.protobuf) + "\n";
 }
 
 int run(const Arguments& arguments, std::ostream& out, std::ostream& err) {

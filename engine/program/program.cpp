@@ -272,8 +272,10 @@ std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const I
     const std::optional<Collective> collective = collectives.called(name);
     if (!collective) {
       const std::string names = collectives.names();
-      throw InputError(where, fmt::format("no collective is called '{}', expected {}{}", name,
-                                          names, suggestion(name, names)));
+      throw InputError(where,
+                       fmt::format("no collective is called '{}', expected {}, or one that a "
+                                   "file of --collectives defines{}",
+                                   name, names, suggestion(name, names)));
     }
     if (cursor.peek() == '{') {
       std::vector<SourcePosition> group_positions;

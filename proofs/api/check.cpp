@@ -58,7 +58,8 @@ struct CheckedFile {
 /// Recognizes the subject by its content.
 SubjectCheck check_file(const std::string& file, const std::vector<std::string>& other_ranks,
                         const CheckQuestion& question) {
-  const std::string text = read_file(file, kMaxXmlMebibytes);
+  const std::string text =
+      module_text(file, read_file(file, kMaxXmlMebibytes), question.options.limits);
   if (question.engines.of_modules && !is_module_text(text)) {
     throw InputError({file}, fmt::format("is no module of XLA or StableHLO, expected one for "
                                          "--engine {}",

@@ -11,6 +11,7 @@
 
 #include "engine/base/files.h"
 #include "engine/base/plot.h"
+#include "proofs/api/module_check.h"
 #include "proofs/api/subject_check.h"
 
 namespace p2 {
@@ -45,7 +46,7 @@ void add_lines(const Json& json, std::set<std::size_t>& lines) {
 /// The lines `first` to `last` of a file, from 1, long ones cut.
 std::vector<std::string> lines_of(const std::string& file, std::size_t first, std::size_t last) {
   std::vector<std::string> lines;
-  std::istringstream text(read_file(file));
+  std::istringstream text(module_text(file, read_file(file)));
   std::string line;
   for (std::size_t i = 1; i <= last && std::getline(text, line); ++i) {
     if (i < first) continue;
@@ -61,7 +62,7 @@ void add_module_lines(const std::string& file, std::set<std::size_t>& others, st
       "collective-permute(",  "all-reduce-start(", "all-gather-start(", "collective-permute-start(",
       "all_reduce\"(",        "all_gather\"(",     "reduce_scatter\"(", "all_to_all\"(",
       "collective_permute\"("};
-  std::istringstream text(read_file(file));
+  std::istringstream text(module_text(file, read_file(file)));
   std::string line;
   bool in_entry = false;
   for (std::size_t i = 1; std::getline(text, line); ++i) {

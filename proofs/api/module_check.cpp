@@ -10,6 +10,9 @@
 #include <fmt/ranges.h>
 
 #include "engine/base/files.h"
+#ifdef P2_HAS_PROTOBUF
+#include "engine/hlo/binary/binary_module.h"
+#endif
 #include "engine/hlo/text/hlo_text.h"
 #include "engine/hlo/text/stablehlo_text.h"
 #include "p2/version.h"
@@ -378,6 +381,19 @@ void add_source(const hlo::Module& module, const std::string& text, ModuleCheck&
 
 }  // namespace
 
+std::string module_text(const std::string& file, std::string bytes, const Limits& limits) {
+  if (!hlo::is_binary_module(bytes)) return bytes;
+#ifdef P2_HAS_PROTOBUF
+  return hlo::text_of_binary_module(file, bytes, limits);
+#else
+  static_cast<void>(limits);
+  throw ToolError(
+      fmt::format("{}: is a binary module, which is read with protobuf; this build is "
+                  "without it",
+                  file));
+#endif
+}
+
 bool is_module_text(const std::string& text) {
   return hlo::is_hlo(text) || hlo::is_stablehlo(text);
 }
@@ -414,7 +430,8 @@ ModuleCheck check_module_file(const std::string& file, const std::string& text,
 ModuleCheck compare_module_files(const std::string& before, const std::string& after,
                                  const ModuleQuestion& question, const Limits& limits) {
   require_applicable(before, question);
-  const Texts texts{read_file(before), read_file(after)};
+  const Texts texts{module_text(before, read_file(before), limits),
+                    module_text(after, read_file(after), limits)};
   std::shared_ptr<const hlo::Module> module;
   const auto decide = [&] {
     const auto first = read_module(before, texts.before, limits);

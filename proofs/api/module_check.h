@@ -37,6 +37,10 @@ struct ModuleCheck : SubjectCheck {
   hlo::ModuleDecision decision;
 };
 
+/// The text of a module's file: of a binary one, as XLA prints it. Throws InputError, and ToolError
+/// for a binary one where this build reads none.
+std::string module_text(const std::string& file, std::string bytes, const Limits& limits = {});
+
 /// Whether a text is a module of XLA or StableHLO.
 bool is_module_text(const std::string& text);
 

@@ -100,8 +100,7 @@ TEST_CASE("mistakes in a program are named with line, column and what was expect
   };
   CHECK(refused("Reduce{0,1}; Gossip{0,1}") ==
         "program:1:14: no collective is called 'Gossip', expected AllReduce, ReduceScatter, "
-        "AllGather, "
-        "Reduce or Broadcast");
+        "AllGather, Reduce or Broadcast, or one that a file of --collectives defines");
   CHECK(refused("Reduce{0,64}") ==
         "program:1:1: device 64 does not exist, expected devices from 0 to 63");
   CHECK(refused("Reduce{0,1},{1,2}") ==

@@ -403,6 +403,16 @@ class HloReader {
 
 }  // namespace
 
+bool is_binary_module(std::string_view bytes) {
+  // A field of a message with its length comes first; text has no control characters but blanks.
+  constexpr std::size_t kLooked = 4096;
+  constexpr std::string_view kBlanks = "\n\t\r";
+  const auto is_control = [&](char each) {
+    return static_cast<unsigned char>(each) < 0x20 && kBlanks.find(each) == std::string_view::npos;
+  };
+  return bytes.starts_with('\n') && std::ranges::any_of(bytes.substr(0, kLooked), is_control);
+}
+
 bool is_hlo(std::string_view text) {
   TextReader reader("", text);
   try {

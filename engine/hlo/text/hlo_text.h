@@ -11,6 +11,9 @@ namespace p2::hlo {
 /// Whether a text is XLA's HLO: its first word is `HloModule`.
 bool is_hlo(std::string_view text);
 
+/// Whether a file is a module of XLA in binary form (`.pb`), by its first bytes.
+bool is_binary_module(std::string_view bytes);
+
 /// Parses HLO text, long or short form. Operands and called computations must be defined before
 /// they are used. Throws InputError for syntax errors and unknown names; shapes and groups are
 /// checked by flow_of. Throws LimitReached.

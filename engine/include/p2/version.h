@@ -16,6 +16,7 @@ struct BuildInfo {
   std::string mpi;         ///< version of the MPI standard
   std::string coq;         ///< version of Coq, which checks proofs/theory in the tests
   std::string python;      ///< version of Python for which the package p2_verify is built
+  std::string protobuf;    ///< reads binary modules of XLA
 };
 
 const BuildInfo& build_info();
