@@ -9,7 +9,7 @@
 set -eu
 cd "$(dirname "$0")"
 
-# What the build and its tests need. Optional, and found by CMake: MPI (libopenmpi-dev, openmpi-bin),
+# What the build and its tests need; protobuf reads binary modules. Optional, and found by CMake: MPI (libopenmpi-dev, openmpi-bin),
 # CUDA and NCCL (libnccl-dev), Coq (coq) and OCaml (ocaml-nox, ocaml-findlib), for the Python package
 # nanobind (pip), python3-dev and python3-venv.
 packages="g++ cmake ninja-build libboost-program-options-dev libfmt-dev nlohmann-json3-dev libtbb-dev

@@ -185,13 +185,6 @@ bool has_interpreted_form(const Instruction& instruction, const std::vector<Arra
   }
 }
 
-bool is_impure(const Instruction& instruction) {
-  if (std::find(kImpure.begin(), kImpure.end(), instruction.opcode) != kImpure.end()) return true;
-  return instruction.opcode == "custom-call" &&
-         instruction.attributes.others.find("custom_call_has_side_effect=true") !=
-             std::string::npos;
-}
-
 /// The elements of a literal; `name`, which must be unique, if they are unknown.
 std::string literal_text(const Literal& literal, const std::string& name) {
   if (literal.elided) return "elided in " + name;
@@ -218,16 +211,6 @@ std::string pairs_text(const Attributes& attributes) {
   return text;
 }
 
-std::string attributes_text(const Attributes& attributes) {
-  return fmt::format("d{} s{} l{} t{} z{} g{} c{} u{} p{} c{} i{} {} {}",
-                     fmt::join(attributes.dimensions, ","), fmt::join(attributes.starts, ","),
-                     fmt::join(attributes.limits, ","), fmt::join(attributes.strides, ","),
-                     fmt::join(attributes.slice_sizes, ","), groups_text(attributes.groups),
-                     attributes.has_channel, attributes.global_ids.value_or(false),
-                     pairs_text(attributes), attributes.concat_dimension.value_or(-1),
-                     attributes.index, attributes.direction, attributes.others);
-}
-
 /// Everything that decides the groups or pairs of a collective.
 std::string resolution_text(const Instruction& instruction) {
   const Attributes& attributes = instruction.attributes;
@@ -244,6 +227,84 @@ bool is_forwarding(const Instruction& instruction) {
          opcode == "copy" || opcode == "copy-start" || opcode == "optimization-barrier" ||
          opcode == "opt-barrier" || opcode == "domain" || opcode == "async-update" ||
          (opcode.ends_with("-done") && opcode != "send-done" && opcode != "recv-done");
+}
+
+bool is_local(const Instruction& instruction) {
+  static constexpr auto kNames = std::to_array<std::string_view>({"after-all",
+                                                                  "batch-norm-grad",
+                                                                  "batch-norm-inference",
+                                                                  "batch-norm-training",
+                                                                  "bitcast",
+                                                                  "bitcast-convert",
+                                                                  "broadcast",
+                                                                  "call",
+                                                                  "cholesky",
+                                                                  "complex",
+                                                                  "concatenate",
+                                                                  "conditional",
+                                                                  "constant",
+                                                                  "convolution",
+                                                                  "create-token",
+                                                                  "dot",
+                                                                  "dynamic-reshape",
+                                                                  "dynamic-slice",
+                                                                  "dynamic-update-slice",
+                                                                  "fft",
+                                                                  "fusion",
+                                                                  "gather",
+                                                                  "get-dimension-size",
+                                                                  "get-tuple-element",
+                                                                  "imag",
+                                                                  "iota",
+                                                                  "map",
+                                                                  "mulhi",
+                                                                  "pad",
+                                                                  "parameter",
+                                                                  "ragged-dot",
+                                                                  "real",
+                                                                  "reduce",
+                                                                  "reduce-window",
+                                                                  "reshape",
+                                                                  "reverse",
+                                                                  "rng-bit-generator",
+                                                                  "scatter",
+                                                                  "select-and-scatter",
+                                                                  "set-dimension-size",
+                                                                  "slice",
+                                                                  "sort",
+                                                                  "stochastic-convert",
+                                                                  "topk",
+                                                                  "transpose",
+                                                                  "triangular-solve",
+                                                                  "tuple",
+                                                                  "tuple-select",
+                                                                  "while"});
+  const std::string_view opcode = instruction.opcode;
+  return is_elementwise(opcode) || is_forwarding(instruction) ||
+         std::find(kNames.begin(), kNames.end(), opcode) != kNames.end() ||
+         calls_one_of(instruction, kLocalCalls);
+}
+
+bool is_impure(const Instruction& instruction) {
+  if (std::find(kImpure.begin(), kImpure.end(), instruction.opcode) != kImpure.end()) return true;
+  return instruction.opcode == "custom-call" &&
+         instruction.attributes.others.find("custom_call_has_side_effect=true") !=
+             std::string::npos;
+}
+
+std::string attributes_text(const Instruction& instruction) {
+  const Attributes& attributes = instruction.attributes;
+  std::string text = fmt::format(
+      "d{} s{} l{} t{} z{} g{} c{} u{} p{} c{} i{} {} {}", fmt::join(attributes.dimensions, ","),
+      fmt::join(attributes.starts, ","), fmt::join(attributes.limits, ","),
+      fmt::join(attributes.strides, ","), fmt::join(attributes.slice_sizes, ","),
+      groups_text(attributes.groups), attributes.has_channel, attributes.global_ids.value_or(false),
+      pairs_text(attributes), attributes.concat_dimension.value_or(-1), attributes.index,
+      attributes.direction, attributes.others);
+  // Where an operation may look at its sharding; XLA's own do not.
+  const bool may_look = !is_local(instruction) && !is_collective(base_opcode(instruction.opcode));
+  if (may_look) text += " sharding " + attributes.sharding;
+  return text;
 }
 
 Op operation_of(const Instruction& instruction, const std::vector<ArrayShape>& operands) {
@@ -271,21 +332,24 @@ std::uint32_t Fingerprints::intern(const std::string& text) {
 ComputationSummaries::ComputationSummaries(const Module& module, Fingerprints& fingerprints)
     : file_(module.file) {
   for (const Computation& computation : module.computations) {
-    std::string text = fmt::format("root {};", computation.root);
+    std::vector<std::uint32_t> values;  // interned, of instructions
     bool depends = false;
     bool impure = false;
     for (const Instruction& instruction : computation.instructions) {
-      text += describe(instruction) + fmt::format("({});", fmt::join(instruction.operands, ","));
+      std::string text = describe(instruction) + "(";
+      for (const std::uint32_t operand : instruction.operands) {
+        text += fmt::format("{},", values[operand]);
+      }
+      values.push_back(fingerprints.intern(text + ")"));
       depends = depends || instruction.opcode == "partition-id" ||
-                instruction.opcode == "replica-id" ||
-                is_collective(base_opcode(instruction.opcode));
+                instruction.opcode == "replica-id" || !is_local(instruction);
       impure = impure || hlo::is_impure(instruction);
       for (const std::uint32_t called : instruction.called) {
         depends = depends || depends_[called];
         impure = impure || impure_[called];
       }
     }
-    fingerprints_.push_back(fingerprints.intern(text));
+    fingerprints_.push_back(fingerprints.intern(fmt::format("root {}", values[computation.root])));
     depends_.push_back(depends);
     impure_.push_back(impure);
   }
@@ -293,7 +357,7 @@ ComputationSummaries::ComputationSummaries(const Module& module, Fingerprints& f
 
 std::string ComputationSummaries::describe(const Instruction& instruction) const {
   std::string text = fmt::format("{} {} {}", instruction.opcode, to_string(instruction.shape),
-                                 attributes_text(instruction.attributes));
+                                 attributes_text(instruction));
   if (instruction.literal) {
     text += " = " + literal_text(*instruction.literal, file_ + instruction.name);
   }
@@ -345,8 +409,7 @@ void NodeCompletion::add_collective(Node& node, const Instruction& instruction) 
 void NodeCompletion::add_effects(Node& node, const Instruction& instruction) const {
   if (node.op != Op::Opaque) return;
   node.impure = is_impure(instruction);
-  node.depends_on_devices =
-      instruction.opcode == "custom-call" && !calls_one_of(instruction, kLocalCalls);
+  node.depends_on_devices = !is_local(instruction);
   for (const std::uint32_t called : instruction.called) {
     node.depends_on_devices = node.depends_on_devices || summaries_.depends_on_devices(called);
     node.impure = node.impure || summaries_.is_impure(called);

@@ -15,12 +15,23 @@ Op operation_of(const Instruction& instruction, const std::vector<ArrayShape>& o
 /// operation, and custom calls that only say something to a compiler.
 bool is_forwarding(const Instruction& instruction);
 
+/// Whether the result is a function of the operands on the same device, but for what the
+/// instruction calls: operations of XLA that are known to be, and custom calls known to be. Any
+/// other may look at the operands of all devices.
+bool is_local(const Instruction& instruction);
+
+/// Whether two executions may differ, or have side effects.
+bool is_impure(const Instruction& instruction);
+
+/// Everything in the attributes that may change the result, but for what is called.
+std::string attributes_text(const Instruction& instruction);
+
 /// Properties of the computations of a module.
 class ComputationSummaries {
  public:
   ComputationSummaries(const Module& module, Fingerprints& fingerprints);
 
-  /// Equal for computations that are equal up to names.
+  /// Equal for computations that are equal up to names and the order of instructions.
   std::uint32_t fingerprint(std::uint32_t computation) const { return fingerprints_[computation]; }
   /// Whether the result may depend on the device or on the values of other devices.
   bool depends_on_devices(std::uint32_t computation) const { return depends_[computation]; }

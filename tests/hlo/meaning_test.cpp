@@ -18,6 +18,17 @@ ModuleDecision same(const std::string& before, const std::string& after, int par
   return compared(module_text(before, partitions), module_text(after, partitions), {{}, ordered});
 }
 
+/// What symbolic evaluation says, and execution.
+std::string verdicts(const std::string& before, const std::string& after) {
+  std::string all;
+  for (const ModuleEngine engine : {ModuleEngine::Symbolic, ModuleEngine::Interpreter}) {
+    ComparisonOptions options;
+    options.engine = engine;
+    all += (all.empty() ? "" : "; ") + summary(compared(before, after, options));
+  }
+  return all;
+}
+
 Collective resolved(const std::string& groups, const std::string& opcode, Devices devices,
                     Language language = Language::Hlo) {
   const std::string text = "HloModule m\nENTRY e {\n  x = f32[8] parameter(0)\n  ROOT y = f32[8] " +
@@ -94,7 +105,8 @@ TEST_CASE("start and done, calls, fusions and tuples are seen through") {
 
 TEST_CASE("what is not understood is equal where it is the same, and open where it is not") {
   const std::string all = "  y = f32[6] all-reduce(x), " + kAll + ", to_apply=add\n";
-  const std::string called = kX + all + "  ROOT z = f32[6] custom-call(y), custom_call_target=\"f\"\n";
+  const std::string called =
+      kX + all + "  ROOT z = f32[6] custom-call(y), custom_call_target=\"f\"\n";
   const ModuleDecision alike = same(called, called);
   CHECK(summary(alike) == "valid");
   CHECK(alike.uninterpreted == std::vector<std::string>{"custom-call f"});
@@ -132,6 +144,81 @@ TEST_CASE("what depends on all devices through an opaque operation is told apart
   };
   CHECK(summary(compared(loop("{{0,1},{2,3}}"), loop("{{0,1},{2,3}}"))) == "valid");
   CHECK(summary(compared(loop("{{0,1},{2,3}}"), loop("{{0,2},{1,3}}"))) == "unknown");
+}
+
+TEST_CASE("every attribute of what is not known counts, for each engine") {
+  const auto module = [](const std::string& operation) {
+    return module_text(kX + "  ROOT z = f32[6] " + operation + "\n", 2);
+  };
+  const std::string call = "custom-call(x), custom_call_target=\"f\", ";
+  const std::pair<std::string, std::string> pairs[] = {
+      {"replica_groups={{0,1}}", "replica_groups={{1,0}}"},
+      {"source_target_pairs={{0,1}}", "source_target_pairs={{1,0}}"},
+      {"channel_id=1", "channel_id=0"},
+      {"sharding={replicated}", "sharding={devices=[2]0,1}"},
+      {"dynamic_slice_sizes={1}", "dynamic_slice_sizes={2}"},
+      {"index=1", "index=2"},
+      {"later=1", "later=2"}};
+  for (const std::string& name : {std::string("exchange(x), "), call}) {
+    for (const auto& [one, other] : pairs) {
+      CAPTURE(name + one);
+      CHECK(verdicts(module(name + one), module(name + one)) == "valid; valid");
+      CHECK(verdicts(module(name + one), module(name + other)) == "unknown; unknown");
+    }
+  }
+  // Two calls with side effects are two calls.
+  const std::string effect =
+      "custom-call(x), custom_call_target=\"f\", custom_call_has_side_effect=true";
+  CHECK(verdicts(module(effect), module(effect)) == "unknown; unknown");
+}
+
+TEST_CASE(
+    "what a custom call calls is compared by what it computes, whatever the order of its text") {
+  const auto module = [](const std::string& body) {
+    return "HloModule m, num_partitions=2\nadd {\n  a = f32[] parameter(0)\n  b = f32[] "
+           "parameter(1)\n  ROOT c = f32[] add(a, b)\n}\ninner {\n" +
+           body +
+           "}\nENTRY e {\n  x = f32[6] parameter(0)\n  ROOT z = f32[6] custom-call(x, x), "
+           "custom_call_target=\"f\", called_computations={inner}\n}\n";
+  };
+  const std::string p = "  p = f32[6] parameter(0)\n";
+  const std::string q = "  q = f32[6] parameter(1)\n";
+  const std::string first =
+      "  s = f32[6] all-reduce(p), channel_id=1, replica_groups={{0,1}}, "
+      "use_global_device_ids=true, to_apply=add\n";
+  const std::string other =
+      "  s = f32[6] all-reduce(p), channel_id=1, replica_groups={{0},{1}}, "
+      "use_global_device_ids=true, to_apply=add\n";
+  const std::string root = "  ROOT r = f32[6] subtract(s, q)\n";
+  const std::string base = module(p + q + first + root);
+  CHECK(verdicts(base, module(q + p + first + root)) == "valid; valid");
+  CHECK(verdicts(base, module(p + first + q + root)) == "valid; valid");
+  CHECK(verdicts(base, module(p + q + other + root)) == "unknown; unknown");
+  CHECK(verdicts(base, module(p + q + first + "  ROOT r = f32[6] subtract(q, s)\n")) ==
+        "unknown; unknown");
+  const std::string random = "  s = f32[6] rng(p, q), distribution=rng_uniform\n";
+  CHECK(verdicts(module(p + q + random + root), module(p + q + random + root)) ==
+        "unknown; unknown");
+}
+
+TEST_CASE("what is not known may look at all devices") {
+  // z is x on device 0, and only what device 0 makes of it is compared.
+  const std::string first =
+      "  x = f32[6] parameter(0)\n  id = u32[] partition-id()\n  zero = u32[] constant(0)\n"
+      "  f = pred[] compare(id, zero), direction=EQ\n  b = pred[6] broadcast(f), dimensions={}\n"
+      "  t = f32[6] add(x, x)\n  z = f32[6] select(b, x, t)\n  n = f32[] constant(0)\n"
+      "  e = f32[6] broadcast(n), dimensions={}\n";
+  const auto module = [&](const std::string& operation) {
+    return module_text(
+        first + "  y = f32[6] " + operation + "\n  ROOT s = f32[6] select(b, y, e)\n", 2);
+  };
+  for (const std::string name : {"exchange", "custom-call"}) {
+    const std::string target = ", custom_call_target=\"f\"";
+    const std::string before = module(name + "(x)" + target);
+    CHECK(verdicts(before, module(name + "(z)" + target)) == "unknown; unknown");
+    CHECK(verdicts(before, before) == "valid; valid");
+  }
+  CHECK(summary(compared(module("cholesky(x)"), module("cholesky(z)"))) == "valid");
 }
 
 TEST_CASE("conversions between floating-point types keep real numbers") {

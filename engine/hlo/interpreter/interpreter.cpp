@@ -12,6 +12,7 @@
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/numbers.h"
 #include "engine/hlo/module_relation.h"
+#include "engine/hlo/operations.h"
 
 namespace p2::hlo::interpreter {
 namespace {
@@ -26,11 +27,6 @@ bool is_done(std::string_view opcode) {
 
 bool is_barrier(std::string_view opcode) {
   return opcode == "optimization-barrier" || opcode == "opt-barrier";
-}
-
-bool has_effect(std::string_view opcode) {
-  return opcode == "rng" || opcode == "infeed" || opcode == "outfeed" || opcode == "send" ||
-         opcode == "recv" || opcode == "rng-get-and-update-state";
 }
 
 /// The value with the shapes, and so the layouts, that an instruction declares.
@@ -186,12 +182,12 @@ auto Interpreter<A>::execute(const Instruction& instruction, const Operands& ope
   if (is_collective(base_opcode(opcode))) {
     return collectives_.execute(instruction, operands, active);
   }
-  if (has_effect(opcode)) give_up(instruction, "it has a side effect");
   if (opcode == "after-all" || opcode == "create-token") {
     return once_for_same_operands(operands, active, [&](const auto&, std::uint32_t) {
       return local_.array(instruction.shape.array, {}, {});
     });
   }
+  if (!is_local(instruction)) return execute_opaque(instruction, operands, active, opcode);
   return execute_locally(instruction, operands, active, false);
 }
 
@@ -371,13 +367,28 @@ auto Interpreter<A>::execute_custom_call(const Instruction& instruction, const O
                     target == "annotate_device_placement";
   if (same && operands.size() == 1) return *operands[0];
   if (target == "TopK") return execute_locally(instruction, operands, active, false);
-  ++opaque_[fmt::format("custom-call {}", target)];
+  return execute_opaque(instruction, operands, active, fmt::format("custom-call {}", target));
+}
+
+template <typename A>
+auto Interpreter<A>::execute_opaque(const Instruction& instruction, const Operands& operands,
+                                    const Active& active, const std::string& name) -> PerDevice {
+  if (is_impure(instruction)) give_up(instruction, "it has a side effect");
+  ++opaque_[name];
+  std::vector<const Tree*> all;  // it may exchange with other devices
+  for (std::uint32_t device = 0; device < active.size(); ++device) {
+    for (const PerDevice* operand : operands) {
+      if (active[device]) all.push_back((*operand)[device].get());
+    }
+  }
+  const std::uint64_t exchanged = local_.digest(all);
   PerDevice results(active.size());
   for (std::uint32_t device = 0; device < active.size(); ++device) {
     if (!active[device]) continue;
-    std::vector<const Tree*> values;
-    for (const PerDevice* operand : operands) values.push_back((*operand)[device].get());
-    results[device] = std::make_shared<const Tree>(local_.opaque(instruction, values, device + 1));
+    std::vector<const Tree*> own;
+    for (const PerDevice* operand : operands) own.push_back((*operand)[device].get());
+    results[device] = std::make_shared<const Tree>(
+        local_.opaque(instruction, own, Algebra::hash(exchanged, device + 1)));
   }
   return results;
 }

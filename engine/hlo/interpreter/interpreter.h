@@ -103,6 +103,9 @@ class Interpreter {
                                 const Active& active, int depth);
   PerDevice execute_custom_call(const Instruction& instruction, const Operands& operands,
                                 const Active& active);
+  /// An uninterpreted function of the device and the operands of all devices; `name` for reports.
+  PerDevice execute_opaque(const Instruction& instruction, const Operands& operands,
+                           const Active& active, const std::string& name);
   PerDevice shards_of(const Instruction& instruction, const Operands& operands,
                       const Active& active);
   PerDevice whole_of(const Instruction& instruction, const Operands& operands,

@@ -12,6 +12,7 @@
 #include "engine/hlo/interpreter/algebra.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/numbers.h"
+#include "engine/hlo/operations.h"
 
 namespace p2::hlo::interpreter {
 namespace {
@@ -198,32 +199,48 @@ std::uint64_t LocalOperations<A>::fingerprint(std::uint32_t computation) {
   if (fingerprints_.size() <= computation) fingerprints_.resize(module_.computations.size(), 0);
   if (fingerprints_[computation] != 0) return fingerprints_[computation];
   const Computation& called = module_.computations[computation];
-  std::uint64_t state = Algebra::hash(0xC0, called.root);
+  std::vector<std::uint64_t> values;  // of instructions, whatever their order
   for (const Instruction& instruction : called.instructions) {
-    const Attributes& attributes = instruction.attributes;
-    state = text_hash(instruction.opcode, state);
+    std::uint64_t state = text_hash(instruction.opcode, 0xC0);
     state = text_hash(to_string(instruction.shape), state);
-    state = text_hash(attributes.others, state);
-    state = text_hash(attributes.direction, state);
-    for (const auto* list : {&attributes.dimensions, &attributes.starts, &attributes.limits,
-                             &attributes.strides, &attributes.slice_sizes}) {
-      state = Algebra::hash(state, list->size());
-      for (const std::int64_t each : *list) {
-        state = Algebra::hash(state, static_cast<std::uint64_t>(each));
-      }
-    }
-    state = Algebra::hash(state, static_cast<std::uint64_t>(attributes.index));
+    state = text_hash(attributes_text(instruction), state);
+    // Two executions of these are not the same.
+    const bool is_unlike_others =
+        is_impure(instruction) || (instruction.literal && instruction.literal->elided);
+    if (is_unlike_others) state = text_hash(instruction.name, Algebra::hash(state, number_ + 1));
     if (instruction.literal) {
       for (const LiteralElement& element : instruction.literal->elements) {
         state = text_hash(element.text.empty() ? to_string(element.number) : element.text, state);
+        state = Algebra::hash(state, element.text.size());
       }
     }
-    for (const std::uint32_t operand : instruction.operands) state = Algebra::hash(state, operand);
+    for (const std::uint32_t operand : instruction.operands) {
+      state = Algebra::hash(state, values[operand]);
+    }
     for (const std::uint32_t inner : instruction.called) {
       state = Algebra::hash(state, fingerprint(inner));
     }
+    values.push_back(state);
   }
-  return fingerprints_[computation] = state | 1U;
+  return fingerprints_[computation] = values[called.root] | 1U;
+}
+
+template <typename A>
+std::uint64_t LocalOperations<A>::digest(const std::vector<const Tree*>& values) {
+  std::uint64_t state = Algebra::hash(0xD0, values.size());
+  const auto add = [&](const auto& self, const Tree& tree) -> void {
+    for (const Tree& part : tree.parts) self(self, part);
+    if (tree.is_tuple || !tree.array.cells) return;
+    state = text_hash(to_string(tree.array.shape), state);
+    work_.spend(tree.array.cells->size());
+    if constexpr (A::kSymbolic) {
+      for (const Cell& cell : *tree.array.cells) {
+        state = Algebra::hash(state, arithmetic_.exact(cell, tree.array.shape.type).value);
+      }
+    }
+  };
+  for (const Tree* value : values) add(add, *value);
+  return state;
 }
 
 template <typename A>
@@ -245,14 +262,7 @@ auto LocalOperations<A>::opaque(const Instruction& instruction, const Operands& 
   };
   for (const Tree* operand : operands) collect(collect, *operand);
   work_.spend(all.size());
-  state = text_hash(instruction.attributes.others, state);
-  state = text_hash(instruction.attributes.direction, state);
-  // Where a custom call may look at its sharding; others cannot.
-  if (instruction.opcode == "custom-call")
-    state = text_hash(instruction.attributes.sharding, state);
-  for (const std::int64_t each : instruction.attributes.dimensions) {
-    state = Algebra::hash(state, static_cast<std::uint64_t>(each));
-  }
+  state = text_hash(attributes_text(instruction), state);
   for (const std::uint32_t called : instruction.called) {
     state = Algebra::hash(state, fingerprint(called));
   }

@@ -60,6 +60,8 @@ class LocalOperations {
   /// `salt`, or arbitrary numbers.
   Tree opaque(const Instruction& instruction, const std::vector<const Tree*>& operands,
               std::uint64_t salt);
+  /// Equal for equal values, if they are symbolic.
+  std::uint64_t digest(const std::vector<const Tree*>& values);
   /// An array of `cells`, unknown if one of `operands` is.
   Tree array(const ArrayShape& shape, Cells cells, const std::vector<const Tree*>& operands) const;
   /// The combination of two elements by a reducer.

@@ -575,7 +575,8 @@ Value Interpreter::branch(const Instruction& instruction, const Operands& operan
   return chosen(condition, results);
 }
 
-/// A function of all elements of all operands, its attributes and, of a custom call, the device.
+/// A function of all elements of all operands and its attributes; a custom call, which may exchange
+/// with other devices, of the operands of all devices and of the device.
 Value Interpreter::opaque(const Instruction& instruction, const Operands& operands) {
   const std::string name = description_of(module_, instruction);
   const bool differs = instruction.opcode == "custom-call";
@@ -587,8 +588,16 @@ Value Interpreter::opaque(const Instruction& instruction, const Operands& operan
     const Cell both[] = {cell, cell};
     return type.is_integer() ? arithmetic_.apply({Op::Maximum, type, type}, both) : cell;
   };
+  std::vector<Cell> exchanged;
+  for (std::size_t k = 0; differs && k < operands.size(); ++k) {
+    for (const TensorPtr& tensor : operands[k]->devices) {
+      budget_.spend(8 * tensor->cells.size());
+      for (const Cell& cell : tensor->cells) exchanged.push_back(unwrapped(cell, tensor->type));
+    }
+  }
+  exchanged = {arithmetic_.function("exchanged", exchanged, type_called("f32"))};
   const auto local = [&](std::size_t k, std::size_t device, const Tensors& tensors) {
-    std::vector<Cell> cells;
+    std::vector<Cell> cells = exchanged;
     std::string key = name + " " + std::to_string(k) + shapes[k].type.name;
     for (const std::int64_t size : shapes[k].sizes) key += " " + std::to_string(size);
     if (differs) key += " on " + std::to_string(device);
