@@ -15,7 +15,10 @@ seconds=$1
 cd "$(dirname "$0")/../.."
 
 cmake --preset fuzz
-cmake --build --preset fuzz --target fuzz_system fuzz_program fuzz_definition fuzz_msccl fuzz_onesided fuzz_hlo fuzz_records
+targets="system program definition msccl onesided hlo records"
+if grep -q "^Protobuf_INCLUDE_DIR:PATH=/" build/fuzz/CMakeCache.txt; then targets="$targets hlo_binary"; fi
+# shellcheck disable=SC2046
+cmake --build --preset fuzz --target $(printf 'fuzz_%s ' $targets)
 
 findings=build/fuzz/findings
 mkdir -p "$findings"
@@ -24,7 +27,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 failed=""
-for target in system program definition msccl onesided hlo records; do
+for target in $targets; do
   mkdir "$work/$target"
   cp tests/fuzz/corpus/"$target"/* "$work/$target"
   case $target in
@@ -34,7 +37,10 @@ for target in system program definition msccl onesided hlo records; do
     msccl) cp examples/msccl/*.xml "$work/$target" ;;
   esac
   echo "fuzz_$target: $seconds seconds"
-  build/fuzz/bin/fuzz_"$target" "$work/$target" -dict=tests/fuzz/"$target".dict \
+  words=""
+  if [ -f "tests/fuzz/$target.dict" ]; then words="-dict=tests/fuzz/$target.dict"; fi
+  # shellcheck disable=SC2086
+  build/fuzz/bin/fuzz_"$target" "$work/$target" $words \
     -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=2048 -timeout=10 \
     -artifact_prefix="$findings/$target-" -print_final_stats=1 ||
     failed="$failed $target"
