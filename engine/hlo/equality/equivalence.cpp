@@ -296,6 +296,7 @@ ModuleDecision evaluated(const std::vector<Flow>& flows, Fingerprints& fingerpri
   for (const bool in_order : {false, true}) {
     if (in_order && !ordered) break;
     ComparisonContext context{{&flows[0], &flows[1]}, fingerprints, limits, in_order};
+    context.values.on_work = [&](std::uint64_t units) { context.spend(units); };
     compare_into(decision, context);
     decision.uninterpreted.assign(context.uninterpreted.begin(), context.uninterpreted.end());
     if (decision.outcome != Outcome::Established) break;
@@ -342,6 +343,7 @@ ModuleDecision evaluated_relation(const std::shared_ptr<const Module>& global,
                                  local->instruction->opcode, local->instruction->name));
   }
   ComparisonContext context{{&flows[0], &flows[1]}, fingerprints, limits};
+  context.values.on_work = [&](std::uint64_t units) { context.spend(units); };
   context.relation = &relation;
   context.values.joins_ranges = true;
   if (executed_next) context.most_work = kWorkBeforeExecution;

@@ -48,10 +48,10 @@ struct ModuleDecision : Decision<Difference> {
   /// modules are independent or, if the other one is global, its shards.
   Form before = Form::Partitioned;
   Form after = Form::Partitioned;
-  std::vector<Placement> placements = {};  ///< of the global module, if one is
+  std::vector<Placement> placements = {};               ///< of the global module, if one is
   std::shared_ptr<const ModuleRelation> relation = {};  ///< of two modules
-  /// Of two modules: an estimate of the operations on elements that executing them takes, where what
-  /// is the same on all devices is computed once.
+  /// Of two modules: an estimate of the operations on elements that executing them takes, where
+  /// what is the same on all devices is computed once.
   double operations = 0;
   /// Of two modules: execution on numbers, which can only refute, and symbolic engines.
   std::optional<Outcome> interpreter = {};

@@ -8,11 +8,17 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include <fmt/format.h>
+
 #include "engine/base/invariant.h"
 #include "engine/hlo/equality/values.h"
+#include "p2/error.h"
 
 namespace p2::hlo {
 namespace {
+
+/// Skeletons of more coordinates take more memory than proofs by them are worth.
+constexpr std::size_t kMaxArguments = std::size_t{1} << 17U;
 
 /// The coordinates of a skeleton: kParameter + 0, 1, …
 constexpr Variable kParameter = Variable{1} << 50U;
@@ -105,8 +111,9 @@ bool join_next(Member& member, const Member& next) {
 }
 
 /// Joins what can be joined.
-void join(std::vector<Member>& all) {
+void join(std::vector<Member>& all, const std::function<void(std::uint64_t)>& on_work) {
   for (bool again = true; again;) {
+    on_work(all.size() * all.size());
     again = join_progression(all);
     for (std::size_t i = 0; i < all.size() && !again; ++i) {
       for (std::size_t k = 0; k < all.size() && !again; ++k) {
@@ -186,7 +193,9 @@ std::vector<Value> Values::leaves_of(Value value) const {
       leaves.push_back(part);
       continue;
     }
-    for (const Value each : children(part)) {
+    const std::vector<Value> inside = children(part);
+    on_work(inside.size());
+    for (const Value each : inside) {
       if (seen.insert(each).second) open.push_back(each);
     }
   }
@@ -206,6 +215,7 @@ Values::Opened Values::generalized(Value value) {
   std::vector<Leaf> leaves;
   for (const Value part : leaves_of(value)) {
     const Atom atom = as_atom(part);
+    on_work(1 + atom.map.size());
     Leaf leaf{{static_cast<std::int64_t>(atom.kind), atom.source, atom.device,
                static_cast<std::int64_t>(atom.reducer)},
               {},
@@ -227,6 +237,11 @@ Values::Opened Values::generalized(Value value) {
   std::unordered_map<Value, Value> done;
   for (const Leaf& leaf : leaves) {
     Atom atom = as_atom(leaf.value);
+    if (opened.arguments.size() + atom.map.size() > kMaxArguments) {
+      throw LimitReached(
+          LimitReached::Kind::Size,
+          fmt::format("the comparison: an expression of more than {} coordinates", kMaxArguments));
+    }
     for (Coordinate& coordinate : atom.map) {
       Coordinate argument{coordinate.base, {}};
       Coordinate own{0, {}};
@@ -307,13 +322,15 @@ Value Values::replaced(Value value, std::unordered_map<Value, Value> done) {
   std::vector<Value> open = {value};
   while (!open.empty()) {
     const Value next = open.back();
-    if (children(next).empty()) done.emplace(next, next);
+    const std::vector<Value> inside = children(next);
+    if (inside.empty()) done.emplace(next, next);
     if (done.count(next) != 0) {
       open.pop_back();
       continue;
     }
+    on_work(inside.size());
     const std::size_t before = open.size();
-    for (const Value each : children(next)) {
+    for (const Value each : inside) {
       if (done.count(each) == 0) open.push_back(each);
     }
     if (open.size() != before) continue;
@@ -355,7 +372,7 @@ std::optional<std::vector<Value>> Values::joined(Reducer reducer,
           {std::move(opened.box), std::move(opened.arguments), value});
     }
     for (auto& [skeleton, all] : by_skeleton) {
-      join(all);
+      join(all, on_work);
       for (Member& each : all) {
         result.push_back(each.value ? *each.value
                                     : closed(reducer, {skeleton, std::move(each.box),

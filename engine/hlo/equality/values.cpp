@@ -35,8 +35,17 @@ std::uint32_t Interner::intern(Sequence sequence) {
     }
   }
   const auto number = static_cast<std::uint32_t>(size());
-  pool_.insert(pool_.end(), sequence.begin(), sequence.end());
-  starts_.push_back(pool_.size());
+  constexpr std::size_t kBlock = std::size_t{1} << 16U;
+  if (room_ < sequence.size() || blocks_.empty()) {
+    room_ = std::max(kBlock, sequence.size());
+    blocks_.push_back(std::make_unique_for_overwrite<std::int64_t[]>(room_));
+    next_ = blocks_.back().get();
+  }
+  std::copy(sequence.begin(), sequence.end(), next_);
+  sequences_.emplace_back(next_, sequence.size());
+  next_ += sequence.size();
+  room_ -= sequence.size();
+  numbers_ += sequence.size();
   by_hash_.emplace(key, number);
   return number;
 }

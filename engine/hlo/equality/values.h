@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -22,16 +24,16 @@ class Interner {
   using Sequence = std::span<const std::int64_t>;
 
   std::uint32_t intern(Sequence sequence);
-  /// Valid until the next call of intern().
-  Sequence operator[](std::uint32_t number) const {
-    return {pool_.data() + starts_[number], starts_[number + 1] - starts_[number]};
-  }
-  std::size_t size() const { return starts_.size() - 1; }
-  std::size_t bytes() const { return pool_.size() * 8 + size() * 48; }
+  Sequence operator[](std::uint32_t number) const { return sequences_[number]; }
+  std::size_t size() const { return sequences_.size(); }
+  std::size_t bytes() const { return numbers_ * 8 + size() * 56; }
 
  private:
-  std::vector<std::int64_t> pool_;
-  std::vector<std::size_t> starts_ = {0};
+  std::vector<Sequence> sequences_;
+  std::vector<std::unique_ptr<std::int64_t[]>> blocks_;  ///< which never move
+  std::int64_t* next_ = nullptr;                         ///< in the last block
+  std::size_t room_ = 0;                                 ///< there
+  std::size_t numbers_ = 0;
   std::unordered_multimap<std::uint64_t, std::uint32_t> by_hash_;
 };
 
@@ -118,6 +120,9 @@ class Values {
 
   /// The reduction of `body` over variables that all occur in it; the reducer is not Unknown.
   Value reduction(Reducer reducer, Value body, const std::vector<BoundVariable>& variables);
+  /// Is told of work, in units of a term of a sum, and may throw LimitReached.
+  std::function<void(std::uint64_t)> on_work = [](std::uint64_t) {};
+
   /// For modules of which one is partitioned: members of a reduction are joined where they are one
   /// function at indices in arithmetic progression, or parts of a range that follow each other, and
   /// a sum of positions is one position of an affine coordinate.
