@@ -20,7 +20,8 @@ namespace p2::hlo {
 /// An element of a constant: a number or, if Number cannot represent it (`inf`, `nan`), its text.
 struct LiteralElement {
   Number number = {};
-  std::string text = {};  ///< empty for a number
+  std::string text = {};       ///< empty for a number
+  bool negative_zero = false;  ///< `-0`, whose number is 0
 
   bool operator==(const LiteralElement&) const = default;
 };
@@ -60,6 +61,8 @@ struct Attributes {
   /// All other attributes that can change the result: `lhs_contracting_dims={1};`, one after the
   /// other, without blanks, as XLA prints them.
   std::string others = {};
+  /// `result_accuracy` of an elementwise function: how a result is rounded, as printed.
+  std::string accuracy = {};
 
   /// The value of an attribute in `others`: `{1}`; nothing without one.
   std::optional<std::string_view> other(std::string_view name) const;

@@ -197,6 +197,7 @@ std::string literal_text(const Literal& literal, const std::string& name) {
   if (literal.elided) return "elided in " + name;
   std::string text;
   for (const LiteralElement& element : literal.elements) {
+    if (element.negative_zero) text += '-';
     text += element.text.empty() ? to_string(element.number) : element.text;
     text += ' ';
   }
@@ -219,13 +220,13 @@ std::string pairs_text(const Attributes& attributes) {
 }
 
 std::string attributes_text(const Attributes& attributes) {
-  return fmt::format("d{} s{} l{} t{} z{} g{} c{} u{} p{} c{} i{} {} {}",
-                     fmt::join(attributes.dimensions, ","), fmt::join(attributes.starts, ","),
-                     fmt::join(attributes.limits, ","), fmt::join(attributes.strides, ","),
-                     fmt::join(attributes.slice_sizes, ","), groups_text(attributes.groups),
-                     attributes.has_channel, attributes.global_ids.value_or(false),
-                     pairs_text(attributes), attributes.concat_dimension.value_or(-1),
-                     attributes.index, attributes.direction, attributes.others);
+  return fmt::format(
+      "d{} s{} l{} t{} z{} g{} c{} u{} p{} c{} i{} {} {} {}", fmt::join(attributes.dimensions, ","),
+      fmt::join(attributes.starts, ","), fmt::join(attributes.limits, ","),
+      fmt::join(attributes.strides, ","), fmt::join(attributes.slice_sizes, ","),
+      groups_text(attributes.groups), attributes.has_channel, attributes.global_ids.value_or(false),
+      pairs_text(attributes), attributes.concat_dimension.value_or(-1), attributes.index,
+      attributes.direction, attributes.others, attributes.accuracy);
 }
 
 /// Everything that decides the groups or pairs of a collective.

@@ -39,6 +39,16 @@ void require_applicable(const std::string& file, const ModuleQuestion& question)
     if (flag != "goal" || !question.reduces) refuse("--" + flag);
   }
   if (question.engine == "z3" || question.engine == "cnf") refuse("--engine " + question.engine);
+  if (question.numbers == FloatEquality::Real) return;
+  const std::string given = fmt::format("--numbers {}", to_string(question.numbers));
+  if (question.ordered) {
+    throw InputError({given}, "given together with --order, expected one of the two");
+  }
+  if (question.engine == "symbolic") {
+    throw InputError({given},
+                     "is not shown by symbolic evaluation, which is of real numbers, expected "
+                     "--engine interpreter or no --engine");
+  }
 }
 
 hlo::ComparisonOptions options_of(const ModuleQuestion& question) {
@@ -48,6 +58,7 @@ hlo::ComparisonOptions options_of(const ModuleQuestion& question) {
     options.devices.partitions = static_cast<std::int64_t>(*question.partitions);
   }
   options.ordered = question.ordered;
+  options.equality = question.numbers;
   using hlo::ModuleEngine;
   options.engine = question.engine == "symbolic"      ? ModuleEngine::Symbolic
                    : question.engine == "interpreter" ? ModuleEngine::Interpreter
@@ -204,7 +215,8 @@ Json json_of(const Subject& subject, const ModuleDecision& decision, bool solver
                             {"verdict", verdict},
                             {"engines", engines_json(decision)}});
   if (!subject.before.empty()) {
-    json.add("numbers", ordered ? "in order" : "real");
+    json.add("numbers", ordered ? "in order" : to_string(decision.equality));
+    if (decision.shown) json.add("numbers_shown", to_string(*decision.shown));
     json.add("relation", relation_json(decision));
   }
   if (solvers_skipped) json.add("not_asked", Json::array({"z3", "cnf"}));
@@ -226,15 +238,18 @@ Json json_of(const Subject& subject, const ModuleDecision& decision, bool solver
 }
 
 std::vector<Document::Block> text_of(const Subject& subject, const ModuleDecision& decision,
-                                     bool solvers_skipped, const Evidence& evidence) {
+                                     bool solvers_skipped, bool ordered, const Evidence& evidence) {
   Document document;
   const std::string rule = rule_of(decision);
-  document.line(fmt::format("{}: {}{} ({}{})", subject.file, to_string(decision.outcome),
+  const bool is_equal = decision.outcome == Outcome::Established && !subject.before.empty();
+  const std::string sense =
+      fmt::format(", {}{}", words_of(decision.equality), ordered ? " and their order" : "");
+  document.line(fmt::format("{}: {}{} ({}{}{})", subject.file, to_string(decision.outcome),
                             rule.empty() ? "" : ", " + rule,
                             !subject.before.empty() ? fmt::format("after {}, ", subject.before)
                             : !subject.goal.empty() ? fmt::format("goal {}, ", subject.goal)
                                                     : "",
-                            devices_text(decision.devices)));
+                            devices_text(decision.devices), is_equal ? sense : ""));
   if (!subject.before.empty() && !relation_text(decision).empty()) {
     document.line(relation_text(decision));
   }
@@ -289,6 +304,18 @@ FileReport report_of(const Subject& subject, const ModuleDecision& decision) {
   return report;
 }
 
+std::string_view model_text(FloatEquality equality) {
+  switch (equality) {
+    case FloatEquality::Real:
+      return "real numbers, integers modulo 2^bits";
+    case FloatEquality::Reassociated:
+      return "rounded numbers with sums in any order, integers modulo 2^bits";
+    case FloatEquality::Bitwise:
+      return "rounded numbers, integers modulo 2^bits";
+  }
+  return {};
+}
+
 Result result_of(const Subject& subject, const ModuleDecision& decision, bool ordered) {
   Result result;
   result.subject = subject.file;
@@ -309,7 +336,7 @@ Result result_of(const Subject& subject, const ModuleDecision& decision, bool or
   if (decision.symbolic) result.engines.push_back({"symbolic", *decision.symbolic});
   result.model = fmt::format("{}; {}", devices_text(decision.devices),
                              ordered ? "floating-point addition in the order of each module"
-                                     : "real numbers, integers modulo 2^bits");
+                                     : model_text(decision.equality));
   result.evidence.kind = Evidence::Kind::None;
   return result;
 }
@@ -340,6 +367,10 @@ Evidence certify(const Texts& texts, const ModuleQuestion& question, const Modul
     return Evidence{Evidence::Kind::SolverOnly, {}, why};
   };
   if (question.ordered) return none("p2-check does not cover orders of addition");
+  if (decision.equality != FloatEquality::Real) {
+    return none(fmt::format("p2-check compares real numbers, not what is {}",
+                            to_string(decision.equality)));
+  }
   const Provenance provenance{
       {{"p2-verify", build_info().version}}, {{"engine", question.engine}}, question.seed};
   return evidence_of(module_certificate({texts.before, texts.after, decision}, provenance, limits),
@@ -358,7 +389,7 @@ ModuleCheck answer(const Subject& subject, const ModuleQuestion& question, const
   if (question.certificate && settled && !texts.after.empty())
     check.result.evidence = certify(texts, question, decision, limits, check.diagnostics);
   check.json = json_of(subject, decision, solvers_skipped, question.ordered, check.result.evidence);
-  check.text = text_of(subject, decision, solvers_skipped, check.result.evidence);
+  check.text = text_of(subject, decision, solvers_skipped, question.ordered, check.result.evidence);
   check.report = report_of(subject, decision);
   check.decision = std::move(decision);
   return check;
@@ -391,6 +422,10 @@ ModuleCheck check_module_file(const std::string& file, const std::string& text,
     if (question.ordered) {
       throw InputError({"--order"},
                        "orders are compared of two modules, expected --before and --after");
+    }
+    if (question.numbers != FloatEquality::Real) {
+      throw InputError({"--numbers"},
+                       "numbers are compared of two modules, expected --before and --after");
     }
     return answer({file, {}, {}}, question,
                   [&] { return check_all_modules(file, text, options, limits); });

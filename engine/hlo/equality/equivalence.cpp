@@ -265,6 +265,12 @@ std::optional<std::string> partition_mismatch(const Module& before, const Module
                      *after.partitions);
 }
 
+/// At most half of the memory.
+Limits within_memory(Limits limits) {
+  if (!limits.memory_bytes && physical_memory() != 0) limits.memory_bytes = physical_memory() / 2;
+  return limits;
+}
+
 /// By execution on all devices, which takes some `operations`; nothing where that is not affordable
 /// or fails.
 std::optional<ModuleDecision> executed(const Module& before, const Module& after,
@@ -276,8 +282,7 @@ std::optional<ModuleDecision> executed(const Module& before, const Module& after
                                           "operations on elements, more than {:.0g}.",
                                           operations, kMaxAttempted));
   }
-  Limits bounded = limits;
-  if (!bounded.memory_bytes && physical_memory() != 0) bounded.memory_bytes = physical_memory() / 2;
+  const Limits bounded = within_memory(limits);
   try {
     return compare_by_execution(before, after, devices, relation, operations,
                                 static_cast<std::uint64_t>(20 * kMaxOperations), bounded);
@@ -467,6 +472,61 @@ ModuleDecision related(const std::shared_ptr<const Module>& before,
   return second.outcome == Outcome::Refuted ? second : *first;
 }
 
+/// Whether two modules have the same operations on the same operands.
+bool identical(const std::shared_ptr<const Module>& before,
+               const std::shared_ptr<const Module>& after, const Devices& devices,
+               const ModuleRelation& relation, const Limits& limits) {
+  if (!relation.is_partitioned() || relation.mismatch) return false;
+  Fingerprints fingerprints;
+  return are_identical(flow_of(before, devices, fingerprints, limits),
+                       flow_of(after, devices, fingerprints, limits), fingerprints);
+}
+
+/// By random interpretation in a stricter sense than that of real numbers.
+ModuleDecision interpreted(const Module& before, const Module& after, const Devices& devices,
+                           const ModuleRelation& relation, FloatEquality equality,
+                           const Limits& limits) {
+  const double operations =
+      estimated_operations(before, devices) + estimated_operations(after, devices);
+  if (operations > kMaxAttempted) {
+    return undecided(devices, fmt::format("executing the modules takes some {:.0g} operations on "
+                                          "elements, more than {:.0g}.",
+                                          operations, kMaxAttempted));
+  }
+  try {
+    const auto most = static_cast<std::uint64_t>(20 * kMaxOperations);
+    const Limits bounded = within_memory(limits);
+    ModuleDecision decision =
+        compare_rounded(before, after, devices, relation, equality, most, bounded);
+    if (decision.outcome == Outcome::Established && relation.is_ambiguous) {
+      return compare_rounded(before, after, devices, ModuleRelation{}, equality, most, bounded);
+    }
+    return decision;
+  } catch (const LimitReached& limit) {
+    return undecided(devices, fmt::format("{}.", limit.what()));
+  }
+}
+
+/// Modules that are equal as real numbers, in the stricter sense asked for.
+void hold_stricter(ModuleDecision& decision, const Module& before, const Module& after,
+                   const ModuleRelation& relation, FloatEquality asked, const Limits& limits) {
+  const auto decide = [&](FloatEquality equality) {
+    return interpreted(before, after, decision.devices, relation, equality, limits);
+  };
+  const ModuleDecision strict = decide(asked);
+  decision.equality = asked;
+  decision.uninterpreted = strict.uninterpreted;
+  if (strict.outcome == Outcome::Established) return;
+  decision.shown = FloatEquality::Real;
+  if (asked == FloatEquality::Bitwise &&
+      decide(FloatEquality::Reassociated).outcome == Outcome::Established) {
+    decision.shown = FloatEquality::Reassociated;
+  }
+  decision.outcome = Outcome::Undecided;
+  decision.reason = fmt::format("Equal {}, not shown equal {}: {}", words_of(*decision.shown),
+                                words_of(asked), strict.reason);
+}
+
 }  // namespace
 
 ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<const Module> after,
@@ -483,7 +543,16 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
           : relation_of(*before, *after, devices));
   ModuleDecision decision;
   try {
-    decision = related(before, after, devices, *relation, options, limits);
+    const bool stricter = options.equality != FloatEquality::Real;
+    if (stricter && identical(before, after, devices, *relation, limits)) {
+      decision.devices = devices;
+      decision.equality = options.equality;
+    } else {
+      decision = related(before, after, devices, *relation, options, limits);
+      if (stricter && decision.outcome == Outcome::Established) {
+        hold_stricter(decision, *before, *after, *relation, options.equality, limits);
+      }
+    }
   } catch (const IllFormed& error) {
     decision = ill_formed(error.fault, devices);
   }

@@ -9,6 +9,7 @@
 
 #include "engine/hlo/collective.h"
 #include "engine/hlo/module_relation.h"
+#include "p2/float_equality.h"
 #include "p2/limits.h"
 #include "p2/result.h"
 
@@ -48,10 +49,14 @@ struct ModuleDecision : Decision<Difference> {
   /// modules are independent or, if the other one is global, its shards.
   Form before = Form::Partitioned;
   Form after = Form::Partitioned;
-  std::vector<Placement> placements = {};  ///< of the global module, if one is
+  std::vector<Placement> placements = {};               ///< of the global module, if one is
   std::shared_ptr<const ModuleRelation> relation = {};  ///< of two modules
-  /// Of two modules: an estimate of the operations on elements that executing them takes, where what
-  /// is the same on all devices is computed once.
+  /// Of two modules: the sense in which the decision holds; a refutation is of real numbers.
+  FloatEquality equality = FloatEquality::Real;
+  /// When undecided in a stricter sense: the strictest one in which the modules are shown equal.
+  std::optional<FloatEquality> shown = {};
+  /// Of two modules: an estimate of the operations on elements that executing them takes, where
+  /// what is the same on all devices is computed once.
   double operations = 0;
   /// Of two modules: execution on numbers, which can only refute, and symbolic engines.
   std::optional<Outcome> interpreter = {};
@@ -75,6 +80,9 @@ struct ComparisonOptions {
   /// Floating-point sums must also be added in the same order.
   bool ordered = false;
   ModuleEngine engine = ModuleEngine::Default;
+  /// Those stricter than real numbers are shown by random interpretation, or for modules that are
+  /// identical operation by operation.
+  FloatEquality equality = FloatEquality::Real;
   /// How `before`, which is not partitioned, stands to `after`, as JSON (docs/partition.md); its
   /// file for messages. Absent: by the shardings of the modules.
   std::optional<std::string> relation = {};

@@ -8,10 +8,12 @@
 #include <chrono>
 #include <cmath>
 #include <exception>
+#include <functional>
 #include <future>
 #include <map>
 #include <optional>
 #include <set>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -39,6 +41,8 @@ using interpreter::Work;
 constexpr double kLargeOperations = 3e7;
 /// How often a wait looks whether it is cancelled.
 constexpr std::chrono::milliseconds kCancellationInterval{20};
+/// With more values, no instruction is named at which modules differ.
+constexpr std::size_t kMaxKnownValues = 4'000'000;
 constexpr std::uint64_t kFirstSeed = 0x5EED0001;
 constexpr std::uint64_t kSecondSeed = 0x5EED0002;
 /// Values differ beyond rounding: relative to themselves, and a tenth of it to the largest value of
@@ -391,7 +395,8 @@ class ExecutionComparison {
     std::atomic<bool> cancelled = false;
     Limits limits = limits_;
     limits.cancelled = &cancelled;
-    auto first = std::async(std::launch::async, [&] { return interpret(kFirstSeed, limits); });
+    auto first = std::async(std::launch::async,
+                            [&] { return interpret(kFirstSeed, FloatEquality::Real, limits); });
     const auto finish = [&] {
       while (first.wait_for(kCancellationInterval) != std::future_status::ready) {
         if (limits_.cancelled != nullptr && *limits_.cancelled) cancelled = true;
@@ -408,7 +413,8 @@ class ExecutionComparison {
       throw;
     }
     std::optional<Interpretation> second;
-    if (decision_.outcome != Outcome::Refuted) second = interpret(kSecondSeed, limits_);
+    if (decision_.outcome != Outcome::Refuted)
+      second = interpret(kSecondSeed, FloatEquality::Real, limits_);
     const Interpretation found = finish();
     decision_.uninterpreted = found.uninterpreted;
     decision_.interpreter =
@@ -440,6 +446,20 @@ class ExecutionComparison {
     return decision_;
   }
 
+  /// By random interpretation in a stricter sense.
+  ModuleDecision decide_rounded(FloatEquality equality) {
+    for (const std::uint64_t seed : {kFirstSeed, kSecondSeed}) {
+      const Interpretation found = interpret(seed, equality, limits_);
+      if (found.failure) std::rethrow_exception(found.failure);
+      decision_.uninterpreted = found.uninterpreted;
+      if (found.is_equal) continue;
+      decision_.outcome = Outcome::Undecided;
+      decision_.reason = found.difference + first_new_value(seed, equality);
+      return decision_;
+    }
+    return decision_;
+  }
+
  private:
   /// What random interpretation finds.
   struct Interpretation {
@@ -450,11 +470,16 @@ class ExecutionComparison {
   };
 
   template <typename A>
+  using Observer =
+      std::function<void(const Instruction&, const typename Interpreter<A>::PerDevice&)>;
+
+  template <typename A>
   auto outputs(A& arithmetic, const Module& module, Form form, const Draw& draw, std::uint64_t seed,
-               Work& work, std::set<std::string>& opaque) const {
+               Work& work, std::set<std::string>& opaque, const Observer<A>& observer = {}) const {
     const bool is_before = &module == &before_;
     const Inputs inputs(devices_, relation_);
     Interpreter<A> run(module, is_before ? 1 : 2, devices_, arithmetic, work);
+    if (observer) run.observe(observer);
     auto values = run.run(inputs.of(arithmetic, module, form, draw, seed));
     for (const auto& [name, count] : run.opaque_operations()) opaque.insert(name);
     return values;
@@ -527,11 +552,11 @@ class ExecutionComparison {
     decision_.violation = std::move(difference);
   }
 
-  Interpretation interpret(std::uint64_t seed, const Limits& limits) const {
+  Interpretation interpret(std::uint64_t seed, FloatEquality equality, const Limits& limits) const {
     Interpretation found;
     std::set<std::string> opaque;
     try {
-      Algebra algebra(seed);
+      Algebra algebra(seed, equality);
       Work work(limits, most_);
       const auto first = outputs(algebra, before_, relation_.before, kDraws[0], seed, work, opaque);
       const auto second = outputs(algebra, after_, relation_.after, kDraws[0], seed, work, opaque);
@@ -541,7 +566,12 @@ class ExecutionComparison {
                   [&](const Term& a, const Term& b, const Array<Term>& array, std::uint32_t device,
                       std::size_t output, const std::vector<std::int64_t>& index) {
                     found.is_equal = algebra.equal(a, b, array.shape.type);
-                    if (!found.is_equal) {
+                    if (!found.is_equal && equality != FloatEquality::Real) {
+                      found.difference = fmt::format(
+                          "element [{}] of output {} on device {} is another sequence "
+                          "of operations.",
+                          fmt::join(index, ","), output, device);
+                    } else if (!found.is_equal) {
                       found.difference = fmt::format(
                           "Whether element [{}] of output {} is equal on device {} is open: no "
                           "execution on numbers showed a difference, and the values are not equal "
@@ -560,6 +590,43 @@ class ExecutionComparison {
     return found;
   }
 
+  /// The first instruction of `after` with a value that no instruction of `before` has, as a
+  /// sentence; empty if there is none, or too many values.
+  std::string first_new_value(std::uint64_t seed, FloatEquality equality) const {
+    Algebra algebra(seed, equality);
+    Work work(limits_, most_);
+    std::set<std::string> opaque;
+    std::unordered_set<std::uint64_t> known;
+    const auto visit = [](const Interpreter<Algebra>::PerDevice& values, const auto& each) {
+      for (const auto& value : values) {
+        if (!value || value->is_tuple || !value->array.cells) continue;
+        for (const Term& cell : *value->array.cells) each(cell, value->array.shape.type);
+        if (value == values.back()) return;  // devices share it
+      }
+    };
+    outputs<Algebra>(algebra, before_, relation_.before, kDraws[0], seed, work, opaque,
+                     [&](const Instruction&, const Interpreter<Algebra>::PerDevice& values) {
+                       visit(values, [&](const Term& cell, ElementType) {
+                         if (known.size() < kMaxKnownValues) known.insert(cell.value);
+                       });
+                     });
+    const Instruction* first = nullptr;
+    outputs<Algebra>(
+        algebra, after_, relation_.after, kDraws[0], seed, work, opaque,
+        [&](const Instruction& instruction, const Interpreter<Algebra>::PerDevice& values) {
+          const bool given = instruction.opcode == "constant" || instruction.opcode == "parameter";
+          if (first != nullptr || given) return;
+          visit(values, [&](const Term& cell, ElementType type) {
+            if (algebra.rounds(type) && !known.contains(cell.value)) first = &instruction;
+          });
+        });
+    if (first == nullptr || known.size() >= kMaxKnownValues) return "";
+    return fmt::format(
+        " The first instruction after with a value that none before has is {} {} "
+        "({}:{}).",
+        first->opcode, first->name, first->position.source, first->position.line);
+  }
+
   const Module& before_;
   const Module& after_;
   Devices devices_;
@@ -570,6 +637,21 @@ class ExecutionComparison {
   bool not_finite_ = false;  ///< where the outputs differ, one is infinite or NaN
   ModuleDecision decision_;
 };
+
+/// `decide()`, or Undecided where something is not understood.
+template <typename Decide>
+ModuleDecision unless_not_understood(const Devices& devices, const Decide& decide) {
+  try {
+    return decide();
+  } catch (const NotUnderstood& error) {
+    ModuleDecision decision;
+    decision.outcome = Outcome::Undecided;
+    decision.devices = devices;
+    decision.reason = fmt::format("Not understood: {} ({}:{}).", error.what(),
+                                  error.position.source, error.position.line);
+    return decision;
+  }
+}
 
 }  // namespace
 
@@ -594,17 +676,29 @@ double estimated_operations(const Module& module, const Devices& devices) {
 ModuleDecision compare_by_execution(const Module& before, const Module& after,
                                     const Devices& devices, const ModuleRelation& relation,
                                     double operations, std::uint64_t most, const Limits& limits) {
-  try {
+  return unless_not_understood(devices, [&] {
     return ExecutionComparison(before, after, devices, relation, most, limits)
         .decide(operations > kLargeOperations ? 1 : std::size(kDraws));
-  } catch (const NotUnderstood& error) {
-    ModuleDecision decision;
-    decision.outcome = Outcome::Undecided;
-    decision.devices = devices;
-    decision.reason = fmt::format("Not understood: {} ({}:{}).", error.what(),
-                                  error.position.source, error.position.line);
-    return decision;
+  });
+}
+
+ModuleDecision compare_rounded(const Module& before, const Module& after, const Devices& devices,
+                               const ModuleRelation& relation, FloatEquality equality,
+                               std::uint64_t most, const Limits& limits) {
+  for (const auto* tensors : {&relation.inputs, &relation.outputs}) {
+    for (const TensorRelation& tensor : *tensors) {
+      if (tensor.parts == 1 || equality != FloatEquality::Bitwise) continue;
+      ModuleDecision decision;
+      decision.outcome = Outcome::Undecided;
+      decision.devices = devices;
+      decision.reason = "the relation adds up what devices hold, in no order that it names.";
+      return decision;
+    }
   }
+  return unless_not_understood(devices, [&] {
+    return ExecutionComparison(before, after, devices, relation, most, limits)
+        .decide_rounded(equality);
+  });
 }
 
 }  // namespace p2::hlo

@@ -33,10 +33,11 @@ bool has_effect(std::string_view opcode) {
          opcode == "recv" || opcode == "rng-get-and-update-state";
 }
 
-/// The value with the shapes, and so the layouts, that an instruction declares.
+/// The value with the shapes, and so the layouts, that an instruction declares. Where numbers are
+/// not rounded, another type has the same ones.
 template <typename Tree>
 std::shared_ptr<const Tree> declared(std::shared_ptr<const Tree> tree, const Shape& shape,
-                                     const Instruction& instruction) {
+                                     const Instruction& instruction, bool real) {
   const auto fits = [&](const auto& self, const Tree& value, const Shape& to) -> bool {
     if (value.is_tuple != to.is_tuple || value.parts.size() != to.parts.size()) {
       give_up(instruction, "its result is of another shape");
@@ -44,6 +45,8 @@ std::shared_ptr<const Tree> declared(std::shared_ptr<const Tree> tree, const Sha
     if (!value.is_tuple) {
       const bool sized = value.array.shape.sizes == to.array.sizes;
       if (!sized) give_up(instruction, "its result has other sizes");
+      const bool typed = real || value.array.shape.type == to.array.type;
+      if (!typed) give_up(instruction, "it is of another type than its operand");
       return value.array.shape.minor_to_major == to.array.minor_to_major &&
              value.array.shape.type == to.array.type;
     }
@@ -132,10 +135,11 @@ auto Interpreter<A>::evaluate(std::uint32_t computation, const std::vector<PerDe
       if (!value || is_start) continue;
       if (value != last) {
         last = value;
-        changed = declared(value, instruction.shape, instruction);
+        changed = declared(value, instruction.shape, instruction, is_real(arithmetic_));
       }
       value = changed;
     }
+    if (observer_) observer_(instruction, values[i]);
     work_.spend(1);
     for (const std::uint32_t operand : instruction.operands) {
       if (last_uses[operand] == i) values[operand].clear();
@@ -250,7 +254,7 @@ auto Interpreter<A>::chosen(const Cell& condition, const Tree& yes, const Tree& 
   if (yes.is_tuple) return result;
   const ElementType type = yes.array.shape.type;
   std::vector<Cell> cells;
-  const ElementOperation select{Element::Select, {}, type, type, "select"};
+  const ElementOperation select{Element::Select, {}, type, type};
   for (std::size_t i = 0; i < yes.array.cells->size(); ++i) {
     cells.push_back(
         local_.apply(select, {condition, (*yes.array.cells)[i], no.array.cells->at(i)}));
@@ -313,7 +317,8 @@ auto Interpreter<A>::execute_conditional(const Instruction& instruction, const O
     all[k] = evaluate(instruction.called[k], {*operands[k + 1]}, taken, depth + 1);
     for (std::uint32_t device = 0; device < taken.size(); ++device) {
       if (taken[device]) {
-        all[k][device] = declared(all[k][device], instruction.shape, instruction);
+        all[k][device] =
+            declared(all[k][device], instruction.shape, instruction, is_real(arithmetic_));
       }
       if (chooses[k][device]) results[device] = all[k][device];
     }
@@ -325,7 +330,7 @@ auto Interpreter<A>::execute_conditional(const Instruction& instruction, const O
     Tree tree = *all[branches - 1][device];
     for (std::size_t k = branches - 1; k-- > 0;) {
       const ElementOperation is{Element::Compare, Direction::Eq, type,
-                                *ElementType::from_xla("pred"), "compare"};
+                                *ElementType::from_xla("pred")};
       const Cell condition =
           boolean ? index.at(0)
                   : local_.apply(

@@ -25,14 +25,37 @@ std::uint64_t text_hash(std::string_view text, std::uint64_t state) {
 
 /// An elementwise instruction as an operation on elements; `from`: the type of its last operand.
 ElementOperation operation_of(const Instruction& instruction, Element code, ElementType from) {
-  ElementOperation operation{code, Direction::Eq, from, instruction.shape.array.type,
-                             instruction.opcode};
+  ElementOperation operation{code,
+                             Direction::Eq,
+                             from,
+                             instruction.shape.array.type,
+                             instruction.attributes.others,
+                             instruction.attributes.accuracy};
   if (code == Element::Compare) {
     const auto direction = direction_of(instruction.attributes.direction);
     require(direction.has_value(), instruction, "its direction");
     operation.direction = *direction;
   }
   return operation;
+}
+
+/// Whether an operation computes in one floating-point type but has operands or results of others,
+/// which it rounds where its text does not say.
+bool mixes_types(const Instruction& instruction, const std::vector<ArrayShape>& operands) {
+  const std::string& opcode = instruction.opcode;
+  if (opcode == "convert" || opcode == "bitcast-convert" || opcode == "bitcast" ||
+      opcode == "dot" || opcode == "convolution") {
+    return false;
+  }
+  std::optional<ElementType> common;
+  for (const std::vector<ArrayShape>& shapes : {operands, instruction.shape.arrays()}) {
+    for (const ArrayShape& shape : shapes) {
+      if (!shape.type.is_float()) continue;
+      if (common.value_or(shape.type) != shape.type) return true;
+      common = shape.type;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -159,7 +182,8 @@ const std::optional<ElementOperation>& LocalOperations<A>::binary(std::uint32_t 
   for (const Instruction& instruction : called.instructions) {
     if (instruction.shape.is_tuple || instruction.shape.array.type != type) return found->second;
   }
-  found->second = ElementOperation{*code, Direction::Eq, type, type, root.opcode};
+  found->second = ElementOperation{*code, Direction::Eq,          type,
+                                   type,  root.attributes.others, root.attributes.accuracy};
   return found->second;
 }
 
@@ -213,9 +237,14 @@ std::uint64_t LocalOperations<A>::fingerprint(std::uint32_t computation) {
       }
     }
     state = Algebra::hash(state, static_cast<std::uint64_t>(attributes.index));
+    state = text_hash(attributes.accuracy, state);
+    if (instruction.literal && instruction.literal->elided) {
+      state = text_hash(instruction.name, Algebra::hash(state, number_ + 1));
+    }
     if (instruction.literal) {
       for (const LiteralElement& element : instruction.literal->elements) {
-        state = text_hash(element.text.empty() ? to_string(element.number) : element.text, state);
+        const std::string number = element.negative_zero ? "-0" : to_string(element.number);
+        state = text_hash(element.text.empty() ? number : element.text, state);
       }
     }
     for (const std::uint32_t operand : instruction.operands) state = Algebra::hash(state, operand);
@@ -246,6 +275,7 @@ auto LocalOperations<A>::opaque(const Instruction& instruction, const Operands& 
   for (const Tree* operand : operands) collect(collect, *operand);
   work_.spend(all.size());
   state = text_hash(instruction.attributes.others, state);
+  state = text_hash(instruction.attributes.accuracy, state);
   state = text_hash(instruction.attributes.direction, state);
   // Where a custom call may look at its sharding; others cannot.
   if (instruction.opcode == "custom-call")
@@ -296,6 +326,14 @@ auto LocalOperations<A>::call(std::uint32_t computation, const Cells& arguments)
       continue;
     }
     Cells operands;
+    if (!is_real(arithmetic_)) {
+      std::vector<ArrayShape> shapes;
+      for (const std::uint32_t operand : instruction.operands) {
+        shapes.push_back(called.instructions[operand].shape.array);
+      }
+      const bool packs = opcode == "tuple" || opcode == "get-tuple-element";
+      require(packs || !mixes_types(instruction, shapes), instruction, "it mixes types");
+    }
     for (const std::uint32_t operand : instruction.operands) {
       operands.insert(operands.end(), values[operand].begin(), values[operand].end());
     }
@@ -344,6 +382,11 @@ auto LocalOperations<A>::evaluate(const Instruction& instruction, const Operands
   const std::string& opcode = instruction.opcode;
   for (const Tree* operand : operands) {
     if (operand->is_tuple) return opaque(instruction, operands, 0);
+  }
+  if (!is_real(arithmetic_)) {
+    std::vector<ArrayShape> shapes;
+    for (const Tree* operand : operands) shapes.push_back(operand->array.shape);
+    if (mixes_types(instruction, shapes)) return opaque(instruction, operands, 0);
   }
   if (const auto code = element_of(opcode)) return elementwise(instruction, *code, operands);
   if (opcode == "constant") return constant(instruction);
