@@ -54,7 +54,8 @@ TEST_CASE("check --before --after answers with the keys of the contract") {
   CHECK(valid.at("verdict") == "valid");
   CHECK(valid.at("format") == "hlo");
   CHECK(valid.at("before") == before.path());
-  CHECK(valid.at("engines") == nlohmann::json{{"explicit", "valid"}, {"interpreter", "unknown"}, {"symbolic", "valid"}});
+  CHECK(valid.at("engines") ==
+        nlohmann::json{{"explicit", "valid"}, {"interpreter", "unknown"}, {"symbolic", "valid"}});
   CHECK(valid.at("partitions") == 8);
   CHECK(valid.at("counterexample").is_null());
   const nlohmann::json invalid = compared(wrong, kRefuted);

@@ -94,7 +94,8 @@ TEST_CASE("start and done, calls, fusions and tuples are seen through") {
 
 TEST_CASE("what is not understood is equal where it is the same, and open where it is not") {
   const std::string all = "  y = f32[6] all-reduce(x), " + kAll + ", to_apply=add\n";
-  const std::string called = kX + all + "  ROOT z = f32[6] custom-call(y), custom_call_target=\"f\"\n";
+  const std::string called =
+      kX + all + "  ROOT z = f32[6] custom-call(y), custom_call_target=\"f\"\n";
   const ModuleDecision alike = same(called, called);
   CHECK(summary(alike) == "valid");
   CHECK(alike.uninterpreted == std::vector<std::string>{"custom-call f"});

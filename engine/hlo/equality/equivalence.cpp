@@ -514,9 +514,11 @@ void hold_stricter(ModuleDecision& decision, const Module& before, const Module&
     return interpreted(before, after, decision.devices, relation, equality, limits);
   };
   const ModuleDecision strict = decide(asked);
-  decision.equality = asked;
   decision.uninterpreted = strict.uninterpreted;
-  if (strict.outcome == Outcome::Established) return;
+  if (strict.outcome == Outcome::Established) {
+    decision.equality = asked;
+    return;
+  }
   decision.shown = FloatEquality::Real;
   if (asked == FloatEquality::Bitwise &&
       decide(FloatEquality::Reassociated).outcome == Outcome::Established) {
@@ -552,6 +554,7 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
       if (stricter && decision.outcome == Outcome::Established) {
         hold_stricter(decision, *before, *after, *relation, options.equality, limits);
       }
+      if (decision.outcome == Outcome::Undecided) decision.equality = options.equality;
     }
   } catch (const IllFormed& error) {
     decision = ill_formed(error.fault, devices);
