@@ -111,6 +111,12 @@ struct Module {
 /// unless the parameters are numbered 0, 1, … without gaps or duplicates.
 void number_parameters(Computation& computation, const SourcePosition& where);
 
+/// Whether an instruction is one of a module's computations.
+bool has_instruction(const Module& module, const Instruction* instruction);
+/// The arrays of the root, by number from left to right, whose values depend on an instruction of
+/// any computation.
+std::vector<std::size_t> outputs_depending_on(const Module& module, const Instruction& instruction);
+
 /// A reduction of two scalars that is associative and commutative; Unknown for any other.
 enum class Reducer : std::uint8_t { Add, Multiply, Maximum, Minimum, And, Or, Unknown };
 

@@ -227,6 +227,17 @@ Json json_of(const Subject& subject, const ModuleDecision& decision, bool solver
   json.add("reason", optional(explanation_of(decision)));
   json.add("counterexample", counterexample_json(decision));
   if (!decision.assumed.empty()) json.add("assumed", Json::array_of(decision.assumed));
+  if (!decision.unknown.empty()) {
+    json.add("not_understood",
+             Json::array_of(decision.unknown, [](const hlo::UnknownOperation& each) {
+               return Json::object({{"file", each.position.source},
+                                    {"line", each.position.line},
+                                    {"instruction", each.name},
+                                    {"operation", each.opcode},
+                                    {"why", each.why.empty() ? Json() : Json(each.why)},
+                                    {"outputs", Json::array_of(each.outputs)}});
+             }));
+  }
   json.add("uninterpreted", Json::array_of(decision.uninterpreted));
   json.add("collectives", Json::array_of(decision.collectives, [](const hlo::CollectiveLine& line) {
              return Json::object({{"name", line.name},
@@ -235,6 +246,19 @@ Json json_of(const Subject& subject, const ModuleDecision& decision, bool solver
                                   {"groups", line.groups}});
            }));
   return json;
+}
+
+/// An operation that is not understood, with the outputs that depend on it.
+std::string unknown_text(const hlo::UnknownOperation& operation) {
+  const std::string outputs =
+      operation.outputs.empty()
+          ? "no output depends on it"
+          : fmt::format("output{} {} depend{} on it", operation.outputs.size() == 1 ? "" : "s",
+                        fmt::join(operation.outputs, ", "),
+                        operation.outputs.size() == 1 ? "s" : "");
+  return fmt::format("not understood: {} {} ({}:{}){}; {}", operation.opcode, operation.name,
+                     operation.position.source, operation.position.line,
+                     operation.why.empty() ? "" : ": " + operation.why, outputs);
 }
 
 std::vector<Document::Block> text_of(const Subject& subject, const ModuleDecision& decision,
@@ -265,6 +289,7 @@ std::vector<Document::Block> text_of(const Subject& subject, const ModuleDecisio
     document.line(fmt::format("assumed equal, without elements in the text: {}",
                               fmt::join(decision.assumed, ", ")));
   }
+  for (const hlo::UnknownOperation& each : decision.unknown) document.line(unknown_text(each));
   if (!decision.uninterpreted.empty()) {
     document.line(fmt::format("not looked into: {}", fmt::join(decision.uninterpreted, ", ")));
   }

@@ -12,6 +12,7 @@
 
 #include "engine/hlo/equality/comparison.h"
 #include "engine/hlo/flow.h"
+#include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/execution.h"
 
 namespace p2::hlo {
@@ -154,6 +155,21 @@ std::string describe(const ComparisonContext& context, const Flow& flow, Value v
   return prefix + text;
 }
 
+}  // namespace
+
+UnknownOperation unknown_operation(const Module& module, const Instruction& instruction,
+                                   const std::string& why) {
+  const std::string target =
+      instruction.opcode == "custom-call"
+          ? " " + interpreter::text_attribute(instruction, "custom_call_target")
+          : "";
+  const bool elided = instruction.literal && instruction.literal->elided;
+  return {instruction.name, instruction.opcode + target + (elided ? " {...}" : ""),
+          instruction.position, why, outputs_depending_on(module, instruction)};
+}
+
+namespace {
+
 constexpr std::size_t kMaxGroupsShown = 4;
 
 ModuleDecision ill_formed(const Fault& fault, const Devices& devices) {
@@ -197,6 +213,25 @@ std::string explain(const DifferingElement& element) {
       element.output, element.before, element.after);
 }
 
+/// The uninterpreted operations on which an output depends.
+void add_unknown(ModuleDecision& decision, const Flow& flow, std::size_t output) {
+  std::vector<bool> needed(flow.nodes.size(), false);
+  if (output < flow.outputs.size()) needed[flow.outputs[output].node] = true;
+  std::vector<const Instruction*> all;
+  for (std::size_t i = flow.nodes.size(); i-- > 0;) {
+    const Node& node = flow.nodes[i];
+    if (!needed[i]) continue;
+    for (const Ref operand : node.operands) needed[operand.node] = true;
+    if (node.op == Op::Opaque) all.push_back(node.instruction);
+  }
+  for (std::size_t i = all.size(); i-- > 0;) {
+    if (std::find(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end(), all[i]) ==
+        all.end()) {
+      decision.unknown.push_back(unknown_operation(*flow.module, *all[i]));
+    }
+  }
+}
+
 /// Runs one comparison into `decision`, which stays as it is if all outputs are equal.
 void compare_into(ModuleDecision& decision, ComparisonContext& context) {
   const OutputComparison comparison = compare_outputs(context);
@@ -214,6 +249,8 @@ void compare_into(ModuleDecision& decision, ComparisonContext& context) {
     decision.undecided_element = element_of(context, *comparison.undecided);
     decision.reason = explain(*decision.undecided_element) +
                       " Whether these are equal depends on uninterpreted operations.";
+    for (const Flow* flow : context.flows)
+      add_unknown(decision, *flow, comparison.undecided->output);
   } else if (comparison.limit) {
     decision.outcome = Outcome::Undecided;
     decision.reason = fmt::format("Undecided: {}.", *comparison.limit);
@@ -527,6 +564,7 @@ void hold_stricter(ModuleDecision& decision, const Module& before, const Module&
   decision.outcome = Outcome::Undecided;
   decision.reason = fmt::format("Equal {}, not shown equal {}: {}", words_of(*decision.shown),
                                 words_of(asked), strict.reason);
+  decision.unknown = strict.unknown;
 }
 
 }  // namespace

@@ -34,6 +34,20 @@ struct Difference {
   std::optional<SourcePosition> position = {};   ///< of what is ill-formed
 };
 
+/// An operation that is not understood: a comparison gives up there, or takes it as an
+/// uninterpreted function.
+struct UnknownOperation {
+  std::string name;
+  std::string opcode;  ///< with the target of a custom call
+  SourcePosition position;
+  std::string why = {};                   ///< empty for an uninterpreted function
+  std::vector<std::size_t> outputs = {};  ///< the outputs of its module that depend on it
+};
+
+/// The operation of an instruction: `opcode`, of a custom call with its target.
+UnknownOperation unknown_operation(const Module& module, const Instruction& instruction,
+                                   const std::string& why = {});
+
 /// A collective of a module, as reports show it.
 struct CollectiveLine {
   std::string name;
@@ -67,6 +81,8 @@ struct ModuleDecision : Decision<Difference> {
   std::vector<std::string> uninterpreted = {};
   /// When undecided: an element whose values may be equal or not; absent if a limit was reached.
   std::optional<DifferingElement> undecided_element = {};
+  /// When undecided: the operations on which that depends.
+  std::vector<UnknownOperation> unknown = {};
   std::vector<CollectiveLine> collectives = {};  ///< of a single module
 };
 

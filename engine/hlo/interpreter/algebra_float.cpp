@@ -359,7 +359,9 @@ Term Algebra::contracted(const Reduction& reduction, std::span<const Term> facto
                          std::pair<ElementType, ElementType> types) {
   const ElementType type = reduction.type;
   std::uint64_t state = hash(0xD07, type.index());
-  for (const std::string_view text : {reduction.opcode, reduction.precision}) {
+  const bool any_order = equality_ == FloatEquality::Reassociated;
+  for (const std::string_view text :
+       {any_order ? "sum of products" : reduction.opcode, reduction.precision}) {
     state = hash(state, text.size());
     for (const char c : text) state = hash(state, static_cast<unsigned char>(c));
   }
@@ -368,7 +370,7 @@ Term Algebra::contracted(const Reduction& reduction, std::span<const Term> facto
                      converts(types.first) && converts(types.second);
   Addends all;
   for (std::size_t i = 0; i + 1 < factors.size(); i += 2) {
-    if (equality_ == FloatEquality::Reassociated && plain) {
+    if (any_order && plain) {
       const Term a = float_convert(factors[i], types.first, type);
       add_addend(all, float_product(a, float_convert(factors[i + 1], types.second, type), type),
                  type);
@@ -376,13 +378,13 @@ Term Algebra::contracted(const Reduction& reduction, std::span<const Term> facto
     }
     // Neither rounded to the type of the result nor equal to a product in it.
     const Term product = float_product(factors[i], factors[i + 1], {});
-    if (equality_ == FloatEquality::Reassociated) {
+    if (any_order) {
       add_addend(all, product, type);
     } else {
       state = hash(state, product.value);
     }
   }
-  if (equality_ != FloatEquality::Reassociated) return float_term(hash(state, factors.size()));
+  if (!any_order) return float_term(hash(state, factors.size()));
   return plain ? sum_of(all, type) : float_term(hash(hash(state, all.sum), all.negated));
 }
 

@@ -375,6 +375,10 @@ class OutputPairs {
   const ModuleRelation& relation_;
 };
 
+/// An instruction of the module before, or of the one after.
+using ModuleInstruction = std::pair<bool, const Instruction*>;
+using OpaqueInstructions = std::set<ModuleInstruction>;
+
 /// One comparison by execution.
 class ExecutionComparison {
  public:
@@ -442,6 +446,7 @@ class ExecutionComparison {
       if (each->is_equal) continue;
       decision_.outcome = Outcome::Undecided;
       decision_.reason = each->difference;
+      decision_.unknown = each->unknown;
     }
     return decision_;
   }
@@ -455,6 +460,7 @@ class ExecutionComparison {
       if (found.is_equal) continue;
       decision_.outcome = Outcome::Undecided;
       decision_.reason = found.difference + first_new_value(seed, equality);
+      decision_.unknown = found.unknown;
       return decision_;
     }
     return decision_;
@@ -466,7 +472,9 @@ class ExecutionComparison {
     bool is_equal = false;
     std::string difference = {};  ///< one sentence
     std::vector<std::string> uninterpreted = {};
-    std::exception_ptr failure = {};  ///< NotUnderstood, LimitReached
+    std::vector<UnknownOperation> unknown = {};  ///< on which the difference depends
+    std::optional<std::size_t> output = {};      ///< that differs
+    std::exception_ptr failure = {};             ///< NotUnderstood, LimitReached
   };
 
   template <typename A>
@@ -475,20 +483,20 @@ class ExecutionComparison {
 
   template <typename A>
   auto outputs(A& arithmetic, const Module& module, Form form, const Draw& draw, std::uint64_t seed,
-               Work& work, std::set<std::string>& opaque, const Observer<A>& observer = {}) const {
+               Work& work, OpaqueInstructions& opaque, const Observer<A>& observer = {}) const {
     const bool is_before = &module == &before_;
     const Inputs inputs(devices_, relation_);
     Interpreter<A> run(module, is_before ? 1 : 2, devices_, arithmetic, work);
     if (observer) run.observe(observer);
     auto values = run.run(inputs.of(arithmetic, module, form, draw, seed));
-    for (const auto& [name, count] : run.opaque_operations()) opaque.insert(name);
+    for (const Instruction* each : run.opaque_instructions()) opaque.insert({is_before, each});
     return values;
   }
 
   void execute_on_numbers(const Draw& draw, std::uint64_t seed) {
     Numbers numbers;
     Work work(limits_, most_);
-    std::set<std::string> opaque;
+    OpaqueInstructions opaque;
     const auto first = outputs(numbers, before_, relation_.before, draw, seed, work, opaque);
     const auto second = outputs(numbers, after_, relation_.after, draw, seed, work, opaque);
     const OutputPairs pairs(numbers, devices_, relation_);
@@ -554,7 +562,7 @@ class ExecutionComparison {
 
   Interpretation interpret(std::uint64_t seed, FloatEquality equality, const Limits& limits) const {
     Interpretation found;
-    std::set<std::string> opaque;
+    OpaqueInstructions opaque;
     try {
       Algebra algebra(seed, equality);
       Work work(limits, most_);
@@ -566,6 +574,7 @@ class ExecutionComparison {
                   [&](const Term& a, const Term& b, const Array<Term>& array, std::uint32_t device,
                       std::size_t output, const std::vector<std::int64_t>& index) {
                     found.is_equal = algebra.equal(a, b, array.shape.type);
+                    if (!found.is_equal) found.output = output;
                     if (!found.is_equal && equality != FloatEquality::Real) {
                       found.difference = fmt::format(
                           "element [{}] of output {} on device {} is another sequence "
@@ -586,8 +595,33 @@ class ExecutionComparison {
       found.failure = std::current_exception();
     }
     if (found.failure) found.is_equal = false;
-    found.uninterpreted.assign(opaque.begin(), opaque.end());
+    add_uninterpreted(opaque, found);
     return found;
+  }
+
+  /// Names what was uninterpreted, and of it that on which the output that differs depends.
+  void add_uninterpreted(const OpaqueInstructions& opaque, Interpretation& found) const {
+    std::set<std::string> names;
+    std::vector<std::pair<bool, UnknownOperation>> all;
+    for (const auto& [is_before, instruction] : opaque) {
+      const Module& module = is_before ? before_ : after_;
+      all.emplace_back(!is_before, unknown_operation(module, *instruction));
+      names.insert(all.back().second.opcode);
+    }
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.first, a.second.position.line) <
+             std::pair(b.first, b.second.position.line);
+    });
+    for (auto& [is_after, each] : all) {
+      const Form form = is_after ? relation_.after : relation_.before;
+      const bool renumbered = found.output && relation_.is_mixed() && form != Form::Global;
+      const std::size_t output =
+          renumbered ? relation_.outputs[*found.output].number : found.output.value_or(0);
+      if (found.output && std::ranges::find(each.outputs, output) != each.outputs.end()) {
+        found.unknown.push_back(std::move(each));
+      }
+    }
+    found.uninterpreted.assign(names.begin(), names.end());
   }
 
   /// The first instruction of `after` with a value that no instruction of `before` has, as a
@@ -595,7 +629,7 @@ class ExecutionComparison {
   std::string first_new_value(std::uint64_t seed, FloatEquality equality) const {
     Algebra algebra(seed, equality);
     Work work(limits_, most_);
-    std::set<std::string> opaque;
+    OpaqueInstructions opaque;
     std::unordered_set<std::uint64_t> known;
     const auto visit = [](const Interpreter<Algebra>::PerDevice& values, const auto& each) {
       for (const auto& value : values) {
@@ -640,15 +674,20 @@ class ExecutionComparison {
 
 /// `decide()`, or Undecided where something is not understood.
 template <typename Decide>
-ModuleDecision unless_not_understood(const Devices& devices, const Decide& decide) {
+ModuleDecision unless_not_understood(const Module& before, const Module& after,
+                                     const Devices& devices, const Decide& decide) {
   try {
     return decide();
   } catch (const NotUnderstood& error) {
     ModuleDecision decision;
     decision.outcome = Outcome::Undecided;
     decision.devices = devices;
-    decision.reason = fmt::format("Not understood: {} ({}:{}).", error.what(),
-                                  error.position.source, error.position.line);
+    const SourcePosition& where = error.instruction->position;
+    decision.reason =
+        fmt::format("Not understood: {} ({}:{}).", error.what(), where.source, where.line);
+    const bool is_before = has_instruction(before, error.instruction);
+    decision.unknown = {
+        unknown_operation(is_before ? before : after, *error.instruction, error.why)};
     return decision;
   }
 }
@@ -676,7 +715,7 @@ double estimated_operations(const Module& module, const Devices& devices) {
 ModuleDecision compare_by_execution(const Module& before, const Module& after,
                                     const Devices& devices, const ModuleRelation& relation,
                                     double operations, std::uint64_t most, const Limits& limits) {
-  return unless_not_understood(devices, [&] {
+  return unless_not_understood(before, after, devices, [&] {
     return ExecutionComparison(before, after, devices, relation, most, limits)
         .decide(operations > kLargeOperations ? 1 : std::size(kDraws));
   });
@@ -695,7 +734,7 @@ ModuleDecision compare_rounded(const Module& before, const Module& after, const 
       return decision;
     }
   }
-  return unless_not_understood(devices, [&] {
+  return unless_not_understood(before, after, devices, [&] {
     return ExecutionComparison(before, after, devices, relation, most, limits)
         .decide_rounded(equality);
   });

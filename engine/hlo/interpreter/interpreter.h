@@ -90,8 +90,10 @@ class Interpreter {
     observer_ = std::move(observer);
   }
 
-  /// The opcodes of operations that were uninterpreted functions or arbitrary, with a line.
-  const std::map<std::string, std::size_t>& opaque_operations() const { return opaque_; }
+  /// The instructions that were uninterpreted functions or arbitrary, in the order of execution.
+  const std::vector<const Instruction*>& opaque_instructions() const {
+    return local_.opaque_instructions();
+  }
 
  private:
   using Active = std::vector<bool>;
@@ -132,7 +134,6 @@ class Interpreter {
   const Computation* current_ = nullptr;
   std::function<void(const Instruction&, const PerDevice&)> observer_ = {};
   std::map<std::uint32_t, std::vector<std::uint32_t>> last_uses_;
-  std::map<std::string, std::size_t> opaque_;
 };
 
 }  // namespace p2::hlo::interpreter

@@ -218,12 +218,20 @@ auto LocalOperations<A>::map(const Instruction& instruction, const Operands& ope
 }
 
 template <typename A>
+void LocalOperations<A>::note_opaque(const Instruction& instruction) {
+  if (std::find(opaque_.begin(), opaque_.end(), &instruction) == opaque_.end()) {
+    opaque_.push_back(&instruction);
+  }
+}
+
+template <typename A>
 std::uint64_t LocalOperations<A>::fingerprint(std::uint32_t computation) {
   if (fingerprints_.size() <= computation) fingerprints_.resize(module_.computations.size(), 0);
   if (fingerprints_[computation] != 0) return fingerprints_[computation];
   const Computation& called = module_.computations[computation];
-  std::uint64_t state = Algebra::hash(0xC0, called.root);
+  std::vector<std::uint64_t> states;  // by instruction, of it and its operands
   for (const Instruction& instruction : called.instructions) {
+    std::uint64_t state = 0xC0;
     const Attributes& attributes = instruction.attributes;
     state = text_hash(instruction.opcode, state);
     state = text_hash(to_string(instruction.shape), state);
@@ -247,17 +255,21 @@ std::uint64_t LocalOperations<A>::fingerprint(std::uint32_t computation) {
         state = text_hash(element.text.empty() ? number : element.text, state);
       }
     }
-    for (const std::uint32_t operand : instruction.operands) state = Algebra::hash(state, operand);
+    for (const std::uint32_t operand : instruction.operands) {
+      state = Algebra::hash(state, states[operand]);
+    }
     for (const std::uint32_t inner : instruction.called) {
       state = Algebra::hash(state, fingerprint(inner));
     }
+    states.push_back(state);
   }
-  return fingerprints_[computation] = state | 1U;
+  return fingerprints_[computation] = states[called.root] | 1U;
 }
 
 template <typename A>
 auto LocalOperations<A>::opaque(const Instruction& instruction, const Operands& operands,
                                 std::uint64_t salt) -> Tree {
+  note_opaque(instruction);
   Cells all;
   // What is a function of the elements also depends on how they are arranged.
   std::uint64_t state = text_hash(instruction.opcode, Algebra::hash(0x0A, salt));

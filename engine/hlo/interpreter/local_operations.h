@@ -82,8 +82,10 @@ class LocalOperations {
   Cell apply(const ElementOperation& operation, const Cells& operands) {
     return arithmetic_.apply(operation, operands);
   }
-  /// The number of what a computation does, equal for computations equal up to names.
+  /// The number of what a computation does, equal for computations equal up to names and order.
   std::uint64_t fingerprint(std::uint32_t computation);
+  /// The instructions whose results were uninterpreted, in the order of execution.
+  const std::vector<const Instruction*>& opaque_instructions() const { return opaque_; }
 
  private:
   using Operands = std::vector<const Tree*>;
@@ -107,6 +109,7 @@ class LocalOperations {
              bool largest);
   Tree map(const Instruction& instruction, const Operands& operands);
 
+  void note_opaque(const Instruction& instruction);
   void require_start(const Instruction& instruction, const Operands& operands, std::size_t first,
                      const Index& sizes, const Index& window) const;
   /// The operands of a dynamic slice from `first` on as a start index, clamped; nothing if unknown.
@@ -124,6 +127,7 @@ class LocalOperations {
   Arithmetic& arithmetic_;
   Work& work_;
   std::vector<std::uint64_t> fingerprints_;
+  std::vector<const Instruction*> opaque_;
   std::map<std::uint32_t, std::optional<ElementOperation>> binaries_;
 };
 

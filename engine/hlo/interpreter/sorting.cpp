@@ -57,6 +57,7 @@ auto LocalOperations<A>::sort(const Instruction& instruction, const Operands& op
     std::stable_sort(order.begin(), order.end(), before);
     if constexpr (A::kSymbolic) {
       if (!known) {
+        note_opaque(instruction);
         Cells all;
         for (const Tree* operand : operands) {
           for (std::int64_t i = 0; i < count; ++i) {
@@ -123,6 +124,7 @@ auto LocalOperations<A>::top_k(const Instruction& instruction, const Operands& o
       const std::int64_t position = order[static_cast<std::size_t>(i)];
       if constexpr (A::kSymbolic) {
         if (!known) {
+          note_opaque(instruction);
           Cells all;
           for (std::int64_t at = base; at < base + count; ++at) {
             all.push_back(arithmetic_.exact(from.at(at), from.shape.type));
