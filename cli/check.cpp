@@ -66,9 +66,7 @@ CheckRequest check_request(const CommandLine& line) {
   request.relate = line.text("relate");
   request.dump = line.text("dump");
   request.ordered = line.has("order");
-  if (const auto numbers = line.text("numbers")) {
-    request.numbers = float_equality_called(*numbers).value();
-  }
+  if (const auto numbers = line.text("numbers")) request.numbers = float_equality_called(*numbers);
   request.reduces = line.text("reduces");
   if (line.has("replicas")) request.replicas = line.integer("replicas", 1, kMaxDevices, 1);
   if (line.has("partitions")) request.partitions = line.integer("partitions", 1, kMaxDevices, 1);

@@ -4,6 +4,7 @@
 
 #include "p2/answer.h"
 #include "p2/float_equality.h"
+#include "p2/suggestion.h"
 
 namespace p2 {
 
@@ -45,12 +46,12 @@ std::string_view words_of(FloatEquality equality) {
   return {};
 }
 
-std::optional<FloatEquality> float_equality_called(std::string_view name) {
+FloatEquality float_equality_called(std::string_view name) {
   for (const FloatEquality each :
        {FloatEquality::Real, FloatEquality::Reassociated, FloatEquality::Bitwise}) {
     if (to_string(each) == name) return each;
   }
-  return std::nullopt;
+  throw InputError({"--numbers"}, unknown_name(name, "real, reassociated or bitwise"));
 }
 
 bool disagree(const std::vector<EngineAnswer>& answers) {

@@ -193,7 +193,7 @@ CheckRequest journaled_check(const Record& header) {
   request.relate = optional_text(header, "relate");
   request.dump = optional_text(header, "dump");
   request.ordered = header.at("ordered");
-  request.numbers = float_equality_called(header.at("numbers").get<std::string>()).value();
+  request.numbers = float_equality_called(header.at("numbers").get<std::string>());
   request.reduces = optional_text(header, "reduces");
   if (!header.at("replicas").is_null()) request.replicas = header.at("replicas");
   if (!header.at("partitions").is_null()) request.partitions = header.at("partitions");

@@ -52,6 +52,12 @@ void bind_check(nb::module_& module) {
   request.def(nb::init<>())
       .def_rw("files", &CheckRequest::files)
       .def_rw("ordered", &CheckRequest::ordered)
+      .def_prop_rw(
+          "numbers",
+          [](const CheckRequest& request) { return std::string(to_string(request.numbers)); },
+          [](CheckRequest& request, const std::string& name) {
+            request.numbers = float_equality_called(name);
+          })
       .def_rw("instance", &CheckRequest::instance)
       .def_rw("engine", &CheckRequest::engine)
       .def_rw("explain", &CheckRequest::explain)

@@ -379,9 +379,12 @@ ModuleDecision evaluated_relation(const std::shared_ptr<const Module>& global,
   const std::vector<Node>& nodes = flows[0].nodes;
   const auto local = std::find_if(nodes.begin(), nodes.end(), depends_on_device);
   if (local != nodes.end()) {
-    return undecided(devices,
-                     fmt::format("{} {} of the unpartitioned module depends on the device.",
-                                 local->instruction->opcode, local->instruction->name));
+    ModuleDecision decision =
+        undecided(devices, fmt::format("{} {} of the unpartitioned module depends on the device.",
+                                       local->instruction->opcode, local->instruction->name));
+    decision.unknown = {
+        unknown_operation(*global, *local->instruction, "it depends on the device")};
+    return decision;
   }
   ComparisonContext context{{&flows[0], &flows[1]}, fingerprints, limits};
   context.relation = &relation;
@@ -402,6 +405,8 @@ ModuleDecision evaluated_relation(const std::shared_ptr<const Module>& global,
       fmt::join(mismatch.index, ","), mismatch.output, mismatch.device,
       describe(context, flows[0], mismatch.before, 0),
       describe(context, flows[0], mismatch.after, 0));
+  add_unknown(decision, flows[0], mismatch.output);
+  add_unknown(decision, flows[1], relation.outputs[mismatch.output].number);
   return decision;
 }
 

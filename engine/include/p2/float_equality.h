@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace p2 {
@@ -18,7 +17,7 @@ enum class FloatEquality : std::uint8_t {
 std::string_view to_string(FloatEquality equality);
 /// `as real numbers`, `up to the order of sums`, `bit for bit`.
 std::string_view words_of(FloatEquality equality);
-/// Nothing for any other text.
-std::optional<FloatEquality> float_equality_called(std::string_view name);
+/// Throws InputError for any other text than those of to_string.
+FloatEquality float_equality_called(std::string_view name);
 
 }  // namespace p2
