@@ -216,6 +216,23 @@ std::vector<Rule> sum_rules() {
        "  z = f32[] constant(1)\n  x = f32[4] reverse(a), dimensions={0}\n" +
            root("reduce(x, z), dimensions={0}, to_apply=multiply", "f32[]"),
        kReal},
+      {"what pads a window",
+       "  z = f32[] constant(0)\n" +
+           root("reduce-window(a, z), window={size=2 pad=1_0}, to_apply=add"),
+       "  z = f32[] constant(0)\n  y = f32[5] pad(a, z), padding=1_0\n" +
+           root("reduce-window(y, z), window={size=2}, to_apply=add"),
+       kBitwise},
+      {"a window of what pads it",
+       "  z = f32[] constant(0)\n" +
+           root("reduce-window(a, z), window={size=2 pad=1_0}, to_apply=add"),
+       "  z = f32[] constant(0)\n  y = f32[5] pad(a, z), padding=1_0\n"
+       "  b0 = f32[4] slice(y), slice={[0:4]}\n  b1 = f32[4] slice(y), slice={[1:5]}\n" +
+           root("add(b0, b1)"),
+       kReassociated},
+      {"negation without a sign of zero",
+       "  x = f8e4m3fnuz[4] convert(a)\n  y = f8e4m3fnuz[4] negate(x)\n" +
+           root("negate(y)", "f8e4m3fnuz[4]"),
+       root("convert(a)", "f8e4m3fnuz[4]"), kReal},
       {"operands of a dot", root(dot.c_str(), "f32[]"),
        root("dot(b, a), lhs_contracting_dims={0}, rhs_contracting_dims={0}", "f32[]"), kBitwise},
       {"a dot is a sum of products", root(dot.c_str(), "f32[]"),

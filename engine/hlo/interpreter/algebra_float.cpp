@@ -274,13 +274,13 @@ Term Algebra::float_operation(const ElementOperation& operation, std::span<const
   const Term& a = operands[0];
   if (operation.code == Element::Compare) return float_compare(operation, a, operands[1]);
   const bool plain = operation.attributes.empty() && operation.accuracy.empty();
-  const bool complex = operation.from.kind() == ElementType::Kind::Complex ||
-                       type.kind() == ElementType::Kind::Complex;
+  // Other types, complex or of 8 bits, may have no negative zero, infinity or sign.
+  const bool is_number =
+      (is_ieee(operation.from) || !rounds(operation.from)) && (is_ieee(type) || !rounds(type));
   if (operation.code == Element::Select) return float_select(a, operands[1], operands[2], type);
-  if (plain && !complex) {
+  if (plain && operation.code == Element::Convert) return float_convert(a, operation.from, type);
+  if (plain && is_number) {
     switch (operation.code) {
-      case Element::Convert:
-        return float_convert(a, operation.from, type);
       case Element::Negate:
         return float_negated(a);
       case Element::Add:

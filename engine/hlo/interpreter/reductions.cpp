@@ -140,6 +140,7 @@ auto LocalOperations<A>::reduce_window(const Instruction& instruction, const Ope
   for_each_index(shape.sizes, [&](const Index& index) {
     Cells total = listed ? Cells() : initial;
     for_each_index(sizes, [&](const Index& at) {
+      if (listed) total.push_back(initial[0]);  // what pads the operand
       std::int64_t element = 0;
       for (std::size_t i = 0; i < at.size(); ++i) {
         const WindowDimension& dimension = window[i];
@@ -151,7 +152,7 @@ auto LocalOperations<A>::reduce_window(const Instruction& instruction, const Ope
         element += place * strides[i];
       }
       if (listed) {
-        total.push_back(from.at(element));
+        total.back() = from.at(element);
       } else {
         reduce_into(instruction, total, {from.at(element)});
       }
