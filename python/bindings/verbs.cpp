@@ -53,10 +53,9 @@ void bind_check(nb::module_& module) {
       .def_rw("files", &CheckRequest::files)
       .def_rw("ordered", &CheckRequest::ordered)
       .def_prop_rw(
-          "numbers",
-          [](const CheckRequest& request) { return std::string(to_string(request.numbers)); },
-          [](CheckRequest& request, const std::string& name) {
-            request.numbers = float_equality_called(name);
+          "numbers", [](const CheckRequest& self) { return std::string(to_string(self.numbers)); },
+          [](CheckRequest& self, const std::string& name) {
+            self.numbers = float_equality_called(name);
           })
       .def_rw("instance", &CheckRequest::instance)
       .def_rw("engine", &CheckRequest::engine)
