@@ -2,6 +2,7 @@
 
 #include "proofs/api/module_check.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -248,6 +249,9 @@ Json json_of(const Subject& subject, const ModuleDecision& decision, bool solver
   return json;
 }
 
+/// More operations that are not understood are counted; JSON has them all.
+constexpr std::size_t kMaxUnknownShown = 8;
+
 /// An operation that is not understood, with the outputs that depend on it.
 std::string unknown_text(const hlo::UnknownOperation& operation) {
   const std::string outputs =
@@ -289,7 +293,11 @@ std::vector<Document::Block> text_of(const Subject& subject, const ModuleDecisio
     document.line(fmt::format("assumed equal, without elements in the text: {}",
                               fmt::join(decision.assumed, ", ")));
   }
-  for (const hlo::UnknownOperation& each : decision.unknown) document.line(unknown_text(each));
+  const std::size_t shown = std::min(decision.unknown.size(), kMaxUnknownShown);
+  for (std::size_t i = 0; i < shown; ++i) document.line(unknown_text(decision.unknown[i]));
+  if (shown < decision.unknown.size()) {
+    document.line(fmt::format("not understood: {} more", decision.unknown.size() - shown));
+  }
   if (!decision.uninterpreted.empty()) {
     document.line(fmt::format("not looked into: {}", fmt::join(decision.uninterpreted, ", ")));
   }

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -609,8 +610,11 @@ class ExecutionComparison {
       names.insert(all.back().second.opcode);
     }
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-      return std::pair(a.first, a.second.position.line) <
-             std::pair(b.first, b.second.position.line);
+      const auto place = [](const auto& each) {
+        const SourcePosition& where = each.second.position;
+        return std::tuple(each.first, where.line, where.column, each.second.name);
+      };
+      return place(a) < place(b);
     });
     for (auto& [is_after, each] : all) {
       const Form form = is_after ? relation_.after : relation_.before;
