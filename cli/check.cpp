@@ -45,6 +45,9 @@ std::vector<FlagGroup> check_flag_groups() {
          "(docs/partition.md; default: by their shardings)"},
         {"dump", "DIR",
          "all modules of a folder of --xla_dump_to, pass by pass: which pass breaks one first"},
+        {"numbers", "real|reassociated|bitwise",
+         "in which sense two modules have to be equal: as real numbers (default), with the same "
+         "floating-point operations but sums in any order, or with the same in the same order"},
         {"order", "", "floating-point sums also have to be added in the same order"},
         {"reduces", "AXES",
          "whether a module is the AllReduce (or --goal) over these axes; without --axes all "
@@ -63,6 +66,7 @@ CheckRequest check_request(const CommandLine& line) {
   request.relate = line.text("relate");
   request.dump = line.text("dump");
   request.ordered = line.has("order");
+  if (const auto numbers = line.text("numbers")) request.numbers = float_equality_called(*numbers);
   request.reduces = line.text("reduces");
   if (line.has("replicas")) request.replicas = line.integer("replicas", 1, kMaxDevices, 1);
   if (line.has("partitions")) request.partitions = line.integer("partitions", 1, kMaxDevices, 1);

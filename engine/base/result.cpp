@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "p2/answer.h"
+#include "p2/float_equality.h"
+#include "p2/suggestion.h"
 
 namespace p2 {
 
@@ -18,6 +20,38 @@ std::string_view to_string(Outcome outcome) {
       return "disagreement";
   }
   return {};
+}
+
+std::string_view to_string(FloatEquality equality) {
+  switch (equality) {
+    case FloatEquality::Real:
+      return "real";
+    case FloatEquality::Reassociated:
+      return "reassociated";
+    case FloatEquality::Bitwise:
+      return "bitwise";
+  }
+  return {};
+}
+
+std::string_view words_of(FloatEquality equality) {
+  switch (equality) {
+    case FloatEquality::Real:
+      return "as real numbers";
+    case FloatEquality::Reassociated:
+      return "up to the order of sums";
+    case FloatEquality::Bitwise:
+      return "bit for bit";
+  }
+  return {};
+}
+
+FloatEquality float_equality_called(std::string_view name) {
+  for (const FloatEquality each :
+       {FloatEquality::Real, FloatEquality::Reassociated, FloatEquality::Bitwise}) {
+    if (to_string(each) == name) return each;
+  }
+  throw InputError({"--numbers"}, unknown_name(name, "real, reassociated or bitwise"));
 }
 
 bool disagree(const std::vector<EngineAnswer>& answers) {

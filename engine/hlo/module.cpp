@@ -27,6 +27,49 @@ std::optional<std::string_view> Attributes::other(std::string_view name) const {
   return std::nullopt;
 }
 
+bool has_instruction(const Module& module, const Instruction* instruction) {
+  for (const Computation& computation : module.computations) {
+    for (const Instruction& each : computation.instructions) {
+      if (&each == instruction) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<std::size_t> outputs_depending_on(const Module& module,
+                                              const Instruction& instruction) {
+  const Computation& entry = module.entry_computation();
+  std::vector<bool> has_it;   // by computation, with those that it calls
+  std::vector<bool> depends;  // by instruction of the last one
+  const auto follow = [&](const Computation& computation) {
+    depends.clear();
+    bool any = false;
+    for (const Instruction& each : computation.instructions) {
+      bool found = &each == &instruction;
+      for (const std::uint32_t called : each.called) found = found || has_it[called];
+      any = any || found;
+      for (const std::uint32_t operand : each.operands) found = found || depends[operand];
+      depends.push_back(found);
+    }
+    return any;
+  };
+  for (const Computation& computation : module.computations) has_it.push_back(follow(computation));
+  follow(entry);
+  const Instruction& root = entry.instructions[entry.root];
+  std::vector<std::size_t> outputs;
+  std::size_t next = 0;
+  const auto add = [&](const Shape& shape, bool found) {
+    for (std::size_t k = shape.arrays().size(); k > 0; --k, ++next) {
+      if (found) outputs.push_back(next);
+    }
+  };
+  if (root.opcode != "tuple") add(root.shape, depends[entry.root]);
+  for (std::size_t k = 0; root.opcode == "tuple" && k < root.operands.size(); ++k) {
+    add(entry.instructions[root.operands[k]].shape, depends[root.operands[k]]);
+  }
+  return outputs;
+}
+
 void number_parameters(Computation& computation, const SourcePosition& where) {
   const auto& all = computation.instructions;
   for (std::uint32_t i = 0; i < all.size(); ++i) {

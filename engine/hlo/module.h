@@ -20,7 +20,8 @@ namespace p2::hlo {
 /// An element of a constant: a number or, if Number cannot represent it (`inf`, `nan`), its text.
 struct LiteralElement {
   Number number = {};
-  std::string text = {};  ///< empty for a number
+  std::string text = {};       ///< empty for a number
+  bool negative_zero = false;  ///< `-0`, whose number is 0
 
   bool operator==(const LiteralElement&) const = default;
 };
@@ -60,6 +61,8 @@ struct Attributes {
   /// All other attributes that can change the result: `lhs_contracting_dims={1};`, one after the
   /// other, without blanks, as XLA prints them.
   std::string others = {};
+  /// `result_accuracy` of an elementwise function: how a result is rounded, as printed.
+  std::string accuracy = {};
 
   /// The value of an attribute in `others`: `{1}`; nothing without one.
   std::optional<std::string_view> other(std::string_view name) const;
@@ -107,6 +110,12 @@ struct Module {
 /// Fills in `computation.parameters`; `where` is the position of the computation. Throws InputError
 /// unless the parameters are numbered 0, 1, … without gaps or duplicates.
 void number_parameters(Computation& computation, const SourcePosition& where);
+
+/// Whether an instruction is one of a module's computations.
+bool has_instruction(const Module& module, const Instruction* instruction);
+/// The arrays of the root, by number from left to right, whose values depend on an instruction of
+/// any computation.
+std::vector<std::size_t> outputs_depending_on(const Module& module, const Instruction& instruction);
 
 /// A reduction of two scalars that is associative and commutative; Unknown for any other.
 enum class Reducer : std::uint8_t { Add, Multiply, Maximum, Minimum, And, Or, Unknown };

@@ -70,7 +70,9 @@ std::optional<int> exponent(std::string_view text) {
 }  // namespace
 
 double Number::to_double() const {
-  return static_cast<double>(numerator) / static_cast<double>(denominator);
+  // Both parts are exact in 64 bits, so that texts of different doubles give different doubles.
+  return static_cast<double>(static_cast<long double>(numerator) /
+                             static_cast<long double>(denominator));
 }
 
 std::optional<Number> Number::ratio(Wide numerator, Wide denominator) {

@@ -190,6 +190,7 @@ std::string literal_text(const Literal& literal, const std::string& name) {
   if (literal.elided) return "elided in " + name;
   std::string text;
   for (const LiteralElement& element : literal.elements) {
+    if (element.negative_zero) text += '-';
     text += element.text.empty() ? to_string(element.number) : element.text;
     text += ' ';
   }
@@ -295,12 +296,12 @@ bool is_impure(const Instruction& instruction) {
 std::string attributes_text(const Instruction& instruction) {
   const Attributes& attributes = instruction.attributes;
   std::string text = fmt::format(
-      "d{} s{} l{} t{} z{} g{} c{} u{} p{} c{} i{} {} {}", fmt::join(attributes.dimensions, ","),
+      "d{} s{} l{} t{} z{} g{} c{} u{} p{} c{} i{} {} {} {}", fmt::join(attributes.dimensions, ","),
       fmt::join(attributes.starts, ","), fmt::join(attributes.limits, ","),
       fmt::join(attributes.strides, ","), fmt::join(attributes.slice_sizes, ","),
       groups_text(attributes.groups), attributes.has_channel, attributes.global_ids.value_or(false),
       pairs_text(attributes), attributes.concat_dimension.value_or(-1), attributes.index,
-      attributes.direction, attributes.others);
+      attributes.direction, attributes.others, attributes.accuracy);
   // Where an operation may look at its sharding; XLA's own do not.
   const bool may_look = !is_local(instruction) && !is_collective(base_opcode(instruction.opcode));
   if (may_look) text += " sharding " + attributes.sharding;

@@ -30,9 +30,9 @@ ModuleQuestion module_question(const CheckQuestion& question, bool is_comparison
   const CheckRequest& request = question.request;
   std::vector<std::string> flags = program_options(request);
   if (is_comparison) std::erase(flags, "certify");
-  return {request.replicas, request.partitions,   request.ordered,
-          request.reduces,  request.engine,       std::move(flags),
-          request.relate,   question.certificate, question.options.seed};
+  return {request.replicas,     request.partitions,   request.ordered,  request.numbers,
+          request.reduces,      request.engine,       std::move(flags), request.relate,
+          question.certificate, question.options.seed};
 }
 
 }  // namespace

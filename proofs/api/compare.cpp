@@ -9,6 +9,7 @@ CompareAnswer compare(const CompareRequest& request, const Options& options) {
   question.replicas = request.replicas;
   question.partitions = request.partitions;
   question.ordered = request.ordered;
+  question.numbers = request.numbers;
   ModuleCheck check = compare_module_files(request.before, request.after, question, options.limits);
   CompareAnswer answer;
   const hlo::ModuleDecision& decision = check.decision;
@@ -21,6 +22,8 @@ CompareAnswer compare(const CompareRequest& request, const Options& options) {
   answer.replicas = decision.devices.replicas;
   answer.partitions = decision.devices.partitions;
   answer.devices_assumed = decision.devices.assumed;
+  answer.numbers = decision.equality;
+  answer.shown = decision.shown;
   answer.uninterpreted = decision.uninterpreted;
   answer.outcome = check.result.outcome;
   answer.results = {std::move(check.result)};

@@ -66,8 +66,18 @@ struct Summary {
   std::vector<const DumpPair*> others = {};  ///< other pairs that are not established
   std::set<std::string> uninterpreted = {};
   std::vector<std::string> partitions = {};  ///< what the valid steps that partition rest on
+  std::string sense = {};                    ///< in which pairs are established: `as real numbers`
   Outcome outcome = Outcome::Established;
 };
+
+/// The sense in which a pair is established; empty for one that was not compared.
+std::string sense_of(const DumpPair& pair) {
+  const Json* numbers = pair.check == nullptr ? nullptr : pair.check->json.find("numbers");
+  const std::string* name = numbers == nullptr ? nullptr : numbers->if_string();
+  if (name == nullptr) return {};
+  if (*name == "in order") return "as real numbers and their order";
+  return std::string(words_of(float_equality_called(*name)));
+}
 
 PassSummary& summary_of(const std::string& pass, std::vector<PassSummary>& passes) {
   const auto found = std::ranges::find(passes, pass, &PassSummary::pass);
@@ -138,6 +148,7 @@ Summary summary_of(const hlo::Dump& dump, const std::vector<DumpPair>& pairs) {
     }
     if (outcome != Outcome::Established) continue;
     add_uninterpreted(pair, summary.uninterpreted);
+    summary.sense = sense_of(pair);
     std::string partition = partition_text(pair);
     if (!partition.empty()) summary.partitions.push_back(std::move(partition));
   }
@@ -247,10 +258,11 @@ void add_conclusions(const Summary& summary, Document& document) {
 }
 
 void add_text(const hlo::Dump& dump, const Summary& summary, bool details, Document& document) {
-  document.line(fmt::format("{}: {} ({}, {}, {} unchanged, {})", dump.folder,
+  const bool is_equal = summary.outcome == Outcome::Established && !summary.sense.empty();
+  document.line(fmt::format("{}: {} ({}, {}, {} unchanged, {}{})", dump.folder,
                             to_string(summary.outcome), counted(summary.modules.size(), "module"),
                             counted(summary.files, "file"), summary.unchanged,
-                            counts_text(summary.steps)));
+                            counts_text(summary.steps), is_equal ? ", " + summary.sense : ""));
   if (summary.first_wrong != nullptr) {
     document.line("first wrong file: " + summary.first_wrong->after->name);
     if (details) add_pair(*summary.first_wrong, document);
@@ -353,6 +365,7 @@ void compose_steps(std::vector<DumpPair>& pairs) {
     for (Property& property : check.report.properties) property = Property{property.name};
     Json json;
     for (const auto& [key, value] : *check.json.if_object()) {
+      if (key == "numbers_shown" || key == "not_understood") continue;
       const bool is_about_failure = key == "reason" || key == "counterexample";
       json.add(key, is_about_failure ? Json() : key == "verdict" ? Json("valid") : value);
     }

@@ -2,6 +2,7 @@
 
 #include "proofs/api/module_check.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -42,6 +43,16 @@ void require_applicable(const std::string& file, const ModuleQuestion& question)
     if (flag != "goal" || !question.reduces) refuse("--" + flag);
   }
   if (question.engine == "z3" || question.engine == "cnf") refuse("--engine " + question.engine);
+  if (question.numbers == FloatEquality::Real) return;
+  const std::string given = fmt::format("--numbers {}", to_string(question.numbers));
+  if (question.ordered) {
+    throw InputError({given}, "given together with --order, expected one of the two");
+  }
+  if (question.engine == "symbolic") {
+    throw InputError({given},
+                     "is not shown by symbolic evaluation, which is of real numbers, expected "
+                     "--engine interpreter or no --engine");
+  }
 }
 
 hlo::ComparisonOptions options_of(const ModuleQuestion& question) {
@@ -51,6 +62,7 @@ hlo::ComparisonOptions options_of(const ModuleQuestion& question) {
     options.devices.partitions = static_cast<std::int64_t>(*question.partitions);
   }
   options.ordered = question.ordered;
+  options.equality = question.numbers;
   using hlo::ModuleEngine;
   options.engine = question.engine == "symbolic"      ? ModuleEngine::Symbolic
                    : question.engine == "interpreter" ? ModuleEngine::Interpreter
@@ -207,7 +219,8 @@ Json json_of(const Subject& subject, const ModuleDecision& decision, bool solver
                             {"verdict", verdict},
                             {"engines", engines_json(decision)}});
   if (!subject.before.empty()) {
-    json.add("numbers", ordered ? "in order" : "real");
+    json.add("numbers", ordered ? "in order" : to_string(decision.equality));
+    if (decision.shown) json.add("numbers_shown", to_string(*decision.shown));
     json.add("relation", relation_json(decision));
   }
   if (solvers_skipped) json.add("not_asked", Json::array({"z3", "cnf"}));
@@ -218,6 +231,17 @@ Json json_of(const Subject& subject, const ModuleDecision& decision, bool solver
   json.add("reason", optional(explanation_of(decision)));
   json.add("counterexample", counterexample_json(decision));
   if (!decision.assumed.empty()) json.add("assumed", Json::array_of(decision.assumed));
+  if (!decision.unknown.empty()) {
+    json.add("not_understood",
+             Json::array_of(decision.unknown, [](const hlo::UnknownOperation& each) {
+               return Json::object({{"file", each.position.source},
+                                    {"line", each.position.line},
+                                    {"instruction", each.name},
+                                    {"operation", each.opcode},
+                                    {"why", each.why.empty() ? Json() : Json(each.why)},
+                                    {"outputs", Json::array_of(each.outputs)}});
+             }));
+  }
   json.add("uninterpreted", Json::array_of(decision.uninterpreted));
   json.add("collectives", Json::array_of(decision.collectives, [](const hlo::CollectiveLine& line) {
              return Json::object({{"name", line.name},
@@ -228,16 +252,35 @@ Json json_of(const Subject& subject, const ModuleDecision& decision, bool solver
   return json;
 }
 
+/// More operations that are not understood are counted; JSON has them all.
+constexpr std::size_t kMaxUnknownShown = 8;
+
+/// An operation that is not understood, with the outputs that depend on it.
+std::string unknown_text(const hlo::UnknownOperation& operation) {
+  const std::string outputs =
+      operation.outputs.empty()
+          ? "no output depends on it"
+          : fmt::format("output{} {} depend{} on it", operation.outputs.size() == 1 ? "" : "s",
+                        fmt::join(operation.outputs, ", "),
+                        operation.outputs.size() == 1 ? "s" : "");
+  return fmt::format("not understood: {} {} ({}:{}){}; {}", operation.opcode, operation.name,
+                     operation.position.source, operation.position.line,
+                     operation.why.empty() ? "" : ": " + operation.why, outputs);
+}
+
 std::vector<Document::Block> text_of(const Subject& subject, const ModuleDecision& decision,
-                                     bool solvers_skipped, const Evidence& evidence) {
+                                     bool solvers_skipped, bool ordered, const Evidence& evidence) {
   Document document;
   const std::string rule = rule_of(decision);
-  document.line(fmt::format("{}: {}{} ({}{})", subject.file, to_string(decision.outcome),
+  const bool is_equal = decision.outcome == Outcome::Established && !subject.before.empty();
+  const std::string sense =
+      fmt::format(", {}{}", words_of(decision.equality), ordered ? " and their order" : "");
+  document.line(fmt::format("{}: {}{} ({}{}{})", subject.file, to_string(decision.outcome),
                             rule.empty() ? "" : ", " + rule,
                             !subject.before.empty() ? fmt::format("after {}, ", subject.before)
                             : !subject.goal.empty() ? fmt::format("goal {}, ", subject.goal)
                                                     : "",
-                            devices_text(decision.devices)));
+                            devices_text(decision.devices), is_equal ? sense : ""));
   if (!subject.before.empty() && !relation_text(decision).empty()) {
     document.line(relation_text(decision));
   }
@@ -252,6 +295,11 @@ std::vector<Document::Block> text_of(const Subject& subject, const ModuleDecisio
   if (!decision.assumed.empty()) {
     document.line(fmt::format("assumed equal, without elements in the text: {}",
                               fmt::join(decision.assumed, ", ")));
+  }
+  const std::size_t shown = std::min(decision.unknown.size(), kMaxUnknownShown);
+  for (std::size_t i = 0; i < shown; ++i) document.line(unknown_text(decision.unknown[i]));
+  if (shown < decision.unknown.size()) {
+    document.line(fmt::format("not understood: {} more", decision.unknown.size() - shown));
   }
   if (!decision.uninterpreted.empty()) {
     document.line(fmt::format("not looked into: {}", fmt::join(decision.uninterpreted, ", ")));
@@ -292,6 +340,18 @@ FileReport report_of(const Subject& subject, const ModuleDecision& decision) {
   return report;
 }
 
+std::string_view model_text(FloatEquality equality) {
+  switch (equality) {
+    case FloatEquality::Real:
+      return "real numbers, integers modulo 2^bits";
+    case FloatEquality::Reassociated:
+      return "rounded numbers with sums in any order, integers modulo 2^bits";
+    case FloatEquality::Bitwise:
+      return "rounded numbers, integers modulo 2^bits";
+  }
+  return {};
+}
+
 Result result_of(const Subject& subject, const ModuleDecision& decision, bool ordered) {
   Result result;
   result.subject = subject.file;
@@ -312,7 +372,7 @@ Result result_of(const Subject& subject, const ModuleDecision& decision, bool or
   if (decision.symbolic) result.engines.push_back({"symbolic", *decision.symbolic});
   result.model = fmt::format("{}; {}", devices_text(decision.devices),
                              ordered ? "floating-point addition in the order of each module"
-                                     : "real numbers, integers modulo 2^bits");
+                                     : model_text(decision.equality));
   result.evidence.kind = Evidence::Kind::None;
   return result;
 }
@@ -343,6 +403,10 @@ Evidence certify(const Texts& texts, const ModuleQuestion& question, const Modul
     return Evidence{Evidence::Kind::SolverOnly, {}, why};
   };
   if (question.ordered) return none("p2-check does not cover orders of addition");
+  if (decision.equality != FloatEquality::Real) {
+    return none(fmt::format("p2-check compares real numbers, not what is {}",
+                            to_string(decision.equality)));
+  }
   const Provenance provenance{
       {{"p2-verify", build_info().version}}, {{"engine", question.engine}}, question.seed};
   return evidence_of(module_certificate({texts.before, texts.after, decision}, provenance, limits),
@@ -361,7 +425,7 @@ ModuleCheck answer(const Subject& subject, const ModuleQuestion& question, const
   if (question.certificate && settled && !texts.after.empty())
     check.result.evidence = certify(texts, question, decision, limits, check.diagnostics);
   check.json = json_of(subject, decision, solvers_skipped, question.ordered, check.result.evidence);
-  check.text = text_of(subject, decision, solvers_skipped, check.result.evidence);
+  check.text = text_of(subject, decision, solvers_skipped, question.ordered, check.result.evidence);
   check.report = report_of(subject, decision);
   check.decision = std::move(decision);
   return check;
@@ -407,6 +471,10 @@ ModuleCheck check_module_file(const std::string& file, const std::string& text,
     if (question.ordered) {
       throw InputError({"--order"},
                        "orders are compared of two modules, expected --before and --after");
+    }
+    if (question.numbers != FloatEquality::Real) {
+      throw InputError({"--numbers"},
+                       "numbers are compared of two modules, expected --before and --after");
     }
     return answer({file, {}, {}}, question,
                   [&] { return check_all_modules(file, text, options, limits); });

@@ -17,6 +17,8 @@ struct ModuleQuestion {
   std::optional<std::uint64_t> partitions = {};  ///< likewise
   /// Floating-point sums must also be added in the same order.
   bool ordered = false;
+  /// The sense in which two modules have to be equal.
+  FloatEquality numbers = FloatEquality::Real;
   /// The axes over which a module must compute the goal, in the notation of `--reduces`.
   std::optional<std::string> reduces = {};
   /// The engine asked for: `explicit`, `symbolic`, `interpreter` or `all` decide; `z3` and `cnf`

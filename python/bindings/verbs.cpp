@@ -52,6 +52,11 @@ void bind_check(nb::module_& module) {
   request.def(nb::init<>())
       .def_rw("files", &CheckRequest::files)
       .def_rw("ordered", &CheckRequest::ordered)
+      .def_prop_rw(
+          "numbers", [](const CheckRequest& self) { return std::string(to_string(self.numbers)); },
+          [](CheckRequest& self, const std::string& name) {
+            self.numbers = float_equality_called(name);
+          })
       .def_rw("instance", &CheckRequest::instance)
       .def_rw("engine", &CheckRequest::engine)
       .def_rw("explain", &CheckRequest::explain)

@@ -17,7 +17,7 @@ from .errors import InputError
 from .verdict import Counterexample, Verdict
 
 if TYPE_CHECKING:
-    from .checking import CheckEngine
+    from .checking import CheckEngine, Numbers
 
 #: The pass whose result is one device's program, before fusions make it unreadable.
 PARTITIONER = "spmd-partitioning"
@@ -295,7 +295,9 @@ def check_partitioning(
         lowered = traced.lower()
         before = without_shardings(traced).as_text(dialect="hlo")
     after = partitioned_module(lowered)
-    return compare(ModuleText(before), after, relate=relate, order=False, engine=engine, **call)
+    return compare(
+        ModuleText(before), after, relate=relate, numbers="real", order=False, engine=engine, **call
+    )
 
 
 def module_of(subject: Any, args: tuple[Any, ...]) -> ModuleText:
@@ -328,6 +330,7 @@ def check_equal(
     *,
     in_shardings: Any,
     out_shardings: Any,
+    numbers: Numbers,
     order: bool,
     relate: TextOrPath | None,
     engine: CheckEngine,
@@ -347,7 +350,9 @@ def check_equal(
     plain = abstract(args, keep_sharding=False)
     first = module_of(before, plain if not hasattr(before, "lower") else args)
     second = module_of(after, args)
-    return compare(first, second, relate=relate, order=order, engine=engine, **call)
+    return compare(
+        first, second, relate=relate, numbers=numbers, order=order, engine=engine, **call
+    )
 
 
 def compare(
@@ -355,6 +360,7 @@ def compare(
     after: ModuleText,
     *,
     relate: TextOrPath | None,
+    numbers: Numbers,
     order: bool,
     engine: CheckEngine,
     **call: Unpack[CallOptions],
@@ -372,7 +378,7 @@ def compare(
             "same shardings, or an unpartitioned function on one side"
         )
     verdict = compare_texts(
-        first.text, second.text, relate=relate, order=order, engine=engine, **call
+        first.text, second.text, relate=relate, numbers=numbers, order=order, engine=engine, **call
     )
     return in_users_terms(verdict, second.names)
 

@@ -14,6 +14,7 @@ from .system import Placement
 from .verdict import Kind, Verdict, verdict_of, verdicts_of
 
 CheckEngine = Literal["explicit", "z3", "cnf", "symbolic", "interpreter", "all"]
+Numbers = Literal["real", "reassociated", "bitwise"]
 
 
 def check(
@@ -91,6 +92,7 @@ def compare_texts(
     after: TextOrPath,
     *,
     relate: TextOrPath | None = None,
+    numbers: Numbers = "real",
     order: bool = False,
     engine: CheckEngine = "explicit",
     replicas: int | None = None,
@@ -104,6 +106,7 @@ def compare_texts(
         request.after = sources.path(after, "<after>")
         if relate is not None:
             request.relate = sources.path(relate, "<relation>")
+        request.numbers = numbers
         request.ordered = order
         request.engine = engine
         request.replicas = replicas
@@ -117,6 +120,7 @@ def check_equal(
     *args: Any,
     in_shardings: Any = None,
     out_shardings: Any = None,
+    numbers: Numbers = "real",
     order: bool = False,
     relate: TextOrPath | None = None,
     engine: CheckEngine = "explicit",
@@ -126,13 +130,16 @@ def check_equal(
 
     Each is a module as text or path, a function or jax.jit of one (then `args` are its arguments),
     a Lowered, a Compiled or a jax.export.Exported. Functions may be partitioned: `in_shardings` and
-    `out_shardings` are those of `after`, a function that is not jitted yet. `order`: floating-point
-    sums must also be added in the same order. Numbers are real numbers.
+    `out_shardings` are those of `after`, a function that is not jitted yet. `numbers`: in which
+    sense floating-point numbers have to be equal: as real numbers, with the same operations but
+    sums in any order, or bit for bit. `order`: sums must also be added in the same order.
 
     Raises InputError, DisagreementError, KeyboardInterrupt.
     """
     if isinstance(before, (str, os.PathLike)) and isinstance(after, (str, os.PathLike)) and not args:
-        return compare_texts(before, after, relate=relate, order=order, engine=engine, **call)
+        return compare_texts(
+            before, after, relate=relate, numbers=numbers, order=order, engine=engine, **call
+        )
     from . import _jax
 
     return _jax.check_equal(
@@ -141,6 +148,7 @@ def check_equal(
         args,
         in_shardings=in_shardings,
         out_shardings=out_shardings,
+        numbers=numbers,
         order=order,
         relate=relate,
         engine=engine,

@@ -127,7 +127,8 @@ TEST_CASE("the page of a dump has a row per comparison, with its pass") {
   const Ran ran = check_dump(folder, {"--format", "html"});
   CHECK(ran.exit == 1);
   CHECK(ran.out.find("3 comparisons: 1 valid, 2 invalid.") != std::string::npos);
-  CHECK(ran.out.find("<td>module_0001.jit_f: splitter of pipeline optimization</td>") != std::string::npos);
+  CHECK(ran.out.find("<td>module_0001.jit_f: splitter of pipeline optimization</td>") !=
+        std::string::npos);
   CHECK(ran.out.find("<td>module_0001.jit_f: end to end</td>") != std::string::npos);
 }
 
@@ -138,7 +139,8 @@ TEST_CASE("a clean dump is valid, and what no pass changed is skipped") {
   CHECK(ran.exit == kEstablished);
   CHECK(ran.err.empty());
   CHECK(ran.out == folder.path() +
-                       ": valid (1 module, 5 files, 2 unchanged, 2 steps: 2 valid)\n"
+                       ": valid (1 module, 5 files, 2 unchanged, 2 steps: 2 valid, as real "
+                       "numbers)\n"
                        "\n"
                        "steps  valid  invalid  unknown  pass\n"
                        "    1      1        0        0  splitter\n"

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -54,7 +55,8 @@ TEST_CASE("check --before --after answers with the keys of the contract") {
   CHECK(valid.at("verdict") == "valid");
   CHECK(valid.at("format") == "hlo");
   CHECK(valid.at("before") == before.path());
-  CHECK(valid.at("engines") == nlohmann::json{{"explicit", "valid"}, {"interpreter", "unknown"}, {"symbolic", "valid"}});
+  CHECK(valid.at("engines") ==
+        nlohmann::json{{"explicit", "valid"}, {"interpreter", "unknown"}, {"symbolic", "valid"}});
   CHECK(valid.at("partitions") == 8);
   CHECK(valid.at("counterexample").is_null());
   const nlohmann::json invalid = compared(wrong, kRefuted);
@@ -131,6 +133,122 @@ TEST_CASE("StableHLO is read, compared with XLA and, where it is a test, run") {
                                       "%3 = stablehlo.reshape %2 : (tensor<4x2xf32>)"),
                              ".mlir");
   result_of({"check", "--before", hlo.path(), "--after", turned.path()}, kRefuted);
+}
+
+TEST_CASE("a valid verdict says in which sense it holds") {
+  const TemporaryFile before(by_host().before, ".hlo");
+  const TemporaryFile after(by_host().after, ".hlo");
+  const TemporaryFile wrong(
+      replaced(by_host().after, "[4,2]<=[2,4]T(1,0)", "{{0,5},{1,4},{2,6},{3,7}}"), ".hlo");
+  const auto arguments = [&](const TemporaryFile& file, std::vector<std::string> more) {
+    more.insert(more.begin(), {"check", "--before", before.path(), "--after", file.path()});
+    return more;
+  };
+  const auto text = [&](const std::vector<std::string>& more) {
+    return run(arguments(after, more)).out;
+  };
+  CHECK(text({}).find("8 partitions, as real numbers)") != std::string::npos);
+  CHECK(text({"--numbers", "reassociated"}).find("8 partitions, up to the order of sums)") !=
+        std::string::npos);
+  CHECK(run(arguments(before, {"--numbers", "bitwise"})).out.find("8 partitions, bit for bit)") !=
+        std::string::npos);
+  CHECK(result_of(arguments(after, {}), kEstablished).at("numbers") == "real");
+  const auto reassociated =
+      result_of(arguments(after, {"--numbers", "reassociated"}), kEstablished);
+  CHECK(reassociated.at("numbers") == "reassociated");
+  const auto bitwise = result_of(arguments(after, {"--numbers", "bitwise"}), kUndecided);
+  CHECK(bitwise.at("numbers") == "bitwise");
+  CHECK(bitwise.at("numbers_shown") == "reassociated");
+  CHECK(bitwise.at("reason").get<std::string>().find(
+            "The first instruction after with a value that none before has is reduce-scatter "
+            "part") != std::string::npos);
+  const auto refuted = result_of(arguments(wrong, {"--numbers", "bitwise"}), kRefuted);
+  CHECK(refuted.at("numbers") == "real");
+
+  const auto refused = [](const std::vector<std::string>& call, const char* why) {
+    const Ran ran = run(call);
+    INFO(ran.err);
+    CHECK(ran.exit == kBadInput);
+    CHECK(ran.err.find(why) != std::string::npos);
+  };
+  refused(arguments(after, {"--numbers", "bitwis"}), "did you mean 'bitwise'?");
+  refused(arguments(after, {"--numbers", "bitwise", "--order"}), "expected one of the two");
+  refused(arguments(after, {"--numbers", "bitwise", "--engine", "symbolic"}),
+          "expected --engine interpreter");
+  refused({"check", after.path(), "--numbers", "bitwise"}, "expected --before and --after");
+
+  CompareRequest request{before.path(), after.path()};
+  request.numbers = FloatEquality::Bitwise;
+  const CompareAnswer answer = p2::compare(request, {});
+  CHECK(answer.outcome == Outcome::Undecided);
+  CHECK(answer.numbers == FloatEquality::Bitwise);
+  CHECK(answer.shown == FloatEquality::Reassociated);
+}
+
+TEST_CASE("a certificate says nothing of rounding, so there is none in a stricter sense") {
+  const TemporaryFile module(by_host().before, ".hlo");
+  const TemporaryFile folder("");
+  const Ran ran = run({"check", "--before", module.path(), "--after", module.path(), "--numbers",
+                       "bitwise", "--certify", folder.path() + ".d"});
+  CHECK(ran.exit == kEstablished);
+  CHECK(ran.out.find("no certificate: p2-check compares real numbers, not what is bitwise") !=
+        std::string::npos);
+}
+
+TEST_CASE("a refutation is of real numbers, also where rounding hides it") {
+  const auto scaled = [](const char* factor) {
+    return module_text(
+        fmt::format("  h = bf16[4] parameter(0)\n  x = f32[4] convert(h)\n"
+                    "  s = f32[] constant({})\n"
+                    "  t = f32[4] broadcast(s), dimensions={{}}\n"
+                    "  y = f32[4] multiply(x, t)\n"
+                    "  ROOT r = bf16[4] convert(y)\n",
+                    factor));
+  };
+  ComparisonOptions options;
+  options.equality = FloatEquality::Bitwise;
+  const ModuleDecision decision = compared(scaled("1"), scaled("1.0009765625"), options);
+  CHECK(decision.outcome == Outcome::Refuted);
+  CHECK(decision.equality == FloatEquality::Real);
+}
+
+TEST_CASE("an unknown answer names what is not understood, and the outputs that depend on it") {
+  const auto calls = [](const char* target) {
+    return module_text(
+        fmt::format("  x = f32[4] parameter(0)\n"
+                    "  y = f32[4] custom-call(x), custom_call_target=\"{}\"\n"
+                    "  z = f32[4] negate(x)\n"
+                    "  ROOT t = (f32[4], f32[4], f32[4]) tuple(z, y, x)\n",
+                    target));
+  };
+  const TemporaryFile before(calls("F"), ".hlo");
+  const TemporaryFile after(calls("G"), ".hlo");
+  const std::vector<std::string> question = {"check", "--before", before.path(), "--after",
+                                             after.path()};
+  const nlohmann::json open = result_of(question, kUndecided).at("not_understood");
+  REQUIRE(open.size() == 2);
+  CHECK(open[0] == nlohmann::json{{"file", before.path()},
+                                  {"line", 35},
+                                  {"instruction", "y"},
+                                  {"operation", "custom-call F"},
+                                  {"why", nullptr},
+                                  {"outputs", {1}}});
+  CHECK(open[1].at("operation") == "custom-call G");
+  CHECK(run(question).out.find("not understood: custom-call G y (" + after.path() +
+                               ":35); output 1 depends on it") != std::string::npos);
+
+  const TemporaryFile drawn(
+      module_text("  z = f32[] parameter(0)\n  w = f32[4] rng(z, z), distribution=rng_uniform\n"
+                  "  ROOT t = (f32[], f32[4]) tuple(z, w)\n"),
+      ".hlo");
+  const nlohmann::json effect =
+      result_of({"check", "--before", drawn.path(), "--after", drawn.path()}, kUndecided);
+  CHECK(effect.at("not_understood") == nlohmann::json::array({{{"file", drawn.path()},
+                                                               {"line", 35},
+                                                               {"instruction", "w"},
+                                                               {"operation", "rng"},
+                                                               {"why", "it has a side effect"},
+                                                               {"outputs", {1}}}}));
 }
 
 TEST_CASE("the examples have the verdicts that the documents show") {

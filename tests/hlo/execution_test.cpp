@@ -225,7 +225,7 @@ class Expressions {
     const ElementType type = first.type;
     const bool boolean = type.kind() == ElementType::Kind::Boolean;
     std::vector<const Node*> operands = {&first};
-    ElementOperation operation{Element::Add, {}, type, type, "test"};
+    ElementOperation operation{Element::Add, {}, type, type};
     const std::uint64_t kind = below(10);
     if (kind < 2) {
       operation.code = Element::Compare;

@@ -236,6 +236,14 @@ class TestOther:
         wrong = folder / "refused" / "mlp-without-all-reduce.hlo"
         assert p2.check_equal(folder / "mlp.hlo", wrong).rule == "value"
 
+    def test_the_sense_of_equality_is_asked_for(self, examples):
+        folder = examples / "hlo"
+        modules = folder / "all-reduce.hlo", folder / "by-host.hlo"
+        assert p2.check_equal(*modules, numbers="reassociated")
+        assert p2.check_equal(*modules, numbers="bitwise").kind is p2.Kind.unknown
+        with pytest.raises(p2.InputError, match="did you mean 'bitwise'"):
+            p2.check_equal(*modules, numbers="bitwis")
+
 
 class TestCalls:
     def test_ctrl_c_within_a_second(self):

@@ -34,4 +34,8 @@ OutputComparison compare_outputs(ComparisonContext& context);
 /// inputs may be arbitrary where shards are padded.
 OutputComparison compare_related(ComparisonContext& context);
 
+/// Whether all outputs are the same operations on the same operands, so that they have the same
+/// bits. Names, calls, tuples and the order of instructions do not matter.
+bool are_identical(const Flow& before, const Flow& after, Fingerprints& fingerprints);
+
 }  // namespace p2::hlo

@@ -12,6 +12,7 @@
 
 #include "engine/hlo/equality/comparison.h"
 #include "engine/hlo/flow.h"
+#include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/execution.h"
 
 namespace p2::hlo {
@@ -154,6 +155,21 @@ std::string describe(const ComparisonContext& context, const Flow& flow, Value v
   return prefix + text;
 }
 
+}  // namespace
+
+UnknownOperation unknown_operation(const Module& module, const Instruction& instruction,
+                                   const std::string& why) {
+  const std::string target =
+      instruction.opcode == "custom-call"
+          ? " " + interpreter::text_attribute(instruction, "custom_call_target")
+          : "";
+  const bool elided = instruction.literal && instruction.literal->elided;
+  return {instruction.name, instruction.opcode + target + (elided ? " {...}" : ""),
+          instruction.position, why, outputs_depending_on(module, instruction)};
+}
+
+namespace {
+
 constexpr std::size_t kMaxGroupsShown = 4;
 
 ModuleDecision ill_formed(const Fault& fault, const Devices& devices) {
@@ -197,6 +213,25 @@ std::string explain(const DifferingElement& element) {
       element.output, element.before, element.after);
 }
 
+/// The uninterpreted operations on which an output depends.
+void add_unknown(ModuleDecision& decision, const Flow& flow, std::size_t output) {
+  std::vector<bool> needed(flow.nodes.size(), false);
+  if (output < flow.outputs.size()) needed[flow.outputs[output].node] = true;
+  std::vector<const Instruction*> all;
+  for (std::size_t i = flow.nodes.size(); i-- > 0;) {
+    const Node& node = flow.nodes[i];
+    if (!needed[i]) continue;
+    for (const Ref operand : node.operands) needed[operand.node] = true;
+    if (node.op == Op::Opaque) all.push_back(node.instruction);
+  }
+  for (std::size_t i = all.size(); i-- > 0;) {
+    if (std::find(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end(), all[i]) ==
+        all.end()) {
+      decision.unknown.push_back(unknown_operation(*flow.module, *all[i]));
+    }
+  }
+}
+
 /// Runs one comparison into `decision`, which stays as it is if all outputs are equal.
 void compare_into(ModuleDecision& decision, ComparisonContext& context) {
   const OutputComparison comparison = compare_outputs(context);
@@ -214,6 +249,8 @@ void compare_into(ModuleDecision& decision, ComparisonContext& context) {
     decision.undecided_element = element_of(context, *comparison.undecided);
     decision.reason = explain(*decision.undecided_element) +
                       " Whether these are equal depends on uninterpreted operations.";
+    for (const Flow* flow : context.flows)
+      add_unknown(decision, *flow, comparison.undecided->output);
   } else if (comparison.limit) {
     decision.outcome = Outcome::Undecided;
     decision.reason = fmt::format("Undecided: {}.", *comparison.limit);
@@ -265,6 +302,12 @@ std::optional<std::string> partition_mismatch(const Module& before, const Module
                      *after.partitions);
 }
 
+/// At most half of the memory.
+Limits within_memory(Limits limits) {
+  if (!limits.memory_bytes && physical_memory() != 0) limits.memory_bytes = physical_memory() / 2;
+  return limits;
+}
+
 /// By execution on all devices, which takes some `operations`; nothing where that is not affordable
 /// or fails.
 std::optional<ModuleDecision> executed(const Module& before, const Module& after,
@@ -276,8 +319,7 @@ std::optional<ModuleDecision> executed(const Module& before, const Module& after
                                           "operations on elements, more than {:.0g}.",
                                           operations, kMaxAttempted));
   }
-  Limits bounded = limits;
-  if (!bounded.memory_bytes && physical_memory() != 0) bounded.memory_bytes = physical_memory() / 2;
+  const Limits bounded = within_memory(limits);
   try {
     return compare_by_execution(before, after, devices, relation, operations,
                                 static_cast<std::uint64_t>(20 * kMaxOperations), bounded);
@@ -338,9 +380,12 @@ ModuleDecision evaluated_relation(const std::shared_ptr<const Module>& global,
   const std::vector<Node>& nodes = flows[0].nodes;
   const auto local = std::find_if(nodes.begin(), nodes.end(), depends_on_device);
   if (local != nodes.end()) {
-    return undecided(devices,
-                     fmt::format("{} {} of the unpartitioned module depends on the device.",
-                                 local->instruction->opcode, local->instruction->name));
+    ModuleDecision decision =
+        undecided(devices, fmt::format("{} {} of the unpartitioned module depends on the device.",
+                                       local->instruction->opcode, local->instruction->name));
+    decision.unknown = {
+        unknown_operation(*global, *local->instruction, "it depends on the device")};
+    return decision;
   }
   ComparisonContext context{{&flows[0], &flows[1]}, fingerprints, limits};
   context.values.on_work = [&](std::uint64_t units) { context.spend(units); };
@@ -362,6 +407,8 @@ ModuleDecision evaluated_relation(const std::shared_ptr<const Module>& global,
       fmt::join(mismatch.index, ","), mismatch.output, mismatch.device,
       describe(context, flows[0], mismatch.before, 0),
       describe(context, flows[0], mismatch.after, 0));
+  add_unknown(decision, flows[0], mismatch.output);
+  add_unknown(decision, flows[1], relation.outputs[mismatch.output].number);
   return decision;
 }
 
@@ -469,6 +516,64 @@ ModuleDecision related(const std::shared_ptr<const Module>& before,
   return second.outcome == Outcome::Refuted ? second : *first;
 }
 
+/// Whether two modules have the same operations on the same operands.
+bool identical(const std::shared_ptr<const Module>& before,
+               const std::shared_ptr<const Module>& after, const Devices& devices,
+               const ModuleRelation& relation, const Limits& limits) {
+  if (!relation.is_partitioned() || relation.mismatch) return false;
+  Fingerprints fingerprints;
+  return are_identical(flow_of(before, devices, fingerprints, limits),
+                       flow_of(after, devices, fingerprints, limits), fingerprints);
+}
+
+/// By random interpretation in a stricter sense than that of real numbers.
+ModuleDecision interpreted(const Module& before, const Module& after, const Devices& devices,
+                           const ModuleRelation& relation, FloatEquality equality,
+                           const Limits& limits) {
+  const double operations =
+      estimated_operations(before, devices) + estimated_operations(after, devices);
+  if (operations > kMaxAttempted) {
+    return undecided(devices, fmt::format("executing the modules takes some {:.0g} operations on "
+                                          "elements, more than {:.0g}.",
+                                          operations, kMaxAttempted));
+  }
+  try {
+    const auto most = static_cast<std::uint64_t>(20 * kMaxOperations);
+    const Limits bounded = within_memory(limits);
+    ModuleDecision decision =
+        compare_rounded(before, after, devices, relation, equality, most, bounded);
+    if (decision.outcome == Outcome::Established && relation.is_ambiguous) {
+      return compare_rounded(before, after, devices, ModuleRelation{}, equality, most, bounded);
+    }
+    return decision;
+  } catch (const LimitReached& limit) {
+    return undecided(devices, fmt::format("{}.", limit.what()));
+  }
+}
+
+/// Modules that are equal as real numbers, in the stricter sense asked for.
+void hold_stricter(ModuleDecision& decision, const Module& before, const Module& after,
+                   const ModuleRelation& relation, FloatEquality asked, const Limits& limits) {
+  const auto decide = [&](FloatEquality equality) {
+    return interpreted(before, after, decision.devices, relation, equality, limits);
+  };
+  const ModuleDecision strict = decide(asked);
+  decision.uninterpreted = strict.uninterpreted;
+  if (strict.outcome == Outcome::Established) {
+    decision.equality = asked;
+    return;
+  }
+  decision.shown = FloatEquality::Real;
+  if (asked == FloatEquality::Bitwise &&
+      decide(FloatEquality::Reassociated).outcome == Outcome::Established) {
+    decision.shown = FloatEquality::Reassociated;
+  }
+  decision.outcome = Outcome::Undecided;
+  decision.reason = fmt::format("Equal {}, not shown equal {}: {}", words_of(*decision.shown),
+                                words_of(asked), strict.reason);
+  decision.unknown = strict.unknown;
+}
+
 }  // namespace
 
 ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<const Module> after,
@@ -485,7 +590,17 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
           : relation_of(*before, *after, devices));
   ModuleDecision decision;
   try {
-    decision = related(before, after, devices, *relation, options, limits);
+    const bool stricter = options.equality != FloatEquality::Real;
+    if (stricter && identical(before, after, devices, *relation, limits)) {
+      decision.devices = devices;
+      decision.equality = options.equality;
+    } else {
+      decision = related(before, after, devices, *relation, options, limits);
+      if (stricter && decision.outcome == Outcome::Established) {
+        hold_stricter(decision, *before, *after, *relation, options.equality, limits);
+      }
+      if (decision.outcome == Outcome::Undecided) decision.equality = options.equality;
+    }
   } catch (const IllFormed& error) {
     decision = ill_formed(error.fault, devices);
   }

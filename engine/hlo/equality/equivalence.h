@@ -9,6 +9,7 @@
 
 #include "engine/hlo/collective.h"
 #include "engine/hlo/module_relation.h"
+#include "p2/float_equality.h"
 #include "p2/limits.h"
 #include "p2/result.h"
 
@@ -33,6 +34,20 @@ struct Difference {
   std::optional<SourcePosition> position = {};   ///< of what is ill-formed
 };
 
+/// An operation that is not understood: a comparison gives up there, or takes it as an
+/// uninterpreted function.
+struct UnknownOperation {
+  std::string name;
+  std::string opcode;  ///< with the target of a custom call
+  SourcePosition position;
+  std::string why = {};                   ///< empty for an uninterpreted function
+  std::vector<std::size_t> outputs = {};  ///< the outputs of its module that depend on it
+};
+
+/// The operation of an instruction: `opcode`, of a custom call with its target.
+UnknownOperation unknown_operation(const Module& module, const Instruction& instruction,
+                                   const std::string& why = {});
+
 /// A collective of a module, as reports show it.
 struct CollectiveLine {
   std::string name;
@@ -50,6 +65,10 @@ struct ModuleDecision : Decision<Difference> {
   Form after = Form::Partitioned;
   std::vector<Placement> placements = {};               ///< of the global module, if one is
   std::shared_ptr<const ModuleRelation> relation = {};  ///< of two modules
+  /// Of two modules: the sense in which the decision holds; a refutation is of real numbers.
+  FloatEquality equality = FloatEquality::Real;
+  /// When undecided in a stricter sense: the strictest one in which the modules are shown equal.
+  std::optional<FloatEquality> shown = {};
   /// Of two modules: an estimate of the operations on elements that executing them takes, where
   /// what is the same on all devices is computed once.
   double operations = 0;
@@ -62,6 +81,8 @@ struct ModuleDecision : Decision<Difference> {
   std::vector<std::string> uninterpreted = {};
   /// When undecided: an element whose values may be equal or not; absent if a limit was reached.
   std::optional<DifferingElement> undecided_element = {};
+  /// When undecided: the operations on which that depends.
+  std::vector<UnknownOperation> unknown = {};
   std::vector<CollectiveLine> collectives = {};  ///< of a single module
 };
 
@@ -75,6 +96,9 @@ struct ComparisonOptions {
   /// Floating-point sums must also be added in the same order.
   bool ordered = false;
   ModuleEngine engine = ModuleEngine::Default;
+  /// Those stricter than real numbers are shown by random interpretation, or for modules that are
+  /// identical operation by operation.
+  FloatEquality equality = FloatEquality::Real;
   /// How `before`, which is not partitioned, stands to `after`, as JSON (docs/partition.md); its
   /// file for messages. Absent: by the shardings of the modules.
   std::optional<std::string> relation = {};

@@ -117,8 +117,9 @@ std::uint64_t Algebra::hash(std::uint64_t state, std::uint64_t value) {
 }
 
 /// A power of kGenerator: e itself is no small number.
-Algebra::Algebra(std::uint64_t seed)
+Algebra::Algebra(std::uint64_t seed, FloatEquality equality)
     : seed_(seed),
+      equality_(equality),
       generator_(interpreter::power(kGenerator, hash(0xE, seed) % (kOrder - 1) + 1, kPrime)) {}
 
 Term Algebra::drawn_term(std::uint64_t state, double low, double high) {
@@ -166,12 +167,19 @@ Term Algebra::complex_constant_term(const LiteralElement& element) {
 }
 
 Term Algebra::constant(const LiteralElement& element, ElementType type) {
+  if (rounds(type)) return float_constant(element, type);
   if (type.kind() == ElementType::Kind::Complex) return complex_constant_term(element);
   if (type.is_float()) return real_constant_term(real_constant(element), type);
   return integer(Numbers().constant(element, type).integer, type);
 }
 
 Term Algebra::integer(std::int64_t value, ElementType type) {
+  if (rounds(type)) {
+    const double number = static_cast<double>(value);
+    const bool exact = std::fabs(number) < kExactIntegers && rounded_float(number, type) == number;
+    return exact ? float_constant(number, type)
+                 : float_term(hash(hash(0x1F0, static_cast<std::uint64_t>(value)), type.index()));
+  }
   if (type.is_float()) return number(static_cast<double>(value));
   value = wrapped(static_cast<std::uint64_t>(value), type);
   const bool is_unsigned = type.kind() == ElementType::Kind::Unsigned;
@@ -203,6 +211,7 @@ Term Algebra::input(std::span<const std::uint64_t> keys, ElementType type) {
       return drawn_term(state, -half, half - 1);
     }
     default:
+      if (rounds(type)) return float_term(state);
       return drawn_term(state, -largest(type), largest(type));
   }
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/hlo/interpreter/numbers.h"
+#include "p2/float_equality.h"
 
 namespace p2::hlo::interpreter {
 
@@ -38,12 +39,22 @@ struct Term {
 ///
 /// Rounding, NaN and overflow are left out, with one exception: 0 · x is 0 only where x is finite
 /// for all inputs that are.
+///
+/// For an equality stricter than that of real numbers, operations on floating-point elements are
+/// uninterpreted functions instead, with those identities that rounding keeps (algebra_float.cpp).
 class Algebra {
  public:
   using Cell = Term;
   static constexpr bool kSymbolic = true;
 
-  explicit Algebra(std::uint64_t seed);
+  explicit Algebra(std::uint64_t seed, FloatEquality equality = FloatEquality::Real);
+
+  FloatEquality equality() const { return equality_; }
+  /// Whether elements of a type are rounded, so that the order of operations on them counts.
+  bool rounds(ElementType type) const {
+    return equality_ != FloatEquality::Real &&
+           (type.is_float() || type.kind() == ElementType::Kind::Complex);
+  }
 
   /// The input of which `keys` names the number, the element and, if they have their own, device.
   Cell input(std::span<const std::uint64_t> keys, ElementType type);
@@ -67,6 +78,24 @@ class Algebra {
   static std::uint64_t hash(std::uint64_t state, std::uint64_t value);
   bool equal(const Cell& a, const Cell& b, ElementType type);
 
+  /// An operation that combines a list of elements in an order that XLA leaves open.
+  struct Reduction {
+    std::string_view opcode;  ///< `reduce`, `all-reduce`, `dot`, …
+    ElementType type;         ///< of the result
+    /// What combines two elements: a binary operation, else the fingerprint of a computation.
+    std::optional<Element> combiner = {};
+    std::uint64_t fingerprint = 0;
+    std::string_view precision = {};            ///< of the products of a dot or a convolution
+    std::span<const std::uint32_t> group = {};  ///< the devices, in order
+  };
+  /// Where elements of any type are rounded: element `output` of the result, a function of the list
+  /// in its order or, where the equality allows, of the elements as a set.
+  Cell reduced(const Reduction& reduction, std::span<const Cell> elements, const Cell* initial,
+               std::size_t output = 0);
+  /// The sum of the products of factors, two by two; `types` are theirs.
+  Cell contracted(const Reduction& reduction, std::span<const Cell> factors,
+                  std::pair<ElementType, ElementType> types);
+
   struct Accumulator {
     WideUnsigned value = 0;
     WideUnsigned exponent = 0;
@@ -82,7 +111,9 @@ class Algebra {
 
   /// The number of random values drawn: n of them coincide with a probability below n² / 2^60.
   std::uint64_t drawn() const { return drawn_; }
-  std::size_t bytes() const { return facts_.size() * 120 + exponents_.size() * 40; }
+  std::size_t bytes() const {
+    return facts_.size() * 120 + exponents_.size() * 40 + sums_.size() * 100;
+  }
 
  private:
   enum class Kind : std::uint8_t { Maximum, Positive };
@@ -158,7 +189,38 @@ class Algebra {
   std::optional<Term> choose_by_pieces(const Term& index, std::span<const Term> choices,
                                        ElementType type);
 
+  // algebra_float.cpp
+  /// The addends of a sum as a multiset: the sums of random numbers for each of them, and for each
+  /// of their negations.
+  struct Addends {
+    std::uint64_t sum = 0;
+    std::uint64_t negated = 0;
+    std::size_t count = 0;
+    Term only = {};  ///< if there is one
+  };
+  struct Widened {
+    Term from = {};
+    ElementType type = {};
+  };
+  Term float_term(std::uint64_t state);
+  Term float_constant(double value, ElementType type);
+  Term float_constant(const LiteralElement& element, ElementType type);
+  std::optional<double> known_float(const Term& a) const;
+  bool is_any_zero(const Term& a) const;
+  Term float_negated(const Term& a);
+  Term float_sum(const Term& a, const Term& b, ElementType type);
+  Term float_product(const Term& a, const Term& b, ElementType type);
+  Term float_quotient(const Term& a, const Term& b, ElementType type);
+  Term float_maximum(const Term& a, const Term& b, ElementType type, bool least);
+  Term float_select(const Term& condition, const Term& yes, const Term& no, ElementType type);
+  Term float_compare(const ElementOperation& operation, Term a, Term b);
+  Term float_convert(const Term& a, ElementType from, ElementType to);
+  Term float_operation(const ElementOperation& operation, std::span<const Term> operands);
+  void add_addend(Addends& all, const Term& a, ElementType type) const;
+  Term sum_of(const Addends& all, ElementType type);
+
   std::uint64_t seed_;
+  FloatEquality equality_;
   std::uint64_t generator_;  ///< e
   std::uint64_t drawn_ = 0;
   std::unordered_map<std::uint64_t, Fact> facts_;
@@ -166,6 +228,10 @@ class Algebra {
   std::unordered_map<std::uint64_t, Piecewise> piecewise_;
   std::unordered_map<std::uint64_t, Shifted> shifted_;
   std::unordered_map<std::uint64_t, double> reals_;  ///< constants that are no doubles
+  // Where floating-point numbers are rounded, by value:
+  std::unordered_map<std::uint64_t, double> floats_;    ///< constants
+  std::unordered_map<std::uint64_t, Addends> sums_;     ///< sums
+  std::unordered_map<std::uint64_t, Widened> widened_;  ///< conversions to a wider type
 };
 
 }  // namespace p2::hlo::interpreter

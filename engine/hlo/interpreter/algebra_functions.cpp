@@ -243,6 +243,13 @@ Term Algebra::select(const Term& condition, const Term& yes, const Term& no, Ele
 Term Algebra::choose(const Term& index, ElementType index_type, std::span<const Term> choices,
                      ElementType type) {
   const Term place = unwrapped(index, index_type);
+  if (!is_constant(place) && rounds(type)) {
+    const auto other = [&](const Term& choice) { return choice.value != choices[0].value; };
+    if (std::none_of(choices.begin(), choices.end(), other)) return choices[0];
+    std::vector<Term> all = {place};
+    all.insert(all.end(), choices.begin(), choices.end());
+    return function("choose", all, type);
+  }
   if (is_constant(place)) {
     const double last = static_cast<double>(choices.size() - 1);
     return choices[static_cast<std::size_t>(std::clamp(place.low, 0.0, last))];
@@ -559,6 +566,8 @@ Term Algebra::integral(const ElementOperation& operation, std::span<const Term> 
 
 Term Algebra::apply(const ElementOperation& operation, std::span<const Term> operands) {
   const ElementType to = operation.to;
+  if ((rounds(to) || rounds(operation.from)) && operation.code != Element::BitcastConvert)
+    return float_operation(operation, operands);
   switch (operation.code) {
     case Element::Compare:
       return compare(operation, operands[0], operands[1]);

@@ -13,15 +13,17 @@ namespace p2::hlo::interpreter {
 
 /// Thrown where a module does what the interpreter does not understand.
 struct NotUnderstood : std::runtime_error {
-  NotUnderstood(const std::string& why, SourcePosition where)
-      : std::runtime_error(why), position(std::move(where)) {}
-  SourcePosition position;
+  NotUnderstood(const Instruction& which, std::string what)
+      : std::runtime_error(which.opcode + " " + which.name + ": " + what),
+        instruction(&which),
+        why(std::move(what)) {}
+  const Instruction* instruction;
+  std::string why;
 };
 
 /// Throws NotUnderstood, with the instruction named.
 [[noreturn]] inline void give_up(const Instruction& instruction, const std::string& why) {
-  throw NotUnderstood(instruction.opcode + " " + instruction.name + ": " + why,
-                      instruction.position);
+  throw NotUnderstood(instruction, why);
 }
 
 /// Gives up unless `holds`: `what` is not as an instruction of its kind must have it.

@@ -34,7 +34,8 @@ const Collective& CollectiveOperations<A>::collective_of(const Instruction& inst
 template <typename A>
 auto CollectiveOperations<A>::reduced(const Instruction& instruction,
                                       const std::vector<const Tree*>& members,
-                                      const ArrayShape& shape) -> Tree {
+                                      const std::vector<std::uint32_t>& group) -> Tree {
+  const ArrayShape& shape = members[0]->array.shape;
   if (instruction.called.size() != 1) give_up(instruction, "its reducer");
   std::vector<Cell> cells;
   const std::size_t size = members[0]->array.cells->size();
@@ -42,7 +43,14 @@ auto CollectiveOperations<A>::reduced(const Instruction& instruction,
     if (member->array.cells->size() != size) give_up(instruction, "its operands differ in size");
   }
   cells.reserve(size);
+  const bool listed = local_.is_ordered(instruction, members);
   for (std::size_t i = 0; i < size; ++i) {
+    if (listed) {
+      std::vector<Cell> elements;
+      for (const Tree* member : members) elements.push_back((*member->array.cells)[i]);
+      cells.push_back(local_.reduced_list(instruction, elements, {}, {shape.type}, group)[0]);
+      continue;
+    }
     Cell total = (*members[0]->array.cells)[i];
     for (std::size_t k = 1; k < members.size(); ++k) {
       total = local_.combine(instruction.called[0], total, (*members[k]->array.cells)[i]);
@@ -220,7 +228,7 @@ auto CollectiveOperations<A>::execute(const Instruction& instruction, const Oper
               static_cast<std::int64_t>(group.size());
           all.parts.push_back(joined(members, along[0], shape));
         } else {
-          all.parts.push_back(reduced(instruction, members, shape));
+          all.parts.push_back(reduced(instruction, members, group));
         }
       }
       if (operands.size() == 1) all = Tree(all.parts[0]);

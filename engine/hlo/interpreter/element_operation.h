@@ -66,7 +66,8 @@ struct ElementOperation {
   Direction direction = Direction::Eq;  ///< of a comparison
   ElementType from = {};                ///< of the last operand
   ElementType to = {};                  ///< of the result
-  std::string_view name = {};
+  std::string_view attributes = {};     ///< Attributes::others of its instruction
+  std::string_view accuracy = {};       ///< Attributes::accuracy
 };
 
 /// The operation of an opcode; nothing for any other.

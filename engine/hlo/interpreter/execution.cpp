@@ -8,10 +8,13 @@
 #include <chrono>
 #include <cmath>
 #include <exception>
+#include <functional>
 #include <future>
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -39,6 +42,8 @@ using interpreter::Work;
 constexpr double kLargeOperations = 3e7;
 /// How often a wait looks whether it is cancelled.
 constexpr std::chrono::milliseconds kCancellationInterval{20};
+/// With more values, no instruction is named at which modules differ.
+constexpr std::size_t kMaxKnownValues = 4'000'000;
 constexpr std::uint64_t kFirstSeed = 0x5EED0001;
 constexpr std::uint64_t kSecondSeed = 0x5EED0002;
 /// Values differ beyond rounding: relative to themselves, and a tenth of it to the largest value of
@@ -371,6 +376,10 @@ class OutputPairs {
   const ModuleRelation& relation_;
 };
 
+/// An instruction of the module before, or of the one after.
+using ModuleInstruction = std::pair<bool, const Instruction*>;
+using OpaqueInstructions = std::set<ModuleInstruction>;
+
 /// One comparison by execution.
 class ExecutionComparison {
  public:
@@ -391,7 +400,8 @@ class ExecutionComparison {
     std::atomic<bool> cancelled = false;
     Limits limits = limits_;
     limits.cancelled = &cancelled;
-    auto first = std::async(std::launch::async, [&] { return interpret(kFirstSeed, limits); });
+    auto first = std::async(std::launch::async,
+                            [&] { return interpret(kFirstSeed, FloatEquality::Real, limits); });
     const auto finish = [&] {
       while (first.wait_for(kCancellationInterval) != std::future_status::ready) {
         if (limits_.cancelled != nullptr && *limits_.cancelled) cancelled = true;
@@ -408,7 +418,8 @@ class ExecutionComparison {
       throw;
     }
     std::optional<Interpretation> second;
-    if (decision_.outcome != Outcome::Refuted) second = interpret(kSecondSeed, limits_);
+    if (decision_.outcome != Outcome::Refuted)
+      second = interpret(kSecondSeed, FloatEquality::Real, limits_);
     const Interpretation found = finish();
     decision_.uninterpreted = found.uninterpreted;
     decision_.interpreter =
@@ -436,6 +447,22 @@ class ExecutionComparison {
       if (each->is_equal) continue;
       decision_.outcome = Outcome::Undecided;
       decision_.reason = each->difference;
+      decision_.unknown = each->unknown;
+    }
+    return decision_;
+  }
+
+  /// By random interpretation in a stricter sense.
+  ModuleDecision decide_rounded(FloatEquality equality) {
+    for (const std::uint64_t seed : {kFirstSeed, kSecondSeed}) {
+      const Interpretation found = interpret(seed, equality, limits_);
+      if (found.failure) std::rethrow_exception(found.failure);
+      decision_.uninterpreted = found.uninterpreted;
+      if (found.is_equal) continue;
+      decision_.outcome = Outcome::Undecided;
+      decision_.reason = found.difference + first_new_value(seed, equality);
+      decision_.unknown = found.unknown;
+      return decision_;
     }
     return decision_;
   }
@@ -446,24 +473,31 @@ class ExecutionComparison {
     bool is_equal = false;
     std::string difference = {};  ///< one sentence
     std::vector<std::string> uninterpreted = {};
-    std::exception_ptr failure = {};  ///< NotUnderstood, LimitReached
+    std::vector<UnknownOperation> unknown = {};  ///< on which the difference depends
+    std::optional<std::size_t> output = {};      ///< that differs
+    std::exception_ptr failure = {};             ///< NotUnderstood, LimitReached
   };
 
   template <typename A>
+  using Observer =
+      std::function<void(const Instruction&, const typename Interpreter<A>::PerDevice&)>;
+
+  template <typename A>
   auto outputs(A& arithmetic, const Module& module, Form form, const Draw& draw, std::uint64_t seed,
-               Work& work, std::set<std::string>& opaque) const {
+               Work& work, OpaqueInstructions& opaque, const Observer<A>& observer = {}) const {
     const bool is_before = &module == &before_;
     const Inputs inputs(devices_, relation_);
     Interpreter<A> run(module, is_before ? 1 : 2, devices_, arithmetic, work);
+    if (observer) run.observe(observer);
     auto values = run.run(inputs.of(arithmetic, module, form, draw, seed));
-    for (const auto& [name, count] : run.opaque_operations()) opaque.insert(name);
+    for (const Instruction* each : run.opaque_instructions()) opaque.insert({is_before, each});
     return values;
   }
 
   void execute_on_numbers(const Draw& draw, std::uint64_t seed) {
     Numbers numbers;
     Work work(limits_, most_);
-    std::set<std::string> opaque;
+    OpaqueInstructions opaque;
     const auto first = outputs(numbers, before_, relation_.before, draw, seed, work, opaque);
     const auto second = outputs(numbers, after_, relation_.after, draw, seed, work, opaque);
     const OutputPairs pairs(numbers, devices_, relation_);
@@ -527,11 +561,11 @@ class ExecutionComparison {
     decision_.violation = std::move(difference);
   }
 
-  Interpretation interpret(std::uint64_t seed, const Limits& limits) const {
+  Interpretation interpret(std::uint64_t seed, FloatEquality equality, const Limits& limits) const {
     Interpretation found;
-    std::set<std::string> opaque;
+    OpaqueInstructions opaque;
     try {
-      Algebra algebra(seed);
+      Algebra algebra(seed, equality);
       Work work(limits, most_);
       const auto first = outputs(algebra, before_, relation_.before, kDraws[0], seed, work, opaque);
       const auto second = outputs(algebra, after_, relation_.after, kDraws[0], seed, work, opaque);
@@ -541,7 +575,13 @@ class ExecutionComparison {
                   [&](const Term& a, const Term& b, const Array<Term>& array, std::uint32_t device,
                       std::size_t output, const std::vector<std::int64_t>& index) {
                     found.is_equal = algebra.equal(a, b, array.shape.type);
-                    if (!found.is_equal) {
+                    if (!found.is_equal) found.output = output;
+                    if (!found.is_equal && equality != FloatEquality::Real) {
+                      found.difference = fmt::format(
+                          "element [{}] of output {} on device {} is another sequence "
+                          "of operations.",
+                          fmt::join(index, ","), output, device);
+                    } else if (!found.is_equal) {
                       found.difference = fmt::format(
                           "Whether element [{}] of output {} is equal on device {} is open: no "
                           "execution on numbers showed a difference, and the values are not equal "
@@ -556,8 +596,73 @@ class ExecutionComparison {
       found.failure = std::current_exception();
     }
     if (found.failure) found.is_equal = false;
-    found.uninterpreted.assign(opaque.begin(), opaque.end());
+    add_uninterpreted(opaque, found);
     return found;
+  }
+
+  /// Names what was uninterpreted, and of it that on which the output that differs depends.
+  void add_uninterpreted(const OpaqueInstructions& opaque, Interpretation& found) const {
+    std::set<std::string> names;
+    std::vector<std::pair<bool, UnknownOperation>> all;
+    for (const auto& [is_before, instruction] : opaque) {
+      const Module& module = is_before ? before_ : after_;
+      all.emplace_back(!is_before, unknown_operation(module, *instruction));
+      names.insert(all.back().second.opcode);
+    }
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+      const auto place = [](const auto& each) {
+        const SourcePosition& where = each.second.position;
+        return std::tuple(each.first, where.line, where.column, each.second.name);
+      };
+      return place(a) < place(b);
+    });
+    for (auto& [is_after, each] : all) {
+      const Form form = is_after ? relation_.after : relation_.before;
+      const bool renumbered = found.output && relation_.is_mixed() && form != Form::Global;
+      const std::size_t output =
+          renumbered ? relation_.outputs[*found.output].number : found.output.value_or(0);
+      if (found.output && std::ranges::find(each.outputs, output) != each.outputs.end()) {
+        found.unknown.push_back(std::move(each));
+      }
+    }
+    found.uninterpreted.assign(names.begin(), names.end());
+  }
+
+  /// The first instruction of `after` with a value that no instruction of `before` has, as a
+  /// sentence; empty if there is none, or too many values.
+  std::string first_new_value(std::uint64_t seed, FloatEquality equality) const {
+    Algebra algebra(seed, equality);
+    Work work(limits_, most_);
+    OpaqueInstructions opaque;
+    std::unordered_set<std::uint64_t> known;
+    const auto visit = [](const Interpreter<Algebra>::PerDevice& values, const auto& each) {
+      for (const auto& value : values) {
+        if (!value || value->is_tuple || !value->array.cells) continue;
+        for (const Term& cell : *value->array.cells) each(cell, value->array.shape.type);
+        if (value == values.back()) return;  // devices share it
+      }
+    };
+    outputs<Algebra>(algebra, before_, relation_.before, kDraws[0], seed, work, opaque,
+                     [&](const Instruction&, const Interpreter<Algebra>::PerDevice& values) {
+                       visit(values, [&](const Term& cell, ElementType) {
+                         if (known.size() < kMaxKnownValues) known.insert(cell.value);
+                       });
+                     });
+    const Instruction* first = nullptr;
+    outputs<Algebra>(
+        algebra, after_, relation_.after, kDraws[0], seed, work, opaque,
+        [&](const Instruction& instruction, const Interpreter<Algebra>::PerDevice& values) {
+          const bool given = instruction.opcode == "constant" || instruction.opcode == "parameter";
+          if (first != nullptr || given) return;
+          visit(values, [&](const Term& cell, ElementType type) {
+            if (algebra.rounds(type) && !known.contains(cell.value)) first = &instruction;
+          });
+        });
+    if (first == nullptr || known.size() >= kMaxKnownValues) return "";
+    return fmt::format(
+        " The first instruction after with a value that none before has is {} {} "
+        "({}:{}).",
+        first->opcode, first->name, first->position.source, first->position.line);
   }
 
   const Module& before_;
@@ -570,6 +675,26 @@ class ExecutionComparison {
   bool not_finite_ = false;  ///< where the outputs differ, one is infinite or NaN
   ModuleDecision decision_;
 };
+
+/// `decide()`, or Undecided where something is not understood.
+template <typename Decide>
+ModuleDecision unless_not_understood(const Module& before, const Module& after,
+                                     const Devices& devices, const Decide& decide) {
+  try {
+    return decide();
+  } catch (const NotUnderstood& error) {
+    ModuleDecision decision;
+    decision.outcome = Outcome::Undecided;
+    decision.devices = devices;
+    const SourcePosition& where = error.instruction->position;
+    decision.reason =
+        fmt::format("Not understood: {} ({}:{}).", error.what(), where.source, where.line);
+    const bool is_before = has_instruction(before, error.instruction);
+    decision.unknown = {
+        unknown_operation(is_before ? before : after, *error.instruction, error.why)};
+    return decision;
+  }
+}
 
 }  // namespace
 
@@ -594,17 +719,29 @@ double estimated_operations(const Module& module, const Devices& devices) {
 ModuleDecision compare_by_execution(const Module& before, const Module& after,
                                     const Devices& devices, const ModuleRelation& relation,
                                     double operations, std::uint64_t most, const Limits& limits) {
-  try {
+  return unless_not_understood(before, after, devices, [&] {
     return ExecutionComparison(before, after, devices, relation, most, limits)
         .decide(operations > kLargeOperations ? 1 : std::size(kDraws));
-  } catch (const NotUnderstood& error) {
-    ModuleDecision decision;
-    decision.outcome = Outcome::Undecided;
-    decision.devices = devices;
-    decision.reason = fmt::format("Not understood: {} ({}:{}).", error.what(),
-                                  error.position.source, error.position.line);
-    return decision;
+  });
+}
+
+ModuleDecision compare_rounded(const Module& before, const Module& after, const Devices& devices,
+                               const ModuleRelation& relation, FloatEquality equality,
+                               std::uint64_t most, const Limits& limits) {
+  for (const auto* tensors : {&relation.inputs, &relation.outputs}) {
+    for (const TensorRelation& tensor : *tensors) {
+      if (tensor.parts == 1 || equality != FloatEquality::Bitwise) continue;
+      ModuleDecision decision;
+      decision.outcome = Outcome::Undecided;
+      decision.devices = devices;
+      decision.reason = "the relation adds up what devices hold, in no order that it names.";
+      return decision;
+    }
   }
+  return unless_not_understood(before, after, devices, [&] {
+    return ExecutionComparison(before, after, devices, relation, most, limits)
+        .decide_rounded(equality);
+  });
 }
 
 }  // namespace p2::hlo

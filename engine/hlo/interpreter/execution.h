@@ -21,4 +21,11 @@ ModuleDecision compare_by_execution(const Module& before, const Module& after,
                                     const Devices& devices, const ModuleRelation& relation,
                                     double operations, std::uint64_t most, const Limits& limits);
 
+/// Whether two modules that are equal as real numbers are so in a stricter sense, by random
+/// interpretation: Established, or Undecided with where they differ in `reason`. Throws
+/// LimitReached and IllFormed.
+ModuleDecision compare_rounded(const Module& before, const Module& after, const Devices& devices,
+                               const ModuleRelation& relation, FloatEquality equality,
+                               std::uint64_t most, const Limits& limits);
+
 }  // namespace p2::hlo

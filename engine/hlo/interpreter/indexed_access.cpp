@@ -2,6 +2,7 @@
 // depends on inputs is a piecewise function in the algebra (algebra_piecewise.cpp).
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -226,6 +227,8 @@ auto LocalOperations<A>::scatter(const Instruction& instruction, const Operands&
   const Index last_in_window = windows.window_index(last);
   Cells cells = *operands[0]->array.cells;
   bool is_opaque = false;
+  const bool listed = is_ordered(instruction, operands);
+  std::map<std::size_t, Cells> updates_of;  // where their order counts: by element
   std::int64_t next_update = 0;
   for_each_index(updates.shape.sizes, [&](const Index& index) {
     const Cell& update = updates.at(next_update++);
@@ -239,7 +242,7 @@ auto LocalOperations<A>::scatter(const Instruction& instruction, const Operands&
       const Cell& cell = indices.at(windows.component(batch, k));
       const auto value = arithmetic_.as_integer(cell, indices.shape.type);
       if (!value) {
-        is_opaque = is_opaque || symbolic.has_value() || !A::kSymbolic ||
+        is_opaque = is_opaque || symbolic.has_value() || !A::kSymbolic || listed ||
                     shape.sizes[dimension] > kMaxPlaces;
         symbolic.emplace(dimension, cell);
       }
@@ -251,6 +254,10 @@ auto LocalOperations<A>::scatter(const Instruction& instruction, const Operands&
     for (std::size_t i = 0; i < rank; ++i) {
       if (start[i] < 0 || start[i] >= shape.sizes[i] - last_in_window[i]) return;
       element += (start[i] + window[i]) * strides[i];
+    }
+    if (listed) {
+      updates_of[static_cast<std::size_t>(element)].push_back(update);
+      return;
     }
     const std::int64_t places =
         symbolic ? shape.sizes[symbolic->first] - last_in_window[symbolic->first] : 1;
@@ -264,9 +271,8 @@ auto LocalOperations<A>::scatter(const Instruction& instruction, const Operands&
         continue;
       }
       const ElementType boolean = *ElementType::from_xla("pred");
-      const ElementOperation equals{Element::Compare, Direction::Eq, indices.shape.type, boolean,
-                                    "compare"};
-      const ElementOperation select{Element::Select, {}, shape.type, shape.type, "select"};
+      const ElementOperation equals{Element::Compare, Direction::Eq, indices.shape.type, boolean};
+      const ElementOperation select{Element::Select, {}, shape.type, shape.type};
       const Cell here =
           apply(equals, {symbolic->second, arithmetic_.integer(place, indices.shape.type)});
       if constexpr (A::kSymbolic) {
@@ -278,6 +284,16 @@ auto LocalOperations<A>::scatter(const Instruction& instruction, const Operands&
     }
   });
   if (is_opaque) return opaque(instruction, operands, 0);
+  for (auto& [element, all] : updates_of) {
+    Cells total = {cells[element]};
+    if (all.size() == 1) {
+      reduce_into(instruction, total, all);
+    } else {
+      all.insert(all.begin(), total[0]);
+      total = reduced_list(instruction, all, {}, {shape.type});
+    }
+    cells[element] = total[0];
+  }
   work_.spend(cells.size());
   return array(shape, std::move(cells), operands);
 }

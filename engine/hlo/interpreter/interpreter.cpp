@@ -29,10 +29,11 @@ bool is_barrier(std::string_view opcode) {
   return opcode == "optimization-barrier" || opcode == "opt-barrier";
 }
 
-/// The value with the shapes, and so the layouts, that an instruction declares.
+/// The value with the shapes, and so the layouts, that an instruction declares. Where numbers are
+/// not rounded, another type has the same ones.
 template <typename Tree>
 std::shared_ptr<const Tree> declared(std::shared_ptr<const Tree> tree, const Shape& shape,
-                                     const Instruction& instruction) {
+                                     const Instruction& instruction, bool real) {
   const auto fits = [&](const auto& self, const Tree& value, const Shape& to) -> bool {
     if (value.is_tuple != to.is_tuple || value.parts.size() != to.parts.size()) {
       give_up(instruction, "its result is of another shape");
@@ -40,6 +41,8 @@ std::shared_ptr<const Tree> declared(std::shared_ptr<const Tree> tree, const Sha
     if (!value.is_tuple) {
       const bool sized = value.array.shape.sizes == to.array.sizes;
       if (!sized) give_up(instruction, "its result has other sizes");
+      const bool typed = real || value.array.shape.type == to.array.type;
+      if (!typed) give_up(instruction, "it is of another type than its operand");
       return value.array.shape.minor_to_major == to.array.minor_to_major &&
              value.array.shape.type == to.array.type;
     }
@@ -128,10 +131,11 @@ auto Interpreter<A>::evaluate(std::uint32_t computation, const std::vector<PerDe
       if (!value || is_start) continue;
       if (value != last) {
         last = value;
-        changed = declared(value, instruction.shape, instruction);
+        changed = declared(value, instruction.shape, instruction, is_real(arithmetic_));
       }
       value = changed;
     }
+    if (observer_) observer_(instruction, values[i]);
     work_.spend(1);
     for (const std::uint32_t operand : instruction.operands) {
       if (last_uses[operand] == i) values[operand].clear();
@@ -187,7 +191,7 @@ auto Interpreter<A>::execute(const Instruction& instruction, const Operands& ope
       return local_.array(instruction.shape.array, {}, {});
     });
   }
-  if (!is_local(instruction)) return execute_opaque(instruction, operands, active, opcode);
+  if (!is_local(instruction)) return execute_opaque(instruction, operands, active);
   return execute_locally(instruction, operands, active, false);
 }
 
@@ -246,7 +250,7 @@ auto Interpreter<A>::chosen(const Cell& condition, const Tree& yes, const Tree& 
   if (yes.is_tuple) return result;
   const ElementType type = yes.array.shape.type;
   std::vector<Cell> cells;
-  const ElementOperation select{Element::Select, {}, type, type, "select"};
+  const ElementOperation select{Element::Select, {}, type, type};
   for (std::size_t i = 0; i < yes.array.cells->size(); ++i) {
     cells.push_back(
         local_.apply(select, {condition, (*yes.array.cells)[i], no.array.cells->at(i)}));
@@ -309,7 +313,8 @@ auto Interpreter<A>::execute_conditional(const Instruction& instruction, const O
     all[k] = evaluate(instruction.called[k], {*operands[k + 1]}, taken, depth + 1);
     for (std::uint32_t device = 0; device < taken.size(); ++device) {
       if (taken[device]) {
-        all[k][device] = declared(all[k][device], instruction.shape, instruction);
+        all[k][device] =
+            declared(all[k][device], instruction.shape, instruction, is_real(arithmetic_));
       }
       if (chooses[k][device]) results[device] = all[k][device];
     }
@@ -321,7 +326,7 @@ auto Interpreter<A>::execute_conditional(const Instruction& instruction, const O
     Tree tree = *all[branches - 1][device];
     for (std::size_t k = branches - 1; k-- > 0;) {
       const ElementOperation is{Element::Compare, Direction::Eq, type,
-                                *ElementType::from_xla("pred"), "compare"};
+                                *ElementType::from_xla("pred")};
       const Cell condition =
           boolean ? index.at(0)
                   : local_.apply(
@@ -367,14 +372,13 @@ auto Interpreter<A>::execute_custom_call(const Instruction& instruction, const O
                     target == "annotate_device_placement";
   if (same && operands.size() == 1) return *operands[0];
   if (target == "TopK") return execute_locally(instruction, operands, active, false);
-  return execute_opaque(instruction, operands, active, fmt::format("custom-call {}", target));
+  return execute_opaque(instruction, operands, active);
 }
 
 template <typename A>
 auto Interpreter<A>::execute_opaque(const Instruction& instruction, const Operands& operands,
-                                    const Active& active, const std::string& name) -> PerDevice {
+                                    const Active& active) -> PerDevice {
   if (is_impure(instruction)) give_up(instruction, "it has a side effect");
-  ++opaque_[name];
   std::vector<const Tree*> all;  // it may exchange with other devices
   for (std::uint32_t device = 0; device < active.size(); ++device) {
     for (const PerDevice* operand : operands) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,7 +35,7 @@ class CollectiveOperations {
 
  private:
   Tree reduced(const Instruction& instruction, const std::vector<const Tree*>& members,
-               const ArrayShape& shape);
+               const std::vector<std::uint32_t>& group);
   Tree joined(const std::vector<const Tree*>& parts, std::int64_t dimension,
               const ArrayShape& shape) const;
   Tree part(const Tree& whole, std::int64_t dimension, std::int64_t number, std::int64_t parts,
@@ -84,8 +85,15 @@ class Interpreter {
   /// IllFormed for illegal groups, LimitReached.
   PerDevice run(const std::vector<PerDevice>& parameters);
 
-  /// The opcodes of operations that were uninterpreted functions or arbitrary, with a line.
-  const std::map<std::string, std::size_t>& opaque_operations() const { return opaque_; }
+  /// Calls `observer` with every result on all devices, in the order of execution.
+  void observe(std::function<void(const Instruction&, const PerDevice&)> observer) {
+    observer_ = std::move(observer);
+  }
+
+  /// The instructions that were uninterpreted functions or arbitrary, in the order of execution.
+  const std::vector<const Instruction*>& opaque_instructions() const {
+    return local_.opaque_instructions();
+  }
 
  private:
   using Active = std::vector<bool>;
@@ -103,9 +111,9 @@ class Interpreter {
                                 const Active& active, int depth);
   PerDevice execute_custom_call(const Instruction& instruction, const Operands& operands,
                                 const Active& active);
-  /// An uninterpreted function of the device and the operands of all devices; `name` for reports.
+  /// An uninterpreted function of the device and the operands of all devices.
   PerDevice execute_opaque(const Instruction& instruction, const Operands& operands,
-                           const Active& active, const std::string& name);
+                           const Active& active);
   PerDevice shards_of(const Instruction& instruction, const Operands& operands,
                       const Active& active);
   PerDevice whole_of(const Instruction& instruction, const Operands& operands,
@@ -127,8 +135,8 @@ class Interpreter {
   LocalOperations<Arithmetic> local_;
   CollectiveOperations<Arithmetic> collectives_;
   const Computation* current_ = nullptr;
+  std::function<void(const Instruction&, const PerDevice&)> observer_ = {};
   std::map<std::uint32_t, std::vector<std::uint32_t>> last_uses_;
-  std::map<std::string, std::size_t> opaque_;
 };
 
 }  // namespace p2::hlo::interpreter

@@ -26,14 +26,37 @@ std::uint64_t text_hash(std::string_view text, std::uint64_t state) {
 
 /// An elementwise instruction as an operation on elements; `from`: the type of its last operand.
 ElementOperation operation_of(const Instruction& instruction, Element code, ElementType from) {
-  ElementOperation operation{code, Direction::Eq, from, instruction.shape.array.type,
-                             instruction.opcode};
+  ElementOperation operation{code,
+                             Direction::Eq,
+                             from,
+                             instruction.shape.array.type,
+                             instruction.attributes.others,
+                             instruction.attributes.accuracy};
   if (code == Element::Compare) {
     const auto direction = direction_of(instruction.attributes.direction);
     require(direction.has_value(), instruction, "its direction");
     operation.direction = *direction;
   }
   return operation;
+}
+
+/// Whether an operation computes in one floating-point type but has operands or results of others,
+/// which it rounds where its text does not say.
+bool mixes_types(const Instruction& instruction, const std::vector<ArrayShape>& operands) {
+  const std::string& opcode = instruction.opcode;
+  if (opcode == "convert" || opcode == "bitcast-convert" || opcode == "bitcast" ||
+      opcode == "dot" || opcode == "convolution") {
+    return false;
+  }
+  std::optional<ElementType> common;
+  for (const std::vector<ArrayShape>& shapes : {operands, instruction.shape.arrays()}) {
+    for (const ArrayShape& shape : shapes) {
+      if (!shape.type.is_float()) continue;
+      if (common.value_or(shape.type) != shape.type) return true;
+      common = shape.type;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -160,7 +183,8 @@ const std::optional<ElementOperation>& LocalOperations<A>::binary(std::uint32_t 
   for (const Instruction& instruction : called.instructions) {
     if (instruction.shape.is_tuple || instruction.shape.array.type != type) return found->second;
   }
-  found->second = ElementOperation{*code, Direction::Eq, type, type, root.opcode};
+  found->second = ElementOperation{*code, Direction::Eq,          type,
+                                   type,  root.attributes.others, root.attributes.accuracy};
   return found->second;
 }
 
@@ -195,6 +219,13 @@ auto LocalOperations<A>::map(const Instruction& instruction, const Operands& ope
 }
 
 template <typename A>
+void LocalOperations<A>::note_opaque(const Instruction& instruction) {
+  if (std::find(opaque_.begin(), opaque_.end(), &instruction) == opaque_.end()) {
+    opaque_.push_back(&instruction);
+  }
+}
+
+template <typename A>
 std::uint64_t LocalOperations<A>::fingerprint(std::uint32_t computation) {
   if (fingerprints_.size() <= computation) fingerprints_.resize(module_.computations.size(), 0);
   if (fingerprints_[computation] != 0) return fingerprints_[computation];
@@ -210,7 +241,8 @@ std::uint64_t LocalOperations<A>::fingerprint(std::uint32_t computation) {
     if (is_unlike_others) state = text_hash(instruction.name, Algebra::hash(state, number_ + 1));
     if (instruction.literal) {
       for (const LiteralElement& element : instruction.literal->elements) {
-        state = text_hash(element.text.empty() ? to_string(element.number) : element.text, state);
+        const std::string number = element.negative_zero ? "-0" : to_string(element.number);
+        state = text_hash(element.text.empty() ? number : element.text, state);
         state = Algebra::hash(state, element.text.size());
       }
     }
@@ -246,6 +278,7 @@ std::uint64_t LocalOperations<A>::digest(const std::vector<const Tree*>& values)
 template <typename A>
 auto LocalOperations<A>::opaque(const Instruction& instruction, const Operands& operands,
                                 std::uint64_t salt) -> Tree {
+  note_opaque(instruction);
   Cells all;
   // What is a function of the elements also depends on how they are arranged.
   std::uint64_t state = text_hash(instruction.opcode, Algebra::hash(0x0A, salt));
@@ -306,6 +339,14 @@ auto LocalOperations<A>::call(std::uint32_t computation, const Cells& arguments)
       continue;
     }
     Cells operands;
+    if (!is_real(arithmetic_)) {
+      std::vector<ArrayShape> shapes;
+      for (const std::uint32_t operand : instruction.operands) {
+        shapes.push_back(called.instructions[operand].shape.array);
+      }
+      const bool packs = opcode == "tuple" || opcode == "get-tuple-element";
+      require(packs || !mixes_types(instruction, shapes), instruction, "it mixes types");
+    }
     for (const std::uint32_t operand : instruction.operands) {
       operands.insert(operands.end(), values[operand].begin(), values[operand].end());
     }
@@ -354,6 +395,11 @@ auto LocalOperations<A>::evaluate(const Instruction& instruction, const Operands
   const std::string& opcode = instruction.opcode;
   for (const Tree* operand : operands) {
     if (operand->is_tuple) return opaque(instruction, operands, 0);
+  }
+  if (!is_real(arithmetic_)) {
+    std::vector<ArrayShape> shapes;
+    for (const Tree* operand : operands) shapes.push_back(operand->array.shape);
+    if (mixes_types(instruction, shapes)) return opaque(instruction, operands, 0);
   }
   if (const auto code = element_of(opcode)) return elementwise(instruction, *code, operands);
   if (opcode == "constant") return constant(instruction);

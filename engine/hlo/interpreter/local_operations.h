@@ -8,6 +8,7 @@
 
 #include "engine/hlo/interpreter/array.h"
 #include "engine/hlo/interpreter/element_operation.h"
+#include "p2/float_equality.h"
 #include "p2/limits.h"
 
 namespace p2::hlo::interpreter {
@@ -24,6 +25,13 @@ class Work {
   std::uint64_t done_ = 0;
   std::uint64_t checked_ = 0;
 };
+
+/// Whether an arithmetic does not round floating-point numbers to their types.
+template <typename Arithmetic>
+bool is_real(const Arithmetic& arithmetic) {
+  if constexpr (Arithmetic::kSymbolic) return arithmetic.equality() == FloatEquality::Real;
+  return true;
+}
 
 /// An element of an operand: its row-major number.
 struct Source {
@@ -64,13 +72,22 @@ class LocalOperations {
   std::uint64_t digest(const std::vector<const Tree*>& values);
   /// An array of `cells`, unknown if one of `operands` is.
   Tree array(const ArrayShape& shape, Cells cells, const std::vector<const Tree*>& operands) const;
+  /// Whether the order in which a reducer combines elements counts: it rounds, or computes with
+  /// more than two integers.
+  bool is_ordered(const Instruction& instruction, const std::vector<const Tree*>& operands);
+  /// Where it counts: the results for lists of elements, one after the other, of `group`.
+  Cells reduced_list(const Instruction& instruction, const Cells& elements, const Cells& initial,
+                     const std::vector<ElementType>& types,
+                     const std::vector<std::uint32_t>& group = {});
   /// The combination of two elements by a reducer.
   Cell combine(std::uint32_t reducer, const Cell& a, const Cell& b);
   Cell apply(const ElementOperation& operation, const Cells& operands) {
     return arithmetic_.apply(operation, operands);
   }
-  /// The number of what a computation does, equal for computations equal up to names.
+  /// The number of what a computation does, equal for computations equal up to names and order.
   std::uint64_t fingerprint(std::uint32_t computation);
+  /// The instructions whose results were uninterpreted, in the order of execution.
+  const std::vector<const Instruction*>& opaque_instructions() const { return opaque_; }
 
  private:
   using Operands = std::vector<const Tree*>;
@@ -94,6 +111,7 @@ class LocalOperations {
              bool largest);
   Tree map(const Instruction& instruction, const Operands& operands);
 
+  void note_opaque(const Instruction& instruction);
   void require_start(const Instruction& instruction, const Operands& operands, std::size_t first,
                      const Index& sizes, const Index& window) const;
   /// The operands of a dynamic slice from `first` on as a start index, clamped; nothing if unknown.
@@ -101,6 +119,8 @@ class LocalOperations {
                                    const Index& window);
   /// A computation that is a binary operation on its two parameters; nothing for any other.
   const std::optional<ElementOperation>& binary(std::uint32_t computation);
+  /// A rounded sum of products of factors, two by two.
+  Cell contracted(const Instruction& instruction, const Cells& factors, const Operands& operands);
   /// The result of reducing elements of several arrays.
   void reduce_into(const Instruction& instruction, Cells& totals, const Cells& elements);
 
@@ -109,6 +129,7 @@ class LocalOperations {
   Arithmetic& arithmetic_;
   Work& work_;
   std::vector<std::uint64_t> fingerprints_;
+  std::vector<const Instruction*> opaque_;
   std::map<std::uint32_t, std::optional<ElementOperation>> binaries_;
 };
 

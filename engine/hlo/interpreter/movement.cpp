@@ -13,9 +13,7 @@ using List = std::vector<std::int64_t>;
 
 void require(bool fits, const Instruction& instruction) {
   if (fits) return;
-  throw NotUnderstood(
-      fmt::format("the shapes of {} {} do not fit", instruction.opcode, instruction.name),
-      instruction.position);
+  throw NotUnderstood(instruction, "its shapes do not fit");
 }
 
 /// Row-major numbers of the elements in the order of memory.

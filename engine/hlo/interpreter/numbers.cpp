@@ -2,6 +2,7 @@
 
 #include "engine/hlo/interpreter/numbers.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -290,6 +291,21 @@ double rounded_constant(double value, ElementType type) {
   int exponent = 0;
   const double mantissa = std::frexp(value, &exponent);
   return std::ldexp(std::nearbyint(std::ldexp(mantissa, digits)), exponent - digits);
+}
+
+double rounded_float(double value, ElementType type) {
+  const std::string_view name = type.name();
+  if (name == "f32") return static_cast<double>(static_cast<float>(value));
+  if ((name != "bf16" && name != "f16") || !std::isfinite(value) || value == 0) return value;
+  const int digits = name == "bf16" ? 8 : 11;
+  const int least_exponent = name == "bf16" ? -125 : -13;  // of a normal number in [1/2, 1)
+  const int largest_exponent = name == "bf16" ? 128 : 16;
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  const int last = std::max(exponent, least_exponent) - digits;  // the exponent of the last bit
+  const double rounded = std::ldexp(std::nearbyint(std::ldexp(value, -last)), last);
+  const bool overflows = std::fabs(rounded) >= std::ldexp(1.0, largest_exponent);
+  return overflows ? std::copysign(INFINITY, value) : rounded;
 }
 
 Fraction fraction_of(double value, ElementType type) {

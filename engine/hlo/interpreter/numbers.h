@@ -59,6 +59,8 @@ class Numbers {
 std::int64_t wrapped(std::uint64_t value, ElementType type);
 /// The floating-point number nearest to a text in a type of XLA: what the type rounds it to.
 double rounded_constant(double value, ElementType type);
+/// The same with subnormal numbers and infinity, for f64, f32, f16 and bf16; `value` of any other.
+double rounded_float(double value, ElementType type);
 /// A fraction; exact where both parts are below 2^53.
 struct Fraction {
   double numerator = 0;

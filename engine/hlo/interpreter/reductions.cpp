@@ -27,6 +27,47 @@ void LocalOperations<A>::reduce_into(const Instruction& instruction, Cells& tota
 }
 
 template <typename A>
+bool LocalOperations<A>::is_ordered(const Instruction& instruction, const Operands& operands) {
+  if (is_real(arithmetic_) || instruction.called.size() != 1) return false;
+  if constexpr (A::kSymbolic) {
+    const bool rounds = std::any_of(operands.begin(), operands.end(), [&](const Tree* operand) {
+      return arithmetic_.rounds(operand->array.shape.type);
+    });
+    return rounds || !binary(instruction.called[0]);
+  }
+  return false;
+}
+
+template <typename A>
+auto LocalOperations<A>::reduced_list(const Instruction& instruction, const Cells& elements,
+                                      const Cells& initial, const std::vector<ElementType>& types,
+                                      const std::vector<std::uint32_t>& group) -> Cells {
+  Cells results(types.size());
+  if constexpr (A::kSymbolic) {
+    const auto& operation = binary(instruction.called[0]);
+    Algebra::Reduction reduction{base_opcode(instruction.opcode), {}, {}, 0, {}, group};
+    if (operation && operation->attributes.empty()) {
+      reduction.combiner = operation->code;
+    } else {
+      reduction.fingerprint = fingerprint(instruction.called[0]);
+    }
+    Cells all = elements;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i] = arithmetic_.exact(all[i], types[i % types.size()]);
+    }
+    const bool single = types.size() == 1;
+    if (!single) all.insert(all.end(), initial.begin(), initial.end());
+    const Cell* const start = single && !initial.empty() ? initial.data() : nullptr;
+    work_.spend(all.size() * types.size());
+    for (std::size_t k = 0; k < types.size(); ++k) {
+      reduction.type = types[k];
+      results[k] = arithmetic_.reduced(reduction, all, start, k);
+    }
+  }
+  return results;
+}
+
+template <typename A>
 auto LocalOperations<A>::reduce(const Instruction& instruction, const Operands& operands) -> Tree {
   require(operands.size() % 2 == 0 && !operands.empty(), instruction, "its operands");
   const std::size_t count = operands.size() / 2;
@@ -40,10 +81,10 @@ auto LocalOperations<A>::reduce(const Instruction& instruction, const Operands& 
             instruction, "its shapes differ");
   }
   const auto results = static_cast<std::size_t>(shapes[0].elements());
-  std::vector<Cells> totals(results, Cells(count));
-  for (Cells& total : totals) {
-    for (std::size_t k = 0; k < count; ++k) total[k] = operands[count + k]->array.at(0);
-  }
+  Cells initial;
+  for (std::size_t k = 0; k < count; ++k) initial.push_back(operands[count + k]->array.at(0));
+  const bool listed = is_ordered(instruction, operands);
+  std::vector<Cells> totals(results, listed ? Cells() : initial);
   const Index strides = strides_of(shapes[0].sizes);
   std::int64_t element = 0;
   Cells elements(count);
@@ -57,8 +98,18 @@ auto LocalOperations<A>::reduce(const Instruction& instruction, const Operands& 
     }
     for (std::size_t k = 0; k < count; ++k) elements[k] = operands[k]->array.at(element);
     ++element;
-    reduce_into(instruction, totals[static_cast<std::size_t>(to)], elements);
+    Cells& total = totals[static_cast<std::size_t>(to)];
+    if (listed) {
+      total.insert(total.end(), elements.begin(), elements.end());
+    } else {
+      reduce_into(instruction, total, elements);
+    }
   });
+  std::vector<ElementType> types;
+  for (const ArrayShape& shape : shapes) types.push_back(shape.type);
+  for (Cells& total : totals) {
+    if (listed) total = reduced_list(instruction, total, initial, types);
+  }
   Tree result;
   result.is_tuple = instruction.shape.is_tuple;
   for (std::size_t k = 0; k < count; ++k) {
@@ -83,10 +134,13 @@ auto LocalOperations<A>::reduce_window(const Instruction& instruction, const Ope
   const Index strides = strides_of(from.shape.sizes);
   Index sizes;
   for (const WindowDimension& dimension : window) sizes.push_back(dimension.size);
+  const Cells initial = {operands[1]->array.at(0)};
+  const bool listed = is_ordered(instruction, operands);
   Cells cells;
   for_each_index(shape.sizes, [&](const Index& index) {
-    Cells total = {operands[1]->array.at(0)};
+    Cells total = listed ? Cells() : initial;
     for_each_index(sizes, [&](const Index& at) {
+      if (listed) total.push_back(initial[0]);  // what pads the operand
       std::int64_t element = 0;
       for (std::size_t i = 0; i < at.size(); ++i) {
         const WindowDimension& dimension = window[i];
@@ -97,8 +151,13 @@ auto LocalOperations<A>::reduce_window(const Instruction& instruction, const Ope
         if (place >= from.shape.sizes[i]) return;
         element += place * strides[i];
       }
-      reduce_into(instruction, total, {from.at(element)});
+      if (listed) {
+        total.back() = from.at(element);
+      } else {
+        reduce_into(instruction, total, {from.at(element)});
+      }
     });
+    if (listed) total = reduced_list(instruction, total, initial, {shape.type});
     cells.push_back(total[0]);
   });
   return array(shape, std::move(cells), operands);
@@ -160,12 +219,24 @@ auto LocalOperations<A>::dot(const Instruction& instruction, const Operands& ope
   }
   const auto exact = [&](const Cell& cell, ElementType from) {
     if (from == shape.type || from.is_float()) return cell;
-    return apply({Element::Convert, {}, from, shape.type, "convert"}, {cell});
+    return apply({Element::Convert, {}, from, shape.type}, {cell});
   };
   Cells cells;
   for_each_index(sizes, [&](const Index& index) {
     const std::int64_t l = offset_of(index, left_steps);
     const std::int64_t r = offset_of(index, right_steps);
+    if constexpr (A::kSymbolic) {
+      if (arithmetic_.rounds(shape.type)) {
+        Cells factors;
+        for (const auto& [a, b] : steps) {
+          factors.push_back(exact(lhs.at(l + a), lhs.shape.type));
+          factors.push_back(exact(rhs.at(r + b), rhs.shape.type));
+        }
+        work_.spend(2 * steps.size());
+        cells.push_back(contracted(instruction, factors, operands));
+        return;
+      }
+    }
     typename A::Accumulator sum;
     for (const auto& [a, b] : steps) {
       arithmetic_.add_product(sum, exact(lhs.at(l + a), lhs.shape.type),
@@ -221,6 +292,9 @@ auto LocalOperations<A>::convolution(const Instruction& instruction, const Opera
         (at(index, numbers.output_batch) + batch_group * batch) * at(in, numbers.input_batch) +
         group * features * at(in, numbers.input_feature);
     typename A::Accumulator sum;
+    Cells factors;
+    bool listed = false;
+    if constexpr (A::kSymbolic) listed = arithmetic_.rounds(shape.type);
     for_each_index(sizes, [&](const Index& k) {
       std::int64_t from = from_base;
       std::int64_t of = feature * at(ker, numbers.kernel_output);
@@ -237,15 +311,51 @@ auto LocalOperations<A>::convolution(const Instruction& instruction, const Opera
       }
       work_.spend(static_cast<std::uint64_t>(features));
       for (std::int64_t f = 0; f < features; ++f) {
-        arithmetic_.add_product(sum, input.at(from + f * at(in, numbers.input_feature)),
-                                kernel.at(of + f * at(ker, numbers.kernel_input)), shape.type);
+        const Cell& x = input.at(from + f * at(in, numbers.input_feature));
+        const Cell& y = kernel.at(of + f * at(ker, numbers.kernel_input));
+        if (listed) {
+          factors.insert(factors.end(), {x, y});
+        } else {
+          arithmetic_.add_product(sum, x, y, shape.type);
+        }
       }
     });
-    cells.push_back(arithmetic_.result(sum, shape.type));
+    cells.push_back(listed ? contracted(instruction, factors, operands)
+                           : arithmetic_.result(sum, shape.type));
   });
   return array(shape, std::move(cells), operands);
 }
 
+/// The attributes of a dot or a convolution that say how its products are rounded.
+template <typename A>
+auto LocalOperations<A>::contracted(const Instruction& instruction, const Cells& factors,
+                                    const Operands& operands) -> Cell {
+  if constexpr (A::kSymbolic) {
+    std::string precision;
+    for (const char* const name : {"operand_precision", "algorithm"}) {
+      const auto value = instruction.attributes.other(name);
+      if (value && *value != "{default,default}") precision += fmt::format("{}={};", name, *value);
+    }
+    Algebra::Reduction reduction{instruction.opcode, instruction.shape.array.type};
+    reduction.precision = precision;
+    return arithmetic_.contracted(reduction, factors,
+                                  {operands[0]->array.shape.type, operands[1]->array.shape.type});
+  }
+  give_up(instruction, "a sum that is rounded");
+}
+
+template bool LocalOperations<Numbers>::is_ordered(
+    const Instruction& instruction, const LocalOperations<Numbers>::Operands& operands);
+template LocalOperations<Numbers>::Cells LocalOperations<Numbers>::reduced_list(
+    const Instruction& instruction, const LocalOperations<Numbers>::Cells& elements,
+    const LocalOperations<Numbers>::Cells& initial, const std::vector<ElementType>& types,
+    const std::vector<std::uint32_t>& group);
+template bool LocalOperations<Algebra>::is_ordered(
+    const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
+template LocalOperations<Algebra>::Cells LocalOperations<Algebra>::reduced_list(
+    const Instruction& instruction, const LocalOperations<Algebra>::Cells& elements,
+    const LocalOperations<Algebra>::Cells& initial, const std::vector<ElementType>& types,
+    const std::vector<std::uint32_t>& group);
 template void LocalOperations<Numbers>::reduce_into(
     const Instruction& instruction, LocalOperations<Numbers>::Cells& totals,
     const LocalOperations<Numbers>::Cells& elements);

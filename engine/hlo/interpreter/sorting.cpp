@@ -30,7 +30,10 @@ auto LocalOperations<A>::sort(const Instruction& instruction, const Operands& op
   Index outer = sizes;
   outer[along] = 1;
   bool is_opaque = false;
-  const std::uint64_t function = fingerprint(instruction.called[0]);
+  std::uint64_t function = fingerprint(instruction.called[0]);
+  // What is equal to the comparator may differ in its bits.
+  const bool stable = text_attribute(instruction, "is_stable") == "true";
+  if (!is_real(arithmetic_) && !stable) function += 1;
   for_each_index(outer, [&](const Index& index) {
     const std::int64_t base = offset_of(index, strides);
     const auto at = [&](std::int64_t i) {
@@ -54,6 +57,7 @@ auto LocalOperations<A>::sort(const Instruction& instruction, const Operands& op
     std::stable_sort(order.begin(), order.end(), before);
     if constexpr (A::kSymbolic) {
       if (!known) {
+        note_opaque(instruction);
         Cells all;
         for (const Tree* operand : operands) {
           for (std::int64_t i = 0; i < count; ++i) {
@@ -103,7 +107,7 @@ auto LocalOperations<A>::top_k(const Instruction& instruction, const Operands& o
   Cells values;
   Cells positions;
   const ElementOperation greater{Element::Compare, Direction::Gt, from.shape.type,
-                                 *ElementType::from_xla("pred"), "compare"};
+                                 *ElementType::from_xla("pred")};
   for (std::int64_t base = 0; base < from.shape.elements(); base += count) {
     std::vector<std::int64_t> order(static_cast<std::size_t>(count));
     std::iota(order.begin(), order.end(), 0);
@@ -120,6 +124,7 @@ auto LocalOperations<A>::top_k(const Instruction& instruction, const Operands& o
       const std::int64_t position = order[static_cast<std::size_t>(i)];
       if constexpr (A::kSymbolic) {
         if (!known) {
+          note_opaque(instruction);
           Cells all;
           for (std::int64_t at = base; at < base + count; ++at) {
             all.push_back(arithmetic_.exact(from.at(at), from.shape.type));

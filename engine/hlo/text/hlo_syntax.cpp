@@ -70,7 +70,9 @@ Shape read_nested(TextReader& reader, int depth) {
 LiteralElement read_element(TextReader& reader) {
   if (reader.next_is("(")) return {{}, std::string(reader.raw(",}])", false))};
   const std::string_view text = reader.literal();
-  if (const auto number = Number::read(text)) return {*number, {}};
+  if (const auto number = Number::read(text)) {
+    return {*number, {}, number->is_zero() && text.starts_with('-')};
+  }
   return {{}, std::string(text)};
 }
 

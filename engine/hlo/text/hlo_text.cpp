@@ -28,9 +28,9 @@ constexpr auto kComputations = std::to_array<std::string_view>(
 /// Attributes for placement, debugging and tuning, which do not change the result.
 constexpr auto kIgnored = std::to_array<std::string_view>(
     {"metadata", "control-predecessors", "origin", "statistics", "schedule_config",
-     "original_value", "result_accuracy", "constrain_layout", "execution_thread",
-     "async_execution_thread", "is_stable_layout", "operand_layout_constraints",
-     "parameter_replication", "cross_program_prefetch_index", "stacktrace", "has_dynamic_root"});
+     "original_value", "constrain_layout", "execution_thread", "async_execution_thread",
+     "is_stable_layout", "operand_layout_constraints", "parameter_replication",
+     "cross_program_prefetch_index", "stacktrace", "has_dynamic_root"});
 
 template <typename Names>
 bool contains(const Names& names, std::string_view name) {
@@ -194,6 +194,10 @@ void read_attribute(TextReader& reader, std::string_view name, const Instruction
   }
   if (name == "frontend_attributes") {
     attributes.shardy = read_shardy(value, where);
+    return;
+  }
+  if (name == "result_accuracy") {
+    attributes.accuracy = without_blanks(value);
     return;
   }
   if (name == "window") {  // blanks separate its parts

@@ -90,7 +90,9 @@ std::string decimal_text(double value, const FloatFormat& format) {
 
 /// A number, or its text if a Number cannot represent it.
 LiteralElement decimal_element(std::string text) {
-  if (const auto number = Number::read(text)) return {*number, {}};
+  if (const auto number = Number::read(text)) {
+    return {*number, {}, number->is_zero() && text.starts_with('-')};
+  }
   return {{}, std::move(text)};
 }
 
@@ -184,7 +186,8 @@ std::uint64_t little_endian(std::string_view bytes) {
 std::string complex_text(const LiteralElement& real, const LiteralElement& imaginary,
                          const FloatFormat& format) {
   const auto text = [&](const LiteralElement& part) {
-    return part.text.empty() ? decimal_text(part.number.to_double(), format) : part.text;
+    if (!part.text.empty()) return part.text;
+    return decimal_text(part.negative_zero ? -0.0 : part.number.to_double(), format);
   };
   return fmt::format("({}, {})", text(real), text(imaginary));
 }

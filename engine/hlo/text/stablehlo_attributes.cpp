@@ -149,7 +149,7 @@ const std::map<std::string, AttributeReader, std::less<>>& attribute_readers() {
 /// Attributes for placement, debugging and tuning, or implied by the types.
 constexpr auto kWithoutMeaning = std::to_array<std::string_view>(
     {"mhlo.frontend_attributes", "mhlo.layout_mode", "mhlo.memory_kind", "mhlo.original_value",
-     "operand_layouts", "result_accuracy", "result_layouts", "sdy.sharding_rule", "split_count"});
+     "operand_layouts", "result_layouts", "sdy.sharding_rule", "split_count"});
 
 /// `{1,2}` of `[1, 2]` or `array<i64: 1, 2>`, `FFT` of `#stablehlo<fft_type FFT>`, `1` of `1 :
 /// i64`.
@@ -322,6 +322,10 @@ void append_rest(MlirOperation& operation, Attributes& attributes) {
   for (const auto& [name, value] : operation.attributes) {
     if (std::find(kWithoutMeaning.begin(), kWithoutMeaning.end(), name) != kWithoutMeaning.end())
       continue;
+    if (name == "result_accuracy") {
+      attributes.accuracy = without_blanks(value.text);
+      continue;
+    }
     attributes.others += fmt::format("{}={};", name, xla_value(value.text));
   }
   for (const std::string& word : operation.words) attributes.others += word + ";";

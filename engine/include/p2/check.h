@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "p2/answer.h"
+#include "p2/float_equality.h"
 #include "p2/instance.h"
 
 namespace p2 {
@@ -35,6 +36,8 @@ struct CheckRequest {
   std::optional<std::string> dump;
   /// Modules: floating-point sums must also be added in the same order.
   bool ordered = false;
+  /// Two modules: the sense in which they have to be equal.
+  FloatEquality numbers = FloatEquality::Real;
   /// Modules: the axes over which each module must compute `instance.goal` (default: AllReduce).
   std::optional<std::string> reduces;
   std::optional<std::uint64_t> replicas;    ///< of modules; absent: as the module says

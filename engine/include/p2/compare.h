@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "p2/answer.h"
+#include "p2/float_equality.h"
 
 namespace p2 {
 
@@ -18,6 +19,8 @@ struct CompareRequest {
   /// Floating-point sums must also be added in the same order: addition is commutative and not
   /// associative.
   bool ordered = false;
+  /// The sense in which the modules have to be equal.
+  FloatEquality numbers = FloatEquality::Real;
   /// The devices that run the modules, at most 65,536 in all. Absent: as the modules say, else the
   /// smallest numbers that contain all ids in their groups.
   std::optional<std::uint64_t> replicas = {};
@@ -46,15 +49,19 @@ struct CompareAnswer : Answer {
   std::int64_t replicas = 1;
   std::int64_t partitions = 1;
   bool devices_assumed = false;  ///< nothing gives their number
+  /// The sense in which the outcome holds; a refutation is of real numbers. When undecided: the
+  /// sense asked for, and in `shown` the strictest in which the modules are equal, if in any.
+  FloatEquality numbers = FloatEquality::Real;
+  std::optional<FloatEquality> shown;
   /// Opcodes that were compared as uninterpreted functions: equal on equal operands. An Established
   /// answer holds whatever they compute.
   std::vector<std::string> uninterpreted;
 };
 
 /// Decides whether all outputs of `after` are equal to those of `before` on every device, for all
-/// inputs. Numbers are real numbers, integers are integers modulo 2^bits. A limit makes the answer
-/// Undecided. Throws InputError for a file that cannot be read or parsed, and if the number of
-/// devices is needed and unknown.
+/// inputs. Floating-point numbers are compared as `numbers` says, integers are integers modulo
+/// 2^bits. A limit makes the answer Undecided. Throws InputError for a file that cannot be read or
+/// parsed, and if the number of devices is needed and unknown.
 ///
 ///     const p2::CompareAnswer answer = p2::compare({"before.hlo", "after.hlo"}, {});
 ///     if (answer.element) std::cout << "device " << answer.element->device << " differs\n";
