@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/base/files.h"
+#include "engine/hlo/explanation/explanation.h"
 #include "engine/hlo/text/hlo_text.h"
 #include "engine/hlo/text/stablehlo_text.h"
 #include "p2/version.h"
@@ -376,6 +377,56 @@ void add_source(const hlo::Module& module, const std::string& text, ModuleCheck&
       Paragraph{fmt::format("Output {} is computed at {}.", output, lines.front())});
 }
 
+Json groups_json(const std::vector<std::vector<std::uint32_t>>& groups) {
+  return Json::array_of(groups, [](const auto& group) { return Json::array_of(group); });
+}
+
+Json json_of(const hlo::NamedInstruction& instruction) {
+  return Json::object({{"instruction", instruction.name},
+                       {"operation", instruction.opcode},
+                       {"line", instruction.position.line},
+                       {"column", instruction.position.column}});
+}
+
+Json json_of(const hlo::Explanation& explanation, const std::vector<std::string>& source) {
+  Json json = json_of(explanation.instruction);
+  json.add("file", explanation.instruction.position.source);
+  json.add("source", Json::array_of(source));
+  json.add("operands", Json::array_of(explanation.operands, [](const hlo::ExplainedOperand& each) {
+             Json operand = json_of(each.instruction);
+             operand.add("tensor", each.tensor ? json_of(*each.tensor) : Json());
+             operand.add("held", each.held.empty() ? Json() : Json(each.held));
+             if (!each.groups.empty()) operand.add("groups", groups_json(each.groups));
+             return operand;
+           }));
+  json.add("text", explanation.paragraph);
+  if (!explanation.repair) return json.add("repair", nullptr);
+  Json repair = json_of(explanation.repair->place);
+  repair.add("text", explanation.repair->words);
+  if (!explanation.repair->groups.empty()) {
+    repair.add("groups", groups_json(explanation.repair->groups));
+  }
+  return json.add("repair", std::move(repair));
+}
+
+/// Adds where two modules that differ part ways, and what would repair it.
+void add_explanation(const hlo::Module& before, const hlo::Module& after, const Texts& texts,
+                     const Limits& limits, ModuleCheck& check) {
+  const auto explanation = hlo::explain(before, after, check.decision, limits);
+  if (!explanation) return;
+  const SourcePosition& where = explanation->instruction.position;
+  const std::vector<std::string> source =
+      hlo::source_lines(explanation->is_of_before ? texts.before : texts.after, where.line);
+  check.json.add("explanation", json_of(*explanation, source));
+  check.text.push_back(Paragraph{fmt::format(
+      "{}:{}:{}: {}{}", where.source, where.line, where.column,
+      source.empty() ? "" : fmt::format("({}) ", source.front()), explanation->paragraph)});
+  if (explanation->repair) {
+    check.text.push_back(
+        Paragraph{fmt::format("With {}, the modules are equal.", explanation->repair->words)});
+  }
+}
+
 }  // namespace
 
 bool is_module_text(const std::string& text) {
@@ -415,14 +466,16 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
                                  const ModuleQuestion& question, const Limits& limits) {
   require_applicable(before, question);
   const Texts texts{read_file(before), read_file(after)};
+  std::shared_ptr<const hlo::Module> first;
   std::shared_ptr<const hlo::Module> module;
   const auto decide = [&] {
-    const auto first = read_module(before, texts.before, limits);
+    first = read_module(before, texts.before, limits);
     module = read_module(after, texts.after, limits);
     return compare(first, module, options_of(question), limits);
   };
   ModuleCheck check = answer({after, before, {}}, question, decide, texts, limits);
   if (module) add_source(*module, texts.after, check);
+  if (module) add_explanation(*first, *module, texts, limits, check);
   return check;
 }
 

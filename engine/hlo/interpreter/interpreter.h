@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/hlo/collective.h"
@@ -68,6 +70,9 @@ class Interpreter {
   using Pointer = std::shared_ptr<const Tree>;
   /// One value for each device; empty where a device does not execute an instruction.
   using PerDevice = std::vector<Pointer>;
+  using Operands = std::vector<const PerDevice*>;
+  /// Sees every instruction that is executed, inner ones of calls first: its operands, its result.
+  using Observer = std::function<void(const Instruction&, const Operands&, const PerDevice&)>;
 
   /// `module` must outlive this. `number` distinguishes the modules of one comparison.
   Interpreter(const Module& module, std::uint64_t number, const Devices& devices,
@@ -83,13 +88,13 @@ class Interpreter {
   /// The results of the entry computation for one value of every parameter. Throws NotUnderstood,
   /// IllFormed for illegal groups, LimitReached.
   PerDevice run(const std::vector<PerDevice>& parameters);
+  void observe(Observer observer) { observer_ = std::move(observer); }
 
   /// The opcodes of operations that were uninterpreted functions or arbitrary, with a line.
   const std::map<std::string, std::size_t>& opaque_operations() const { return opaque_; }
 
  private:
   using Active = std::vector<bool>;
-  using Operands = std::vector<const PerDevice*>;
 
   PerDevice evaluate(std::uint32_t computation, const std::vector<PerDevice>& arguments,
                      const Active& active, int depth);
@@ -126,6 +131,7 @@ class Interpreter {
   const Computation* current_ = nullptr;
   std::map<std::uint32_t, std::vector<std::uint32_t>> last_uses_;
   std::map<std::string, std::size_t> opaque_;
+  Observer observer_;
 };
 
 }  // namespace p2::hlo::interpreter
