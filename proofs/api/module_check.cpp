@@ -409,12 +409,17 @@ Json json_of(const hlo::Explanation& explanation, const std::vector<std::string>
   return json.add("repair", std::move(repair));
 }
 
+/// What is to be changed, else where the modules part ways.
+const SourcePosition& position_of(const hlo::Explanation& explanation) {
+  return explanation.repair ? explanation.repair->place.position : explanation.instruction.position;
+}
+
 /// Adds where two modules that differ part ways, and what would repair it.
 void add_explanation(const hlo::Module& before, const hlo::Module& after, const Texts& texts,
                      const Limits& limits, ModuleCheck& check) {
   const auto explanation = hlo::explain(before, after, check.decision, limits);
   if (!explanation) return;
-  const SourcePosition& where = explanation->instruction.position;
+  const SourcePosition& where = position_of(*explanation);
   const std::vector<std::string> source =
       hlo::source_lines(explanation->is_of_before ? texts.before : texts.after, where.line);
   check.json.add("explanation", json_of(*explanation, source));

@@ -179,12 +179,37 @@ class Explainer {
                                       : fmt::format("nothing of the module {}", other_word())));
     }
     text += parts.empty() ? "." : fmt::format(". It is computed from {}.", fmt::join(parts, "; "));
+    text += counterpart_text(broken);
+  }
+
+  /// What the other module computes of the same tensors by the same operation, if it is one.
+  std::string counterpart_text(const TracedArray& broken) {
+    std::set<std::uint32_t> tensors;
+    for (const std::uint32_t operand : broken.operands) {
+      if (!trace_.arrays[operand].depends_on_inputs || !holding(operand)) continue;
+      tensors.insert(holding(operand)->array);
+    }
+    const TracedArray* found = nullptr;
+    for (const TracedArray& each : other_trace_.arrays) {
+      const bool uses = std::ranges::any_of(
+          each.operands, [&](std::uint32_t operand) { return tensors.contains(operand); });
+      if (!uses || each.instruction->opcode != broken.instruction->opcode) continue;
+      if (found != nullptr) return {};
+      found = &each;
+    }
+    if (found == nullptr) return {};
+    std::vector<std::string> operands;
+    for (const std::uint32_t operand : found->operands) {
+      operands.push_back(with_line(named(*other_trace_.arrays[operand].instruction)));
+    }
+    return fmt::format(" {} {} is computed from {}.", with_line(named(*found->instruction)),
+                       other_word(), fmt::join(operands, ", "));
   }
 
   /// Changes that make the modules equal at the random point are compared as any two modules.
   void repair(const std::vector<std::uint32_t>& region, Explanation& explanation) {
     const RepairQuestion question{
-        subject_, trace_, decision_.devices, relation_.mesh, groups_, region,
+        subject_, other_, trace_, decision_.devices, relation_.mesh, groups_, region,
         [&](std::uint32_t array) -> const std::optional<Holding>& { return holding(array); }};
     std::size_t tried = 0;
     try {

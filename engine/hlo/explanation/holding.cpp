@@ -3,7 +3,6 @@
 #include "engine/hlo/explanation/holding.h"
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -49,6 +48,14 @@ bool has_short_box(const ArrayShape& box, const ArrayShape& whole) {
   return false;
 }
 
+/// The value of a scalar constant of a floating-point type.
+std::optional<Number> scalar_of(const Instruction& instruction) {
+  const auto& literal = instruction.literal;
+  if (!literal || literal->elided || literal->elements.size() != 1) return std::nullopt;
+  if (!literal->shape.type.is_float() || !literal->elements[0].text.empty()) return std::nullopt;
+  return literal->elements[0].number;
+}
+
 std::vector<std::uint64_t> sorted_values(const std::vector<const std::vector<Cell>*>& blocks) {
   std::vector<std::uint64_t> all;
   for (const auto* block : blocks) {
@@ -69,8 +76,14 @@ HoldingSearch::HoldingSearch(const Trace& other, bool is_global,
       is_global_(is_global),
       interpretation_(interpretation),
       groups_(std::move(groups)) {
+  const auto add_factor = [&](Number factor) {
+    if (factor.is_zero() || factor == Number{1, 1}) return;
+    if (std::ranges::find(factors_, factor) == factors_.end()) factors_.push_back(factor);
+  };
+  for (const auto& each : groups_) add_factor({static_cast<std::int64_t>(each[0].size()), 1});
   for (std::uint32_t number = 0; number < other.arrays.size(); ++number) {
     const TracedArray& array = other.arrays[number];
+    if (const auto scalar = scalar_of(*array.instruction)) add_factor(*scalar);
     bool is_first = true;
     for (const Cells& cells : array.cells) {
       if (!cells) continue;
@@ -185,11 +198,15 @@ bool HoldingSearch::verify(const TracedArray& array, const std::vector<Cells>& c
   std::map<std::pair<const void*, const void*>, std::optional<std::vector<std::int64_t>>> known;
   bool any_is_part = false;
   bool any_is_missing = false;
-  const bool is_uneven = is_global_ && has_short_box(array.shape, whole.shape);
+  // In manual parts of an unpartitioned module devices have tensors of their own.
+  const bool is_shared = is_global_ && std::ranges::all_of(whole.cells, [&](const Cells& each) {
+                           return each == whole.cells[0];
+                         });
+  const bool is_uneven = is_shared && has_short_box(array.shape, whole.shape);
   for (std::size_t device = 0; device < cells.size(); ++device) {
     holding.starts.emplace_back();
     if (!cells[device]) continue;
-    const Cells& of = whole.cells[is_global_ ? 0 : device];
+    const Cells& of = whole.cells[is_shared ? 0 : device];
     if (!of) return false;
     const auto [found, added] = known.try_emplace({cells[device].get(), of.get()});
     if (added) {
@@ -203,7 +220,7 @@ bool HoldingSearch::verify(const TracedArray& array, const std::vector<Cells>& c
   }
   holding.is_whole = !any_is_part && !any_is_missing;
   holding.array = other;
-  return holding.is_whole || !is_global_ || covers(cells, other);
+  return holding.is_whole || !is_shared || covers(cells, other);
 }
 
 /// `is_exact`: the array itself, not something made of it.
@@ -278,15 +295,11 @@ std::optional<Holding> HoldingSearch::reduced(const TracedArray& array) {
 std::optional<Holding> HoldingSearch::scaled(const TracedArray& array) {
   const ElementType type = array.shape.type;
   if (!type.is_float()) return std::nullopt;
-  std::set<std::int64_t> sizes;
-  for (const auto& groups : groups_) sizes.insert(static_cast<std::int64_t>(groups[0].size()));
-  sizes.erase(1);
   const auto one = std::ranges::find_if(array.cells, [](const Cells& each) { return !!each; });
   if (one == array.cells.end() || (*one)->empty()) return std::nullopt;
   const std::size_t at = (*one)->size() / 2;
-  for (const std::int64_t size : sizes) {
-    for (const bool is_multiple : {true, false}) {
-      const Number inverse = is_multiple ? Number{1, size} : Number{size, 1};
+  for (const Number factor : factors_) {
+    for (const Number inverse : {*quotient({1, 1}, factor), factor}) {
       const auto [first, last] = range(interpretation_.scaled((**one)[at], inverse, type).value);
       if (first == last) continue;
       std::map<const void*, Cells> known;
@@ -304,7 +317,7 @@ std::optional<Holding> HoldingSearch::scaled(const TracedArray& array) {
       }
       auto found = find_boxes(array, cells, false);
       if (!found) continue;
-      found->factor = is_multiple ? Number{size, 1} : Number{1, size};
+      found->factor = *quotient({1, 1}, inverse);
       return found;
     }
   }

@@ -71,6 +71,7 @@ class HoldingSearch {
   bool is_global_;
   RandomInterpretation& interpretation_;
   std::vector<Groups> groups_;
+  std::vector<Number> factors_;  ///< of multiples: sizes of groups, constants of the other module
   std::vector<Entry> entries_;  ///< sorted
   std::vector<const std::vector<Cell>*> blocks_;
   std::unordered_map<const void*, std::uint32_t> numbers_;  ///< of blocks

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -109,20 +110,29 @@ class RepairSearch {
       const Instruction* instruction = question.trace.arrays[array].instruction;
       if (seen.insert(instruction).second) instructions_.push_back(instruction);
     };
-    // Also what the constants in the region are computed from.
-    std::vector<std::uint32_t> open = question.region;
-    std::set<std::uint32_t> near(open.begin(), open.end());
+    // Back from the region: constants, partial results and multiples as far as they go, other
+    // arrays a few steps.
+    std::map<std::uint32_t, int> steps;
+    std::vector<std::uint32_t> open;
+    const auto reach = [&](std::uint32_t array, int step) {
+      const auto [found, added] = steps.try_emplace(array, step);
+      if (!added && found->second <= step) return;
+      found->second = step;
+      open.push_back(array);
+    };
+    for (const std::uint32_t array : question.region) reach(array, 0);
     while (!open.empty()) {
       const std::uint32_t array = open.back();
       open.pop_back();
-      if (question.trace.arrays[array].depends_on_inputs &&
-          std::ranges::find(question.region, array) == question.region.end()) {
-        continue;
-      }
       for (const std::uint32_t operand : question.trace.arrays[array].operands) {
-        if (near.insert(operand).second) open.push_back(operand);
+        const bool is_input = question.trace.arrays[operand].depends_on_inputs;
+        const bool is_plain = is_input && (!question.holding(operand) || question.holding(operand)->is_plain());
+        const int step = steps[array] + (is_plain ? 1 : 0);
+        if (step <= kMaxSteps) reach(operand, step);
       }
     }
+    std::set<std::uint32_t> near;
+    for (const auto& [array, step] : steps) near.insert(array);
     for (const std::uint32_t array : near) add(array);
     for (const std::uint32_t array : near) {
       if (question.trace.arrays[array].depends_on_inputs) arrays_.push_back(array);
@@ -131,17 +141,19 @@ class RepairSearch {
 
   void run() {
     goes_on_ = true;
-    for (const std::uint32_t array : arrays_) reduce_partial(array);
-    for (const std::uint32_t array : arrays_) reduce_before_use(array);
-    for (const Instruction* each : instructions_) remove(*each);
-    for (const Instruction* each : instructions_) regroup(*each);
-    for (const std::uint32_t array : arrays_) scale(array);
-    for (const Instruction* each : instructions_) swap_operands(*each);
     for (const Instruction* each : instructions_) change_reducer(*each);
+    for (const Instruction* each : instructions_) remove(*each);
+    for (const std::uint32_t array : arrays_) reduce_partial(array);
+    for (const Instruction* each : instructions_) regroup(*each);
+    for (const std::uint32_t array : arrays_) reduce_before_use(array);
+    for (const Instruction* each : instructions_) swap_operands(*each);
     for (const Instruction* each : instructions_) change_direction(*each);
     for (const Instruction* each : instructions_) scale_constant(*each);
+    for (const std::uint32_t array : arrays_) scale(array);
     for (const Instruction* each : instructions_) shift_slice(*each);
     for (const Instruction* each : instructions_) permute_otherwise(*each);
+    for (const std::uint32_t array : arrays_) reduce_anywhere(array);
+    for (const std::uint32_t array : question_.region) replace_operands(array);
   }
 
  private:
@@ -345,14 +357,14 @@ class RepairSearch {
     for (const Groups& groups : question_.groups) {
       sizes.insert(static_cast<std::int64_t>(groups[0].size()));
     }
-    std::vector<Number> values;
+    std::vector<Number> values = other_constants(literal.shape.type);
     for (const std::int64_t size : sizes) {
       for (const Number factor : {Number{size, 1}, Number{1, size}}) {
         if (const auto scaled = product(value, factor)) values.push_back(*scaled);
       }
     }
     for (const Number each : values) {
-      if (!literal.shape.type.is_float() && !each.is_whole()) continue;
+      if (each == value || (!literal.shape.type.is_float() && !each.is_whole())) continue;
       attempt(instruction,
               fmt::format("{} in place of {} in {}", to_string(each), to_string(value), instruction.name),
               {}, [&](Module&, Computation& in, std::uint32_t i) {
@@ -361,6 +373,62 @@ class RepairSearch {
                 in.instructions[i].literal = std::make_shared<const Literal>(std::move(changed));
                 return true;
               });
+    }
+  }
+
+  /// The scalar constants of the other module.
+  std::vector<Number> other_constants(ElementType type) const {
+    std::vector<Number> all;
+    for (const Computation& computation : question_.other.computations) {
+      for (const Instruction& each : computation.instructions) {
+        if (!each.literal || each.literal->elided || each.literal->elements.size() != 1) continue;
+        const LiteralElement& element = each.literal->elements[0];
+        if (!element.text.empty() || each.literal->shape.type != type) continue;
+        if (std::ranges::find(all, element.number) == all.end()) all.push_back(element.number);
+        if (all.size() == kMaxConstants) return all;
+      }
+    }
+    return all;
+  }
+
+  /// Where nothing is known of an array: reduces it all the same.
+  void reduce_anywhere(std::uint32_t number) {
+    const TracedArray& array = question_.trace.arrays[number];
+    const Instruction& of = *array.instruction;
+    if (!is_result(array) || !array.shape.type.is_float()) return;
+    for (const Groups& groups : question_.groups) {
+      attempt(of, all_reduce_words(Reducer::Add, groups, of.name), groups,
+              [&](Module& module, Computation&, std::uint32_t i) {
+                Instruction added = all_reduce(module, of, i, Reducer::Add, groups);
+                insert_after(module.computations[place_of(question_.module, &of)->computation], i,
+                             {std::move(added)});
+                return true;
+              });
+    }
+  }
+
+  /// Another value of the same shape in place of an operand.
+  void replace_operands(std::uint32_t number) {
+    const Instruction& instruction = *question_.trace.arrays[number].instruction;
+    const auto place = place_of(question_.module, &instruction);
+    if (!place) return;
+    const auto& all = question_.module.computations[place->computation].instructions;
+    for (std::size_t k = 0; k < instruction.operands.size(); ++k) {
+      const Instruction& operand = all[instruction.operands[k]];
+      for (std::uint32_t i = 0; i < place->instruction; ++i) {
+        if (i == instruction.operands[k] || all[i].shape.is_tuple || operand.shape.is_tuple) continue;
+        if (all[i].shape.array.type != operand.shape.array.type ||
+            all[i].shape.array.sizes != operand.shape.array.sizes) {
+          continue;
+        }
+        attempt(instruction,
+                fmt::format("{} in place of {} as operand {} of {}", all[i].name, operand.name, k,
+                            instruction.name),
+                {}, [&](Module&, Computation& in, std::uint32_t at) {
+                  in.instructions[at].operands[k] = i;
+                  return true;
+                });
+      }
     }
   }
 
@@ -405,6 +473,13 @@ class RepairSearch {
       reversed.emplace_back(target, source);
     }
     propose(reversed, fmt::format("{} the other way round", instruction.name));
+    for (const Computation& computation : question_.other.computations) {
+      for (const Instruction& each : computation.instructions) {
+        if (each.attributes.pairs.empty()) continue;
+        propose(each.attributes.pairs,
+                fmt::format("the pairs of {} in {}", each.name, instruction.name));
+      }
+    }
     if (question_.devices.replicas != 1) return;
     for (const Groups& groups : question_.groups) {
       const auto size = static_cast<std::int64_t>(groups[0].size());
@@ -426,7 +501,9 @@ class RepairSearch {
     }
   }
 
+  static constexpr int kMaxSteps = 3;
   static constexpr std::int64_t kMaxSliced = 64;
+  static constexpr std::size_t kMaxConstants = 24;
 
   const RepairQuestion& question_;
   const std::function<bool(Repair&&)>& visit_;

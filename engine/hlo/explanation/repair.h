@@ -23,6 +23,7 @@ struct Repair {
 /// What repairs are made of.
 struct RepairQuestion {
   const Module& module;  ///< that is wrong
+  const Module& other;
   const Trace& trace;
   const Devices& devices;
   const std::vector<MeshAxis>& mesh;

@@ -16,13 +16,20 @@ constexpr std::size_t kMaxTracedElements = 3'000'000;
 
 class Tracer {
  public:
-  explicit Tracer(Trace& trace) : trace_(trace) {}
+  Tracer(const Module& module, Trace& trace) : module_(module), trace_(trace) {}
 
   void see(const Instruction& instruction, const std::vector<const PerDevice*>& operands,
            const PerDevice& result) {
     std::vector<std::uint32_t> sources;
     for (const PerDevice* operand : operands) {
       for (const std::uint32_t array : arrays_of(*operand)) sources.push_back(array);
+    }
+    for (const std::uint32_t called : instruction.called) {
+      if (instruction.opcode != "conditional") break;
+      const Computation& computation = module_.computations[called];
+      const auto inner = last_results_.find(&computation.instructions[computation.root]);
+      if (inner == last_results_.end()) continue;
+      sources.insert(sources.end(), inner->second.begin(), inner->second.end());
     }
     for_each_leaf(result, [&](const ArrayShape& shape, std::vector<Cells> cells, bool is_unknown) {
       const auto [found, added] = numbers_.try_emplace(key_of(cells), trace_.arrays.size());
@@ -35,6 +42,7 @@ class Tracer {
       count(array);
       trace_.arrays.push_back(std::move(array));
     });
+    last_results_[&instruction] = arrays_of(result);
   }
 
   /// Those that see() has seen.
@@ -95,8 +103,11 @@ class Tracer {
     }
   }
 
+  const Module& module_;
   Trace& trace_;
   std::map<Key, std::uint32_t> numbers_;
+  /// What an instruction computed last: a conditional is computed from the roots of its branches.
+  std::map<const Instruction*, std::vector<std::uint32_t>> last_results_;
   std::size_t elements_ = 0;
 };
 
@@ -104,7 +115,7 @@ class Tracer {
 
 Trace trace(RandomInterpretation& interpretation, const Module& module, Form form, bool is_before) {
   Trace trace;
-  Tracer tracer(trace);
+  Tracer tracer(module, trace);
   trace.results = interpretation.run(
       module, form, is_before,
       [&](const Instruction& instruction, const std::vector<const PerDevice*>& operands,
