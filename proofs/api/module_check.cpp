@@ -419,16 +419,32 @@ void add_explanation(const hlo::Module& before, const hlo::Module& after, const 
                      const Limits& limits, ModuleCheck& check) {
   const auto explanation = hlo::explain(before, after, check.decision, limits);
   if (!explanation) return;
-  const SourcePosition& where = position_of(*explanation);
+  const SourcePosition& where = explanation->instruction.position;
   const std::vector<std::string> source =
       hlo::source_lines(explanation->is_of_before ? texts.before : texts.after, where.line);
   check.json.add("explanation", json_of(*explanation, source));
-  check.text.push_back(Paragraph{fmt::format(
-      "{}:{}:{}: {}{}", where.source, where.line, where.column,
-      source.empty() ? "" : fmt::format("({}) ", source.front()), explanation->paragraph)});
+  std::string text = fmt::format("{}:{}:{}: {}{}", where.source, where.line, where.column,
+                                 source.empty() ? "" : fmt::format("({}) ", source.front()),
+                                 explanation->paragraph);
+  check.text.push_back(Paragraph{text});
   if (explanation->repair) {
-    check.text.push_back(
-        Paragraph{fmt::format("With {}, the modules are equal.", explanation->repair->words)});
+    const hlo::ExplainedRepair& repair = *explanation->repair;
+    const std::size_t line = repair.place.position.line;
+    std::string words =
+        repair.is_missing
+            ? fmt::format("{} (line {}) is missing: with it, the modules are equal.", repair.words, line)
+            : fmt::format("With {} (line {}), the modules are equal.", repair.words, line);
+    if (repair.is_missing) words.front() = 'A';
+    check.text.push_back(Paragraph{words});
+    text += " " + words;
+  }
+  if (check.result.counterexample) check.result.counterexample->explanation += " " + text;
+  for (Property& property : check.report.properties) {
+    if (property.status != Property::Status::Refuted) continue;
+    property.message += " " + text;
+    if (explanation->is_of_before) continue;
+    property.line = position_of(*explanation).line;
+    property.column = position_of(*explanation).column;
   }
 }
 
@@ -481,6 +497,11 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   ModuleCheck check = answer({after, before, {}}, question, decide, texts, limits);
   if (module) add_source(*module, texts.after, check);
   if (module) add_explanation(*first, *module, texts, limits, check);
+  if (module && question.explain) {
+    const std::string drawing = hlo::draw_output(*first, *module, check.decision, limits);
+    check.text.push_back(drawing.empty() ? Document::Block(Paragraph{"The modules are too large, or not understood, for a drawing."})
+                                         : Preformatted{drawing});
+  }
   return check;
 }
 

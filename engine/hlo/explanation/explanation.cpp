@@ -6,22 +6,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/hlo/explanation/holding.h"
+#include "engine/hlo/explanation/element.h"
+#include "engine/hlo/explanation/related_modules.h"
 #include "engine/hlo/explanation/repair.h"
-#include "engine/hlo/explanation/trace.h"
 
 namespace p2::hlo {
 namespace {
 
-/// Operations on elements, of all executions together: what is said does not depend on the time
-/// that they take.
-constexpr std::uint64_t kMaxOperations = 60'000'000;
 constexpr std::size_t kMaxRepairs = 600;
 constexpr std::chrono::milliseconds kMaxTime{2500};
 constexpr std::size_t kMaxOperandsShown = 4;
@@ -36,107 +32,66 @@ std::string with_line(const NamedInstruction& instruction) {
 
 class Explainer {
  public:
-  Explainer(const Module& before, const Module& after, const ModuleDecision& decision,
-            const Limits& limits)
-      : decision_(decision),
-        relation_(*decision.relation),
-        is_of_before_(relation_.is_mixed() && relation_.before == Form::Partitioned),
-        subject_(is_of_before_ ? before : after),
-        other_(is_of_before_ ? after : before),
-        limits_(limits),
-        interpretation_(decision.devices, relation_, kMaxOperations, limits_),
-        other_trace_(trace(interpretation_, other_,
-                           is_of_before_ ? relation_.after : relation_.before, !is_of_before_)),
-        trace_(trace(interpretation_, subject_, is_of_before_ ? relation_.before : relation_.after,
-                     is_of_before_)),
-        groups_(likely_groups(subject_, decision.devices, relation_.mesh)),
-        search_(other_trace_, relation_.is_mixed(), interpretation_, groups_) {}
+  Explainer(RelatedModules& modules, std::size_t output) : modules_(modules), output_(output) {}
 
   Explanation explain() {
-    output_ = decision_.violation->element->output;
-    const std::size_t number = relation_.is_mixed() ? relation_.outputs[output_].number : output_;
-    const std::uint32_t output = trace_.outputs.at(number);
-    const std::vector<std::uint32_t> region = unrelated_region(output);
+    const std::vector<std::uint32_t> region = unrelated_region(modules_.output(output_));
     const std::uint32_t first = first_break(region);
-    Explanation explanation{named(*trace_.arrays[first].instruction), is_of_before_};
+    Explanation explanation{named(*modules_.array(first).instruction), modules_.is_of_before()};
     describe(first, explanation);
     repair(region, explanation);
     return explanation;
   }
 
  private:
-  /// Constants are related to anything.
-  bool is_related(std::uint32_t array) {
-    return !trace_.arrays[array].depends_on_inputs || holding(array);
-  }
-
-  const std::optional<Holding>& holding(std::uint32_t array) {
-    const auto [found, added] = holdings_.try_emplace(array);
-    if (added) found->second = search_.find(trace_.arrays[array]);
-    return found->second;
-  }
-
-  bool occurs(std::uint32_t array) {
-    const auto [found, added] = occurs_.try_emplace(array);
-    if (added) found->second = search_.occurs(trace_.arrays[array]);
-    return found->second;
-  }
-
   /// The arrays that are not related, from the output back to those that are, in order of
   /// execution; also the output.
   std::vector<std::uint32_t> unrelated_region(std::uint32_t output) {
     std::set<std::uint32_t> region = {output};
     std::vector<std::uint32_t> open;
-    if (!is_related(output)) open.push_back(output);
+    if (!modules_.is_related(output)) open.push_back(output);
     while (!open.empty()) {
       const std::uint32_t array = open.back();
       open.pop_back();
-      for (const std::uint32_t operand : trace_.arrays[array].operands) {
-        if (!is_related(operand) && region.insert(operand).second) open.push_back(operand);
+      for (const std::uint32_t operand : modules_.array(array).operands) {
+        if (!modules_.is_related(operand) && region.insert(operand).second) open.push_back(operand);
       }
     }
     return {region.begin(), region.end()};
   }
 
   /// The first array with elements that the other module does not have, computed from such that it
-  /// has; else the first.
+  /// has; else the first. Indices and masks of shards are not those of the other module: of numbers
+  /// first.
   std::uint32_t first_break(const std::vector<std::uint32_t>& region) {
+    std::vector<std::uint32_t> numbers;
+    const auto is_number = [&](std::uint32_t array) {
+      return modules_.array(array).shape.type.is_float();
+    };
+    std::ranges::copy_if(region, std::back_inserter(numbers), is_number);
+    for (const std::uint32_t array : numbers) {
+      const auto& operands = modules_.array(array).operands;
+      if (modules_.occurs(array)) continue;
+      if (std::ranges::all_of(operands, [&](std::uint32_t each) {
+            return !is_number(each) || modules_.is_related(each) || modules_.occurs(each);
+          })) {
+        return array;
+      }
+    }
     for (const std::uint32_t array : region) {
-      const auto& operands = trace_.arrays[array].operands;
-      if (occurs(array)) continue;
-      if (std::ranges::all_of(operands, [&](auto each) { return is_related(each) || occurs(each); }))
+      const auto& operands = modules_.array(array).operands;
+      if (modules_.occurs(array)) continue;
+      if (std::ranges::all_of(operands, [&](auto each) { return modules_.is_related(each) || modules_.occurs(each); }))
         return array;
     }
     return region.front();
   }
 
-  const char* other_word() const { return is_of_before_ ? "after" : "before"; }
-
-  std::string over(const Groups& groups) const {
-    const std::string axes = axes_text(groups, relation_.mesh);
-    return axes.empty() ? groups_text(groups) : axes;
-  }
-
-  /// How devices hold a tensor of the other module, and its name.
-  std::string held_text(const Holding& holding) const {
-    const NamedInstruction tensor = named(*other_trace_.arrays[holding.array].instruction);
-    const std::string name =
-        fmt::format("{} {} (line {})", tensor.name, other_word(), tensor.position.line);
-    if (holding.reducer != Reducer::Unknown) {
-      return fmt::format("partial results ({}) of {} over {}", to_string(holding.reducer), name,
-                         over(holding.groups));
-    }
-    if (holding.factor != Number{1, 1}) {
-      return fmt::format("{} times {}", to_string(holding.factor), name);
-    }
-    return holding.is_whole ? name : "pieces of " + name;
-  }
-
   ExplainedOperand operand_of(std::uint32_t array) {
-    ExplainedOperand operand{named(*trace_.arrays[array].instruction)};
-    const auto& found = holding(array);
+    ExplainedOperand operand{named(*modules_.array(array).instruction)};
+    const auto& found = modules_.holding(array);
     if (!found) return operand;
-    operand.tensor = named(*other_trace_.arrays[found->array].instruction);
+    operand.tensor = named(*modules_.other_trace().arrays[found->array].instruction);
     operand.groups = found->groups;
     operand.held = found->reducer != Reducer::Unknown    ? std::string(to_string(found->reducer))
                    : found->factor != Number{1, 1} ? "multiple"
@@ -146,37 +101,44 @@ class Explainer {
   }
 
   void describe(std::uint32_t array, Explanation& explanation) {
-    const TracedArray& broken = trace_.arrays[array];
+    const TracedArray& broken = modules_.array(array);
     const std::string what = fmt::format("{} ({})", broken.instruction->name,
                                          broken.instruction->opcode);
     std::string& text = explanation.paragraph;
-    if (broken.depends_on_inputs && holding(array)) {
+    if (broken.depends_on_inputs && modules_.holding(array)) {
       explanation.operands.push_back(operand_of(array));
-      text = fmt::format("Output {} is {}: {}.", output_, what, held_text(*holding(array)));
+      const Holding& holding = *modules_.holding(array);
+      const std::uint32_t expected = modules_.other_trace().outputs.at(output_);
+      text = fmt::format("Output {} is {}: {}", output_, what, modules_.held_text(holding));
+      text += holding.array == expected
+                  ? "."
+                  : fmt::format(", but {} {}.",
+                                with_line(named(*modules_.other_trace().arrays[expected].instruction)),
+                                modules_.other_word());
       return;
     }
     text = !broken.depends_on_inputs
                ? fmt::format("Output {} is {}, which depends on no input", output_, what)
-           : occurs(array)
+           : modules_.occurs(array)
                ? fmt::format("{} has elements of the module {} only, but devices do not hold a tensor "
-                             "of it in pieces", what, other_word())
-               : fmt::format("{} computes what the module {} does not", what, other_word());
+                             "of it in pieces", what, modules_.other_word())
+               : fmt::format("{} computes what the module {} does not", what, modules_.other_word());
     std::vector<std::string> parts;
     std::set<const Instruction*> seen;
     for (const std::uint32_t number : broken.operands) {
-      const TracedArray& operand = trace_.arrays[number];
+      const TracedArray& operand = modules_.array(number);
       if (!operand.depends_on_inputs || !seen.insert(operand.instruction).second) continue;
       if (parts.size() == kMaxOperandsShown) {
         parts.emplace_back("…");
         break;
       }
       explanation.operands.push_back(operand_of(number));
-      const auto& found = holding(number);
+      const auto& found = modules_.holding(number);
       parts.push_back(fmt::format("{}: {}", with_line(named(*operand.instruction)),
-                                  found ? held_text(*found)
-                                  : occurs(number)
-                                      ? fmt::format("elements of the module {}", other_word())
-                                      : fmt::format("nothing of the module {}", other_word())));
+                                  found ? modules_.held_text(*found)
+                                  : modules_.occurs(number)
+                                      ? fmt::format("elements of the module {}", modules_.other_word())
+                                      : fmt::format("nothing of the module {}", modules_.other_word())));
     }
     text += parts.empty() ? "." : fmt::format(". It is computed from {}.", fmt::join(parts, "; "));
     text += counterpart_text(broken);
@@ -186,11 +148,11 @@ class Explainer {
   std::string counterpart_text(const TracedArray& broken) {
     std::set<std::uint32_t> tensors;
     for (const std::uint32_t operand : broken.operands) {
-      if (!trace_.arrays[operand].depends_on_inputs || !holding(operand)) continue;
-      tensors.insert(holding(operand)->array);
+      if (!modules_.array(operand).depends_on_inputs || !modules_.holding(operand)) continue;
+      tensors.insert(modules_.holding(operand)->array);
     }
     const TracedArray* found = nullptr;
-    for (const TracedArray& each : other_trace_.arrays) {
+    for (const TracedArray& each : modules_.other_trace().arrays) {
       const bool uses = std::ranges::any_of(
           each.operands, [&](std::uint32_t operand) { return tensors.contains(operand); });
       if (!uses || each.instruction->opcode != broken.instruction->opcode) continue;
@@ -200,86 +162,81 @@ class Explainer {
     if (found == nullptr) return {};
     std::vector<std::string> operands;
     for (const std::uint32_t operand : found->operands) {
-      operands.push_back(with_line(named(*other_trace_.arrays[operand].instruction)));
+      operands.push_back(with_line(named(*modules_.other_trace().arrays[operand].instruction)));
     }
     return fmt::format(" {} {} is computed from {}.", with_line(named(*found->instruction)),
-                       other_word(), fmt::join(operands, ", "));
+                       modules_.other_word(), fmt::join(operands, ", "));
   }
 
   /// Changes that make the modules equal at the random point are compared as any two modules.
   void repair(const std::vector<std::uint32_t>& region, Explanation& explanation) {
     const RepairQuestion question{
-        subject_, other_, trace_, decision_.devices, relation_.mesh, groups_, region,
-        [&](std::uint32_t array) -> const std::optional<Holding>& { return holding(array); }};
+        modules_.subject(), modules_.other(), modules_.trace(), modules_.devices(),
+        modules_.relation().mesh, modules_.groups(), region,
+        [&](std::uint32_t array) -> const std::optional<Holding>& {
+          return modules_.holding(array);
+        }};
     std::size_t tried = 0;
     try {
       for_each_repair(question, [&](Repair&& repair) {
         if (++tried > kMaxRepairs) return false;
-        if (!is_equal_at_point(repair.module) || !is_valid(repair.module)) return true;
-        explanation.repair = ExplainedRepair{repair.words, named(*repair.place), repair.groups};
+        if (!modules_.is_equal_at_point(repair.module)) return true;
+        if (!modules_.is_valid(repair.module)) return true;
+        explanation.repair = 
+            ExplainedRepair{repair.words, repair.is_missing, named(*repair.place), repair.groups};
         return false;
       });
     } catch (const LimitReached&) {
     }
   }
 
-  bool is_equal_at_point(const Module& repaired) {
-    try {
-      const auto values =
-          interpretation_.run(repaired, is_of_before_ ? relation_.before : relation_.after,
-                              is_of_before_);
-      return is_of_before_ ? interpretation_.are_equal(values, other_trace_.results)
-                           : interpretation_.are_equal(other_trace_.results, values);
-    } catch (const interpreter::NotUnderstood&) {
-    } catch (const IllFormed&) {
-    }
-    return false;
-  }
-
-  bool is_valid(const Module& repaired) const {
-    const Module& before = is_of_before_ ? repaired : other_;
-    const Module& after = is_of_before_ ? other_ : repaired;
-    try {
-      return compare_by_execution(before, after, decision_.devices, relation_, decision_.operations,
-                                  kMaxOperations, limits_)
-                 .outcome == Outcome::Established;
-    } catch (const IllFormed&) {
-      return false;
-    }
-  }
-
-  const ModuleDecision& decision_;
-  const ModuleRelation& relation_;
-  bool is_of_before_;
-  const Module& subject_;
-  const Module& other_;
-  const Limits& limits_;
-  RandomInterpretation interpretation_;
-  Trace other_trace_;
-  Trace trace_;
-  std::vector<Groups> groups_;
-  HoldingSearch search_;
-  std::size_t output_ = 0;
-  std::map<std::uint32_t, std::optional<Holding>> holdings_;
-  std::map<std::uint32_t, bool> occurs_;
+  RelatedModules& modules_;
+  std::size_t output_;
 };
 
-}  // namespace
-
-std::optional<Explanation> explain(const Module& before, const Module& after,
-                                   const ModuleDecision& decision, const Limits& limits) {
-  if (!decision.violation || !decision.violation->element || !decision.relation) return {};
-  if (decision.operations * 2 > static_cast<double>(kMaxOperations)) return {};
+/// `explain(limits)`; nothing where the modules are too large or not understood.
+template <typename Explain>
+auto within_limits(const ModuleDecision& decision, const Limits& limits, const Explain& explain)
+    -> decltype(explain(limits)) {
+  if (!decision.relation || decision.operations * 2 > static_cast<double>(kMaxExplanationWork)) {
+    return {};
+  }
   Limits bounded = limits;
   const auto soon = std::chrono::steady_clock::now() + kMaxTime;
   bounded.deadline = bounded.deadline ? std::min(*bounded.deadline, soon) : soon;
   try {
-    return Explainer(before, after, decision, bounded).explain();
+    return explain(bounded);
   } catch (const interpreter::NotUnderstood&) {
   } catch (const IllFormed&) {
   } catch (const LimitReached&) {
   }
   return {};
+}
+
+}  // namespace
+
+std::optional<Explanation> explain(const Module& before, const Module& after,
+                                   const ModuleDecision& decision, const Limits& limits) {
+  if (!decision.violation || !decision.violation->element) return {};
+  return within_limits(decision, limits, [&](const Limits& bounded) -> std::optional<Explanation> {
+    RelatedModules modules(before, after, decision, bounded);
+    return Explainer(modules, decision.violation->element->output).explain();
+  });
+}
+
+std::string draw_output(const Module& before, const Module& after, const ModuleDecision& decision,
+                        const Limits& limits) {
+  const auto drawing =
+      within_limits(decision, limits, [&](const Limits& bounded) -> std::optional<std::string> {
+        RelatedModules modules(before, after, decision, bounded);
+        OutputElement element;
+        if (decision.violation && decision.violation->element) {
+          const DifferingElement& differing = *decision.violation->element;
+          element = {differing.output, differing.device, differing.index};
+        }
+        return draw_element(modules, element);
+      });
+  return drawing.value_or("");
 }
 
 }  // namespace p2::hlo

@@ -27,7 +27,8 @@ struct ExplainedOperand {
 
 /// A change that makes two modules equal, by execution.
 struct ExplainedRepair {
-  std::string words;  ///< `an all-reduce (add) over {0,1,2,3} after dot.52`
+  std::string words;        ///< `an all-reduce (add) over {0,1,2,3} after dot.52`
+  bool is_missing = false;  ///< it is a collective that is missing
   NamedInstruction place;
   std::vector<std::vector<std::uint32_t>> groups = {};  ///< of the collective, if it is about one
 };
@@ -47,5 +48,10 @@ struct Explanation {
 /// Nothing for modules that are too large for it. Takes a second or two at most.
 std::optional<Explanation> explain(const Module& before, const Module& after,
                                    const ModuleDecision& decision, const Limits& limits);
+
+/// Draws how one element of an output is made up of what devices hold: the one that differs, else
+/// the first. Empty for modules that are too large for it.
+std::string draw_output(const Module& before, const Module& after, const ModuleDecision& decision,
+                        const Limits& limits);
 
 }  // namespace p2::hlo

@@ -30,22 +30,15 @@ Groups groups_along(const std::vector<MeshAxis>& mesh, std::uint32_t chosen) {
   return groups;
 }
 
-std::vector<std::int64_t> index_of(std::int64_t element, const std::vector<std::int64_t>& sizes) {
-  std::vector<std::int64_t> index(sizes.size());
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    index[i] = element % sizes[i];
-    element /= sizes[i];
-  }
-  return index;
-}
-
 /// Whether some dimension is not a whole number of boxes: then devices may hold padding alone.
 bool has_short_box(const ArrayShape& box, const ArrayShape& whole) {
   if (box.sizes.size() != whole.sizes.size()) return false;
+  bool is_uneven = false;
   for (std::size_t i = 0; i < box.sizes.size(); ++i) {
-    if (box.sizes[i] > 0 && whole.sizes[i] % box.sizes[i] != 0) return true;
+    if (box.sizes[i] > whole.sizes[i]) return false;
+    is_uneven |= box.sizes[i] > 0 && whole.sizes[i] % box.sizes[i] != 0;
   }
-  return false;
+  return is_uneven;
 }
 
 /// The value of a scalar constant of a floating-point type.
@@ -110,13 +103,13 @@ auto HoldingSearch::range(std::uint64_t value) const -> std::pair<const Entry*, 
   return {entries_.data() + (first - entries_.begin()), entries_.data() + (last - entries_.begin())};
 }
 
-/// The element that occurs least in the other module.
+/// The element that occurs least in the other module, of those that do.
 std::size_t HoldingSearch::probe(const std::vector<Cell>& cells) const {
   std::size_t best = 0;
   std::ptrdiff_t fewest = -1;
   for (const std::size_t at : {std::size_t{0}, cells.size() / 3, cells.size() / 2, cells.size() - 1}) {
     const auto [first, last] = range(cells[at].value);
-    if (fewest >= 0 && last - first >= fewest) continue;
+    if (last == first || (fewest >= 0 && last - first >= fewest)) continue;
     fewest = last - first;
     best = at;
   }
@@ -137,7 +130,7 @@ bool HoldingSearch::occurs(const TracedArray& array) const {
 }
 
 /// Where a box lies in a whole: the first place that fits. The last box of uneven ones reaches
-/// beyond the whole.
+/// beyond the whole, and a tensor gathered from them is larger than it.
 std::optional<std::vector<std::int64_t>> HoldingSearch::box_start(const ArrayShape& shape,
                                                                   const std::vector<Cell>& cells,
                                                                   const ArrayShape& whole,
@@ -159,19 +152,26 @@ std::optional<std::vector<std::int64_t>> HoldingSearch::box_start(const ArraySha
   for (; entry != last && entry->block == block && tried < kMaxPlaces; ++entry, ++tried) {
     std::vector<std::int64_t> start = index_of(entry->position, whole.sizes);
     bool fits = true;
+    bool is_larger = false;
     for (std::size_t i = 0; i < start.size() && fits; ++i) {
       start[i] -= inside[i];
       const bool is_short = start[i] + shape.sizes[i] > whole.sizes[i];
       fits = start[i] >= 0 && (!is_short || start[i] % shape.sizes[i] == 0);
+      is_larger |= shape.sizes[i] > whole.sizes[i];
     }
     std::size_t element = 0;
     if (fits) {
       interpreter::for_each_index(shape.sizes, [&](const std::vector<std::int64_t>& index) {
         const Cell& own = cells[element++];
         std::int64_t offset = 0;
-        for (std::size_t i = 0; i < index.size() && fits; ++i) {
-          if (start[i] + index[i] >= whole.sizes[i]) return;
+        bool is_inside = true;
+        for (std::size_t i = 0; i < index.size() && is_inside; ++i) {
+          is_inside = start[i] + index[i] < whole.sizes[i];
           offset += (start[i] + index[i]) * strides[i];
+        }
+        if (!is_inside) {  // padding: of a gathered tensor it is of no use to anyone
+          fits = fits && (!is_larger || range(own.value).first == range(own.value).second);
+          return;
         }
         fits = fits && equal(own, all[static_cast<std::size_t>(offset)]);
       });
@@ -329,6 +329,15 @@ std::optional<Holding> HoldingSearch::find(const TracedArray& array) {
   if (auto boxes = find_boxes(array, array.cells, true)) return boxes;
   if (auto partial = reduced(array)) return partial;
   return scaled(array);
+}
+
+std::vector<std::int64_t> index_of(std::int64_t element, const std::vector<std::int64_t>& sizes) {
+  std::vector<std::int64_t> index(sizes.size());
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    index[i] = element % sizes[i];
+    element /= sizes[i];
+  }
+  return index;
 }
 
 std::string groups_text(const Groups& groups) {

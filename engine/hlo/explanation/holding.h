@@ -78,6 +78,8 @@ class HoldingSearch {
   std::vector<std::vector<std::uint32_t>> arrays_of_;  ///< by block: arrays of the first device
 };
 
+/// The index of the element with a row-major number.
+std::vector<std::int64_t> index_of(std::int64_t element, const std::vector<std::int64_t>& sizes);
 /// `{0,1} {2,3}`, shortened.
 std::string groups_text(const Groups& groups);
 /// Groups of equal size over which a module may reduce: of its own collectives, along the axes of

@@ -159,11 +159,11 @@ class RepairSearch {
  private:
   template <typename Change>
   void attempt(const Instruction& instruction, std::string words, const Groups& groups,
-               const Change& change) {
+               const Change& change, bool is_missing = false) {
     if (!goes_on_) return;
     const auto place = place_of(question_.module, &instruction);
     if (!place) return;
-    Repair repair{&instruction, std::move(words), groups, question_.module};
+    Repair repair{&instruction, std::move(words), is_missing, groups, question_.module};
     Computation& computation = repair.module.computations[place->computation];
     if (!change(repair.module, computation, place->instruction)) return;
     goes_on_ = visit_(std::move(repair));
@@ -207,7 +207,8 @@ class RepairSearch {
               insert_after(module.computations[place_of(question_.module, &of)->computation], i,
                            {std::move(added)});
               return true;
-            });
+            },
+            true);
   }
 
   /// Devices hold parts of a reduction, and what is computed of them is reduced: reduces before.
@@ -252,7 +253,8 @@ class RepairSearch {
                 insert_after(module.computations[place->computation], i, {std::move(added)},
                              at->instruction);
                 return true;
-              });
+              },
+              true);
     }
   }
 
@@ -273,7 +275,7 @@ class RepairSearch {
     }
     for (const Groups& groups : question_.groups) {
       attempt(instruction,
-              fmt::format("{} over {}", instruction.name, over(groups)), groups,
+              fmt::format("{} as the groups of {}", over(groups), instruction.name), groups,
               [&](Module&, Computation& in, std::uint32_t i) {
                 set_groups(in.instructions[i], groups);
                 return true;
@@ -304,13 +306,17 @@ class RepairSearch {
   }
 
   void swap_operands(const Instruction& instruction) {
-    static constexpr std::array kOrdered = {"subtract", "divide", "remainder", "power", "dot"};
+    static constexpr std::array kOrdered = {"subtract", "divide", "remainder",  "power",
+                                            "dot",      "select", "concatenate"};
     if (std::ranges::find(kOrdered, instruction.opcode) == kOrdered.end()) return;
+    const std::size_t first = instruction.opcode == "select" ? 1 : 0;
     attempt(instruction, fmt::format("the operands of {} the other way round", instruction.name),
             {}, [&](Module&, Computation& in, std::uint32_t i) {
               auto& operands = in.instructions[i].operands;
-              if (operands.size() != 2 || operands[0] == operands[1]) return false;
-              std::swap(operands[0], operands[1]);
+              if (operands.size() != first + 2 || operands[first] == operands[first + 1]) {
+                return false;
+              }
+              std::swap(operands[first], operands[first + 1]);
               return true;
             });
   }
@@ -403,7 +409,8 @@ class RepairSearch {
                 insert_after(module.computations[place_of(question_.module, &of)->computation], i,
                              {std::move(added)});
                 return true;
-              });
+              },
+              true);
     }
   }
 

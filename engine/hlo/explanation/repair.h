@@ -16,6 +16,7 @@ namespace p2::hlo {
 struct Repair {
   const Instruction* place = nullptr;  ///< the instruction that is changed, or after which another is put
   std::string words;                   ///< `an all-reduce (add) over {0,1,2,3} after dot.52`
+  bool is_missing = false;             ///< it puts in a collective that is missing
   Groups groups = {};                  ///< of the collective that is put in
   Module module;
 };

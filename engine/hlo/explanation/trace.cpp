@@ -12,7 +12,7 @@ using Tree = RandomInterpretation::Run::Tree;
 using PerDevice = RandomInterpretation::PerDevice;
 
 /// Elements of all arrays of a module, those shared by devices once.
-constexpr std::size_t kMaxTracedElements = 3'000'000;
+constexpr std::size_t kMaxTracedElements = 2'000'000;
 
 class Tracer {
  public:
