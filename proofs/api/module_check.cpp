@@ -432,7 +432,8 @@ void add_explanation(const hlo::Module& before, const hlo::Module& after, const 
     const std::size_t line = repair.place.position.line;
     std::string words =
         repair.is_missing
-            ? fmt::format("{} (line {}) is missing: with it, the modules are equal.", repair.words, line)
+            ? fmt::format("{} (line {}) is missing: with it, the modules are equal.", repair.words,
+                          line)
             : fmt::format("With {} (line {}), the modules are equal.", repair.words, line);
     if (repair.is_missing) words.front() = 'A';
     check.text.push_back(Paragraph{words});
@@ -499,8 +500,10 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   if (module) add_explanation(*first, *module, texts, limits, check);
   if (module && question.explain) {
     const std::string drawing = hlo::draw_output(*first, *module, check.decision, limits);
-    check.text.push_back(drawing.empty() ? Document::Block(Paragraph{"The modules are too large, or not understood, for a drawing."})
-                                         : Preformatted{drawing});
+    check.text.push_back(drawing.empty()
+                             ? Document::Block(Paragraph{
+                                   "The modules are too large, or not understood, for a drawing."})
+                             : Preformatted{drawing});
   }
   return check;
 }

@@ -44,6 +44,7 @@ CASES = [
     ("check", f"check {EXAMPLES}/msccl/refused/*.xml --baseline {{t}}/known --update-baseline", 0),
     ("check", f"check {VALID} {{t}}/none.p2", 2),
     ("check", f"check --before {EXAMPLES}/hlo/all-reduce.hlo --after {EXAMPLES}/hlo/by-host.hlo", 0),
+    ("check", f"check --before {EXAMPLES}/hlo/mlp.hlo --after {EXAMPLES}/hlo/refused/mlp-without-all-reduce.hlo", 1),
     ("check", f"check --dump {EXAMPLES}/hlo/refused/dump", 1),
     ("check", f"check {EXAMPLES}/collectives/sound/scatter.p2c {EXAMPLES}/systems/a100-2nodes.json "
               f"{EXAMPLES}/strategy/mlp.json", 0),

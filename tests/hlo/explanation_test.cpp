@@ -5,8 +5,12 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
+#include "cli/command.h"
 #include "engine/hlo/explanation/explanation.h"
+#include "tests/cli/run.h"
+#include "tests/cli/temporary_file.h"
 #include "tests/hlo/modules.h"
 
 namespace p2::hlo {
@@ -31,10 +35,10 @@ struct Bug {
   const char* name;
   const char* before;
   const char* right;
-  const char* from;  ///< a part of `right`, which occurs once
-  const char* to;    ///< what stands there in the wrong module
-  const char* line;  ///< the line of the wrong module at which it parts ways
-  const char* repair;  ///< empty where none is found
+  const char* from;      ///< a part of `right`, which occurs once
+  const char* to;        ///< what stands there in the wrong module
+  const char* line;      ///< the line of the wrong module at which it parts ways
+  const char* repair;    ///< empty where none is found
   bool is_pass = false;  ///< both are partitioned
 };
 
@@ -54,7 +58,8 @@ const Bug kBugs[] = {
   y = f32[6,4] all-reduce(p), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=add
   ROOT r = f32[6,4] add(y, b)
 )",
-     "all-reduce(p), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=add",
+     "all-reduce(p), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, "
+     "to_apply=add",
      "copy(p)", "ROOT r =", "an all-reduce (add) over {0,1,2,3} after p"},
 
     {"a fused QKV weight is cut at the wrong place", R"(
@@ -75,8 +80,7 @@ const Bug kBugs[] = {
   k = f32[3,1,2] slice(s), slice={[0:3], [0:1], [2:4]}
   ROOT r = f32[3,1,2] multiply(q, k)
 )",
-     "[0:1], [2:4]", "[0:1], [3:5]", "ROOT r =",
-     "[2:4] in place of [3:5] along dimension 2 in k"},
+     "[0:1], [2:4]", "[0:1], [3:5]", "ROOT r =", "[2:4] in place of [3:5] along dimension 2 in k"},
 
     {"the gradient of a layer norm's scale is not reduced under sequence parallelism", R"(
   dy = f32[8,3] parameter(0), sharding={devices=[4,1]<=[4]}
@@ -93,7 +97,8 @@ const Bug kBugs[] = {
   p = f32[3] reduce(t, z), dimensions={0}, to_apply=add
   ROOT dg = f32[3] all-reduce(p), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=add
 )",
-     "all-reduce(p), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=add",
+     "all-reduce(p), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, "
+     "to_apply=add",
      "copy(p)", "p = f32[3] reduce", "an all-reduce (add) over {0,1,2,3} after p"},
 
     {"accumulated gradients are scaled twice", R"(
@@ -302,7 +307,8 @@ const Bug kBugs[] = {
   ROOT y = f32[2,3] copy(s)
 )",
      "y = f32[2,3] copy(s)",
-     "y = f32[2,3] all-reduce(s), channel_id=2, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=add",
+     "y = f32[2,3] all-reduce(s), channel_id=2, replica_groups={{0,1,2,3}}, "
+     "use_global_device_ids=true, to_apply=add",
      "ROOT y =", "all-reduce without y"},
 
     {"a permutation of two cycles loses one", R"(
@@ -361,8 +367,8 @@ const Bug kBugs[] = {
   g = f32[8,2] all-gather(x), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, dimensions={0}
   ROOT y = f32[7,2] slice(g), slice={[0:7], [0:2]}
 )",
-     "slice={[0:7], [0:2]}", "slice={[1:8], [0:2]}", "ROOT y =",
-     "[0:7] in place of [1:8] along dimension 0 in y"},
+     "slice={[0:7], [0:2]}", "slice={[1:8], [0:2]}",
+     "ROOT y =", "[0:7] in place of [1:8] along dimension 0 in y"},
 
     {"the gradient of a table, a scatter-add, is not reduced", R"(
   i = s32[8,1] parameter(0), sharding={devices=[4,1]<=[4]}
@@ -379,7 +385,8 @@ const Bug kBugs[] = {
   s = f32[5,2] scatter(zs, i, d), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
   ROOT g = f32[5,2] all-reduce(s), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=add
 )",
-     "all-reduce(s), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=add",
+     "all-reduce(s), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, "
+     "to_apply=add",
      "copy(s)", "s = f32[5,2] scatter", "an all-reduce (add) over {0,1,2,3} after s"},
 
     {"a slice is clamped per shard", R"(
@@ -393,8 +400,8 @@ const Bug kBugs[] = {
   w = f32[8] all-gather(x), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, dimensions={0}
   ROOT y = f32[2] dynamic-slice(w, i), dynamic_slice_sizes={2}
 )",
-     "dynamic-slice(w, i), dynamic_slice_sizes={2}",
-     "dynamic-slice(x, i), dynamic_slice_sizes={2}", "ROOT y =", ""},
+     "dynamic-slice(w, i), dynamic_slice_sizes={2}", "dynamic-slice(x, i), dynamic_slice_sizes={2}",
+     "ROOT y =", ""},
 
     {"a data-parallel group of one: the all-reduce does nothing", R"(
   g = f32[8,3] parameter(0), sharding={devices=[4,1]<=[4]}
@@ -407,15 +414,15 @@ const Bug kBugs[] = {
   p = f32[3] reduce(g, z), dimensions={0}, to_apply=add
   ROOT s = f32[3] all-reduce(p), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=add
 )",
-     "{{0,1,2,3}}", "{{0},{1},{2},{3}}", "ROOT s =",
-     "an all-reduce (add) over {0,1,2,3} after p"},
+     "{{0,1,2,3}}", "{{0},{1},{2},{3}}", "ROOT s =", "an all-reduce (add) over {0,1,2,3} after p"},
 };
 
 /// The line of a text in which `part` first occurs, from 1.
 std::size_t line_of(const std::string& text, const std::string& part) {
   const std::size_t at = text.find(part);
   REQUIRE(at != std::string::npos);
-  return 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+  return 1 + static_cast<std::size_t>(
+                 std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
 }
 
 }  // namespace
@@ -437,6 +444,165 @@ TEST_CASE("bugs that users met are refuted with the line and, where there is one
     CHECK(explanation->instruction.position.line == line_of(wrong, bug.line));
     CHECK((explanation->repair ? explanation->repair->words : "") == bug.repair);
   }
+}
+
+namespace {
+
+const std::string kMlp = R"(
+  x = f32[4,8] parameter(0)
+  w = f32[8,4] parameter(1)
+  ROOT y = f32[4,4] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+)";
+const std::string kPartitionedMlp = R"(
+  x = f32[2,4] parameter(0)
+  w = f32[4,4] parameter(1)
+  p = f32[2,4] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="mlp" source_file="model.py" source_line=7}
+  ROOT y = f32[2,4] all-reduce(p), channel_id=1, replica_groups={{0,1},{2,3}}, use_global_device_ids=true, to_apply=add
+)";
+const std::string kMlpReduce =
+    "all-reduce(p), channel_id=1, replica_groups={{0,1},{2,3}}, use_global_device_ids=true, "
+    "to_apply=add";
+const std::string kMlpRelation = R"({"format": "p2-relation/1", "devices": 4,
+  "mesh": {"data": 2, "model": 2},
+  "inputs": {"0": {"after": 0, "relation": {"dims": [["data"], ["model"]]}},
+             "1": {"after": 1, "relation": {"dims": [["model"], []]}}},
+  "outputs": {"0": {"after": 0, "relation": {"dims": [["data"], []]}}}})";
+
+}  // namespace
+
+TEST_CASE("groups are named by the axes of the mesh") {
+  ComparisonOptions options;
+  options.relation = kMlpRelation;
+  const std::string before = module("main", kMlp);
+  const std::string right = module("main_spmd", kPartitionedMlp);
+  CHECK(summary(compared(before, right, options)) == "valid");
+  const auto explained = [&](const std::string& wrong) {
+    const auto first = module_of(before);
+    const auto second = module_of(wrong);
+    const ModuleDecision decision = compare(first, second, options, {});
+    CHECK(summary(decision) == "invalid value");
+    const auto explanation = explain(*first, *second, decision, {});
+    REQUIRE(explanation);
+    REQUIRE(explanation->repair);
+    return *explanation;
+  };
+  const Explanation missing = explained(replaced(right, kMlpReduce, "copy(p)"));
+  CHECK(missing.paragraph ==
+        "Output 0 is p (dot): partial sums of y before (line 11) over axis model.");
+  CHECK(missing.repair->words == "an all-reduce (add) over axis model after p");
+  CHECK(missing.repair->is_missing);
+  CHECK(missing.repair->groups == std::vector<std::vector<std::uint32_t>>{{0, 1}, {2, 3}});
+  const Explanation crossed = explained(replaced(right, "{{0,1},{2,3}}", "{{0,2},{1,3}}"));
+  CHECK(crossed.repair->words == "axis model as the groups of y");
+  CHECK_FALSE(crossed.repair->is_missing);
+  REQUIRE(crossed.operands.size() == 1);
+  CHECK(crossed.instruction.name == "y");
+  CHECK(crossed.operands[0].held == "add");
+  CHECK(crossed.operands[0].tensor->name == "y");
+}
+
+TEST_CASE("a difference that no change near by repairs has a place and no repair") {
+  const std::string before = module("main_spmd", R"(
+  x = f32[4] parameter(0)
+  s = f32[4] sine(x)
+  ROOT y = f32[4] tanh(s)
+)");
+  const auto first = module_of(before);
+  const auto second = module_of(replaced(before, "sine(x)", "cosine(x)"));
+  const ModuleDecision decision = compare(first, second, {}, {});
+  const auto explanation = explain(*first, *second, decision, {});
+  REQUIRE(explanation);
+  CHECK(explanation->instruction.name == "s");
+  CHECK(explanation->instruction.opcode == "cosine");
+  CHECK_FALSE(explanation->repair);
+  CHECK(explanation->paragraph ==
+        "s (cosine) computes what the module before does not. It is computed from x (line 9): x "
+        "before (line 9).");
+  // What is equal has no explanation.
+  CHECK_FALSE(explain(*first, *first, compare(first, first, {}, {}), {}));
+}
+
+TEST_CASE("loops and branches are explained inside") {
+  const std::string before = std::string("HloModule m, num_partitions=4\n") + kReducers + R"(
+body {
+  s = (s32[], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  v = f32[2] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  r = f32[2] all-reduce(v), channel_id=1, replica_groups={{0,1},{2,3}}, use_global_device_ids=true, to_apply=add
+  t = f32[2] tanh(r)
+  ROOT n = (s32[], f32[2]) tuple(j, t)
+}
+goes_on {
+  s = (s32[], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+ENTRY main_spmd {
+  x = f32[2] parameter(0)
+  z = s32[] constant(0)
+  s = (s32[], f32[2]) tuple(z, x)
+  w = (s32[], f32[2]) while(s), condition=goes_on, body=body
+  ROOT y = f32[2] get-tuple-element(w), index=1
+}
+)";
+  const auto first = module_of(before);
+  const auto second = module_of(replaced(before, "{{0,1},{2,3}}", "{{0,2},{1,3}}"));
+  const ModuleDecision decision = compare(first, second, {}, {});
+  REQUIRE(decision.outcome == Outcome::Refuted);
+  const auto explanation = explain(*first, *second, decision, {});
+  REQUIRE(explanation);
+  CHECK(explanation->instruction.name == "r");
+  REQUIRE(explanation->repair);
+  CHECK(explanation->repair->words == "{0,1} {2,3} as the groups of r");
+}
+
+TEST_CASE("the drawing of an element has the devices whose pieces make it up") {
+  ComparisonOptions options;
+  options.relation = kMlpRelation;
+  const auto first = module_of(module("main", kMlp));
+  const auto second = module_of(module("main_spmd", kPartitionedMlp));
+  const ModuleDecision decision = compare(first, second, options, {});
+  CHECK(draw_output(*first, *second, decision, {}) ==
+        "output 0 [0,0] on device 0\n"
+        "└ device 0: y[0,0] = all-reduce (add), y[0,0] before\n"
+        "  ├ device 0: p[0,0] = dot over 0:4 of dimension 1 of x before, a partial sum of y[0,0] "
+        "before\n"
+        "  └ device 1: p[0,0] = dot over 4:8 of dimension 1 of x before, a partial sum of y[0,0] "
+        "before\n");
+}
+
+TEST_CASE("check says where modules part ways, in text, JSON and SARIF") {
+  const TemporaryFile before(module("main", kMlp), ".hlo");
+  const TemporaryFile relation(kMlpRelation, ".json");
+  const TemporaryFile wrong(replaced(module("main_spmd", kPartitionedMlp), kMlpReduce, "copy(p)"),
+                            ".hlo");
+  const std::vector<std::string> asked = {"check",      "--before", before.path(),  "--after",
+                                          wrong.path(), "--relate", relation.path()};
+  const auto ran = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), asked.begin(), asked.end());
+    const Ran result = run(more);
+    CHECK(result.exit == kRefuted);
+    return result.out;
+  };
+  const std::string text = ran({"--explain"});
+  CHECK(text.find(wrong.path() + ":11:3: (model.py:7) Output 0 is p (dot)") != std::string::npos);
+  CHECK(text.find("An all-reduce (add) over axis model after p (line 11) is missing: with it, the "
+                  "modules are equal.") != std::string::npos);
+  CHECK(text.find("└ device 0: p[0,0] = dot over 0:4") != std::string::npos);
+  const auto json = nlohmann::json::parse(ran({"--format", "json"})).at("results").at(0);
+  const auto& explanation = json.at("explanation");
+  CHECK(explanation.at("instruction") == "p");
+  CHECK(explanation.at("line") == 11);
+  CHECK(explanation.at("source") == nlohmann::json{"model.py:7"});
+  CHECK(explanation.at("repair").at("groups") == nlohmann::json{{0, 1}, {2, 3}});
+  const auto sarif = nlohmann::json::parse(ran({"--format", "sarif"}));
+  const auto& result = sarif.at("runs").at(0).at("results").at(0);
+  CHECK(result.at("locations").at(0).at("physicalLocation").at("region").at("startLine") == 11);
+  CHECK(result.at("message").at("text").get<std::string>().find("over axis model") !=
+        std::string::npos);
 }
 
 }  // namespace p2::hlo

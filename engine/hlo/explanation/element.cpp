@@ -60,10 +60,11 @@ class Drawing {
     line += fmt::format("{}[{}]{}", instruction.name, fmt::join(index, ","), moved);
     const std::string inner = prefix + (is_last ? "  " : "│ ");
     const std::string branch = prefix + (is_last ? "└ " : "├ ");
-    const std::vector<Element> parts = depth < kMaxDepth ? parts_of(element) : std::vector<Element>{};
-    const std::string what = is_reduction(instruction)
-                                 ? fmt::format("{} ({})", instruction.opcode, reducer_text(instruction))
-                                 : instruction.opcode;
+    const std::vector<Element> parts =
+        depth < kMaxDepth ? parts_of(element) : std::vector<Element>{};
+    const std::string what = is_reduction(instruction) ? fmt::format("{} ({})", instruction.opcode,
+                                                                     reducer_text(instruction))
+                                                       : instruction.opcode;
     text_ += fmt::format("{}{} = {}{}{}\n", branch, line, what,
                          parts.empty() ? contracted(element) : "", known(element));
     std::size_t shown = 0;

@@ -19,7 +19,7 @@ namespace p2::hlo {
 namespace {
 
 constexpr std::size_t kMaxRepairs = 600;
-constexpr std::chrono::milliseconds kMaxTime{2500};
+constexpr std::chrono::milliseconds kMaxTime{2000};
 constexpr std::size_t kMaxOperandsShown = 4;
 
 NamedInstruction named(const Instruction& instruction) {
@@ -81,7 +81,9 @@ class Explainer {
     for (const std::uint32_t array : region) {
       const auto& operands = modules_.array(array).operands;
       if (modules_.occurs(array)) continue;
-      if (std::ranges::all_of(operands, [&](auto each) { return modules_.is_related(each) || modules_.occurs(each); }))
+      if (std::ranges::all_of(operands, [&](auto each) {
+            return modules_.is_related(each) || modules_.occurs(each);
+          }))
         return array;
     }
     return region.front();
@@ -93,36 +95,40 @@ class Explainer {
     if (!found) return operand;
     operand.tensor = named(*modules_.other_trace().arrays[found->array].instruction);
     operand.groups = found->groups;
-    operand.held = found->reducer != Reducer::Unknown    ? std::string(to_string(found->reducer))
-                   : found->factor != Number{1, 1} ? "multiple"
-                   : found->is_whole               ? "whole"
-                                                   : "pieces";
+    operand.held = found->reducer != Reducer::Unknown ? std::string(to_string(found->reducer))
+                   : found->factor != Number{1, 1}    ? "multiple"
+                   : found->is_whole                  ? "whole"
+                                                      : "pieces";
     return operand;
   }
 
   void describe(std::uint32_t array, Explanation& explanation) {
     const TracedArray& broken = modules_.array(array);
-    const std::string what = fmt::format("{} ({})", broken.instruction->name,
-                                         broken.instruction->opcode);
+    const std::string what =
+        fmt::format("{} ({})", broken.instruction->name, broken.instruction->opcode);
     std::string& text = explanation.paragraph;
     if (broken.depends_on_inputs && modules_.holding(array)) {
       explanation.operands.push_back(operand_of(array));
       const Holding& holding = *modules_.holding(array);
       const std::uint32_t expected = modules_.other_trace().outputs.at(output_);
       text = fmt::format("Output {} is {}: {}", output_, what, modules_.held_text(holding));
-      text += holding.array == expected
-                  ? "."
-                  : fmt::format(", but {} {}.",
-                                with_line(named(*modules_.other_trace().arrays[expected].instruction)),
-                                modules_.other_word());
+      text +=
+          holding.array == expected
+              ? "."
+              : fmt::format(", but {} {}.",
+                            with_line(named(*modules_.other_trace().arrays[expected].instruction)),
+                            modules_.other_word());
       return;
     }
-    text = !broken.depends_on_inputs
-               ? fmt::format("Output {} is {}, which depends on no input", output_, what)
-           : modules_.occurs(array)
-               ? fmt::format("{} has elements of the module {} only, but devices do not hold a tensor "
-                             "of it in pieces", what, modules_.other_word())
-               : fmt::format("{} computes what the module {} does not", what, modules_.other_word());
+    text =
+        !broken.depends_on_inputs
+            ? fmt::format("Output {} is {}, which depends on no input", output_, what)
+        : modules_.occurs(array)
+            ? fmt::format(
+                  "{} has elements of the module {} only, but devices do not hold a tensor "
+                  "of it in pieces",
+                  what, modules_.other_word())
+            : fmt::format("{} computes what the module {} does not", what, modules_.other_word());
     std::vector<std::string> parts;
     std::set<const Instruction*> seen;
     for (const std::uint32_t number : broken.operands) {
@@ -134,11 +140,12 @@ class Explainer {
       }
       explanation.operands.push_back(operand_of(number));
       const auto& found = modules_.holding(number);
-      parts.push_back(fmt::format("{}: {}", with_line(named(*operand.instruction)),
-                                  found ? modules_.held_text(*found)
-                                  : modules_.occurs(number)
-                                      ? fmt::format("elements of the module {}", modules_.other_word())
-                                      : fmt::format("nothing of the module {}", modules_.other_word())));
+      parts.push_back(
+          fmt::format("{}: {}", with_line(named(*operand.instruction)),
+                      found ? modules_.held_text(*found)
+                      : modules_.occurs(number)
+                          ? fmt::format("elements of the module {}", modules_.other_word())
+                          : fmt::format("nothing of the module {}", modules_.other_word())));
     }
     text += parts.empty() ? "." : fmt::format(". It is computed from {}.", fmt::join(parts, "; "));
     text += counterpart_text(broken);
@@ -170,19 +177,23 @@ class Explainer {
 
   /// Changes that make the modules equal at the random point are compared as any two modules.
   void repair(const std::vector<std::uint32_t>& region, Explanation& explanation) {
-    const RepairQuestion question{
-        modules_.subject(), modules_.other(), modules_.trace(), modules_.devices(),
-        modules_.relation().mesh, modules_.groups(), region,
-        [&](std::uint32_t array) -> const std::optional<Holding>& {
-          return modules_.holding(array);
-        }};
+    const RepairQuestion question{modules_.subject(),
+                                  modules_.other(),
+                                  modules_.trace(),
+                                  modules_.devices(),
+                                  modules_.relation().mesh,
+                                  modules_.groups(),
+                                  region,
+                                  [&](std::uint32_t array) -> const std::optional<Holding>& {
+                                    return modules_.holding(array);
+                                  }};
     std::size_t tried = 0;
     try {
       for_each_repair(question, [&](Repair&& repair) {
         if (++tried > kMaxRepairs) return false;
         if (!modules_.is_equal_at_point(repair.module)) return true;
         if (!modules_.is_valid(repair.module)) return true;
-        explanation.repair = 
+        explanation.repair =
             ExplainedRepair{repair.words, repair.is_missing, named(*repair.place), repair.groups};
         return false;
       });

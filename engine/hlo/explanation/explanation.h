@@ -20,7 +20,8 @@ struct NamedInstruction {
 /// What an instruction is computed from, and how devices hold it of a tensor of the other module.
 struct ExplainedOperand {
   NamedInstruction instruction;
-  std::optional<NamedInstruction> tensor = {};  ///< of the other module; nothing where none is found
+  std::optional<NamedInstruction> tensor =
+      {};                 ///< of the other module; nothing where none is found
   std::string held = {};  ///< `whole`, `pieces`, `multiple`, or the reduction: `add`; or empty
   std::vector<std::vector<std::uint32_t>> groups = {};  ///< of the reduction
 };

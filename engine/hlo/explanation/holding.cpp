@@ -10,8 +10,6 @@
 namespace p2::hlo {
 namespace {
 
-
-
 /// Places in the other module at which an array is looked for.
 constexpr std::size_t kMaxPlaces = 64;
 constexpr std::size_t kMaxGroupsShown = 4;
@@ -26,7 +24,8 @@ Groups groups_along(const std::vector<MeshAxis>& mesh, std::uint32_t chosen) {
     if ((chosen >> i & 1U) != 0) axes.push_back(mesh[i]);
   }
   Groups groups;
-  for (const auto& group : mesh_groups(mesh, axes, {})) groups.emplace_back(group.begin(), group.end());
+  for (const auto& group : mesh_groups(mesh, axes, {}))
+    groups.emplace_back(group.begin(), group.end());
   return groups;
 }
 
@@ -63,8 +62,7 @@ std::vector<std::uint64_t> sorted_values(const std::vector<const std::vector<Cel
 }  // namespace
 
 HoldingSearch::HoldingSearch(const Trace& other, bool is_global,
-                             RandomInterpretation& interpretation,
-                             std::vector<Groups> groups)
+                             RandomInterpretation& interpretation, std::vector<Groups> groups)
     : other_(other),
       is_global_(is_global),
       interpretation_(interpretation),
@@ -100,14 +98,16 @@ HoldingSearch::HoldingSearch(const Trace& other, bool is_global,
 
 auto HoldingSearch::range(std::uint64_t value) const -> std::pair<const Entry*, const Entry*> {
   const auto [first, last] = std::ranges::equal_range(entries_, value, {}, &Entry::value);
-  return {entries_.data() + (first - entries_.begin()), entries_.data() + (last - entries_.begin())};
+  return {entries_.data() + (first - entries_.begin()),
+          entries_.data() + (last - entries_.begin())};
 }
 
 /// The element that occurs least in the other module, of those that do.
 std::size_t HoldingSearch::probe(const std::vector<Cell>& cells) const {
   std::size_t best = 0;
   std::ptrdiff_t fewest = -1;
-  for (const std::size_t at : {std::size_t{0}, cells.size() / 3, cells.size() / 2, cells.size() - 1}) {
+  for (const std::size_t at :
+       {std::size_t{0}, cells.size() / 3, cells.size() / 2, cells.size() - 1}) {
     const auto [first, last] = range(cells[at].value);
     if (last == first || (fewest >= 0 && last - first >= fewest)) continue;
     fewest = last - first;
@@ -145,9 +145,8 @@ std::optional<std::vector<std::int64_t>> HoldingSearch::box_start(const ArraySha
   const std::vector<std::int64_t> inside = index_of(static_cast<std::int64_t>(at), shape.sizes);
   const std::vector<std::int64_t> strides = interpreter::strides_of(whole.sizes);
   const auto [first, last] = range(cells[at].value);
-  const Entry* entry = std::lower_bound(first, last, block, [](const Entry& each, std::uint32_t b) {
-    return each.block < b;
-  });
+  const Entry* entry = std::lower_bound(
+      first, last, block, [](const Entry& each, std::uint32_t b) { return each.block < b; });
   std::size_t tried = 0;
   for (; entry != last && entry->block == block && tried < kMaxPlaces; ++entry, ++tried) {
     std::vector<std::int64_t> start = index_of(entry->position, whole.sizes);
@@ -239,7 +238,8 @@ std::optional<Holding> HoldingSearch::find_boxes(const TracedArray& array,
       tried.push_back(other);
       Holding holding;
       if (!verify(array, cells, other, holding)) continue;
-      const bool is_alike = is_exact && other_.arrays[other].instruction->opcode == array.instruction->opcode;
+      const bool is_alike =
+          is_exact && other_.arrays[other].instruction->opcode == array.instruction->opcode;
       if (!best || is_alike) best = holding;
       if (is_alike) return best;
     }
@@ -250,7 +250,8 @@ std::optional<Holding> HoldingSearch::find_boxes(const TracedArray& array,
 std::optional<Holding> HoldingSearch::reduced(const TracedArray& array) {
   const ElementType type = array.shape.type;
   const auto one = std::ranges::find_if(array.cells, [](const Cells& each) { return !!each; });
-  const bool everywhere = std::ranges::all_of(array.cells, [](const Cells& each) { return !!each; });
+  const bool everywhere =
+      std::ranges::all_of(array.cells, [](const Cells& each) { return !!each; });
   if (!everywhere || array.cells.empty() || (*one)->empty()) return std::nullopt;
   const bool is_boolean = type.kind() == ElementType::Kind::Boolean;
   if (!is_boolean && !type.is_float() && !type.is_integer()) return std::nullopt;

@@ -18,10 +18,10 @@ using Groups = std::vector<std::vector<std::uint32_t>>;
 /// How an array of one module is made of an array of another: what devices hold are boxes of it
 /// that cover it; or, over groups of devices, the reductions of what they hold are; or multiples.
 struct Holding {
-  std::uint32_t array = 0;                      ///< of the other module
-  Reducer reducer = Reducer::Unknown;           ///< Unknown: the boxes themselves
-  Groups groups = {};                           ///< whose reductions are the boxes
-  Number factor = {1, 1};                       ///< what is held is so many times the boxes
+  std::uint32_t array = 0;             ///< of the other module
+  Reducer reducer = Reducer::Unknown;  ///< Unknown: the boxes themselves
+  Groups groups = {};                  ///< whose reductions are the boxes
+  Number factor = {1, 1};              ///< what is held is so many times the boxes
   /// By device: the first index of its box; empty where the arrays have other ranks, or the device
   /// holds none of it.
   std::vector<std::vector<std::int64_t>> starts = {};
@@ -72,7 +72,7 @@ class HoldingSearch {
   RandomInterpretation& interpretation_;
   std::vector<Groups> groups_;
   std::vector<Number> factors_;  ///< of multiples: sizes of groups, constants of the other module
-  std::vector<Entry> entries_;  ///< sorted
+  std::vector<Entry> entries_;   ///< sorted
   std::vector<const std::vector<Cell>*> blocks_;
   std::unordered_map<const void*, std::uint32_t> numbers_;  ///< of blocks
   std::vector<std::vector<std::uint32_t>> arrays_of_;  ///< by block: arrays of the first device

@@ -74,10 +74,10 @@ std::string RelatedModules::held_text(const Holding& holding) const {
       fmt::format("{} {} (line {})", tensor.name, other_word(), tensor.position.line);
   if (holding.reducer != Reducer::Unknown) {
     const bool is_sum = holding.reducer == Reducer::Add;
-    return fmt::format("{} of {} over {}",
-                       is_sum ? "partial sums"
-                              : fmt::format("partial results ({})", to_string(holding.reducer)),
-                       name, over(holding.groups));
+    return fmt::format(
+        "{} of {} over {}",
+        is_sum ? "partial sums" : fmt::format("partial results ({})", to_string(holding.reducer)),
+        name, over(holding.groups));
   }
   if (holding.factor != Number{1, 1}) {
     return fmt::format("{} times {}", to_string(holding.factor), name);

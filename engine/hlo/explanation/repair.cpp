@@ -126,7 +126,8 @@ class RepairSearch {
       open.pop_back();
       for (const std::uint32_t operand : question.trace.arrays[array].operands) {
         const bool is_input = question.trace.arrays[operand].depends_on_inputs;
-        const bool is_plain = is_input && (!question.holding(operand) || question.holding(operand)->is_plain());
+        const bool is_plain =
+            is_input && (!question.holding(operand) || question.holding(operand)->is_plain());
         const int step = steps[array] + (is_plain ? 1 : 0);
         if (step <= kMaxSteps) reach(operand, step);
       }
@@ -185,8 +186,8 @@ class RepairSearch {
 
   std::string all_reduce_words(Reducer reducer, const Groups& groups,
                                const std::string& after) const {
-    return fmt::format("an all-reduce ({}) over {} after {}", to_string(reducer),
-                       over(groups), after);
+    return fmt::format("an all-reduce ({}) over {} after {}", to_string(reducer), over(groups),
+                       after);
   }
 
   /// Whether an array is all that its instruction makes.
@@ -201,14 +202,15 @@ class RepairSearch {
     const auto& holding = question_.holding(number);
     if (!holding || holding->reducer == Reducer::Unknown || !is_result(array)) return;
     const Instruction& of = *array.instruction;
-    attempt(of, all_reduce_words(holding->reducer, holding->groups, of.name), holding->groups,
-            [&](Module& module, Computation&, std::uint32_t i) {
-              Instruction added = all_reduce(module, of, i, holding->reducer, holding->groups);
-              insert_after(module.computations[place_of(question_.module, &of)->computation], i,
-                           {std::move(added)});
-              return true;
-            },
-            true);
+    attempt(
+        of, all_reduce_words(holding->reducer, holding->groups, of.name), holding->groups,
+        [&](Module& module, Computation&, std::uint32_t i) {
+          Instruction added = all_reduce(module, of, i, holding->reducer, holding->groups);
+          insert_after(module.computations[place_of(question_.module, &of)->computation], i,
+                       {std::move(added)});
+          return true;
+        },
+        true);
   }
 
   /// Devices hold parts of a reduction, and what is computed of them is reduced: reduces before.
@@ -225,18 +227,18 @@ class RepairSearch {
           other->computation != place->computation || other->instruction <= place->instruction) {
         continue;
       }
-      attempt(of,
-              fmt::format("{} in place of {}",
-                          all_reduce_words(holding->reducer, holding->groups, of.name),
-                          later->name),
-              holding->groups, [&](Module& module, Computation&, std::uint32_t i) {
-                Instruction added = all_reduce(module, of, i, holding->reducer, holding->groups);
-                Computation& in = module.computations[place->computation];
-                if (!makes_same_shape(in, in.instructions[other->instruction])) return false;
-                make_copy(in.instructions[other->instruction]);
-                insert_after(in, i, {std::move(added)});
-                return true;
-              });
+      attempt(
+          of,
+          fmt::format("{} in place of {}",
+                      all_reduce_words(holding->reducer, holding->groups, of.name), later->name),
+          holding->groups, [&](Module& module, Computation&, std::uint32_t i) {
+            Instruction added = all_reduce(module, of, i, holding->reducer, holding->groups);
+            Computation& in = module.computations[place->computation];
+            if (!makes_same_shape(in, in.instructions[other->instruction])) return false;
+            make_copy(in.instructions[other->instruction]);
+            insert_after(in, i, {std::move(added)});
+            return true;
+          });
     }
     for (const std::uint32_t user : question_.region) {
       const TracedArray& other = question_.trace.arrays[user];
@@ -245,16 +247,18 @@ class RepairSearch {
           at->computation != place->computation) {
         continue;
       }
-      attempt(of,
-              fmt::format("{}, for {}", all_reduce_words(holding->reducer, holding->groups, of.name),
-                          other.instruction->name),
-              holding->groups, [&](Module& module, Computation&, std::uint32_t i) {
-                Instruction added = all_reduce(module, of, i, holding->reducer, holding->groups);
-                insert_after(module.computations[place->computation], i, {std::move(added)},
-                             at->instruction);
-                return true;
-              },
-              true);
+      attempt(
+          of,
+          fmt::format("{}, for {}", all_reduce_words(holding->reducer, holding->groups, of.name),
+                      other.instruction->name),
+          holding->groups,
+          [&](Module& module, Computation&, std::uint32_t i) {
+            Instruction added = all_reduce(module, of, i, holding->reducer, holding->groups);
+            insert_after(module.computations[place->computation], i, {std::move(added)},
+                         at->instruction);
+            return true;
+          },
+          true);
     }
   }
 
@@ -274,9 +278,8 @@ class RepairSearch {
       return;
     }
     for (const Groups& groups : question_.groups) {
-      attempt(instruction,
-              fmt::format("{} as the groups of {}", over(groups), instruction.name), groups,
-              [&](Module&, Computation& in, std::uint32_t i) {
+      attempt(instruction, fmt::format("{} as the groups of {}", over(groups), instruction.name),
+              groups, [&](Module&, Computation& in, std::uint32_t i) {
                 set_groups(in.instructions[i], groups);
                 return true;
               });
@@ -328,7 +331,9 @@ class RepairSearch {
     for (const char* opcode : {"add", "maximum", "minimum", "multiply"}) {
       if (root.opcode == opcode || reducer_of(called) == Reducer::Unknown) continue;
       if (root.shape.array.type.kind() == ElementType::Kind::Boolean) continue;
-      attempt(instruction, fmt::format("{} in place of {} as the reducer of {}", opcode, root.opcode, instruction.name),
+      attempt(instruction,
+              fmt::format("{} in place of {} as the reducer of {}", opcode, root.opcode,
+                          instruction.name),
               {}, [&](Module& module, Computation&, std::uint32_t) {
                 Computation& in = module.computations[instruction.called[0]];
                 in.instructions[in.root].opcode = opcode;
@@ -352,7 +357,8 @@ class RepairSearch {
   }
 
   void scale_constant(const Instruction& instruction) {
-    if (instruction.opcode != "constant" || !instruction.literal || instruction.shape.is_tuple) return;
+    if (instruction.opcode != "constant" || !instruction.literal || instruction.shape.is_tuple)
+      return;
     const Literal& literal = *instruction.literal;
     if (literal.elided || literal.elements.size() != 1 || !literal.elements[0].text.empty() ||
         literal.shape.type.kind() == ElementType::Kind::Boolean) {
@@ -372,7 +378,8 @@ class RepairSearch {
     for (const Number each : values) {
       if (each == value || (!literal.shape.type.is_float() && !each.is_whole())) continue;
       attempt(instruction,
-              fmt::format("{} in place of {} in {}", to_string(each), to_string(value), instruction.name),
+              fmt::format("{} in place of {} in {}", to_string(each), to_string(value),
+                          instruction.name),
               {}, [&](Module&, Computation& in, std::uint32_t i) {
                 Literal changed = literal;
                 changed.elements[0].number = each;
@@ -403,14 +410,15 @@ class RepairSearch {
     const Instruction& of = *array.instruction;
     if (!is_result(array) || !array.shape.type.is_float()) return;
     for (const Groups& groups : question_.groups) {
-      attempt(of, all_reduce_words(Reducer::Add, groups, of.name), groups,
-              [&](Module& module, Computation&, std::uint32_t i) {
-                Instruction added = all_reduce(module, of, i, Reducer::Add, groups);
-                insert_after(module.computations[place_of(question_.module, &of)->computation], i,
-                             {std::move(added)});
-                return true;
-              },
-              true);
+      attempt(
+          of, all_reduce_words(Reducer::Add, groups, of.name), groups,
+          [&](Module& module, Computation&, std::uint32_t i) {
+            Instruction added = all_reduce(module, of, i, Reducer::Add, groups);
+            insert_after(module.computations[place_of(question_.module, &of)->computation], i,
+                         {std::move(added)});
+            return true;
+          },
+          true);
     }
   }
 
@@ -423,7 +431,8 @@ class RepairSearch {
     for (std::size_t k = 0; k < instruction.operands.size(); ++k) {
       const Instruction& operand = all[instruction.operands[k]];
       for (std::uint32_t i = 0; i < place->instruction; ++i) {
-        if (i == instruction.operands[k] || all[i].shape.is_tuple || operand.shape.is_tuple) continue;
+        if (i == instruction.operands[k] || all[i].shape.is_tuple || operand.shape.is_tuple)
+          continue;
         if (all[i].shape.array.type != operand.shape.array.type ||
             all[i].shape.array.sizes != operand.shape.array.sizes) {
           continue;
@@ -452,15 +461,15 @@ class RepairSearch {
       for (std::int64_t start = 0; start + size <= whole; ++start) {
         if (start == attributes.starts[d] || size == whole) continue;
         if (whole > kMaxSliced && start % size != 0 && start + size != whole) continue;
-        attempt(instruction,
-                fmt::format("[{}:{}] in place of [{}:{}] along dimension {} in {}", start,
-                            start + size, attributes.starts[d], attributes.limits[d], d,
-                            instruction.name),
-                {}, [&](Module&, Computation& in, std::uint32_t i) {
-                  in.instructions[i].attributes.starts[d] = start;
-                  in.instructions[i].attributes.limits[d] = start + size;
-                  return true;
-                });
+        attempt(
+            instruction,
+            fmt::format("[{}:{}] in place of [{}:{}] along dimension {} in {}", start, start + size,
+                        attributes.starts[d], attributes.limits[d], d, instruction.name),
+            {}, [&](Module&, Computation& in, std::uint32_t i) {
+              in.instructions[i].attributes.starts[d] = start;
+              in.instructions[i].attributes.limits[d] = start + size;
+              return true;
+            });
       }
     }
   }
@@ -501,8 +510,8 @@ class RepairSearch {
                                  group[static_cast<std::size_t>((to + size) % size)]);
             }
           }
-          propose(pairs, fmt::format("{} by {} along {}{}", instruction.name, step,
-                                     over(groups), wraps ? "" : ", without the ends"));
+          propose(pairs, fmt::format("{} by {} along {}{}", instruction.name, step, over(groups),
+                                     wraps ? "" : ", without the ends"));
         }
       }
     }

@@ -14,10 +14,11 @@ namespace p2::hlo {
 
 /// A change of one module.
 struct Repair {
-  const Instruction* place = nullptr;  ///< the instruction that is changed, or after which another is put
-  std::string words;                   ///< `an all-reduce (add) over {0,1,2,3} after dot.52`
-  bool is_missing = false;             ///< it puts in a collective that is missing
-  Groups groups = {};                  ///< of the collective that is put in
+  const Instruction* place =
+      nullptr;              ///< the instruction that is changed, or after which another is put
+  std::string words;        ///< `an all-reduce (add) over {0,1,2,3} after dot.52`
+  bool is_missing = false;  ///< it puts in a collective that is missing
+  Groups groups = {};       ///< of the collective that is put in
   Module module;
 };
 
@@ -36,8 +37,8 @@ struct RepairQuestion {
 };
 
 /// Calls `visit` with changes that people forget or make too often, the likeliest first, until it
-/// returns false: a collective that is missing, superfluous, or over other groups; a scaling; another
-/// reducer, order of operands, comparison, constant or slice.
+/// returns false: a collective that is missing, superfluous, or over other groups; a scaling;
+/// another reducer, order of operands, comparison, constant or slice.
 void for_each_repair(const RepairQuestion& question, const std::function<bool(Repair&&)>& visit);
 
 }  // namespace p2::hlo

@@ -622,8 +622,8 @@ bool RandomInterpretation::are_equal(const PerDevice& before, const PerDevice& a
   bool all = true;
   OutputPairs(algebra_, devices_, relation_)
       .visit(before, after,
-             [&](const Term& a, const Term& b, const Array<Term>& array, std::uint32_t,
-                 std::size_t, const std::vector<std::int64_t>&) {
+             [&](const Term& a, const Term& b, const Array<Term>& array, std::uint32_t, std::size_t,
+                 const std::vector<std::int64_t>&) {
                return all = algebra_.equal(a, b, array.shape.type);
              });
   return all;

@@ -34,7 +34,8 @@ class RandomInterpretation {
   RandomInterpretation(const Devices& devices, const ModuleRelation& relation, std::uint64_t most,
                        const Limits& limits);
 
-  PerDevice run(const Module& module, Form form, bool is_before, const Run::Observer& observer = {});
+  PerDevice run(const Module& module, Form form, bool is_before,
+                const Run::Observer& observer = {});
   /// Whether all outputs are equal on all devices, at this point.
   bool are_equal(const PerDevice& before, const PerDevice& after);
   interpreter::Term combine(Reducer reducer, ElementType type, const interpreter::Term& a,
