@@ -125,8 +125,8 @@ class Explainer {
             ? fmt::format("Output {} is {}, which depends on no input", output_, what)
         : modules_.occurs(array)
             ? fmt::format(
-                  "{} has elements of the module {} only, but devices do not hold a tensor "
-                  "of it in pieces",
+                  "{} has elements of the module {} only, but no tensor of it was found of "
+                  "which devices hold these pieces",
                   what, modules_.other_word())
             : fmt::format("{} computes what the module {} does not", what, modules_.other_word());
     std::vector<std::string> parts;
@@ -145,7 +145,7 @@ class Explainer {
                       found ? modules_.held_text(*found)
                       : modules_.occurs(number)
                           ? fmt::format("elements of the module {}", modules_.other_word())
-                          : fmt::format("nothing of the module {}", modules_.other_word())));
+                          : fmt::format("not of the module {}", modules_.other_word())));
     }
     text += parts.empty() ? "." : fmt::format(". It is computed from {}.", fmt::join(parts, "; "));
     text += counterpart_text(broken);

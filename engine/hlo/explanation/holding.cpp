@@ -130,7 +130,8 @@ bool HoldingSearch::occurs(const TracedArray& array) const {
 }
 
 /// Where a box lies in a whole: the first place that fits. The last box of uneven ones reaches
-/// beyond the whole, and a tensor gathered from them is larger than it.
+/// beyond the whole, and a tensor gathered from them is larger than it. Of a tensor of another rank
+/// it is a range in row-major order, without an index.
 std::optional<std::vector<std::int64_t>> HoldingSearch::box_start(const ArrayShape& shape,
                                                                   const std::vector<Cell>& cells,
                                                                   const ArrayShape& whole,
@@ -140,7 +141,8 @@ std::optional<std::vector<std::int64_t>> HoldingSearch::box_start(const ArraySha
   if (cells.size() == all.size() && std::ranges::equal(cells, all, equal)) {
     return std::vector<std::int64_t>(shape.sizes == whole.sizes ? whole.sizes.size() : 0, 0);
   }
-  if (shape.sizes.size() != whole.sizes.size()) return std::nullopt;
+  const bool is_flat = shape.sizes.size() != whole.sizes.size();
+  if (is_flat && cells.size() > all.size()) return std::nullopt;
   const std::size_t at = probe(cells);
   const std::vector<std::int64_t> inside = index_of(static_cast<std::int64_t>(at), shape.sizes);
   const std::vector<std::int64_t> strides = interpreter::strides_of(whole.sizes);
@@ -149,6 +151,12 @@ std::optional<std::vector<std::int64_t>> HoldingSearch::box_start(const ArraySha
       first, last, block, [](const Entry& each, std::uint32_t b) { return each.block < b; });
   std::size_t tried = 0;
   for (; entry != last && entry->block == block && tried < kMaxPlaces; ++entry, ++tried) {
+    if (is_flat) {
+      if (entry->position < at || entry->position - at + cells.size() > all.size()) continue;
+      const auto from = all.begin() + static_cast<std::ptrdiff_t>(entry->position - at);
+      if (std::equal(cells.begin(), cells.end(), from, equal)) return std::vector<std::int64_t>{};
+      continue;
+    }
     std::vector<std::int64_t> start = index_of(entry->position, whole.sizes);
     bool fits = true;
     bool is_larger = false;

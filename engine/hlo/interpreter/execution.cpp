@@ -615,7 +615,11 @@ auto RandomInterpretation::run(const Module& module, Form form, bool is_before,
                                const Run::Observer& observer) -> PerDevice {
   Run run(module, is_before ? 1 : 2, devices_, algebra_, work_);
   run.observe(observer);
-  return run.run(Inputs(devices_, relation_).of(algebra_, module, form, kDraws[0], kFirstSeed));
+  std::vector<PerDevice>& inputs = is_before ? inputs_before_ : inputs_after_;
+  if (inputs.empty()) {
+    inputs = Inputs(devices_, relation_).of(algebra_, module, form, kDraws[0], kFirstSeed);
+  }
+  return run.run(inputs);
 }
 
 bool RandomInterpretation::are_equal(const PerDevice& before, const PerDevice& after) {

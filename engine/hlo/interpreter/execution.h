@@ -34,6 +34,7 @@ class RandomInterpretation {
   RandomInterpretation(const Devices& devices, const ModuleRelation& relation, std::uint64_t most,
                        const Limits& limits);
 
+  /// The inputs are those of the first module that ran as the one before, or after.
   PerDevice run(const Module& module, Form form, bool is_before,
                 const Run::Observer& observer = {});
   /// Whether all outputs are equal on all devices, at this point.
@@ -48,6 +49,8 @@ class RandomInterpretation {
   const ModuleRelation& relation_;
   interpreter::Algebra algebra_;
   interpreter::Work work_;
+  std::vector<PerDevice> inputs_before_;
+  std::vector<PerDevice> inputs_after_;
 };
 
 }  // namespace p2::hlo
