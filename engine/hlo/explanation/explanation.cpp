@@ -18,8 +18,8 @@
 namespace p2::hlo {
 namespace {
 
-constexpr std::size_t kMaxRepairs = 600;
-constexpr std::chrono::milliseconds kMaxTime{2000};
+constexpr std::size_t kMaxRepairs = 400;
+constexpr std::chrono::milliseconds kMaxTime{5000};
 constexpr std::size_t kMaxOperandsShown = 4;
 
 NamedInstruction named(const Instruction& instruction) {
@@ -209,7 +209,7 @@ class Explainer {
 template <typename Explain>
 auto within_limits(const ModuleDecision& decision, const Limits& limits, const Explain& explain)
     -> decltype(explain(limits)) {
-  if (!decision.relation || decision.operations * 2 > static_cast<double>(kMaxExplanationWork)) {
+  if (!decision.relation || decision.operations * 3 > static_cast<double>(kMaxExplanationWork)) {
     return {};
   }
   Limits bounded = limits;

@@ -12,7 +12,7 @@ namespace p2::hlo {
 
 /// Operations on elements, of all executions of one explanation: what is said does not depend on
 /// the time that they take.
-constexpr std::uint64_t kMaxExplanationWork = 60'000'000;
+constexpr std::uint64_t kMaxExplanationWork = 12'000'000;
 
 /// Two modules of a comparison, executed at one random point, and how the arrays of the one are
 /// made of those of the other.
