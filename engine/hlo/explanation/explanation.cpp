@@ -19,6 +19,8 @@ namespace p2::hlo {
 namespace {
 
 constexpr std::size_t kMaxRepairs = 400;
+constexpr double kMaxRepairWork = 2e7;  ///< operations on elements
+/// For slow machines: what is said does not depend on the time unless it is reached.
 constexpr std::chrono::milliseconds kMaxTime{5000};
 constexpr std::size_t kMaxOperandsShown = 4;
 
@@ -190,8 +192,11 @@ class Explainer {
     std::size_t tried = 0;
     try {
       for_each_repair(question, [&](Repair&& repair) {
-        if (++tried > kMaxRepairs) return false;
-        if (!modules_.is_equal_at_point(repair.module)) return true;
+        ++tried;
+        if (tried > kMaxRepairs ||
+            static_cast<double>(tried) * modules_.operations() > kMaxRepairWork) {
+          return false;
+        }
         if (!modules_.is_valid(repair.module)) return true;
         explanation.repair =
             ExplainedRepair{repair.words, repair.is_missing, named(*repair.place), repair.groups};

@@ -40,24 +40,19 @@ bool RelatedModules::occurs(std::uint32_t array) {
   return found->second;
 }
 
-bool RelatedModules::is_equal_at_point(const Module& changed) {
-  try {
-    const auto values = interpretation_.run(changed, subject_form(), is_of_before_);
-    return is_of_before_ ? interpretation_.are_equal(values, other_trace_.results)
-                         : interpretation_.are_equal(other_trace_.results, values);
-  } catch (const interpreter::NotUnderstood&) {
-  } catch (const IllFormed&) {
-  }
-  return false;
-}
-
 bool RelatedModules::is_valid(const Module& changed) const {
   const Module& before = is_of_before_ ? changed : other_;
   const Module& after = is_of_before_ ? other_ : changed;
   try {
+    if (differ_on_numbers(before, after, decision_.devices, relation_, kMaxExplanationWork,
+                          limits_)) {
+      return false;
+    }
     return compare_by_execution(before, after, decision_.devices, relation_, decision_.operations,
                                 kMaxExplanationWork, limits_)
                .outcome == Outcome::Established;
+  } catch (const interpreter::NotUnderstood&) {
+    return false;
   } catch (const IllFormed&) {
     return false;
   }

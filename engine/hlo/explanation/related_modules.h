@@ -33,6 +33,8 @@ class RelatedModules {
   const TracedArray& array(std::uint32_t number) const { return trace_.arrays[number]; }
   const Trace& other_trace() const { return other_trace_; }
   const Devices& devices() const { return decision_.devices; }
+  /// That executing both modules takes.
+  double operations() const { return decision_.operations; }
   const ModuleRelation& relation() const { return relation_; }
   const std::vector<Groups>& groups() const { return groups_; }
   /// The array of an output, as its number is in a decision.
@@ -43,9 +45,7 @@ class RelatedModules {
   const std::optional<Holding>& holding(std::uint32_t array);
   bool occurs(std::uint32_t array);
 
-  /// Whether the outputs are equal with `changed` in place of the subject, at the random point.
-  bool is_equal_at_point(const Module& changed);
-  /// Whether they are equal for all inputs.
+  /// Whether the outputs are equal for all inputs with `changed` in place of the subject.
   bool is_valid(const Module& changed) const;
 
   /// `axis model`, or `{0,1} {2,3}`.

@@ -116,11 +116,11 @@ class Tracer {
 Trace trace(RandomInterpretation& interpretation, const Module& module, Form form, bool is_before) {
   Trace trace;
   Tracer tracer(module, trace);
-  trace.results = interpretation.run(
+  const PerDevice results = interpretation.run(
       module, form, is_before,
       [&](const Instruction& instruction, const std::vector<const PerDevice*>& operands,
           const PerDevice& result) { tracer.see(instruction, operands, result); });
-  trace.outputs = tracer.arrays_of(trace.results);
+  trace.outputs = tracer.arrays_of(results);
   return trace;
 }
 

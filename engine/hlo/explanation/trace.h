@@ -28,7 +28,6 @@ struct TracedArray {
 struct Trace {
   std::vector<TracedArray> arrays = {};
   std::vector<std::uint32_t> outputs = {};  ///< the arrays of the root, from left to right
-  RandomInterpretation::PerDevice results = {};
 };
 
 /// Executes a module. Throws as RandomInterpretation, and LimitReached for more than a few million

@@ -386,6 +386,11 @@ class ExecutionComparison {
     if (has_rounded_constant(before) || has_rounded_constant(after)) tolerance_ = kNarrowTolerance;
   }
 
+  bool differ_on_numbers() {
+    execute_on_numbers(kDraws[0], kFirstSeed);
+    return decision_.outcome == Outcome::Refuted;
+  }
+
   /// Numbers refute in this thread while another one interprets.
   ModuleDecision decide(std::size_t draws) {
     std::atomic<bool> cancelled = false;
@@ -607,6 +612,11 @@ ModuleDecision compare_by_execution(const Module& before, const Module& after,
   }
 }
 
+bool differ_on_numbers(const Module& before, const Module& after, const Devices& devices,
+                       const ModuleRelation& relation, std::uint64_t most, const Limits& limits) {
+  return ExecutionComparison(before, after, devices, relation, most, limits).differ_on_numbers();
+}
+
 RandomInterpretation::RandomInterpretation(const Devices& devices, const ModuleRelation& relation,
                                            std::uint64_t most, const Limits& limits)
     : devices_(devices), relation_(relation), algebra_(kFirstSeed), work_(limits, most) {}
@@ -615,22 +625,7 @@ auto RandomInterpretation::run(const Module& module, Form form, bool is_before,
                                const Run::Observer& observer) -> PerDevice {
   Run run(module, is_before ? 1 : 2, devices_, algebra_, work_);
   run.observe(observer);
-  std::vector<PerDevice>& inputs = is_before ? inputs_before_ : inputs_after_;
-  if (inputs.empty()) {
-    inputs = Inputs(devices_, relation_).of(algebra_, module, form, kDraws[0], kFirstSeed);
-  }
-  return run.run(inputs);
-}
-
-bool RandomInterpretation::are_equal(const PerDevice& before, const PerDevice& after) {
-  bool all = true;
-  OutputPairs(algebra_, devices_, relation_)
-      .visit(before, after,
-             [&](const Term& a, const Term& b, const Array<Term>& array, std::uint32_t, std::size_t,
-                 const std::vector<std::int64_t>&) {
-               return all = algebra_.equal(a, b, array.shape.type);
-             });
-  return all;
+  return run.run(Inputs(devices_, relation_).of(algebra_, module, form, kDraws[0], kFirstSeed));
 }
 
 Term RandomInterpretation::combine(Reducer reducer, ElementType type, const Term& a,

@@ -23,6 +23,11 @@ ModuleDecision compare_by_execution(const Module& before, const Module& after,
                                     const Devices& devices, const ModuleRelation& relation,
                                     double operations, std::uint64_t most, const Limits& limits);
 
+/// Whether an execution on one draw of numbers shows a difference. Throws NotUnderstood, IllFormed,
+/// LimitReached.
+bool differ_on_numbers(const Module& before, const Module& after, const Devices& devices,
+                       const ModuleRelation& relation, std::uint64_t most, const Limits& limits);
+
 /// One random interpretation of the modules of a comparison: all are executed at the same random
 /// point. Throws NotUnderstood, IllFormed, LimitReached.
 class RandomInterpretation {
@@ -34,11 +39,8 @@ class RandomInterpretation {
   RandomInterpretation(const Devices& devices, const ModuleRelation& relation, std::uint64_t most,
                        const Limits& limits);
 
-  /// The inputs are those of the first module that ran as the one before, or after.
   PerDevice run(const Module& module, Form form, bool is_before,
                 const Run::Observer& observer = {});
-  /// Whether all outputs are equal on all devices, at this point.
-  bool are_equal(const PerDevice& before, const PerDevice& after);
   interpreter::Term combine(Reducer reducer, ElementType type, const interpreter::Term& a,
                             const interpreter::Term& b);
   /// `a` times a number.
@@ -49,8 +51,6 @@ class RandomInterpretation {
   const ModuleRelation& relation_;
   interpreter::Algebra algebra_;
   interpreter::Work work_;
-  std::vector<PerDevice> inputs_before_;
-  std::vector<PerDevice> inputs_after_;
 };
 
 }  // namespace p2::hlo
