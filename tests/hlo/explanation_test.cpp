@@ -1,6 +1,7 @@
 // Where two modules part ways, and what would repair it: bugs that users of real systems met, each
 // as a module of its own, and each with its right version.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 

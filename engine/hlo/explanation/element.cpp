@@ -1,6 +1,6 @@
 // Which devices' pieces make up one element of an output.
 
-#include "engine/hlo/explanation/element.h"
+#include "engine/hlo/explanation/explanation.h"
 
 #include <algorithm>
 #include <optional>
@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/hlo/explanation/related_modules.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 
 namespace p2::hlo {
@@ -19,6 +20,13 @@ constexpr std::size_t kMaxMembers = 8;
 
 using Index = std::vector<std::int64_t>;
 
+/// An element of an output on a device, by its index there; without one the first.
+struct OutputElement {
+  std::size_t output = 0;
+  std::uint32_t device = 0;
+  Index index = {};
+};
+
 /// An element of an array on a device.
 struct Element {
   std::uint32_t array = 0;
@@ -26,6 +34,15 @@ struct Element {
   std::int64_t number = 0;
 };
 
+/// A tree of the operations that make up an element, back to products, reductions and parameters,
+/// with the devices on which they run:
+///
+///     output 0 [0,0] on device 0
+///     └ device 0: y[0,0] = add, y[0,0] before
+///       ├ device 0: x[0,0] = parameter, x[0,0] before
+///       └ device 0: down[0,0] = all-reduce (add), down[0,0] before
+///         ├ device 0: part[0,0] = dot over 0:4 of dimension 1 of active before, …
+///         └ device 1: part[0,0] = dot over 4:8 of dimension 1 of active before, …
 class Drawing {
  public:
   explicit Drawing(RelatedModules& modules) : modules_(modules) {}
@@ -295,8 +312,19 @@ class Drawing {
 
 }  // namespace
 
-std::string draw_element(RelatedModules& modules, const OutputElement& element) {
-  return Drawing(modules).draw(element);
+std::string draw_output(const Module& before, const Module& after, const ModuleDecision& decision,
+                        const Limits& limits) {
+  const auto drawing =
+      explain_within(decision, limits, [&](const Limits& bounded) -> std::optional<std::string> {
+        RelatedModules modules(before, after, decision, bounded);
+        OutputElement element;
+        if (decision.violation && decision.violation->element) {
+          const DifferingElement& differing = *decision.violation->element;
+          element = {differing.output, differing.device, differing.index};
+        }
+        return Drawing(modules).draw(element);
+      });
+  return drawing.value_or("");
 }
 
 }  // namespace p2::hlo

@@ -5,13 +5,12 @@
 #include "engine/hlo/explanation/explanation.h"
 
 #include <algorithm>
-#include <chrono>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/hlo/explanation/element.h"
 #include "engine/hlo/explanation/related_modules.h"
 #include "engine/hlo/explanation/repair.h"
 
@@ -20,8 +19,6 @@ namespace {
 
 constexpr std::size_t kMaxRepairs = 400;
 constexpr double kMaxRepairWork = 2e7;  ///< operations on elements
-/// For slow machines: what is said does not depend on the time unless it is reached.
-constexpr std::chrono::milliseconds kMaxTime{5000};
 constexpr std::size_t kMaxOperandsShown = 4;
 
 NamedInstruction named(const Instruction& instruction) {
@@ -210,49 +207,15 @@ class Explainer {
   std::size_t output_;
 };
 
-/// `explain(limits)`; nothing where the modules are too large or not understood.
-template <typename Explain>
-auto within_limits(const ModuleDecision& decision, const Limits& limits, const Explain& explain)
-    -> decltype(explain(limits)) {
-  if (!decision.relation || decision.operations * 3 > static_cast<double>(kMaxExplanationWork)) {
-    return {};
-  }
-  Limits bounded = limits;
-  const auto soon = std::chrono::steady_clock::now() + kMaxTime;
-  bounded.deadline = bounded.deadline ? std::min(*bounded.deadline, soon) : soon;
-  try {
-    return explain(bounded);
-  } catch (const interpreter::NotUnderstood&) {
-  } catch (const IllFormed&) {
-  } catch (const LimitReached&) {
-  }
-  return {};
-}
-
 }  // namespace
 
 std::optional<Explanation> explain(const Module& before, const Module& after,
                                    const ModuleDecision& decision, const Limits& limits) {
   if (!decision.violation || !decision.violation->element) return {};
-  return within_limits(decision, limits, [&](const Limits& bounded) -> std::optional<Explanation> {
+  return explain_within(decision, limits, [&](const Limits& bounded) -> std::optional<Explanation> {
     RelatedModules modules(before, after, decision, bounded);
     return Explainer(modules, decision.violation->element->output).explain();
   });
-}
-
-std::string draw_output(const Module& before, const Module& after, const ModuleDecision& decision,
-                        const Limits& limits) {
-  const auto drawing =
-      within_limits(decision, limits, [&](const Limits& bounded) -> std::optional<std::string> {
-        RelatedModules modules(before, after, decision, bounded);
-        OutputElement element;
-        if (decision.violation && decision.violation->element) {
-          const DifferingElement& differing = *decision.violation->element;
-          element = {differing.output, differing.device, differing.index};
-        }
-        return draw_element(modules, element);
-      });
-  return drawing.value_or("");
 }
 
 }  // namespace p2::hlo

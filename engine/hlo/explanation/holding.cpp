@@ -3,6 +3,7 @@
 #include "engine/hlo/explanation/holding.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +15,9 @@ namespace p2::hlo {
 /// Operations on elements, of all executions of one explanation: what is said does not depend on
 /// the time that they take.
 constexpr std::uint64_t kMaxExplanationWork = 12'000'000;
+
+/// For slow machines.
+constexpr std::chrono::milliseconds kMaxExplanationTime{5000};
 
 /// Two modules of a comparison, executed at one random point, and how the arrays of the one are
 /// made of those of the other.
@@ -70,5 +75,24 @@ class RelatedModules {
   std::map<std::uint32_t, std::optional<Holding>> holdings_;
   std::map<std::uint32_t, bool> occurs_;
 };
+
+/// `explain(limits)`; nothing where the modules are too large or not understood.
+template <typename Explain>
+auto explain_within(const ModuleDecision& decision, const Limits& limits, const Explain& explain)
+    -> decltype(explain(limits)) {
+  if (!decision.relation || decision.operations * 3 > static_cast<double>(kMaxExplanationWork)) {
+    return {};
+  }
+  Limits bounded = limits;
+  const auto soon = std::chrono::steady_clock::now() + kMaxExplanationTime;
+  bounded.deadline = bounded.deadline ? std::min(*bounded.deadline, soon) : soon;
+  try {
+    return explain(bounded);
+  } catch (const interpreter::NotUnderstood&) {
+  } catch (const IllFormed&) {
+  } catch (const LimitReached&) {
+  }
+  return {};
+}
 
 }  // namespace p2::hlo
