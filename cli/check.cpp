@@ -31,7 +31,9 @@ std::vector<FlagGroup> check_flag_groups() {
         {"repair", "FILE",
          "one one-sided plan: write it with the fewest changes that make it valid",
          Flag::Kind::Output},
-        {"explain", "", "draw the device states after every step"},
+        {"explain", "",
+         "draw the device states after every step; of two modules, which devices' pieces make up "
+         "an element of an output"},
         {"baseline", "FILE", "known failures: only others fail the run, and fixed ones are named"},
         {"update-baseline", "", "write the failures of this run to the file of --baseline"},
         {"cache", "DIR",

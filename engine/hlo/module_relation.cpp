@@ -256,6 +256,7 @@ ModuleRelation relation_of(const Module& before, const Module& after, const Devi
                          : global_before || single || after.partitions.value_or(1) != 1;
   const Module& global = first ? before : after;
   const Module& partitioned = first ? after : before;
+  relation.mesh = mesh_axes(global.meshes, devices.partitions);
   relation.before = first ? Form::Global : Form::Partitioned;
   relation.after = first ? Form::Partitioned : Form::Global;
   relation.mismatch =

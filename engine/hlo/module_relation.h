@@ -60,6 +60,8 @@ struct ModuleRelation {
   std::vector<TensorRelation> inputs = {};
   std::vector<TensorRelation> outputs = {};
   std::vector<Placement> placements = {};  ///< the same, for people
+  /// The axes of the devices, outermost first, ids row-major, where they have names.
+  std::vector<MeshAxis> mesh = {};
   /// Stated by the user, who then also vouches that constants printed without their elements are
   /// equal where both modules have one of the same name and shape.
   bool is_given = false;

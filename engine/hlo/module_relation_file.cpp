@@ -18,11 +18,6 @@ constexpr std::size_t kMaxPieces = 1U << 22U;
 
 using List = std::vector<std::int64_t>;
 
-struct Axis {
-  std::string name;
-  std::int64_t size = 1;
-};
-
 /// The axes of a relation's mesh; device ids are row-major.
 class Mesh {
  public:
@@ -31,7 +26,7 @@ class Mesh {
     if (!mesh) return;
     std::int64_t product = 1;
     for (const auto& [name, size] : mesh->members("the mesh")) {
-      axes_.push_back({name, size.integer("the size of an axis", 1, kMaxDevices)});
+      axes_.push_back({name, size.integer("the size of an axis", 1, kMaxDevices), {}});
       product *= axes_.back().size;
       if (product > kMaxDevices) break;
     }
@@ -55,6 +50,7 @@ class Mesh {
     }
     return at;
   }
+  const std::vector<MeshAxis>& axes() const { return axes_; }
 
  private:
   std::vector<std::size_t> numbers(const JsonValue& axes) const {
@@ -62,7 +58,7 @@ class Mesh {
     for (const JsonValue& axis : axes.array("a list of axes")) {
       const std::string& name = axis.string("the name of an axis");
       const auto found = std::find_if(axes_.begin(), axes_.end(),
-                                      [&](const Axis& each) { return each.name == name; });
+                                      [&](const MeshAxis& each) { return each.name == name; });
       if (found == axes_.end()) axis.fail(fmt::format("'{}' is no axis of the mesh", name));
       const auto number = static_cast<std::size_t>(found - axes_.begin());
       if (std::find(all.begin(), all.end(), number) != all.end()) {
@@ -73,7 +69,7 @@ class Mesh {
     return all;
   }
 
-  std::vector<Axis> axes_;
+  std::vector<MeshAxis> axes_;
 };
 
 /// A range `[from, to]` for every dimension of a tensor: its first index and its sizes.
@@ -146,6 +142,8 @@ class RelationReader {
  public:
   RelationReader(const JsonValue& root, const Devices& devices)
       : devices_(devices.count()), mesh_(root, devices_) {}
+
+  const std::vector<MeshAxis>& axes() const { return mesh_.axes(); }
 
   /// The relation of one tensor of sizes `whole` to those of sizes `local` on devices.
   TensorRelation read(const JsonValue& entry, const ArrayShape& whole,
@@ -368,6 +366,7 @@ ModuleRelation read_relation(const std::string& source, const std::string& text,
   };
   relation.inputs = read("inputs", inputs_of(before), inputs_of(after));
   relation.outputs = read("outputs", outputs_of(before), outputs_of(after));
+  relation.mesh = reader.axes();
   describe(relation, before);
   return relation;
 }

@@ -261,4 +261,16 @@ std::vector<std::string> sharding_list(std::string_view text) {
   return all;
 }
 
+std::vector<MeshAxis> mesh_axes(const std::map<std::string, std::string>& meshes,
+                                std::int64_t partitions) {
+  std::vector<MeshAxis> found;
+  for (const auto& [name, text] : meshes) {
+    const auto mesh = read_mesh(text);
+    if (!mesh || static_cast<std::int64_t>(mesh->devices.size()) != partitions) continue;
+    if (!std::is_sorted(mesh->devices.begin(), mesh->devices.end()) || !found.empty()) return {};
+    found = mesh->axes;
+  }
+  return found;
+}
+
 }  // namespace p2::hlo

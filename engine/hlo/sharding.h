@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/hlo/replica_groups.h"
 #include "engine/hlo/shape.h"
 
 namespace p2::hlo {
@@ -39,6 +40,11 @@ struct Sharding {
 std::optional<Sharding> read_sharding(std::string_view text, std::size_t rank,
                                       std::int64_t partitions,
                                       const std::map<std::string, std::string>& meshes);
+
+/// The axes of the only mesh of `partitions` devices whose ids are row-major; empty where there is
+/// none, or several.
+std::vector<MeshAxis> mesh_axes(const std::map<std::string, std::string>& meshes,
+                                std::int64_t partitions);
 
 /// The parts of a list of shardings: `{{replicated}, {manual}}`,
 /// `#sdy.sharding_per_value<[<@mesh, [{}]>, <@mesh, [{"x"}]>]>`. A single sharding is a list of

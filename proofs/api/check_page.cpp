@@ -80,7 +80,11 @@ std::optional<Listing> listing_of(const std::string& file, bool is_module, const
   std::set<std::size_t> others;
   add_lines(facts, others);
   others.erase(0);
-  if (is_module && fault == 0 && others.empty()) add_module_lines(file, others, fault);
+  if (is_module && others.empty()) {
+    std::size_t root = 0;
+    add_module_lines(file, others, root);
+    if (fault == 0) fault = root;
+  }
   if (fault == 0 && others.empty()) return std::nullopt;
   if (fault == 0) fault = *others.rbegin();
   others.insert(fault);

@@ -29,10 +29,13 @@ SubjectCheck subject_of(const Answer& answer) {
 ModuleQuestion module_question(const CheckQuestion& question, bool is_comparison) {
   const CheckRequest& request = question.request;
   std::vector<std::string> flags = program_options(request);
-  if (is_comparison) std::erase(flags, "certify");
-  return {request.replicas,     request.partitions,   request.ordered,  request.numbers,
-          request.reduces,      request.engine,       std::move(flags), request.relate,
-          question.certificate, question.options.seed};
+  if (is_comparison) {
+    std::erase_if(flags,
+                  [](const std::string& flag) { return flag == "certify" || flag == "explain"; });
+  }
+  return {request.replicas,     request.partitions,    request.ordered,  request.numbers,
+          request.reduces,      request.engine,        std::move(flags), request.relate,
+          question.certificate, question.options.seed, request.explain};
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #ifdef P2_HAS_PROTOBUF
 #include "engine/hlo/binary/binary_module.h"
 #endif
+#include "engine/hlo/explanation/explanation.h"
 #include "engine/hlo/text/hlo_text.h"
 #include "engine/hlo/text/stablehlo_text.h"
 #include "p2/version.h"
@@ -443,6 +444,78 @@ void add_source(const hlo::Module& module, const std::string& text, ModuleCheck&
       Paragraph{fmt::format("Output {} is computed at {}.", output, lines.front())});
 }
 
+Json groups_json(const std::vector<std::vector<std::uint32_t>>& groups) {
+  return Json::array_of(groups, [](const auto& group) { return Json::array_of(group); });
+}
+
+Json json_of(const hlo::NamedInstruction& instruction) {
+  return Json::object({{"instruction", instruction.name},
+                       {"operation", instruction.opcode},
+                       {"line", instruction.position.line},
+                       {"column", instruction.position.column}});
+}
+
+Json json_of(const hlo::Explanation& explanation, const std::vector<std::string>& source) {
+  Json json = json_of(explanation.instruction);
+  json.add("file", explanation.instruction.position.source);
+  json.add("source", Json::array_of(source));
+  json.add("operands", Json::array_of(explanation.operands, [](const hlo::ExplainedOperand& each) {
+             Json operand = json_of(each.instruction);
+             operand.add("tensor", each.tensor ? json_of(*each.tensor) : Json());
+             operand.add("held", each.held.empty() ? Json() : Json(each.held));
+             if (!each.groups.empty()) operand.add("groups", groups_json(each.groups));
+             return operand;
+           }));
+  json.add("text", explanation.paragraph);
+  if (!explanation.repair) return json.add("repair", nullptr);
+  Json repair = json_of(explanation.repair->place);
+  repair.add("text", explanation.repair->words);
+  if (!explanation.repair->groups.empty()) {
+    repair.add("groups", groups_json(explanation.repair->groups));
+  }
+  return json.add("repair", std::move(repair));
+}
+
+/// What is to be changed, else where the modules part ways.
+const SourcePosition& position_of(const hlo::Explanation& explanation) {
+  return explanation.repair ? explanation.repair->place.position : explanation.instruction.position;
+}
+
+/// Adds where two modules that differ part ways, and what would repair it.
+void add_explanation(const hlo::Module& before, const hlo::Module& after, const Texts& texts,
+                     const Limits& limits, ModuleCheck& check) {
+  const auto explanation = hlo::explain(before, after, check.decision, limits);
+  if (!explanation) return;
+  const SourcePosition& where = explanation->instruction.position;
+  const std::vector<std::string> source =
+      hlo::source_lines(explanation->is_of_before ? texts.before : texts.after, where.line);
+  check.json.add("explanation", json_of(*explanation, source));
+  std::string text = fmt::format("{}:{}:{}: {}{}", where.source, where.line, where.column,
+                                 source.empty() ? "" : fmt::format("({}) ", source.front()),
+                                 explanation->paragraph);
+  check.text.push_back(Paragraph{text});
+  if (explanation->repair) {
+    const hlo::ExplainedRepair& repair = *explanation->repair;
+    const std::size_t line = repair.place.position.line;
+    std::string words =
+        repair.is_missing
+            ? fmt::format("{} (line {}) is missing: with it, the modules are equal.", repair.words,
+                          line)
+            : fmt::format("With {} (line {}), the modules are equal.", repair.words, line);
+    if (repair.is_missing) words.front() = 'A';
+    check.text.push_back(Paragraph{words});
+    text += " " + words;
+  }
+  if (check.result.counterexample) check.result.counterexample->explanation += " " + text;
+  for (Property& property : check.report.properties) {
+    if (property.status != Property::Status::Refuted) continue;
+    property.message += " " + text;
+    if (explanation->is_of_before) continue;
+    property.line = position_of(*explanation).line;
+    property.column = position_of(*explanation).column;
+  }
+}
+
 }  // namespace
 
 std::string module_text(const std::string& file, std::string bytes, const Limits& limits) {
@@ -500,14 +573,23 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   require_applicable(before, question);
   const Texts texts{module_text(before, read_file(before), limits),
                     module_text(after, read_file(after), limits)};
+  std::shared_ptr<const hlo::Module> first;
   std::shared_ptr<const hlo::Module> module;
   const auto decide = [&] {
-    const auto first = read_module(before, texts.before, limits);
+    first = read_module(before, texts.before, limits);
     module = read_module(after, texts.after, limits);
     return compare(first, module, options_of(question), limits);
   };
   ModuleCheck check = answer({after, before, {}}, question, decide, texts, limits);
   if (module) add_source(*module, texts.after, check);
+  if (module) add_explanation(*first, *module, texts, limits, check);
+  if (module && question.explain) {
+    const std::string drawing = hlo::draw_output(*first, *module, check.decision, limits);
+    check.text.push_back(drawing.empty()
+                             ? Document::Block(Paragraph{
+                                   "The modules are too large, or not understood, for a drawing."})
+                             : Preformatted{drawing});
+  }
   return check;
 }
 

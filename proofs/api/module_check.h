@@ -32,6 +32,7 @@ struct ModuleQuestion {
   /// The folder for a certificate of a comparison; nothing if none is wanted.
   std::optional<std::string> certificate = {};
   std::uint64_t seed = 1;  ///< as the certificate names it
+  bool explain = false;    ///< of two modules: also draw what makes up an element of an output
 };
 
 /// The answer about one module, or about a module before and after a rewrite.

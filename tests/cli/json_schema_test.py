@@ -46,6 +46,7 @@ CASES = [
     ("check", f"check --before {EXAMPLES}/hlo/all-reduce.hlo --after {EXAMPLES}/hlo/by-host.hlo", 0),
     ("check", f"check --before {EXAMPLES}/hlo/all-reduce.hlo --after {EXAMPLES}/hlo/by-host.hlo "
               f"--numbers bitwise", 3),
+    ("check", f"check --before {EXAMPLES}/hlo/mlp.hlo --after {EXAMPLES}/hlo/refused/mlp-without-all-reduce.hlo", 1),
     ("check", f"check --dump {EXAMPLES}/hlo/refused/dump", 1),
     ("check", f"check {EXAMPLES}/collectives/sound/scatter.p2c {EXAMPLES}/systems/a100-2nodes.json "
               f"{EXAMPLES}/strategy/mlp.json", 0),

@@ -395,6 +395,11 @@ class ExecutionComparison {
     if (has_rounded_constant(before) || has_rounded_constant(after)) tolerance_ = kNarrowTolerance;
   }
 
+  bool differ_on_numbers() {
+    execute_on_numbers(kDraws[0], kFirstSeed);
+    return decision_.outcome == Outcome::Refuted;
+  }
+
   /// Numbers refute in this thread while another one interprets.
   ModuleDecision decide(std::size_t draws) {
     std::atomic<bool> cancelled = false;
@@ -479,16 +484,13 @@ class ExecutionComparison {
   };
 
   template <typename A>
-  using Observer =
-      std::function<void(const Instruction&, const typename Interpreter<A>::PerDevice&)>;
-
-  template <typename A>
   auto outputs(A& arithmetic, const Module& module, Form form, const Draw& draw, std::uint64_t seed,
-               Work& work, OpaqueInstructions& opaque, const Observer<A>& observer = {}) const {
+               Work& work, OpaqueInstructions& opaque,
+               const typename Interpreter<A>::Observer& observer = {}) const {
     const bool is_before = &module == &before_;
     const Inputs inputs(devices_, relation_);
     Interpreter<A> run(module, is_before ? 1 : 2, devices_, arithmetic, work);
-    if (observer) run.observe(observer);
+    run.observe(observer);
     auto values = run.run(inputs.of(arithmetic, module, form, draw, seed));
     for (const Instruction* each : run.opaque_instructions()) opaque.insert({is_before, each});
     return values;
@@ -635,7 +637,9 @@ class ExecutionComparison {
     Work work(limits_, most_);
     OpaqueInstructions opaque;
     std::unordered_set<std::uint64_t> known;
-    const auto visit = [](const Interpreter<Algebra>::PerDevice& values, const auto& each) {
+    using PerDevice = Interpreter<Algebra>::PerDevice;
+    using Operands = Interpreter<Algebra>::Operands;
+    const auto visit = [](const PerDevice& values, const auto& each) {
       for (const auto& value : values) {
         if (!value || value->is_tuple || !value->array.cells) continue;
         for (const Term& cell : *value->array.cells) each(cell, value->array.shape.type);
@@ -643,21 +647,22 @@ class ExecutionComparison {
       }
     };
     outputs<Algebra>(algebra, before_, relation_.before, kDraws[0], seed, work, opaque,
-                     [&](const Instruction&, const Interpreter<Algebra>::PerDevice& values) {
+                     [&](const Instruction&, const Operands&, const PerDevice& values) {
                        visit(values, [&](const Term& cell, ElementType) {
                          if (known.size() < kMaxKnownValues) known.insert(cell.value);
                        });
                      });
     const Instruction* first = nullptr;
-    outputs<Algebra>(
-        algebra, after_, relation_.after, kDraws[0], seed, work, opaque,
-        [&](const Instruction& instruction, const Interpreter<Algebra>::PerDevice& values) {
-          const bool given = instruction.opcode == "constant" || instruction.opcode == "parameter";
-          if (first != nullptr || given) return;
-          visit(values, [&](const Term& cell, ElementType type) {
-            if (algebra.rounds(type) && !known.contains(cell.value)) first = &instruction;
-          });
-        });
+    outputs<Algebra>(algebra, after_, relation_.after, kDraws[0], seed, work, opaque,
+                     [&](const Instruction& instruction, const Operands&, const PerDevice& values) {
+                       const bool given =
+                           instruction.opcode == "constant" || instruction.opcode == "parameter";
+                       if (first != nullptr || given) return;
+                       visit(values, [&](const Term& cell, ElementType type) {
+                         if (algebra.rounds(type) && !known.contains(cell.value))
+                           first = &instruction;
+                       });
+                     });
     if (first == nullptr || known.size() >= kMaxKnownValues) return "";
     return fmt::format(
         " The first instruction after with a value that none before has is {} {} "
@@ -742,6 +747,31 @@ ModuleDecision compare_rounded(const Module& before, const Module& after, const 
     return ExecutionComparison(before, after, devices, relation, most, limits)
         .decide_rounded(equality);
   });
+}
+
+bool differ_on_numbers(const Module& before, const Module& after, const Devices& devices,
+                       const ModuleRelation& relation, std::uint64_t most, const Limits& limits) {
+  return ExecutionComparison(before, after, devices, relation, most, limits).differ_on_numbers();
+}
+
+RandomInterpretation::RandomInterpretation(const Devices& devices, const ModuleRelation& relation,
+                                           std::uint64_t most, const Limits& limits)
+    : devices_(devices), relation_(relation), algebra_(kFirstSeed), work_(limits, most) {}
+
+auto RandomInterpretation::run(const Module& module, Form form, bool is_before,
+                               const Run::Observer& observer) -> PerDevice {
+  Run run(module, is_before ? 1 : 2, devices_, algebra_, work_);
+  run.observe(observer);
+  return run.run(Inputs(devices_, relation_).of(algebra_, module, form, kDraws[0], kFirstSeed));
+}
+
+Term RandomInterpretation::combine(Reducer reducer, ElementType type, const Term& a,
+                                   const Term& b) {
+  return algebra_.exact(combined(algebra_, reducer, type, a, b), type);
+}
+
+Term RandomInterpretation::scaled(const Term& a, Number factor, ElementType type) {
+  return combine(Reducer::Multiply, type, algebra_.constant({factor, {}}, type), a);
 }
 
 }  // namespace p2::hlo

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "engine/hlo/equality/equivalence.h"
+#include "engine/hlo/interpreter/algebra.h"
+#include "engine/hlo/interpreter/interpreter.h"
 #include "engine/hlo/module_relation.h"
 
 namespace p2::hlo {
@@ -27,5 +29,35 @@ ModuleDecision compare_by_execution(const Module& before, const Module& after,
 ModuleDecision compare_rounded(const Module& before, const Module& after, const Devices& devices,
                                const ModuleRelation& relation, FloatEquality equality,
                                std::uint64_t most, const Limits& limits);
+
+/// Whether an execution on one draw of numbers shows a difference. Throws NotUnderstood, IllFormed,
+/// LimitReached.
+bool differ_on_numbers(const Module& before, const Module& after, const Devices& devices,
+                       const ModuleRelation& relation, std::uint64_t most, const Limits& limits);
+
+/// One random interpretation of the modules of a comparison: all are executed at the same random
+/// point. Throws NotUnderstood, IllFormed, LimitReached.
+class RandomInterpretation {
+ public:
+  using Run = interpreter::Interpreter<interpreter::Algebra>;
+  using PerDevice = Run::PerDevice;
+
+  /// At most `most` operations on elements in all runs. `relation` must outlive this.
+  RandomInterpretation(const Devices& devices, const ModuleRelation& relation, std::uint64_t most,
+                       const Limits& limits);
+
+  PerDevice run(const Module& module, Form form, bool is_before,
+                const Run::Observer& observer = {});
+  interpreter::Term combine(Reducer reducer, ElementType type, const interpreter::Term& a,
+                            const interpreter::Term& b);
+  /// `a` times a number.
+  interpreter::Term scaled(const interpreter::Term& a, Number factor, ElementType type);
+
+ private:
+  Devices devices_;
+  const ModuleRelation& relation_;
+  interpreter::Algebra algebra_;
+  interpreter::Work work_;
+};
 
 }  // namespace p2::hlo

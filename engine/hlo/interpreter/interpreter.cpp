@@ -113,12 +113,12 @@ auto Interpreter<A>::evaluate(std::uint32_t computation, const std::vector<PerDe
   for (std::uint32_t i = 0; i < called.instructions.size(); ++i) {
     const Instruction& instruction = called.instructions[i];
     current_ = &called;
+    Operands operands;
     if (instruction.opcode == "parameter") {
       const auto index = static_cast<std::size_t>(instruction.attributes.index);
       if (index >= arguments.size()) give_up(instruction, "no such argument");
       values[i] = arguments[index];
     } else {
-      Operands operands;
       for (const std::uint32_t operand : instruction.operands) operands.push_back(&values[operand]);
       values[i] = execute(instruction, operands, active, depth);
     }
@@ -135,7 +135,7 @@ auto Interpreter<A>::evaluate(std::uint32_t computation, const std::vector<PerDe
       }
       value = changed;
     }
-    if (observer_) observer_(instruction, values[i]);
+    if (observer_) observer_(instruction, operands, values[i]);
     work_.spend(1);
     for (const std::uint32_t operand : instruction.operands) {
       if (last_uses[operand] == i) values[operand].clear();

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/hlo/collective.h"
@@ -69,6 +70,9 @@ class Interpreter {
   using Pointer = std::shared_ptr<const Tree>;
   /// One value for each device; empty where a device does not execute an instruction.
   using PerDevice = std::vector<Pointer>;
+  using Operands = std::vector<const PerDevice*>;
+  /// Sees every instruction that is executed, inner ones of calls first: its operands, its result.
+  using Observer = std::function<void(const Instruction&, const Operands&, const PerDevice&)>;
 
   /// `module` must outlive this. `number` distinguishes the modules of one comparison.
   Interpreter(const Module& module, std::uint64_t number, const Devices& devices,
@@ -84,11 +88,7 @@ class Interpreter {
   /// The results of the entry computation for one value of every parameter. Throws NotUnderstood,
   /// IllFormed for illegal groups, LimitReached.
   PerDevice run(const std::vector<PerDevice>& parameters);
-
-  /// Calls `observer` with every result on all devices, in the order of execution.
-  void observe(std::function<void(const Instruction&, const PerDevice&)> observer) {
-    observer_ = std::move(observer);
-  }
+  void observe(Observer observer) { observer_ = std::move(observer); }
 
   /// The instructions that were uninterpreted functions or arbitrary, in the order of execution.
   const std::vector<const Instruction*>& opaque_instructions() const {
@@ -97,7 +97,6 @@ class Interpreter {
 
  private:
   using Active = std::vector<bool>;
-  using Operands = std::vector<const PerDevice*>;
 
   PerDevice evaluate(std::uint32_t computation, const std::vector<PerDevice>& arguments,
                      const Active& active, int depth);
@@ -135,8 +134,8 @@ class Interpreter {
   LocalOperations<Arithmetic> local_;
   CollectiveOperations<Arithmetic> collectives_;
   const Computation* current_ = nullptr;
-  std::function<void(const Instruction&, const PerDevice&)> observer_ = {};
   std::map<std::uint32_t, std::vector<std::uint32_t>> last_uses_;
+  Observer observer_;
 };
 
 }  // namespace p2::hlo::interpreter

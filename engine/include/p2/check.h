@@ -57,7 +57,9 @@ struct CheckRequest {
   /// The folder for certificates that p2-check accepts: of one file itself, of several one inside
   /// for each.
   std::optional<std::string> certify;
-  bool explain = false;  ///< programs and plans: also draw the states after each step
+  /// Programs and plans: also draw the states after each step. Two modules: also draw which
+  /// devices' pieces make up an element of an output, the one that differs or the first.
+  bool explain = false;
   /// For write_page: what is said of a file is in its report (FileReport::details), with pictures
   /// of the counterexample and the lines at fault.
   bool page = false;

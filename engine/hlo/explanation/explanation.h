@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/hlo/equality/equivalence.h"
+#include "engine/hlo/module.h"
+
+namespace p2::hlo {
+
+/// An instruction, as an explanation names it.
+struct NamedInstruction {
+  std::string name;
+  std::string opcode;
+  SourcePosition position;
+};
+
+/// What an instruction is computed from, and how devices hold it of a tensor of the other module.
+struct ExplainedOperand {
+  NamedInstruction instruction;
+  std::optional<NamedInstruction> tensor =
+      {};                 ///< of the other module; nothing where none is found
+  std::string held = {};  ///< `whole`, `pieces`, `multiple`, or the reduction: `add`; or empty
+  std::vector<std::vector<std::uint32_t>> groups = {};  ///< of the reduction
+};
+
+/// A change that makes two modules equal, by execution.
+struct ExplainedRepair {
+  std::string words;        ///< `an all-reduce (add) over {0,1,2,3} after dot.52`
+  bool is_missing = false;  ///< it is a collective that is missing
+  NamedInstruction place;
+  std::vector<std::vector<std::uint32_t>> groups = {};  ///< of the collective, if it is about one
+};
+
+/// Where two modules that differ part ways.
+struct Explanation {
+  /// Of the module after, or of the one before, if that one is partitioned and the other is not.
+  NamedInstruction instruction;
+  bool is_of_before = false;
+  std::vector<ExplainedOperand> operands = {};
+  std::string paragraph = {};
+  std::optional<ExplainedRepair> repair = {};
+};
+
+/// Explains the difference that compare() found, under the relation of `decision`: the first
+/// instruction whose values are not made of those of the other module, and what would repair it.
+/// Nothing for modules that are too large for it. Takes a second or two at most.
+std::optional<Explanation> explain(const Module& before, const Module& after,
+                                   const ModuleDecision& decision, const Limits& limits);
+
+/// Draws how one element of an output is made up of what devices hold: the one that differs, else
+/// the first. Empty for modules that are too large for it.
+std::string draw_output(const Module& before, const Module& after, const ModuleDecision& decision,
+                        const Limits& limits);
+
+}  // namespace p2::hlo
