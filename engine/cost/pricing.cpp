@@ -18,7 +18,9 @@ constexpr std::size_t kMaxPlacements = 100'000;
 constexpr std::uint64_t kMaxPrograms = 1'000'000;
 
 CostSource& add_source(Pricing& pricing, CostSource source) {
-  source.allreduce = price_allreduce(source.classes, source.devices, *pricing.pricer);
+  source.allreduce = source.instance
+                         ? price_allreduce(*source.instance, *pricing.pricer)
+                         : price_allreduce(source.classes, source.devices, *pricing.pricer);
   return pricing.sources.emplace_back(std::move(source));
 }
 
@@ -33,6 +35,16 @@ void price_placement(const PlacementPrograms& found, const CostQuestion& questio
                                                   question.given.terms.goal,
                                                   found.beginning(),
                                                   {}});
+  if (found.list().engine() == SearchEngine::Machine) {
+    found.for_each([&](const std::vector<Step>& steps) {
+      pricing.complete = pricing.complete && !options.limits.exceeded(0);
+      if (!pricing.complete) return;
+      pricing.ranked.push_back(
+          {&source, steps, {}, price_evenly(steps, instance.grid, *pricing.pricer)});
+    });
+    pricing.complete = pricing.complete && found.list().settled() == question.request.max_steps;
+    return;
+  }
   ProgramPricer pricer(*pricing.pricer);
   std::set<std::string> known;
   found.for_each_lowered([&](const Program& each) {

@@ -64,6 +64,12 @@ StepPricer::Loads StepPricer::loads_of(const Traffic& traffic, bool all, Rationa
     for (std::size_t i = 0; i < step.groups.size(); ++i) {
       if (step.groups[i].size() == size) add_group(traffic, i, latency);
     }
+    if (traffic.alike != nullptr) {
+      for (const LinkId link : loaded_) {
+        amounts_[link] *=
+            traffic.alike->groups_in_run(network_.devices_per_link(network_.interconnect_of(link)));
+      }
+    }
     // Whole numbers can be compared as they are; sums over several sizes need fractions.
     if (sizes.size() == 1 && !all) return take_busiest(2 * size);
     take_all(2 * size, loads);
@@ -155,7 +161,9 @@ StepCost StepPricer::compute_nccl(const Traffic& traffic) const {
   const NcclCollective collective =
       traffic.exchanges != nullptr ? NcclCollective::AllToAll : nccl_collective(step.collective);
   StepCost cost{0, 0, 0, {}, {}};
-  for (const GroupTimes& group : nccl_->times(collective, step.groups, bytes, choice_)) {
+  for (const GroupTimes& group : traffic.alike != nullptr
+                                     ? nccl_->times(collective, *traffic.alike, bytes[0], choice_)
+                                     : nccl_->times(collective, step.groups, bytes, choice_)) {
     std::vector<NcclTime> lines;
     for (const NcclLine& line : group.lines) {
       lines.push_back(
@@ -217,6 +225,33 @@ const StepCost& StepPricer::price(const Step& step, const std::vector<std::uint3
   StepCost cost = compute({step, rows, nullptr, chunks});
   return known_.emplace(Key{step.collective, chunks, rows, step.groups}, std::move(cost))
       .first->second;
+}
+
+const StepCost& StepPricer::price(Collective collective, const PatternGroups& groups,
+                                  std::uint32_t rows, std::uint32_t chunks) {
+  const auto [place, is_new] = alike_.try_emplace({collective, groups, rows, chunks});
+  StepCost& cost = place->second;
+  if (!is_new) return cost;
+  if (!network_.is_symmetric_for(groups) || (nccl_ && !nccl_->is_symmetric_for(groups))) {
+    const Step whole{collective, groups.all(), std::nullopt};
+    cost = compute({whole, std::vector<std::uint32_t>(whole.groups.size(), rows), nullptr, chunks});
+    return cost;
+  }
+  const Step one{collective, {groups.first()}, std::nullopt};
+  if (nccl_) {
+    cost = compute({one, std::span(&rows, 1), nullptr, chunks, &groups});
+    return cost;
+  }
+  const auto [per_row, is_first] = per_row_.try_emplace({collective, groups});
+  if (is_first) {
+    constexpr std::uint32_t kRow = 1;
+    per_row->second = compute({one, std::span(&kRow, 1), nullptr, 1, &groups});
+  }
+  const Rational part = ratio(rows, chunks);
+  cost = per_row->second;
+  cost.seconds_per_byte *= part;
+  for (LinkLoad& load : cost.busiest) load.seconds_per_byte *= part;
+  return cost;
 }
 
 const StepCost& StepPricer::price_exchange(const std::vector<Group>& groups,
@@ -304,6 +339,31 @@ ProgramCost price_allreduce(const std::vector<Group>& classes, std::uint32_t dev
                             StepPricer& pricer) {
   const std::vector<std::uint32_t> all(classes.size(), devices);
   return sum({&pricer.price({Collective::AllReduce, classes, std::nullopt}, all, devices)});
+}
+
+ProgramCost price_allreduce(const Instance& instance, StepPricer& pricer) {
+  const std::uint32_t devices = instance.grid.devices();
+  const Pattern classes{instance.grid.factors_of(instance.reduction), 0};
+  return sum({&pricer.price(Collective::AllReduce, PatternGroups(instance.grid, classes), devices,
+                            devices)});
+}
+
+ProgramCost price_evenly(const std::vector<Step>& steps, const DeviceGrid& grid,
+                         StepPricer& pricer) {
+  std::vector<const StepCost*> costs;
+  const std::uint32_t chunks = grid.devices();
+  std::uint32_t held = chunks;
+  for (const Step& step : steps) {
+    const Pattern& pattern = step.shape->pattern;
+    costs.push_back(&pricer.price(step.collective, PatternGroups(grid, pattern), held, chunks));
+    std::uint32_t size = 1;
+    for (std::size_t f = 0; f < grid.factors().size(); ++f) {
+      if ((pattern.reduced >> f & 1U) != 0) size *= grid.factors()[f].size;
+    }
+    if (step.collective == Collective::ReduceScatter) held /= size;
+    if (step.collective == Collective::AllGather) held *= size;
+  }
+  return sum(std::move(costs));
 }
 
 std::vector<std::size_t> ranking(const std::vector<const ProgramCost*>& costs,
