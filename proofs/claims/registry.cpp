@@ -263,14 +263,14 @@ void append_claims_about_rules(std::vector<Claim>& claims) {
        .engine = kEveryState,
        .from = every,
        .settle = size_independent});
-  claims.push_back(
-      {.name = "length-bound",
-       .statement = "No valid program has more than two steps for every factor above 1 of the "
-                    "reduction axes.",
-       .formula = "for all valid L, |L| <= size: |L| <= 2 * |{x in R : x > 1}|",
-       .engine = "enumeration of the valid programs (explicit)",
-       .from = every,
-       .settle = length_bounded});
+  claims.push_back({.name = "length-bound",
+                    .statement =
+                        "No valid program has more than two steps for every factor above 1 of the "
+                        "reduction axes.",
+                    .formula = "for all valid L, |L| <= size: |L| <= 2 * |{x in R : x > 1}|",
+                    .engine = "enumeration of the valid programs (explicit)",
+                    .from = every,
+                    .settle = length_bounded});
   claims.push_back(
       {.name = "coarsening",
        .statement = "As many valid programs cut at j boundaries between levels, and nowhere else, "
