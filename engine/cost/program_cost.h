@@ -183,9 +183,8 @@ ProgramCost price_allreduce(const std::vector<Group>& classes, std::uint32_t dev
 ProgramCost price_allreduce(const Instance& instance, StepPricer& pricer);
 
 /// The price of a valid program of an instance in which every device that holds anything holds the
-/// same number of chunks at any time, without its states: that number shrinks by the group size
-/// with ReduceScatter, and grows with AllGather. So it is in the programs that the machine accepts
-/// (observation 3 of docs/theorem.md). Steps have shapes.
+/// same number of chunks at any time, without its states: where only AllReduce pins digits, a
+/// ReduceScatter or AllGather changes that number for all devices at once. Steps have shapes.
 ProgramCost price_evenly(const std::vector<Step>& steps, const DeviceGrid& grid,
                          StepPricer& pricer);
 
