@@ -35,20 +35,19 @@ void price_placement(const PlacementPrograms& found, const CostQuestion& questio
                                                   question.given.terms.goal,
                                                   found.beginning(),
                                                   {}});
-  if (found.list().engine() == SearchEngine::Machine) {
-    found.for_each([&](const std::vector<Step>& steps) {
-      pricing.complete = pricing.complete && !options.limits.exceeded(0);
-      if (!pricing.complete) return;
-      pricing.ranked.push_back(
-          {&source, steps, {}, price_evenly(steps, instance.grid, *pricing.pricer)});
-    });
-    pricing.complete = pricing.complete && found.list().settled() == question.request.max_steps;
-    return;
-  }
   ProgramPricer pricer(*pricing.pricer);
   std::set<std::string> known;
-  found.for_each_lowered([&](const Program& each) {
+  found.for_each([&](const std::vector<Step>& steps) {
+    pricing.complete = pricing.complete && !options.limits.exceeded(0);
     if (!pricing.complete) return;
+    if (question.given.terms.of_paper()) {
+      if (auto cost = price_by_counts(steps, instance.grid, *pricing.pricer)) {
+        pricing.ranked.push_back({&source, steps, {}, std::move(*cost)});
+        return;
+      }
+    }
+    Program each = found.program(steps);
+    for (Step& step : each.steps) step = lower(instance.grid, *step.shape, step.collective);
     const Program program = built_in_program(each).program;
     if (each.terms.collectives.extended()) {
       const std::string text = to_string(program.steps, &instance, program.terms.collectives);

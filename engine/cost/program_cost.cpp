@@ -1,6 +1,7 @@
 #include "engine/cost/program_cost.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -228,18 +229,22 @@ const StepCost& StepPricer::price(const Step& step, const std::vector<std::uint3
 }
 
 const StepCost& StepPricer::price(Collective collective, const PatternGroups& groups,
-                                  std::uint32_t rows, std::uint32_t chunks) {
-  const auto [place, is_new] = alike_.try_emplace({collective, groups, rows, chunks});
+                                  const std::vector<std::uint32_t>& rows, std::uint32_t chunks) {
+  const auto [place, is_new] = patterns_.try_emplace({collective, groups, rows, chunks});
   StepCost& cost = place->second;
   if (!is_new) return cost;
-  if (!network_.is_symmetric_for(groups) || (nccl_ && !nccl_->is_symmetric_for(groups))) {
+  const bool symmetric =
+      network_.is_symmetric_for(groups) && (!nccl_ || nccl_->is_symmetric_for(groups));
+  if (rows.size() > 1 || !symmetric) {
     const Step whole{collective, groups.all(), std::nullopt};
-    cost = compute({whole, std::vector<std::uint32_t>(whole.groups.size(), rows), nullptr, chunks});
+    const std::vector<std::uint32_t> by_group =
+        rows.size() > 1 ? groups.by_group(rows) : std::vector(whole.groups.size(), rows[0]);
+    cost = compute({whole, by_group, nullptr, chunks});
     return cost;
   }
   const Step one{collective, {groups.first()}, std::nullopt};
   if (nccl_) {
-    cost = compute({one, std::span(&rows, 1), nullptr, chunks, &groups});
+    cost = compute({one, rows, nullptr, chunks, &groups});
     return cost;
   }
   const auto [per_row, is_first] = per_row_.try_emplace({collective, groups});
@@ -247,7 +252,7 @@ const StepCost& StepPricer::price(Collective collective, const PatternGroups& gr
     constexpr std::uint32_t kRow = 1;
     per_row->second = compute({one, std::span(&kRow, 1), nullptr, 1, &groups});
   }
-  const Rational part = ratio(rows, chunks);
+  const Rational part = ratio(rows[0], chunks);
   cost = per_row->second;
   cost.seconds_per_byte *= part;
   for (LinkLoad& load : cost.busiest) load.seconds_per_byte *= part;
@@ -344,24 +349,124 @@ ProgramCost price_allreduce(const std::vector<Group>& classes, std::uint32_t dev
 ProgramCost price_allreduce(const Instance& instance, StepPricer& pricer) {
   const std::uint32_t devices = instance.grid.devices();
   const Pattern classes{instance.grid.factors_of(instance.reduction), 0};
-  return sum({&pricer.price(Collective::AllReduce, PatternGroups(instance.grid, classes), devices,
+  return sum({&pricer.price(Collective::AllReduce, PatternGroups(instance.grid, classes), {devices},
                             devices)});
 }
 
-ProgramCost price_evenly(const std::vector<Step>& steps, const DeviceGrid& grid,
-                         StepPricer& pricer) {
-  std::vector<const StepCost*> costs;
-  const std::uint32_t chunks = grid.devices();
-  std::uint32_t held = chunks;
-  for (const Step& step : steps) {
-    const Pattern& pattern = step.shape->pattern;
-    costs.push_back(&pricer.price(step.collective, PatternGroups(grid, pattern), held, chunks));
-    std::uint32_t size = 1;
-    for (std::size_t f = 0; f < grid.factors().size(); ++f) {
-      if ((pattern.reduced >> f & 1U) != 0) size *= grid.factors()[f].size;
+namespace {
+
+/// How many chunks the devices hold, step by step. Devices are told apart by which digits are 0, of
+/// those only that some step pins or some Reduce or Broadcast varies; digits that all these steps
+/// treat alike are one digit.
+class HeldChunks {
+ public:
+  /// More digits, or sets of free digits, are not told apart.
+  static constexpr int kMaxDigits = 12;
+
+  HeldChunks(const DeviceGrid& grid, const std::vector<Step>& steps) : grid_(grid) {
+    std::vector<FactorSet> sets;
+    for (const Step& step : steps) {
+      const Pattern& pattern = step.shape->pattern;
+      if (step.collective == Collective::AllReduce) continue;
+      sets.push_back(pattern.pinned);
+      const bool from_root =
+          step.collective == Collective::Reduce || step.collective == Collective::Broadcast;
+      if (from_root) sets.push_back(pattern.reduced);
     }
-    if (step.collective == Collective::ReduceScatter) held /= size;
-    if (step.collective == Collective::AllGather) held *= size;
+    std::map<std::vector<bool>, FactorSet> alike;
+    for (std::size_t f = 0; f < grid.factors().size(); ++f) {
+      std::vector<bool> where;
+      for (const FactorSet set : sets) where.push_back((set >> f & 1U) != 0);
+      if (std::ranges::find(where, true) != where.end()) alike[where] |= FactorSet{1} << f;
+    }
+    for (const auto& [where, digits] : alike) digits_.push_back(digits);
+    if (is_small()) held_.assign(std::size_t{1} << digits_.size(), grid.devices());
+  }
+
+  bool is_small() const { return digits_.size() <= kMaxDigits; }
+
+  /// What the first devices of the groups hold, as StepPricer::price wants it; empty if the groups
+  /// have too many free digits.
+  std::vector<std::uint32_t> rows(const PatternGroups& groups) const {
+    std::vector<std::uint32_t> rows;
+    const FactorSet free = groups.free();
+    const std::uint32_t some = nonzero(free);
+    const std::uint32_t of_first = held_[0];
+    bool even = true;
+    for (std::uint32_t point = 0; point < held_.size(); ++point) {
+      even = even && ((point & ~some) != 0 || held_[point] == of_first);
+    }
+    if (even) return {of_first};
+    if (std::popcount(free) > kMaxDigits) return {};
+    for (std::uint32_t set = 0; set < 1U << std::popcount(free); ++set) {
+      FactorSet digits = 0;
+      std::uint32_t bit = 1;
+      for (FactorSet left = free; left != 0; left &= left - 1, bit *= 2) {
+        if ((set & bit) != 0) digits |= left & ~(left - 1);
+      }
+      rows.push_back(held_[nonzero(digits)]);
+    }
+    return rows;
+  }
+
+  void take(const Step& step) {
+    const Pattern& pattern = step.shape->pattern;
+    const std::uint32_t pinned = nonzero(pattern.pinned);
+    const std::uint32_t varied = nonzero(pattern.reduced);
+    std::uint32_t size = 1;
+    for (std::size_t f = 0; f < grid_.factors().size(); ++f) {
+      if ((pattern.reduced >> f & 1U) != 0) size *= grid_.factors()[f].size;
+    }
+    for (std::uint32_t point = 0; point < held_.size(); ++point) {
+      if ((point & pinned) != 0) continue;
+      const bool is_root = (point & varied) == 0;
+      switch (step.collective) {
+        case Collective::AllReduce:
+          break;
+        case Collective::ReduceScatter:
+          held_[point] /= size;
+          break;
+        case Collective::AllGather:
+          held_[point] *= size;
+          break;
+        case Collective::Reduce:
+          if (!is_root) held_[point] = 0;
+          break;
+        case Collective::Broadcast:
+          if (!is_root) held_[point] = held_[point & ~varied];
+          break;
+      }
+    }
+  }
+
+ private:
+  /// The digits told apart of which these are a part.
+  std::uint32_t nonzero(FactorSet digits) const {
+    std::uint32_t set = 0;
+    for (std::size_t i = 0; i < digits_.size(); ++i) {
+      if ((digits_[i] & digits) != 0) set |= 1U << i;
+    }
+    return set;
+  }
+
+  const DeviceGrid& grid_;
+  std::vector<FactorSet> digits_;
+  std::vector<std::uint32_t> held_;  // by which digits are not 0
+};
+
+}  // namespace
+
+std::optional<ProgramCost> price_by_counts(const std::vector<Step>& steps, const DeviceGrid& grid,
+                                           StepPricer& pricer) {
+  HeldChunks held(grid, steps);
+  if (!held.is_small()) return std::nullopt;
+  std::vector<const StepCost*> costs;
+  for (const Step& step : steps) {
+    const PatternGroups groups(grid, step.shape->pattern);
+    const std::vector<std::uint32_t> rows = held.rows(groups);
+    if (rows.empty()) return std::nullopt;
+    costs.push_back(&pricer.price(step.collective, groups, rows, grid.devices()));
+    held.take(step);
   }
   return sum(std::move(costs));
 }
