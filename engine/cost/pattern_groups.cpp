@@ -23,22 +23,6 @@ std::vector<Group> PatternGroups::all() const {
   return groups;
 }
 
-std::vector<std::uint32_t> PatternGroups::by_group(
-    const std::vector<std::uint32_t>& by_nonzero) const {
-  std::vector<std::uint32_t> numbers;
-  for (const std::uint32_t base : digit_sums(digits_, free_)) {
-    std::size_t nonzero = 0;
-    std::size_t bit = 1;
-    for (std::size_t f = 0; f < digits_.size(); ++f) {
-      if ((free_ >> f & 1U) == 0) continue;
-      if (base / digits_[f].stride % digits_[f].size != 0) nonzero |= bit;
-      bit *= 2;
-    }
-    numbers.push_back(by_nonzero[nonzero]);
-  }
-  return numbers;
-}
-
 bool PatternGroups::respects_runs(std::uint32_t run) const {
   return std::ranges::all_of(digits_, [&](const Factor& digit) {
     const std::uint32_t end = digit.stride * digit.size;

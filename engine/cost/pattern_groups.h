@@ -22,9 +22,6 @@ class PatternGroups {
 
   /// The digits that are neither reduced nor pinned.
   FactorSet free() const { return free_; }
-  /// Of a number for every set of free digits, those that are not 0 of a group, as many numbers as
-  /// there are groups, in the order of `all`. Bit i of a set: the i-th free digit.
-  std::vector<std::uint32_t> by_group(const std::vector<std::uint32_t>& by_nonzero) const;
 
   /// Whether runs of so many consecutive devices end at a digit or divide one into equal parts.
   /// Then translations permute the runs: two devices are in one run, or so many runs apart, exactly

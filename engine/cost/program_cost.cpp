@@ -229,22 +229,18 @@ const StepCost& StepPricer::price(const Step& step, const std::vector<std::uint3
 }
 
 const StepCost& StepPricer::price(Collective collective, const PatternGroups& groups,
-                                  const std::vector<std::uint32_t>& rows, std::uint32_t chunks) {
+                                  std::uint32_t rows, std::uint32_t chunks) {
   const auto [place, is_new] = patterns_.try_emplace({collective, groups, rows, chunks});
   StepCost& cost = place->second;
   if (!is_new) return cost;
-  const bool symmetric =
-      network_.is_symmetric_for(groups) && (!nccl_ || nccl_->is_symmetric_for(groups));
-  if (rows.size() > 1 || !symmetric) {
+  if (!network_.is_symmetric_for(groups) || (nccl_ && !nccl_->is_symmetric_for(groups))) {
     const Step whole{collective, groups.all(), std::nullopt};
-    const std::vector<std::uint32_t> by_group =
-        rows.size() > 1 ? groups.by_group(rows) : std::vector(whole.groups.size(), rows[0]);
-    cost = compute({whole, by_group, nullptr, chunks});
+    cost = compute({whole, std::vector(whole.groups.size(), rows), nullptr, chunks});
     return cost;
   }
   const Step one{collective, {groups.first()}, std::nullopt};
   if (nccl_) {
-    cost = compute({one, rows, nullptr, chunks, &groups});
+    cost = compute({one, std::span(&rows, 1), nullptr, chunks, &groups});
     return cost;
   }
   const auto [per_row, is_first] = per_row_.try_emplace({collective, groups});
@@ -252,7 +248,7 @@ const StepCost& StepPricer::price(Collective collective, const PatternGroups& gr
     constexpr std::uint32_t kRow = 1;
     per_row->second = compute({one, std::span(&kRow, 1), nullptr, 1, &groups});
   }
-  const Rational part = ratio(rows[0], chunks);
+  const Rational part = ratio(rows, chunks);
   cost = per_row->second;
   cost.seconds_per_byte *= part;
   for (LinkLoad& load : cost.busiest) load.seconds_per_byte *= part;
@@ -349,7 +345,7 @@ ProgramCost price_allreduce(const std::vector<Group>& classes, std::uint32_t dev
 ProgramCost price_allreduce(const Instance& instance, StepPricer& pricer) {
   const std::uint32_t devices = instance.grid.devices();
   const Pattern classes{instance.grid.factors_of(instance.reduction), 0};
-  return sum({&pricer.price(Collective::AllReduce, PatternGroups(instance.grid, classes), {devices},
+  return sum({&pricer.price(Collective::AllReduce, PatternGroups(instance.grid, classes), devices,
                             devices)});
 }
 
@@ -360,7 +356,7 @@ namespace {
 /// treat alike are one digit.
 class HeldChunks {
  public:
-  /// More digits, or sets of free digits, are not told apart.
+  /// More digits are not told apart.
   static constexpr int kMaxDigits = 12;
 
   HeldChunks(const DeviceGrid& grid, const std::vector<Step>& steps) : grid_(grid) {
@@ -385,28 +381,13 @@ class HeldChunks {
 
   bool is_small() const { return digits_.size() <= kMaxDigits; }
 
-  /// What the first devices of the groups hold, as StepPricer::price wants it; empty if the groups
-  /// have too many free digits.
-  std::vector<std::uint32_t> rows(const PatternGroups& groups) const {
-    std::vector<std::uint32_t> rows;
-    const FactorSet free = groups.free();
-    const std::uint32_t some = nonzero(free);
-    const std::uint32_t of_first = held_[0];
-    bool even = true;
+  /// The number that the first device of every group holds; nothing if they differ.
+  std::optional<std::uint32_t> by_first_devices(const PatternGroups& groups) const {
+    const std::uint32_t free = nonzero(groups.free());
     for (std::uint32_t point = 0; point < held_.size(); ++point) {
-      even = even && ((point & ~some) != 0 || held_[point] == of_first);
+      if ((point & ~free) == 0 && held_[point] != held_[0]) return std::nullopt;
     }
-    if (even) return {of_first};
-    if (std::popcount(free) > kMaxDigits) return {};
-    for (std::uint32_t set = 0; set < 1U << std::popcount(free); ++set) {
-      FactorSet digits = 0;
-      std::uint32_t bit = 1;
-      for (FactorSet left = free; left != 0; left &= left - 1, bit *= 2) {
-        if ((set & bit) != 0) digits |= left & ~(left - 1);
-      }
-      rows.push_back(held_[nonzero(digits)]);
-    }
-    return rows;
+    return held_[0];
   }
 
   void take(const Step& step) {
@@ -463,9 +444,9 @@ std::optional<ProgramCost> price_by_counts(const std::vector<Step>& steps, const
   std::vector<const StepCost*> costs;
   for (const Step& step : steps) {
     const PatternGroups groups(grid, step.shape->pattern);
-    const std::vector<std::uint32_t> rows = held.rows(groups);
-    if (rows.empty()) return std::nullopt;
-    costs.push_back(&pricer.price(step.collective, groups, rows, grid.devices()));
+    const auto rows = held.by_first_devices(groups);
+    if (!rows) return std::nullopt;
+    costs.push_back(&pricer.price(step.collective, groups, *rows, grid.devices()));
     held.take(step);
   }
   return sum(std::move(costs));

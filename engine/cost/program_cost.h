@@ -70,12 +70,11 @@ class StepPricer {
   /// before the step. Groups of one device cost nothing. The reference stays valid.
   const StepCost& price(const Step& step, const std::vector<std::uint32_t>& rows,
                         std::uint32_t chunks);
-  /// The same for the groups of a pattern. `rows` is one number for all groups, or one for every
-  /// set of free digits that are not 0 (PatternGroups::by_group). If it is one, and the network is
-  /// symmetric for the groups, one group is priced: the others load links of their own as much, and
-  /// share a link with as many groups.
-  const StepCost& price(Collective collective, const PatternGroups& groups,
-                        const std::vector<std::uint32_t>& rows, std::uint32_t chunks);
+  /// The same for the groups of a pattern, in each of which the first device holds `rows`. Where
+  /// the network is symmetric for them one group is priced: the others load links of their own as
+  /// much, and share a link with as many groups.
+  const StepCost& price(Collective collective, const PatternGroups& groups, std::uint32_t rows,
+                        std::uint32_t chunks);
 
   /// A step of a user-defined collective: every group sends its rows directly (`exchange`). By the
   /// model of NCCL it is an all-to-all in which all devices send as much as the one that sends
@@ -123,9 +122,7 @@ class StepPricer {
   NcclChoice choice_;
   std::map<Key, StepCost, std::less<>> known_;
   std::map<std::pair<Collective, PatternGroups>, StepCost> per_row_;  ///< rows and chunks 1
-  std::map<std::tuple<Collective, PatternGroups, std::vector<std::uint32_t>, std::uint32_t>,
-           StepCost>
-      patterns_;
+  std::map<std::tuple<Collective, PatternGroups, std::uint32_t, std::uint32_t>, StepCost> patterns_;
   std::deque<StepCost> exchanges_;
   // Link → load in 1/(2n) of a chunk. No sum exceeds 2^63: a transfer is at most 2^41 (2n · rows,
   // of at most 2^20 devices and chunks), a step has at most four per device.
@@ -187,7 +184,7 @@ ProgramCost price_allreduce(const Instance& instance, StepPricer& pricer);
 
 /// The price of a valid program of the paper's collectives and goal, whose steps have shapes,
 /// without its states: how many chunks a device holds follows from the steps alone. Nothing if the
-/// steps tell too many sets of devices apart.
+/// groups of a step send unequal amounts, or the steps tell too many sets of devices apart.
 std::optional<ProgramCost> price_by_counts(const std::vector<Step>& steps, const DeviceGrid& grid,
                                            StepPricer& pricer);
 
