@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/program/derivation.h"
+#include "engine/program/symbolic/all_sizes.h"
 #include "engine/program/symbolic/bracket.h"
 #include "engine/program/symbolic/chunk_tables.h"
 #include "engine/program/symbolic/exploration.h"
@@ -294,6 +295,35 @@ TEST_CASE("whatever ChunkTables accepts is legal, and whatever is legal TwoChunk
   CAPTURE(all);
   CHECK(all > 5000);
   CHECK(decided * 10 > all * 9);
+}
+
+TEST_CASE("an AllGather of devices that hold unequal amounts is illegal in the tables too") {
+  for (const auto& [hierarchy, placement] :
+       {std::pair{"2,2", "[[2 2]]"}, std::pair{"3,2", "[[3 2]]"}, std::pair{"3,3", "[[3 3]]"}}) {
+    const std::string axes = std::to_string(parse_hierarchy("h", hierarchy).devices());
+    const Instance instance =
+        instance_of(hierarchy, axes.c_str(), "0", placement, HierarchyKind::Hardware);
+    const NamedProblem named = make_problem(instance, Dialect::Printed);
+    TextCursor cursor("test",
+                      "ReduceScatter(l0, Parallel(root)); ReduceScatter(l0, InsideGroup); "
+                      "AllGather(l0, Master(root)); AllGather(l0, InsideGroup)");
+    const auto steps = parse_steps(cursor, instance.grid.devices(), &instance);
+    const auto moves = moves_of(named, steps);
+    REQUIRE(moves.has_value());
+    StateTable states(instance.grid.devices());
+    Kernels kernels(states);
+    SystemState devices = initial_state(instance.grid.devices(), states);
+    ChunkTables tables(named.problem, 5);
+    std::uint32_t state = tables.initial();
+    for (std::size_t step = 0; step < steps.size(); ++step) {
+      CAPTURE(step);
+      const bool last = step + 1 == steps.size();
+      CHECK(run_step(steps[step], Dialect::Printed, devices, states, kernels).has_value() == last);
+      const Replayed after = tables.replay(state, (*moves)[step]);
+      CHECK((after.kind == Replayed::Kind::Legal) == !last);
+      state = after.state;
+    }
+  }
 }
 
 TEST_CASE("the approximations are right of long programs over the lattice") {
