@@ -230,29 +230,32 @@ const StepCost& StepPricer::price(const Step& step, const std::vector<std::uint3
 
 const StepCost& StepPricer::price(Collective collective, const PatternGroups& groups,
                                   std::uint32_t rows, std::uint32_t chunks) {
-  const auto [place, is_new] = patterns_.try_emplace({collective, groups, rows, chunks});
-  StepCost& cost = place->second;
-  if (!is_new) return cost;
+  const std::tuple key(collective, groups, rows, chunks);
+  const auto found = patterns_.find(key);
+  if (found != patterns_.end()) return found->second;
+  StepCost cost;
   if (!network_.is_symmetric_for(groups) || (nccl_ && !nccl_->is_symmetric_for(groups))) {
     const Step whole{collective, groups.all(), std::nullopt};
     cost = compute({whole, std::vector(whole.groups.size(), rows), nullptr, chunks});
-    return cost;
+  } else if (nccl_) {
+    const Step first{collective, {groups.first()}, std::nullopt};
+    cost = compute({first, std::span(&rows, 1), nullptr, chunks, &groups});
+  } else {
+    cost = price_per_row(collective, groups);
+    const Rational part = ratio(rows, chunks);
+    cost.seconds_per_byte *= part;
+    for (LinkLoad& load : cost.busiest) load.seconds_per_byte *= part;
   }
-  const Step one{collective, {groups.first()}, std::nullopt};
-  if (nccl_) {
-    cost = compute({one, std::span(&rows, 1), nullptr, chunks, &groups});
-    return cost;
-  }
-  const auto [per_row, is_first] = per_row_.try_emplace({collective, groups});
-  if (is_first) {
-    constexpr std::uint32_t kRow = 1;
-    per_row->second = compute({one, std::span(&kRow, 1), nullptr, 1, &groups});
-  }
-  const Rational part = ratio(rows, chunks);
-  cost = per_row->second;
-  cost.seconds_per_byte *= part;
-  for (LinkLoad& load : cost.busiest) load.seconds_per_byte *= part;
-  return cost;
+  return patterns_.emplace(key, std::move(cost)).first->second;
+}
+
+const StepCost& StepPricer::price_per_row(Collective collective, const PatternGroups& groups) {
+  const auto found = per_row_.find({collective, groups});
+  if (found != per_row_.end()) return found->second;
+  constexpr std::uint32_t kRow = 1;
+  const Step first{collective, {groups.first()}, std::nullopt};
+  StepCost cost = compute({first, std::span(&kRow, 1), nullptr, 1, &groups});
+  return per_row_.emplace(std::pair(collective, groups), std::move(cost)).first->second;
 }
 
 const StepCost& StepPricer::price_exchange(const std::vector<Group>& groups,

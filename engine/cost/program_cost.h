@@ -113,6 +113,8 @@ class StepPricer {
   void take_all(std::uint64_t unit, Loads& loads);
   /// The loads that decide what a step takes, or all of them.
   Loads loads_of(const Traffic& traffic, bool all, Rational& latency);
+  /// The price of groups that are alike where the first device of each holds the only chunk.
+  const StepCost& price_per_row(Collective collective, const PatternGroups& groups);
   StepCost compute(const Traffic& traffic);
   StepCost compute_nccl(const Traffic& traffic) const;
 
