@@ -38,27 +38,6 @@ std::string link_name(const Interconnect& link) {
   return "host";
 }
 
-/// A group's devices by node.
-struct Spread {
-  std::uint32_t nodes = 0;
-  std::uint32_t gpus_per_node = 0;  ///< the most of any node
-  std::vector<std::uint32_t> nics;  ///< of all nodes, each once
-};
-
-Spread spread_of(const Group& group, std::uint32_t gpus_per_node, std::uint32_t gpus_per_nic) {
-  std::map<std::uint32_t, std::uint32_t> by_node;
-  std::set<std::uint32_t> nics;
-  for (const std::uint32_t device : group) {
-    ++by_node[device / gpus_per_node];
-    nics.insert(device / gpus_per_nic);
-  }
-  Spread spread{static_cast<std::uint32_t>(by_node.size()), 0, {nics.begin(), nics.end()}};
-  for (const auto& [node, count] : by_node) {
-    spread.gpus_per_node = std::max(spread.gpus_per_node, count);
-  }
-  return spread;
-}
-
 }  // namespace
 
 NcclSystem::NcclSystem(const System& system, const SourcePosition& where) {
@@ -128,6 +107,31 @@ NcclSystem::NcclSystem(const System& system, const SourcePosition& where) {
   whole_.reducing_switch = link.reduces;
 }
 
+NcclSystem::Spread NcclSystem::spread_of(const Group& group) const {
+  std::map<std::uint32_t, std::uint32_t> by_node;
+  std::set<std::uint32_t> nics;
+  for (const std::uint32_t device : group) {
+    ++by_node[device / whole_.gpus_per_node];
+    nics.insert(device / gpus_per_nic_);
+  }
+  Spread spread{static_cast<std::uint32_t>(by_node.size()), 0, {nics.begin(), nics.end()}};
+  for (const auto& [node, count] : by_node) {
+    spread.gpus_per_node = std::max(spread.gpus_per_node, count);
+  }
+  return spread;
+}
+
+Communicator NcclSystem::communicator_of_group(const Spread& spread, double bytes,
+                                               double most) const {
+  Communicator communicator = whole_;
+  communicator.nodes = spread.nodes;
+  communicator.gpus_per_node = spread.gpus_per_node;
+  communicator.nics = spread.nodes > 1 ? static_cast<double>(spread.nics.size()) / spread.nodes *
+                                             spread.nic_load(bytes) / most
+                                       : 0;
+  return communicator;
+}
+
 std::vector<GroupTimes> NcclSystem::times(NcclCollective collective,
                                           const std::vector<Group>& groups,
                                           std::span<const double> bytes,
@@ -135,38 +139,44 @@ std::vector<GroupTimes> NcclSystem::times(NcclCollective collective,
   std::vector<Spread> spreads;
   spreads.reserve(groups.size());
   std::map<std::uint32_t, double> nic_load;
-  const auto own_load = [&](std::size_t i) {
-    return bytes[i] * spreads[i].nodes / static_cast<double>(spreads[i].nics.size());
-  };
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    spreads.push_back(spread_of(groups[i], whole_.gpus_per_node, gpus_per_nic_));
+    spreads.push_back(spread_of(groups[i]));
     if (spreads[i].nodes < 2) continue;
-    for (const std::uint32_t nic : spreads[i].nics) nic_load[nic] += own_load(i);
+    for (const std::uint32_t nic : spreads[i].nics) nic_load[nic] += spreads[i].nic_load(bytes[i]);
   }
   std::vector<GroupTimes> all;
   std::set<std::tuple<std::uint32_t, std::uint32_t, double, double>> seen;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (groups[i].size() < 2 || bytes[i] == 0) continue;
-    const Spread& spread = spreads[i];
-    GroupTimes times{whole_, bytes[i], {}};
-    times.communicator.nodes = spread.nodes;
-    times.communicator.gpus_per_node = spread.gpus_per_node;
-    if (spread.nodes > 1) {
-      double most = 0;
-      for (const std::uint32_t nic : spread.nics) most = std::max(most, nic_load[nic]);
-      times.communicator.nics =
-          static_cast<double>(spread.nics.size()) / spread.nodes * own_load(i) / most;
-    } else {
-      times.communicator.nics = 0;
+    double most = 0;
+    if (spreads[i].nodes > 1) {
+      for (const std::uint32_t nic : spreads[i].nics) most = std::max(most, nic_load[nic]);
     }
-    if (!seen.insert({spread.nodes, spread.gpus_per_node, times.communicator.nics, bytes[i]})
+    GroupTimes times{communicator_of_group(spreads[i], bytes[i], most), bytes[i], {}};
+    const Communicator& communicator = times.communicator;
+    if (!seen.insert({communicator.nodes, communicator.gpus_per_node, communicator.nics, bytes[i]})
              .second) {
       continue;
     }
-    times.lines = nccl_lines(times.communicator, collective, choice, parameters_);
+    times.lines = nccl_lines(communicator, collective, choice, parameters_);
     all.push_back(std::move(times));
   }
   return all;
+}
+
+std::vector<GroupTimes> NcclSystem::times(NcclCollective collective, const PatternGroups& groups,
+                                          double bytes, const NcclChoice& choice) const {
+  const Group first = groups.first();
+  if (first.size() < 2 || bytes == 0) return {};
+  const Spread spread = spread_of(first);
+  // Added up one by one, so that it is rounded as the sum over all groups is.
+  double most = 0;
+  for (std::uint64_t i = groups.groups_in_run(gpus_per_nic_); i > 0; --i) {
+    most += spread.nic_load(bytes);
+  }
+  GroupTimes times{communicator_of_group(spread, bytes, most), bytes, {}};
+  times.lines = nccl_lines(times.communicator, collective, choice, parameters_);
+  return {std::move(times)};
 }
 
 }  // namespace p2

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/cost/nccl_model.h"
+#include "engine/cost/pattern_groups.h"
 #include "engine/placement/device_grid.h"
 #include "engine/topology/system.h"
 
@@ -40,8 +41,28 @@ class NcclSystem {
   /// out.
   std::vector<GroupTimes> times(NcclCollective collective, const std::vector<Group>& groups,
                                 std::span<const double> bytes, const NcclChoice& choice) const;
+  /// The same for groups that are alike and count as many bytes each; exactly the same numbers.
+  std::vector<GroupTimes> times(NcclCollective collective, const PatternGroups& groups,
+                                double bytes, const NcclChoice& choice) const;
+  bool is_symmetric_for(const PatternGroups& groups) const {
+    return groups.respects_runs(whole_.gpus_per_node) && groups.respects_runs(gpus_per_nic_);
+  }
 
  private:
+  /// A group's devices by node.
+  struct Spread {
+    std::uint32_t nodes = 0;
+    std::uint32_t gpus_per_node = 0;  ///< the most of any node
+    std::vector<std::uint32_t> nics;  ///< of all nodes, each once
+
+    /// What the group puts on each of its NICs.
+    double nic_load(double bytes) const { return bytes * nodes / static_cast<double>(nics.size()); }
+  };
+
+  Spread spread_of(const Group& group) const;
+  /// The communicator of a group whose busiest NIC carries `most`.
+  Communicator communicator_of_group(const Spread& spread, double bytes, double most) const;
+
   Communicator whole_;
   std::uint32_t gpus_per_nic_ = 1;
   std::uint32_t link_ = 0;

@@ -34,15 +34,12 @@ Network::Network(const System& system, const SourcePosition& where)
     const Interconnect& each = system_.interconnects[i];
     const Place place{devices_in(system_.hierarchy, each.level), each.span,
                       static_cast<LinkId>(links()), each.kind, each.duplex == Duplex::Full};
-    const bool by_part =
-        each.kind == InterconnectKind::Switch || each.kind == InterconnectKind::Ring;
-    const std::uint32_t copies =
-        system_.hierarchy.devices() / (by_part ? place.devices_per_part : place.devices_per_run());
+    places_.push_back(place);
+    const std::uint32_t copies = system_.hierarchy.devices() / devices_per_link(i);
     interconnect_of_.resize(links() + std::size_t{copies} * (place.full_duplex ? 2 : 1), i);
     if (links() > std::numeric_limits<LinkId>::max()) {
       throw InputError(where, "the system has more than 2^32 links, expected fewer");
     }
-    places_.push_back(place);
     if (!joins(each.kind) || place.devices_per_run() <= widest) continue;
     widest = place.devices_per_run();
     devices_per_node_ =
@@ -107,6 +104,21 @@ Rational Network::latency(const std::vector<LinkId>& route) const {
     sum += system_.interconnects[interconnect_of_[route[i]]].latency_ps;
   }
   return sum;
+}
+
+std::uint32_t Network::devices_per_link(std::uint32_t interconnect) const {
+  const Place& place = places_[interconnect];
+  const bool by_part =
+      place.kind == InterconnectKind::Switch || place.kind == InterconnectKind::Ring;
+  return by_part ? place.devices_per_part : place.devices_per_run();
+}
+
+bool Network::is_symmetric_for(const PatternGroups& groups) const {
+  return groups.respects_runs(devices_per_node_) &&
+         std::ranges::all_of(places_, [&](const Place& place) {
+           return groups.respects_runs(place.devices_per_part) &&
+                  groups.respects_runs(place.devices_per_run());
+         });
 }
 
 Rational Network::seconds_per_byte(std::uint32_t interconnect) const {

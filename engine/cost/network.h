@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/base/rational.h"
+#include "engine/cost/pattern_groups.h"
 #include "engine/topology/system.h"
 
 namespace p2 {
@@ -41,6 +42,11 @@ class Network {
   Rational latency(const std::vector<LinkId>& route) const;
   /// Seconds that a byte takes on a link of this interconnect.
   Rational seconds_per_byte(std::uint32_t interconnect) const;
+
+  /// The devices that share a link of this interconnect: a part or, of a NIC or medium, a run.
+  std::uint32_t devices_per_link(std::uint32_t interconnect) const;
+  /// Whether routes and nodes of translated devices are the translated ones.
+  bool is_symmetric_for(const PatternGroups& groups) const;
 
   /// The node of a device, for algorithms that distinguish nodes: its part of the widest
   /// interconnect, or 0 for all devices if those parts are single devices.

@@ -18,7 +18,9 @@ constexpr std::size_t kMaxPlacements = 100'000;
 constexpr std::uint64_t kMaxPrograms = 1'000'000;
 
 CostSource& add_source(Pricing& pricing, CostSource source) {
-  source.allreduce = price_allreduce(source.classes, source.devices, *pricing.pricer);
+  source.allreduce = source.instance
+                         ? price_allreduce(*source.instance, *pricing.pricer)
+                         : price_allreduce(source.classes, source.devices, *pricing.pricer);
   return pricing.sources.emplace_back(std::move(source));
 }
 
@@ -35,8 +37,17 @@ void price_placement(const PlacementPrograms& found, const CostQuestion& questio
                                                   {}});
   ProgramPricer pricer(*pricing.pricer);
   std::set<std::string> known;
-  found.for_each_lowered([&](const Program& each) {
+  found.for_each([&](const std::vector<Step>& steps) {
+    pricing.complete = pricing.complete && !options.limits.exceeded(0);
     if (!pricing.complete) return;
+    if (question.given.terms.of_paper()) {
+      if (auto cost = price_by_counts(steps, instance.grid, *pricing.pricer)) {
+        pricing.ranked.push_back({&source, steps, {}, std::move(*cost)});
+        return;
+      }
+    }
+    Program each = found.program(steps);
+    for (Step& step : each.steps) step = lower(instance.grid, *step.shape, step.collective);
     const Program program = built_in_program(each).program;
     if (each.terms.collectives.extended()) {
       const std::string text = to_string(program.steps, &instance, program.terms.collectives);

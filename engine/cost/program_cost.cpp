@@ -1,6 +1,7 @@
 #include "engine/cost/program_cost.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -63,6 +64,12 @@ StepPricer::Loads StepPricer::loads_of(const Traffic& traffic, bool all, Rationa
   for (const std::size_t size : sizes) {
     for (std::size_t i = 0; i < step.groups.size(); ++i) {
       if (step.groups[i].size() == size) add_group(traffic, i, latency);
+    }
+    if (traffic.alike != nullptr) {
+      for (const LinkId link : loaded_) {
+        amounts_[link] *=
+            traffic.alike->groups_in_run(network_.devices_per_link(network_.interconnect_of(link)));
+      }
     }
     // Whole numbers can be compared as they are; sums over several sizes need fractions.
     if (sizes.size() == 1 && !all) return take_busiest(2 * size);
@@ -155,7 +162,9 @@ StepCost StepPricer::compute_nccl(const Traffic& traffic) const {
   const NcclCollective collective =
       traffic.exchanges != nullptr ? NcclCollective::AllToAll : nccl_collective(step.collective);
   StepCost cost{0, 0, 0, {}, {}};
-  for (const GroupTimes& group : nccl_->times(collective, step.groups, bytes, choice_)) {
+  for (const GroupTimes& group : traffic.alike != nullptr
+                                     ? nccl_->times(collective, *traffic.alike, bytes[0], choice_)
+                                     : nccl_->times(collective, step.groups, bytes, choice_)) {
     std::vector<NcclTime> lines;
     for (const NcclLine& line : group.lines) {
       lines.push_back(
@@ -217,6 +226,36 @@ const StepCost& StepPricer::price(const Step& step, const std::vector<std::uint3
   StepCost cost = compute({step, rows, nullptr, chunks});
   return known_.emplace(Key{step.collective, chunks, rows, step.groups}, std::move(cost))
       .first->second;
+}
+
+const StepCost& StepPricer::price(Collective collective, const PatternGroups& groups,
+                                  std::uint32_t rows, std::uint32_t chunks) {
+  const std::tuple key(collective, groups, rows, chunks);
+  const auto found = patterns_.find(key);
+  if (found != patterns_.end()) return found->second;
+  StepCost cost;
+  if (!network_.is_symmetric_for(groups) || (nccl_ && !nccl_->is_symmetric_for(groups))) {
+    const Step whole{collective, groups.all(), std::nullopt};
+    cost = compute({whole, std::vector(whole.groups.size(), rows), nullptr, chunks});
+  } else if (nccl_) {
+    const Step first{collective, {groups.first()}, std::nullopt};
+    cost = compute({first, std::span(&rows, 1), nullptr, chunks, &groups});
+  } else {
+    cost = price_per_row(collective, groups);
+    const Rational part = ratio(rows, chunks);
+    cost.seconds_per_byte *= part;
+    for (LinkLoad& load : cost.busiest) load.seconds_per_byte *= part;
+  }
+  return patterns_.emplace(key, std::move(cost)).first->second;
+}
+
+const StepCost& StepPricer::price_per_row(Collective collective, const PatternGroups& groups) {
+  const auto found = per_row_.find({collective, groups});
+  if (found != per_row_.end()) return found->second;
+  constexpr std::uint32_t kRow = 1;
+  const Step first{collective, {groups.first()}, std::nullopt};
+  StepCost cost = compute({first, std::span(&kRow, 1), nullptr, 1, &groups});
+  return per_row_.emplace(std::pair(collective, groups), std::move(cost)).first->second;
 }
 
 const StepCost& StepPricer::price_exchange(const std::vector<Group>& groups,
@@ -304,6 +343,116 @@ ProgramCost price_allreduce(const std::vector<Group>& classes, std::uint32_t dev
                             StepPricer& pricer) {
   const std::vector<std::uint32_t> all(classes.size(), devices);
   return sum({&pricer.price({Collective::AllReduce, classes, std::nullopt}, all, devices)});
+}
+
+ProgramCost price_allreduce(const Instance& instance, StepPricer& pricer) {
+  const std::uint32_t devices = instance.grid.devices();
+  const Pattern classes{instance.grid.factors_of(instance.reduction), 0};
+  return sum({&pricer.price(Collective::AllReduce, PatternGroups(instance.grid, classes), devices,
+                            devices)});
+}
+
+namespace {
+
+/// How many chunks the devices hold, step by step. Devices are told apart by which digits are 0, of
+/// those only that some step pins or some Reduce or Broadcast varies; digits that all these steps
+/// treat alike are one digit.
+class HeldChunks {
+ public:
+  /// More digits are not told apart.
+  static constexpr int kMaxDigits = 12;
+
+  HeldChunks(const DeviceGrid& grid, const std::vector<Step>& steps) : grid_(grid) {
+    std::vector<FactorSet> sets;
+    for (const Step& step : steps) {
+      const Pattern& pattern = step.shape->pattern;
+      if (step.collective == Collective::AllReduce) continue;
+      sets.push_back(pattern.pinned);
+      const bool from_root =
+          step.collective == Collective::Reduce || step.collective == Collective::Broadcast;
+      if (from_root) sets.push_back(pattern.reduced);
+    }
+    std::map<std::vector<bool>, FactorSet> alike;
+    for (std::size_t f = 0; f < grid.factors().size(); ++f) {
+      std::vector<bool> where;
+      for (const FactorSet set : sets) where.push_back((set >> f & 1U) != 0);
+      if (std::ranges::find(where, true) != where.end()) alike[where] |= FactorSet{1} << f;
+    }
+    for (const auto& [where, digits] : alike) digits_.push_back(digits);
+    if (is_small()) held_.assign(std::size_t{1} << digits_.size(), grid.devices());
+  }
+
+  bool is_small() const { return digits_.size() <= kMaxDigits; }
+
+  /// The number that the first device of every group holds; nothing if they differ.
+  std::optional<std::uint32_t> by_first_devices(const PatternGroups& groups) const {
+    const std::uint32_t free = nonzero(groups.free());
+    for (std::uint32_t point = 0; point < held_.size(); ++point) {
+      if ((point & ~free) == 0 && held_[point] != held_[0]) return std::nullopt;
+    }
+    return held_[0];
+  }
+
+  void take(const Step& step) {
+    const Pattern& pattern = step.shape->pattern;
+    const std::uint32_t pinned = nonzero(pattern.pinned);
+    const std::uint32_t varied = nonzero(pattern.reduced);
+    std::uint32_t size = 1;
+    for (std::size_t f = 0; f < grid_.factors().size(); ++f) {
+      if ((pattern.reduced >> f & 1U) != 0) size *= grid_.factors()[f].size;
+    }
+    for (std::uint32_t point = 0; point < held_.size(); ++point) {
+      if ((point & pinned) != 0) continue;
+      const bool is_root = (point & varied) == 0;
+      switch (step.collective) {
+        case Collective::AllReduce:
+          break;
+        case Collective::ReduceScatter:
+          held_[point] /= size;
+          break;
+        case Collective::AllGather:
+          held_[point] *= size;
+          break;
+        case Collective::Reduce:
+          if (!is_root) held_[point] = 0;
+          break;
+        case Collective::Broadcast:
+          if (!is_root) held_[point] = held_[point & ~varied];
+          break;
+      }
+    }
+  }
+
+ private:
+  /// The digits told apart of which these are a part.
+  std::uint32_t nonzero(FactorSet digits) const {
+    std::uint32_t set = 0;
+    for (std::size_t i = 0; i < digits_.size(); ++i) {
+      if ((digits_[i] & digits) != 0) set |= 1U << i;
+    }
+    return set;
+  }
+
+  const DeviceGrid& grid_;
+  std::vector<FactorSet> digits_;
+  std::vector<std::uint32_t> held_;  // by which digits are not 0
+};
+
+}  // namespace
+
+std::optional<ProgramCost> price_by_counts(const std::vector<Step>& steps, const DeviceGrid& grid,
+                                           StepPricer& pricer) {
+  HeldChunks held(grid, steps);
+  if (!held.is_small()) return std::nullopt;
+  std::vector<const StepCost*> costs;
+  for (const Step& step : steps) {
+    const PatternGroups groups(grid, step.shape->pattern);
+    const auto rows = held.by_first_devices(groups);
+    if (!rows) return std::nullopt;
+    costs.push_back(&pricer.price(step.collective, groups, *rows, grid.devices()));
+    held.take(step);
+  }
+  return sum(std::move(costs));
 }
 
 std::vector<std::size_t> ranking(const std::vector<const ProgramCost*>& costs,

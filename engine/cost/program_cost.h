@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/cost/nccl_system.h"
+#include "engine/cost/pattern_groups.h"
 #include "engine/cost/transfers.h"
 #include "engine/program/derivation.h"
 #include "engine/program/program.h"
@@ -69,6 +70,11 @@ class StepPricer {
   /// before the step. Groups of one device cost nothing. The reference stays valid.
   const StepCost& price(const Step& step, const std::vector<std::uint32_t>& rows,
                         std::uint32_t chunks);
+  /// The same for the groups of a pattern, in each of which the first device holds `rows`. Where
+  /// the network is symmetric for them one group is priced: the others load links of their own as
+  /// much, and share a link with as many groups.
+  const StepCost& price(Collective collective, const PatternGroups& groups, std::uint32_t rows,
+                        std::uint32_t chunks);
 
   /// A step of a user-defined collective: every group sends its rows directly (`exchange`). By the
   /// model of NCCL it is an all-to-all in which all devices send as much as the one that sends
@@ -95,6 +101,7 @@ class StepPricer {
     std::span<const std::uint32_t> rows;
     const std::vector<Stage>* exchanges = nullptr;
     std::uint32_t chunks = 1;
+    const PatternGroups* alike = nullptr;  ///< the step has the first of these groups only
   };
 
   /// Adds what a group sends to `amounts_` and raises `latency` to how long its messages wait.
@@ -106,6 +113,8 @@ class StepPricer {
   void take_all(std::uint64_t unit, Loads& loads);
   /// The loads that decide what a step takes, or all of them.
   Loads loads_of(const Traffic& traffic, bool all, Rational& latency);
+  /// The price of groups that are alike where the first device of each holds the only chunk.
+  const StepCost& price_per_row(Collective collective, const PatternGroups& groups);
   StepCost compute(const Traffic& traffic);
   StepCost compute_nccl(const Traffic& traffic) const;
 
@@ -114,6 +123,8 @@ class StepPricer {
   std::optional<NcclSystem> nccl_;
   NcclChoice choice_;
   std::map<Key, StepCost, std::less<>> known_;
+  std::map<std::pair<Collective, PatternGroups>, StepCost> per_row_;  ///< rows and chunks 1
+  std::map<std::tuple<Collective, PatternGroups, std::uint32_t, std::uint32_t>, StepCost> patterns_;
   std::deque<StepCost> exchanges_;
   // Link → load in 1/(2n) of a chunk. No sum exceeds 2^63: a transfer is at most 2^41 (2n · rows,
   // of at most 2^20 devices and chunks), a step has at most four per device.
@@ -171,6 +182,13 @@ class ProgramPricer {
 /// The price of the single AllReduce on the program's classes.
 ProgramCost price_allreduce(const std::vector<Group>& classes, std::uint32_t devices,
                             StepPricer& pricer);
+ProgramCost price_allreduce(const Instance& instance, StepPricer& pricer);
+
+/// The price of a valid program of the paper's collectives and goal, whose steps have shapes,
+/// without its states: how many chunks a device holds follows from the steps alone. Nothing if the
+/// groups of a step send unequal amounts, or the steps tell too many sets of devices apart.
+std::optional<ProgramCost> price_by_counts(const std::vector<Step>& steps, const DeviceGrid& grid,
+                                           StepPricer& pricer);
 
 /// A range of buffer sizes in which one program is the fastest.
 struct FastestRange {

@@ -22,7 +22,13 @@ std::string literal_of(const Literal& literal) {
   return literal.shape.sizes.empty() ? list : "{" + list + "}";
 }
 
+/// Groups of more ids are in the iota form where they have one.
+constexpr std::int64_t kMaxListedIds = 64;
+
 std::string groups_of(const ReplicaGroups& groups) {
+  if (groups.end_of_ids() > kMaxListedIds) {
+    if (const auto iota = to_iota(groups.lists)) return *iota;
+  }
   std::string text;
   for (const auto& group : groups.lists) text += (text.empty() ? "" : ",") + list_of(group);
   return "{" + text + "}";

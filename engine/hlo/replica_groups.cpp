@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace p2::hlo {
 namespace {
@@ -211,6 +212,52 @@ IdGroups iota_groups(std::int64_t groups, std::int64_t members, const Sizes& siz
     lists[static_cast<std::size_t>(number / members)].push_back(id);
   }
   return lists;
+}
+
+std::optional<std::string> to_iota(const IdGroups& groups) {
+  if (groups.empty() || groups[0].empty()) return std::nullopt;
+  const std::size_t members = groups[0].size();
+  const std::size_t all = groups.size() * members;
+  if (std::ranges::any_of(groups, [&](const auto& group) { return group.size() != members; })) {
+    return std::nullopt;
+  }
+  const auto id = [&](std::size_t at) { return groups[at / members][at % members]; };
+  // The digits of the ids, the one that changes first in front: as long as a step is repeated.
+  std::vector<Digit> digits;
+  for (std::size_t length = 1; length < all;) {
+    Digit digit{id(length) - id(0), 1};
+    while (length * static_cast<std::size_t>(digit.size) < all &&
+           id(length * static_cast<std::size_t>(digit.size)) - id(0) == digit.size * digit.stride) {
+      ++digit.size;
+    }
+    length *= static_cast<std::size_t>(digit.size);
+    digits.push_back(digit);
+  }
+  std::vector<std::size_t> by_stride(digits.size());
+  std::iota(by_stride.begin(), by_stride.end(), std::size_t{0});
+  std::ranges::sort(
+      by_stride, [&](std::size_t a, std::size_t b) { return digits[a].stride > digits[b].stride; });
+  Sizes sizes;
+  Sizes order(digits.size());
+  for (std::size_t place = 0; place < by_stride.size(); ++place) {
+    sizes.push_back(digits[by_stride[place]].size);
+    order[digits.size() - 1 - by_stride[place]] = static_cast<std::int64_t>(place);
+  }
+  if (sizes.empty()) sizes = {1};
+  std::int64_t product = 1;
+  for (const std::int64_t size : sizes) {
+    if (product > kMaxDevices / size) return std::nullopt;
+    product *= size;
+  }
+  const bool transposed = !std::ranges::is_sorted(order);
+  const SourcePosition where{"groups"};
+  if (product != static_cast<std::int64_t>(all) ||
+      iota_groups(static_cast<std::int64_t>(groups.size()), static_cast<std::int64_t>(members),
+                  sizes, transposed ? order : Sizes{}, where) != groups) {
+    return std::nullopt;
+  }
+  return fmt::format("[{},{}]<=[{}]{}", groups.size(), members, fmt::join(sizes, ","),
+                     transposed ? fmt::format("T({})", fmt::join(order, ",")) : "");
 }
 
 IdGroups mesh_groups(const std::vector<MeshAxis>& mesh, const std::vector<MeshAxis>& axes,

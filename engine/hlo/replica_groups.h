@@ -53,6 +53,10 @@ IdGroups iota_groups(std::int64_t groups, std::int64_t members,
                      const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& order,
                      const SourcePosition& where);
 
+/// The shortest iota form of groups, `[2,4]<=[4,2]T(1,0)`, which read_replica_groups reads back.
+/// Nothing for groups that have none: of unequal size, not of all ids from 0, in another order.
+std::optional<std::string> to_iota(const IdGroups& groups);
+
 /// The groups along `axes` of a mesh: devices that agree on all other coordinates. Row-major ids.
 IdGroups mesh_groups(const std::vector<MeshAxis>& mesh, const std::vector<MeshAxis>& axes,
                      const SourcePosition& where);

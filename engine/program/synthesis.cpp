@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -45,7 +46,7 @@ std::vector<std::uint32_t> distances_to_goal(const TransitionGraph& graph) {
 }  // namespace
 
 std::string_view to_string(SearchEngine engine) {
-  constexpr std::array<std::string_view, 3> names = {"explicit", "machine", "bracket"};
+  constexpr std::array<std::string_view, 4> names = {"explicit", "machine", "formula", "bracket"};
   return names[static_cast<std::size_t>(engine)];
 }
 
@@ -207,6 +208,22 @@ void ProgramList::walk(NodeId node, std::uint32_t left, std::vector<std::uint32_
   }
 }
 
+std::optional<std::uint64_t> count_over_d(std::uint32_t levels, std::uint32_t size) {
+  // By number of cuts: the programs that cut there and at no other place between levels.
+  constexpr std::array<std::uint64_t, 3> kThreeSteps = {3, 22, 10};
+  constexpr std::array<std::uint64_t, 5> kFourSteps = {3, 44, 171, 60, 2};
+  if (levels == 0 || (size != 3 && size != 4)) return std::nullopt;
+  const std::span<const std::uint64_t> by_cuts =
+      size == 3 ? std::span<const std::uint64_t>(kThreeSteps) : kFourSteps;
+  std::uint64_t count = 0;
+  std::uint64_t places = 1;  // of so many cuts
+  for (std::uint64_t cuts = 0; cuts < by_cuts.size() && cuts < levels; ++cuts) {
+    count += places * by_cuts[cuts];
+    places = places * (levels - 1 - cuts) / (cuts + 1);
+  }
+  return count;
+}
+
 ProgramList search_programs(const Problem& problem, const SynthesisOptions& options) {
   const Limits& limits = options.limits;
   if (!options.explicit_only) {
@@ -237,6 +254,21 @@ std::vector<Step> steps_of_moves(const Instance& instance, Dialect dialect,
   return steps;
 }
 
+/// The number of programs of an instance by a formula, if there is one.
+std::optional<std::uint64_t> count_by_formula(const Instance& instance, const Problem& problem,
+                                              const SynthesisOptions& options) {
+  // Where one axis is reduced over, no level has two factors of it: collapsed is (d).
+  const HierarchyKind kind = instance.hierarchy.kind();
+  const auto axes = std::ranges::count_if(
+      instance.reduction, [&](std::uint32_t axis) { return instance.grid.axes()[axis].size > 1; });
+  if (!options.count_only || options.explicit_only || options.dialect != Dialect::Published ||
+      !options.terms.of_paper() || problem.beginning != Beginning{} || axes != 1 ||
+      (kind != HierarchyKind::Reduction && kind != HierarchyKind::Collapsed)) {
+    return std::nullopt;
+  }
+  return count_over_d(static_cast<std::uint32_t>(problem.factors.size()), options.size);
+}
+
 /// The beginnings of a goal, memoized by the numbers of devices in the system and in a class.
 class Beginnings {
  public:
@@ -262,22 +294,21 @@ std::size_t thread_count(const SynthesisOptions& options, std::size_t searches) 
   return std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(searches, 1));
 }
 
-std::vector<std::shared_ptr<const ProgramList>> search_all(
-    const std::vector<const Problem*>& problems, const SynthesisOptions& options) {
+/// Adds the lists that are missing.
+void search_all(const std::vector<const Problem*>& problems, const SynthesisOptions& options,
+                std::vector<std::shared_ptr<const ProgramList>>& lists) {
   const std::size_t threads = thread_count(options, problems.size());
   if (options.progress != nullptr) options.progress->searches = problems.size();
-  std::vector<std::shared_ptr<const ProgramList>> lists(problems.size());
   const auto search = [&](std::size_t i) {
-    lists[i] = std::make_shared<ProgramList>(search_programs(*problems[i], options));
+    if (!lists[i]) lists[i] = std::make_shared<ProgramList>(search_programs(*problems[i], options));
     if (options.progress != nullptr) ++options.progress->searches_done;
   };
   if (threads == 1) {
     for (std::size_t i = 0; i < problems.size(); ++i) search(i);
-    return lists;
+    return;
   }
   const tbb::global_control at_most(tbb::global_control::max_allowed_parallelism, threads);
   tbb::parallel_for(std::size_t{0}, problems.size(), search);
-  return lists;
 }
 
 }  // namespace
@@ -316,15 +347,20 @@ std::vector<PlacementPrograms> find_programs(std::vector<Instance> instances,
   std::map<Problem, std::size_t> known;  // problem → its search
   std::vector<const Problem*> problems;  // by search
   std::vector<std::size_t> search_of;    // by instance
+  std::vector<std::shared_ptr<const ProgramList>> lists;
   Beginnings beginnings(options.terms.goal);
   for (const Instance& instance : instances) {
     const NamedProblem named =
         make_problem(instance, options.dialect, options.terms.collectives, beginnings.of(instance));
     const auto [place, is_new] = known.emplace(named.problem, problems.size());
-    if (is_new) problems.push_back(&place->first);
+    if (is_new) {
+      problems.push_back(&place->first);
+      const auto count = count_by_formula(instance, named.problem, options);
+      lists.push_back(count ? std::make_shared<ProgramList>(*count, options.size) : nullptr);
+    }
     search_of.push_back(place->second);
   }
-  const auto lists = search_all(problems, options);
+  search_all(problems, options, lists);
   std::vector<PlacementPrograms> results;
   results.reserve(instances.size());
   for (std::size_t i = 0; i < instances.size(); ++i) {

@@ -18,10 +18,11 @@ namespace p2 {
 enum class SearchEngine : std::uint8_t {
   Explicit,  ///< the states of all simulated devices (StateGraph)
   Machine,   ///< the machine of theorem T7, which knows no sizes (symbolic/machine.h)
+  Formula,   ///< the number of programs by theorem T8, without a list (count_over_d)
   Bracket    ///< two approximations, from above and from below, that agree (symbolic/bracket.h)
 };
 
-/// `explicit`, `machine`, `bracket`.
+/// `explicit`, `machine`, `formula`, `bracket`.
 std::string_view to_string(SearchEngine engine);
 
 /// What a domain says of a step, or of a state at the end of a program.
@@ -40,6 +41,9 @@ class ProgramList {
   /// By the explicit engine.
   ProgramList(const Problem& problem, std::uint32_t size, const Limits& limits,
               SearchProgress* progress = nullptr, const Terms& terms = {});
+  /// So many programs up to a size, by a formula. They cannot be listed.
+  ProgramList(std::uint64_t count, std::uint32_t settled)
+      : settled_(settled), count_(count), engine_(SearchEngine::Formula) {}
   /// The paths of a graph that `engine` has searched.
   ProgramList(const TransitionGraph& graph, SearchEngine engine);
 
@@ -96,7 +100,14 @@ struct SynthesisOptions {
   SearchProgress* progress = nullptr;  ///< may be read from another thread
   /// Use the explicit engine even where one answers that does not depend on sizes.
   bool explicit_only = false;
+  /// Nobody lists the programs: where a formula is proved, they are only counted.
+  bool count_only = false;
 };
+
+/// The number of valid programs of at most `size` steps over (d) with so many levels above 1 of one
+/// axis, in `published`: `three_steps_for_all_levels` and `four_steps_for_all_levels` of
+/// proofs/theory/numbers.v. Nothing for other sizes, for which no formula is proved.
+std::optional<std::uint64_t> count_over_d(std::uint32_t levels, std::uint32_t size);
 
 /// All valid programs of one placement.
 class PlacementPrograms {

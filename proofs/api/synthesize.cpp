@@ -218,7 +218,9 @@ SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& opt
                       .size = request.size,
                       .jobs = options.jobs,
                       .limits = options.limits,
-                      .explicit_only = request.engine != "auto"};
+                      .explicit_only = request.engine != "auto",
+                      .count_only = request.count_only && !request.certify && !request.exists &&
+                                    !request.smt2 && !request.all_sizes && !open};
   const Terms& terms = question.options.terms;
   question.engines = on_terms(std::move(question.engines), terms);
   if (request.certify) require_paper("--certify", terms);

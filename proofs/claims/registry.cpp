@@ -263,6 +263,22 @@ void append_claims_about_rules(std::vector<Claim>& claims) {
        .engine = kEveryState,
        .from = every,
        .settle = size_independent});
+  claims.push_back({.name = "length-bound",
+                    .statement =
+                        "No valid program has more than two steps for every factor above 1 of the "
+                        "reduction axes.",
+                    .formula = "for all valid L, |L| <= size: |L| <= 2 * |{x in R : x > 1}|",
+                    .engine = "enumeration of the valid programs (explicit)",
+                    .from = every,
+                    .settle = length_bounded});
+  claims.push_back(
+      {.name = "coarsening",
+       .statement = "As many valid programs cut at j boundaries between levels, and nowhere else, "
+                    "as there are over j + 1 levels of 2 devices that cut at every boundary.",
+       .formula = "|{L over l levels : cuts(L) = J}| = |{L over |J| + 1 levels : cuts(L) = all}|",
+       .engine = "enumeration of the valid programs (explicit)",
+       .from = {Kind::Reduction},
+       .settle = coarsens});
   claims.push_back({.name = "synthesis-complete",
                     .statement = "The enumerator lists every valid program.",
                     .formula = "for all L, |L| <= size: valid(L) implies L in list",

@@ -1,6 +1,10 @@
 #include "proofs/claims/statements.h"
 
 #include <algorithm>
+#include <bit>
+#include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +14,7 @@
 #include "engine/base/invariant.h"
 #include "engine/collective/language/definition.h"
 #include "engine/program/program.h"
+#include "engine/program/synthesis.h"
 #include "proofs/claims/claim.h"
 #include "proofs/claims/simulator.h"
 #include "proofs/definition/adequacy.h"
@@ -238,6 +243,94 @@ Settlement size_independent(const Subject& subject, const Bounds& bounds) {
   const std::vector<std::uint32_t> twos(subject.from.grid.factors().size(), 2);
   GroupedSystem small = system_of_factors(twos, subject.reduction(), subject.moves);
   return check_bisimulation(subject, bounds, own, small);
+}
+
+Settlement length_bounded(const Subject& subject, const Bounds& bounds) {
+  const auto bound = 2 * static_cast<std::size_t>(std::popcount(subject.reduction()));
+  const ProgramList list(subject.named.problem, bounds.size, bounds.limits);
+  if (list.settled() < bounds.size) return undecided(list.settled());
+  std::vector<std::uint32_t> longer;
+  std::size_t longest = 0;
+  list.for_each([&](std::span<const std::uint32_t> moves) {
+    longest = moves.size();  // by increasing size
+    if (longest > bound && longer.empty()) longer.assign(moves.begin(), moves.end());
+  });
+  if (longer.empty()) return established(bounds, fmt::format("the longest has {} steps", longest));
+  return {Outcome::Refuted, bounds.size, to_string(subject.steps(longer), &subject.from),
+          longer.size(), fmt::format("more than {} steps", bound)};
+}
+
+namespace {
+
+/// Of some programs the number of those that cut at a set of boundaries and nowhere else, and the
+/// first of them. Bit b of a set: the boundary below level b.
+struct CutCount {
+  std::uint64_t programs = 0;
+  std::vector<std::uint32_t> first;
+};
+using CutCounts = std::map<std::uint32_t, CutCount>;
+
+/// The boundaries between levels, of which none has size 1, that the groups of a pattern cut.
+std::uint32_t boundaries_cut(const Pattern& pattern, const std::vector<FactorSet>& levels) {
+  const auto has = [](FactorSet set, FactorSet level) { return (set & level) != 0; };
+  std::uint32_t cuts = 0;
+  for (std::size_t b = 0; b + 1 < levels.size(); ++b) {
+    if (has(pattern.reduced, levels[b]) != has(pattern.reduced, levels[b + 1]) ||
+        has(pattern.pinned, levels[b]) != has(pattern.pinned, levels[b + 1])) {
+      cuts |= 1U << b;
+    }
+  }
+  return cuts;
+}
+
+std::vector<FactorSet> levels_above_one(const Instance& instance) {
+  std::vector<FactorSet> levels;
+  for (const SynthesisLevel& level : instance.hierarchy.levels()) {
+    if (level.factors != 0) levels.push_back(level.factors);
+  }
+  return levels;
+}
+
+/// Nothing if a limit is reached.
+std::optional<CutCounts> count_by_cuts(const Subject& subject, const Bounds& bounds) {
+  const ProgramList list(subject.named.problem, bounds.size, bounds.limits);
+  if (list.settled() < bounds.size) return std::nullopt;
+  const std::vector<FactorSet> levels = levels_above_one(subject.from);
+  CutCounts counts;
+  list.for_each([&](std::span<const std::uint32_t> moves) {
+    std::uint32_t cuts = 0;
+    for (const std::uint32_t move : moves) {
+      cuts |= boundaries_cut(subject.moves[move].pattern, levels);
+    }
+    CutCount& count = counts[cuts];
+    if (count.programs++ == 0) count.first.assign(moves.begin(), moves.end());
+  });
+  return counts;
+}
+
+}  // namespace
+
+Settlement coarsens(const Subject& subject, const Bounds& bounds) {
+  const std::size_t levels = levels_above_one(subject.from).size();
+  auto counts = count_by_cuts(subject, bounds);
+  if (!counts) return undecided(0);
+  std::vector<std::uint64_t> everywhere;  // by number of cuts
+  for (std::size_t cuts = 0; cuts < levels; ++cuts) {
+    const Subject twos({plain_grid(std::vector<std::uint32_t>(cuts + 1, 2)), {0}},
+                       HierarchyKind::Reduction, std::nullopt, subject.dialect);
+    auto of_twos = count_by_cuts(twos, bounds);
+    if (!of_twos) return undecided(0);
+    everywhere.push_back((*of_twos)[(1U << cuts) - 1].programs);
+  }
+  for (std::uint32_t cuts = 0; levels > 0 && cuts < 1U << (levels - 1); ++cuts) {
+    const CutCount& found = (*counts)[cuts];
+    const std::uint64_t expected = everywhere[static_cast<std::size_t>(std::popcount(cuts))];
+    if (found.programs == expected) continue;
+    return {Outcome::Refuted, bounds.size, to_string(subject.steps(found.first), &subject.from),
+            found.first.size(),
+            fmt::format("{} programs cut as this one, {} expected", found.programs, expected)};
+  }
+  return established(bounds);
 }
 
 namespace {

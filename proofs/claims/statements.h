@@ -69,6 +69,14 @@ Settlement class_independent(const Subject& subject, const Bounds& bounds);
 /// The same for the system and the one in which every factor greater than 1 is 2.
 Settlement size_independent(const Subject& subject, const Bounds& bounds);
 
+/// No valid program has more than two steps for every factor above 1 of the reduction axes.
+Settlement length_bounded(const Subject& subject, const Bounds& bounds);
+
+/// Over (d), as many valid programs cut at one set of j boundaries between levels, and at no other,
+/// as there are over j + 1 levels of 2 devices that cut at every boundary. A program cuts between
+/// two levels if some step varies or pins just one of them.
+Settlement coarsens(const Subject& subject, const Bounds& bounds);
+
 /// Of the definitions of the five collectives (engine/collective/*.p2c), whatever the subject: the
 /// rules of rows are right for sums in any commutative monoid, for groups of every size:
 /// proofs/definition/adequacy.h.

@@ -38,6 +38,53 @@ TEST_CASE("the claims about the rules hold on all systems of up to 6 devices") {
     CHECK(result.answer.outcome == Outcome::Established);
 }
 
+TEST_CASE("no program is longer than two steps a factor in published; in printed one of [2,2] is") {
+  CampaignRequest request;
+  request.claims = {find_claim("length-bound")};
+  request.dialects = {Dialect::Published};
+  request.systems = placed_systems(6);
+  for (const SettledQuestion& result : settle(request, {})) {
+    CHECK(result.answer.outcome == Outcome::Established);
+  }
+  const PlacedSystem pairs = system_of("2,2", "4", "0", "[[2 2]]");
+  const auto answer = [&](Dialect dialect, std::uint32_t size) {
+    return settled("length-bound", Subject(pairs, HierarchyKind::Reduction, std::nullopt, dialect),
+                   size);
+  };
+  CHECK(answer(Dialect::Published, 9).note == "the longest has 4 steps");
+  CHECK(answer(Dialect::Printed, 4).outcome == Outcome::Established);
+  const Settlement longer = answer(Dialect::Printed, 5);
+  CHECK(longer.outcome == Outcome::Refuted);
+  CHECK(longer.steps == 5);
+  CHECK(longer.program ==
+        "ReduceScatter(l0.a0, InsideGroup); AllGather(l0.a0, InsideGroup); "
+        "ReduceScatter(l0.a0, Parallel(root)); AllGather(l0.a0, Master(root)); "
+        "Broadcast(root, InsideGroup)");
+}
+
+TEST_CASE("programs are as many as the levels that they leave apart have, wherever they cut") {
+  CampaignRequest request;
+  request.claims = {find_claim("coarsening")};
+  request.dialects = {Dialect::Printed, Dialect::Published};
+  request.systems = placed_systems(8);
+  request.size = 4;
+  const std::vector<SettledQuestion> results = settle(request, {});
+  CHECK(results.size() == 2 * request.systems.size());
+  for (const SettledQuestion& result : results) {
+    CHECK(result.answer.outcome == Outcome::Established);
+  }
+  // Moves that cut elsewhere than the levels say.
+  Subject subject(system_of("2,2,2", "8", "0", "[[2 2 2]]"), HierarchyKind::Reduction, std::nullopt,
+                  Dialect::Published);
+  CHECK(settled("coarsening", subject, 4).outcome == Outcome::Established);
+  for (Move& move : subject.moves) {
+    if (move.pattern == Pattern{1, 0}) move.pattern = {3, 0};
+  }
+  const Settlement answer = settled("coarsening", subject, 4);
+  CHECK(answer.outcome == Outcome::Refuted);
+  CHECK(answer.note.ends_with("expected"));
+}
+
 TEST_CASE("lockstep finds a class that is given other moves than its system") {
   Subject subject(system_of("2,4", "4,2", "0", "[[2 2] [1 2]]"), HierarchyKind::Reduction,
                   std::nullopt, Dialect::Published);

@@ -136,4 +136,59 @@ TEST_CASE("other goals and beginnings are refused") {
   CHECK_THROWS_AS(hlo::lower_to_module(shards, {"test"}), InputError);
 }
 
+TEST_CASE("groups in iota form are read back as the same groups; lists without one stay lists") {
+  const auto read = [](const std::string& text) {
+    hlo::TextReader reader("test", text);
+    return hlo::read_replica_groups(reader).lists;
+  };
+  CHECK(hlo::to_iota({{0, 1}, {2, 3}}) == "[2,2]<=[4]");
+  CHECK(hlo::to_iota({{0, 2}, {1, 3}}) == "[2,2]<=[2,2]T(1,0)");
+  CHECK(hlo::to_iota({{0}}) == "[1,1]<=[1]");
+  for (const hlo::IdGroups& groups : std::vector<hlo::IdGroups>{{},
+                                                                {{}},
+                                                                {{0, 1}, {2}},
+                                                                {{1, 0}},
+                                                                {{0, 1}, {3, 2}},
+                                                                {{0, 3}, {1, 2}},
+                                                                {{1, 2}, {3, 4}},
+                                                                {{0, 1}, {0, 1}},
+                                                                {{0, 65536}}}) {
+    CHECK(!hlo::to_iota(groups));
+  }
+  std::size_t tried = 0;
+  for (const char* sizes : {"2,2,2", "2,3,4", "5,2,3,2", "7,11", "16,16"}) {
+    const Hierarchy hierarchy = parse_hierarchy("h", sizes);
+    const Axes axes({{"a", hierarchy.devices()}}, {"a"});
+    for (const Placement& placement : enumerate_placements(hierarchy, axes, {"a"})) {
+      const DeviceGrid grid(hierarchy, axes, placement);
+      for (FactorSet reduced = 1; reduced <= grid.all_factors(); ++reduced) {
+        hlo::IdGroups groups;
+        for (const Group& group : grid.groups(reduced, 0)) {
+          groups.emplace_back(group.begin(), group.end());
+        }
+        const auto iota = hlo::to_iota(groups);
+        REQUIRE(iota.has_value());
+        CHECK(read(*iota) == groups);
+        ++tried;
+      }
+    }
+  }
+  CHECK(tried == 7 + 7 + 15 + 3 + 3);
+}
+
+TEST_CASE("modules of more than 64 partitions have groups in iota form") {
+  for (const auto& [hierarchy, devices, form] :
+       {std::tuple{"8,8", 64, "replica_groups={{0,1,2,3,4,5,6,7},{"},
+        std::tuple{"9,8", 72, "replica_groups=[9,8]<=[72], "}}) {
+    const Program program = read_steps(
+        fmt::format("hierarchy node={}\naxes a={}\nreduce a\nReduceScatter(node, InsideGroup); "
+                    "AllReduce(node, Parallel(root)); AllGather(node, InsideGroup)",
+                    std::string(hierarchy).replace(1, 1, ",gpu="), devices));
+    const std::string text = texts_of(program)[0];
+    CHECK(count(text, form) == 2);
+    CHECK(count(text, "replica_groups=[8,9]<=[9,8]T(1,0)") == (devices == 72 ? 1 : 0));
+    check_valid(program);
+  }
+}
+
 }  // namespace p2

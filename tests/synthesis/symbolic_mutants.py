@@ -81,13 +81,14 @@ HARMLESS = {
     "if (boxed != whole.entries.size())": "no state was found in which what is held is no box",
 }
 
-# Survive without a proof that the guard is redundant: no test reaches what only this guard refuses.
+# Survive without a proof that the guard is redundant: no test reaches what only this guard refuses, nor do 80,000
+# random programs of 12 steps over the lattice of three and four levels. By part of the text and replacement.
 UNREACHED = [
-    "place->second + (alike ?",
-    "if ((total.divided & varied) != 0)",
-    "return each.divided == group[0].divided && (varied",
-    "if (!once || !cut)",
-    "return each.divided == root.divided;",
+    ("place->second + (alike ?", "place->second"),
+    ("if ((total.divided & varied) != 0)", ""),
+    ("return each.divided == group[0].divided && (varied", "return each.divided == group[0].divided;"),
+    ("if (!once || !cut)", "if (!cut) return std::nullopt;"),
+    ("return each.divided == root.divided;", "return true;"),
 ]
 
 
@@ -140,9 +141,10 @@ def main():
             caught = fails(file)
             print(f"{'caught' if caught else 'SURVIVES'}  {file}: {text.splitlines()[0]} -> {replacement}", flush=True)
             if not caught:
-                survivors.append(text)
-    unexplained = [text for text in survivors if not any(key in text for key in HARMLESS)]
-    new = [text for text in unexplained if not any(part in text for part in UNREACHED)]
+                survivors.append((text, replacement))
+    unexplained = [(text, to) for text, to in survivors if not any(key in text for key in HARMLESS)]
+    new = [(text, to) for text, to in unexplained
+           if not any(part in text and to == known for part, known in UNREACHED)]
     print(f"{len(MUTANTS)} mutants, {len(survivors)} survive, {len(unexplained)} without a reason, {len(new)} not known")
     sys.exit(1 if new else 0)
 

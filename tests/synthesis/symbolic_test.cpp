@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/program/derivation.h"
+#include "engine/program/symbolic/all_sizes.h"
 #include "engine/program/symbolic/bracket.h"
 #include "engine/program/symbolic/chunk_tables.h"
 #include "engine/program/symbolic/exploration.h"
@@ -202,6 +203,74 @@ TEST_CASE("all engines list the same programs: unequal and prime sizes") {
   CHECK(known.size() > 50);
 }
 
+namespace {
+
+/// Two to five levels of 2 to 13, of which at most three axes take factors, all axes up to
+/// `devices` devices together.
+Instance random_bigger_instance(std::mt19937& random, std::uint32_t devices) {
+  const auto below = [&](std::size_t bound) {
+    return static_cast<std::uint32_t>(random() % bound);
+  };
+  constexpr std::uint32_t kSizes[] = {2, 2, 3, 3, 4, 5, 6, 7, 9, 11, 13};
+  for (;;) {
+    const std::uint32_t axis_count = 1 + below(3);
+    std::vector<Level> levels(2 + below(4));
+    std::vector<Axis> axes(axis_count);
+    Placement placement{std::vector(axis_count, std::vector<std::uint32_t>(levels.size(), 1))};
+    std::uint32_t all = 1;
+    for (std::size_t level = 0; level < levels.size(); ++level) {
+      std::uint32_t left = kSizes[below(std::size(kSizes))];
+      levels[level] = {"l" + std::to_string(level), left};
+      all *= left;
+      for (std::uint32_t prime = 2; left > 1; ++prime) {
+        for (; left % prime == 0; left /= prime) {
+          placement.factors[below(axis_count)][level] *= prime;
+        }
+      }
+    }
+    if (all < 16 || all > devices) continue;
+    for (std::uint32_t axis = 0; axis < axis_count; ++axis) {
+      axes[axis].name = "a" + std::to_string(axis);
+      for (const std::uint32_t factor : placement.factors[axis]) axes[axis].size *= factor;
+    }
+    ReductionAxes reduction;
+    for (std::uint32_t axis = 0; axis < axis_count; ++axis) {
+      if (axis + 1 == axis_count ? reduction.empty() : below(2) == 0) reduction.push_back(axis);
+    }
+    return {DeviceGrid(Hierarchy(levels, {"h"}), Axes(axes, {"a"}), placement), reduction,
+            kHierarchyKinds[below(std::size(kHierarchyKinds))]};
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the engines that know no sizes list what the explicit one does: random systems") {
+  std::mt19937 random(22);
+  std::set<Problem> known;
+  std::size_t by_machine = 0;
+  std::size_t by_bracket = 0;
+  while (known.size() < (kCampaign ? 300U : 40U)) {
+    const Instance instance = random_bigger_instance(random, kCampaign ? 400 : 200);
+    SynthesisOptions options;
+    options.dialect = random() % 2 == 0 ? Dialect::Printed : Dialect::Published;
+    const Problem problem = make_problem(instance, options.dialect).problem;
+    // What the explicit engine would take minutes for.
+    if (problem.devices < 8 || problem.moves.size() > 400) continue;
+    if (problem.devices * problem.moves.size() > (kCampaign ? 60'000U : 12'000U)) continue;
+    options.size = problem.devices * problem.moves.size() > 5'000 ? 3 : 4;
+    const ProgramList found = search_programs(problem, options);
+    if (found.engine() == SearchEngine::Explicit || !known.insert(problem).second) continue;
+    ++(found.engine() == SearchEngine::Machine ? by_machine : by_bracket);
+    CAPTURE(described(problem));
+    const Programs expected = programs_of(ProgramList(problem, options.size, {}));
+    CHECK(programs_of(found) == expected);
+    CHECK(programs_of(TwoChunks(problem), problem, options.size) == expected);
+    CHECK(programs_of(ChunkTables(problem, 5), problem, options.size) == expected);
+  }
+  CHECK(by_machine > 10);
+  CHECK(by_bracket > 10);
+}
+
 TEST_CASE("whatever ChunkTables accepts is legal, and whatever is legal TwoChunks accepts") {
   std::mt19937 random(20);
   std::size_t decided = 0;
@@ -226,6 +295,35 @@ TEST_CASE("whatever ChunkTables accepts is legal, and whatever is legal TwoChunk
   CAPTURE(all);
   CHECK(all > 5000);
   CHECK(decided * 10 > all * 9);
+}
+
+TEST_CASE("an AllGather of devices that hold unequal amounts is illegal in the tables too") {
+  for (const auto& [hierarchy, placement] :
+       {std::pair{"2,2", "[[2 2]]"}, std::pair{"3,2", "[[3 2]]"}, std::pair{"3,3", "[[3 3]]"}}) {
+    const std::string axes = std::to_string(parse_hierarchy("h", hierarchy).devices());
+    const Instance instance =
+        instance_of(hierarchy, axes.c_str(), "0", placement, HierarchyKind::Hardware);
+    const NamedProblem named = make_problem(instance, Dialect::Printed);
+    TextCursor cursor("test",
+                      "ReduceScatter(l0, Parallel(root)); ReduceScatter(l0, InsideGroup); "
+                      "AllGather(l0, Master(root)); AllGather(l0, InsideGroup)");
+    const auto steps = parse_steps(cursor, instance.grid.devices(), &instance);
+    const auto moves = moves_of(named, steps);
+    REQUIRE(moves.has_value());
+    StateTable states(instance.grid.devices());
+    Kernels kernels(states);
+    SystemState devices = initial_state(instance.grid.devices(), states);
+    ChunkTables tables(named.problem, 5);
+    std::uint32_t state = tables.initial();
+    for (std::size_t step = 0; step < steps.size(); ++step) {
+      CAPTURE(step);
+      const bool last = step + 1 == steps.size();
+      CHECK(run_step(steps[step], Dialect::Printed, devices, states, kernels).has_value() == last);
+      const Replayed after = tables.replay(state, (*moves)[step]);
+      CHECK((after.kind == Replayed::Kind::Legal) == !last);
+      state = after.state;
+    }
+  }
 }
 
 TEST_CASE("the approximations are right of long programs over the lattice") {
@@ -262,6 +360,55 @@ TEST_CASE("one, two and three levels have the same programs for all sizes") {
     CHECK(count("1024,1024", "[[1024 1024]]", 5, true) == (published ? 47 : 93));
     CHECK(count("101,103,97", "[[101 103 97]]", 4, true) == (published ? 262 : 385));
   }
+}
+
+TEST_CASE("the formulas for any number of levels count what the engines list") {
+  CHECK(!count_over_d(0, 4));
+  CHECK(!count_over_d(3, 5));
+  CHECK(!count_over_d(3, 2));
+  std::vector<std::uint32_t> sizes;
+  for (std::uint32_t levels = 1; levels <= 8; ++levels) {
+    sizes.push_back(levels % 3 == 0 ? 3 : 2);
+    std::vector<Level> named;
+    std::uint32_t devices = 1;
+    for (const std::uint32_t size : sizes) {
+      named.push_back({"l" + std::to_string(named.size()), size});
+      devices *= size;
+    }
+    for (const std::uint32_t size : {3U, 4U}) {
+      for (const HierarchyKind kind : {HierarchyKind::Reduction, HierarchyKind::Collapsed}) {
+        const Instance instance(
+            DeviceGrid(Hierarchy(named, {"h"}), Axes({{"a", devices}}, {"a"}), {{sizes}}), {0},
+            kind);
+        SynthesisOptions options;
+        options.size = size;
+        const auto listed = find_programs({instance}, options);
+        options.count_only = true;
+        const auto counted = find_programs({instance}, options);
+        CAPTURE(levels);
+        CHECK(counted[0].list().engine() == SearchEngine::Formula);
+        CHECK(counted[0].list().settled() == size);
+        CHECK(programs_of(listed[0].list()).size() == counted[0].list().count());
+        if (levels > 4) continue;
+        const Problem problem = make_problem(instance, Dialect::Published).problem;
+        CHECK(ProgramList(problem, size, {}).count() == counted[0].list().count());
+      }
+    }
+  }
+  // Several axes, the lattice and printed have no formula.
+  SynthesisOptions options;
+  options.count_only = true;
+  options.size = 3;
+  const auto engine = [&](const Instance& instance) {
+    return find_programs({instance}, options)[0].list().engine();
+  };
+  CHECK(engine(instance_of("2,2", "2,2", "0,1", "[[2 1] [1 2]]", HierarchyKind::Reduction)) ==
+        SearchEngine::Machine);
+  CHECK(engine(instance_of("2,2", "4", "0", "[[2 2]]", HierarchyKind::Lattice)) ==
+        SearchEngine::Machine);
+  options.dialect = Dialect::Printed;
+  CHECK(engine(instance_of("2,2", "4", "0", "[[2 2]]", HierarchyKind::Reduction)) ==
+        SearchEngine::Explicit);
 }
 
 TEST_CASE("a count that is unknown for some sizes never refuses") {
