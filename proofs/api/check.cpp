@@ -2,24 +2,18 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <filesystem>
-#include <new>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "engine/base/document_writers.h"
-#include "engine/base/file_kind.h"
 #include "engine/base/files.h"
 #include "engine/base/progress.h"
 #include "engine/hlo/text/xla_dump.h"
-#include "engine/msccl/algorithm_file.h"
-#include "engine/program/program_file.h"
-#include "engine/reshard/plans/plan.h"
 #include "proofs/api/check_files.h"
 #include "proofs/api/check_journal.h"
-#include "proofs/api/module_check.h"
+#include "proofs/api/checked_files.h"
 #include "proofs/api/open_sizes.h"
 #include "proofs/api/subject_check.h"
 #include "proofs/api/terms.h"
@@ -30,85 +24,6 @@ namespace {
 using Kind = Diagnostic::Kind;
 using Status = Property::Status;
 
-// An allreduce of 1024 ranks as a ring is 220 MB of XML.
-constexpr std::size_t kMaxMebibytes = 128;
-constexpr std::size_t kMaxXmlMebibytes = 512;
-
-/// One of the programs of a file that synth wrote.
-struct ListedProgram {
-  std::string file;
-  std::size_t number = 1;  ///< from 1
-  std::string text;
-};
-
-/// A file of the request, and what is known of it.
-struct CheckedFile {
-  std::string file;                        ///< of a comparison the one after
-  std::optional<std::string> before = {};  ///< of a comparison
-  const DumpPair* dumped = nullptr;        ///< the comparison, of a dump
-  std::optional<ListedProgram> listed = {};
-  bool is_rank_dump = false;                  ///< a flight recorder dump
-  std::vector<std::string> other_ranks = {};  ///< the dumps of the other ranks of its job
-  std::optional<SubjectCheck> check = {};
-  std::vector<FileError> errors = {};
-  FileReport report = {};
-  double seconds = 0;
-};
-
-/// Recognizes the subject by its content.
-SubjectCheck check_file(const std::string& file, const std::vector<std::string>& other_ranks,
-                        const CheckQuestion& question) {
-  const std::string text =
-      module_text(file, read_file(file, kMaxXmlMebibytes), question.options.limits);
-  if (question.engines.of_modules && !is_module_text(text)) {
-    throw InputError({file}, fmt::format("is no module of XLA or StableHLO, expected one for "
-                                         "--engine {}",
-                                         question.request.engine));
-  }
-  if (msccl::is_xml(text)) return check_msccl(file, text, question);
-  if (text.size() > kMaxMebibytes << 20) {
-    throw InputError({file}, fmt::format("is larger than {} MiB, expected a smaller file, or XML",
-                                         kMaxMebibytes));
-  }
-  if (is_onesided(text)) return check_onesided(file, text, question);
-  if (is_module_text(text)) return check_module(file, text, question);
-  if (reshard::is_plan(text)) return check_plan(file, text, question);
-  if (is_record(text)) return check_record(file, text, other_ranks, question);
-  const std::optional<FileKind> kind = recognized_kind(text);
-  if (kind == FileKind::Definition) return check_definition(file, question);
-  if (kind == FileKind::System) return check_system(file, text, question);
-  if (kind == FileKind::OperationGraph) return check_graph(file, text, question);
-  listed_programs(file, text);  // throws for the output of synth without programs
-  return check_program(file, text, question);
-}
-
-FileError error_of(Kind kind, const std::string& file, const std::string& message) {
-  return {kind, {file}, message, fmt::format("{}: {}", file, message)};
-}
-
-void check_into(CheckedFile& file, const CheckQuestion& question) {
-  const auto start = std::chrono::steady_clock::now();
-  try {
-    file.check = file.dumped != nullptr ? compare_dumped_modules(*file.dumped, question)
-                 : file.before          ? compare_modules(*file.before, file.file, question)
-                 : file.listed          ? check_program(file.file, file.listed->text, question)
-                                        : check_file(file.file, file.other_ranks, question);
-    for (const Diagnostic& each : file.check->diagnostics) {
-      file.errors.push_back({each.kind, {file.file}, each.message, each.message});
-    }
-  } catch (const InputError& error) {
-    file.errors = {{Kind::BadInput, error.where(), error.message(), error.what()}};
-  } catch (const LimitReached& error) {
-    file.errors = {error_of(Kind::Undecided, file.file, error.what())};
-  } catch (const std::bad_alloc&) {
-    file.errors = {error_of(Kind::Undecided, file.file, "out of memory, nothing was settled")};
-  } catch (const std::exception& error) {
-    file.errors = {error_of(Kind::ToolFailure, file.file,
-                            fmt::format("tool failure, nothing was settled: {}", error.what()))};
-  }
-  file.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 /// The folder of the certificate of file number `index`: the one asked for, or one inside.
 std::optional<std::string> certificate_folder(const CheckRequest& request,
                                               const std::vector<CheckedFile>& files,
@@ -117,15 +32,6 @@ std::optional<std::string> certificate_folder(const CheckRequest& request,
   if (files.size() == 1) return request.certify;
   const std::string stem = std::filesystem::path(files[index].file).stem().string();
   return fmt::format("{}/{}-{}", *request.certify, index + 1, stem);
-}
-
-/// Whether an engine, or all of the file, met a limit.
-bool is_undecided(const CheckedFile& file) {
-  const auto undecided = [](const auto& each) { return each.outcome == Outcome::Undecided; };
-  const auto limited = [](const FileError& error) { return error.kind == Kind::Undecided; };
-  return std::ranges::any_of(file.errors, limited) ||
-         (file.check && (undecided(file.check->result) ||
-                         std::ranges::any_of(file.check->result.engines, undecided)));
 }
 
 void check_all(std::vector<CheckedFile>& files, const CheckQuestion& question) {
@@ -243,80 +149,6 @@ CheckCampaign campaign_of(const CheckRequest& request, const Options& options) {
           }};
 }
 
-Property property_of(const FileError& error) {
-  Property property{"input", Status::BadInput};
-  if (error.kind == Kind::Undecided) property = {"limits", Status::Undecided};
-  if (error.kind == Kind::ToolFailure) property = {"tool", Status::ToolFailure};
-  property.message = error.message;
-  property.line = error.where.line;
-  property.column = error.where.column;
-  return property;
-}
-
-FileReport report_of(const CheckedFile& file) {
-  FileReport report = file.check ? file.check->report : FileReport{file.file, "input", {}, 0};
-  for (const FileError& error : file.errors) report.properties.push_back(property_of(error));
-  if (file.listed) {  // reports name the file that there is
-    report.file = file.listed->file;
-    for (Property& property : report.properties) {
-      property.name = fmt::format("program {} {}", file.listed->number, property.name);
-    }
-  }
-  report.seconds = file.seconds;
-  return report;
-}
-
-/// The file, or each program of the output of synth. What keeps a file from being read is reported
-/// when it is checked.
-void add_file(const std::string& file, std::vector<CheckedFile>& files) {
-  std::vector<std::string> programs;
-  try {
-    const std::string text = read_file(file, kMaxXmlMebibytes);
-    if (is_rank_dump(text)) {  // all dumps are one job, judged at the first one
-      const auto job =
-          std::ranges::find_if(files, [](const CheckedFile& each) { return each.is_rank_dump; });
-      if (job != files.end()) {
-        job->other_ranks.push_back(file);
-        return;
-      }
-      files.push_back({.file = file, .is_rank_dump = true});
-      return;
-    }
-    programs = listed_programs(file, text);
-  } catch (const Error&) {
-    programs.clear();
-  }
-  for (std::size_t i = 0; i < programs.size(); ++i) {
-    files.push_back(
-        {.file = name_of_listed(file, i + 1), .listed = ListedProgram{file, i + 1, programs[i]}});
-  }
-  if (programs.empty()) files.push_back({.file = file});
-}
-
-std::vector<CheckedFile> files_of(const CheckRequest& request) {
-  std::vector<CheckedFile> files;
-  for (const std::string& file : matching_files(request.files)) add_file(file, files);
-  const bool one_program = files.size() == 1 && !request.before;
-  if (request.after) files.push_back({.file = *request.after, .before = request.before});
-  if (files.empty()) throw InputError({"command line"}, "no file, expected at least one");
-  if (request.repair && !one_program) {
-    throw InputError({"--repair"}, "writes one plan, expected one file");
-  }
-  if (request.smt2 && !one_program) {
-    throw InputError({"--smt2"}, "writes one query, expected one program");
-  }
-  return files;
-}
-
-std::vector<CheckedFile> files_of(const std::vector<DumpPair>& pairs) {
-  std::vector<CheckedFile> files;
-  files.reserve(pairs.size());
-  for (const DumpPair& pair : pairs) {
-    files.push_back({.file = pair.after->path, .before = pair.before->path, .dumped = &pair});
-  }
-  return files;
-}
-
 /// Of a dump nothing is asked but whether its modules are equal.
 void require_dump_alone(const CheckRequest& request) {
   const auto refuse = [](const std::string& what) {
@@ -393,25 +225,6 @@ Json failure_json(const std::string& file, const std::string& rule) {
   return Json::object({{"file", file}, {"rule", rule}});
 }
 
-/// `total: 5 files, 3 valid, 1 invalid, 1 not judged`.
-std::string totals_text(const std::vector<CheckedFile>& files) {
-  const bool are_listed =
-      std::ranges::all_of(files, [](const CheckedFile& file) { return file.listed.has_value(); });
-  std::string text = fmt::format("total: {} {}", files.size(), are_listed ? "programs" : "files");
-  const auto add = [&](std::string_view what, const auto& is_counted) {
-    const auto count = std::ranges::count_if(files, is_counted);
-    if (count > 0) text += fmt::format(", {} {}", count, what);
-  };
-  for (const Outcome outcome :
-       {Outcome::Established, Outcome::Refuted, Outcome::Undecided, Outcome::Disagreement}) {
-    add(to_string(outcome), [&](const CheckedFile& file) {
-      return file.check && file.check->result.outcome == outcome;
-    });
-  }
-  add("not judged", [](const CheckedFile& file) { return !file.check; });
-  return text;
-}
-
 /// Adds how the failures compare with the baseline.
 void add_baseline(const std::vector<KnownFailure>& fixed, Document& document) {
   Json known = Json::array();
@@ -435,70 +248,6 @@ void add_baseline(const std::vector<KnownFailure>& fixed, Document& document) {
                                    })}}));
 }
 
-Json not_judged_json(const CheckedFile& file, const FileError& error) {
-  return Json::object({{"file", file.file},
-                       {"line", error.where.line},
-                       {"column", error.where.column},
-                       {"message", error.message}});
-}
-
-/// Moves what is said of the files into their reports.
-void add_details(std::vector<CheckedFile>& files, std::vector<FileReport>& reports) {
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    if (!files[i].check) continue;
-    const std::string& file = files[i].listed ? files[i].listed->file : files[i].file;
-    reports[i].details = page_details(file, *files[i].check);
-    files[i].check->text.clear();
-  }
-}
-
-/// Text blocks, and `results`, `not_judged` and `disagreements` of the JSON document.
-void add_files(std::vector<CheckedFile>& files, Document& document) {
-  Json results = Json::array();
-  Json not_judged = Json::array();
-  Json disagreements = Json::array();
-  for (CheckedFile& file : files) {
-    if (auto& check = file.check) {
-      if (file.dumped == nullptr) {
-        for (Document::Block& block : check->text) document.add(std::move(block));
-      }
-      if (check->result.outcome == Outcome::Disagreement) {
-        Json disagreement = Json::object({{"result", check->json}});
-        if (const auto* members = check->input.if_object()) {
-          for (const auto& [key, value] : *members) disagreement.add(key, value);
-        }
-        disagreements.push_back(std::move(disagreement));
-      }
-      results.push_back(std::move(check->json));
-    }
-    for (const FileError& error : file.errors) not_judged.push_back(not_judged_json(file, error));
-  }
-  document.json.add("results", std::move(results));
-  if (!not_judged.if_array()->empty()) document.json.add("not_judged", std::move(not_judged));
-  if (!disagreements.if_array()->empty()) {
-    document.json.add("disagreements", std::move(disagreements));
-  }
-}
-
-/// Moves what is known of the files into the answer.
-void collect(std::vector<CheckedFile>& files, CheckAnswer& answer) {
-  for (CheckedFile& file : files) {
-    // Known to be undecided is no news.
-    for (const FileError& error : file.errors) {
-      const bool known = std::ranges::any_of(file.report.properties, [&](const Property& each) {
-        return each.known && each.message == error.message;
-      });
-      answer.diagnostics.push_back({known ? Kind::Note : error.kind, error.line});
-    }
-    if (file.check) {
-      file.check->result.seconds = file.seconds;
-      answer.results.push_back(std::move(file.check->result));
-      if (file.check->smt2) answer.smt2 = std::move(file.check->smt2);
-      if (file.check->repaired) answer.repaired = std::move(file.check->repaired);
-    }
-  }
-}
-
 CheckAnswer check(const CheckRequest& request, const Options& options,
                   std::vector<language::Definition> z3_definitions, const CheckCampaign* campaign);
 
@@ -514,26 +263,6 @@ std::vector<std::string> program_options(const CheckRequest& request) {
   if (request.instance.goal) flags.emplace_back("goal");
   if (!request.instance.collectives.empty()) flags.emplace_back("collectives");
   return flags;
-}
-
-Json outcomes_json(const std::vector<EngineAnswer>& answers) {
-  Json outcomes = Json::object();
-  for (const EngineAnswer& answer : answers) {
-    outcomes.add(answer.engine, to_string(answer.outcome));
-  }
-  return outcomes;
-}
-
-Property engines_property(const std::vector<EngineAnswer>& answers,
-                          std::string (*text)(const EngineAnswer&)) {
-  Property property{"engines"};
-  for (const EngineAnswer& answer : answers) {
-    property.message +=
-        fmt::format("{}{}: {}", property.message.empty() ? "" : "; ", answer.engine, text(answer));
-    if (answer.outcome == Outcome::Undecided) property.status = Status::Undecided;
-  }
-  if (disagree(answers)) property.status = Status::Disagreement;
-  return property;
 }
 
 CheckAnswer check(const CheckRequest& request, const Options& options) {
@@ -580,7 +309,7 @@ CheckAnswer check(const CheckRequest& request, const Options& options,
     pairs = pairs_of(*dump);
     for (Diagnostic& each : diagnostics_of(*dump)) answer.diagnostics.push_back(std::move(each));
   }
-  std::vector<CheckedFile> files = dump ? files_of(pairs) : files_of(request);
+  std::vector<CheckedFile> files = dump ? checked_files(pairs) : checked_files(request);
   std::optional<Baseline> baseline = baseline_of(request);
   EvidenceCache cache(request.cache, cache_options(request));
   const CheckQuestion question{request, options, given, engines, cache, {}, open};

@@ -1,0 +1,331 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/hlo/interpreter/algebra.h"
+#include "engine/hlo/interpreter/array.h"
+#include "engine/hlo/interpreter/dimension_numbers.h"
+#include "engine/hlo/interpreter/interpreter.h"
+#include "engine/hlo/interpreter/numbers.h"
+#include "engine/hlo/module_relation.h"
+
+/// The inputs of two modules that are executed to be compared, and the pairs of their outputs.
+namespace p2::hlo::interpreter {
+
+constexpr std::uint64_t kFirstSeed = 0x5EED0001;
+
+/// How random numbers are drawn. Floating-point numbers are multiples of 2^-16: sums of them, and
+/// products of two, are exact in double precision, so that what is equal as real numbers seldom
+/// compares as less or greater. Integers are small, so that they are legal indices; those of 8 and
+/// 16 bits, which wrap around soonest, also of their whole range.
+struct Draw {
+  enum class Sign : std::uint8_t { Positive, Negative, Both };
+  double low;  ///< magnitudes of floating-point numbers
+  double high;
+  Sign sign;
+  std::int64_t first;  ///< integers
+  std::int64_t last;
+  bool narrow_range;  ///< integers of up to 16 bits of their whole range
+  bool may_overflow;  ///< infinities and NaN are no differences
+};
+constexpr Draw kDraws[] = {{0.25, 1.5, Draw::Sign::Both, 0, 6, false, false},
+                           {0.25, 1.5, Draw::Sign::Negative, 0, 6, false, false},
+                           {0.5, 1.0, Draw::Sign::Positive, 0, 3, false, false},
+                           {0.25, 1.5, Draw::Sign::Both, 0, 6, false, false},
+                           {2.0, 12.0, Draw::Sign::Both, 0, 6, true, true},
+                           {20.0, 100.0, Draw::Sign::Both, 0, 6, false, true}};
+
+/// The sum, product or the like of two elements.
+template <typename A>
+typename A::Cell combined(A& arithmetic, Reducer reducer, ElementType type,
+                          const typename A::Cell& a, const typename A::Cell& b) {
+  const auto code = element_of(to_string(reducer));
+  const typename A::Cell operands[] = {a, b};
+  return arithmetic.apply({code.value(), Direction::Eq, type, type, {}}, operands);
+}
+
+/// The inputs of one comparison, in an arithmetic.
+class Inputs {
+ public:
+  Inputs(const Devices& devices, const ModuleRelation& relation)
+      : devices_(devices), relation_(relation) {
+    for (const TensorRelation& each : relation.inputs) related_[each.number] = &each;
+  }
+
+  template <typename A>
+  std::vector<typename Interpreter<A>::PerDevice> of(A& arithmetic, const Module& module, Form form,
+                                                     const Draw& draw, std::uint64_t seed) const {
+    std::vector<typename Interpreter<A>::PerDevice> all;
+    const Computation& entry = module.entry_computation();
+    std::uint32_t number = 0;
+    for (const std::uint32_t index : entry.parameters) {
+      const Shape& shape = entry.instructions[index].shape;
+      typename Interpreter<A>::PerDevice values(devices_.count());
+      const std::uint32_t first = number;
+      std::map<std::vector<std::int64_t>, typename Interpreter<A>::Pointer> by_contents;
+      for (std::uint32_t device = 0; device < devices_.count(); ++device) {
+        number = first;
+        auto& value = by_contents[contents(shape, first, device, form)];
+        if (value) {
+          number += static_cast<std::uint32_t>(shape.arrays().size());
+        } else {
+          value = std::make_shared<const ArrayTree<typename A::Cell>>(
+              build(arithmetic, shape, number, device, form, draw, seed));
+        }
+        values[device] = value;
+      }
+      all.push_back(std::move(values));
+    }
+    return all;
+  }
+
+ private:
+  /// Equal for devices that hold the same elements of an input.
+  std::vector<std::int64_t> contents(const Shape& shape, std::uint32_t input, std::uint32_t device,
+                                     Form form) const {
+    if (form == Form::Global) return {};
+    const std::vector<std::int64_t> own = {-1, device};
+    if (!relation_.is_mixed() || shape.is_tuple) return own;
+    const TensorRelation& relation = *related_.at(input);
+    std::vector<std::int64_t> all = {relation.part_of(device)};
+    std::int64_t covered = 0;
+    for (const Piece& piece : relation.pieces[device]) {
+      covered += volume(piece.sizes);
+      for (const auto* list : {&piece.of, &piece.at, &piece.sizes}) {
+        all.insert(all.end(), list->begin(), list->end());
+      }
+    }
+    return covered == shape.array.elements() ? all : own;  // what is in no piece is its own
+  }
+
+  template <typename A>
+  ArrayTree<typename A::Cell> build(A& arithmetic, const Shape& shape, std::uint32_t& number,
+                                    std::uint32_t device, Form form, const Draw& draw,
+                                    std::uint64_t seed) const {
+    ArrayTree<typename A::Cell> tree;
+    tree.is_tuple = shape.is_tuple;
+    for (const Shape& part : shape.parts) {
+      tree.parts.push_back(build(arithmetic, part, number, device, form, draw, seed));
+    }
+    if (shape.is_tuple) return tree;
+    const std::uint32_t input = number++;
+    const ElementType type = shape.array.type;
+    std::vector<typename A::Cell> cells;
+    const auto drawn = [&](const std::vector<std::uint64_t>& keys) {
+      return value(arithmetic, keys, type, draw, seed);
+    };
+    /// Element of one of the tensors whose reduction an input is.
+    const auto of_part = [&](std::uint64_t of, std::int64_t element, std::uint32_t part) {
+      const auto at = static_cast<std::uint64_t>(element);
+      return part == 0 ? drawn({of, at, kNone}) : drawn({of, at, kNone, part});
+    };
+    std::int64_t element = 0;
+    for_each_index(shape.array.sizes, [&](const std::vector<std::int64_t>& index) {
+      if (form == Form::Global) {
+        auto cell = of_part(input, element, 0);
+        if (relation_.is_mixed()) {
+          const TensorRelation& relation = relation_.inputs[input];
+          for (std::uint32_t part = 1; part < relation.parts; ++part) {
+            cell =
+                combined(arithmetic, relation.reducer, type, cell, of_part(input, element, part));
+          }
+        }
+        cells.push_back(std::move(cell));
+      } else if (!relation_.is_mixed()) {
+        cells.push_back(drawn({input, static_cast<std::uint64_t>(element), device}));
+      } else {
+        const TensorRelation& relation = *related_.at(input);
+        const auto of = static_cast<std::uint64_t>(&relation - relation_.inputs.data());
+        const auto found = relation.element_of(device, index);
+        cells.push_back(found ? of_part(of, *found, relation.part_of(device))
+                              : drawn({0xAD, input, cells.size(), device}));
+      }
+      ++element;
+    });
+    tree.array.shape = shape.array;
+    tree.array.cells = std::make_shared<const std::vector<typename A::Cell>>(std::move(cells));
+    return tree;
+  }
+
+  static Term value(Algebra& algebra, const std::vector<std::uint64_t>& keys, ElementType type,
+                    const Draw& /*draw*/, std::uint64_t /*seed*/) {
+    return algebra.input(keys, type);
+  }
+
+  static Scalar value(Numbers& numbers, const std::vector<std::uint64_t>& keys, ElementType type,
+                      const Draw& draw, std::uint64_t seed) {
+    std::uint64_t state = Algebra::hash(0xD, seed);
+    for (const std::uint64_t key : keys) state = Algebra::hash(state, key);
+    const double unit = static_cast<double>(state >> 11U) * 0x1p-53;
+    if (type.is_float()) {
+      const double size = std::floor((draw.low + (draw.high - draw.low) * unit) * 0x1p16) * 0x1p-16;
+      const bool negative =
+          draw.sign == Draw::Sign::Negative || (draw.sign == Draw::Sign::Both && (state & 1U) != 0);
+      return {negative ? -size : size, 0};
+    }
+    if (type.kind() == ElementType::Kind::Boolean)
+      return {0, static_cast<std::int64_t>(state & 1U)};
+    if (draw.narrow_range && type.bits() <= 16) {
+      return numbers.integer(static_cast<std::int64_t>(state >> 20U), type);
+    }
+    const auto count = static_cast<double>(draw.last - draw.first + 1);
+    return numbers.integer(draw.first + static_cast<std::int64_t>(unit * count), type);
+  }
+
+  const Devices& devices_;
+  const ModuleRelation& relation_;
+  std::map<std::uint32_t, const TensorRelation*> related_;  ///< by input of the partitioned module
+};
+
+template <typename Cell>
+void append_arrays(const ArrayTree<Cell>& tree, std::vector<const Array<Cell>*>& all) {
+  if (!tree.is_tuple) all.push_back(&tree.array);
+  for (const auto& part : tree.parts) append_arrays(part, all);
+}
+
+/// The pairs of outputs that must be equal: on every device, element by element. Where the whole is
+/// a reduction of what devices hold, the reductions are compared.
+template <typename A>
+class OutputPairs {
+ public:
+  using Cell = typename A::Cell;
+
+  OutputPairs(A& arithmetic, const Devices& devices, const ModuleRelation& relation)
+      : arithmetic_(arithmetic), devices_(devices), relation_(relation) {}
+
+  /// Calls `visit(before, after, type, device, output, index)` with the two elements, until it
+  /// returns false. Elements of arrays without known numbers are left out.
+  template <typename PerDevice, typename Visit>
+  void visit(const PerDevice& before, const PerDevice& after, const Visit& visit) const {
+    std::map<std::pair<const void*, const void*>, bool> seen;
+    const bool both_global = !relation_.is_mixed() && relation_.before == Form::Global;
+    for (std::uint32_t device = 0; device < devices_.count(); ++device) {
+      if (both_global && device > 0) return;
+      const std::vector<const Array<Cell>*> first = arrays_of(before, device);
+      const std::vector<const Array<Cell>*> second = arrays_of(after, device);
+      if (!relation_.is_mixed()) {
+        if (!seen.emplace(std::pair(before[device].get(), after[device].get()), true).second) {
+          continue;
+        }
+        for (std::size_t k = 0; k < first.size(); ++k) {
+          if (!visit_alike(*first[k], *second[k], device, k, visit)) return;
+        }
+        continue;
+      }
+      const bool global_first = relation_.before == Form::Global;
+      const auto& wholes = global_first ? first : second;
+      const auto& shards = global_first ? second : first;
+      for (std::size_t k = 0; k < relation_.outputs.size(); ++k) {
+        const TensorRelation& relation = relation_.outputs[k];
+        if (relation.parts > 1) continue;
+        if (!visit_shard(relation, *wholes[k], *shards[relation.number], device, k, visit)) return;
+      }
+    }
+    if (relation_.is_mixed()) visit_reductions(before, after, visit);
+  }
+
+ private:
+  /// Terms are never left out.
+  static bool is_unknown(const Array<Cell>& array) { return !A::kSymbolic && array.unknown; }
+
+  template <typename PerDevice>
+  static std::vector<const Array<Cell>*> arrays_of(const PerDevice& values, std::uint32_t device) {
+    std::vector<const Array<Cell>*> all;
+    append_arrays(*values[device], all);
+    return all;
+  }
+
+  template <typename Visit>
+  bool visit_alike(const Array<Cell>& a, const Array<Cell>& b, std::uint32_t device, std::size_t k,
+                   const Visit& visit) const {
+    if (a.shape.type.kind() == ElementType::Kind::Other || is_unknown(a) || is_unknown(b))
+      return true;
+    std::int64_t element = 0;
+    bool go = true;
+    for_each_index(a.shape.sizes, [&](const auto& index) {
+      if (go) go = visit(a.at(element), b.at(element), a, device, k, index);
+      ++element;
+    });
+    return go;
+  }
+
+  template <typename Visit>
+  bool visit_shard(const TensorRelation& relation, const Array<Cell>& whole,
+                   const Array<Cell>& shard, std::uint32_t device, std::size_t k,
+                   const Visit& visit) const {
+    if (whole.shape.type.kind() == ElementType::Kind::Other) return true;
+    if (is_unknown(whole) || is_unknown(shard)) return true;
+    const bool global_first = relation_.before == Form::Global;
+    std::int64_t local = 0;
+    bool go = true;
+    for_each_index(shard.shape.sizes, [&](const std::vector<std::int64_t>& index) {
+      const Cell& own = shard.at(local++);
+      const auto element = go ? relation.element_of(device, index) : std::nullopt;
+      if (!element) return;
+      const Cell& all = whole.at(*element);
+      go = global_first ? visit(all, own, whole, device, k, index)
+                        : visit(own, all, whole, device, k, index);
+    });
+    return go;
+  }
+
+  /// Outputs of which devices hold parts of a reduction: for every element, the parts are combined.
+  template <typename PerDevice, typename Visit>
+  void visit_reductions(const PerDevice& before, const PerDevice& after, const Visit& visit) const {
+    const bool global_first = relation_.before == Form::Global;
+    for (std::size_t k = 0; k < relation_.outputs.size(); ++k) {
+      const TensorRelation& relation = relation_.outputs[k];
+      if (relation.parts == 1) continue;
+      const Array<Cell>& whole = *arrays_of(global_first ? before : after, 0)[k];
+      const ElementType type = whole.shape.type;
+      // By element and part: the first device that holds it; copies are compared with it.
+      std::vector<std::vector<std::pair<const Cell*, std::uint32_t>>> held(
+          static_cast<std::size_t>(whole.shape.elements()),
+          std::vector<std::pair<const Cell*, std::uint32_t>>(relation.parts));
+      bool go = !is_unknown(whole);
+      for (std::uint32_t device = 0; device < devices_.count() && go; ++device) {
+        const Array<Cell>& shard =
+            *arrays_of(global_first ? after : before, device)[relation.number];
+        if (is_unknown(shard)) go = false;
+        std::int64_t local = 0;
+        for_each_index(shard.shape.sizes, [&](const std::vector<std::int64_t>& index) {
+          const Cell& own = shard.at(local++);
+          const auto element = go ? relation.element_of(device, index) : std::nullopt;
+          if (!element) return;
+          auto& first = held[static_cast<std::size_t>(*element)][relation.part_of(device)];
+          if (first.first == nullptr) {
+            first = {&own, device};
+          } else {
+            go = visit(*first.first, own, whole, device, k, index);
+          }
+        });
+      }
+      std::int64_t number = 0;
+      for_each_index(whole.shape.sizes, [&](const std::vector<std::int64_t>& index) {
+        const auto& parts = held[static_cast<std::size_t>(number)];
+        const Cell& all = whole.at(number++);
+        if (!go) return;
+        Cell total = *parts[0].first;
+        for (std::uint32_t part = 1; part < relation.parts; ++part) {
+          total = combined(arithmetic_, relation.reducer, type, total, *parts[part].first);
+        }
+        go = global_first ? visit(all, total, whole, parts[0].second, k, index)
+                          : visit(total, all, whole, parts[0].second, k, index);
+      });
+      if (!go) return;
+    }
+  }
+
+  A& arithmetic_;
+  const Devices& devices_;
+  const ModuleRelation& relation_;
+};
+
+}  // namespace p2::hlo::interpreter
