@@ -32,6 +32,8 @@ struct Difference {
   std::string explanation;  ///< one paragraph
   std::optional<DifferingElement> element = {};  ///< for `contributions` and `order`
   std::optional<SourcePosition> position = {};   ///< of what is ill-formed
+  /// The element is infinite or not a number in one of the modules: real numbers leave that out.
+  bool of_infinities = false;
 };
 
 /// An operation that is not understood: a comparison gives up there, or takes it as an

@@ -133,7 +133,7 @@ class ExecutionComparison {
     decision_.symbolic = is_equal ? Outcome::Established : Outcome::Undecided;
     if (decision_.outcome == Outcome::Refuted) {
       if (!found.is_equal) return decision_;
-      if (not_finite_) {  // as real numbers they are equal: infinities and NaN are left out
+      if (decision_.violation->of_infinities) {
         decision_.violation.reset();
         decision_.outcome = Outcome::Undecided;
         decision_.reason =
@@ -220,7 +220,6 @@ class ExecutionComparison {
             }
           }
           if (!differ(a, b, type, largest, draw)) return true;
-          not_finite_ = type.is_float() && !(std::isfinite(a.real) && std::isfinite(b.real));
           refute(device, output, index, a, b, type, draw, seed);
           return false;
         });
@@ -259,6 +258,7 @@ class ExecutionComparison {
         : draw.sign == Draw::Sign::Negative ? ", negative"
                                             : "",
         draw.first, draw.last);
+    difference.of_infinities = type.is_float() && !(std::isfinite(a.real) && std::isfinite(b.real));
     decision_.outcome = Outcome::Refuted;
     decision_.violation = std::move(difference);
   }
@@ -377,7 +377,6 @@ class ExecutionComparison {
   std::uint64_t most_;
   const Limits& limits_;
   double tolerance_ = kTolerance;
-  bool not_finite_ = false;  ///< where the outputs differ, one is infinite or NaN
   ModuleDecision decision_;
 };
 
