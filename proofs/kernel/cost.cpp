@@ -27,14 +27,14 @@ std::size_t fewest(unsigned all, const std::u16string& sets) {
   return best;
 }
 
-constexpr Amount kMaxDevices = 16;
+constexpr Amount kMaxPricedDevices = 16;
 constexpr Amount kLargestChunk = 720720;  // lcm(1, …, 16)
 constexpr Amount kSlowdownEnd = Amount{1} << 16U;
 constexpr Amount kLargestPrice = Amount{1} << 60U;
 // A group is charged at most 15 times what 16 chunks are, a link carries at most 8 groups, and a
 // program has at most kMaxSteps steps: no bytes overflow before they are priced.
-static_assert(kLargestPrice / (kMaxDevices - 1) / kMaxDevices / kLargestChunk / (kMaxDevices / 2) /
-                  kSlowdownEnd / static_cast<Amount>(kMaxSteps) >
+static_assert(kLargestPrice / (kMaxPricedDevices - 1) / kMaxPricedDevices / kLargestChunk /
+                  (kMaxPricedDevices / 2) / kSlowdownEnd / static_cast<Amount>(kMaxSteps) >
               1);
 
 }  // namespace
@@ -52,7 +52,8 @@ Amount Ratio::price(const Charge& charge) const {
 
 PricedSystem::PricedSystem(const Problem& problem, const Json& uplinks)
     : devices_(problem.devices) {
-  if (devices_ > kMaxDevices) throw CheckFailure(Verdict::Incomplete, "the devices are too many");
+  if (devices_ > kMaxPricedDevices)
+    throw CheckFailure(Verdict::Incomplete, "the devices are too many");
   initial.assign(std::size_t{devices_} * devices_, 0);
   goal = initial;
   for (Amount n = 2; n <= devices_; ++n) chunk_ = std::lcm(chunk_, n);
