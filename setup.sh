@@ -51,7 +51,7 @@ case "${1:-}" in
       ./p2-verify synth $system --certify demo-certificates                   # placed, synthesised, proved
       ./p2-check demo-certificates/*                                           # verified by the independent checker
       ./p2-verify cost $system --top 10                                        # ranked
-      ./p2-verify run $system --placement '[[2,4],[2,4]]' --bytes 1M --top 3   # on real data
+      ./p2-verify run $system --placement '[[2,4],[2,4]]' --bytes 64K --top 3  # on real data
     }
     ;;
   python)
