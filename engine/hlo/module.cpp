@@ -4,6 +4,11 @@
 
 namespace p2::hlo {
 
+std::string to_string(const LiteralElement& element) {
+  if (!element.text.empty()) return element.text;
+  return element.negative_zero ? "-0" : to_string(element.number);
+}
+
 std::optional<std::string_view> Attributes::other(std::string_view name) const {
   const std::string_view all = others;
   int depth = 0;

@@ -25,6 +25,7 @@ struct LiteralElement {
 
   bool operator==(const LiteralElement&) const = default;
 };
+std::string to_string(const LiteralElement& element);
 
 /// The largest number of elements that a constant may list.
 constexpr std::size_t kMaxLiteralElements = 1U << 22U;

@@ -190,9 +190,7 @@ std::string literal_text(const Literal& literal, const std::string& name) {
   if (literal.elided) return "elided in " + name;
   std::string text;
   for (const LiteralElement& element : literal.elements) {
-    if (element.negative_zero) text += '-';
-    text += element.text.empty() ? to_string(element.number) : element.text;
-    text += ' ';
+    text += to_string(element) + ' ';
   }
   return text;
 }

@@ -170,8 +170,6 @@ std::string groups_text(const google::protobuf::RepeatedPtrField<ReplicaGroup>& 
   return text + "}";
 }
 
-std::string inside(const std::string& list) { return list.substr(1, list.size() - 2); }
-
 /// `mesh['x'=2,'y'=4],device_ids=(0,2,1,3) {'x','y':(1)2}`
 std::string mesh_text(const MeshGroups& groups, const std::string& where) {
   std::string text = "mesh[";
@@ -183,11 +181,9 @@ std::string mesh_text(const MeshGroups& groups, const std::string& where) {
   const Mesh& mesh = groups.mesh();
   if (mesh.has_iota_device_ids()) {
     const Mesh::IotaIds& ids = mesh.iota_device_ids();
-    text += fmt::format(",device_ids=([{}]", inside(list_text(ids.reshape_dims())));
-    if (ids.transpose_size() > 1) text += fmt::format("T({})", inside(list_text(ids.transpose())));
-    text += ")";
+    text += fmt::format(",device_ids=({})", iota_text(ids.reshape_dims(), ids.transpose()));
   } else if (mesh.device_ids_size() > 0) {
-    text += fmt::format(",device_ids=({})", inside(list_text(mesh.device_ids())));
+    text += fmt::format(",device_ids=({})", joined_text(mesh.device_ids()));
   }
   text += " {";
   for (int i = 0; i < groups.axes_size(); ++i) {
@@ -211,11 +207,9 @@ void add_groups(const Instruction& instruction, const std::string& where, Attrib
   } else if (instruction.has_iota_groups() || list.has_iota()) {
     const IotaGroups& iota =
         instruction.has_iota_groups() ? instruction.iota_groups() : list.iota();
-    std::string text = fmt::format("[{},{}]<=[{}]", iota.groups(), iota.devices_per_group(),
-                                   inside(list_text(iota.reshape_dims())));
-    if (iota.transpose_size() > 1)
-      text += fmt::format("T({})", inside(list_text(iota.transpose())));
-    attributes.add("replica_groups", text);
+    attributes.add("replica_groups",
+                   fmt::format("[{},{}]<={}", iota.groups(), iota.devices_per_group(),
+                               iota_text(iota.reshape_dims(), iota.transpose())));
   } else {
     attributes.add(
         "replica_groups",

@@ -338,19 +338,15 @@ std::string sharding_text(const Sharding& sharding, const std::string& where) {
     group = fmt::format(" shard_{} {}", sharding.shard_group_type() == 0 ? "as" : "like",
                         sharding.shard_group_id());
   }
-  const auto inside = [](const std::string& list) { return list.substr(1, list.size() - 2); };
   if (type == Maximal) {
-    return fmt::format("{{maximal device={}{}}}", inside(list_text(sharding.devices())), group);
+    return fmt::format("{{maximal device={}{}}}", joined_text(sharding.devices()), group);
   }
   if (type != Tiled) return fmt::format("{{{}{}}}", kNames[type], group);
-  std::string text = fmt::format("{{devices=[{}]", inside(list_text(sharding.tile_dimensions())));
+  std::string text = fmt::format("{{devices=[{}]", joined_text(sharding.tile_dimensions()));
   if (sharding.iota_reshape_dims_size() > 0) {
-    text += fmt::format("<=[{}]", inside(list_text(sharding.iota_reshape_dims())));
-    if (sharding.iota_transpose_size() > 1) {
-      text += fmt::format("T({})", inside(list_text(sharding.iota_transpose())));
-    }
+    text += "<=" + iota_text(sharding.iota_reshape_dims(), sharding.iota_transpose());
   } else {
-    text += inside(list_text(sharding.devices()));
+    text += joined_text(sharding.devices());
   }
   if (sharding.replicate_on_last_dimension()) text += " last_tile_dim_replicate";
   if (sharding.last_tile_dims_size() > 0) {

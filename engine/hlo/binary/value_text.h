@@ -19,15 +19,25 @@ void require_known(const Message& message, const std::string& where) {
   if (!message.unknown_fields().empty()) fail_unknown_fields(where);
 }
 
-/// `{1,0}`, `{}`: numbers in braces.
+/// `1,0`
+template <typename Numbers>
+std::string joined_text(const Numbers& numbers) {
+  std::string text;
+  for (const auto number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
+/// `{1,0}`, `{}`
 template <typename Numbers>
 std::string list_text(const Numbers& numbers) {
-  std::string text = "{";
-  for (const auto number : numbers) {
-    if (text.size() > 1) text += ',';
-    text += std::to_string(number);
-  }
-  return text + "}";
+  return "{" + joined_text(numbers) + "}";
+}
+
+/// `[8]`, `[2,4]T(1,0)`: the devices in row-major order of these sizes, then transposed.
+template <typename Sizes, typename Order>
+std::string iota_text(const Sizes& sizes, const Order& transpose) {
+  const std::string text = "[" + joined_text(sizes) + "]";
+  return transpose.size() > 1 ? text + "T(" + joined_text(transpose) + ")" : text;
 }
 
 /// In quotes, with the escapes of C.

@@ -348,15 +348,11 @@ ModuleDecision evaluated(const std::vector<Flow>& flows, Fingerprints& fingerpri
 
 /// Two engines decide differently, of which one found the difference of `refuted`.
 ModuleDecision disagreement(const ModuleDecision& refuted, const std::string& other) {
-  if (refuted.violation->of_infinities) {
-    return undecided(refuted.devices,
-                     "Equal as functions of real numbers, but one of them is infinite or not a "
-                     "number where the other one is not.");
-  }
   ModuleDecision decision;
-  decision.outcome = Outcome::Disagreement;
   decision.devices = refuted.devices;
-  decision.reason = fmt::format("{} But {}.", refuted.violation->explanation, other);
+  decision.violation = refuted.violation;
+  contradict(decision, other);
+  decision.violation.reset();
   return decision;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/hlo/interpreter/execution.h"
+
 namespace p2::hlo {
 
 RelatedModules::RelatedModules(const Module& before, const Module& after,

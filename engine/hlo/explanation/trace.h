@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/hlo/interpreter/execution.h"
+#include "engine/hlo/interpreter/random_interpretation.h"
 
 namespace p2::hlo {
 

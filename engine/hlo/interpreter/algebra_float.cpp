@@ -45,24 +45,6 @@ bool is_normal(double value, ElementType type) {
   return std::isfinite(value) && std::fabs(value) >= std::ldexp(1.0, least);
 }
 
-bool holds_of(Direction direction, double a, double b) {
-  switch (direction) {
-    case Direction::Eq:
-      return a == b;
-    case Direction::Ne:
-      return a != b;
-    case Direction::Lt:
-      return a < b;
-    case Direction::Le:
-      return a <= b;
-    case Direction::Gt:
-      return a > b;
-    case Direction::Ge:
-      return a >= b;
-  }
-  return false;
-}
-
 }  // namespace
 
 Term Algebra::float_term(std::uint64_t state) {
@@ -87,10 +69,7 @@ Term Algebra::float_constant(const LiteralElement& element, ElementType type) {
       type.is_float() && (!std::isnan(value) || element.text.find("nan") != std::string::npos);
   if (is_number) return float_constant(rounded_float(value, type), type);
   std::uint64_t state = hash(0xF11, type.index());
-  const std::string number = element.negative_zero ? "-0" : to_string(element.number);
-  for (const char c : element.text.empty() ? number : element.text) {
-    state = hash(state, static_cast<unsigned char>(c));
-  }
+  for (const char c : to_string(element)) state = hash(state, static_cast<unsigned char>(c));
   return float_term(state);
 }
 
@@ -209,7 +188,7 @@ Term Algebra::float_compare(const ElementOperation& operation, Term a, Term b) {
   const auto x = known_float(a);
   const auto y = known_float(b);
   if (x && y && !total_order) {
-    return integer(holds_of(operation.direction, *x, *y) ? 1 : 0, operation.to);
+    return integer(holds(operation.direction, *x, *y) ? 1 : 0, operation.to);
   }
   Direction direction = operation.direction;
   const bool negate = direction == Direction::Ne;

@@ -59,6 +59,25 @@ enum class Element : std::uint8_t {
 };
 
 enum class Direction : std::uint8_t { Eq, Ne, Lt, Le, Gt, Ge };
+/// Whether a comparison of two numbers holds.
+template <typename T>
+bool holds(Direction direction, T a, T b) {
+  switch (direction) {
+    case Direction::Eq:
+      return a == b;
+    case Direction::Ne:
+      return a != b;
+    case Direction::Lt:
+      return a < b;
+    case Direction::Le:
+      return a <= b;
+    case Direction::Gt:
+      return a > b;
+    case Direction::Ge:
+      return a >= b;
+  }
+  return false;
+}
 
 /// One of them, with its types.
 struct ElementOperation {

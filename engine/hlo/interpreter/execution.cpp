@@ -133,17 +133,7 @@ class ExecutionComparison {
     decision_.symbolic = is_equal ? Outcome::Established : Outcome::Undecided;
     if (decision_.outcome == Outcome::Refuted) {
       if (!found.is_equal) return decision_;
-      if (decision_.violation->of_infinities) {
-        decision_.violation.reset();
-        decision_.outcome = Outcome::Undecided;
-        decision_.reason =
-            "Equal as functions of real numbers, but one of them is infinite or not a number where "
-            "the other one is not.";
-        return decision_;
-      }
-      decision_.outcome = Outcome::Disagreement;
-      decision_.reason =
-          decision_.violation->explanation + " But random interpretation finds the modules equal.";
+      contradict(decision_, "random interpretation finds the modules equal");
       return decision_;
     }
     const Interpretation* const both[] = {&found, &*second};
@@ -418,6 +408,19 @@ double estimated_operations(const Module& module, const Devices& devices) {
     }
   }
   return all * devices.count();
+}
+
+void contradict(ModuleDecision& refuted, const std::string& other) {
+  if (refuted.violation->of_infinities) {
+    refuted.outcome = Outcome::Undecided;
+    refuted.reason =
+        "Equal as functions of real numbers, but one of them is infinite or not a number where the "
+        "other one is not.";
+    refuted.violation.reset();
+    return;
+  }
+  refuted.outcome = Outcome::Disagreement;
+  refuted.reason = fmt::format("{} But {}.", refuted.violation->explanation, other);
 }
 
 ModuleDecision compare_by_execution(const Module& before, const Module& after,

@@ -7,14 +7,16 @@
 #include <vector>
 
 #include "engine/hlo/equality/equivalence.h"
-#include "engine/hlo/interpreter/algebra.h"
-#include "engine/hlo/interpreter/interpreter.h"
 #include "engine/hlo/module_relation.h"
 
 namespace p2::hlo {
 
 /// An estimate of the operations on elements that executing a module on all devices takes.
 double estimated_operations(const Module& module, const Devices& devices);
+
+/// Makes of a refutation the decision where another engine finds the modules equal: a disagreement,
+/// or Undecided if only infinities differ, which real numbers leave out. `other` is that in words.
+void contradict(ModuleDecision& refuted, const std::string& other);
 
 /// Compares two modules by executing them on all devices, in two ways: on numbers, which refutes,
 /// and by random interpretation, which establishes (algebra.h). Undecided if neither succeeds, or
@@ -34,30 +36,5 @@ ModuleDecision compare_rounded(const Module& before, const Module& after, const 
 /// LimitReached.
 bool differ_on_numbers(const Module& before, const Module& after, const Devices& devices,
                        const ModuleRelation& relation, std::uint64_t most, const Limits& limits);
-
-/// One random interpretation of the modules of a comparison: all are executed at the same random
-/// point. Throws NotUnderstood, IllFormed, LimitReached.
-class RandomInterpretation {
- public:
-  using Run = interpreter::Interpreter<interpreter::Algebra>;
-  using PerDevice = Run::PerDevice;
-
-  /// At most `most` operations on elements in all runs. `relation` must outlive this.
-  RandomInterpretation(const Devices& devices, const ModuleRelation& relation, std::uint64_t most,
-                       const Limits& limits);
-
-  PerDevice run(const Module& module, Form form, bool is_before,
-                const Run::Observer& observer = {});
-  interpreter::Term combine(Reducer reducer, ElementType type, const interpreter::Term& a,
-                            const interpreter::Term& b);
-  /// `a` times a number.
-  interpreter::Term scaled(const interpreter::Term& a, Number factor, ElementType type);
-
- private:
-  Devices devices_;
-  const ModuleRelation& relation_;
-  interpreter::Algebra algebra_;
-  interpreter::Work work_;
-};
 
 }  // namespace p2::hlo

@@ -241,9 +241,7 @@ std::uint64_t LocalOperations<A>::fingerprint(std::uint32_t computation) {
     if (is_unlike_others) state = text_hash(instruction.name, Algebra::hash(state, number_ + 1));
     if (instruction.literal) {
       for (const LiteralElement& element : instruction.literal->elements) {
-        const std::string number = element.negative_zero ? "-0" : to_string(element.number);
-        state = text_hash(element.text.empty() ? number : element.text, state);
-        state = Algebra::hash(state, element.text.size());
+        state = Algebra::hash(text_hash(to_string(element), state), ' ');
       }
     }
     for (const std::uint32_t operand : instruction.operands) {

@@ -181,32 +181,13 @@ std::uint64_t integer_function(Element code, std::int64_t a, std::int64_t b, Ele
   }
 }
 
-template <typename T>
-bool ordered(Direction direction, T a, T b) {
-  switch (direction) {
-    case Direction::Eq:
-      return a == b;
-    case Direction::Ne:
-      return a != b;
-    case Direction::Lt:
-      return a < b;
-    case Direction::Le:
-      return a <= b;
-    case Direction::Gt:
-      return a > b;
-    case Direction::Ge:
-      return a >= b;
-  }
-  return false;
-}
-
 bool compared(const ElementOperation& operation, const Scalar& a, const Scalar& b) {
-  if (operation.from.is_float()) return ordered(operation.direction, a.real, b.real);
+  if (operation.from.is_float()) return holds(operation.direction, a.real, b.real);
   if (operation.from.kind() == ElementType::Kind::Signed) {
-    return ordered(operation.direction, a.integer, b.integer);
+    return holds(operation.direction, a.integer, b.integer);
   }
-  return ordered(operation.direction, static_cast<std::uint64_t>(a.integer),
-                 static_cast<std::uint64_t>(b.integer));
+  return holds(operation.direction, static_cast<std::uint64_t>(a.integer),
+               static_cast<std::uint64_t>(b.integer));
 }
 
 /// Truncates; out of range to the nearest, NaN to 0, as XLA's CPU backend does.

@@ -1,4 +1,5 @@
-#include "engine/hlo/interpreter/execution.h"
+#include "engine/hlo/interpreter/random_interpretation.h"
+
 #include "engine/hlo/interpreter/execution_tensors.h"
 
 namespace p2::hlo {
