@@ -3,10 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "encodings/cnf/reshard_plan.h"
-#include "encodings/cnf/validity.h"
-#include "encodings/z3/reshard_plan.h"
-#include "encodings/z3/validity.h"
+#include "encodings/cnf/queries.h"
+#include "encodings/z3/queries.h"
 #include "engine/base/files.h"
 #include "engine/collective/language/definition.h"
 #include "p2/define.h"

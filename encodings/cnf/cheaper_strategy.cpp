@@ -1,4 +1,4 @@
-#include "encodings/cnf/cheaper_strategy.h"
+#include "encodings/cnf/queries.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "encodings/cnf/reshard_plan.h"
+#include "encodings/cnf/queries.h"
 
 #include <algorithm>
 #include <bit>

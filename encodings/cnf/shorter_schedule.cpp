@@ -1,4 +1,4 @@
-#include "encodings/cnf/shorter_schedule.h"
+#include "encodings/cnf/queries.h"
 
 #include <algorithm>
 #include <set>

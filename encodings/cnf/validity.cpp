@@ -1,4 +1,4 @@
-#include "encodings/cnf/validity.h"
+#include "encodings/cnf/queries.h"
 
 #include <vector>
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "encodings/z3/query.h"
+#include "encodings/z3/queries.h"
 #include "encodings/z3/synthesis.h"
 #include "engine/program/program.h"
 

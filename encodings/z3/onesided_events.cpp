@@ -39,7 +39,7 @@ Events::Events(const Unrolling& unrolling)
 }
 
 void Events::add_block(std::uint32_t number) {
-  const Block& block = plan_.blocks[number];
+  const onesided::Block& block = plan_.blocks[number];
   std::map<std::uint32_t, std::uint32_t> passes;  // by barrier
   std::optional<Event> release;
   std::optional<Event> local_release;

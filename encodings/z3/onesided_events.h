@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "encodings/z3/onesided_orders.h"
+#include "encodings/z3/queries.h"
 
-/// The events of the partial-order encoding (onesided_orders.h), which times t and m order.
+/// The events of the partial-order encoding (OrdersQuery in queries.h), which times t and m order.
 namespace p2::z3_encoding::orders {
 
 using Event = std::uint32_t;

@@ -1,4 +1,4 @@
-#include "encodings/z3/onesided_orders.h"
+#include "encodings/z3/queries.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "encodings/z3/reshard_plan.h"
+#include "encodings/z3/queries.h"
 
 #include <map>
 #include <optional>

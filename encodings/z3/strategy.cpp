@@ -1,4 +1,4 @@
-#include "encodings/z3/strategy.h"
+#include "encodings/z3/queries.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "encodings/z3/query.h"
+#include "encodings/z3/queries.h"
 #include "engine/program/instance.h"
 #include "engine/program/program.h"
 

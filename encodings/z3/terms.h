@@ -13,7 +13,7 @@
 
 #include <z3++.h>
 
-#include "encodings/z3/query.h"
+#include "encodings/z3/queries.h"
 #include "p2/error.h"
 
 /// Private to this folder and to proofs/definition: the header that includes Z3. What a query may

@@ -1,4 +1,4 @@
-#include "encodings/z3/validity.h"
+#include "encodings/z3/queries.h"
 
 #include <chrono>
 #include <functional>

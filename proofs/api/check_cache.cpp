@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/files.h"
-#include "engine/msccl/replay.h"
+#include "engine/msccl/fault.h"
 #include "p2/version.h"
 #include "proofs/certificate/program_certificate.h"
 #include "proofs/kernel/certificate.h"

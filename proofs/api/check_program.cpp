@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "encodings/z3/validity.h"
+#include "encodings/z3/queries.h"
 #include "engine/program/program_picture.h"
 #include "p2/suggestion.h"
 #include "p2/version.h"

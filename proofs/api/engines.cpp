@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "encodings/cnf/validity.h"
-#include "encodings/z3/validity.h"
+#include "encodings/cnf/queries.h"
+#include "encodings/z3/queries.h"
 #include "engine/program/derivation.h"
 #include "p2/suggestion.h"
 #include "proofs/api/reference_run.h"

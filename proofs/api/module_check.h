@@ -63,4 +63,30 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
 SubjectCheck undecided_comparison(const std::string& before, const std::string& after,
                                   const std::string& reason);
 
+// The report of what was decided (module_report.cpp).
+
+/// What a decision is about.
+struct ModuleSubject {
+  std::string file;            ///< the only one, or the one after the rewrite
+  std::string before = {};     ///< empty for a module on its own
+  std::string goal = {};       ///< empty without --reduces
+  bool ordered = false;        ///< orders of addition were compared
+  bool solvers_asked = false;  ///< which know no modules
+};
+
+/// The texts of two modules.
+struct ModuleTexts {
+  std::string before;
+  std::string after;
+};
+
+/// The decision as result, text, JSON and report.
+ModuleCheck check_of(const ModuleSubject& subject, hlo::ModuleDecision decision,
+                     const Evidence& evidence);
+/// Adds the user's lines that compute the output that differs, where the module has them.
+void add_source(const hlo::Module& module, const std::string& text, ModuleCheck& check);
+/// Adds where two modules that differ part ways, and what would repair it.
+void add_explanation(const hlo::Module& before, const hlo::Module& after, const ModuleTexts& texts,
+                     const Limits& limits, ModuleCheck& check);
+
 }  // namespace p2

@@ -8,13 +8,12 @@
 #include <fmt/ranges.h>
 
 #include "encodings/cnf/synthesis.h"
-#include "encodings/z3/strategy.h"
+#include "encodings/z3/queries.h"
 #include "engine/base/files.h"
 #include "engine/base/progress.h"
 #include "engine/strategy/memory_limit.h"
 #include "engine/strategy/operation_graph_file.h"
 #include "engine/strategy/pairwise.h"
-#include "engine/strategy/paper_algorithm.h"
 #include "engine/strategy/placed_graph.h"
 #include "engine/topology/system.h"
 #include "p2/parallelize.h"
@@ -397,109 +396,6 @@ ParallelizeAnswer find_strategy(const ParallelizeRequest& request, const Strateg
   return answer;
 }
 
-// The paper's algorithm.
-
-strategy::TieRule tie_rule(PaperAlgorithm::Ties ties) {
-  switch (ties) {
-    case PaperAlgorithm::Ties::First:
-      return strategy::TieRule::First;
-    case PaperAlgorithm::Ties::Last:
-      return strategy::TieRule::Last;
-    case PaperAlgorithm::Ties::Any:
-      return strategy::TieRule::Any;
-    case PaperAlgorithm::Ties::Every:
-      break;
-  }
-  return strategy::TieRule::Every;
-}
-
-strategy::Reading reading_of(const PaperAlgorithm& paper, double unit) {
-  strategy::Reading reading;
-  reading.restarts_when_empty = !paper.as_intended;
-  if (paper.doubles) reading.unit = unit;
-  return reading;
-}
-
-std::string configurations_text(const strategy::Printed& printed) {
-  std::string text;
-  for (const auto& choice : printed.strategy) {
-    text += fmt::format("{}{}", text.empty() ? "" : " ", choice ? std::to_string(*choice) : "-");
-  }
-  return text;
-}
-
-std::string run_text(const strategy::PrintedRun& run) {
-  using Kind = strategy::PrintedKind;
-  switch (run.kind) {
-    case Kind::Optimal:
-      return fmt::format("total {}, optimal", run.cost);
-    case Kind::Suboptimal:
-      return fmt::format("total {}, not optimal", run.cost);
-    case Kind::Incomplete:
-      return "half a strategy: some vertices have no configuration";
-    case Kind::None:
-      return "no strategy: the tables agree nowhere";
-    case Kind::TooLarge:
-      return "not run: its tables would be too large";
-  }
-  return {};
-}
-
-/// Runs the paper's algorithms on the graph and compares with the least cost.
-ParallelizeAnswer compare_with_paper(const ParallelizeRequest& request, const GraphFile& file,
-                                     const Options& options) {
-  using Kind = strategy::PrintedKind;
-  const strategy::Solution found = strategy::find_strategy(file.graph, options.limits);
-  const strategy::PrintedRun run =
-      judge_printed(file.graph, found.found.cost, reading_of(*request.paper, 1),
-                    tie_rule(request.paper->ties), static_cast<std::uint32_t>(options.seed));
-  ParallelizeAnswer answer;
-  answer.cost = found.found.cost;
-  answer.bound = found.found.bound;
-  answer.optimal = found.optimal();
-  answer.strategy = found.found.strategy;
-  const bool undecided = run.kind == Kind::TooLarge || !found.optimal();
-  answer.outcome = undecided                   ? Outcome::Undecided
-                   : run.kind == Kind::Optimal ? Outcome::Established
-                                               : Outcome::Refuted;
-  answer.results.push_back({.subject = "the paper's algorithm", .outcome = answer.outcome});
-  Document& document = answer.document;
-  document.title = "p2-verify parallelize";
-  document.line(fmt::format("least cost: {}{}", found.found.cost,
-                            found.optimal() ? "" : " (a limit was reached)"));
-  document.line("as printed: " + run_text(run));
-  if (run.kind == Kind::TooLarge) {
-    const std::uint64_t rows = strategy::printed_rows(file.graph);
-    document.line(
-        fmt::format("rows of its tables: {}{}", rows == UINT64_MAX ? "more than " : "", rows));
-  } else {
-    document.line("its configurations: " + configurations_text(run.result));
-  }
-  const bool complete = run.kind == Kind::Optimal || run.kind == Kind::Suboptimal;
-  document.json =
-      Json::object({{"least", found.found.cost}, {"printed", complete ? Json(run.cost) : Json()}});
-  return answer;
-}
-
-void add_failure(const strategy::Failure& failure, Document& document) {
-  const strategy::Graph& graph = failure.graph;
-  document.line(fmt::format("the smallest failure: {} vertices, {} edges", graph.vertices(),
-                            graph.edges.size()));
-  for (std::size_t v = 0; v < graph.vertices(); ++v) {
-    document.line(fmt::format("  vertex {}: {}", v, fmt::join(graph.costs[v], " ")));
-  }
-  for (const strategy::Edge& edge : graph.edges) {
-    std::string line = fmt::format("  edge {}-{}:", edge.first, edge.second);
-    const std::size_t columns = graph.configurations(edge.second);
-    for (std::size_t i = 0; i < edge.table.size(); ++i) {
-      line += fmt::format("{}{}", i > 0 && i % columns == 0 ? " / " : " ", edge.table[i]);
-    }
-    document.line(std::move(line));
-  }
-  document.line(fmt::format("  least cost: {}; as printed: {} ({})", failure.optimum,
-                            failure.run.cost, configurations_text(failure.run.result)));
-}
-
 }  // namespace
 
 StrategyCheck check_with_z3(const GraphFile& file, std::optional<Cost> memory_limit,
@@ -556,43 +452,6 @@ ParallelizeAnswer parallelize(const ParallelizeRequest& request, const Options& 
     throw InputError({"--memory-limit"}, "there is no certificate for strategies under a limit");
   }
   return find_strategy(request, problem, options);
-}
-
-PaperCampaignAnswer run_paper_campaign(const PaperCampaignRequest& request,
-                                       const Options& options) {
-  const strategy::PrintedCampaign campaign =
-      printed_campaign(request.graphs, reading_of(request.paper, 100), tie_rule(request.paper.ties),
-                       static_cast<std::uint32_t>(options.seed), options.limits);
-  PaperCampaignAnswer answer;
-  answer.graphs = campaign.graphs;
-  answer.search_optimal = !campaign.wrong_search;
-  answer.not_optimal = campaign.suboptimal;
-  answer.incomplete = campaign.incomplete;
-  answer.none = campaign.none;
-  if (campaign.wrong_search) {
-    answer.outcome = Outcome::Disagreement;
-  } else if (campaign.suboptimal + campaign.incomplete + campaign.none > 0) {
-    answer.outcome = Outcome::Refuted;
-  } else if (campaign.graphs < request.graphs) {
-    answer.outcome = Outcome::Undecided;
-  }
-  answer.results.push_back({.subject = "the paper's algorithm", .outcome = answer.outcome});
-  Document& document = answer.document;
-  document.title = "p2-verify parallelize";
-  document.line(
-      fmt::format("{} random graphs with many equal costs, every optimum known by enumeration",
-                  campaign.graphs));
-  document.line(fmt::format("this program's search: {}",
-                            campaign.wrong_search ? "NOT optimal on one" : "optimal on all"));
-  document.line(fmt::format("as printed: {} not optimal, {} half a strategy, {} no strategy",
-                            campaign.suboptimal, campaign.incomplete, campaign.none));
-  if (campaign.smallest) add_failure(*campaign.smallest, document);
-  document.json = Json::object({{"graphs", campaign.graphs},
-                                {"search_optimal", answer.search_optimal},
-                                {"not_optimal", campaign.suboptimal},
-                                {"half", campaign.incomplete},
-                                {"none", campaign.none}});
-  return answer;
 }
 
 }  // namespace p2

@@ -3,10 +3,11 @@
 #include <optional>
 #include <string>
 
-#include "encodings/cnf/cheaper_strategy.h"
+#include "encodings/cnf/queries.h"
 #include "engine/strategy/graph_file.h"
 #include "engine/strategy/strategy.h"
 #include "p2/limits.h"
+#include "p2/parallelize.h"
 #include "p2/result.h"
 
 namespace p2 {
@@ -25,5 +26,10 @@ StrategyCheck check_with_z3(const strategy::GraphFile& file,
 /// `refutation`: where established, the clauses' refutation of a cheaper strategy.
 StrategyCheck check_with_clauses(const strategy::Graph& graph, const strategy::Found& found,
                                  const Limits& limits, cnf::StrategyRefutation& refutation);
+
+/// Runs the paper's algorithms, as `request.paper` reads them, on the graph and compares with the
+/// least cost.
+ParallelizeAnswer compare_with_paper(const ParallelizeRequest& request,
+                                     const strategy::GraphFile& file, const Options& options);
 
 }  // namespace p2

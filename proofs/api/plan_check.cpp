@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "encodings/cnf/reshard_plan.h"
-#include "encodings/z3/reshard_plan.h"
+#include "encodings/cnf/queries.h"
+#include "encodings/z3/queries.h"
 #include "engine/reshard/plans/plan_report.h"
 #include "p2/version.h"
 #include "proofs/api/subject_check.h"

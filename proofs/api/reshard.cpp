@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "encodings/cnf/shorter_schedule.h"
+#include "encodings/cnf/queries.h"
 #include "encodings/cnf/synthesis.h"
 #include "engine/base/files.h"
 #include "engine/base/invariant.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "encodings/cnf/cheaper_strategy.h"
+#include "encodings/cnf/queries.h"
 #include "engine/strategy/strategy.h"
 #include "proofs/certificate/certificate_folder.h"
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "encodings/z3/query.h"
+#include "encodings/z3/queries.h"
 #include "encodings/z3/terms.h"
 #include "proofs/definition/step.h"
 

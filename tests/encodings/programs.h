@@ -4,8 +4,8 @@
 
 #include <z3++.h>
 
-#include "encodings/cnf/validity.h"
-#include "encodings/z3/validity.h"
+#include "encodings/cnf/queries.h"
+#include "encodings/z3/queries.h"
 #include "engine/program/derivation.h"
 #include "engine/program/program.h"
 #include "tests/program/random_programs.h"

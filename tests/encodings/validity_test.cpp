@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "encodings/cnf/validity.h"
-#include "encodings/z3/validity.h"
+#include "encodings/cnf/queries.h"
+#include "encodings/z3/queries.h"
 #include "engine/program/synthesis.h"
 #include "tests/encodings/programs.h"
 #include "tests/program/instances.h"

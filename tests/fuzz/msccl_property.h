@@ -3,7 +3,7 @@
 #include <string>
 
 #include "engine/msccl/algorithm_file.h"
-#include "engine/msccl/replay.h"
+#include "engine/msccl/fault.h"
 #include "engine/msccl/verdict.h"
 #include "tests/fuzz/property.h"
 

@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/msccl/algorithm_file.h"
-#include "engine/msccl/replay.h"
+#include "engine/msccl/fault.h"
 #include "engine/msccl/verdict.h"
 #include "tests/msccl/schedules.h"
 

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "encodings/z3/onesided_orders.h"
+#include "encodings/z3/queries.h"
 #include "engine/onesided/judge.h"
 #include "engine/onesided/text_plan.h"
 #include "p2/error.h"

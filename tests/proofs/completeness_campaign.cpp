@@ -18,8 +18,8 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include "encodings/cnf/validity.h"
-#include "encodings/z3/validity.h"
+#include "encodings/cnf/queries.h"
+#include "encodings/z3/queries.h"
 #include "engine/program/program.h"
 #include "engine/program/state_graph.h"
 #include "proofs/api/synthesize.h"

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "encodings/cnf/shorter_schedule.h"
+#include "encodings/cnf/queries.h"
 #include "engine/reshard/heuristics.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/reshard/instances.h"
@@ -62,10 +62,10 @@ TEST_CASE("a schedule that is too long is accepted with a bound, and as a shorte
     ++gaps;
     CHECK(bound["least"] <= solve(tasks).schedule.makespan);
     const kernel::Result result = check_certificate(files);
-    CHECK(result.reason.starts_with(
-        "no schedule of the " + std::to_string(tasks.size()) + " task" +
-        (tasks.size() == 1 ? "" : "s") + " is shorter than " + bound["least"].dump() +
-        ", this one takes " + std::to_string(naive.makespan) + " ("));
+    CHECK(result.reason.starts_with("no schedule of the " + std::to_string(tasks.size()) + " task" +
+                                    (tasks.size() == 1 ? "" : "s") + " is shorter than " +
+                                    bound["least"].dump() + ", this one takes " +
+                                    std::to_string(naive.makespan) + " ("));
     CHECK(result.verdict == Verdict::Accepted);
     CHECK(after(files, "bound.json", [](auto& value) { value.erase("least"); }) ==
           Verdict::Rejected);

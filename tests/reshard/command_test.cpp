@@ -13,7 +13,7 @@ using nlohmann::json;
 
 namespace {
 
-Ran reshard(std::vector<std::string> flags) {
+Ran run_reshard(std::vector<std::string> flags) {
   flags.insert(flags.begin(), "reshard");
   return run(flags);
 }
@@ -27,14 +27,14 @@ const char* const kTwo =
 
 TEST_CASE("the example shows that the greedy choice of senders is not the best") {
   const std::string tasks = std::string(P2_SOURCE_DIR) + "/examples/reshard/greedy_misses.json";
-  CHECK(reshard({"--tasks", tasks}).out.find("makespan 6, optimal") != std::string::npos);
-  const Ran greedy = reshard({"--tasks", tasks, "--strategy", "load-balance"});
+  CHECK(run_reshard({"--tasks", tasks}).out.find("makespan 6, optimal") != std::string::npos);
+  const Ran greedy = run_reshard({"--tasks", tasks, "--strategy", "load-balance"});
   CHECK(greedy.out.find("makespan 7, not shown to be optimal") != std::string::npos);
 }
 
 TEST_CASE("reshard answers in JSON with the keys of the contract") {
   const TemporaryFile file(kTwo);
-  const Ran ran = reshard({"--tasks", file.path(), "--format", "json"});
+  const Ran ran = run_reshard({"--tasks", file.path(), "--format", "json"});
   CHECK(ran.exit == 0);
   const json answer = json::parse(ran.out);
   CHECK(answer["tasks"][1] ==
@@ -52,7 +52,7 @@ TEST_CASE("reshard answers in JSON with the keys of the contract") {
 
 TEST_CASE("a baseline says by how much it may miss the optimum") {
   const TemporaryFile file(kTwo);
-  const Ran ran = reshard({"--tasks", file.path(), "--strategy", "naive"});
+  const Ran ran = run_reshard({"--tasks", file.path(), "--strategy", "naive"});
   CHECK(ran.exit == 0);
   CHECK(ran.out ==
         "2 tasks   strategy naive\n\n"
@@ -61,7 +61,8 @@ TEST_CASE("a baseline says by how much it may miss the optimum") {
         "start  end  task  sender  receivers\n"
         "    0    4     0       0  0\n"
         "    4    8     1       0  1\n");
-  const Ran greedy = reshard({"--tasks", file.path(), "--strategy", "greedy", "--format", "json"});
+  const Ran greedy =
+      run_reshard({"--tasks", file.path(), "--strategy", "greedy", "--format", "json"});
   CHECK(json::parse(greedy.out)["optimal"] == true);
 }
 
@@ -73,7 +74,7 @@ TEST_CASE("what only the search has shown is called solver-only") {
                    {"size":2,"sender_hosts":[0,2],"receiver_hosts":[0]},
                    {"size":2,"sender_hosts":[0],"receiver_hosts":[2]},
                    {"size":1,"sender_hosts":[0,2],"receiver_hosts":[1]}]})");
-  const json answer = json::parse(reshard({"--tasks", file.path(), "--format", "json"}).out);
+  const json answer = json::parse(run_reshard({"--tasks", file.path(), "--format", "json"}).out);
   CHECK(answer["makespan"] == 4);
   CHECK(answer["lower_bound"] == 4);
   CHECK(answer["optimal"] == true);
@@ -82,11 +83,12 @@ TEST_CASE("what only the search has shown is called solver-only") {
   const TemporaryFile folder("", "");
   std::filesystem::remove(folder.path());
   const json certified = json::parse(
-      reshard({"--tasks", file.path(), "--format", "json", "--certify", folder.path()}).out);
+      run_reshard({"--tasks", file.path(), "--format", "json", "--certify", folder.path()}).out);
   CHECK(certified["certificate"] == folder.path());
   CHECK(certified["evidence"].get<std::string>().rfind("solver-only", 0) != 0);
-  CHECK(check_folder(folder.path())
-            .reason.starts_with("no schedule of the 5 tasks is shorter than 4, this one takes 4 ("));
+  CHECK(
+      check_folder(folder.path())
+          .reason.starts_with("no schedule of the 5 tasks is shorter than 4, this one takes 4 ("));
   std::filesystem::remove_all(folder.path());
 }
 
@@ -96,7 +98,7 @@ TEST_CASE("baselines are certified too: one that misses the bound with how far i
   const auto certified = [&](const char* strategy) {
     std::filesystem::remove_all(folder.path());
     const Ran ran =
-        reshard({"--tasks", file.path(), "--strategy", strategy, "--certify", folder.path()});
+        run_reshard({"--tasks", file.path(), "--strategy", strategy, "--certify", folder.path()});
     CHECK(ran.exit == 0);
     CHECK(ran.out.find("certificate: " + folder.path()) != std::string::npos);
     const kernel::Result result = check_folder(folder.path());
@@ -119,7 +121,7 @@ TEST_CASE("a search that meets its deadline is undecided, with a gap that has a 
   const TemporaryFile file(json{{"tasks", tasks}}.dump());
   const TemporaryFile folder("", "");
   std::filesystem::remove(folder.path());
-  const Ran ran = reshard(
+  const Ran ran = run_reshard(
       {"--tasks", file.path(), "--timeout", "1", "--format", "json", "--certify", folder.path()});
   CHECK(ran.exit == 3);
   const json answer = json::parse(ran.out);
@@ -139,23 +141,23 @@ TEST_CASE("reshard of a tensor, with and without padding") {
                                        "--to",    "3x4:S0,R,R",    "--format", "json"};
   std::vector<std::string> pad = flags;
   pad.push_back("--pad");
-  const json padded = json::parse(reshard(pad).out);
+  const json padded = json::parse(run_reshard(pad).out);
   CHECK(padded["tasks"].size() == 4);
   CHECK(padded["makespan"] == 268959744);
   CHECK(padded["optimal"] == true);
   // 342, 342 and 340 rows; sender 0 has 512 of them.
-  const json uneven = json::parse(reshard(flags).out);
+  const json uneven = json::parse(run_reshard(flags).out);
   CHECK(uneven["tasks"].size() == 4);
   CHECK(uneven["makespan"] == 512 * 1024 * 512);
   std::vector<std::string> source = flags;
   source.insert(source.end(), {"--decompose", "source"});
-  CHECK(json::parse(reshard(source).out)["tasks"].size() == 2);
+  CHECK(json::parse(run_reshard(source).out)["tasks"].size() == 2);
 }
 
 TEST_CASE("reshard draws hosts as lanes") {
   const TemporaryFile file(kTwo);
   const auto plot = std::filesystem::temp_directory_path() / "p2-reshard-test.svg";
-  CHECK(reshard({"--tasks", file.path(), "--plot", plot.string()}).exit == 0);
+  CHECK(run_reshard({"--tasks", file.path(), "--plot", plot.string()}).exit == 0);
   CHECK(read_file(plot.string()).find("host 1 receives") != std::string::npos);
   std::filesystem::remove(plot);
 }
@@ -182,7 +184,7 @@ TEST_CASE("reshard says what is wrong with its flags") {
       {{"--tasks", file.path(), "--strategy", "magic"}, "load-balance"},
   };
   for (const auto& [flags, part] : bad) {
-    const Ran ran = reshard(flags);
+    const Ran ran = run_reshard(flags);
     CHECK(ran.exit == 2);
     CAPTURE(ran.err);
     CHECK(ran.err.find(part) != std::string::npos);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "encodings/cnf/shorter_schedule.h"
+#include "encodings/cnf/queries.h"
 #include "engine/base/invariant.h"
 #include "proofs/kernel/certificate.h"
 

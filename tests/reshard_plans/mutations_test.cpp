@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "encodings/cnf/reshard_plan.h"
-#include "encodings/z3/reshard_plan.h"
+#include "encodings/cnf/queries.h"
+#include "encodings/z3/queries.h"
 #include "engine/execution/in_process.h"
 #include "engine/execution/plan_run.h"
 #include "tests/reshard_plans/mutator.h"

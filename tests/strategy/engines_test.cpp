@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "encodings/cnf/cheaper_strategy.h"
-#include "encodings/z3/strategy.h"
+#include "encodings/cnf/queries.h"
+#include "encodings/z3/queries.h"
 #include "engine/strategy/bucket_tree.h"
 #include "engine/strategy/memory_limit.h"
 #include "engine/strategy/paper_algorithm.h"

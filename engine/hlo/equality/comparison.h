@@ -34,6 +34,9 @@ OutputComparison compare_outputs(ComparisonContext& context);
 /// inputs may be arbitrary where shards are padded.
 OutputComparison compare_related(ComparisonContext& context);
 
+/// A value in words, shortened: `1/4·x[2,0] of devices 0–3 + …`. Inputs are named as in `flow`.
+std::string text_of(const ComparisonContext& context, const Flow& flow, Value value);
+
 /// Whether all outputs are the same operations on the same operands, so that they have the same
 /// bits. Names, calls, tuples and the order of instructions do not matter.
 bool are_identical(const Flow& before, const Flow& after, Fingerprints& fingerprints);

@@ -29,6 +29,10 @@ struct Term {
   bool nan = false;  ///< or may be NaN for some inputs
 };
 
+/// Whether it is the same number for all inputs; whether that is 0.
+inline bool is_constant(const Term& term) { return term.low == term.high; }
+inline bool is_zero(const Term& term) { return term.low == 0 && term.high == 0; }
+
 /// Random interpretation (Gulwani and Necula, POPL 2003): arithmetic on the real functions that the
 /// elements of tensors are, each represented by its value at one random point of a finite field.
 /// Sums, products and quotients are those of the field, so all identities of fractions hold and,

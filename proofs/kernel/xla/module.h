@@ -31,6 +31,9 @@ struct Type {
   bool is_boolean() const { return kind == Kind::Boolean; }
   bool operator==(const Type& other) const { return name == other.name; }
 };
+/// Whether an operand may have type `a` where `b` is asked for: floating-point types may be mixed,
+/// as XLA does it for TPUs.
+inline bool fit(const Type& a, const Type& b) { return a == b || (a.is_float() && b.is_float()); }
 Type type_called(const std::string& name);
 
 /// An array, or a tuple of shapes.

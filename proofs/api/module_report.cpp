@@ -1,0 +1,359 @@
+// What was decided about modules, as text, JSON and reports.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/hlo/explanation/explanation.h"
+#include "proofs/api/module_check.h"
+
+namespace p2 {
+namespace {
+
+using hlo::ModuleDecision;
+
+std::string devices_text(const hlo::Devices& devices) {
+  return fmt::format("{} replica{} × {} partition{}{}", devices.replicas,
+                     devices.replicas == 1 ? "" : "s", devices.partitions,
+                     devices.partitions == 1 ? "" : "s",
+                     devices.assumed ? ", as few as the groups allow" : "");
+}
+
+const std::string& explanation_of(const ModuleDecision& decision) {
+  return decision.violation ? decision.violation->explanation : decision.reason;
+}
+
+std::string rule_of(const ModuleDecision& decision) {
+  return decision.violation ? decision.violation->rule : "";
+}
+
+Json element_json(const std::string& rule, const hlo::DifferingElement& element) {
+  return Json::object({{"rule", rule},
+                       {"device", element.device},
+                       {"replica", element.replica},
+                       {"partition", element.partition},
+                       {"output", element.output},
+                       {"index", Json::array_of(element.index)},
+                       {"before", element.before},
+                       {"after", element.after}});
+}
+
+/// The member `counterexample`; also the element on which an undecided comparison stopped.
+Json counterexample_json(const ModuleDecision& decision) {
+  if (decision.undecided_element) return element_json("undecided", *decision.undecided_element);
+  if (!decision.violation) return {};
+  const hlo::Difference& violation = *decision.violation;
+  if (violation.position) {
+    return Json::object({{"rule", violation.rule},
+                         {"file", violation.position->source},
+                         {"line", violation.position->line},
+                         {"column", violation.position->column}});
+  }
+  return violation.element ? element_json(violation.rule, *violation.element) : Json();
+}
+
+Json engines_json(const ModuleDecision& decision) {
+  Json engines = Json::object({{"explicit", to_string(decision.outcome)}});
+  if (decision.interpreter) engines.add("interpreter", to_string(*decision.interpreter));
+  if (decision.symbolic) engines.add("symbolic", to_string(*decision.symbolic));
+  return engines;
+}
+
+const char* to_string(hlo::Form form) {
+  return form == hlo::Form::Global ? "unpartitioned" : "partitioned";
+}
+
+Json relation_json(const ModuleDecision& decision) {
+  Json placements = Json::object({});
+  for (const hlo::Placement& placement : decision.placements) {
+    placements.add(placement.tensor, placement.tiles);
+  }
+  return Json::object({{"before", to_string(decision.before)},
+                       {"after", to_string(decision.after)},
+                       {"placements", std::move(placements)}});
+}
+
+/// How an unpartitioned module's tensors are held by devices; empty for two partitioned modules.
+std::string relation_text(const ModuleDecision& decision) {
+  if (decision.before == decision.after) {
+    return decision.before == hlo::Form::Global ? "Both modules are unpartitioned." : "";
+  }
+  std::vector<std::string> parts;
+  for (const hlo::Placement& placement : decision.placements) {
+    parts.push_back(fmt::format("{} {}", placement.tensor, placement.tiles));
+  }
+  return fmt::format("The module {} is unpartitioned; devices hold of its tensors: {}.",
+                     decision.before == hlo::Form::Global ? "before" : "after",
+                     fmt::join(parts, ", "));
+}
+
+Json json_of(const ModuleSubject& subject, const ModuleDecision& decision,
+             const Evidence& evidence) {
+  const auto optional = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+  const std::string_view verdict = to_string(decision.outcome);
+  Json json = Json::object({{"file", subject.file},
+                            {"before", optional(subject.before)},
+                            {"format", "hlo"},
+                            {"goal", optional(subject.goal)},
+                            {"replicas", decision.devices.replicas},
+                            {"partitions", decision.devices.partitions},
+                            {"devices_assumed", decision.devices.assumed},
+                            {"verdict", verdict},
+                            {"engines", engines_json(decision)}});
+  if (!subject.before.empty()) {
+    json.add("numbers", subject.ordered ? "in order" : to_string(decision.equality));
+    if (decision.shown) json.add("numbers_shown", to_string(*decision.shown));
+    json.add("relation", relation_json(decision));
+  }
+  if (subject.solvers_asked) json.add("not_asked", Json::array({"z3", "cnf"}));
+  const bool certified = evidence.kind == Evidence::Kind::Certificate;
+  json.add("certificate", certified ? Json(evidence.folder) : Json());
+  if (certified) json.add("claim_digest", evidence.claim);
+  json.add("step", nullptr);
+  json.add("reason", optional(explanation_of(decision)));
+  json.add("counterexample", counterexample_json(decision));
+  if (!decision.assumed.empty()) json.add("assumed", Json::array_of(decision.assumed));
+  if (!decision.unknown.empty()) {
+    json.add("not_understood",
+             Json::array_of(decision.unknown, [](const hlo::UnknownOperation& each) {
+               return Json::object({{"file", each.position.source},
+                                    {"line", each.position.line},
+                                    {"instruction", each.name},
+                                    {"operation", each.opcode},
+                                    {"why", each.why.empty() ? Json() : Json(each.why)},
+                                    {"outputs", Json::array_of(each.outputs)}});
+             }));
+  }
+  json.add("uninterpreted", Json::array_of(decision.uninterpreted));
+  json.add("collectives", Json::array_of(decision.collectives, [](const hlo::CollectiveLine& line) {
+             return Json::object({{"name", line.name},
+                                  {"operation", line.opcode},
+                                  {"shape", line.shape},
+                                  {"groups", line.groups}});
+           }));
+  return json;
+}
+
+/// More operations that are not understood are counted; JSON has them all.
+constexpr std::size_t kMaxUnknownShown = 8;
+
+/// An operation that is not understood, with the outputs that depend on it.
+std::string unknown_text(const hlo::UnknownOperation& operation) {
+  const std::string outputs =
+      operation.outputs.empty()
+          ? "no output depends on it"
+          : fmt::format("output{} {} depend{} on it", operation.outputs.size() == 1 ? "" : "s",
+                        fmt::join(operation.outputs, ", "),
+                        operation.outputs.size() == 1 ? "s" : "");
+  return fmt::format("not understood: {} {} ({}:{}){}; {}", operation.opcode, operation.name,
+                     operation.position.source, operation.position.line,
+                     operation.why.empty() ? "" : ": " + operation.why, outputs);
+}
+
+std::vector<Document::Block> text_of(const ModuleSubject& subject, const ModuleDecision& decision,
+                                     const Evidence& evidence) {
+  Document document;
+  const std::string rule = rule_of(decision);
+  const bool is_equal = decision.outcome == Outcome::Established && !subject.before.empty();
+  const std::string sense =
+      fmt::format(", {}{}", words_of(decision.equality), subject.ordered ? " and their order" : "");
+  document.line(fmt::format("{}: {}{} ({}{}{})", subject.file, to_string(decision.outcome),
+                            rule.empty() ? "" : ", " + rule,
+                            !subject.before.empty() ? fmt::format("after {}, ", subject.before)
+                            : !subject.goal.empty() ? fmt::format("goal {}, ", subject.goal)
+                                                    : "",
+                            devices_text(decision.devices), is_equal ? sense : ""));
+  if (!subject.before.empty() && !relation_text(decision).empty()) {
+    document.line(relation_text(decision));
+  }
+  if (!explanation_of(decision).empty()) {
+    std::string position;
+    if (decision.violation && decision.violation->position) {
+      const SourcePosition& where = *decision.violation->position;
+      position = fmt::format("{}:{}:{}: ", where.source, where.line, where.column);
+    }
+    document.line(position + explanation_of(decision));
+  }
+  if (!decision.assumed.empty()) {
+    document.line(fmt::format("assumed equal, without elements in the text: {}",
+                              fmt::join(decision.assumed, ", ")));
+  }
+  const std::size_t shown = std::min(decision.unknown.size(), kMaxUnknownShown);
+  for (std::size_t i = 0; i < shown; ++i) document.line(unknown_text(decision.unknown[i]));
+  if (shown < decision.unknown.size()) {
+    document.line(fmt::format("not understood: {} more", decision.unknown.size() - shown));
+  }
+  if (!decision.uninterpreted.empty()) {
+    document.line(fmt::format("not looked into: {}", fmt::join(decision.uninterpreted, ", ")));
+  }
+  std::string lines;
+  for (const hlo::CollectiveLine& line : decision.collectives) {
+    lines += fmt::format("    {} {} {} {}\n", line.name, line.opcode, line.shape, line.groups);
+  }
+  if (!lines.empty()) document.add(Preformatted{lines});
+  if (evidence.kind == Evidence::Kind::Certificate) {
+    document.line(certificate_line(evidence));
+  } else if (evidence.kind == Evidence::Kind::SolverOnly) {
+    document.line("no certificate: " + printable(evidence.trouble));
+  }
+  if (subject.solvers_asked) document.line("z3, cnf: not asked, they know programs of collectives");
+  return document.blocks;
+}
+
+FileReport report_of(const ModuleSubject& subject, const ModuleDecision& decision) {
+  FileReport report{subject.file, "hlo", {}, 0};
+  Property well_formed{"well-formed"};
+  Property equal{subject.before.empty() ? "goal" : "equal"};
+  const bool compared = !subject.before.empty() || !subject.goal.empty();
+  const bool ill_formed = decision.violation && decision.violation->position;
+  Property& decided = ill_formed || !compared ? well_formed : equal;
+  if (decision.outcome == Outcome::Refuted) decided.status = Property::Status::Refuted;
+  if (decision.outcome == Outcome::Undecided) decided.status = Property::Status::Undecided;
+  if (decision.outcome == Outcome::Disagreement) decided.status = Property::Status::Disagreement;
+  decided.rule = rule_of(decision);
+  decided.message = explanation_of(decision);
+  if (ill_formed) {
+    decided.line = decision.violation->position->line;
+    decided.column = decision.violation->position->column;
+    equal.status = Property::Status::NotExamined;
+  }
+  report.properties.push_back(well_formed);
+  if (compared) report.properties.push_back(equal);
+  return report;
+}
+
+std::string_view model_text(FloatEquality equality) {
+  switch (equality) {
+    case FloatEquality::Real:
+      return "real numbers, integers modulo 2^bits";
+    case FloatEquality::Reassociated:
+      return "rounded numbers with sums in any order, integers modulo 2^bits";
+    case FloatEquality::Bitwise:
+      return "rounded numbers, integers modulo 2^bits";
+  }
+  return {};
+}
+
+Result result_of(const ModuleSubject& subject, const ModuleDecision& decision) {
+  Result result;
+  result.subject = subject.file;
+  result.outcome = decision.outcome;
+  if (decision.violation) {
+    const hlo::Difference& violation = *decision.violation;
+    result.counterexample =
+        Counterexample{violation.rule, violation.position.value_or(SourcePosition{subject.file}),
+                       violation.explanation, counterexample_json(decision)};
+  }
+  if (decision.outcome == Outcome::Undecided) {
+    result.undecided = Undecided{
+        decision.undecided_element ? Undecided::Reason::Unsupported : Undecided::Reason::Limit,
+        decision.reason};
+  }
+  result.engines = {{"explicit", decision.outcome, 0, rule_of(decision)}};
+  if (decision.interpreter) result.engines.push_back({"interpreter", *decision.interpreter});
+  if (decision.symbolic) result.engines.push_back({"symbolic", *decision.symbolic});
+  result.model = fmt::format("{}; {}", devices_text(decision.devices),
+                             subject.ordered ? "floating-point addition in the order of each module"
+                                             : model_text(decision.equality));
+  result.evidence.kind = Evidence::Kind::None;
+  return result;
+}
+
+Json groups_json(const std::vector<std::vector<std::uint32_t>>& groups) {
+  return Json::array_of(groups, [](const auto& group) { return Json::array_of(group); });
+}
+
+Json json_of(const hlo::NamedInstruction& instruction) {
+  return Json::object({{"instruction", instruction.name},
+                       {"operation", instruction.opcode},
+                       {"line", instruction.position.line},
+                       {"column", instruction.position.column}});
+}
+
+Json json_of(const hlo::Explanation& explanation, const std::vector<std::string>& source) {
+  Json json = json_of(explanation.instruction);
+  json.add("file", explanation.instruction.position.source);
+  json.add("source", Json::array_of(source));
+  json.add("operands", Json::array_of(explanation.operands, [](const hlo::ExplainedOperand& each) {
+             Json operand = json_of(each.instruction);
+             operand.add("tensor", each.tensor ? json_of(*each.tensor) : Json());
+             operand.add("held", each.held.empty() ? Json() : Json(each.held));
+             if (!each.groups.empty()) operand.add("groups", groups_json(each.groups));
+             return operand;
+           }));
+  json.add("text", explanation.paragraph);
+  if (!explanation.repair) return json.add("repair", nullptr);
+  Json repair = json_of(explanation.repair->place);
+  repair.add("text", explanation.repair->words);
+  if (!explanation.repair->groups.empty()) {
+    repair.add("groups", groups_json(explanation.repair->groups));
+  }
+  return json.add("repair", std::move(repair));
+}
+
+/// What is to be changed, else where the modules part ways.
+const SourcePosition& position_of(const hlo::Explanation& explanation) {
+  return explanation.repair ? explanation.repair->place.position : explanation.instruction.position;
+}
+
+}  // namespace
+
+ModuleCheck check_of(const ModuleSubject& subject, ModuleDecision decision,
+                     const Evidence& evidence) {
+  ModuleCheck check;
+  check.result = result_of(subject, decision);
+  check.result.evidence = evidence;
+  check.json = json_of(subject, decision, evidence);
+  check.text = text_of(subject, decision, evidence);
+  check.report = report_of(subject, decision);
+  check.decision = std::move(decision);
+  return check;
+}
+
+void add_source(const hlo::Module& module, const std::string& text, ModuleCheck& check) {
+  const ModuleDecision& decision = check.decision;
+  if (!decision.violation || !decision.violation->element) return;
+  const std::size_t output = decision.violation->element->output;
+  const std::vector<std::string> lines = hlo::source_of_output(module, text, output);
+  if (lines.empty()) return;
+  check.json.add("source", Json::array_of(lines));
+  check.text.push_back(
+      Paragraph{fmt::format("Output {} is computed at {}.", output, lines.front())});
+}
+
+void add_explanation(const hlo::Module& before, const hlo::Module& after, const ModuleTexts& texts,
+                     const Limits& limits, ModuleCheck& check) {
+  const auto explanation = hlo::explain(before, after, check.decision, limits);
+  if (!explanation) return;
+  const SourcePosition& where = explanation->instruction.position;
+  const std::vector<std::string> source =
+      hlo::source_lines(explanation->is_of_before ? texts.before : texts.after, where.line);
+  check.json.add("explanation", json_of(*explanation, source));
+  std::string text = fmt::format("{}:{}:{}: {}{}", where.source, where.line, where.column,
+                                 source.empty() ? "" : fmt::format("({}) ", source.front()),
+                                 explanation->paragraph);
+  check.text.push_back(Paragraph{text});
+  if (explanation->repair) {
+    const hlo::ExplainedRepair& repair = *explanation->repair;
+    const std::size_t line = repair.place.position.line;
+    std::string words =
+        repair.is_missing
+            ? fmt::format("{} (line {}) is missing: with it, the modules are equal.", repair.words,
+                          line)
+            : fmt::format("With {} (line {}), the modules are equal.", repair.words, line);
+    if (repair.is_missing) words.front() = 'A';
+    check.text.push_back(Paragraph{words});
+    text += " " + words;
+  }
+  if (check.result.counterexample) check.result.counterexample->explanation += " " + text;
+  for (Property& property : check.report.properties) {
+    if (property.status != Property::Status::Refuted) continue;
+    property.message += " " + text;
+    if (explanation->is_of_before) continue;
+    property.line = position_of(*explanation).line;
+    property.column = position_of(*explanation).column;
+  }
+}
+
+}  // namespace p2
