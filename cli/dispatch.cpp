@@ -5,6 +5,8 @@
 #include <ostream>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "p2/document.h"
 #include "p2/error.h"
 #include "p2/suggestion.h"
@@ -67,7 +69,7 @@ std::string version_text() {
   std::string text = "p2-verify " + build.version + "\n  compiler  " + build.compiler + " (" +
                      build.build_type + ")\nsolvers:\n";
   for (const auto& [name, version] : solver_versions()) {
-    text += "  " + name + std::string(10 - name.size(), ' ') + version + "\n";
+    text += fmt::format("  {:10}{}\n", name, version);
   }
   return text + "found at build time:\n  CUDA      " + found(build.cuda) + "\n  NCCL      " +
          found(build.nccl) + "\n  MPI       " + found(build.mpi) + "\n  Coq       " +

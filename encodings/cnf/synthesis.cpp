@@ -371,7 +371,8 @@ Conquered conquer(const SynthesisClauses& problem, unsigned parts, const Limits&
           const std::size_t begin = i * cubes.size() / count;
           const std::size_t end = (i + 1) * cubes.size() / count;
           conquests[i] = std::make_unique<Conquest>(problem, limits);
-          found[i] = conquests[i]->possible_with(std::span(cubes).subspan(begin, end - begin));
+          found[i] =
+              conquests[i]->possible_with(std::span(cubes).subspan(begin, end - begin)) ? 1 : 0;
         },
         tbb::simple_partitioner());
   });

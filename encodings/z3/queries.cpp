@@ -137,7 +137,7 @@ bool Meter::has_room_to_solve() const {
   return limits_.room(needed) == needed;
 }
 
-z3::check_result Meter::check(z3::solver& solver, z3::expr_vector assumptions) const {
+z3::check_result Meter::check(z3::solver& solver, const z3::expr_vector& assumptions) const {
   if (exhausted() || !has_room_to_solve()) return z3::unknown;
   z3::params params(*context_);
   params.set("ctrl_c", false);  // Z3 would replace the signal handler of the program
@@ -147,7 +147,7 @@ z3::check_result Meter::check(z3::solver& solver, z3::expr_vector assumptions) c
   }
   solver.set(params);
   try {
-    return solver.check(std::move(assumptions));
+    return solver.check(assumptions);
   } catch (const z3::exception&) {
     if (exhausted()) return z3::unknown;
     throw;

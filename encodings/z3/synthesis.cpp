@@ -215,7 +215,8 @@ std::string written(const SynthesisQuery& query, std::uint32_t length) {
   }
   return fmt::format("; query {}, dialect {}, {} steps: unsat = there are no such programs{}\n{}",
                      query.name(), to_string(query.dialect), length,
-                     query.known.empty() ? "" : " but those that are known", search.meter().smt_lib(solver));
+                     query.known.empty() ? "" : " but those that are known",
+                     search.meter().smt_lib(solver));
 }
 
 }  // namespace

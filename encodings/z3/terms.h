@@ -45,7 +45,7 @@ class Meter {
   /// limits leave too little time or memory, by an estimate.
   std::string smt_lib(z3::solver& solver) const;
   /// Checks with what is left; unknown if that does not suffice, or would not.
-  z3::check_result check(z3::solver& solver, z3::expr_vector assumptions) const;
+  z3::check_result check(z3::solver& solver, const z3::expr_vector& assumptions) const;
   /// Units of work so far, as `rlimit` counts them.
   std::uint64_t work() const;
 

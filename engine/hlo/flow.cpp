@@ -140,8 +140,7 @@ class FlowBuilder {
     if (opcode == "get-tuple-element") return element(instruction, operands);
     if (is_forwarding(instruction)) {
       if (operands.empty()) refuse(instruction, "operands", "it has no operand");
-      if ((opcode == "optimization-barrier" || opcode == "opt-barrier") && operands.size() > 1)
-        return tuple(instruction, operands);
+      if (is_barrier(instruction) && operands.size() > 1) return tuple(instruction, operands);
       return forwarded(instruction, operands[0]);
     }
     if (opcode == "call" || opcode == "fusion" || opcode == "async-start") {

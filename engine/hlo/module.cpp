@@ -1,5 +1,9 @@
 #include "engine/hlo/module.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include <fmt/format.h>
 
 namespace p2::hlo {
@@ -9,8 +13,11 @@ std::string to_string(const LiteralElement& element) {
   return element.negative_zero ? "-0" : to_string(element.number);
 }
 
-std::optional<std::string_view> Attributes::other(std::string_view name) const {
-  const std::string_view all = others;
+namespace {
+
+/// The attributes in Attributes::others: `name=value` each.
+std::vector<std::string_view> parts_of(std::string_view all) {
+  std::vector<std::string_view> parts;
   int depth = 0;
   bool in_string = false;
   std::size_t start = 0;
@@ -22,12 +29,19 @@ std::optional<std::string_view> Attributes::other(std::string_view name) const {
     if (c == '{' || c == '(' || c == '[') ++depth;
     if (c == '}' || c == ')' || c == ']') --depth;
     if (c != ';' || depth != 0) continue;
-    const std::string_view part = all.substr(start, i - start);
-    if (part.size() > name.size() && part.substr(0, name.size()) == name &&
-        part[name.size()] == '=') {
-      return part.substr(name.size() + 1);
-    }
+    parts.push_back(all.substr(start, i - start));
     start = i + 1;
+  }
+  if (start < all.size()) parts.push_back(all.substr(start));
+  return parts;
+}
+
+}  // namespace
+
+std::optional<std::string_view> Attributes::other(std::string_view name) const {
+  for (const std::string_view part : parts_of(others)) {
+    if (part.size() > name.size() && part.starts_with(name) && part[name.size()] == '=')
+      return part.substr(name.size() + 1);
   }
   return std::nullopt;
 }
@@ -92,6 +106,37 @@ void number_parameters(Computation& computation, const SourcePosition& where) {
   }
   for (const std::uint32_t parameter : computation.parameters) {
     if (parameter == UINT32_MAX) throw InputError(where, "a parameter is missing, expected 0 …");
+  }
+}
+
+void set_apart_if_not_known(Instruction& instruction, bool dynamic) {
+  static constexpr auto kWithout = std::to_array<std::string_view>(
+      {"constant", "custom-call", "get-tuple-element", "parameter", "tuple"});
+  // Those of hlo_parser.cc that have no member in Attributes and that some engine reads, or that
+  // change nothing; of opaque operations all are compared.
+  // clang-format off
+  static constexpr auto kKnown = std::to_array<std::string_view>({
+      "algorithm", "batch_group_count", "collapsed_slice_dims", "dim_labels", "distribution",
+      "domain", "epsilon", "exponent_bits", "feature_group_count", "feature_index", "fft_length",
+      "fft_type", "index_vector_dim", "indices_are_sorted", "infeed_config", "input_batching_dims",
+      "inserted_window_dims", "is_composite", "is_host_transfer", "is_stable", "k", "kind",
+      "largest", "left_side", "lhs_batch_dims", "lhs_contracting_dims", "lower", "mantissa_bits",
+      "offset_dims", "operand_batching_dims", "operand_precision", "outfeed_config",
+      "output_to_operand_aliasing", "rhs_batch_dims", "rhs_contracting_dims",
+      "scatter_dims_to_operand_dims", "scatter_indices_batching_dims", "slice_sizes",
+      "start_index_map", "start_indices_batching_dims", "transpose_a", "type", "unique_indices",
+      "unit_diagonal", "update_window_dims", "window"});
+  // clang-format on
+  if (std::ranges::find(kWithout, instruction.opcode) != kWithout.end()) return;
+  if (dynamic) {
+    instruction.opcode += "[dynamic]";
+    return;
+  }
+  for (const std::string_view part : parts_of(instruction.attributes.others)) {
+    const std::string_view name = part.substr(0, part.find('='));
+    if (std::ranges::find(kKnown, name) != kKnown.end()) continue;
+    instruction.opcode += fmt::format("[{}]", name);
+    return;
   }
 }
 

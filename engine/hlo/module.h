@@ -118,6 +118,12 @@ bool has_instruction(const Module& module, const Instruction* instruction);
 /// any computation.
 std::vector<std::size_t> outputs_depending_on(const Module& module, const Instruction& instruction);
 
+/// An operation with an attribute that is not known, or on arrays whose sizes are not fixed, is not
+/// known either, whatever its opcode: a dot with `sparsity={…}` gets the opcode `dot[sparsity]`, a
+/// sum of `f32[<=8]` the opcode `add[dynamic]`. Not so operations that have their meaning without
+/// either, such as a tuple, and custom calls, which are known by their targets.
+void set_apart_if_not_known(Instruction& instruction, bool dynamic);
+
 /// A reduction of two scalars that is associative and commutative; Unknown for any other.
 enum class Reducer : std::uint8_t { Add, Multiply, Maximum, Minimum, And, Or, Unknown };
 

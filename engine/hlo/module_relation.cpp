@@ -116,7 +116,7 @@ std::vector<std::string> output_shardings(const Module& global, const Module& pa
 bool same_shapes(const std::vector<ArrayShape>& a, const std::vector<ArrayShape>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const ArrayShape& x, const ArrayShape& y) {
-                      return x.type == y.type && x.sizes == y.sizes;
+                      return x.type == y.type && x.sizes == y.sizes && x.foreign == y.foreign;
                     });
 }
 
@@ -164,7 +164,7 @@ std::optional<std::string> relate(const char* what, const std::vector<ArrayShape
     const auto sharding = sharding_of(texts[i], global[i], devices, module);
     if (!sharding) return fmt::format("The sharding {} is not understood.", texts[i]);
     if (sharding->tile_sizes(global[i].sizes) != shards[i].sizes ||
-        global[i].type != shards[i].type) {
+        global[i].type != shards[i].type || global[i].foreign != shards[i].foreign) {
       return fmt::format(
           "{} {} is {} before partitioning, {} on every device, and its sharding is {}.", what, i,
           to_string(global[i]), to_string(shards[i]), texts[i].empty() ? "not given" : texts[i]);

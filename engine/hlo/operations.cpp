@@ -134,7 +134,9 @@ bool is_sum_of_products(const Instruction& instruction, const std::vector<ArrayS
 
 /// Custom calls whose result is their first operand: a note to a compiler.
 constexpr auto kIdentityCalls = std::to_array<std::string_view>(
-    {"AwsNeuronTransferWithStaticRing", "Sharding", "xla.sdy.FuncResultSharding"});
+    {"AssumeGatherIndicesInBound", "AwsNeuronTransferWithStaticRing", "LayoutConstraint",
+     "MoveToDevice", "MoveToHost", "Sharding", "annotate_device_placement",
+     "xla.sdy.FuncResultSharding"});
 /// Custom calls that are functions of their operands, on every device the same.
 constexpr auto kLocalCalls = std::to_array<std::string_view>(
     {"AwsNeuronGelu", "AwsNeuronGeluBackward", "AwsNeuronRmsNorm", "AwsNeuronSilu",
@@ -220,12 +222,16 @@ std::string resolution_text(const Instruction& instruction) {
 
 }  // namespace
 
+bool is_barrier(const Instruction& instruction) {
+  return instruction.opcode == "optimization-barrier" || instruction.opcode == "opt-barrier";
+}
+
 bool is_forwarding(const Instruction& instruction) {
-  const std::string& opcode = instruction.opcode;
-  return (instruction.operands.size() == 1 && calls_one_of(instruction, kIdentityCalls)) ||
-         opcode == "copy" || opcode == "copy-start" || opcode == "optimization-barrier" ||
-         opcode == "opt-barrier" || opcode == "domain" || opcode == "async-update" ||
-         (opcode.ends_with("-done") && opcode != "send-done" && opcode != "recv-done");
+  static constexpr auto kNames = std::to_array<std::string_view>(
+      {"add-dependency", "all-gather-done", "all-reduce-done", "async-done", "async-update",
+       "collective-permute-done", "copy", "copy-done", "copy-start", "domain"});
+  return is_barrier(instruction) || std::ranges::find(kNames, instruction.opcode) != kNames.end() ||
+         (instruction.operands.size() == 1 && calls_one_of(instruction, kIdentityCalls));
 }
 
 bool is_local(const Instruction& instruction) {
@@ -289,6 +295,22 @@ bool is_impure(const Instruction& instruction) {
   return instruction.opcode == "custom-call" &&
          instruction.attributes.others.find("custom_call_has_side_effect=true") !=
              std::string::npos;
+}
+
+const Instruction* new_promise(const Module& before, const Module& after) {
+  for (const char* const promise : {"indices_are_sorted", "unique_indices"}) {
+    const auto first = [&](const Module& module) -> const Instruction* {
+      for (const Computation& computation : module.computations) {
+        for (const Instruction& each : computation.instructions) {
+          if (interpreter::text_attribute(each, promise) == "true") return &each;
+        }
+      }
+      return nullptr;
+    };
+    const Instruction* const found = first(after);
+    if (found != nullptr && first(before) == nullptr) return found;
+  }
+  return nullptr;
 }
 
 std::string attributes_text(const Instruction& instruction) {

@@ -11,6 +11,9 @@ namespace p2::hlo {
 /// The kind of node for an instruction, from its opcode and the shapes of its operands.
 Op operation_of(const Instruction& instruction, const std::vector<ArrayShape>& operands);
 
+/// A barrier, which forwards all its operands: several as a tuple.
+bool is_barrier(const Instruction& instruction);
+
 /// Whether the result is the first operand: copies, barriers, the done of an asynchronous
 /// operation, and custom calls that only say something to a compiler.
 bool is_forwarding(const Instruction& instruction);
@@ -22,6 +25,10 @@ bool is_local(const Instruction& instruction);
 
 /// Whether two executions may differ, or have side effects.
 bool is_impure(const Instruction& instruction);
+
+/// A gather or scatter of `after` that promises sorted or unique indices where none of `before`
+/// does, or null: what it computes is not defined unless its indices are so.
+const Instruction* new_promise(const Module& before, const Module& after);
 
 /// Everything in the attributes that may change the result, but for what is called.
 std::string attributes_text(const Instruction& instruction);

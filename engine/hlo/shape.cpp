@@ -83,7 +83,20 @@ std::vector<ArrayShape> Shape::arrays() const {
   return all;
 }
 
+bool is_foreign(const Shape& shape) {
+  return shape.is_tuple ? std::any_of(shape.parts.begin(), shape.parts.end(), is_foreign)
+                        : shape.array.type.name() == "opaque";
+}
+
+bool is_dynamic(const Shape& shape) {
+  const std::string& text = shape.array.foreign;
+  return shape.is_tuple
+             ? std::any_of(shape.parts.begin(), shape.parts.end(), is_dynamic)
+             : text.find('?') != std::string::npos || text.find("<=") != std::string::npos;
+}
+
 std::string to_string(const ArrayShape& shape) {
+  if (!shape.foreign.empty()) return shape.foreign;
   return fmt::format("{}[{}]", shape.type.name(), fmt::join(shape.sizes, ","));
 }
 

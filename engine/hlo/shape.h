@@ -24,6 +24,7 @@ class ElementType {
   unsigned bits() const;
   bool is_integer() const { return kind() == Kind::Signed || kind() == Kind::Unsigned; }
   bool is_float() const { return kind() == Kind::Float; }
+  bool is_token() const { return index_ == 0; }
   std::uint8_t index() const { return index_; }
   bool operator==(const ElementType&) const = default;
 
@@ -43,6 +44,9 @@ struct ArrayShape {
   ElementType type = {};
   std::vector<std::int64_t> sizes = {};
   std::vector<std::int64_t> minor_to_major = {};  ///< empty: row-major
+  /// The type as printed where this cannot represent it, as sizes are not fixed or it is of another
+  /// dialect: `f32[<=8]`, `tensor<?x4xf32>`. Elements are of type `opaque`, sizes the largest.
+  std::string foreign = {};
 
   /// At most kMaxElements: the readers ensure it.
   std::int64_t elements() const { return volume(sizes); }
@@ -59,6 +63,10 @@ struct Shape {
   /// The arrays at its leaves, from left to right.
   std::vector<ArrayShape> arrays() const;
 };
+
+/// Whether there are elements of type `opaque`; whether there are sizes that are not fixed.
+bool is_foreign(const Shape& shape);
+bool is_dynamic(const Shape& shape);
 
 /// `f32[8,16]`, without the layout.
 std::string to_string(const ArrayShape& shape);

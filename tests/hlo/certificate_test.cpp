@@ -35,6 +35,9 @@ std::string module_with(const std::string& body) {
          "add {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT c = s32[] add(a, "
          "b)\n}\n"
          "twice {\n  a = f32[] parameter(0)\n  ROOT c = f32[] add(a, a)\n}\n"
+         "less {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n"
+         "  c = f32[] parameter(2)\n  d = f32[] parameter(3)\n"
+         "  ROOT l = pred[] compare(a, b), direction=LT\n}\n"
          "none {\n  a = f32[] parameter(0)\n  ROOT c = f32[] subtract(a, a)\n}\n"
          "ENTRY main {\n" +
          body + "}\n";
@@ -219,6 +222,10 @@ TEST_CASE("what p2-check accepts of integer arithmetic holds for all values of t
 
 TEST_CASE("p2-check accepts no equality that fails for some inputs") {
   const std::string x = "  x = f32[4] parameter(0)\n  y = f32[4] parameter(1)\n";
+  const std::string sorted =
+      "  k = s32[4] constant({1, 0, 1, 0})\n"
+      "  s = (s32[4], f32[4]) sort(k, x), dimensions={0}, to_apply=less";
+  const std::string element = "\n  ROOT o = f32[4] get-tuple-element(s), index=1\n";
   const std::pair<std::string, std::string> kWrong[] = {
       // 0 · e^(x·x) is no number where e^(x·x) is infinite.
       {x + "  z = f32[] constant(0)\n  b = f32[4] broadcast(z), dimensions={}\n"
@@ -250,6 +257,8 @@ TEST_CASE("p2-check accepts no equality that fails for some inputs") {
       // A name says nothing of the computation.
       {x + "  ROOT o = f32[4] custom-call(x), custom_call_target=\"f\", to_apply=twice\n",
        x + "  ROOT o = f32[4] custom-call(x), custom_call_target=\"f\", to_apply=none\n"},
+      // A sort that is not stable may exchange elements with equal keys.
+      {x + sorted + ", is_stable=true" + element, x + sorted + element},
       // 1/3 is no 0.333.
       {x + "  t = f32[] constant(0.333)\n  b = f32[4] broadcast(t), dimensions={}\n"
            "  ROOT o = f32[4] multiply(x, b)\n",
@@ -261,6 +270,9 @@ TEST_CASE("p2-check accepts no equality that fails for some inputs") {
     CHECK_FALSE(accepts(module_with(before), module_with(after)));
     CHECK(accepts(module_with(after), module_with(after)));
   }
+  // An attribute that is not known may change anything.
+  CHECK_FALSE(accepts(module_with(x + "  ROOT o = f32[4] add(x, y)\n"),
+                      module_with(x + "  ROOT o = f32[4] add(x, y), sparsity=L.1@2:4\n")));
 }
 
 TEST_CASE("what is arbitrary equals nothing else, and computations are compared by what they do") {

@@ -172,6 +172,155 @@ TEST_CASE("every attribute of what is not known counts, for each engine") {
   CHECK(verdicts(module(effect), module(effect)) == "unknown; unknown");
 }
 
+TEST_CASE("an operation with an attribute that is not known is not known") {
+  const auto module = [](const std::string& operation) {
+    return module_text(
+        kX + "  w = f32[6,6] broadcast(x), dimensions={0}\n  ROOT z = f32[6] " + operation + "\n",
+        2);
+  };
+  const std::string operations[] = {"dot(w, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+                                    "add(x, x)",
+                                    "copy(x)",
+                                    "reshape(x)",
+                                    "all-reduce(x), " + kAll + ", to_apply=add",
+                                    "reverse(x), dimensions={0}",
+                                    "optimization-barrier(x)"};
+  for (const std::string& operation : operations) {
+    CAPTURE(operation);
+    const std::string plain = module(operation);
+    const std::string other = module(operation + ", sparsity=L.1@2:4");
+    CHECK(verdicts(plain, other) == "unknown; unknown");
+    CHECK(verdicts(other, other) == "valid; valid");
+    CHECK(verdicts(other, module(operation + ", sparsity=L.1@1:4")) == "unknown; unknown");
+    CHECK(verdicts(plain, module(operation + ", metadata={op_name=\"f\"}")) == "valid; valid");
+  }
+  CHECK(verdicts(module("negate(x)"), module("negate-done(x)")) == "unknown; unknown");
+  CHECK(verdicts(module("copy(x)"), module("exchange-done(x)")) == "unknown; unknown");
+}
+
+TEST_CASE("a loop of a length that depends on inputs is what its condition and its body compute") {
+  struct Loop {
+    std::string condition = "compare(n, ten), direction=LT";
+    std::string body = "add(x, x)";
+    std::string begin = "copy(p)";
+    std::string groups = "{{0,1}}";
+  };
+  const auto module = [](const Loop& loop) {
+    return "HloModule m, num_partitions=2\nadd {\n  a = f32[] parameter(0)\n  b = f32[] "
+           "parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n"
+           "condition {\n  s = (s32[], f32[4]) parameter(0)\n"
+           "  n = s32[] get-tuple-element(s), index=0\n  ten = s32[] constant(10)\n"
+           "  ROOT c = pred[] " +
+           loop.condition +
+           "\n}\nbody {\n  s = (s32[], f32[4]) parameter(0)\n"
+           "  n = s32[] get-tuple-element(s), index=0\n  x = f32[4] get-tuple-element(s), index=1\n"
+           "  one = s32[] constant(1)\n  m = s32[] add(n, one)\n  two = f32[] constant(2)\n"
+           "  twos = f32[4] broadcast(two), dimensions={}\n  zero = f32[] constant(0)\n"
+           "  zeros = f32[4] broadcast(zero), dimensions={}\n  none = f32[4] multiply(x, zeros)\n"
+           "  y = f32[4] " +
+           loop.body + "\n  z = f32[4] all-reduce(y), channel_id=1, replica_groups=" + loop.groups +
+           ", use_global_device_ids=true, to_apply=add\n"
+           "  ROOT t = (s32[], f32[4]) tuple(m, z)\n}\n"
+           "count {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT c = s32[] add(a, "
+           "b)\n}\n"
+           "ENTRY e {\n  k = s32[] parameter(0)\n  n = s32[] all-reduce(k), channel_id=2, "
+           "replica_groups={{0,1}}, use_global_device_ids=true, to_apply=count\n"
+           "  p = f32[4] parameter(1)\n  b = f32[4] " +
+           loop.begin +
+           "\n  t = (s32[], f32[4]) tuple(n, b)\n"
+           "  w = (s32[], f32[4]) while(t), condition=condition, body=body\n"
+           "  ROOT r = f32[4] get-tuple-element(w), index=1\n}\n";
+  };
+  const auto verdict = [&](const Loop& before, const Loop& after) {
+    ComparisonOptions options;
+    options.engine = ModuleEngine::Interpreter;
+    const ModuleDecision decision = compared(module(before), module(after), options);
+    return std::string(to_string(decision.outcome));
+  };
+  const Loop loop;
+  CHECK(verdict(loop, loop) == "valid");
+  CHECK(verdict(loop, {.body = "multiply(twos, x)"}) == "valid");
+  CHECK(verdict(loop, {.condition = "compare(ten, n), direction=GT"}) == "valid");
+  CHECK(verdict(loop, {.begin = "negate(p)"}) != "valid");
+  CHECK(verdict(loop, {.body = "multiply(x, x)"}) != "valid");
+  CHECK(verdict(loop, {.condition = "compare(n, ten), direction=LE"}) != "valid");
+  CHECK(verdict(loop, {.groups = "{{0},{1}}"}) != "valid");
+  // A later state need not be finite, whatever the inputs are.
+  CHECK(verdict({.body = "add(x, none)"}, {.body = "copy(x)"}) != "valid");
+}
+
+TEST_CASE("a rewrite may not promise what nobody promised") {
+  const auto module = [](const std::string& attributes) {
+    return module_text(
+        "  x = f32[6] parameter(0)\n  i = s32[3] parameter(1)\n"
+        "  u = f32[3] parameter(2)\n"
+        "  ROOT r = f32[6] scatter(x, i, u), update_window_dims={}, "
+        "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+        "index_vector_dim=1, to_apply=add" +
+        attributes + "\n");
+  };
+  for (const std::string promise : {", indices_are_sorted=true", ", unique_indices=true"}) {
+    CHECK(verdicts(module(""), module(promise)) == "unknown; unknown");
+    CHECK(verdicts(module(promise), module(promise)) == "valid; valid");
+    CHECK(verdicts(module(promise), module("")) == "unknown; valid");
+  }
+}
+
+TEST_CASE("arrays whose sizes are not fixed are moved whole, and nothing else is known of them") {
+  const auto module = [](const std::string& type, const std::string& body) {
+    return "HloModule m\nENTRY e {\n  x = " + type + " parameter(0)\n  ROOT r = " + body + "\n}\n";
+  };
+  const std::string sum = module("f32[<=8,4]", "f32[<=8,4] add(x, x)");
+  CHECK(verdicts(sum, sum) == "valid; valid");
+  CHECK(verdicts(sum, module("f32[<=8,4]", "f32[<=8,4] multiply(x, x)")) == "unknown; unknown");
+  const std::string same = module("f32[<=8]", "(f32[<=8]) tuple(x)");
+  CHECK(verdicts(same, same) == "valid; valid");
+  CHECK(verdicts(same, module("s32[<=8]", "(s32[<=8]) tuple(x)")).find("valid") != 0);
+  CHECK(verdicts(same, module("f32[?]", "(f32[?]) tuple(x)")).find("valid") != 0);
+  CHECK(verdicts(same, module("f32[8]", "(f32[8]) tuple(x)")).find("valid") != 0);
+  // The elements of a dynamic size are not at places of the bound.
+  const std::string slice = module("f32[<=8]", "f32[<=4] slice(x), slice={[0:4]}");
+  CHECK(verdicts(slice, module("f32[<=8]", "f32[<=4] slice(x), slice={[0:8:2]}")) ==
+        "unknown; unknown");
+  // Nor are types that XLA does not have.
+  const auto stablehlo = [](const std::string& type, const std::string& operation) {
+    const std::string text = fmt::format(
+        "func.func public @main(%x: {0}) -> {0} {{\n  %y = stablehlo.{1} %x, %x : {0}\n"
+        "  return %y : {0}\n}}\n",
+        type, operation);
+    return std::make_shared<const Module>(read_stablehlo("test.mlir", text).at(0).module);
+  };
+  for (const std::string type : {"tensor<?x4xf32>", "tensor<4x!quant.uniform<i8:f32, 0.5>>"}) {
+    CAPTURE(type);
+    const auto sums = stablehlo(type, "add");
+    CHECK(summary(compare(sums, stablehlo(type, "add"), {}, {})) == "valid");
+    CHECK(summary(compare(sums, stablehlo(type, "multiply"), {}, {})) == "unknown");
+  }
+}
+
+TEST_CASE("a sort that is not stable leaves the order of equal elements open") {
+  const auto module = [](const std::string& keys, const std::string& attributes) {
+    return "HloModule m\nless {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n"
+           "  c = f32[] parameter(2)\n  d = f32[] parameter(3)\n"
+           "  ROOT l = pred[] compare(a, b), direction=LT\n}\nENTRY e {\n"
+           "  x = f32[4] parameter(0)\n  i = s32[4] parameter(1)\n  k = s32[4] " +
+           keys + "\n  s = (s32[4], f32[4]) sort(k, x), dimensions={0}, to_apply=less" +
+           attributes + "\n  ROOT r = f32[4] get-tuple-element(s), index=1\n}\n";
+  };
+  const std::string stable = ", is_stable=true";
+  for (const std::string keys : {"copy(i)", "constant({1, 0, 1, 0})"}) {
+    CAPTURE(keys);
+    CHECK(verdicts(module(keys, stable), module(keys, stable)) == "valid; valid");
+    CHECK(verdicts(module(keys, ""), module(keys, "")) == "valid; valid");
+    CHECK(verdicts(module(keys, stable), module(keys, "")) == "unknown; unknown");
+  }
+  const std::string different = "constant({3, 0, 1, 2})";
+  ComparisonOptions interpreter;
+  interpreter.engine = ModuleEngine::Interpreter;
+  CHECK(summary(compared(module(different, stable), module(different, ""), interpreter)) ==
+        "valid");
+}
+
 TEST_CASE(
     "what a custom call calls is compared by what it computes, whatever the order of its text") {
   const auto module = [](const std::string& body) {

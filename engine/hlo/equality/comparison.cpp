@@ -245,7 +245,7 @@ void Comparison::run() {
 
 void Comparison::compare_output(std::size_t output) {
   const ArrayShape& shape = context_.flows[0]->shape(context_.flows[0]->outputs[output]);
-  if (shape.elements() == 0 || shape.type.kind() == ElementType::Kind::Other) return;
+  if (shape.elements() == 0 || shape.type.is_token()) return;
   worklist_ = {{whole_region(space_, shape.sizes), 0}};
   before_.clear();
   after_.clear();
@@ -386,7 +386,7 @@ class RelatedComparison {
   void run() {
     for (std::size_t k = 0; k < relation_.outputs.size() && !result.undecided; ++k) {
       const TensorRelation& relation = relation_.outputs[k];
-      if (relation.whole.type.kind() == ElementType::Kind::Other) continue;
+      if (relation.whole.type.is_token()) continue;
       for (const HeldBox& box : held_boxes(relation)) {
         compare_box(k, box);
         if (result.undecided) return;

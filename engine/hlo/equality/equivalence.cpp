@@ -14,6 +14,7 @@
 #include "engine/hlo/flow.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/execution.h"
+#include "engine/hlo/operations.h"
 
 namespace p2::hlo {
 
@@ -266,8 +267,7 @@ ModuleDecision evaluated_relation(const std::shared_ptr<const Module>& global,
       "Whether element [{}] of output {} is what device {} has of it is open: symbolic evaluation "
       "finds {} before partitioning, and {} after.",
       fmt::join(mismatch.index, ","), mismatch.output, mismatch.device,
-      text_of(context, flows[0], mismatch.before),
-      text_of(context, flows[0], mismatch.after));
+      text_of(context, flows[0], mismatch.before), text_of(context, flows[0], mismatch.after));
   add_unknown(decision, flows[0], mismatch.output);
   add_unknown(decision, flows[1], relation.outputs[mismatch.output].number);
   return decision;
@@ -461,6 +461,13 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
         hold_stricter(decision, *before, *after, *relation, options.equality, limits);
       }
       if (decision.outcome == Outcome::Undecided) decision.equality = options.equality;
+    }
+    if (const Instruction* promise = new_promise(*before, *after);
+        promise != nullptr && decision.outcome == Outcome::Established) {
+      decision.outcome = Outcome::Undecided;
+      decision.reason = "Equal if what an operation promises of its indices holds.";
+      decision.unknown = {
+          unknown_operation(*after, *promise, "it promises sorted or unique indices")};
     }
   } catch (const IllFormed& error) {
     decision = ill_formed(error.fault, devices);

@@ -245,7 +245,7 @@ class OutputPairs {
   template <typename Visit>
   bool visit_alike(const Array<Cell>& a, const Array<Cell>& b, std::uint32_t device, std::size_t k,
                    const Visit& visit) const {
-    if (a.shape.type.kind() == ElementType::Kind::Other || is_unknown(a) || is_unknown(b))
+    if (a.shape.type.is_token() || is_unknown(a) || is_unknown(b))
       return true;
     std::int64_t element = 0;
     bool go = true;
@@ -260,7 +260,7 @@ class OutputPairs {
   bool visit_shard(const TensorRelation& relation, const Array<Cell>& whole,
                    const Array<Cell>& shard, std::uint32_t device, std::size_t k,
                    const Visit& visit) const {
-    if (whole.shape.type.kind() == ElementType::Kind::Other) return true;
+    if (whole.shape.type.is_token()) return true;
     if (is_unknown(whole) || is_unknown(shard)) return true;
     const bool global_first = relation_.before == Form::Global;
     std::int64_t local = 0;

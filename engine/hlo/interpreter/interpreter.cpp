@@ -11,7 +11,6 @@
 #include "engine/hlo/interpreter/algebra.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/numbers.h"
-#include "engine/hlo/module_relation.h"
 #include "engine/hlo/operations.h"
 
 namespace p2::hlo::interpreter {
@@ -20,13 +19,9 @@ namespace {
 constexpr int kMaxCallDepth = 128;
 constexpr std::int64_t kMaxIterations = 100'000;
 
-bool is_done(std::string_view opcode) {
-  return opcode.ends_with("-done") || opcode == "async-update" || opcode == "copy" ||
-         opcode == "copy-start" || opcode == "domain" || opcode == "add-dependency";
-}
-
-bool is_barrier(std::string_view opcode) {
-  return opcode == "optimization-barrier" || opcode == "opt-barrier";
+/// Whether the shape in the text has the operands, too: only the done uses the result.
+bool is_start(const Instruction& instruction) {
+  return instruction.opcode.ends_with("-start") || instruction.opcode == "async-update";
 }
 
 /// The value with the shapes, and so the layouts, that an instruction declares. Where numbers are
@@ -122,13 +117,10 @@ auto Interpreter<A>::evaluate(std::uint32_t computation, const std::vector<PerDe
       for (const std::uint32_t operand : instruction.operands) operands.push_back(&values[operand]);
       values[i] = execute(instruction, operands, active, depth);
     }
-    // The shape of a start in the text also has the operands: only its done uses the result.
-    const bool is_start =
-        instruction.opcode.ends_with("-start") || instruction.opcode == "async-update";
     Pointer last;
     Pointer changed;
     for (Pointer& value : values[i]) {
-      if (!value || is_start) continue;
+      if (!value || is_start(instruction)) continue;
       if (value != last) {
         last = value;
         changed = declared(value, instruction.shape, instruction, is_real(arithmetic_));
@@ -148,11 +140,7 @@ template <typename A>
 auto Interpreter<A>::execute(const Instruction& instruction, const Operands& operands,
                              const Active& active, int depth) -> PerDevice {
   const std::string& opcode = instruction.opcode;
-  if (is_done(opcode)) {
-    if (operands.empty()) give_up(instruction, "it has no operand");
-    return *operands[0];
-  }
-  if (opcode == "tuple" || (is_barrier(opcode) && operands.size() > 1)) {
+  if (opcode == "tuple" || (is_barrier(instruction) && operands.size() > 1)) {
     return once_for_same_operands(operands, active, [&](const auto& values, std::uint32_t) {
       Tree tree;
       tree.is_tuple = true;
@@ -160,8 +148,14 @@ auto Interpreter<A>::execute(const Instruction& instruction, const Operands& ope
       return tree;
     });
   }
-  if (is_barrier(opcode)) return *operands.at(0);
+  if (is_forwarding(instruction)) {
+    if (operands.empty()) give_up(instruction, "it has no operand");
+    return *operands[0];
+  }
   if (opcode == "get-tuple-element") {
+    const bool is_of_start =
+        !operands.empty() && is_start(current_->instructions[instruction.operands[0]]);
+    if (is_of_start) give_up(instruction, "it is an element of an operation that has not ended");
     const auto index = static_cast<std::size_t>(instruction.attributes.index);
     return once_for_same_operands(operands, active, [&](const auto& values, std::uint32_t) {
       if (index >= values.at(0)->parts.size()) give_up(instruction, "its operand has fewer parts");
@@ -223,22 +217,61 @@ auto Interpreter<A>::execute_while(const Instruction& instruction, const PerDevi
   Active running = active;
   for (std::int64_t iteration = 0; iteration < kMaxIterations; ++iteration) {
     const PerDevice goes_on = evaluate(instruction.called[0], {state}, running, depth + 1);
-    bool any = false;
+    Active runs_on(running.size(), false);
+    bool is_known = true;
     for (std::uint32_t device = 0; device < running.size(); ++device) {
       if (!running[device]) continue;
       const Array<Cell>& condition = goes_on[device]->array;
       const auto value = arithmetic_.as_integer(condition.at(0), condition.shape.type);
-      if (!value || condition.unknown) give_up(instruction, "how often it runs depends on inputs");
-      running[device] = *value != 0;
-      any = any || *value != 0;
+      is_known = is_known && value && !condition.unknown;
+      runs_on[device] = value.value_or(0) != 0;
     }
-    if (!any) return state;
+    if (!is_known && running == active) {
+      return loop_of_unknown_length(instruction, state, active, depth);
+    }
+    if (!is_known) give_up(instruction, "how often it runs depends on inputs");
+    running = std::move(runs_on);
+    if (std::ranges::find(running, true) == running.end()) return state;
     PerDevice next = evaluate(instruction.called[1], {state}, running, depth + 1);
     for (std::uint32_t device = 0; device < running.size(); ++device) {
       if (running[device]) state[device] = std::move(next[device]);
     }
   }
   give_up(instruction, "it runs too often");
+}
+
+/// A loop is a function of what its condition and its body compute of any state, and of the state
+/// with which it begins on all devices.
+template <typename A>
+auto Interpreter<A>::loop_of_unknown_length(const Instruction& instruction, const PerDevice& state,
+                                            const Active& active, int depth) -> PerDevice {
+  if constexpr (!A::kSymbolic) {
+    give_up(instruction, "how often it runs depends on inputs");
+  } else {
+    // Elements that may be infinite or no numbers, as those of a later state may be.
+    const auto functions_called = [&](const std::string& name) {
+      PerDevice values(active.size());
+      for (std::uint32_t device = 0; device < active.size(); ++device) {
+        if (!active[device]) continue;
+        const auto element = [&](std::size_t number, ElementType type) {
+          return arithmetic_.function(fmt::format("{} {} {}", name, device, number), {}, type);
+        };
+        values[device] = std::make_shared<const Tree>(local_.filled_like(*state[device], element));
+      }
+      return values;
+    };
+    const PerDevice any = functions_called("state");
+    const PerDevice goes_on = evaluate(instruction.called[0], {any}, active, depth + 1);
+    const PerDevice next = evaluate(instruction.called[1], {any}, active, depth + 1);
+    std::uint64_t loop = 0x100F;
+    for (std::uint32_t device = 0; device < active.size(); ++device) {
+      if (!active[device]) continue;
+      const std::vector<const Tree*> parts = {goes_on[device].get(), next[device].get(),
+                                              state[device].get()};
+      loop = Algebra::hash(Algebra::hash(loop, device), local_.digest(parts));
+    }
+    return functions_called(fmt::format("loop {}", loop));
+  }
 }
 
 template <typename A>
@@ -366,11 +399,6 @@ auto Interpreter<A>::execute_custom_call(const Instruction& instruction, const O
   if (target == "SPMDShardToFullShape" || target == "xla.sdy.LocalToGlobalShape") {
     return whole_of(instruction, operands, active);
   }
-  const bool same = target == "Sharding" || target == "xla.sdy.FuncResultSharding" ||
-                    target == "AssumeGatherIndicesInBound" || target == "LayoutConstraint" ||
-                    target == "MoveToHost" || target == "MoveToDevice" ||
-                    target == "annotate_device_placement";
-  if (same && operands.size() == 1) return *operands[0];
   if (target == "TopK") return execute_locally(instruction, operands, active, false);
   return execute_opaque(instruction, operands, active);
 }
@@ -395,130 +423,6 @@ auto Interpreter<A>::execute_opaque(const Instruction& instruction, const Operan
         local_.opaque(instruction, own, Algebra::hash(exchanged, device + 1)));
   }
   return results;
-}
-
-template <typename A>
-auto Interpreter<A>::shards_of(const Instruction& instruction, const Operands& operands,
-                               const Active& active) -> PerDevice {
-  const auto listed = instruction.attributes.shardy.find("xla.sdy.in_shardings");
-  std::vector<std::string> texts;
-  if (listed != instruction.attributes.shardy.end()) {
-    texts = sharding_list(listed->second);
-  } else if (instruction.operands.size() == 1) {
-    texts = {current_->instructions[instruction.operands[0]].attributes.sharding};
-  }
-  if (texts.size() != operands.size()) give_up(instruction, "the shardings of its operands");
-  const std::vector<ArrayShape> shapes = instruction.shape.arrays();
-  if (shapes.size() != operands.size()) give_up(instruction, "its results");
-  std::vector<Sharding> shardings;
-  std::vector<TensorRelation> tiles;
-  for (std::size_t k = 0; k < operands.size(); ++k) {
-    const auto sharding =
-        read_sharding(texts[k], shapes[k].sizes.size(), devices_.partitions, module_.meshes);
-    if (!sharding || sharding->kind != Sharding::Kind::Tiled) {
-      give_up(instruction, texts[k].empty() ? "its operand has no sharding"
-                                            : "the sharding " + texts[k] + " is not understood");
-    }
-    const ArrayShape& whole = current_->instructions[instruction.operands[k]].shape.array;
-    if (sharding->tile_sizes(whole.sizes) != shapes[k].sizes) {
-      give_up(instruction, "the shard's sizes are not those of its sharding");
-    }
-    tiles.push_back(tiled(*sharding, whole, 0, devices_));
-    shardings.push_back(*sharding);
-  }
-  PerDevice results(active.size());
-  for (std::uint32_t device = 0; device < active.size(); ++device) {
-    if (!active[device]) continue;
-    Tree result;
-    result.is_tuple = instruction.shape.is_tuple;
-    for (std::size_t k = 0; k < operands.size(); ++k) {
-      const Array<Cell>& whole = (*operands[k])[device]->array;
-      Tree part;
-      if (shardings[k].is_replicated()) {
-        part.array = whole;
-      } else {
-        std::vector<Cell> cells;
-        for_each_index(shapes[k].sizes, [&](const std::vector<std::int64_t>& index) {
-          const auto element = tiles[k].element_of(device, index);
-          cells.push_back(element ? whole.at(*element)
-                                  : arithmetic_.arbitrary(
-                                        Algebra::hash(Algebra::hash(number_, device), cells.size()),
-                                        shapes[k].type));
-        });
-        work_.spend(cells.size());
-        part.array.shape = shapes[k];
-        part.array.cells = std::make_shared<const std::vector<Cell>>(std::move(cells));
-        part.array.unknown = whole.unknown;
-      }
-      part.array.shape = shapes[k];
-      if (!result.is_tuple) {
-        result = std::move(part);
-      } else {
-        result.parts.push_back(std::move(part));
-      }
-    }
-    results[device] = std::make_shared<const Tree>(std::move(result));
-  }
-  return results;
-}
-
-template <typename A>
-auto Interpreter<A>::whole_of(const Instruction& instruction, const Operands& operands,
-                              const Active& active) -> PerDevice {
-  const auto listed = instruction.attributes.shardy.find("xla.sdy.out_shardings");
-  const std::vector<std::string> texts = sharding_list(listed != instruction.attributes.shardy.end()
-                                                           ? listed->second
-                                                           : instruction.attributes.sharding);
-  const std::vector<ArrayShape> shapes = instruction.shape.arrays();
-  if (texts.size() != operands.size() || shapes.size() != operands.size()) {
-    give_up(instruction, "the shardings of its results");
-  }
-  Tree result;
-  result.is_tuple = instruction.shape.is_tuple;
-  for (std::size_t k = 0; k < operands.size(); ++k) {
-    const auto sharding =
-        read_sharding(texts[k], shapes[k].sizes.size(), devices_.partitions, module_.meshes);
-    if (!sharding || sharding->kind != Sharding::Kind::Tiled) {
-      give_up(instruction, "the sharding " + texts[k] + " is not understood");
-    }
-    const TensorRelation tiles = tiled(*sharding, shapes[k], 0, devices_);
-    std::vector<Cell> cells(static_cast<std::size_t>(shapes[k].elements()));
-    std::vector<bool> written(cells.size(), false);
-    Tree part;
-    for (std::uint32_t device = 0; device < active.size(); ++device) {
-      if (!active[device]) give_up(instruction, "not all devices execute it");
-      const Array<Cell>& shard = (*operands[k])[device]->array;
-      if (shard.shape.sizes != sharding->tile_sizes(shapes[k].sizes))
-        give_up(instruction, "the shard's sizes are not those of its sharding");
-      part.array.unknown |= shard.unknown;
-      std::int64_t next = 0;
-      for_each_index(shard.shape.sizes, [&](const std::vector<std::int64_t>& index) {
-        const Cell& cell = shard.at(next++);
-        const auto element = tiles.element_of(device, index);
-        if (!element) return;
-        const auto to = static_cast<std::size_t>(*element);
-        if (written[to] && !arithmetic_.equal(cells[to], cell, shapes[k].type)) {
-          if (A::kSymbolic) give_up(instruction, "devices hold different values of one element");
-          part.array.unknown = true;
-        }
-        cells[to] = cell;
-        written[to] = true;
-      });
-      work_.spend(static_cast<std::uint64_t>(next));
-    }
-    if (!std::all_of(written.begin(), written.end(), [](bool each) { return each; })) {
-      give_up(instruction, "its shards do not cover the tensor");
-    }
-    part.array.shape = shapes[k];
-    part.array.cells = std::make_shared<const std::vector<Cell>>(std::move(cells));
-    if (!result.is_tuple) {
-      result = std::move(part);
-    } else {
-      result.parts.push_back(std::move(part));
-    }
-  }
-  const auto shared = std::make_shared<const Tree>(std::move(result));
-  return PerDevice(active.size(), shared);
 }
 
 template class Interpreter<Numbers>;

@@ -106,6 +106,8 @@ class Interpreter {
                             const Active& active, bool by_device);
   PerDevice execute_while(const Instruction& instruction, const PerDevice& initial,
                           const Active& active, int depth);
+  PerDevice loop_of_unknown_length(const Instruction& instruction, const PerDevice& state,
+                                   const Active& active, int depth);
   PerDevice execute_conditional(const Instruction& instruction, const Operands& operands,
                                 const Active& active, int depth);
   PerDevice execute_custom_call(const Instruction& instruction, const Operands& operands,

@@ -274,6 +274,28 @@ std::uint64_t LocalOperations<A>::digest(const std::vector<const Tree*>& values)
 }
 
 template <typename A>
+auto LocalOperations<A>::filled_like(
+    const Tree& value,
+    const std::function<Cell(std::size_t number, ElementType type)>& element) const -> Tree {
+  std::size_t number = 0;
+  const auto fill = [&](const auto& self, const Tree& like) -> Tree {
+    Tree tree;
+    tree.is_tuple = like.is_tuple;
+    for (const Tree& part : like.parts) tree.parts.push_back(self(self, part));
+    if (like.is_tuple || !like.array.cells) return tree;
+    work_.spend(like.array.cells->size());
+    Cells cells;
+    for (std::size_t i = 0; i < like.array.cells->size(); ++i) {
+      cells.push_back(element(number++, like.array.shape.type));
+    }
+    tree.array.shape = like.array.shape;
+    tree.array.cells = std::make_shared<const Cells>(std::move(cells));
+    return tree;
+  };
+  return fill(fill, value);
+}
+
+template <typename A>
 auto LocalOperations<A>::opaque(const Instruction& instruction, const Operands& operands,
                                 std::uint64_t salt) -> Tree {
   note_opaque(instruction);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -70,6 +71,10 @@ class LocalOperations {
               std::uint64_t salt);
   /// Equal for equal values, if they are symbolic.
   std::uint64_t digest(const std::vector<const Tree*>& values);
+  /// A value of the shapes of another: element(number, type) of every element, from the first array
+  /// to the last.
+  Tree filled_like(const Tree& value,
+                   const std::function<Cell(std::size_t number, ElementType type)>& element) const;
   /// An array of `cells`, unknown if one of `operands` is.
   Tree array(const ArrayShape& shape, Cells cells, const std::vector<const Tree*>& operands) const;
   /// Whether the order in which a reducer combines elements counts: it rounds, or computes with

@@ -30,10 +30,9 @@ auto LocalOperations<A>::sort(const Instruction& instruction, const Operands& op
   Index outer = sizes;
   outer[along] = 1;
   bool is_opaque = false;
-  std::uint64_t function = fingerprint(instruction.called[0]);
-  // What is equal to the comparator may differ in its bits.
-  const bool stable = text_attribute(instruction, "is_stable") == "true";
-  if (!is_real(arithmetic_) && !stable) function += 1;
+  // An unstable sort leaves open in which order elements are that are equal to the comparator.
+  const bool is_stable = text_attribute(instruction, "is_stable") == "true";
+  const std::uint64_t function = fingerprint(instruction.called[0]) + (is_stable ? 0 : 1);
   for_each_index(outer, [&](const Index& index) {
     const std::int64_t base = offset_of(index, strides);
     const auto at = [&](std::int64_t i) {
@@ -56,6 +55,16 @@ auto LocalOperations<A>::sort(const Instruction& instruction, const Operands& op
     };
     std::stable_sort(order.begin(), order.end(), before);
     if constexpr (A::kSymbolic) {
+      const auto are_alike = [&](std::int64_t a, std::int64_t b) {
+        return std::ranges::all_of(operands, [&](const Tree* operand) {
+          const Cells& cells = *operand->array.cells;
+          return arithmetic_.equal(cells[at(a)], cells[at(b)], operand->array.shape.type);
+        });
+      };
+      for (std::size_t i = 1; i < order.size() && known && !is_stable; ++i) {
+        const bool is_tie = !before(order[i - 1], order[i]) && known;
+        known = known && (!is_tie || are_alike(order[i - 1], order[i]));
+      }
       if (!known) {
         note_opaque(instruction);
         Cells all;

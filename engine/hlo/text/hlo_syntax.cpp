@@ -3,22 +3,31 @@
 #include "engine/hlo/text/hlo_syntax.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace p2::hlo {
 namespace {
 
 constexpr int kMaxTupleDepth = 64;
 
+/// `[8,4]`, or `[<=8,?]` for sizes that are not fixed.
 void read_sizes(TextReader& reader, ArrayShape& shape) {
   reader.expect("[", "after the element type");
   if (reader.accept("]")) return;
+  std::vector<std::string> sizes;
+  bool fixed = true;
   do {
-    if (reader.next_is("<=") || reader.next_is("?")) {
-      reader.fail("a size that is not fixed, expected a number");
-    }
-    shape.sizes.push_back(reader.integer("a size", 0, kMaxElements));
+    const bool unbounded = reader.accept("?");
+    const bool bounded = !unbounded && reader.accept("<=");
+    fixed = fixed && !unbounded && !bounded;
+    shape.sizes.push_back(unbounded ? 1 : reader.integer("a size", 0, kMaxElements));
+    sizes.push_back(unbounded ? "?" : fmt::format("{}{}", bounded ? "<=" : "", shape.sizes.back()));
   } while (reader.accept(","));
   reader.expect("]", "after the sizes");
+  if (!fixed) {
+    shape.foreign = fmt::format("{}[{}]", shape.type.name(), fmt::join(sizes, ","));
+    shape.type = *ElementType::from_xla("opaque");
+  }
   require_addressable(reader, shape);
 }
 

@@ -9,8 +9,9 @@
 
 namespace p2::hlo {
 
-/// Parses `f32[8,16]{1,0}`, `pred[]` or `(f32[8], (s32[], s32[]))`. Throws InputError for dynamic
-/// sizes, for more than kMaxElements, and for tuples nested too deeply.
+/// Parses `f32[8,16]{1,0}`, `pred[]` or `(f32[8], (s32[], s32[]))`. Arrays whose sizes are not
+/// fixed, `f32[<=8]`, are foreign. Throws InputError for more than kMaxElements, and for tuples
+/// nested too deeply.
 Shape read_shape(TextReader& reader);
 
 /// Parses the argument of `constant(…)`: a number, or nested braces with the elements of `shape`.

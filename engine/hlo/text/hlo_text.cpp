@@ -328,6 +328,12 @@ class HloReader {
     read_operands(instruction);
     reader_.expect(")", "after operands");
     while (reader_.accept(",")) read_attribute_of(instruction);
+    const auto takes_dynamic = [&](std::uint32_t each) {
+      return is_dynamic(computation.instructions[each].shape);
+    };
+    set_apart_if_not_known(
+        instruction,
+        is_dynamic(instruction.shape) || std::ranges::any_of(instruction.operands, takes_dynamic));
     const auto index = static_cast<std::uint32_t>(computation.instructions.size());
     names_[instruction.name] = index;
     if (root) computation.root = index;

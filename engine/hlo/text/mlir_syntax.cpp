@@ -38,22 +38,21 @@ std::vector<std::int64_t> sizes_of(std::string_view& text, const SourcePosition&
   }
 }
 
-/// Replaces the sizes `?` by their bounds: `#stablehlo.bounds<?, 8>`. False without a bound.
-bool bound_sizes(std::vector<std::int64_t>& sizes, std::string_view encoding,
+/// Replaces the sizes `?` by their bounds: `#stablehlo.bounds<?, 8>`; by 1 without a bound.
+void bound_sizes(std::vector<std::int64_t>& sizes, std::string_view encoding,
                  const SourcePosition& where) {
   const std::size_t start = encoding.find_last_of("<[");
-  if (start == std::string_view::npos) return false;
-  TextReader reader(encoding.substr(start + 1), where);
-  for (std::int64_t& size : sizes) {
-    if (reader.accept("?")) {
-      if (size < 0) return false;
-    } else if (!reader.peek_word().empty()) {
-      const std::int64_t bound = reader.integer("a bound", 0, kMaxElements);
-      if (size < 0) size = bound;
+  if (start != std::string_view::npos) {
+    TextReader reader(encoding.substr(start + 1), where);
+    for (std::int64_t& size : sizes) {
+      if (!reader.accept("?") && !reader.peek_word().empty()) {
+        const std::int64_t bound = reader.integer("a bound", 0, kMaxElements);
+        if (size < 0) size = bound;
+      }
+      reader.accept(",");
     }
-    reader.accept(",");
   }
-  return std::find(sizes.begin(), sizes.end(), -1) == sizes.end();
+  std::ranges::replace(sizes, -1, 1);
 }
 
 /// `2x4xf32` or `f32`, optionally followed by a comma and an encoding.
@@ -67,12 +66,15 @@ ArrayShape read_tensor(TextReader& reader) {
       reader.accept(",") ? reader.raw(">", false, true) : std::string_view{};
   const bool dynamic = std::find(shape.sizes.begin(), shape.sizes.end(), -1) != shape.sizes.end();
   const auto type = type_name.starts_with('!') ? opaque_type() : ElementType::from_mlir(type_name);
-  if (!type || (dynamic && !bound_sizes(shape.sizes, encoding, where))) {
-    throw InputError(where, fmt::format("'{}' of a tensor, expected sizes that are fixed and an "
-                                        "element type",
-                                        text));
+  if (!type) {
+    throw InputError(where,
+                     fmt::format("'{}' of a tensor, expected sizes and an element type", text));
   }
+  if (dynamic) bound_sizes(shape.sizes, encoding, where);
   shape.type = dynamic ? opaque_type() : *type;
+  if (shape.type == opaque_type()) {
+    shape.foreign = fmt::format("tensor<{}{}{}>", text, encoding.empty() ? "" : ", ", encoding);
+  }
   require_addressable(reader, shape);
   return shape;
 }
@@ -153,11 +155,6 @@ std::vector<Shape> read_mlir_types(TextReader& reader) {
     if (!reader.accept(",") && !reader.next_is(")")) reader.unexpected("',' or ')'");
   }
   return types;
-}
-
-bool is_foreign(const Shape& shape) {
-  return shape.is_tuple ? std::any_of(shape.parts.begin(), shape.parts.end(), is_foreign)
-                        : shape.array.type == opaque_type();
 }
 
 IntegerTable read_integers(TextReader& reader) {

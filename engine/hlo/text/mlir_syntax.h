@@ -11,13 +11,11 @@
 namespace p2::hlo {
 
 /// Parses `tensor<2x4xf32>`, `tuple<…>`, `!stablehlo.token` or a type without elements. Types that
-/// XLA's shapes cannot represent (quantized, of bounded size, of other dialects) have elements of
-/// type `opaque`. Throws InputError for sizes without a bound.
+/// XLA's shapes cannot represent (quantized, without fixed sizes, of other dialects) have elements
+/// of type `opaque`.
 Shape read_mlir_type(TextReader& reader);
 /// Parses `(T, U)` or `T`.
 std::vector<Shape> read_mlir_types(TextReader& reader);
-/// Whether a type has elements of type `opaque`.
-bool is_foreign(const Shape& shape);
 
 /// Parses `dense<…> : tensor<…>`: numbers, bit patterns `0xFF800000`, or all bytes as a string.
 /// Elements given as a resource count as elided.

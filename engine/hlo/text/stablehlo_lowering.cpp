@@ -17,81 +17,20 @@ namespace p2::hlo {
 namespace {
 
 /// The operations that differ from XLA's only in their names: `_` for `-`. Sorted.
-constexpr std::array<std::string_view, 75> kDirect = {"abs",
-                                                      "add",
-                                                      "after_all",
-                                                      "all_gather",
-                                                      "all_reduce",
-                                                      "all_to_all",
-                                                      "and",
-                                                      "atan2",
-                                                      "batch_norm_grad",
-                                                      "batch_norm_inference",
-                                                      "batch_norm_training",
-                                                      "bitcast_convert",
-                                                      "cbrt",
-                                                      "ceil",
-                                                      "cholesky",
-                                                      "clamp",
-                                                      "collective_broadcast",
-                                                      "collective_permute",
-                                                      "complex",
-                                                      "concatenate",
-                                                      "copy",
-                                                      "cosine",
-                                                      "count_leading_zeros",
-                                                      "divide",
-                                                      "dynamic_slice",
-                                                      "dynamic_update_slice",
-                                                      "erf",
-                                                      "exponential",
-                                                      "exponential_minus_one",
-                                                      "floor",
-                                                      "get_tuple_element",
-                                                      "imag",
-                                                      "infeed",
-                                                      "iota",
-                                                      "is_finite",
-                                                      "log",
-                                                      "log_plus_one",
-                                                      "logistic",
-                                                      "map",
-                                                      "maximum",
-                                                      "minimum",
-                                                      "multiply",
-                                                      "negate",
-                                                      "not",
-                                                      "or",
-                                                      "outfeed",
-                                                      "pad",
-                                                      "partition_id",
-                                                      "popcnt",
-                                                      "power",
-                                                      "real",
-                                                      "recv",
-                                                      "reduce",
-                                                      "reduce_scatter",
-                                                      "remainder",
-                                                      "replica_id",
-                                                      "reshape",
-                                                      "reverse",
-                                                      "round_nearest_afz",
-                                                      "round_nearest_even",
-                                                      "rsqrt",
-                                                      "send",
-                                                      "shift_left",
-                                                      "shift_right_arithmetic",
-                                                      "shift_right_logical",
-                                                      "sign",
-                                                      "sine",
-                                                      "sqrt",
-                                                      "subtract",
-                                                      "tan",
-                                                      "tanh",
-                                                      "transpose",
-                                                      "triangular_solve",
-                                                      "tuple",
-                                                      "xor"};
+// clang-format off
+constexpr auto kDirect = std::to_array<std::string_view>({
+    "abs", "add", "after_all", "all_gather", "all_reduce", "all_to_all", "and", "atan2",
+    "batch_norm_grad", "batch_norm_inference", "batch_norm_training", "bitcast_convert", "cbrt",
+    "ceil", "cholesky", "clamp", "collective_broadcast", "collective_permute", "complex",
+    "concatenate", "copy", "cosine", "count_leading_zeros", "divide", "dynamic_slice",
+    "dynamic_update_slice", "erf", "exponential", "exponential_minus_one", "floor",
+    "get_tuple_element", "imag", "infeed", "iota", "is_finite", "log", "log_plus_one", "logistic",
+    "map", "maximum", "minimum", "multiply", "negate", "not", "or", "outfeed", "pad",
+    "partition_id", "popcnt", "power", "real", "recv", "reduce", "reduce_scatter", "remainder",
+    "replica_id", "reshape", "reverse", "round_nearest_afz", "round_nearest_even", "rsqrt", "send",
+    "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "sine", "sqrt",
+    "subtract", "tan", "tanh", "transpose", "triangular_solve", "tuple", "xor"});
+// clang-format on
 static_assert(std::is_sorted(kDirect.begin(), kDirect.end()));
 
 /// The operations of CHLO that XLA has, too.
@@ -219,6 +158,9 @@ void OperationLowering::call_regions(MlirOperation& operation, Instruction& inst
 void OperationLowering::complete(Scope& scope, MlirOperation& operation, Instruction instruction) {
   read_sharding(operation.attributes, instruction.attributes);
   read_attributes(operation, meshes_, instruction);
+  const auto takes_dynamic = [&](std::uint32_t each) { return is_dynamic(scope.shape(each)); };
+  set_apart_if_not_known(instruction, std::ranges::any_of(operation.types, is_dynamic) ||
+                                          std::ranges::any_of(operation.operands, takes_dynamic));
   call_regions(operation, instruction);
   append_results(scope, operation, std::move(instruction));
 }

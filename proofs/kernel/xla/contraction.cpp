@@ -100,9 +100,7 @@ Tensor Interpreter::dot(const Instruction& instruction, const Tensors& operands)
   const Index y_batch = instruction.numbers("rhs_batch_dims");
   const Index x_sum = instruction.numbers("lhs_contracting_dims");
   const Index y_sum = instruction.numbers("rhs_contracting_dims");
-  if (x_batch.size() != y_batch.size() || x_sum.size() != y_sum.size() ||
-      instruction.has("sparsity"))
-    not_covered("this dot");
+  if (x_batch.size() != y_batch.size() || x_sum.size() != y_sum.size()) not_covered("this dot");
   const auto free_of = [](const Tensor& tensor, const Index& batch, const Index& sum) {
     Index free;
     for (std::int64_t i = 0; i < std::ssize(tensor.sizes); ++i) {

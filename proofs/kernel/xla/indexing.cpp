@@ -254,13 +254,16 @@ Tensor Interpreter::scatter(const Instruction& instruction, const Tensors& opera
 }
 
 /// Lines along the dimension, ordered by the comparator; of equal elements the first stays first.
-/// By what depends on inputs: an unknown function of all operands.
+/// An unknown function of all operands by what depends on inputs, and where the sort is not stable
+/// and elements that are equal to the comparator differ.
 Value Interpreter::sort(const Instruction& instruction, const Operands& operands) {
   const Scalar less = scalar_function(instruction.attribute("to_apply"));
   const auto along = static_cast<std::size_t>(instruction.number("dimension", -1) >= 0
                                                   ? instruction.number("dimension", 0)
                                                   : instruction.numbers("dimensions").at(0));
   const Type boolean = type_called("pred");
+  const bool is_stable =
+      instruction.has("is_stable") && instruction.attribute("is_stable") == "true";
   bool is_known = true;
   const auto sorted = [&](std::size_t number, std::size_t, const Tensors& tensors) {
     Tensor result = *tensors.at(number);
@@ -291,6 +294,14 @@ Value Interpreter::sort(const Instruction& instruction, const Operands& operands
         std::size_t at = order.size();
         while (at > 0 && is_less(i, order[at - 1])) --at;
         order.insert(order.begin() + static_cast<std::ptrdiff_t>(at), i);
+      }
+      for (std::size_t i = 1; i < order.size() && is_known && !is_stable; ++i) {
+        const bool is_tie = !is_less(order[i - 1], order[i]);
+        for (const Tensor* tensor : tensors) {
+          const Cell& a = tensor->cells.at(place(order[i - 1]));
+          const Cell& b = tensor->cells.at(place(order[i]));
+          is_known = is_known && (!is_tie || (a.value == b.value && a.low == b.low));
+        }
       }
       for (std::size_t i = 0; i < order.size(); ++i)
         result.cells[place(i)] = tensors[number]->cells.at(place(order[i]));

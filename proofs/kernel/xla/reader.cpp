@@ -170,6 +170,39 @@ void read_attributes(Line& line, std::map<std::string, std::string>& attributes)
   }
 }
 
+/// What an attribute that is not known changes is not known: `dot[sparsity]` is no dot.
+void set_apart_if_not_known(Instruction& instruction) {
+  static constexpr std::string_view kWithout =
+      " constant custom-call get-tuple-element parameter tuple ";
+  static constexpr std::string_view kKnown =
+      " algorithm async_execution_thread backend_config batch_group_count body "
+      "branch_computations called_computations calls channel_id collapsed_slice_dims "
+      "condition constrain_layout control-predecessors cross_program_prefetch_index "
+      "device_ids dim_labels dimension dimensions direction distribution domain "
+      "dynamic_slice_sizes epsilon execution_thread exponent_bits false_computation "
+      "feature_group_count feature_index fft_length fft_type frontend_attributes "
+      "has_dynamic_root index index_vector_dim infeed_config "
+      "input_batching_dims inserted_window_dims iota_dimension is_composite "
+      "is_host_transfer is_stable is_stable_layout k kind largest left_side lhs_batch_dims "
+      "lhs_contracting_dims lower mantissa_bits metadata offset_dims operand_batching_dims "
+      "operand_layout_constraints operand_precision origin original_value outfeed_config "
+      "output_to_operand_aliasing padding parameter_replication replica_groups "
+      "result_accuracy rhs_batch_dims rhs_contracting_dims scatter "
+      "scatter_dims_to_operand_dims scatter_indices_batching_dims schedule_config select "
+      "sharding slice slice_sizes source_target_pairs stacktrace start_index_map "
+      "start_indices_batching_dims statistics to_apply transpose_a true_computation type "
+      "unit_diagonal update_window_dims use_global_device_ids window ";
+  const auto is_in = [](std::string_view words, const std::string& word) {
+    return words.find(" " + word + " ") != std::string_view::npos;
+  };
+  if (is_in(kWithout, instruction.opcode)) return;
+  for (const auto& [name, value] : instruction.attributes) {
+    if (is_in(kKnown, name)) continue;
+    instruction.opcode += "[" + name + "]";
+    return;
+  }
+}
+
 class Reader {
  public:
   Reader(const std::string& text, const std::string& where) : text_(text), where_(where) {}
@@ -271,6 +304,7 @@ class Reader {
     }
     read_attributes(line, instruction.attributes);
     if (!line.done()) line.fail("more than attributes");
+    set_apart_if_not_known(instruction);
     const auto number = static_cast<std::uint32_t>(computation.instructions.size());
     if (instruction.opcode == "parameter") computation.parameters.push_back(number);
     if (!numbers.emplace(instruction.name, number).second) line.fail("a name twice");
