@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/hash.h"
+
 namespace p2::onesided {
 namespace exploration {
 
@@ -120,45 +122,78 @@ void Explorer::user_access(State& state, std::uint32_t rank, std::int32_t launch
   }
 }
 
+/// Of everything that decides what can still happen, whatever the order in which accesses were
+/// made.
 std::uint64_t Explorer::hash(const State& state) const {
-  std::uint64_t hash = 1469598103934665603U;
-  const auto add = [&](std::uint64_t value) { hash = (hash ^ value) * 1099511628211U + 7; };
+  std::uint64_t hash = 0;
+  const auto add = [&](std::uint64_t value) { hash = mix(hash, value); };
+  const auto mixed = [](auto... values) {
+    std::uint64_t all = 0;
+    ((all = mix(all, static_cast<std::uint64_t>(values))), ...);
+    return all;
+  };
   for (const BlockState& each : state.blocks) {
     add(each.next);
-    add(each.launch * 4 + (each.runs ? 2 : 0) + (each.is_at_barrier ? 1 : 0));
+    add(mixed(each.launch, each.runs, each.is_at_barrier, each.segment, each.has_fence,
+              each.has_local_fence));
     add(each.needs.value_or(~std::uint64_t{0}));
-    add(each.meet.hash());
-    add(each.open.hash());
-    for (const auto& [lane, view] : each.lanes) add(view.hash() + lane);
+    for (const View* view : {&each.meet, &each.open, &each.release_fence, &each.local_release_fence,
+                             &each.relaxed_waits, &each.local_relaxed_waits}) {
+      add(view->hash());
+    }
+    for (const auto& [lane, view] : each.lanes) add(mixed(lane, view.hash()));
   }
   for (const RankState& each : state.ranks) {
-    add(each.launch * 2 + (each.runs ? 1 : 0));
-    add(each.view.hash());
+    add(mixed(each.launch, each.runs, each.view.hash()));
+  }
+  for (const std::vector<View>& views : state.begins) {
+    for (const View& view : views) add(view.hash());
   }
   for (const CounterState& each : state.counters) {
-    add(each.value);
-    add(each.expected);
+    add(mixed(each.value, each.expected, each.begins.size()));
     for (const View& view : each.begins) add(view.hash());
     for (const View& view : each.releases) add(view.hash());
   }
-  for (std::size_t q = 0; q < state.pushed.size(); ++q) {
-    add(state.pushed[q].size());
-    for (const Pushed& each : state.complete[q]) add(each.view.hash());
-  }
-  for (const Content& each : state.cells) {
-    add(static_cast<std::uint64_t>(each.packet + 1));
-    if (!each.sum) continue;
-    for (const auto& [contribution, times] : *each.sum) {
-      add(static_cast<std::uint64_t>(std::get<0>(contribution)) * 65536 +
-          std::get<1>(contribution) * 256 + std::get<2>(contribution) + times * 77777);
+  for (const auto* queues : {&state.pushed, &state.complete}) {
+    for (const std::vector<Pushed>& queue : *queues) {
+      add(queue.size());
+      for (const Pushed& each : queue) {
+        add(mixed(each.operation - plan_.blocks[each.block].operations.data(), each.block,
+                  each.segment, each.lane, each.view.hash()));
+      }
     }
   }
-  for (const auto& cell : state.accesses) {
-    std::uint64_t sum = 0;  // whatever their order
-    for (const PastAccess& each : cell) {
-      sum += (each.step * 2654435761U + each.element * 40503U + (each.writes ? 3 : 1)) * 977;
+  // A read by what it read, not by its number.
+  std::vector<std::uint64_t> reads(state.proofs.size());
+  for (std::size_t cell = 0; cell < state.accesses.size(); ++cell) {
+    std::uint64_t sum = 0;
+    for (const PastAccess& each : state.accesses[cell]) {
+      const std::uint64_t access = mixed(cell, each.step, each.element, each.writes);
+      sum += access;
+      if (each.read == kNone) continue;
+      reads[each.read] += access;
+      for (const auto& [step, k] : state.proofs[each.read]) sum += mixed(access, step, k);
     }
     add(sum);
+  }
+  const auto add_content = [&](const Content& content) {
+    add(static_cast<std::uint64_t>(content.packet + 1));
+    std::uint64_t sum = 0;
+    for (const std::uint32_t read : content.reads) sum += mix(0, reads[read]);
+    add(sum);
+    add(content.sum ? content.sum->size() : ~std::uint64_t{0});
+    if (!content.sum) return;
+    for (const auto& [contribution, times] : *content.sum) {
+      const auto& [launch, rank, input] = contribution;
+      add(mixed(launch, rank, input, times));
+    }
+  };
+  for (const Content& each : state.cells) add_content(each);
+  for (const auto& launches : state.outputs) {
+    for (const auto& output : launches) {
+      add(output.size());
+      for (const Content& each : output) add_content(each);
+    }
   }
   return hash;
 }

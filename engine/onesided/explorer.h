@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/hash.h"
 #include "engine/onesided/judge.h"
 
 /// The explicit-state explorer: its state and its steps.
@@ -29,9 +30,9 @@ class View {
     return step / 64 < bits_.size() && ((bits_[step / 64] >> (step % 64)) & 1U) != 0;
   }
   std::uint64_t hash() const {
-    std::uint64_t hash = 1469598103934665603U;
+    std::uint64_t hash = 0;
     for (std::size_t i = 0; i < bits_.size(); ++i) {
-      if (bits_[i] != 0) hash = (hash ^ (bits_[i] + i)) * 1099511628211U;
+      if (bits_[i] != 0) hash = mix(mix(hash, i), bits_[i]);
     }
     return hash;
   }
