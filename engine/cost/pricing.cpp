@@ -48,7 +48,7 @@ void price_placement(const PlacementPrograms& found, const CostQuestion& questio
     }
     Program each = found.program(steps);
     for (Step& step : each.steps) step = lower(instance.grid, *step.shape, step.collective);
-    const Program program = built_in_program(each).program;
+    const Program program = built_in_program(each, true).program;
     if (each.terms.collectives.extended()) {
       const std::string text = to_string(program.steps, &instance, program.terms.collectives);
       if (!known.insert(text).second) return;
@@ -104,7 +104,7 @@ void price_given(SourceProgram given, const CostQuestion& question, const Option
                                          read.program.devices, question.system.hierarchy.devices(),
                                          question.system.name));
   }
-  Program program = built_in_program(read.program).program;
+  Program program = built_in_program(read.program, true).program;
   PricedProgram priced =
       ProgramPricer(*pricing.pricer).price(program, read.dialect, options.limits);
   const Instance* const instance = read.instance ? &*read.instance : nullptr;

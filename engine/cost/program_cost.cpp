@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/collective/language/traffic.h"
+
 namespace p2 {
 
 void StepPricer::add_group(const Traffic& traffic, std::size_t group, Rational& latency) {
@@ -287,16 +289,73 @@ Rational overtakes(const ProgramCost& best, const ProgramCost& other, bool other
 
 }  // namespace
 
+namespace {
+
+/// A step of a user-defined collective as the one whose traffic its definition states.
+struct StatedStep {
+  Step step;
+  std::vector<std::uint32_t> rows;
+  std::vector<Stage> exchanges;  ///< of an all-to-all
+  std::uint32_t chunks = 1;
+};
+
+/// `held[i]` is how many of `chunks` chunks the device of groups[i] that holds most has. Parts
+/// become whole numbers of smaller chunks.
+StatedStep stated_step(const language::Definition& definition, const Step& step,
+                       const std::vector<std::uint32_t>& held, std::uint32_t chunks) {
+  constexpr std::uint64_t kMaxRows = Hierarchy::kMaxDevices;
+  constexpr std::uint64_t kMaxChunks = UINT32_MAX;
+  std::vector<Rational> parts;
+  Rational common = 1;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    const auto n = static_cast<std::uint32_t>(step.groups[i].size());
+    parts.push_back(n < 2 ? Rational() : traffic_part(definition, n) * ratio(held[i], chunks));
+    common *= (parts.back() * common).denominator();
+  }
+  const auto too_fine = [&] {
+    return InputError(
+        {definition.name},
+        fmt::format("its traffic takes fractions of a buffer with more than {} parts, "
+                    "expected smaller numbers",
+                    kMaxRows));
+  };
+  if (common > kMaxChunks) throw too_fine();
+  const std::string& name = definition.traffic->collective;
+  StatedStep stated{step, {}, {}, static_cast<std::uint32_t>(common.to_uint64())};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Rational rows = parts[i] * common;
+    if (rows > kMaxRows) throw too_fine();
+    stated.rows.push_back(static_cast<std::uint32_t>(rows.to_uint64()));
+    if (name == language::all_to_all().name) {
+      stated.exchanges.push_back(all_to_all(step.groups[i], stated.rows.back()));
+    }
+  }
+  if (const auto built_in = CollectiveSet().called(name)) stated.step.collective = *built_in;
+  return stated;
+}
+
+}  // namespace
+
 ProgramDecision ProgramPricer::derive(const Program& program, Dialect dialect, const Limits& limits,
                                       const SeeStep& see) {
   SystemState before;
   const auto look = [&](StateTable& states, std::size_t done, const SystemState& state) {
     if (done > 0) {
       const Step& step = program.steps[done - 1];
+      const language::Definition& definition =
+          program.terms.collectives.definition_of(step.collective);
       std::vector<std::uint32_t> rows;
       std::vector<Stage> exchanges;
       for (const Group& group : step.groups) {
-        rows.push_back(states.sets().size(states.held(before[group.front()])));
+        const auto held = [&](std::uint32_t device) {
+          return static_cast<std::uint32_t>(states.sets().size(states.held(before[device])));
+        };
+        rows.push_back(held(group.front()));
+        if (definition.traffic) {
+          for (const std::uint32_t device : group)
+            rows.back() = std::max(rows.back(), held(device));
+          continue;
+        }
         if (is_built_in(step.collective)) continue;
         std::optional<Stage> stage = exchange(states, group, before, state);
         if (!stage) {
@@ -307,7 +366,12 @@ ProgramDecision ProgramPricer::derive(const Program& program, Dialect dialect, c
         }
         exchanges.push_back(std::move(*stage));
       }
-      see(step, rows, exchanges);
+      if (definition.traffic) {
+        const StatedStep stated = stated_step(definition, step, rows, program.chunks());
+        see(stated.step, stated.rows, stated.exchanges, stated.chunks);
+      } else {
+        see(step, rows, exchanges, program.chunks());
+      }
     }
     before = state;
   };
@@ -323,19 +387,21 @@ ProgramDecision ProgramPricer::derive(const Program& program, Dialect dialect, c
 PricedProgram ProgramPricer::price(const Program& program, Dialect dialect, const Limits& limits) {
   std::vector<const StepCost*> steps;
   ProgramDecision decision =
-      derive(program, dialect, limits, [&](const Step& step, const auto& rows, const auto& sent) {
-        steps.push_back(is_built_in(step.collective)
-                            ? &steps_.price(step, rows, program.chunks())
-                            : &steps_.price_exchange(step.groups, sent, program.chunks()));
-      });
+      derive(program, dialect, limits,
+             [&](const Step& step, const auto& rows, const auto& sent, std::uint32_t chunks) {
+               steps.push_back(is_built_in(step.collective)
+                                   ? &steps_.price(step, rows, chunks)
+                                   : &steps_.price_exchange(step.groups, sent, chunks));
+             });
   return {std::move(decision), sum(std::move(steps))};
 }
 
 std::vector<std::vector<LinkLoad>> ProgramPricer::loads(const Program& program, Dialect dialect) {
   std::vector<std::vector<LinkLoad>> all;
-  derive(program, dialect, {}, [&](const Step& step, const auto& rows, const auto& sent) {
-    all.push_back(steps_.loads(step, rows, sent, program.chunks()));
-  });
+  derive(program, dialect, {},
+         [&](const Step& step, const auto& rows, const auto& sent, std::uint32_t chunks) {
+           all.push_back(steps_.loads(step, rows, sent, chunks));
+         });
   return all;
 }
 

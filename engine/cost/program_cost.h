@@ -167,10 +167,11 @@ class ProgramPricer {
   std::vector<std::vector<LinkLoad>> loads(const Program& program, Dialect dialect);
 
  private:
-  /// Receives a step, how many chunks the first device of every group holds before it, and for a
-  /// user-defined collective what every group exchanges.
+  /// Receives a step, how many of how many chunks the first device of every group holds before it,
+  /// and for a user-defined collective what every group exchanges. A step whose definition states
+  /// its traffic is seen as the collective that it costs as much as.
   using SeeStep = std::function<void(const Step& step, const std::vector<std::uint32_t>& rows,
-                                     const std::vector<Stage>& exchanges)>;
+                                     const std::vector<Stage>& exchanges, std::uint32_t chunks)>;
   ProgramDecision derive(const Program& program, Dialect dialect, const Limits& limits,
                          const SeeStep& see);
 

@@ -54,6 +54,7 @@ CASES = [
     ("check", f"check {EXAMPLES}/records/refused/*.csv {EXAMPLES}/records/refused/*.json "
               f"{EXAMPLES}/records/refused/flight/*.json", 1),
     ("define", f"define {EXAMPLES}/collectives/sound/scatter.p2c --max-group 2", 0),
+    ("define", "define {t}/sum.p2c --max-group 2", 0),
     ("define", f"define {EXAMPLES}/collectives/wrong/reduce-subtracts.p2c --max-group 2", 1),
     ("cost", f"cost {PRICED} --size 3 --top 5", 0),
     ("cost", f"cost {PRICED} --size 3 --top 2 --sizes 1M:4M", 0),
@@ -132,6 +133,8 @@ def main():
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "topo.txt").write_text(TOPOLOGY)
+        pathlib.Path(folder, "sum.p2c").write_text(
+            (EXAMPLES / "collectives/sound/quantised-allreduce.p2c").read_text() + "traffic AllReduce of 1 / 4\n")
         for name, line, expected in CASES:
             done = run(line, folder)
             errors = []
