@@ -405,17 +405,27 @@ std::vector<std::vector<LinkLoad>> ProgramPricer::loads(const Program& program, 
   return all;
 }
 
-ProgramCost price_allreduce(const std::vector<Group>& classes, std::uint32_t devices,
-                            StepPricer& pricer) {
-  const std::vector<std::uint32_t> all(classes.size(), devices);
-  return sum({&pricer.price({Collective::AllReduce, classes, std::nullopt}, all, devices)});
+namespace {
+
+/// How many of `chunks` chunks the first device of a class of n devices holds at the beginning.
+std::uint32_t held_at(Start start, std::size_t n, std::uint32_t chunks) {
+  return start == Start::Shards ? static_cast<std::uint32_t>(chunks / n) : chunks;
 }
 
-ProgramCost price_allreduce(const Instance& instance, StepPricer& pricer) {
-  const std::uint32_t devices = instance.grid.devices();
-  const Pattern classes{instance.grid.factors_of(instance.reduction), 0};
-  return sum({&pricer.price(Collective::AllReduce, PatternGroups(instance.grid, classes), devices,
-                            devices)});
+}  // namespace
+
+ProgramCost price_single(Collective collective, Start start, const std::vector<Group>& classes,
+                         std::uint32_t chunks, StepPricer& pricer) {
+  std::vector<std::uint32_t> rows;
+  for (const Group& members : classes) rows.push_back(held_at(start, members.size(), chunks));
+  return sum({&pricer.price({collective, classes, std::nullopt}, rows, chunks)});
+}
+
+ProgramCost price_single(Collective collective, Start start, const Instance& instance,
+                         std::uint32_t chunks, StepPricer& pricer) {
+  const PatternGroups classes(instance.grid, {instance.grid.factors_of(instance.reduction), 0});
+  const std::uint32_t rows = held_at(start, classes.first().size(), chunks);
+  return sum({&pricer.price(collective, classes, rows, chunks)});
 }
 
 namespace {

@@ -180,10 +180,18 @@ class ProgramPricer {
   Kernels kernels_;
 };
 
-/// The price of the single AllReduce on the program's classes.
-ProgramCost price_allreduce(const std::vector<Group>& classes, std::uint32_t devices,
-                            StepPricer& pricer);
-ProgramCost price_allreduce(const Instance& instance, StepPricer& pricer);
+/// The price of one built-in collective on all classes, at the beginning of a program of `chunks`
+/// chunks.
+ProgramCost price_single(Collective collective, Start start, const std::vector<Group>& classes,
+                         std::uint32_t chunks, StepPricer& pricer);
+/// The same on the classes of an instance, which are alike.
+ProgramCost price_single(Collective collective, Start start, const Instance& instance,
+                         std::uint32_t chunks, StepPricer& pricer);
+/// The price of the single AllReduce, the paper's baseline.
+inline ProgramCost price_allreduce(const std::vector<Group>& classes, std::uint32_t devices,
+                                   StepPricer& pricer) {
+  return price_single(Collective::AllReduce, Start::Contributions, classes, devices, pricer);
+}
 
 /// The price of a valid program of the paper's collectives and goal, whose steps have shapes,
 /// without its states: how many chunks a device holds follows from the steps alone. Nothing if the

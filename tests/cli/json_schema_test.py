@@ -58,6 +58,9 @@ CASES = [
     ("define", f"define {EXAMPLES}/collectives/wrong/reduce-subtracts.p2c --max-group 2", 1),
     ("cost", f"cost {PRICED} --size 3 --top 5", 0),
     ("cost", f"cost {PRICED} --size 3 --top 2 --sizes 1M:4M", 0),
+    ("cost", f"cost {PRICED} --size 2 --goal reducescatter", 0),
+    ("cost", f"cost {PRICED} --size 1 --sizes 1M:4M --goal {EXAMPLES}/collectives/sound/scatter.p2c "
+             f"--collectives {EXAMPLES}/collectives/sound/scatter.p2c", 0),
     ("cost", f"cost --system {EXAMPLES}/systems/dgx-h100-4nodes.json --axes 32 --reduce 0 --sizes 1K:1G", 0),
     ("compare", f"cost --compare {EXAMPLES}/measured/h100-2nodes.csv --fit {EXAMPLES}/measured/h100-2nodes.csv "
                 f"--cross-validate", 0),
