@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::size_t kShown = 20;  // in text, unless the request says how many
 
+/// Groups are listed in JSON if all programs together list at most so many devices (docs/cost.md).
+constexpr std::uint64_t kMaxListedDevices = std::uint64_t{1} << 22U;
+
 /// `17.3 ms`: four significant digits.
 std::string duration_to_string(double seconds) {
   constexpr std::array<std::string_view, 4> kUnits{"s", "ms", "us", "ns"};
@@ -40,6 +43,14 @@ class CostReport {
       for (const CostCandidate& candidate : pricing.ranked) costs.push_back(&candidate.cost);
       ranges_ = fastest_ranges(costs, question.sizes->first, question.sizes->second);
     }
+    std::uint64_t listed = 0;
+    const auto count = [&](const CostCandidate& each) {
+      if (!each.source->instance) return;
+      listed += std::uint64_t{each.source->devices} * (each.steps.size() + 1);
+    };
+    for (std::size_t i = 0; i < shown(pricing.ranked.size()); ++i) count(pricing.ranked[i]);
+    for (const FastestRange& range : ranges_) count(pricing.ranked[range.program]);
+    lists_groups_ = listed <= kMaxListedDevices;
   }
 
   Document document() const {
@@ -184,7 +195,7 @@ class CostReport {
   /// `program`, `text`, and `placement` or `file`.
   void add_candidate(const CostCandidate& candidate, Json& json) const {
     const CostSource& source = *candidate.source;
-    json.add("program", candidate.json(true));
+    json.add("program", candidate.json(lists_groups_));
     json.add("text", candidate.text());
     if (from_files()) {
       json.add("file", source.name);
@@ -241,6 +252,7 @@ class CostReport {
     Json json = Json::object({{"system", question_.system.name},
                               {"algorithm", question_.algorithm_name},
                               {"bytes", question_.bytes}});
+    if (!lists_groups_) json.add("groups_left_out", true);
     add_fastest_baseline(json);
     json.add("programs", std::move(programs))
         .add("refused", Json::array_of(pricing_.refused, [](const CostRefusal& refusal) {
@@ -279,6 +291,7 @@ class CostReport {
   const CostQuestion& question_;
   Rational bytes_;
   std::vector<FastestRange> ranges_;
+  bool lists_groups_ = true;
 };
 
 }  // namespace

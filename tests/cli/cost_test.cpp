@@ -187,6 +187,46 @@ TEST_CASE("program files are ranked; a refused one is explained, not priced, and
   CHECK(text.out.find("is refused by premise disjoint") != std::string::npos);
 }
 
+TEST_CASE("the JSON of large systems leaves out groups that slice and form make") {
+  // 16^4 devices; 16 switches of 16 parts and so on, all links alike.
+  std::string levels;
+  std::string links;
+  for (const std::string level : {"a", "b", "c", "d"}) {
+    levels += (levels.empty() ? "" : ",") + ("{\"name\":\"" + level + "\",\"size\":16}");
+    links += (links.empty() ? "" : ",") +
+             ("{\"name\":\"" + level + "\",\"kind\":\"switch\",\"level\":\"" + level +
+              "\",\"bandwidth\":\"10 GB/s\"}");
+  }
+  const TemporaryFile system(
+      "{\"name\":\"large\",\"hierarchy\":[" + levels + "],\"interconnects\":[" + links + "]}",
+      ".json");
+  const Ran ran = cost({"--system", system.path(), "--axes", "65536", "--reduce", "0", "--size",
+                        "4", "--format", "json"});
+  CHECK(ran.exit == 0);
+  const json answer = json::parse(ran.out);
+  CHECK(answer["groups_left_out"] == true);
+  REQUIRE(answer["programs"].size() == 708);
+  // As many bytes for a program as it takes to write it down, whatever the number of devices.
+  CHECK(ran.out.size() < 1500 * answer["programs"].size());
+  for (const json& each : answer["programs"]) {
+    CHECK(!each["program"].contains("classes"));
+    for (const json& step : each["program"]["steps"]) {
+      CHECK(!step.contains("groups"));
+      CHECK(step.contains("slice"));
+      CHECK(step.contains("form"));
+    }
+  }
+  const TemporaryFile program(answer["programs"][7]["program"].dump(), ".json");
+  const json again =
+      json::parse(cost({"--system", system.path(), program.path(), "--format", "json"}).out);
+  REQUIRE(again["programs"].size() == 1);
+  CHECK(again["programs"][0]["text"] == answer["programs"][7]["text"]);
+  CHECK(again["programs"][0]["seconds"] == answer["programs"][7]["seconds"]);
+  // A single program lists 65536 devices in each of few steps: it stays complete.
+  CHECK(!again.contains("groups_left_out"));
+  CHECK(again["programs"][0]["program"]["classes"][0].size() == 65536);
+}
+
 TEST_CASE("bare groups are priced too, on a system of as many devices") {
   const TemporaryFile program("devices 16\nclasses " +
                                   std::string("{0,1},{2,3},{4,5},{6,7},{8,9},{10,11},{12,13},") +

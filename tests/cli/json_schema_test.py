@@ -61,6 +61,7 @@ CASES = [
     ("cost", f"cost {PRICED} --size 2 --goal reducescatter", 0),
     ("cost", f"cost {PRICED} --size 1 --sizes 1M:4M --goal {EXAMPLES}/collectives/sound/scatter.p2c "
              f"--collectives {EXAMPLES}/collectives/sound/scatter.p2c", 0),
+    ("cost", "cost --system {t}/large.json --axes 65536 --reduce 0 --size 2 --sizes 1M:1G", 0),
     ("cost", f"cost --system {EXAMPLES}/systems/dgx-h100-4nodes.json --axes 32 --reduce 0 --sizes 1K:1G", 0),
     ("compare", f"cost --compare {EXAMPLES}/measured/h100-2nodes.csv --fit {EXAMPLES}/measured/h100-2nodes.csv "
                 f"--cross-validate", 0),
@@ -136,6 +137,10 @@ def main():
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "topo.txt").write_text(TOPOLOGY)
+        pathlib.Path(folder, "large.json").write_text(json.dumps({
+            "name": "large", "hierarchy": [{"name": name, "size": 16} for name in "abcd"],
+            "interconnects": [{"name": name, "kind": "switch", "level": name, "bandwidth": "10 GB/s"}
+                              for name in "abcd"]}))
         pathlib.Path(folder, "sum.p2c").write_text(
             (EXAMPLES / "collectives/sound/quantised-allreduce.p2c").read_text() + "traffic AllReduce of 1 / 4\n")
         for name, line, expected in CASES:
