@@ -68,8 +68,8 @@ void price_placement(const PlacementPrograms& found, const CostQuestion& questio
   found.for_each([&](const std::vector<Step>& steps) {
     pricing.complete = pricing.complete && !options.limits.exceeded(0);
     if (!pricing.complete) return;
-    if (question.given.terms.of_paper()) {
-      if (auto cost = price_by_counts(steps, instance.grid, *pricing.pricer)) {
+    if (!question.given.terms.collectives.extended() && found.beginning().chunks_per_device == 1) {
+      if (auto cost = price_by_counts(steps, instance, source.beginning.start, *pricing.pricer)) {
         pricing.ranked.push_back({&source, steps, {}, std::move(*cost)});
         return;
       }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "engine/collective/language/traffic.h"
+#include "engine/program/device_classes.h"
 
 namespace p2 {
 
@@ -428,105 +429,18 @@ ProgramCost price_single(Collective collective, Start start, const Instance& ins
   return sum({&pricer.price(collective, classes, rows, chunks)});
 }
 
-namespace {
-
-/// How many chunks the devices hold, step by step. Devices are told apart by which digits are 0, of
-/// those only that some step pins or some Reduce or Broadcast varies; digits that all these steps
-/// treat alike are one digit.
-class HeldChunks {
- public:
-  /// More digits are not told apart.
-  static constexpr int kMaxDigits = 12;
-
-  HeldChunks(const DeviceGrid& grid, const std::vector<Step>& steps) : grid_(grid) {
-    std::vector<FactorSet> sets;
-    for (const Step& step : steps) {
-      const Pattern& pattern = step.shape->pattern;
-      if (step.collective == Collective::AllReduce) continue;
-      sets.push_back(pattern.pinned);
-      const bool from_root =
-          step.collective == Collective::Reduce || step.collective == Collective::Broadcast;
-      if (from_root) sets.push_back(pattern.reduced);
-    }
-    std::map<std::vector<bool>, FactorSet> alike;
-    for (std::size_t f = 0; f < grid.factors().size(); ++f) {
-      std::vector<bool> where;
-      for (const FactorSet set : sets) where.push_back((set >> f & 1U) != 0);
-      if (std::ranges::find(where, true) != where.end()) alike[where] |= FactorSet{1} << f;
-    }
-    for (const auto& [where, digits] : alike) digits_.push_back(digits);
-    if (is_small()) held_.assign(std::size_t{1} << digits_.size(), grid.devices());
-  }
-
-  bool is_small() const { return digits_.size() <= kMaxDigits; }
-
-  /// The number that the first device of every group holds; nothing if they differ.
-  std::optional<std::uint32_t> by_first_devices(const PatternGroups& groups) const {
-    const std::uint32_t free = nonzero(groups.free());
-    for (std::uint32_t point = 0; point < held_.size(); ++point) {
-      if ((point & ~free) == 0 && held_[point] != held_[0]) return std::nullopt;
-    }
-    return held_[0];
-  }
-
-  void take(const Step& step) {
-    const Pattern& pattern = step.shape->pattern;
-    const std::uint32_t pinned = nonzero(pattern.pinned);
-    const std::uint32_t varied = nonzero(pattern.reduced);
-    std::uint32_t size = 1;
-    for (std::size_t f = 0; f < grid_.factors().size(); ++f) {
-      if ((pattern.reduced >> f & 1U) != 0) size *= grid_.factors()[f].size;
-    }
-    for (std::uint32_t point = 0; point < held_.size(); ++point) {
-      if ((point & pinned) != 0) continue;
-      const bool is_root = (point & varied) == 0;
-      switch (step.collective) {
-        case Collective::AllReduce:
-          break;
-        case Collective::ReduceScatter:
-          held_[point] /= size;
-          break;
-        case Collective::AllGather:
-          held_[point] *= size;
-          break;
-        case Collective::Reduce:
-          if (!is_root) held_[point] = 0;
-          break;
-        case Collective::Broadcast:
-          if (!is_root) held_[point] = held_[point & ~varied];
-          break;
-      }
-    }
-  }
-
- private:
-  /// The digits told apart of which these are a part.
-  std::uint32_t nonzero(FactorSet digits) const {
-    std::uint32_t set = 0;
-    for (std::size_t i = 0; i < digits_.size(); ++i) {
-      if ((digits_[i] & digits) != 0) set |= 1U << i;
-    }
-    return set;
-  }
-
-  const DeviceGrid& grid_;
-  std::vector<FactorSet> digits_;
-  std::vector<std::uint32_t> held_;  // by which digits are not 0
-};
-
-}  // namespace
-
-std::optional<ProgramCost> price_by_counts(const std::vector<Step>& steps, const DeviceGrid& grid,
-                                           StepPricer& pricer) {
-  HeldChunks held(grid, steps);
-  if (!held.is_small()) return std::nullopt;
+std::optional<ProgramCost> price_by_counts(const std::vector<Step>& steps, const Instance& instance,
+                                           Start start, StepPricer& pricer) {
+  DeviceClasses classes(instance, steps, start, DeviceClasses::Alike::Chunks);
+  if (!classes.is_small()) return std::nullopt;
   std::vector<const StepCost*> costs;
   for (const Step& step : steps) {
-    const PatternGroups groups(grid, step.shape->pattern);
-    const auto rows = held.by_first_devices(groups);
+    const Pattern& pattern = step.shape->pattern;
+    const auto rows = classes.held_by_roots(pattern);
     if (!rows) return std::nullopt;
-    costs.push_back(&pricer.price(step.collective, groups, *rows, grid.devices()));
-    held.take(step);
+    costs.push_back(&pricer.price(step.collective, PatternGroups(instance.grid, pattern), *rows,
+                                  instance.grid.devices()));
+    classes.take(step);
   }
   return sum(std::move(costs));
 }

@@ -193,11 +193,11 @@ inline ProgramCost price_allreduce(const std::vector<Group>& classes, std::uint3
   return price_single(Collective::AllReduce, Start::Contributions, classes, devices, pricer);
 }
 
-/// The price of a valid program of the paper's collectives and goal, whose steps have shapes,
-/// without its states: how many chunks a device holds follows from the steps alone. Nothing if the
-/// groups of a step send unequal amounts, or the steps tell too many sets of devices apart.
-std::optional<ProgramCost> price_by_counts(const std::vector<Step>& steps, const DeviceGrid& grid,
-                                           StepPricer& pricer);
+/// The price of a valid program of built-in collectives, whose steps have shapes, without its
+/// states: how many chunks a device holds follows from the steps alone. Nothing if the groups of a
+/// step send unequal amounts, or the steps tell too many sets of devices apart.
+std::optional<ProgramCost> price_by_counts(const std::vector<Step>& steps, const Instance& instance,
+                                           Start start, StepPricer& pricer);
 
 /// A range of buffer sizes in which one program is the fastest.
 struct FastestRange {

@@ -36,7 +36,7 @@ Json place_json(const Happening& each) {
       {{"operation", each.text}, {"line", each.where.line}, {"column", each.where.column}});
 }
 
-Json counterexample_json(const Violation& violation) {
+Json violation_json(const Violation& violation) {
   return Json::object({{"rule", to_string(violation.rule)},
                        {"operations", Json::array_of(violation.happenings, place_json)},
                        {"cell", violation.cell.empty() ? Json() : Json(violation.cell)},
@@ -128,7 +128,7 @@ Json json_of(const std::string& file, const PlanFacts& facts, const PlanDecision
   json.add("step", Json());
   json.add("reason", reason_of(decision).empty() ? Json() : Json(reason_of(decision)));
   json.add("counterexample",
-           decision.violation ? counterexample_json(*decision.violation) : Json());
+           decision.violation ? violation_json(*decision.violation) : Json());
   json.add("failing_run",
            facts.run ? Json::object({{"seed", facts.run->seed}, {"reason", facts.run->reason}})
                      : Json());
@@ -172,7 +172,7 @@ Result result_of(const std::string& file, const PlanFacts& facts, const PlanDeci
   if (const auto& violation = decision.violation) {
     result.counterexample =
         Counterexample{rule_of(decision), position_of(file, *violation), violation->reason,
-                       counterexample_json(*violation), trace_of(*violation)};
+                       violation_json(*violation), trace_of(*violation)};
   }
   if (decision.outcome == Outcome::Undecided) {
     result.undecided = Undecided{Undecided::Reason::Unsupported, decision.reason};

@@ -76,6 +76,8 @@ CASES = [
     ("prove", "prove --list", 0),
     ("run", f"run {VALID} --bytes 4K --iterations 1 --warmup 0", 0),
     ("run", f"run {INSTANCE} --size 2 --top 3 --bytes 4K --iterations 1 --warmup 0", 0),
+    ("dry-run", f"run --dry-run {EXAMPLES}/programs/valid/*.p2 --sizes 4K:8K", 0),
+    ("dry-run", f"run --dry-run {EXAMPLES}/programs/refused/figure4b-counted-twice.p2", 1),
     ("oracle", f"oracle {EXAMPLES}/oracle/allreduce.p2 --elements 2 --wrong 2 --output {{t}}/vectors", 0),
     ("pipeline", "pipeline --schedule 1f1b --stages 3 --microbatches 4 --latency 1", 0),
     ("pipeline", "pipeline --stages 2 --microbatches 3 --activation-bytes 4K --weight-bytes 1M", 0),
