@@ -23,9 +23,14 @@ namespace p2::hlo {
 /// Throws InputError at `where` unless the goal is allreduce from the initial state of the paper
 /// and the program uses the five collectives only.
 Module lower_to_module(const Program& program, const SourcePosition& where);
+/// The same module by a table of the rows of every device, which programs need that are no chain of
+/// collectives (module_chain.h): in time and memory of devices times chunks.
+Module lower_by_rows(const Program& program, const SourcePosition& where);
 
 /// Parses HLO text or StableHLO and decides whether the output is the AllReduce of the input over
-/// `classes`, which partition all devices. Throws InputError for text that cannot be parsed.
+/// `classes`, which partition all devices: a chain of collectives by executing its groups, any
+/// other module by comparing it with an all-reduce. Throws InputError for text that cannot be
+/// parsed.
 ModuleDecision check_all_reduce(const std::string& source, const std::string& text,
                                 const std::vector<std::vector<std::uint32_t>>& classes,
                                 const Limits& limits);
