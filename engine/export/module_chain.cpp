@@ -1,9 +1,8 @@
-#include "engine/export/module_chain.h"
-
 #include <algorithm>
 #include <map>
 #include <utility>
 
+#include "engine/export/module_lowering.h"
 #include "engine/hlo/flow.h"
 
 namespace p2::hlo {

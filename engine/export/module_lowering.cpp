@@ -15,7 +15,6 @@
 #include <fmt/format.h>
 
 #include "engine/execution/plan.h"
-#include "engine/export/module_chain.h"
 #include "engine/hlo/equality/equivalence.h"
 #include "engine/hlo/module.h"
 #include "engine/hlo/text/hlo_text.h"

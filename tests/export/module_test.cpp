@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "engine/export/module_chain.h"
 #include "engine/export/module_lowering.h"
 #include "engine/hlo/text/hlo_text.h"
 #include "engine/program/program_file.h"
