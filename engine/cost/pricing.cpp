@@ -22,10 +22,10 @@ constexpr std::uint64_t kMaxPrograms = 1'000'000;
 /// A built-in goal's collective or, of a user's goal, the built-in one that does the same.
 std::optional<Baseline> baseline_of(const CostSource& source, StepPricer& pricer) {
   const Goal& goal = source.goal;
-  Program single{
-      source.devices, source.all_classes(), {}, {goal.collectives, goal}, source.beginning};
   Collective collective = goal.collective;
   if (!is_built_in(collective)) {
+    Program single{
+        source.devices, source.all_classes(), {}, {goal.collectives, goal}, source.beginning};
     std::vector<Group> groups;
     std::ranges::copy_if(single.classes, std::back_inserter(groups),
                          [](const Group& members) { return members.size() > 1; });
@@ -40,7 +40,7 @@ std::optional<Baseline> baseline_of(const CostSource& source, StepPricer& pricer
     collective = stand_in.program.steps[0].collective;
   }
   const Start start = source.beginning.start;
-  const std::uint32_t chunks = single.chunks();
+  const std::uint32_t chunks = source.devices * source.beginning.chunks_per_device;
   return Baseline{std::string(to_string(collective)),
                   source.instance
                       ? price_single(collective, start, *source.instance, chunks, pricer)

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,20 +33,28 @@ struct PlannedProgram {
   std::string text;
   std::string placement;  ///< empty without an instance
   CollectiveSet collectives;
-  std::string refused;  ///< why the rules refuse it; empty if they do not
+  std::string refused;    ///< why the rules refuse it; empty if they do not
+  std::string undecided;  ///< the limit that was reached; empty if none was
   std::optional<PlanSummary> plan;
+
+  std::string_view verdict() const {
+    return !undecided.empty() ? "unknown" : refused.empty() ? "valid" : "invalid";
+  }
+  const std::string& reason() const { return undecided.empty() ? refused : undecided; }
 };
 
-/// Throws LimitReached where the chunks of every rank after every step would not fit.
-void require_listable(const Program& program, const Limits& limits) {
+/// Makes the calls of every rank, unless their chunks after every step would not fit.
+void plan_by_ranks(const Program& program, const Limits& limits, PlannedProgram& result) {
   const std::uint64_t bytes = std::uint64_t{program.devices} * program.chunks() *
                               (program.steps.size() + 2) * sizeof(std::uint32_t);
-  if (bytes <= limits.memory_bytes.value_or(kMaxListedBytes)) return;
-  throw LimitReached(
-      LimitReached::Kind::Memory,
-      fmt::format("the calls of every rank would take {} MiB, expected fewer devices or "
-                  "instructions of built-in collectives, which are planned by patterns",
-                  bytes >> 20U));
+  if (bytes <= limits.memory_bytes.value_or(kMaxListedBytes)) {
+    result.plan = execution::summary_of(execution::plan_of(program), program.steps);
+  } else {
+    result.undecided = fmt::format(
+        "the calls of every rank would take {} MiB, expected fewer devices or "
+        "instructions of built-in collectives, which are planned by patterns",
+        bytes >> 20U);
+  }
 }
 
 std::optional<PlanSummary> plan_by_patterns(const Program& program, const Instance* instance) {
@@ -65,6 +74,7 @@ PlannedProgram head_of(const std::string& file, const Program& program, const In
           instance == nullptr ? std::string() : to_string(instance->grid.placement()),
           collectives,
           {},
+          {},
           {}};
 }
 
@@ -76,8 +86,8 @@ PlannedProgram planned(const ProgramJobs::Source& source, const RunRequest& requ
   StateTable states(program.chunks());
   const ProgramDecision decision = check(program, source.read.dialect, states, limits);
   if (decision.outcome == Outcome::Undecided) {
-    throw LimitReached(LimitReached::Kind::Time,
-                       "a limit was reached before the program was decided");
+    result.undecided = "a limit was reached before the program was decided";
+    return result;
   }
   if (decision.violation) {
     result.refused = explain(*decision.violation, program, source.instance());
@@ -85,10 +95,7 @@ PlannedProgram planned(const ProgramJobs::Source& source, const RunRequest& requ
   } else {
     result.plan = plan_by_patterns(program, source.instance());
   }
-  if (!result.plan) {
-    require_listable(program, limits);
-    result.plan = execution::summary_of(execution::plan_of(program), program.steps);
-  }
+  if (!result.plan) plan_by_ranks(program, limits, result);
   return result;
 }
 
@@ -138,8 +145,7 @@ std::vector<PlannedProgram> programs_of_request(const RunRequest& request,
         for (Step& step : program.steps) {
           step = lower(found.instance().grid, *step.shape, step.collective);
         }
-        require_listable(program, options.limits);
-        result.plan = execution::summary_of(execution::plan_of(program), program.steps);
+        plan_by_ranks(program, options.limits, result);
       }
       all.push_back(std::move(result));
     });
@@ -281,15 +287,20 @@ RunAnswer plan_programs(const RunRequest& request, const GivenInstance& given,
                             : program.file;
     if (!program.placement.empty()) title += "   " + program.placement;
     document.line("").line(title).line(program.text);
-    const Outcome outcome =
-        program.refused.empty() || request.force ? Outcome::Established : Outcome::Refuted;
+    Outcome outcome = Outcome::Established;
+    if (!program.refused.empty() && !request.force) outcome = Outcome::Refuted;
+    if (!program.undecided.empty()) outcome = Outcome::Undecided;
     answer.results.push_back({program.file, outcome});
     answer.outcome = worst(answer.outcome, outcome);
     if (!program.refused.empty()) document.line("refused: " + program.refused);
+    if (!program.undecided.empty()) {
+      document.line("undecided: " + program.undecided);
+      answer.diagnostics.push_back({Diagnostic::Kind::Undecided, title + ": " + program.undecided});
+    }
     Json head =
         Json::object({{"file", program.file.empty() ? Json() : Json(program.file)},
-                      {"verdict", program.refused.empty() ? "valid" : "invalid"},
-                      {"reason", program.refused.empty() ? Json() : Json(program.refused)},
+                      {"verdict", program.verdict()},
+                      {"reason", program.reason().empty() ? Json() : Json(program.reason())},
                       {"text", program.text},
                       {"placement", program.placement.empty() ? Json() : Json(program.placement)}});
     Json plans = Json::array();

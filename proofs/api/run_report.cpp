@@ -49,8 +49,8 @@ class ProgramText {
 
   void write(std::uint64_t seed) {
     document_.line(fmt::format("# backend {}, {}, {} timed runs after {}, seed {}",
-                               backend_name(request_.backend), to_string(jobs_.type), request_.iterations,
-                               request_.warmup, seed));
+                               backend_name(request_.backend), to_string(jobs_.type),
+                               request_.iterations, request_.warmup, seed));
     std::size_t ran = 0;
     for (std::size_t i = 0; i < answer_.programs.size(); ++i) {
       const ProgramTimes& program = answer_.programs[i];

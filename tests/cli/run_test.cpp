@@ -269,6 +269,7 @@ TEST_CASE("run --dry-run judges programs, and takes instances and collectives of
   const Ran listed = run({"run", "--dry-run", "--force", bare.path()});
   CHECK(listed.exit == 3);
   CHECK(listed.err.find("the calls of every rank would take") != std::string::npos);
+  CHECK(listed.out.find("undecided: the calls of every rank would take") != std::string::npos);
 }
 
 TEST_CASE("oracle writes a folder, replaces its own, and leaves others alone") {
