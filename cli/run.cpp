@@ -26,6 +26,8 @@ FlagGroup run_flags() {
         "none"},
        {"top", "N", "one table of the N fastest programs instead of all their steps"},
        {"force", "", "run programs that the rules refuse, too"},
+       {"dry-run", "",
+        "run nothing: show the calls of each class of ranks, groups, bytes, buffers and memory"},
        {"record", "DIR", "write for every rank the calls that it issued in the checked run"},
        {"fault", "FAULT", "die:RANK:STEP or hang:RANK:STEP, to see that the run ends"}}};
 }
@@ -49,6 +51,7 @@ RunRequest program_request(const CommandLine& line, const Arguments& arguments) 
   request.check = line.text("check");
   request.record = line.text("record");
   request.fault = line.text("fault");
+  request.dry_run = line.has("dry-run");
   request.command = {"run"};
   request.command.insert(request.command.end(), arguments.begin(), arguments.end());
   return request;
@@ -79,6 +82,7 @@ int run_run(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const CommandLine line(
       "usage: p2-verify run FILE… [OPTION…]\n"
       "       p2-verify run --hierarchy SIZES --axes SIZES --reduce AXES [OPTION…]\n"
+      "       p2-verify run --dry-run FILE… [OPTION…]\n"
       "Runs programs, or plans of reshardings, on real data, checks every element and measures\n"
       "every step. One-sided plans run with threads on atomic memory: --iterations runs in "
       "program\n"

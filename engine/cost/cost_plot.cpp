@@ -16,7 +16,7 @@ constexpr double kWidth = kPlotWidth;
 constexpr double kChartHeight = 420;
 constexpr std::size_t kBlack = 6;  // of plot_colour
 
-/// Dots for programs and crosses for AllReduce where it would stand among them.
+/// Dots for programs and crosses for baselines where they would stand among them.
 Chart times(const Pricing& pricing, const CostQuestion& question) {
   Chart chart{fmt::format("{}, {}, {} bytes per device", question.system.name,
                           question.algorithm_name, bytes_to_string(question.bytes)),
@@ -33,13 +33,17 @@ Chart times(const Pricing& pricing, const CostQuestion& question) {
     chart.series[series_of.at(each.source)].points.push_back(
         {static_cast<double>(i + 1), seconds.back()});
   }
-  Series allreduce{"AllReduce", kBlack, Series::Mark::Cross};
+  std::map<std::string, Series> baselines;
   for (const CostSource& source : pricing.sources) {
-    const double time = to_double(source.allreduce.seconds(question.bytes));
+    if (!source.baseline) continue;
+    const std::string& name = source.baseline->collective;
+    Series& series =
+        baselines.try_emplace(name, Series{name, kBlack, Series::Mark::Cross}).first->second;
+    const double time = to_double(source.baseline->cost.seconds(question.bytes));
     const auto place = std::lower_bound(seconds.begin(), seconds.end(), time) - seconds.begin();
-    allreduce.points.push_back({static_cast<double>(place + 1), time});
+    series.points.push_back({static_cast<double>(place + 1), time});
   }
-  chart.series.push_back(std::move(allreduce));
+  for (auto& [name, series] : baselines) chart.series.push_back(std::move(series));
   return chart;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,9 @@ namespace {
 
 constexpr std::size_t kShown = 20;  // in text, unless the request says how many
 
+/// Groups are listed in JSON if all programs together list at most so many devices (docs/cost.md).
+constexpr std::uint64_t kMaxListedDevices = std::uint64_t{1} << 22U;
+
 /// `17.3 ms`: four significant digits.
 std::string duration_to_string(double seconds) {
   constexpr std::array<std::string_view, 4> kUnits{"s", "ms", "us", "ns"};
@@ -22,16 +26,31 @@ std::string duration_to_string(double seconds) {
   return fmt::format("{:#.4g} {}", seconds, kUnits[unit]);
 }
 
+std::string speedup_to_string(std::optional<double> speedup) {
+  return speedup ? fmt::format("{:.2f}x", *speedup) : "-";
+}
+
+Json speedup_json(std::optional<double> speedup) { return speedup ? Json(*speedup) : Json(); }
+
 std::uint64_t size_of(const Rational& bytes) { return bytes.to_uint64(); }
 
 class CostReport {
  public:
   CostReport(const Pricing& pricing, const CostQuestion& question)
       : pricing_(pricing), question_(question), bytes_(question.bytes) {
-    if (!question.sizes || pricing.ranked.empty()) return;
-    std::vector<const ProgramCost*> costs;
-    for (const CostCandidate& candidate : pricing.ranked) costs.push_back(&candidate.cost);
-    ranges_ = fastest_ranges(costs, question.sizes->first, question.sizes->second);
+    if (question.sizes && !pricing.ranked.empty()) {
+      std::vector<const ProgramCost*> costs;
+      for (const CostCandidate& candidate : pricing.ranked) costs.push_back(&candidate.cost);
+      ranges_ = fastest_ranges(costs, question.sizes->first, question.sizes->second);
+    }
+    std::uint64_t listed = 0;
+    const auto count = [&](const CostCandidate& each) {
+      if (!each.source->instance) return;
+      listed += std::uint64_t{each.source->devices} * (each.steps.size() + 1);
+    };
+    for (std::size_t i = 0; i < shown(pricing.ranked.size()); ++i) count(pricing.ranked[i]);
+    for (const FastestRange& range : ranges_) count(pricing.ranked[range.program]);
+    lists_groups_ = listed <= kMaxListedDevices;
   }
 
   Document document() const {
@@ -67,10 +86,7 @@ class CostReport {
                           bytes_to_string(question_.bytes)))
         .line("");
     if (!pricing_.ranked.empty()) {
-      for (const CostSource& source : pricing_.sources) {
-        document.line(fmt::format("single AllReduce, {}: {}", source.name,
-                                  duration_to_string(to_double(source.allreduce.seconds(bytes_)))));
-      }
+      for (const CostSource& source : pricing_.sources) document.line(baseline_line(source));
       document.line("");
       add_ranking(document);
       if (question_.nccl) add_advice(document);
@@ -85,6 +101,25 @@ class CostReport {
     if (!pricing_.complete) document.line("stopped at a limit: there may be more programs");
   }
 
+  std::string baseline_line(const CostSource& source) const {
+    if (!source.baseline) {
+      return fmt::format("no single collective, {}: no built-in one does what goal {} asks for",
+                         source.name, source.goal.name);
+    }
+    return fmt::format("single {}, {}: {}", source.baseline->collective, source.name,
+                       duration_to_string(to_double(source.baseline->cost.seconds(bytes_))));
+  }
+
+  /// The collective that the programs of all sources are compared with; empty if there are several,
+  /// or if some source has none.
+  std::string common_baseline() const {
+    std::set<std::string> names;
+    for (const CostSource& source : pricing_.sources) {
+      names.insert(source.baseline ? source.baseline->collective : "");
+    }
+    return names.size() == 1 ? *names.begin() : "";
+  }
+
   std::string source_heading() const { return from_files() ? "file" : "placement"; }
 
   void add_ranking(Document& document) const {
@@ -95,7 +130,7 @@ class CostReport {
       const CostCandidate& each = pricing_.ranked[i];
       table.rows.push_back({std::to_string(i + 1),
                             duration_to_string(to_double(each.cost.seconds(bytes_))),
-                            fmt::format("{:.2f}x", each.speedup(bytes_)), each.source->name,
+                            speedup_to_string(each.speedup(bytes_)), each.source->name,
                             slowest_link(each), each.text()});
     }
     document.add(std::move(table));
@@ -105,24 +140,27 @@ class CostReport {
     }
   }
 
-  /// How many programs are faster than the single AllReduce of their source by more than the
-  /// model's error.
+  /// How many programs are faster than the baseline of their source by more than the model's error.
   std::size_t faster_beyond(double error) const {
-    return static_cast<std::size_t>(
-        std::count_if(pricing_.ranked.begin(), pricing_.ranked.end(),
-                      [&](const CostCandidate& each) { return each.speedup(bytes_) > 1 + error; }));
+    return static_cast<std::size_t>(std::count_if(
+        pricing_.ranked.begin(), pricing_.ranked.end(),
+        [&](const CostCandidate& each) { return each.speedup(bytes_).value_or(1) > 1 + error; }));
+  }
+
+  bool comparable() const {
+    return std::ranges::any_of(
+        pricing_.sources, [](const CostSource& source) { return source.baseline.has_value(); });
   }
 
   std::string advice(const ModelError& error) const {
+    if (!comparable()) return "there is no single collective to compare the programs with";
     const std::size_t faster = faster_beyond(error.error);
-    if (faster == 0) {
-      return fmt::format(
-          "no program is faster than the single AllReduce beyond the model's error of {:.0f} %",
-          100 * error.error);
-    }
-    return fmt::format(
-        "{} {} faster than the single AllReduce beyond the model's error of {:.0f} %", faster,
-        faster == 1 ? "program is" : "programs are", 100 * error.error);
+    const std::string name = common_baseline();
+    return fmt::format("{} faster than the single {} beyond the model's error of {:.0f} %",
+                       faster == 0   ? "no program is"
+                       : faster == 1 ? "1 program is"
+                                     : fmt::format("{} programs are", faster),
+                       name.empty() ? "collective of its goal" : name, 100 * error.error);
   }
 
   ModelError model_error() const {
@@ -131,11 +169,11 @@ class CostReport {
 
   void add_advice(Document& document) const {
     const ModelError error = model_error();
-    document.line("")
-        .line(advice(error))
-        .line(fmt::format("(three of four of {} measured all-reduces were off by less: {}, {})",
-                          error.rows, error.kind,
-                          size_class(static_cast<double>(question_.bytes))));
+    document.line("").line(advice(error));
+    if (!comparable()) return;
+    document.line(fmt::format("(three of four of {} measured all-reduces were off by less: {}, {})",
+                              error.rows, error.kind,
+                              size_class(static_cast<double>(question_.bytes))));
   }
 
   void add_ranges(Document& document) const {
@@ -148,8 +186,8 @@ class CostReport {
       };
       table.rows.push_back(
           {bytes_to_string(size_of(range.from)), bytes_to_string(size_of(range.to)),
-           time(range.from), time(range.to), fmt::format("{:.2f}x", best.speedup(range.from)),
-           fmt::format("{:.2f}x", best.speedup(range.to)), best.source->name, best.text()});
+           time(range.from), time(range.to), speedup_to_string(best.speedup(range.from)),
+           speedup_to_string(best.speedup(range.to)), best.source->name, best.text()});
     }
     document.add(std::move(table));
   }
@@ -157,8 +195,7 @@ class CostReport {
   /// `program`, `text`, and `placement` or `file`.
   void add_candidate(const CostCandidate& candidate, Json& json) const {
     const CostSource& source = *candidate.source;
-    json.add("program",
-             program_json(candidate.program(), source.instance_or_null(), source.dialect));
+    json.add("program", candidate.json(lists_groups_));
     json.add("text", candidate.text());
     if (from_files()) {
       json.add("file", source.name);
@@ -171,8 +208,8 @@ class CostReport {
     Json json = Json::object();
     add_candidate(candidate, json);
     json.add("seconds", to_double(candidate.cost.seconds(bytes_)));
-    json.add("allreduce_seconds", to_double(candidate.source->allreduce.seconds(bytes_)));
-    json.add("speedup", candidate.speedup(bytes_));
+    add_baseline(candidate.source->baseline, json);
+    json.add("speedup", speedup_json(candidate.speedup(bytes_)));
     return std::move(json).add(
         "steps", Json::array_of(candidate.cost.steps, [&](const StepCost* step) {
           Json each = Json::object({{"seconds", to_double(step->seconds(bytes_))},
@@ -183,32 +220,47 @@ class CostReport {
         }));
   }
 
-  /// Of the sources, the seconds of the fastest single AllReduce; null without any.
-  Json fastest_allreduce() const {
-    if (pricing_.sources.empty()) return {};
-    std::vector<Rational> seconds;
-    for (const CostSource& source : pricing_.sources) {
-      seconds.push_back(source.allreduce.seconds(bytes_));
+  /// `allreduce_seconds`, or of another goal `baseline`, the name of its collective, and
+  /// `baseline_seconds`; null where there is none.
+  void add_baseline(const std::optional<Baseline>& baseline, Json& json) const {
+    const bool allreduce = baseline && baseline->collective == to_string(Collective::AllReduce);
+    const Json seconds = baseline ? Json(to_double(baseline->cost.seconds(bytes_))) : Json();
+    if (!allreduce) json.add("baseline", baseline ? Json(baseline->collective) : Json());
+    json.add(allreduce ? "allreduce_seconds" : "baseline_seconds", seconds);
+  }
+
+  /// The fastest baseline of the sources; null without any, and where they are of several goals.
+  void add_fastest_baseline(Json& json) const {
+    if (pricing_.sources.empty() && question_.given.terms.goal.is_allreduce()) {
+      json.add("allreduce_seconds", Json());
+    } else if (common_baseline().empty()) {
+      add_baseline(std::nullopt, json);
+    } else {
+      add_baseline(std::ranges::min_element(pricing_.sources, {},
+                                            [&](const CostSource& source) {
+                                              return source.baseline->cost.seconds(bytes_);
+                                            })
+                       ->baseline,
+                   json);
     }
-    return to_double(*std::min_element(seconds.begin(), seconds.end()));
   }
 
   Json json() const {
     Json programs = Json::array();
     const std::size_t count = shown(pricing_.ranked.size());
     for (std::size_t i = 0; i < count; ++i) programs.push_back(priced_json(pricing_.ranked[i]));
-    Json json = Json::object(
-        {{"system", question_.system.name},
-         {"algorithm", question_.algorithm_name},
-         {"bytes", question_.bytes},
-         {"allreduce_seconds", fastest_allreduce()},
-         {"programs", std::move(programs)},
-         {"refused", Json::array_of(pricing_.refused, [](const CostRefusal& refusal) {
-            return Json::object({{"file", refusal.file},
-                                 {"step", refusal.step},
-                                 {"verdict", refusal.undecided ? "unknown" : "invalid"},
-                                 {"reason", refusal.reason}});
-          })}});
+    Json json = Json::object({{"system", question_.system.name},
+                              {"algorithm", question_.algorithm_name},
+                              {"bytes", question_.bytes}});
+    if (!lists_groups_) json.add("groups_left_out", true);
+    add_fastest_baseline(json);
+    json.add("programs", std::move(programs))
+        .add("refused", Json::array_of(pricing_.refused, [](const CostRefusal& refusal) {
+               return Json::object({{"file", refusal.file},
+                                    {"step", refusal.step},
+                                    {"verdict", refusal.undecided ? "unknown" : "invalid"},
+                                    {"reason", refusal.reason}});
+             }));
     if (question_.nccl && !pricing_.ranked.empty()) {
       const ModelError error = model_error();
       json.add("model_error",
@@ -216,7 +268,7 @@ class CostReport {
                              {"kind", error.kind},
                              {"size", size_class(static_cast<double>(question_.bytes))},
                              {"rows", error.rows}}));
-      json.add("faster_beyond_error", faster_beyond(error.error));
+      if (comparable()) json.add("faster_beyond_error", faster_beyond(error.error));
       json.add("advice", advice(error));
     }
     if (!ranges_.empty()) {
@@ -227,8 +279,9 @@ class CostReport {
             add_candidate(best, each);
             each.add("seconds", Json::array({to_double(best.cost.seconds(range.from)),
                                              to_double(best.cost.seconds(range.to))}));
-            return std::move(each).add(
-                "speedup", Json::array({best.speedup(range.from), best.speedup(range.to)}));
+            return std::move(each).add("speedup",
+                                       Json::array({speedup_json(best.speedup(range.from)),
+                                                    speedup_json(best.speedup(range.to))}));
           }));
     }
     return std::move(json).add("complete", pricing_.complete);
@@ -238,6 +291,7 @@ class CostReport {
   const CostQuestion& question_;
   Rational bytes_;
   std::vector<FastestRange> ranges_;
+  bool lists_groups_ = true;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "engine/cost/pricing.h"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -17,10 +19,36 @@ namespace {
 constexpr std::size_t kMaxPlacements = 100'000;
 constexpr std::uint64_t kMaxPrograms = 1'000'000;
 
+/// A built-in goal's collective or, of a user's goal, the built-in one that does the same.
+std::optional<Baseline> baseline_of(const CostSource& source, StepPricer& pricer) {
+  const Goal& goal = source.goal;
+  Collective collective = goal.collective;
+  if (!is_built_in(collective)) {
+    Program single{
+        source.devices, source.all_classes(), {}, {goal.collectives, goal}, source.beginning};
+    std::vector<Group> groups;
+    std::ranges::copy_if(single.classes, std::back_inserter(groups),
+                         [](const Group& members) { return members.size() > 1; });
+    single.steps = {{collective, std::move(groups), std::nullopt}};
+    const BuiltInProgram stand_in = built_in_program(single);
+    const bool is_single = !stand_in.missing && stand_in.program.steps.size() == 1;
+    if (!is_single && goal.definition() != language::all_to_all()) return std::nullopt;
+    if (!is_single) {
+      return Baseline{goal.definition().name,
+                      ProgramPricer(pricer).price(single, source.dialect).cost};
+    }
+    collective = stand_in.program.steps[0].collective;
+  }
+  const Start start = source.beginning.start;
+  const std::uint32_t chunks = source.devices * source.beginning.chunks_per_device;
+  return Baseline{std::string(to_string(collective)),
+                  source.instance
+                      ? price_single(collective, start, *source.instance, chunks, pricer)
+                      : price_single(collective, start, source.classes, chunks, pricer)};
+}
+
 CostSource& add_source(Pricing& pricing, CostSource source) {
-  source.allreduce = source.instance
-                         ? price_allreduce(*source.instance, *pricing.pricer)
-                         : price_allreduce(source.classes, source.devices, *pricing.pricer);
+  source.baseline = baseline_of(source, *pricing.pricer);
   return pricing.sources.emplace_back(std::move(source));
 }
 
@@ -31,7 +59,7 @@ void price_placement(const PlacementPrograms& found, const CostQuestion& questio
                                                   instance,
                                                   question.given.dialect,
                                                   instance.grid.devices(),
-                                                  instance.classes(),
+                                                  {},
                                                   question.given.terms.goal,
                                                   found.beginning(),
                                                   {}});
@@ -40,15 +68,15 @@ void price_placement(const PlacementPrograms& found, const CostQuestion& questio
   found.for_each([&](const std::vector<Step>& steps) {
     pricing.complete = pricing.complete && !options.limits.exceeded(0);
     if (!pricing.complete) return;
-    if (question.given.terms.of_paper()) {
-      if (auto cost = price_by_counts(steps, instance.grid, *pricing.pricer)) {
+    if (!question.given.terms.collectives.extended() && found.beginning().chunks_per_device == 1) {
+      if (auto cost = price_by_counts(steps, instance, source.beginning.start, *pricing.pricer)) {
         pricing.ranked.push_back({&source, steps, {}, std::move(*cost)});
         return;
       }
     }
     Program each = found.program(steps);
     for (Step& step : each.steps) step = lower(instance.grid, *step.shape, step.collective);
-    const Program program = built_in_program(each).program;
+    const Program program = built_in_program(each, true).program;
     if (each.terms.collectives.extended()) {
       const std::string text = to_string(program.steps, &instance, program.terms.collectives);
       if (!known.insert(text).second) return;
@@ -104,7 +132,7 @@ void price_given(SourceProgram given, const CostQuestion& question, const Option
                                          read.program.devices, question.system.hierarchy.devices(),
                                          question.system.name));
   }
-  Program program = built_in_program(read.program).program;
+  Program program = built_in_program(read.program, true).program;
   PricedProgram priced =
       ProgramPricer(*pricing.pricer).price(program, read.dialect, options.limits);
   const Instance* const instance = read.instance ? &*read.instance : nullptr;
@@ -115,14 +143,15 @@ void price_given(SourceProgram given, const CostQuestion& question, const Option
     pricing.refused.push_back({file, priced.decision.legal_steps,
                                "A limit was reached before the program was decided.", true});
   } else {
-    const CostSource& source = add_source(pricing, {file,
-                                                    read.instance,
-                                                    read.dialect,
-                                                    program.devices,
-                                                    std::move(program.classes),
-                                                    program.terms.goal,
-                                                    program.beginning,
-                                                    {}});
+    const CostSource& source = add_source(
+        pricing, {file,
+                  read.instance,
+                  read.dialect,
+                  program.devices,
+                  instance != nullptr ? std::vector<Group>() : std::move(program.classes),
+                  program.terms.goal,
+                  program.beginning,
+                  {}});
     pricing.ranked.push_back(
         {&source, std::move(program.steps), program.terms.collectives, std::move(priced.cost)});
   }
@@ -144,9 +173,10 @@ std::string CostCandidate::text() const {
   return to_string(steps, source->instance_or_null(), collectives);
 }
 
-double CostCandidate::speedup(const Rational& bytes) const {
+std::optional<double> CostCandidate::speedup(const Rational& bytes) const {
+  if (!source->baseline) return std::nullopt;
   const Rational seconds = cost.seconds(bytes);
-  return seconds == 0 ? 1 : to_double(source->allreduce.seconds(bytes) / seconds);
+  return seconds == 0 ? 1 : to_double(source->baseline->cost.seconds(bytes) / seconds);
 }
 
 std::string Pricing::bottleneck(const StepCost& step, const Rational& bytes) const {
@@ -165,12 +195,24 @@ std::string Pricing::way(const StepCost& step, const Rational& bytes) {
 }
 
 Program CostCandidate::program() const {
-  Program whole{
-      source->devices, source->classes, steps, {collectives, source->goal}, source->beginning};
+  Program whole{source->devices,
+                source->all_classes(),
+                steps,
+                {collectives, source->goal},
+                source->beginning};
   for (Step& step : whole.steps) {
     if (step.groups.empty()) step = lower(source->instance->grid, *step.shape, step.collective);
   }
   return whole;
+}
+
+Json CostCandidate::json(bool lists) const {
+  if (lists || !source->instance) {
+    return program_json(program(), source->instance_or_null(), source->dialect);
+  }
+  return program_pattern_json(
+      {source->devices, {}, steps, {collectives, source->goal}, source->beginning},
+      *source->instance, source->dialect);
 }
 
 Pricing price_programs(const CostQuestion& question, const Options& options) {

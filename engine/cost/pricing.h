@@ -32,18 +32,25 @@ struct CostQuestion {
       {};  ///< smallest and largest buffer
 };
 
+/// The single collective that performs a goal on every reduction class.
+struct Baseline {
+  std::string collective;  ///< `ReduceScatter`
+  ProgramCost cost;
+};
+
 /// Where programs come from: a placement of the instance, or one file.
 struct CostSource {
   std::string name;  ///< the placement, or the path of the file
   std::optional<Instance> instance;
   Dialect dialect = Dialect::Published;
   std::uint32_t devices = 0;
-  std::vector<Group> classes;
+  std::vector<Group> classes;  ///< of bare groups: those of an instance follow from it
   Goal goal;
   Beginning beginning;
-  ProgramCost allreduce;  ///< the single AllReduce on the same groups
+  std::optional<Baseline> baseline;  ///< none for a user's goal that takes several collectives
 
   const Instance* instance_or_null() const { return instance ? &*instance : nullptr; }
+  std::vector<Group> all_classes() const { return instance ? instance->classes() : classes; }
 };
 
 /// A valid program and its price.
@@ -57,8 +64,10 @@ struct CostCandidate {
   std::string text() const;
   /// With all groups.
   Program program() const;
-  /// How many times faster it is than the single AllReduce of its source.
-  double speedup(const Rational& bytes) const;
+  /// As JSON; with `lists` of all devices of the classes and groups of an instance, too.
+  Json json(bool lists) const;
+  /// How many times faster it is than the baseline of its source.
+  std::optional<double> speedup(const Rational& bytes) const;
 };
 
 /// A program file that is not priced.
@@ -91,7 +100,7 @@ Pricing price_programs(const CostQuestion& question, const Options& options);
 Document cost_document(const Pricing& pricing, const CostQuestion& question);
 
 /// An SVG of two parts: the predicted time of every program, in increasing order, coloured by
-/// placement or file, with the single AllReduce of each (as figure 11 of the P2 paper), and below
+/// placement or file, with the baseline of each (as figure 11 of the P2 paper), and below
 /// it the timeline of the fastest program: a lane per link. Links of one interconnect that are
 /// equally busy in every step share one, named after the first and how many more there are. There
 /// must be a program.

@@ -8,6 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "engine/collective/language/traffic.h"
+#include "engine/program/device_classes.h"
+
 namespace p2 {
 
 void StepPricer::add_group(const Traffic& traffic, std::size_t group, Rational& latency) {
@@ -287,16 +290,73 @@ Rational overtakes(const ProgramCost& best, const ProgramCost& other, bool other
 
 }  // namespace
 
+namespace {
+
+/// A step of a user-defined collective as the one whose traffic its definition states.
+struct StatedStep {
+  Step step;
+  std::vector<std::uint32_t> rows;
+  std::vector<Stage> exchanges;  ///< of an all-to-all
+  std::uint32_t chunks = 1;
+};
+
+/// `held[i]` is how many of `chunks` chunks the device of groups[i] that holds most has. Parts
+/// become whole numbers of smaller chunks.
+StatedStep stated_step(const language::Definition& definition, const Step& step,
+                       const std::vector<std::uint32_t>& held, std::uint32_t chunks) {
+  constexpr std::uint64_t kMaxRows = Hierarchy::kMaxDevices;
+  constexpr std::uint64_t kMaxChunks = UINT32_MAX;
+  std::vector<Rational> parts;
+  Rational common = 1;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    const auto n = static_cast<std::uint32_t>(step.groups[i].size());
+    parts.push_back(n < 2 ? Rational() : traffic_part(definition, n) * ratio(held[i], chunks));
+    common *= (parts.back() * common).denominator();
+  }
+  const auto too_fine = [&] {
+    return InputError(
+        {definition.name},
+        fmt::format("its traffic takes fractions of a buffer with more than {} parts, "
+                    "expected smaller numbers",
+                    kMaxRows));
+  };
+  if (common > kMaxChunks) throw too_fine();
+  const std::string& name = definition.traffic->collective;
+  StatedStep stated{step, {}, {}, static_cast<std::uint32_t>(common.to_uint64())};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Rational rows = parts[i] * common;
+    if (rows > kMaxRows) throw too_fine();
+    stated.rows.push_back(static_cast<std::uint32_t>(rows.to_uint64()));
+    if (name == language::all_to_all().name) {
+      stated.exchanges.push_back(all_to_all(step.groups[i], stated.rows.back()));
+    }
+  }
+  if (const auto built_in = CollectiveSet().called(name)) stated.step.collective = *built_in;
+  return stated;
+}
+
+}  // namespace
+
 ProgramDecision ProgramPricer::derive(const Program& program, Dialect dialect, const Limits& limits,
                                       const SeeStep& see) {
   SystemState before;
   const auto look = [&](StateTable& states, std::size_t done, const SystemState& state) {
     if (done > 0) {
       const Step& step = program.steps[done - 1];
+      const language::Definition& definition =
+          program.terms.collectives.definition_of(step.collective);
       std::vector<std::uint32_t> rows;
       std::vector<Stage> exchanges;
       for (const Group& group : step.groups) {
-        rows.push_back(states.sets().size(states.held(before[group.front()])));
+        const auto held = [&](std::uint32_t device) {
+          return static_cast<std::uint32_t>(states.sets().size(states.held(before[device])));
+        };
+        rows.push_back(held(group.front()));
+        if (definition.traffic) {
+          for (const std::uint32_t device : group)
+            rows.back() = std::max(rows.back(), held(device));
+          continue;
+        }
         if (is_built_in(step.collective)) continue;
         std::optional<Stage> stage = exchange(states, group, before, state);
         if (!stage) {
@@ -307,7 +367,12 @@ ProgramDecision ProgramPricer::derive(const Program& program, Dialect dialect, c
         }
         exchanges.push_back(std::move(*stage));
       }
-      see(step, rows, exchanges);
+      if (definition.traffic) {
+        const StatedStep stated = stated_step(definition, step, rows, program.chunks());
+        see(stated.step, stated.rows, stated.exchanges, stated.chunks);
+      } else {
+        see(step, rows, exchanges, program.chunks());
+      }
     }
     before = state;
   };
@@ -323,134 +388,59 @@ ProgramDecision ProgramPricer::derive(const Program& program, Dialect dialect, c
 PricedProgram ProgramPricer::price(const Program& program, Dialect dialect, const Limits& limits) {
   std::vector<const StepCost*> steps;
   ProgramDecision decision =
-      derive(program, dialect, limits, [&](const Step& step, const auto& rows, const auto& sent) {
-        steps.push_back(is_built_in(step.collective)
-                            ? &steps_.price(step, rows, program.chunks())
-                            : &steps_.price_exchange(step.groups, sent, program.chunks()));
-      });
+      derive(program, dialect, limits,
+             [&](const Step& step, const auto& rows, const auto& sent, std::uint32_t chunks) {
+               steps.push_back(is_built_in(step.collective)
+                                   ? &steps_.price(step, rows, chunks)
+                                   : &steps_.price_exchange(step.groups, sent, chunks));
+             });
   return {std::move(decision), sum(std::move(steps))};
 }
 
 std::vector<std::vector<LinkLoad>> ProgramPricer::loads(const Program& program, Dialect dialect) {
   std::vector<std::vector<LinkLoad>> all;
-  derive(program, dialect, {}, [&](const Step& step, const auto& rows, const auto& sent) {
-    all.push_back(steps_.loads(step, rows, sent, program.chunks()));
-  });
+  derive(program, dialect, {},
+         [&](const Step& step, const auto& rows, const auto& sent, std::uint32_t chunks) {
+           all.push_back(steps_.loads(step, rows, sent, chunks));
+         });
   return all;
-}
-
-ProgramCost price_allreduce(const std::vector<Group>& classes, std::uint32_t devices,
-                            StepPricer& pricer) {
-  const std::vector<std::uint32_t> all(classes.size(), devices);
-  return sum({&pricer.price({Collective::AllReduce, classes, std::nullopt}, all, devices)});
-}
-
-ProgramCost price_allreduce(const Instance& instance, StepPricer& pricer) {
-  const std::uint32_t devices = instance.grid.devices();
-  const Pattern classes{instance.grid.factors_of(instance.reduction), 0};
-  return sum({&pricer.price(Collective::AllReduce, PatternGroups(instance.grid, classes), devices,
-                            devices)});
 }
 
 namespace {
 
-/// How many chunks the devices hold, step by step. Devices are told apart by which digits are 0, of
-/// those only that some step pins or some Reduce or Broadcast varies; digits that all these steps
-/// treat alike are one digit.
-class HeldChunks {
- public:
-  /// More digits are not told apart.
-  static constexpr int kMaxDigits = 12;
-
-  HeldChunks(const DeviceGrid& grid, const std::vector<Step>& steps) : grid_(grid) {
-    std::vector<FactorSet> sets;
-    for (const Step& step : steps) {
-      const Pattern& pattern = step.shape->pattern;
-      if (step.collective == Collective::AllReduce) continue;
-      sets.push_back(pattern.pinned);
-      const bool from_root =
-          step.collective == Collective::Reduce || step.collective == Collective::Broadcast;
-      if (from_root) sets.push_back(pattern.reduced);
-    }
-    std::map<std::vector<bool>, FactorSet> alike;
-    for (std::size_t f = 0; f < grid.factors().size(); ++f) {
-      std::vector<bool> where;
-      for (const FactorSet set : sets) where.push_back((set >> f & 1U) != 0);
-      if (std::ranges::find(where, true) != where.end()) alike[where] |= FactorSet{1} << f;
-    }
-    for (const auto& [where, digits] : alike) digits_.push_back(digits);
-    if (is_small()) held_.assign(std::size_t{1} << digits_.size(), grid.devices());
-  }
-
-  bool is_small() const { return digits_.size() <= kMaxDigits; }
-
-  /// The number that the first device of every group holds; nothing if they differ.
-  std::optional<std::uint32_t> by_first_devices(const PatternGroups& groups) const {
-    const std::uint32_t free = nonzero(groups.free());
-    for (std::uint32_t point = 0; point < held_.size(); ++point) {
-      if ((point & ~free) == 0 && held_[point] != held_[0]) return std::nullopt;
-    }
-    return held_[0];
-  }
-
-  void take(const Step& step) {
-    const Pattern& pattern = step.shape->pattern;
-    const std::uint32_t pinned = nonzero(pattern.pinned);
-    const std::uint32_t varied = nonzero(pattern.reduced);
-    std::uint32_t size = 1;
-    for (std::size_t f = 0; f < grid_.factors().size(); ++f) {
-      if ((pattern.reduced >> f & 1U) != 0) size *= grid_.factors()[f].size;
-    }
-    for (std::uint32_t point = 0; point < held_.size(); ++point) {
-      if ((point & pinned) != 0) continue;
-      const bool is_root = (point & varied) == 0;
-      switch (step.collective) {
-        case Collective::AllReduce:
-          break;
-        case Collective::ReduceScatter:
-          held_[point] /= size;
-          break;
-        case Collective::AllGather:
-          held_[point] *= size;
-          break;
-        case Collective::Reduce:
-          if (!is_root) held_[point] = 0;
-          break;
-        case Collective::Broadcast:
-          if (!is_root) held_[point] = held_[point & ~varied];
-          break;
-      }
-    }
-  }
-
- private:
-  /// The digits told apart of which these are a part.
-  std::uint32_t nonzero(FactorSet digits) const {
-    std::uint32_t set = 0;
-    for (std::size_t i = 0; i < digits_.size(); ++i) {
-      if ((digits_[i] & digits) != 0) set |= 1U << i;
-    }
-    return set;
-  }
-
-  const DeviceGrid& grid_;
-  std::vector<FactorSet> digits_;
-  std::vector<std::uint32_t> held_;  // by which digits are not 0
-};
+/// How many of `chunks` chunks the first device of a class of n devices holds at the beginning.
+std::uint32_t held_at(Start start, std::size_t n, std::uint32_t chunks) {
+  return start == Start::Shards ? static_cast<std::uint32_t>(chunks / n) : chunks;
+}
 
 }  // namespace
 
-std::optional<ProgramCost> price_by_counts(const std::vector<Step>& steps, const DeviceGrid& grid,
-                                           StepPricer& pricer) {
-  HeldChunks held(grid, steps);
-  if (!held.is_small()) return std::nullopt;
+ProgramCost price_single(Collective collective, Start start, const std::vector<Group>& classes,
+                         std::uint32_t chunks, StepPricer& pricer) {
+  std::vector<std::uint32_t> rows;
+  for (const Group& members : classes) rows.push_back(held_at(start, members.size(), chunks));
+  return sum({&pricer.price({collective, classes, std::nullopt}, rows, chunks)});
+}
+
+ProgramCost price_single(Collective collective, Start start, const Instance& instance,
+                         std::uint32_t chunks, StepPricer& pricer) {
+  const PatternGroups classes(instance.grid, {instance.grid.factors_of(instance.reduction), 0});
+  const std::uint32_t rows = held_at(start, classes.first().size(), chunks);
+  return sum({&pricer.price(collective, classes, rows, chunks)});
+}
+
+std::optional<ProgramCost> price_by_counts(const std::vector<Step>& steps, const Instance& instance,
+                                           Start start, StepPricer& pricer) {
+  DeviceClasses classes(instance, steps, start, DeviceClasses::Alike::Chunks);
+  if (!classes.is_small()) return std::nullopt;
   std::vector<const StepCost*> costs;
   for (const Step& step : steps) {
-    const PatternGroups groups(grid, step.shape->pattern);
-    const auto rows = held.by_first_devices(groups);
+    const Pattern& pattern = step.shape->pattern;
+    const auto rows = classes.held_by_roots(pattern);
     if (!rows) return std::nullopt;
-    costs.push_back(&pricer.price(step.collective, groups, *rows, grid.devices()));
-    held.take(step);
+    costs.push_back(&pricer.price(step.collective, PatternGroups(instance.grid, pattern), *rows,
+                                  instance.grid.devices()));
+    classes.take(step);
   }
   return sum(std::move(costs));
 }

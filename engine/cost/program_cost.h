@@ -167,10 +167,11 @@ class ProgramPricer {
   std::vector<std::vector<LinkLoad>> loads(const Program& program, Dialect dialect);
 
  private:
-  /// Receives a step, how many chunks the first device of every group holds before it, and for a
-  /// user-defined collective what every group exchanges.
+  /// Receives a step, how many of how many chunks the first device of every group holds before it,
+  /// and for a user-defined collective what every group exchanges. A step whose definition states
+  /// its traffic is seen as the collective that it costs as much as.
   using SeeStep = std::function<void(const Step& step, const std::vector<std::uint32_t>& rows,
-                                     const std::vector<Stage>& exchanges)>;
+                                     const std::vector<Stage>& exchanges, std::uint32_t chunks)>;
   ProgramDecision derive(const Program& program, Dialect dialect, const Limits& limits,
                          const SeeStep& see);
 
@@ -179,16 +180,24 @@ class ProgramPricer {
   Kernels kernels_;
 };
 
-/// The price of the single AllReduce on the program's classes.
-ProgramCost price_allreduce(const std::vector<Group>& classes, std::uint32_t devices,
-                            StepPricer& pricer);
-ProgramCost price_allreduce(const Instance& instance, StepPricer& pricer);
+/// The price of one built-in collective on all classes, at the beginning of a program of `chunks`
+/// chunks.
+ProgramCost price_single(Collective collective, Start start, const std::vector<Group>& classes,
+                         std::uint32_t chunks, StepPricer& pricer);
+/// The same on the classes of an instance, which are alike.
+ProgramCost price_single(Collective collective, Start start, const Instance& instance,
+                         std::uint32_t chunks, StepPricer& pricer);
+/// The price of the single AllReduce, the paper's baseline.
+inline ProgramCost price_allreduce(const std::vector<Group>& classes, std::uint32_t devices,
+                                   StepPricer& pricer) {
+  return price_single(Collective::AllReduce, Start::Contributions, classes, devices, pricer);
+}
 
-/// The price of a valid program of the paper's collectives and goal, whose steps have shapes,
-/// without its states: how many chunks a device holds follows from the steps alone. Nothing if the
-/// groups of a step send unequal amounts, or the steps tell too many sets of devices apart.
-std::optional<ProgramCost> price_by_counts(const std::vector<Step>& steps, const DeviceGrid& grid,
-                                           StepPricer& pricer);
+/// The price of a valid program of built-in collectives, whose steps have shapes, without its
+/// states: how many chunks a device holds follows from the steps alone. Nothing if the groups of a
+/// step send unequal amounts, or the steps tell too many sets of devices apart.
+std::optional<ProgramCost> price_by_counts(const std::vector<Step>& steps, const Instance& instance,
+                                           Start start, StepPricer& pricer);
 
 /// A range of buffer sizes in which one program is the fastest.
 struct FastestRange {

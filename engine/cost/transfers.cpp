@@ -104,6 +104,16 @@ std::vector<Stage> transfers(Collective collective, Algorithm algorithm, const G
   return {};
 }
 
+Stage all_to_all(const Group& group, std::uint64_t rows) {
+  Stage stage{group.size() - 1, {}};
+  for (const std::uint32_t from : group) {
+    for (const std::uint32_t to : group) {
+      if (from != to) stage.transfers.push_back({from, to, 2 * rows});
+    }
+  }
+  return stage;
+}
+
 std::optional<Stage> exchange(const StateTable& states, const Group& group,
                               const SystemState& before, const SystemState& after) {
   const auto sums = row_sums(states, group, before, after);

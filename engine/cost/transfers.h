@@ -44,6 +44,9 @@ struct Stage {
 std::vector<Stage> transfers(Collective collective, Algorithm algorithm, const Group& group,
                              std::uint64_t rows, const Network& network);
 
+/// Every device sends an n-th of its `rows` chunks to each of the others, one after the other.
+Stage all_to_all(const Group& group, std::uint64_t rows);
+
 /// The transfers of a user-defined collective, which takes a group from its states in `before` to
 /// those in `after`: every device that adds a row up gets it from the one that has it. A device
 /// exchanges messages with one other at a time, so there are as many rounds as the busiest has

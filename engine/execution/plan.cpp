@@ -1,17 +1,25 @@
 #include "engine/execution/plan.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "engine/base/invariant.h"
 #include "engine/program/derivation.h"
+#include "engine/program/device_classes.h"
 #include "engine/program/row_sums.h"
 
 namespace p2::execution {
 namespace {
+
+bool is_rooted(Collective collective) {
+  return collective == Collective::Reduce || collective == Collective::Broadcast;
+}
 
 Rows united(const Group& group, const std::vector<Rows>& held) {
   Rows all;
@@ -300,8 +308,7 @@ std::string record_lines(const Plan& plan, std::uint32_t program, ElementType ty
                          const std::vector<Issued>& issued) {
   std::string lines;
   for (const Issued& each : issued) {
-    const bool rooted =
-        each.call.collective == Collective::Reduce || each.call.collective == Collective::Broadcast;
+    const bool rooted = is_rooted(each.call.collective);
     lines += fmt::format(
         "{{\"program\":{},\"type\":\"{}\",\"step\":{},\"collective\":\"{}\",\"group\":[{}],"
         "\"position\":{},\"count\":{},\"root\":{}}}\n",
@@ -348,6 +355,118 @@ std::optional<std::string> first_mismatch(const Plan& plan,
   }
   invariant(false, "a call that all ranks of its group have to do next is not done");
   return std::nullopt;
+}
+
+namespace {
+
+/// Counts a call of a step.
+void add_call(PlanSummary::StepCalls& step, std::uint32_t ranks, std::uint32_t rows) {
+  const bool of_all =
+      step.collective == Collective::ReduceScatter || step.collective == Collective::AllGather;
+  step.ranks = std::max(step.ranks, ranks);
+  step.rows = std::max(step.rows, rows);
+  step.buffer_rows = std::max(step.buffer_rows, std::uint64_t{rows} * (of_all ? ranks : 1));
+}
+
+/// Ranks are added in any order.
+class RankClasses {
+ public:
+  void add(const PlanSummary::RankClass& each) {
+    const auto [known, is_new] =
+        classes_.try_emplace({each.calls, each.begins_with, each.ends_with}, each);
+    if (is_new) return;
+    known->second.first = std::min(known->second.first, each.first);
+    known->second.ranks += each.ranks;
+  }
+
+  std::vector<PlanSummary::RankClass> by_first_rank() const {
+    std::vector<PlanSummary::RankClass> all;
+    for (const auto& [key, each] : classes_) all.push_back(each);
+    std::ranges::sort(all, {}, &PlanSummary::RankClass::first);
+    return all;
+  }
+
+ private:
+  std::map<std::tuple<std::vector<PlanSummary::RankCall>, std::uint32_t, std::uint32_t>,
+           PlanSummary::RankClass>
+      classes_;
+};
+
+}  // namespace
+
+PlanSummary summary_of(const Plan& plan, const std::vector<Step>& steps) {
+  PlanSummary summary{plan.devices, plan.chunks, plan.max_rows,
+                      static_cast<std::uint32_t>(plan.partitions.size())};
+  for (const Step& step : steps) summary.steps.push_back({step.collective});
+  RankClasses classes;
+  for (std::uint32_t rank = 0; rank < plan.devices; ++rank) {
+    PlanSummary::RankClass own{rank, 1};
+    own.begins_with = own.ends_with = static_cast<std::uint32_t>(plan.begin[rank].size());
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+      const RankStep& step = plan.steps[i][rank];
+      own.ends_with = static_cast<std::uint32_t>(step.held.size());
+      if (!step.call) continue;
+      const Call& call = *step.call;
+      PlanSummary::StepCalls& all = summary.steps[i];
+      all.communicator = call.partition;
+      if (call.position == 0) ++all.groups;
+      add_call(all, call.size, call.rows);
+      own.calls.push_back({static_cast<std::uint32_t>(i + 1), call.size, call.rows,
+                           is_rooted(call.collective) && call.position == 0});
+    }
+    classes.add(own);
+  }
+  summary.classes = classes.by_first_rank();
+  return summary;
+}
+
+std::optional<PlanSummary> summary_by_patterns(const std::vector<Step>& steps, Start start,
+                                               const Instance& instance) {
+  DeviceClasses devices(instance, steps, start, DeviceClasses::Alike::Calls);
+  if (!devices.is_small()) return std::nullopt;
+  const std::uint32_t all = instance.grid.devices();
+  PlanSummary summary{all, all};
+  std::vector<PlanSummary::RankClass> by_class;
+  for (std::uint32_t index = 0; index < devices.count(); ++index) {
+    by_class.push_back({devices.first_device(index), devices.devices(index)});
+    by_class.back().begins_with = devices.held(index);
+    summary.max_rows = std::max(summary.max_rows, devices.held(index));
+  }
+  std::map<Pattern, std::uint32_t> communicators;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
+    const Pattern& pattern = step.shape->pattern;
+    const std::uint32_t size = group_size(instance.grid, pattern);
+    const std::uint32_t pinned = group_size(instance.grid, {pattern.pinned, 0});
+    PlanSummary::StepCalls& calls = summary.steps.emplace_back();
+    calls.collective = step.collective;
+    calls.groups = all / size / pinned;
+    calls.communicator =
+        communicators.try_emplace(pattern, static_cast<std::uint32_t>(communicators.size()))
+            .first->second;
+    for (std::uint32_t index = 0; index < devices.count(); ++index) {
+      if (!devices.takes_part(index, pattern)) continue;
+      const bool rooted = is_rooted(step.collective);
+      const bool root = rooted && devices.is_root(index, pattern);
+      const bool sent_by_root = step.collective == Collective::Broadcast;
+      std::uint32_t rows =
+          sent_by_root ? devices.held_by_root(index, pattern) : devices.held(index);
+      if (step.collective == Collective::ReduceScatter) rows /= size;
+      add_call(calls, size, rows);
+      by_class[index].calls.push_back({static_cast<std::uint32_t>(i + 1), size, rows, root});
+    }
+    summary.max_rows = std::max(summary.max_rows, static_cast<std::uint32_t>(calls.buffer_rows));
+    devices.take(step);
+  }
+  summary.communicators = static_cast<std::uint32_t>(communicators.size());
+  RankClasses classes;
+  for (std::uint32_t index = 0; index < devices.count(); ++index) {
+    if (by_class[index].ranks == 0) continue;
+    by_class[index].ends_with = devices.held(index);
+    classes.add(by_class[index]);
+  }
+  summary.classes = classes.by_first_rank();
+  return summary;
 }
 
 }  // namespace p2::execution

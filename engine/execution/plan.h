@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/execution/elements.h"
+#include "engine/program/instance.h"
 #include "engine/program/program.h"
 
 /// Lowering of programs to calls of a communication library (section 3.4 of the P2 paper). A
@@ -102,5 +103,58 @@ std::string record_lines(const Plan& plan, std::uint32_t program, ElementType ty
 /// nothing if all complete; then no order of arrival can deadlock. `issued` is by rank.
 std::optional<std::string> first_mismatch(const Plan& plan,
                                           const std::vector<std::vector<Issued>>& issued);
+
+/// A plan by classes of ranks that make the same calls. Counts of rows are in chunks.
+struct PlanSummary {
+  /// The calls of a step, of which those of the largest groups.
+  struct StepCalls {
+    Collective collective = Collective::AllReduce;
+    std::uint64_t groups = 0;  ///< of two or more ranks
+    std::uint32_t ranks = 0;   ///< in the largest group
+    std::uint32_t rows = 0;    ///< Call::rows, the most of any group
+    /// The same in the terms of nccl-tests: of ReduceScatter and AllGather times the ranks.
+    std::uint64_t buffer_rows = 0;
+    /// Index of the distinct set of groups; nothing without groups.
+    std::optional<std::uint32_t> communicator = {};
+
+    bool operator==(const StepCalls&) const = default;
+  };
+  /// A call of a rank.
+  struct RankCall {
+    std::uint32_t step = 0;  ///< from 1
+    std::uint32_t ranks = 0;
+    std::uint32_t rows = 0;
+    bool root = false;  ///< of Reduce and Broadcast
+
+    auto operator<=>(const RankCall&) const = default;
+  };
+  struct RankClass {
+    std::uint32_t first = 0;  ///< the smallest rank
+    std::uint64_t ranks = 0;
+    std::vector<RankCall> calls = {};
+    std::uint32_t begins_with = 0;  ///< rows held before the first step
+    std::uint32_t ends_with = 0;    ///< and after the last
+
+    bool operator==(const RankClass&) const = default;
+  };
+
+  std::uint32_t devices = 0;
+  std::uint32_t chunks = 0;
+  std::uint32_t max_rows = 0;  ///< of any buffer at any time
+  std::uint32_t communicators = 0;
+  std::vector<StepCalls> steps = {};
+  std::vector<RankClass> classes = {};  ///< by first rank
+
+  bool operator==(const PlanSummary&) const = default;
+};
+
+/// The summary of a plan that lists all ranks.
+PlanSummary summary_of(const Plan& plan, const std::vector<Step>& steps);
+
+/// The summary of the plan of a valid program of built-in collectives whose steps have shapes and
+/// whose chunks are as many as its devices, in time that does not depend on the number of devices.
+/// Nothing where the steps tell too many sets of devices apart.
+std::optional<PlanSummary> summary_by_patterns(const std::vector<Step>& steps, Start start,
+                                               const Instance& instance);
 
 }  // namespace p2::execution

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -454,6 +455,18 @@ ModuleBuilder::Value StepLowering::lowered() {
 
 Module lower_to_module(const Program& program, const SourcePosition& where) {
   require_exportable(program, where);
+  const std::optional<std::vector<ChainStep>> chain = chain_of(program);
+  if (!chain) return lower_by_rows(program, where);
+  ModuleBuilder builder(program.devices, program.chunks());
+  ModuleBuilder::Value buffer = builder.parameter();
+  for (const ChainStep& step : *chain) {
+    buffer = builder.collective(step.opcode, buffer, step.groups, step.rows);
+  }
+  return std::move(builder).finished(buffer);
+}
+
+Module lower_by_rows(const Program& program, const SourcePosition& where) {
+  require_exportable(program, where);
   const execution::Plan plan = execution::plan_of(program);
   ModuleBuilder builder(program.devices, program.chunks());
   ModuleBuilder::Value buffer = builder.parameter();
@@ -468,6 +481,13 @@ ModuleDecision check_all_reduce(const std::string& source, const std::string& te
                                 const Limits& limits) {
   const auto module = std::make_shared<const Module>(
       is_hlo(text) ? read_hlo(source, text) : std::move(read_stablehlo(source, text).at(0).module));
+  const Devices devices = devices_of({module.get()}, {});
+  if (is_all_reduce_chain(module, devices, classes, limits)) {
+    ModuleDecision decision;
+    decision.outcome = Outcome::Established;
+    decision.devices = devices;
+    return decision;
+  }
   return compare(goal_module(*module, Goal::AllReduce, classes), module, {}, limits);
 }
 

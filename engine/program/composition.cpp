@@ -43,7 +43,7 @@ std::optional<std::vector<Step>> sequence(const Step& step, const SystemState& b
 
 }  // namespace
 
-BuiltInProgram built_in_program(const Program& program) {
+BuiltInProgram built_in_program(const Program& program, bool keep_traffic) {
   BuiltInProgram found{program, {}};
   if (!program.terms.collectives.extended()) return found;
   found.program.steps.clear();
@@ -53,19 +53,22 @@ BuiltInProgram built_in_program(const Program& program) {
       ends_of(program.terms.goal, program.beginning, program.classes, program.devices, states)
           .begin;
   bool legal = true;
+  bool kept = false;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Step& step = program.steps[i];
     const SystemState before = state;
     legal = legal && !run_step(step, Dialect::Printed, state, states, kernels);
     std::vector<Step> steps = {step};
-    if (!is_built_in(step.collective)) {
+    if (keep_traffic && program.terms.collectives.definition_of(step.collective).traffic) {
+      kept = true;
+    } else if (!is_built_in(step.collective)) {
       auto stand_in = legal ? sequence(step, before, state, states, kernels) : std::nullopt;
       if (stand_in) steps = std::move(*stand_in);
       if (!stand_in && !found.missing) found.missing = i;
     }
     found.program.steps.insert(found.program.steps.end(), steps.begin(), steps.end());
   }
-  if (!found.missing) found.program.terms.collectives = {};
+  if (!found.missing && !kept) found.program.terms.collectives = {};
   return found;
 }
 

@@ -17,7 +17,8 @@ struct BuiltInProgram {
 /// three built-in collectives on the same groups that leaves every device in the same state, of
 /// equal ones the first in the order of kCollectives. Which sequence that is depends on the state
 /// in which the step is taken: nothing is taken for granted about the definition. A step for which
-/// there is none, or which is refused or follows one that is, stays as it is.
-BuiltInProgram built_in_program(const Program& program);
+/// there is none, or which is refused or follows one that is, stays as it is. With `keep_traffic`
+/// so does one whose definition states its traffic: it has a price of its own.
+BuiltInProgram built_in_program(const Program& program, bool keep_traffic = false);
 
 }  // namespace p2

@@ -319,10 +319,12 @@ std::vector<SourceProgram> programs_in(const std::string& file, const GivenInsta
   return programs;
 }
 
-Json program_json(const Program& program, const Instance* instance, Dialect dialect) {
+namespace {
+
+Json json_of(const Program& program, const Instance* instance, Dialect dialect, bool lists) {
   const CollectiveSet& collectives = program.terms.collectives;
-  Json json =
-      Json::object({{"devices", program.devices}, {"classes", lists_json(program.classes)}});
+  Json json = Json::object({{"devices", program.devices}});
+  if (lists) json.add("classes", lists_json(program.classes));
   if (instance != nullptr) {
     json.add("hierarchy", parts_json(instance->grid.hierarchy().levels()))
         .add("axes", parts_json(instance->grid.axes()))
@@ -337,11 +339,21 @@ Json program_json(const Program& program, const Instance* instance, Dialect dial
                one.add("slice", slice_to_string(*step.shape, instance->hierarchy))
                    .add("form", form_to_string(*step.shape, instance->hierarchy));
              }
-             one.add("groups", lists_json(step.groups));
+             if (lists || !step.shape) one.add("groups", lists_json(step.groups));
              return one;
            }));
   json.add("text", to_string(program.steps, instance, collectives));
   return json;
+}
+
+}  // namespace
+
+Json program_json(const Program& program, const Instance* instance, Dialect dialect) {
+  return json_of(program, instance, dialect, true);
+}
+
+Json program_pattern_json(const Program& program, const Instance& instance, Dialect dialect) {
+  return json_of(program, &instance, dialect, false);
 }
 
 std::string to_json(const Program& program, const Instance* instance, Dialect dialect) {

@@ -73,6 +73,9 @@ std::vector<SourceProgram> programs_in(const std::string& file, const GivenInsta
 /// A program as JSON (`devices`, `classes`, `steps`, …, `text`), complete with the instance if
 /// there is one. read_program reads it back.
 Json program_json(const Program& program, const Instance* instance, Dialect dialect);
+/// The same without classes and without the groups of instructions, which follow from the instance:
+/// its size does not depend on the number of devices. `program` needs neither.
+Json program_pattern_json(const Program& program, const Instance& instance, Dialect dialect);
 /// The same on one line.
 std::string to_json(const Program& program, const Instance* instance, Dialect dialect);
 

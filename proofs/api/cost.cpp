@@ -70,9 +70,14 @@ PricedText priced_text(const CostCandidate& candidate, const Pricing& pricing,
   PricedText text{candidate.source->name,
                   candidate.text(),
                   to_double(candidate.cost.seconds(bytes)),
-                  to_double(candidate.source->allreduce.seconds(bytes)),
+                  {},
+                  {},
                   candidate.speedup(bytes),
                   {}};
+  if (const auto& baseline = candidate.source->baseline) {
+    text.baseline = baseline->collective;
+    text.baseline_seconds = to_double(baseline->cost.seconds(bytes));
+  }
   for (const StepCost* step : candidate.cost.steps) {
     text.steps.push_back({to_double(step->seconds(bytes)), pricing.bottleneck(*step, bytes),
                           Pricing::way(*step, bytes)});

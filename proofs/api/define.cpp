@@ -12,6 +12,7 @@
 #include "engine/base/progress.h"
 #include "engine/collective/language/definition.h"
 #include "engine/collective/language/interpreter.h"
+#include "engine/collective/language/traffic.h"
 
 namespace p2 {
 namespace {
@@ -134,13 +135,16 @@ Json difference_json(const Difference& difference) {
 
 Json definition_json(const ExaminedDefinition& examined) {
   const Findings& findings = examined.findings;
-  return Json::object({{"file", examined.file},
-                       {"collective", findings.collective},
-                       {"max_group", findings.max_group},
-                       {"sizes", findings.sizes_text()},
-                       {"checks", Json::array_of(findings.checks, check_json)},
-                       {"relations", Json::array_of(findings.relations, relation_json)},
-                       {"differences", Json::array_of(findings.differences, difference_json)}});
+  Json json =
+      Json::object({{"file", examined.file},
+                    {"collective", findings.collective},
+                    {"max_group", findings.max_group},
+                    {"sizes", findings.sizes_text()},
+                    {"checks", Json::array_of(findings.checks, check_json)},
+                    {"relations", Json::array_of(findings.relations, relation_json)},
+                    {"differences", Json::array_of(findings.differences, difference_json)}});
+  if (examined.traffic) json.add("traffic", language::to_string(*examined.traffic));
+  return json;
 }
 
 // --- as text ---
@@ -205,6 +209,10 @@ void add_blocks(const ExaminedDefinition& examined, Document& document) {
   const Findings& findings = examined.findings;
   document.line(headline(examined));
   document.add(Preformatted{checks_table(findings)});
+  if (examined.traffic) {
+    document.line(fmt::format("  cost prices a step as {} of what the device that holds most has",
+                              language::to_string(*examined.traffic)));
+  }
   for (const Check& check : findings.checks) {
     if (!check.counterexample) continue;
     document.line("").line(check.name + " is refuted:");
@@ -345,6 +353,7 @@ ExaminedDefinition examine_with_progress(const Given& own,
   ExaminedDefinition examined{own.file, definition::examine(own.definition, known, scope)};
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   examined.seconds = taken.count();
+  examined.traffic = own.definition.traffic;
   return examined;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,8 @@ namespace p2 {
 struct ExaminedDefinition {
   std::string file;
   definition::Findings findings;
-  double seconds = 0;  ///< how long the examination took
+  double seconds = 0;                             ///< how long the examination took
+  std::optional<language::Traffic> traffic = {};  ///< as stated
 };
 
 /// The answer of `define` for these files, with its document.

@@ -127,8 +127,7 @@ Json json_of(const std::string& file, const PlanFacts& facts, const PlanDecision
   json.add("rule", rule.empty() ? Json() : Json(rule));
   json.add("step", Json());
   json.add("reason", reason_of(decision).empty() ? Json() : Json(reason_of(decision)));
-  json.add("counterexample",
-           decision.violation ? violation_json(*decision.violation) : Json());
+  json.add("counterexample", decision.violation ? violation_json(*decision.violation) : Json());
   json.add("failing_run",
            facts.run ? Json::object({{"seed", facts.run->seed}, {"reason", facts.run->reason}})
                      : Json());

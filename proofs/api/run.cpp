@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <climits>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -38,8 +37,6 @@ namespace {
 namespace fs = std::filesystem;
 
 using namespace execution;
-
-constexpr std::uint32_t kMaxThreads = 256;
 
 // ---- What a run needs of the machine
 
@@ -81,11 +78,11 @@ std::uint64_t buffer_bytes(const std::vector<PlanSource>& plans) {
 }
 
 void require_ranks(std::uint32_t ranks, RunBackend backend) {
-  const bool threads = backend == RunBackend::InProcess;
-  const std::uint32_t most = threads ? kMaxThreads : RankBoard::kMaxRanks;
+  const std::uint32_t most = max_ranks(backend);
   if (ranks > most) {
     throw InputError({"--backend"}, fmt::format("{} devices, expected at most {}{}", ranks, most,
-                                                threads ? " in one process" : " processes"));
+                                                backend == RunBackend::InProcess ? " in one process"
+                                                                                 : " processes"));
   }
 }
 
@@ -106,14 +103,6 @@ LaunchSpec launch_spec(const ProgramJobs& jobs, const RunRequest& request, const
     steps = std::max(steps, program.steps.size());
   }
   spec.max_gathered_bytes = max_gathered_bytes(steps, request.iterations);
-  if (request.backend == RunBackend::Mpi) {
-    if (jobs.type == ElementType::BFloat16) {
-      throw InputError({"--type"}, "MPI has no bfloat16, expected float32, float64 or int32");
-    }
-    if (jobs.sizes.back() / size_of(jobs.type) > INT_MAX / 2) {
-      throw InputError({"--bytes"}, "too many elements for one call of MPI, expected at most 2^30");
-    }
-  }
   const bool in_host_memory = request.backend != RunBackend::Nccl;
   if (in_host_memory && (request.backend == RunBackend::InProcess || !under_mpirun())) {
     require_memory(buffer_bytes(jobs), options.limits, "smaller --bytes");
@@ -348,6 +337,7 @@ RunAnswer run_programs(const RunRequest& request, const Options& options) {
     answer.diagnostics = soundness.diagnostics;
     return answer;
   }
+  if (request.dry_run) return plan_programs(request, given, options);
   const ProgramJobs jobs = read_jobs(request, given, options);
   if (request.record) {
     std::error_code failure;

@@ -1,13 +1,13 @@
 #include "proofs/api/run_jobs.h"
 
 #include <algorithm>
-#include <map>
+#include <climits>
 
 #include <fmt/format.h>
 
 #include "engine/base/text_cursor.h"
+#include "engine/execution/processes/supervision.h"
 #include "engine/program/derivation.h"
-#include "engine/program/synthesis.h"
 #include "p2/bytes.h"
 #include "p2/suggestion.h"
 #include "proofs/api/reference_run.h"
@@ -80,33 +80,6 @@ InjectedFault parse_fault(const std::string& text) {
   return fault;
 }
 
-std::vector<ProgramJobs::Source> programs_of(const RunRequest& request, const GivenInstance& given,
-                                             const Options& options) {
-  require_system(given, true);
-  std::vector<Instance> instances;
-  for (Placement& placement : placements_of(given, kMaxPlacementsRun)) {
-    instances.emplace_back(DeviceGrid(*given.hierarchy, *given.axes, std::move(placement)),
-                           *given.reduction, given.kind);
-  }
-  SynthesisOptions search;
-  search.dialect = given.dialect;
-  search.terms = given.terms;
-  search.size = request.max_steps.value_or(5);
-  search.jobs = options.jobs;
-  search.limits = options.limits;
-  std::vector<ProgramJobs::Source> programs;
-  for (const PlacementPrograms& found : find_programs(std::move(instances), search)) {
-    if (found.list().count() > kMaxPrograms - programs.size()) {
-      throw InputError({"--size"},
-                       fmt::format("more than {} programs, expected a smaller size", kMaxPrograms));
-    }
-    found.for_each_lowered([&](const Program& program) {
-      programs.push_back({{}, {program, found.instance(), given.dialect}});
-    });
-  }
-  return programs;
-}
-
 /// Only threads run user-defined collectives as they are: libraries run what stands for them.
 void require_runnable(const RunRequest& request, const Limits& limits, ProgramJobs& jobs) {
   SoundSteps sound(limits);
@@ -145,19 +118,50 @@ void require_effect(const RunRequest& request, const ProgramJobs& jobs) {
 
 std::string_view program_setting(const RunRequest& request) {
   const std::pair<std::string_view, bool> settings[] = {
-      {"bytes", request.bytes.has_value()},   {"sizes", request.sizes.has_value()},
-      {"type", request.type.has_value()},     {"inputs", request.inputs.has_value()},
-      {"check", request.check.has_value()},   {"top", request.top.has_value()},
-      {"record", request.record.has_value()}, {"fault", request.fault.has_value()},
-      {"size", request.max_steps.has_value()}};
+      {"bytes", request.bytes.has_value()},    {"sizes", request.sizes.has_value()},
+      {"type", request.type.has_value()},      {"inputs", request.inputs.has_value()},
+      {"check", request.check.has_value()},    {"top", request.top.has_value()},
+      {"record", request.record.has_value()},  {"fault", request.fault.has_value()},
+      {"size", request.max_steps.has_value()}, {"dry-run", request.dry_run}};
   for (const auto& [name, given] : settings) {
     if (given) return name;
   }
   return {};
 }
 
-ProgramJobs read_jobs(const RunRequest& request, const GivenInstance& given,
-                      const Options& options) {
+std::uint32_t max_ranks(RunBackend backend) {
+  constexpr std::uint32_t kMaxThreads = 256;
+  return backend == RunBackend::InProcess ? kMaxThreads : RankBoard::kMaxRanks;
+}
+
+std::vector<PlacementPrograms> programs_of_instance(const RunRequest& request,
+                                                    const GivenInstance& given,
+                                                    const Options& options) {
+  require_system(given, true);
+  std::vector<Instance> instances;
+  for (Placement& placement : placements_of(given, kMaxPlacementsRun)) {
+    instances.emplace_back(DeviceGrid(*given.hierarchy, *given.axes, std::move(placement)),
+                           *given.reduction, given.kind);
+  }
+  SynthesisOptions search;
+  search.dialect = given.dialect;
+  search.terms = given.terms;
+  search.size = request.max_steps.value_or(5);
+  search.jobs = options.jobs;
+  search.limits = options.limits;
+  std::vector<PlacementPrograms> all = find_programs(std::move(instances), search);
+  std::uint64_t programs = 0;
+  for (const PlacementPrograms& found : all) {
+    if (found.list().count() > kMaxPrograms - programs) {
+      throw InputError({"--size"},
+                       fmt::format("more than {} programs, expected a smaller size", kMaxPrograms));
+    }
+    programs += found.list().count();
+  }
+  return all;
+}
+
+ProgramJobs read_settings(const RunRequest& request) {
   ProgramJobs jobs;
   jobs.type = choose<ElementType>("--type", request.type,
                                   {{"float32", ElementType::Float32},
@@ -179,8 +183,26 @@ ProgramJobs read_jobs(const RunRequest& request, const GivenInstance& given,
   jobs.sizes = request.sizes ? parse_sizes(*request.sizes)
                              : std::vector{parse_size("--bytes", request.bytes.value_or("1M"))};
   if (request.fault) jobs.fault = parse_fault(*request.fault);
+  if (request.backend == RunBackend::Mpi) {
+    if (jobs.type == ElementType::BFloat16) {
+      throw InputError({"--type"}, "MPI has no bfloat16, expected float32, float64 or int32");
+    }
+    if (jobs.sizes.back() / size_of(jobs.type) > INT_MAX / 2) {
+      throw InputError({"--bytes"}, "too many elements for one call of MPI, expected at most 2^30");
+    }
+  }
+  return jobs;
+}
+
+ProgramJobs read_jobs(const RunRequest& request, const GivenInstance& given,
+                      const Options& options) {
+  ProgramJobs jobs = read_settings(request);
   if (request.files.empty()) {
-    jobs.programs = programs_of(request, given, options);
+    for (const PlacementPrograms& found : programs_of_instance(request, given, options)) {
+      found.for_each_lowered([&](const Program& program) {
+        jobs.programs.push_back({{}, {program, found.instance(), given.dialect}});
+      });
+    }
   } else {
     for (const std::string& file : request.files) {
       for (SourceProgram& each : programs_in(file, given)) {

@@ -8,6 +8,7 @@
 #include "engine/execution/elements.h"
 #include "engine/execution/runtime.h"
 #include "engine/program/program_file.h"
+#include "engine/program/synthesis.h"
 #include "p2/run.h"
 
 namespace p2 {
@@ -29,8 +30,18 @@ struct ProgramJobs {
   std::optional<execution::InjectedFault> fault;
 };
 
+/// The most ranks that a backend runs.
+std::uint32_t max_ranks(RunBackend backend);
+
 /// The flag of the first setting that is given and is for programs only; empty where none is.
 std::string_view program_setting(const RunRequest& request);
+
+/// The settings of a request, without programs. Throws InputError for texts that are malformed.
+ProgramJobs read_settings(const RunRequest& request);
+/// All programs of the instance of a request that names no files, by placement.
+std::vector<PlacementPrograms> programs_of_instance(const RunRequest& request,
+                                                    const GivenInstance& given,
+                                                    const Options& options);
 
 /// Reads the programs of a request and its settings; programs that the backend cannot run as they
 /// are become such as it can. Throws InputError for texts that are malformed, settings without

@@ -16,12 +16,6 @@ namespace {
 
 using Source = ProgramJobs::Source;
 
-constexpr std::array<std::string_view, 3> kBackends = {"in-process", "mpi", "nccl"};
-
-std::string_view backend_name(const RunRequest& request) {
-  return kBackends[static_cast<std::size_t>(request.backend)];
-}
-
 /// A number with so many decimals, as a JSON literal; null for what is not finite.
 Json rounded(double value, int decimals) {
   return std::isfinite(value) ? Json::number(fmt::format("{:.{}f}", value, decimals)) : Json();
@@ -55,8 +49,8 @@ class ProgramText {
 
   void write(std::uint64_t seed) {
     document_.line(fmt::format("# backend {}, {}, {} timed runs after {}, seed {}",
-                               backend_name(request_), to_string(jobs_.type), request_.iterations,
-                               request_.warmup, seed));
+                               backend_name(request_.backend), to_string(jobs_.type),
+                               request_.iterations, request_.warmup, seed));
     std::size_t ran = 0;
     for (std::size_t i = 0; i < answer_.programs.size(); ++i) {
       const ProgramTimes& program = answer_.programs[i];
@@ -220,6 +214,11 @@ double bandwidth(const reshard::Plan& plan, const PlanTimes& times) {
 
 }  // namespace
 
+std::string_view backend_name(RunBackend backend) {
+  constexpr std::array<std::string_view, 3> kBackends = {"in-process", "mpi", "nccl"};
+  return kBackends[static_cast<std::size_t>(backend)];
+}
+
 Document program_report(const RunAnswer& answer, const ProgramJobs& jobs, const RunRequest& request,
                         std::uint64_t seed, bool complete) {
   Document document;
@@ -245,7 +244,7 @@ Document program_report(const RunAnswer& answer, const ProgramJobs& jobs, const 
     }
   }
   const bool unchecked = jobs.check == execution::Check::Nothing;
-  document.json = Json::object({{"backend", backend_name(request)},
+  document.json = Json::object({{"backend", backend_name(request.backend)},
                                 {"type", to_string(jobs.type)},
                                 {"iterations", request.iterations},
                                 {"warmup", request.warmup},

@@ -184,7 +184,8 @@ void bind_cost(nb::module_& module) {
       .def_ro("source", &PricedText::source)
       .def_ro("text", &PricedText::text)
       .def_ro("seconds", &PricedText::seconds)
-      .def_ro("allreduce_seconds", &PricedText::allreduce_seconds)
+      .def_ro("baseline", &PricedText::baseline)
+      .def_ro("baseline_seconds", &PricedText::baseline_seconds)
       .def_ro("speedup", &PricedText::speedup)
       .def_ro("steps", &PricedText::steps);
   nb::class_<CostAnswer, Answer>(module, "CostAnswer")

@@ -29,13 +29,16 @@ class StepTime(NamedTuple):
 class Cost(NamedTuple):
     """A program and its predicted time.
 
-    `allreduce_seconds` is that of the single AllReduce on the same groups, `speedup` the quotient.
+    `baseline` is the single collective of the goal on the same groups (`AllReduce`),
+    `baseline_seconds` its time and `speedup` the quotient; "" and None for a goal of your own that
+    no single built-in collective reaches.
     """
 
     program: str
     seconds: float
-    allreduce_seconds: float
-    speedup: float
+    baseline: str
+    baseline_seconds: float | None
+    speedup: float | None
     steps: tuple[StepTime, ...]
 
 
@@ -61,12 +64,11 @@ class Costs(Sequence[Cost]):
         return iter(self._costs)
 
     def to_numpy(self) -> NDArray[np.float64]:
-        """Array of shape [programs, 2]: seconds, and seconds of the single AllReduce."""
+        """Array of shape [programs, 2]: seconds, and seconds of the baseline (NaN without one)."""
         import numpy as np
 
-        return np.array([[each.seconds, each.allreduce_seconds] for each in self._costs]).reshape(
-            len(self._costs), 2
-        )
+        rows = [[each.seconds, each.baseline_seconds] for each in self._costs]
+        return np.array(rows, dtype=np.float64).reshape(len(self._costs), 2)
 
     def to_json(self) -> str:
         """The JSON of `p2-verify cost --format json`."""
@@ -129,7 +131,8 @@ def cost(
         Cost(
             each.text,
             each.seconds,
-            each.allreduce_seconds,
+            each.baseline,
+            each.baseline_seconds,
             each.speedup,
             tuple(StepTime(step.seconds, step.bottleneck) for step in each.steps),
         )

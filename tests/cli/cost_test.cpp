@@ -70,6 +70,81 @@ TEST_CASE("one placement, its algorithm and size: 2 * 31/32 of the data through 
   CHECK(tree["programs"].size() == 3);
 }
 
+TEST_CASE("the baseline is the single collective of the goal") {
+  // Two nodes of 16 devices, whose NIC carries 8 GB/s each way. The ring crosses it twice: of the
+  // 31/32 of the buffer that an edge carries both ways together, as much leaves a node. A chain in
+  // each direction, with half of the buffer each, leaves or enters the node of the root. An
+  // all-to-all sends the 32nd of a shard to each of the 16 devices of the other node: 1/4 in all.
+  const double whole = 1073741824.0 / 8e9;
+  const std::string collectives = std::string(P2_SOURCE_DIR) + "/examples/collectives/sound/";
+  for (const auto& [goal, collective, part] :
+       {std::tuple("reducescatter", "ReduceScatter", 31.0 / 32),
+        std::tuple("allgather", "AllGather", 31.0 / 32), std::tuple("reduce", "Reduce", 1.0),
+        std::tuple("broadcast", "Broadcast", 1.0), std::tuple("alltoall", "AllToAll", 0.25)}) {
+    CAPTURE(goal);
+    std::vector<std::string> words = {"--system",      kSystems + "a100-2nodes.json",
+                                      "--axes",        "32",
+                                      "--reduce",      "0",
+                                      "--size",        "2",
+                                      "--bytes",       "1G",
+                                      "--goal",        goal,
+                                      "--collectives", collectives + "alltoall.p2c"};
+    const Ran text = cost(words);
+    CHECK(text.exit == 0);
+    CHECK(text.out.find("AllReduce, [[") == std::string::npos);
+    CHECK(text.out.find("single " + std::string(collective) + ", [[2 16]]: ") != std::string::npos);
+    words.insert(words.end(), {"--format", "json"});
+    const json answer = json::parse(cost(words).out);
+    CHECK(!answer.contains("allreduce_seconds"));
+    CHECK(answer["baseline"] == collective);
+    const double seconds = answer["baseline_seconds"];
+    CHECK(seconds == doctest::Approx(whole * part));
+    bool found = false;
+    for (const json& each : answer["programs"]) {
+      CHECK(!each.contains("allreduce_seconds"));
+      CHECK(each["baseline"] == collective);
+      CHECK(each["speedup"].get<double>() ==
+            doctest::Approx(seconds / each["seconds"].get<double>()));
+      found = found || (each["text"] == std::string(collective) + "(root, InsideGroup)" &&
+                        each["seconds"] == seconds);
+    }
+    CHECK(found);
+  }
+}
+
+TEST_CASE(
+    "a user's goal is compared with the built-in collective that does the same, or with none") {
+  const std::string collectives = std::string(P2_SOURCE_DIR) + "/examples/collectives/sound/";
+  const std::vector<std::string> words = {"--system",      kSystems + "a100-2nodes.json",
+                                          "--axes",        "16,2",
+                                          "--reduce",      "0",
+                                          "--placement",   "[[1 16] [2 1]]",
+                                          "--size",        "1",
+                                          "--collectives", collectives + "scatter.p2c",
+                                          "--plot",        "/dev/null"};
+  const auto with_goal = [&](const std::string& goal, const std::string& format) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), {"--goal", collectives + goal, "--format", format});
+    return cost(all).out;
+  };
+  const json same = json::parse(with_goal("quantised-reducescatter.p2c", "json"));
+  CHECK(same["baseline"] == "ReduceScatter");
+  CHECK(same["programs"][0]["speedup"] == 1);
+  const std::string text = with_goal("scatter.p2c", "text");
+  CHECK(
+      text.find("no single collective, [[1 16] [2 1]]: no built-in one does what goal Scatter asks "
+                "for\n") != std::string::npos);
+  CHECK(text.find("  -  ") != std::string::npos);
+  const json none = json::parse(with_goal("scatter.p2c", "json"));
+  CHECK(none["baseline"].is_null());
+  CHECK(none["baseline_seconds"].is_null());
+  CHECK(none["programs"][0]["speedup"].is_null());
+  const std::string page = with_goal("scatter.p2c", "html");
+  CHECK(page.find("AllReduce") == std::string::npos);
+  CHECK(with_goal("quantised-reducescatter.p2c", "html").find("single ReduceScatter") !=
+        std::string::npos);
+}
+
 TEST_CASE("the text is a table that says what every program waits for") {
   const Ran ran = cost({"--system", kSystems + "v100-2nodes.json", "--axes", "8,2", "--reduce", "0",
                         "--placement", "[[1 8] [2 1]]", "--bytes", "1M"});
@@ -110,6 +185,46 @@ TEST_CASE("program files are ranked; a refused one is explained, not priced, and
   const Ran text = cost({"--system", kRack, refused});
   CHECK(text.exit == 1);
   CHECK(text.out.find("is refused by premise disjoint") != std::string::npos);
+}
+
+TEST_CASE("the JSON of large systems leaves out groups that slice and form make") {
+  // 16^4 devices; 16 switches of 16 parts and so on, all links alike.
+  std::string levels;
+  std::string links;
+  for (const std::string level : {"a", "b", "c", "d"}) {
+    levels += (levels.empty() ? "" : ",") + ("{\"name\":\"" + level + "\",\"size\":16}");
+    links += (links.empty() ? "" : ",") +
+             ("{\"name\":\"" + level + "\",\"kind\":\"switch\",\"level\":\"" + level +
+              "\",\"bandwidth\":\"10 GB/s\"}");
+  }
+  const TemporaryFile system(
+      "{\"name\":\"large\",\"hierarchy\":[" + levels + "],\"interconnects\":[" + links + "]}",
+      ".json");
+  const Ran ran = cost({"--system", system.path(), "--axes", "65536", "--reduce", "0", "--size",
+                        "4", "--format", "json"});
+  CHECK(ran.exit == 0);
+  const json answer = json::parse(ran.out);
+  CHECK(answer["groups_left_out"] == true);
+  REQUIRE(answer["programs"].size() == 708);
+  // As many bytes for a program as it takes to write it down, whatever the number of devices.
+  CHECK(ran.out.size() < 1500 * answer["programs"].size());
+  for (const json& each : answer["programs"]) {
+    CHECK(!each["program"].contains("classes"));
+    for (const json& step : each["program"]["steps"]) {
+      CHECK(!step.contains("groups"));
+      CHECK(step.contains("slice"));
+      CHECK(step.contains("form"));
+    }
+  }
+  const TemporaryFile program(answer["programs"][7]["program"].dump(), ".json");
+  const json again =
+      json::parse(cost({"--system", system.path(), program.path(), "--format", "json"}).out);
+  REQUIRE(again["programs"].size() == 1);
+  CHECK(again["programs"][0]["text"] == answer["programs"][7]["text"]);
+  CHECK(again["programs"][0]["seconds"] == answer["programs"][7]["seconds"]);
+  // A single program lists 65536 devices in each of few steps: it stays complete.
+  CHECK(!again.contains("groups_left_out"));
+  CHECK(again["programs"][0]["program"]["classes"][0].size() == 65536);
 }
 
 TEST_CASE("bare groups are priced too, on a system of as many devices") {

@@ -54,9 +54,14 @@ CASES = [
     ("check", f"check {EXAMPLES}/records/refused/*.csv {EXAMPLES}/records/refused/*.json "
               f"{EXAMPLES}/records/refused/flight/*.json", 1),
     ("define", f"define {EXAMPLES}/collectives/sound/scatter.p2c --max-group 2", 0),
+    ("define", "define {t}/sum.p2c --max-group 2", 0),
     ("define", f"define {EXAMPLES}/collectives/wrong/reduce-subtracts.p2c --max-group 2", 1),
     ("cost", f"cost {PRICED} --size 3 --top 5", 0),
     ("cost", f"cost {PRICED} --size 3 --top 2 --sizes 1M:4M", 0),
+    ("cost", f"cost {PRICED} --size 2 --goal reducescatter", 0),
+    ("cost", f"cost {PRICED} --size 1 --sizes 1M:4M --goal {EXAMPLES}/collectives/sound/scatter.p2c "
+             f"--collectives {EXAMPLES}/collectives/sound/scatter.p2c", 0),
+    ("cost", "cost --system {t}/large.json --axes 65536 --reduce 0 --size 2 --sizes 1M:1G", 0),
     ("cost", f"cost --system {EXAMPLES}/systems/dgx-h100-4nodes.json --axes 32 --reduce 0 --sizes 1K:1G", 0),
     ("compare", f"cost --compare {EXAMPLES}/measured/h100-2nodes.csv --fit {EXAMPLES}/measured/h100-2nodes.csv "
                 f"--cross-validate", 0),
@@ -71,6 +76,8 @@ CASES = [
     ("prove", "prove --list", 0),
     ("run", f"run {VALID} --bytes 4K --iterations 1 --warmup 0", 0),
     ("run", f"run {INSTANCE} --size 2 --top 3 --bytes 4K --iterations 1 --warmup 0", 0),
+    ("dry-run", f"run --dry-run {EXAMPLES}/programs/valid/*.p2 --sizes 4K:8K", 0),
+    ("dry-run", f"run --dry-run {EXAMPLES}/programs/refused/figure4b-counted-twice.p2", 1),
     ("oracle", f"oracle {EXAMPLES}/oracle/allreduce.p2 --elements 2 --wrong 2 --output {{t}}/vectors", 0),
     ("pipeline", "pipeline --schedule 1f1b --stages 3 --microbatches 4 --latency 1", 0),
     ("pipeline", "pipeline --stages 2 --microbatches 3 --activation-bytes 4K --weight-bytes 1M", 0),
@@ -132,6 +139,12 @@ def main():
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "topo.txt").write_text(TOPOLOGY)
+        pathlib.Path(folder, "large.json").write_text(json.dumps({
+            "name": "large", "hierarchy": [{"name": name, "size": 16} for name in "abcd"],
+            "interconnects": [{"name": name, "kind": "switch", "level": name, "bandwidth": "10 GB/s"}
+                              for name in "abcd"]}))
+        pathlib.Path(folder, "sum.p2c").write_text(
+            (EXAMPLES / "collectives/sound/quantised-allreduce.p2c").read_text() + "traffic AllReduce of 1 / 4\n")
         for name, line, expected in CASES:
             done = run(line, folder)
             errors = []

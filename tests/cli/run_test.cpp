@@ -174,6 +174,104 @@ const std::string kExample = std::string(P2_SOURCE_DIR) + "/examples/oracle/allr
 
 }  // namespace
 
+TEST_CASE("run --dry-run says who calls what, with which buffers, and runs nothing") {
+  // 16 devices, 4 chunks of 1024 elements each in a class: pairs reduce to the first, the 8 roots
+  // make 4 groups of two, and broadcast.
+  const std::string three = kPrograms + "valid/figure3c-reduce-allreduce-broadcast.p2";
+  const Ran text = run({"run", "--dry-run", three, "--bytes", "64K"});
+  CHECK(text.exit == 0);
+  CHECK(text.out ==
+        "dry run, backend in-process, float32: nothing runs\n\n" + three +
+            "   [[1 1 2 2] [1 2 1 2]]\n"
+            "Reduce(server, InsideGroup); AllReduce(server, Master(root)); Broadcast(server, "
+            "InsideGroup)\n"
+            "65536 bytes per rank: 16 chunks of 1024 elements\n"
+            "step  groups  ranks  count  bytes  communicator  collective\n"
+            "   1       8      2  16384  65536             0  Reduce\n"
+            "   2       4      2  16384  65536             1  AllReduce\n"
+            "   3       8      2  16384  65536             0  Broadcast\n\n"
+            "ranks  first  begin with  end with  calls of steps\n"
+            "    8      0         64K       64K  1 as root, 2, 3 as root\n"
+            "    8      1         64K       64K  1, 3\n\n"
+            "buffers: 128K bytes on each rank, 2M on all 16; communicators: 2\n");
+  const json answer = json::parse(run({"run", "--dry-run", three, "--sizes", "64K:128K", "--type",
+                                       "float64", "--format", "json"})
+                                      .out);
+  const json& plans = answer["results"][0]["plans"];
+  REQUIRE(plans.size() == 2);
+  CHECK(plans[1]["steps"][0] ==
+        json::parse(R"({"collective":"Reduce","groups":8,"ranks":2,"count":16384,)"
+                    R"("bytes":131072,"communicator":0})"));
+  CHECK(plans[1]["classes"][0] == json::parse(R"({"first":0,"ranks":8,"calls":[)"
+                                              R"({"step":1,"ranks":2,"count":16384,"root":true},)"
+                                              R"({"step":2,"ranks":2,"count":16384,"root":false},)"
+                                              R"({"step":3,"ranks":2,"count":16384,"root":true}],)"
+                                              R"("begins_with":131072,"ends_with":131072})"));
+  CHECK(plans[1]["buffer_bytes"] == 2 * 131072);
+  CHECK(plans[1]["memory_bytes"] == 16 * 2 * 131072);
+}
+
+TEST_CASE("run --dry-run plans a million ranks by patterns") {
+  const TemporaryFile program(
+      "hierarchy node=1024,gpu=1024\naxes a=1048576\nreduce a\n"
+      "ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); "
+      "AllGather(node, InsideGroup)",
+      ".p2");
+  // A list of the calls of all ranks would not fit.
+  const Ran ran = run({"run", "--dry-run", program.path(), "--bytes", "1G", "--format", "json",
+                       "--memory", "300", "--timeout", "5"});
+  CHECK(ran.exit == 0);
+  const json answer = json::parse(ran.out);
+  CHECK(answer["max_ranks"] == 256);
+  const json& plan = answer["results"][0]["plans"][0];
+  CHECK(plan["devices"] == 1048576);
+  REQUIRE(plan["classes"].size() == 1);
+  CHECK(plan["classes"][0]["ranks"] == 1048576);
+  CHECK(plan["steps"][1]["bytes"] == 1048576);
+  CHECK(plan["steps"][2]["groups"] == 1024);
+  CHECK(plan["buffer_bytes"] == 2147483648);
+  CHECK(run({"run", "--dry-run", program.path()})
+            .out.find("too many ranks to run: backend in-process takes at most 256\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("run --dry-run judges programs, and takes instances and collectives of the user") {
+  const Ran refused = run({"run", "--dry-run", kTwice});
+  CHECK(refused.exit == 1);
+  CHECK(refused.out.find("is refused by premise disjoint") != std::string::npos);
+  CHECK(refused.out.find("buffers:") == std::string::npos);
+  const Ran forced = run({"run", "--dry-run", "--force", kTwice});
+  CHECK(forced.exit == 0);
+  CHECK(forced.out.find("buffers:") != std::string::npos);
+  const json all = json::parse(run({"run", "--dry-run", "--hierarchy", "2,2", "--axes", "4",
+                                    "--reduce", "0", "--format", "json"})
+                                   .out);
+  CHECK(all["results"].size() == 47);
+  const std::string root = std::string(P2_SOURCE_DIR) + "/examples/";
+  const json defined = json::parse(run({"run", "--dry-run", "--format", "json", "--bytes", "64",
+                                        root + "programs/defined/reduce-then-scatter.p2",
+                                        "--collectives", root + "collectives/sound/scatter.p2c"})
+                                       .out);
+  // Scatter: the root of 8 has 8 chunks of 2 elements, the others get one each.
+  const json& plan = defined["results"][0]["plans"][0];
+  CHECK(plan["steps"][1]["collective"] == "Scatter");
+  REQUIRE(plan["classes"].size() == 2);
+  CHECK(plan["classes"][1]["ends_with"] == 8);
+  for (const std::string flag : {"--check", "--top", "--record", "--fault", "--inputs"}) {
+    const Ran ran = run({"run", "--dry-run", kTwice, flag, flag == "--top" ? "3" : "steps"});
+    CHECK(ran.exit == 2);
+    CHECK(ran.err.find("--dry-run: nothing runs, expected no " + flag) != std::string::npos);
+  }
+  const Ran plan_file = run({"run", "--dry-run", root + "onesided/overlapped-allgather.plan"});
+  CHECK(plan_file.exit == 2);
+  CHECK(plan_file.err.find("--dry-run: is for programs") != std::string::npos);
+  const TemporaryFile bare("devices 65536\nAllReduce{0,1}", ".p2");
+  const Ran listed = run({"run", "--dry-run", "--force", bare.path()});
+  CHECK(listed.exit == 3);
+  CHECK(listed.err.find("the calls of every rank would take") != std::string::npos);
+  CHECK(listed.out.find("undecided: the calls of every rank would take") != std::string::npos);
+}
+
 TEST_CASE("oracle writes a folder, replaces its own, and leaves others alone") {
   const TemporaryFile place("", "");
   fs::remove(place.path());

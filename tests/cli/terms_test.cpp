@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <memory>
+#include <tuple>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -252,6 +254,130 @@ TEST_CASE("run, cost, oracle and export take programs with collectives of --coll
            quantised + "allgather.p2c", "--to", "json"});
   CHECK(exported.exit == 0);
   CHECK(json::parse(exported.out)["text"] == "ReduceScatter{0,1,2,3}; AllGather{0,1,2,3}");
+}
+
+namespace {
+
+/// The text of a file as another definition, whose name starts with `My`, and with this clause.
+std::string with_traffic(const std::string& file, const std::string& name,
+                         const std::string& traffic) {
+  std::string text = bytes_of(std::string(P2_SOURCE_DIR) + "/" + file);
+  const std::string head = "collective " + name + "\n";
+  text.replace(text.find(head), head.size(), "collective My" + name + "\n");
+  return text + "traffic " + traffic + "\n";
+}
+
+double seconds_of(const std::vector<std::string>& arguments) {
+  const json answer = json::parse(run(arguments).out);
+  REQUIRE(answer["programs"].size() == 1);
+  return answer["programs"][0]["seconds"];
+}
+
+}  // namespace
+
+TEST_CASE("a step whose definition states the traffic of a built-in collective costs as much") {
+  const std::string root = std::string(P2_SOURCE_DIR) + "/";
+  const auto own = [&](const std::string& file, const std::string& name) {
+    return std::make_unique<TemporaryFile>(with_traffic(file, name, name), ".p2c");
+  };
+  const auto all = own("engine/collective/allreduce.p2c", "AllReduce");
+  const auto scatter = own("engine/collective/reducescatter.p2c", "ReduceScatter");
+  const auto gather = own("engine/collective/allgather.p2c", "AllGather");
+  const auto reduce = own("engine/collective/reduce.p2c", "Reduce");
+  const auto broadcast = own("engine/collective/broadcast.p2c", "Broadcast");
+  const auto exchange = own("examples/collectives/sound/alltoall.p2c", "AllToAll");
+
+  struct Case {
+    std::string mine;  ///< without My: the same of built-in collectives
+    std::vector<std::string> definitions;
+  };
+  const std::vector<Case> cases = {
+      {"MyAllReduce(root, InsideGroup)", {all->path()}},
+      {"MyReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); MyAllGather(node, "
+       "InsideGroup)",
+       {scatter->path(), gather->path()}},
+      {"MyReduce(root, InsideGroup); MyBroadcast(root, InsideGroup)",
+       {reduce->path(), broadcast->path()}},
+      {"goal alltoall\nMyAllToAll(root, InsideGroup)", {exchange->path(), kAllToAll}},
+  };
+  const auto compare = [&](const std::string& system, const std::string& algorithm,
+                           const std::string& header, const Case& each) {
+    CAPTURE(system);
+    CAPTURE(algorithm);
+    CAPTURE(each.mine);
+    std::string plain = each.mine;
+    for (std::size_t at = plain.find("My"); at != std::string::npos; at = plain.find("My")) {
+      plain.erase(at, 2);
+    }
+    const TemporaryFile mine_file(header + each.mine, ".p2");
+    const TemporaryFile plain_file(header + plain, ".p2");
+    std::vector<std::string> words = {"cost",
+                                      "--system",
+                                      root + "examples/systems/" + system,
+                                      mine_file.path(),
+                                      plain_file.path(),
+                                      "--format",
+                                      "json",
+                                      "--algorithm",
+                                      algorithm,
+                                      "--max-group",
+                                      "2",
+                                      "--collectives"};
+    words.insert(words.end(), each.definitions.begin(), each.definitions.end());
+    const json answer = json::parse(run(words).out);
+    REQUIRE(answer["programs"].size() == 2);
+    const json& first = answer["programs"][0];
+    const json& second = answer["programs"][1];
+    CHECK(first["text"].get<std::string>().starts_with("My") !=
+          second["text"].get<std::string>().starts_with("My"));
+    CHECK(first["seconds"].get<double>() > 0);
+    CHECK(first["seconds"] == second["seconds"]);
+    CHECK(first["steps"] == second["steps"]);
+  };
+  const std::string two = "hierarchy node=2,gpu=16\naxes a=32\nreduce a\n";
+  const std::string four = "hierarchy node=4,gpu=8\naxes a=32\nreduce a\n";
+  compare("a100-2nodes.json", "tree", two, cases[0]);
+  for (const Case& each : cases) {
+    compare("a100-2nodes.json", "ring", two, each);
+    compare("dgx-h100-4nodes.json", "auto", four, each);
+  }
+}
+
+TEST_CASE("a step that states a part costs as much as the collective on that part of the data") {
+  // 32 devices of two nodes, whose NIC carries 8 GB/s each way. Of a buffer S, an AllReduce over
+  // all takes 2 * 31/32 * S over the NIC; an AllGather of a 32nd of it half of that.
+  const std::string system = std::string(P2_SOURCE_DIR) + "/examples/systems/a100-2nodes.json";
+  const auto priced = [&](const std::string& traffic, const std::string& text) {
+    const TemporaryFile definition(
+        with_traffic("engine/collective/allreduce.p2c", "AllReduce", traffic), ".p2c");
+    const TemporaryFile program(text, ".p2");
+    return seconds_of({"cost", "--system", system, program.path(), "--format", "json", "--bytes",
+                       "1G", "--max-group", "2", "--collectives", definition.path()});
+  };
+  const std::string header = "hierarchy node=2,gpu=16\naxes a=32\nreduce a\n";
+  const double whole = 1073741824.0 / 8e9 * 2 * 31 / 32;
+  const std::string all = header + "MyAllReduce(root, InsideGroup)";
+  CHECK(priced("AllReduce of 1 / 4", all) == doctest::Approx(whole / 4));
+  CHECK(priced("AllGather of 1 / n", all) == doctest::Approx(whole / 2));
+  // What is held counts: after a ReduceScatter over 16 devices a 16th, of which each of 16 groups
+  // of two sends the half both ways.
+  CHECK(priced("AllReduce of 1 / 4",
+               header + "ReduceScatter(node, InsideGroup); "
+                        "MyAllReduce(node, Parallel(root)); AllGather(node, InsideGroup)") -
+            priced("AllReduce of 1 / 8",
+                   header + "ReduceScatter(node, InsideGroup); "
+                            "MyAllReduce(node, Parallel(root)); AllGather(node, InsideGroup)") ==
+        doctest::Approx(1073741824.0 / 8e9 / 8));
+  // Everything but the price is as without the clause.
+  const TemporaryFile definition(
+      with_traffic("engine/collective/allreduce.p2c", "AllReduce", "AllReduce of 1 / 4"), ".p2c");
+  const TemporaryFile program(all, ".p2");
+  CHECK(run({"run", program.path(), "--collectives", definition.path(), "--bytes", "4K",
+             "--iterations", "1"})
+            .exit == 0);
+  const Ran exported =
+      run({"export", program.path(), "--collectives", definition.path(), "--to", "json"});
+  CHECK(json::parse(exported.out)["text"] == "AllReduce(root, InsideGroup)");
 }
 
 TEST_CASE("a program of user-defined collectives is priced by what stands for it, or by its rows") {

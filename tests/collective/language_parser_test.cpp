@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/collective/language/definition.h"
+#include "engine/collective/language/traffic.h"
 #include "p2/error.h"
 #include "tests/collective/language_states.h"
 
@@ -174,6 +175,63 @@ TEST_CASE("what is no token is named with its place") {
   });
 }
 
+TEST_CASE("traffic names a collective, and a part that is more than 0 for every group") {
+  const std::string before = "collective C \"c\" ensure s'(i, r, c) = true measure 0\n";
+  CHECK(!parse_definition("x.p2c", before).traffic);
+  const auto text_of = [&](const std::string& traffic) {
+    const Definition parsed = parse_definition("x.p2c", before + traffic);
+    return to_string(parsed.traffic.value());
+  };
+  CHECK(text_of("traffic AllReduce") == "AllReduce");
+  CHECK(text_of("traffic AllToAll of 1/4") == "AllToAll of 1 / 4");
+  CHECK(text_of("traffic Broadcast of (n - 1) / n * 2 - 1 / 3") ==
+        "Broadcast of (((n - 1) / n) * 2) - (1 / 3)");
+  const Definition part =
+      parse_definition("x.p2c", before + "traffic Reduce of 3 * (n - 1) / (4 * n)");
+  CHECK(traffic_part(part, 2) == Rational(3, 8));
+  CHECK(traffic_part(part, 3) == Rational(1, 2));
+  for (const auto& [traffic, message] : {
+           std::pair("traffic",
+                     "2:8: found the end, expected one of AllReduce, ReduceScatter, "
+                     "AllGather, Reduce, Broadcast, AllToAll after 'traffic'"),
+           std::pair("traffic Scatter",
+                     "2:9: found 'Scatter', expected one of AllReduce, "
+                     "ReduceScatter, AllGather, Reduce, Broadcast, AllToAll after "
+                     "'traffic'"),
+           std::pair("traffic \"AllReduce\"",
+                     "2:9: found a text, expected one of AllReduce, "
+                     "ReduceScatter, AllGather, Reduce, Broadcast, AllToAll "
+                     "after 'traffic'"),
+           std::pair("traffic Reduce of",
+                     "2:18: found the end, expected a number, n or '(' in the "
+                     "part of the traffic"),
+           std::pair("traffic Reduce of k / n",
+                     "2:19: found 'k', expected a number, n or '(' in the "
+                     "part of the traffic"),
+           std::pair("traffic Reduce of (n - 1",
+                     "2:25: found the end, expected an operator or ')'"),
+           std::pair("traffic Reduce of 4294967296",
+                     "2:19: found '4294967296', expected a number from 0 to 4294967295"),
+           std::pair("traffic Reduce of 0",
+                     "2:19: the part of the traffic is 0 for n = 2, expected more than 0"),
+           std::pair("traffic Reduce of n - 3",
+                     "2:19: the part of the traffic is -1 for n = 2, expected more than 0"),
+           std::pair("traffic Reduce of 1 / (n - 5)",
+                     "2:19: the part of the traffic is -1/3 for n = 2, expected more than 0"),
+           std::pair(
+               "traffic Reduce of 1 / ((n - 5) * (n - 5))",
+               "2:19: the part of the traffic is a division by 0 for n = 5, expected more than "
+               "0"),
+           std::pair(
+               "traffic Reduce of 1 / 2 measure 0",
+               "2:25: found 'measure', expected an operator or the end: the traffic is the last "
+               "clause"),
+       }) {
+    CAPTURE(traffic);
+    CHECK(error_of(before + traffic) == std::string("x.p2c:") + message);
+  }
+}
+
 TEST_CASE("clauses stand in order and are complete") {
   check_each({
       {"", "2:1: found the end, expected 'let', 'require' or 'ensure'"},
@@ -182,7 +240,7 @@ TEST_CASE("clauses stand in order and are complete") {
       {"ensure s'(i, r, c) = true ensure",
        "2:27: found 'ensure', expected 'measure' after the post-state"},
       {"ensure s'(i, r, c) = true measure 0 let",
-       "2:37: found 'let', expected an operator or the end: the measure is the last clause"},
+       "2:37: found 'let', expected an operator, 'traffic' or the end"},
       {"require \"a\"", "2:9: found a text, expected the name of a premise"},
       {"require a: true",
        "2:10: found ':', expected a description of the premise in double quotes"},

@@ -112,24 +112,29 @@ void compare_steps(const DeviceGrid& grid, StepPricer& alike, StepPricer& all,
 }
 
 /// All programs of an instance, by the derivation and without states.
-std::size_t compare_programs(const Instance& instance, Dialect dialect, std::uint32_t size,
-                             StepPricer& alike, StepPricer& all) {
+std::size_t compare_programs(const Instance& instance, Dialect dialect, const Goal& goal,
+                             std::uint32_t size, StepPricer& alike, StepPricer& all) {
   SynthesisOptions options;
   options.dialect = dialect;
+  options.terms.goal = goal;
   options.size = size;
   const auto found = find_programs({instance}, options);
   ProgramPricer pricer(all);
   std::size_t programs = 0;
   found[0].for_each([&](const std::vector<Step>& steps) {
     if (programs > 400) return;
-    ++programs;
     Program program = found[0].program(steps);
     for (Step& step : program.steps) step = lower(instance.grid, *step.shape, step.collective);
     const PricedProgram expected = pricer.price(program, dialect);
     REQUIRE(expected.decision.outcome == Outcome::Established);
-    const auto cost = price_by_counts(steps, instance.grid, alike);
+    const auto cost = price_by_counts(steps, instance, found[0].beginning().start, alike);
     CAPTURE(to_string(steps, &instance));
-    REQUIRE(cost.has_value());
+    if (!cost) {  // an AllGather with Master leaves groups that send unequal amounts
+      CHECK(dialect == Dialect::Printed);
+      CHECK(!goal.is_allreduce());
+      return;
+    }
+    ++programs;
     CHECK(cost->latency == expected.cost.latency);
     CHECK(cost->seconds_per_byte == expected.cost.seconds_per_byte);
     REQUIRE(cost->steps.size() == expected.cost.steps.size());
@@ -137,8 +142,10 @@ std::size_t compare_programs(const Instance& instance, Dialect dialect, std::uin
       check_equal(*cost->steps[i], *expected.cost.steps[i]);
     }
   });
-  check_equal(*price_allreduce(instance, alike).steps[0],
-              *price_allreduce(instance.classes(), instance.grid.devices(), all).steps[0]);
+  const Start start = found[0].beginning().start;
+  const std::uint32_t chunks = instance.grid.devices();
+  check_equal(*price_single(goal.collective, start, instance, chunks, alike).steps[0],
+              *price_single(goal.collective, start, instance.classes(), chunks, all).steps[0]);
   return programs;
 }
 
@@ -187,7 +194,7 @@ TEST_CASE("steps on random systems: one group for all, and all groups, cost the 
 TEST_CASE("programs on random systems: without states they cost what their derivations say") {
   std::mt19937 random(2);
   std::size_t programs = 0;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 500; ++i) {
     const System system = random_system(random);
     const Network network(system, {"test"});
     const Axes axes = random_axes(random, system.hierarchy.devices());
@@ -204,7 +211,10 @@ TEST_CASE("programs on random systems: without states they cost what their deriv
     CAPTURE(to_json(system));
     CAPTURE(to_string(instance.grid.placement()));
     const Dialect dialect = random() % 2 == 0 ? Dialect::Printed : Dialect::Published;
-    programs += compare_programs(instance, dialect, 4, alike, all);
+    const std::string goal =
+        std::array{"allreduce", "reducescatter", "allgather", "reduce", "broadcast"}[random() % 5];
+    CAPTURE(goal);
+    programs += compare_programs(instance, dialect, *goal_called(goal), 4, alike, all);
   }
   CHECK(programs > 10000);
 }
@@ -228,7 +238,7 @@ TEST_CASE("by the model of NCCL one group for all gives the same lines") {
         const Instance instance(DeviceGrid(system.hierarchy, axes, placement), {0},
                                 HierarchyKind::Reduction);
         const Dialect dialect = random() % 2 == 0 ? Dialect::Printed : Dialect::Published;
-        programs += compare_programs(instance, dialect, 3, alike, all);
+        programs += compare_programs(instance, dialect, {}, 3, alike, all);
         compare_steps(instance.grid, alike, all, random);
       }
     }

@@ -140,6 +140,13 @@ Definition measure (n k m : nat) (s : state) : nat :=
   1.
 End Module'.
 )");
+  const TemporaryFile priced(
+      "collective M \"\" ensure s'(i, r, c) = s(0, r, c) measure 0 traffic Broadcast of 1 / n",
+      ".p2c");
+  CHECK(run({"define", "--to", "coq", priced.path()})
+            .out.find("Module M.\n(* Its traffic is left out: it says what a step costs, not what "
+                      "it does. *)\n"
+                      "Definition legal") != std::string::npos);
   CHECK(run({"define", "--to", "coq", kSound, kSound}).exit == 2);  // two of one name
   CHECK(run({"define", "--to", "lean", kSound}).exit == 2);
   CHECK(run({"define", "--to", "coq", "--format", "json", kSound}).exit == 2);

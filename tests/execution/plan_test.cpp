@@ -1,3 +1,5 @@
+#include <tuple>
+
 #include <doctest/doctest.h>
 
 #include "engine/execution/plan.h"
@@ -84,6 +86,62 @@ TEST_CASE("the chunks of a plan are those of the states, in every legal step") {
 
 using namespace p2;
 using namespace p2::execution;
+
+namespace {
+
+/// The plan of every program by patterns and by ranks.
+std::size_t compare_summaries(const Instance& instance, Dialect dialect, const Goal& goal,
+                              std::uint32_t size) {
+  SynthesisOptions options;
+  options.dialect = dialect;
+  options.terms.goal = goal;
+  options.size = size;
+  const auto found = find_programs({instance}, options);
+  std::size_t programs = 0;
+  found[0].for_each([&](const std::vector<Step>& steps) {
+    if (++programs > 500) return;
+    Program program = found[0].program(steps);
+    for (Step& step : program.steps) step = lower(instance.grid, *step.shape, step.collective);
+    CAPTURE(to_string(steps, &instance));
+    const auto by_patterns = summary_by_patterns(steps, program.beginning.start, instance);
+    REQUIRE(by_patterns.has_value());
+    const PlanSummary by_ranks = summary_of(plan_of(program), program.steps);
+    CHECK(by_patterns->classes == by_ranks.classes);
+    CHECK(by_patterns->steps == by_ranks.steps);
+    CHECK(by_patterns->max_rows == by_ranks.max_rows);
+    CHECK(*by_patterns == by_ranks);
+    std::uint64_t ranks = 0;
+    for (const PlanSummary::RankClass& each : by_patterns->classes) ranks += each.ranks;
+    CHECK(ranks == program.devices);
+  });
+  return programs;
+}
+
+}  // namespace
+
+TEST_CASE("the plan by patterns is the one that lists the calls of every rank") {
+  std::size_t programs = 0;
+  for (const auto& [hierarchy, axes, reduce, placement] :
+       {std::tuple("2,2,3", "6,2", "0", "[[2 1 3] [1 2 1]]"),
+        std::tuple("2,3", "6", "0", "[[2 3]]"),
+        std::tuple("4,2,2", "4,4", "0", "[[2 2 1] [2 1 2]]"),
+        std::tuple("2,2,2,3", "4,6", "0,1", "[[2 1 2 1] [1 2 1 3]]"),
+        std::tuple("3,4", "2,2,3", "0,2", "[[1 2] [1 2] [3 1]]")}) {
+    for (const char* goal : {"allreduce", "reducescatter", "allgather", "reduce", "broadcast"}) {
+      for (const HierarchyKind kind :
+           {HierarchyKind::Reduction, HierarchyKind::Collapsed, HierarchyKind::Lattice}) {
+        const Instance collapsed = instance_of(hierarchy, axes, reduce, placement);
+        const Instance instance(collapsed.grid, collapsed.reduction, kind);
+        CAPTURE(hierarchy);
+        CAPTURE(goal);
+        CAPTURE(to_string(kind));
+        programs += compare_summaries(instance, Dialect::Published, *goal_called(goal), 3);
+        programs += compare_summaries(instance, Dialect::Printed, *goal_called(goal), 3);
+      }
+    }
+  }
+  CHECK(programs > 4000);
+}
 
 TEST_CASE("the calls of every plan match, whatever the order of arrival") {
   for (const Program& program : all_programs(instance_of("2,2,2", "8", "0", "[[2 2 2]]"))) {

@@ -1,7 +1,12 @@
+#include <algorithm>
+#include <memory>
+#include <random>
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "engine/export/module_lowering.h"
+#include "engine/hlo/text/hlo_text.h"
 #include "engine/program/program_file.h"
 #include "tests/export/programs.h"
 
@@ -45,6 +50,93 @@ TEST_CASE(
   const std::vector<Program> large = programs_of("2,2,2");
   CHECK(large.size() == 825);
   for (std::size_t i = 0; i < large.size(); i += 10) check_valid(large[i]);
+}
+
+TEST_CASE("a chain of collectives is the module that the rows of every device make") {
+  std::size_t chains = 0;
+  std::size_t others = 0;
+  for (const char* hierarchy : {"2,2", "2,2,2", "2,3", "3,4", "2,2,3"}) {
+    for (const Program& program : programs_of(hierarchy)) {
+      CAPTURE(to_string(program.steps, nullptr));
+      const hlo::Module module = hlo::lower_to_module(program, {"test"});
+      CHECK(to_hlo(module) == to_hlo(hlo::lower_by_rows(program, {"test"})));
+      ++(hlo::chain_of(program) ? chains : others);
+    }
+  }
+  CHECK(chains > 300);
+  CHECK(others > 300);
+}
+
+TEST_CASE("what a chain computes is what the comparison of modules says") {
+  // Every chain of [2,2,2] with groups exchanged, and with the collective or the class of another.
+  std::size_t right = 0;
+  std::size_t wrong = 0;
+  std::mt19937 random(1);
+  for (Program program : programs_of("2,2,2")) {
+    if (!hlo::chain_of(program)) continue;
+    for (int i = 0; i < 4; ++i) {
+      Program mutant = program;
+      if (i > 0) {
+        Step& step = mutant.steps[random() % mutant.steps.size()];
+        std::vector<std::uint32_t> devices;
+        for (const Group& group : step.groups) {
+          devices.insert(devices.end(), group.begin(), group.end());
+        }
+        std::shuffle(devices.begin(), devices.end(), random);
+        std::size_t next = 0;
+        for (Group& group : step.groups) {
+          for (std::uint32_t& device : group) device = devices[next++];
+        }
+      }
+      std::string text = hlo::to_hlo(hlo::lower_to_module(program, {"test"}));
+      if (i > 0) {
+        // The groups of the mutant in the text of the program.
+        const auto lists = [](const Step& step) {
+          std::string list;
+          for (const Group& group : step.groups) {
+            list += (list.empty() ? "" : ",") + to_string(group);
+          }
+          return list;
+        };
+        for (std::size_t s = 0; s < program.steps.size(); ++s) {
+          const std::string before = lists(program.steps[s]);
+          const std::size_t at = text.find(before);
+          if (before != lists(mutant.steps[s]) && at != std::string::npos) {
+            text.replace(at, before.size(), lists(mutant.steps[s]));
+          }
+        }
+      }
+      CAPTURE(text);
+      const auto module = std::make_shared<const hlo::Module>(hlo::read_hlo("test", text));
+      const hlo::Devices devices = hlo::devices_of({module.get()}, {});
+      const bool chain = hlo::is_all_reduce_chain(module, devices, program.classes, {});
+      const hlo::ModuleDecision compared = hlo::compare(
+          hlo::goal_module(*module, hlo::Goal::AllReduce, program.classes), module, {}, {});
+      if (chain) CHECK(compared.outcome == Outcome::Established);
+      if (i == 0) {
+        CHECK(chain);
+        std::string maximum = text;
+        maximum.replace(maximum.find("add(a, b)"), 9, "maximum(a, b)");
+        const auto other = std::make_shared<const hlo::Module>(hlo::read_hlo("test", maximum));
+        const bool sums = text.find("to_apply=add") != std::string::npos;
+        CHECK(hlo::is_all_reduce_chain(other, devices, program.classes, {}) == !sums);
+        std::vector<Group> halves = {{0, 1, 2, 3}, {4, 5, 6, 7}};
+        CHECK(!hlo::is_all_reduce_chain(module, devices, halves, {}));
+      }
+      ++(compared.outcome == Outcome::Established ? right : wrong);
+    }
+  }
+  CHECK(right > 100);
+  CHECK(wrong > 100);
+}
+
+TEST_CASE("a chain on 65536 devices is lowered and verified in seconds") {
+  const Program program = read_steps(
+      "hierarchy a=16,b=16,c=16,d=16\naxes x=65536\nreduce x\n"
+      "ReduceScatter(b, InsideGroup); AllReduce(b, Parallel(root)); AllGather(b, InsideGroup)");
+  const std::string text = texts_of(program)[0];
+  CHECK(count(text, "replica_groups=[256,256]<=[65536]") == 2);
+  CHECK(judged(text, program.classes) == "valid");
 }
 
 TEST_CASE("several classes, uneven groups and devices that take no part") {

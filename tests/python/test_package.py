@@ -171,6 +171,8 @@ class TestOther:
         costs = p2.cost(placement, reduce=["data"], bytes="1G")
         assert costs.to_numpy().shape == (len(costs), 2)
         assert costs[0].seconds == min(each.seconds for each in costs)
+        assert costs[0].baseline == "AllReduce"
+        assert costs[0].speedup == pytest.approx(costs[0].baseline_seconds / costs[0].seconds)
         assert costs._repr_svg_().startswith("<svg")
         one = p2.cost(p2.synthesize(placement, reduce=["data"], size=1), system, bytes="1G")
         assert one[0].program in [each.program for each in costs]

@@ -180,6 +180,9 @@ std::string coq_text(const Definition& definition) {
   Writer writer(definition);
   const std::string module = coq_name(definition.name);
   std::string text = fmt::format("Module {}.\n", module);
+  if (definition.traffic) {
+    text += "(* Its traffic is left out: it says what a step costs, not what it does. *)\n";
+  }
   for (const Let& let : definition.lets) {
     text +=
         writer.function(coq_name(let.name), let.parameters, type_name(let.body), let.body) + "\n";

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,11 +13,12 @@
 /// hold, which must rise strictly in every step the collective makes. The interpreter, the
 /// bit-vector encoding and the clause encoding are all made from the Definition below.
 ///
-///   definition = "collective" NAME TEXT { let | require } ensure measure
+///   definition = "collective" NAME TEXT { let | require } ensure measure [ traffic ]
 ///   let        = "let" NAME [ "(" variables ")" ] "=" expression
 ///   require    = "require" PREMISE TEXT ":" boolean
 ///   ensure     = "ensure" "s'" "(" NAME "," NAME "," NAME ")" "=" boolean
 ///   measure    = "measure" integer
+///   traffic    = "traffic" COLLECTIVE [ "of" part ]                (traffic.cpp)
 ///   variables  = names "in" domain { "," names "in" domain }       names = NAME { "," NAME }
 ///   domain     = "group" | "chunks" | "contributors"
 ///
@@ -132,6 +134,15 @@ struct PostState {
   bool operator==(const PostState&) const = default;
 };
 
+/// What a step costs: as much as a built-in collective or AllToAll on the same groups in which the
+/// device that holds most holds `part` of what it does here. It says nothing about the state.
+struct Traffic {
+  std::string collective;  ///< `AllReduce`, …, `Broadcast` or `AllToAll`
+  Expression part;         ///< of numbers and n by + - * /, in exact fractions
+
+  bool operator==(const Traffic&) const = default;
+};
+
 struct Definition {
   std::string name;
   std::string description;
@@ -139,6 +150,7 @@ struct Definition {
   std::vector<Premise> premises;  ///< in the order in which they are checked
   PostState post_state;
   Expression measure;  ///< Integer, asked of the state before and of the state after
+  std::optional<Traffic> traffic = {};  ///< read by cost alone
 
   bool operator==(const Definition&) const = default;
 };
@@ -148,7 +160,7 @@ struct Definition {
 Definition parse_definition(std::string_view source, std::string_view text);
 
 /// The definition as a module of Coq, for proofs/theory: functions `legal`, `after` and `measure`
-/// of the sizes and the state, over language.v. Numbers are unbounded there.
+/// of the sizes and the state, over language.v. Numbers are unbounded there. Traffic is left out.
 std::string coq_text(const Definition& definition);
 
 /// The definitions of AllReduce, ReduceScatter, AllGather, Reduce and Broadcast (figure 8):

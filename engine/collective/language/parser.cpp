@@ -11,6 +11,7 @@
 #include "engine/base/invariant.h"
 #include "engine/collective/language/built_in_texts.h"
 #include "engine/collective/language/expression_parser.h"
+#include "engine/collective/language/traffic.h"
 
 namespace p2::language {
 
@@ -44,8 +45,10 @@ Definition DefinitionParser::parse() {
   }
   post_state();
   measure();
+  if (tokens_.accept("traffic")) result_.traffic = parse_traffic(tokens_);
   if (tokens_.peek().kind != TokenKind::End) {
-    tokens_.expected("an operator or the end: the measure is the last clause");
+    tokens_.expected(result_.traffic ? "an operator or the end: the traffic is the last clause"
+                                     : "an operator, 'traffic' or the end");
   }
   result_.lets = scope_.take_lets();
   return std::move(result_);

@@ -11,11 +11,11 @@
 namespace p2::language {
 namespace {
 
-constexpr std::array<std::string_view, 24> kReserved = {
-    "collective",   "let",   "require", "ensure", "measure", "forall",
-    "exists",       "count", "sum",     "in",     "group",   "chunks",
-    "contributors", "iff",   "implies", "or",     "and",     "not",
-    "true",         "false", "n",       "k",      "s",       "s'"};
+constexpr std::array<std::string_view, 26> kReserved = {
+    "collective", "let", "require", "ensure",  "measure", "forall",       "exists",
+    "count",      "sum", "in",      "group",   "chunks",  "contributors", "iff",
+    "implies",    "or",  "and",     "not",     "true",    "false",        "n",
+    "k",          "s",   "s'",      "traffic", "of"};
 
 /// Longer spellings first, so that `<=` is not read as `<`.
 constexpr std::array<std::string_view, 15> kSymbols = {"!=", "<=", ">=", "<", ">", "=", "+", "-",

@@ -70,8 +70,11 @@ struct PricedText {
   std::string source;  ///< placement or file
   std::string text;    ///< in the notation of programs
   double seconds = 0;
-  double allreduce_seconds = 0;  ///< of the single AllReduce on the same groups
-  double speedup = 1;            ///< over that AllReduce
+  /// The single collective of the goal on the same groups, `AllReduce`; empty for a user's goal
+  /// that no single built-in collective reaches, which is compared with nothing.
+  std::string baseline;
+  std::optional<double> baseline_seconds;
+  std::optional<double> speedup;  ///< over the baseline
   std::vector<StepTime> steps;
 };
 

@@ -43,6 +43,7 @@ struct RunRequest {
   unsigned warmup = 1;      ///< runs before the timed ones
   unsigned iterations = 5;  ///< timed runs, at least 1
   bool force = false;       ///< also what is refused: then wrong data are counted
+  bool dry_run = false;     ///< nothing runs: the answer's document is the plan of the run
 
   // For programs only. With plans, whose data are of 4 bytes each, they are refused.
   std::optional<std::uint32_t> max_steps;  ///< of a program of `instance`; default 5

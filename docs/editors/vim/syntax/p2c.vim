@@ -12,7 +12,7 @@ syntax match p2cNumber "\<\d\+\>"
 syntax match p2cOperator "!=\|<=\|>=\|[<>=+*/%-]"
 syntax match p2cDelimiter "[(),:]"
 
-syntax keyword p2cClause collective let ensure measure
+syntax keyword p2cClause collective let ensure measure traffic of
 syntax keyword p2cClause require nextgroup=p2cPremise skipwhite
 syntax match p2cPremise "\h[A-Za-z0-9_-]*" contained
 syntax keyword p2cQuantifier forall exists count sum in
