@@ -266,16 +266,6 @@ const StepCost& StepPricer::price_exchange(const std::vector<Group>& groups,
 
 namespace {
 
-ProgramCost sum(std::vector<const StepCost*> steps) {
-  ProgramCost cost{std::move(steps), 0, 0, false};
-  for (const StepCost* step : cost.steps) {
-    cost.latency += step->latency;
-    cost.seconds_per_byte += step->seconds_per_byte;
-    cost.piecewise = cost.piecewise || !step->shapes.empty();
-  }
-  return cost;
-}
-
 /// The first whole size at which `other`, a line of smaller slope, precedes `best` in the ranking.
 Rational overtakes(const ProgramCost& best, const ProgramCost& other, bool other_goes_first) {
   const Rational meet =
@@ -286,6 +276,16 @@ Rational overtakes(const ProgramCost& best, const ProgramCost& other, bool other
 }
 
 }  // namespace
+
+ProgramCost sum_of(std::vector<const StepCost*> steps) {
+  ProgramCost cost{std::move(steps), 0, 0, false};
+  for (const StepCost* step : cost.steps) {
+    cost.latency += step->latency;
+    cost.seconds_per_byte += step->seconds_per_byte;
+    cost.piecewise = cost.piecewise || !step->shapes.empty();
+  }
+  return cost;
+}
 
 ProgramDecision ProgramPricer::derive(const Program& program, Dialect dialect, const Limits& limits,
                                       const SeeStep& see) {
@@ -328,7 +328,7 @@ PricedProgram ProgramPricer::price(const Program& program, Dialect dialect, cons
                             ? &steps_.price(step, rows, program.chunks())
                             : &steps_.price_exchange(step.groups, sent, program.chunks()));
       });
-  return {std::move(decision), sum(std::move(steps))};
+  return {std::move(decision), sum_of(std::move(steps))};
 }
 
 std::vector<std::vector<LinkLoad>> ProgramPricer::loads(const Program& program, Dialect dialect) {
@@ -342,14 +342,14 @@ std::vector<std::vector<LinkLoad>> ProgramPricer::loads(const Program& program, 
 ProgramCost price_allreduce(const std::vector<Group>& classes, std::uint32_t devices,
                             StepPricer& pricer) {
   const std::vector<std::uint32_t> all(classes.size(), devices);
-  return sum({&pricer.price({Collective::AllReduce, classes, std::nullopt}, all, devices)});
+  return sum_of({&pricer.price({Collective::AllReduce, classes, std::nullopt}, all, devices)});
 }
 
 ProgramCost price_allreduce(const Instance& instance, StepPricer& pricer) {
   const std::uint32_t devices = instance.grid.devices();
   const Pattern classes{instance.grid.factors_of(instance.reduction), 0};
-  return sum({&pricer.price(Collective::AllReduce, PatternGroups(instance.grid, classes), devices,
-                            devices)});
+  return sum_of({&pricer.price(Collective::AllReduce, PatternGroups(instance.grid, classes),
+                               devices, devices)});
 }
 
 namespace {
@@ -452,7 +452,7 @@ std::optional<ProgramCost> price_by_counts(const std::vector<Step>& steps, const
     costs.push_back(&pricer.price(step.collective, groups, *rows, grid.devices()));
     held.take(step);
   }
-  return sum(std::move(costs));
+  return sum_of(std::move(costs));
 }
 
 std::vector<std::size_t> ranking(const std::vector<const ProgramCost*>& costs,

@@ -122,6 +122,22 @@ Evidence written_evidence(const std::string& folder, const std::function<void()>
   }
 }
 
+Evidence addressed_evidence(const std::string& name,
+                            const std::function<std::optional<CertificateFiles>()>& make,
+                            std::vector<Diagnostic>& diagnostics) {
+  std::string folder;
+  const auto write = [&] {
+    const std::optional<CertificateFiles> files = make();
+    if (!files) return;
+    folder = addressed_name(name, *files);
+    write_addressed_folder(folder, *files);
+  };
+  Evidence evidence = written_evidence(name, write, diagnostics);
+  if (evidence.kind != Evidence::Kind::Certificate) return evidence;
+  if (folder.empty()) return {};
+  return {Evidence::Kind::Certificate, folder, {}, digest_of(folder)};
+}
+
 Evidence evidence_of(const std::variant<CertificateFiles, std::string>& made,
                      const std::string& folder, std::vector<Diagnostic>& diagnostics) {
   if (const auto* const reason = std::get_if<std::string>(&made)) {

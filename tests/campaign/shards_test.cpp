@@ -1,4 +1,5 @@
 // Processes that are killed, started again, and put together.
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -41,14 +42,26 @@ Words joined(Words words, const Words& more) {
   return words;
 }
 
-const Words kProve = {P2_VERIFY,       "prove", "expressiveness", "class-independence",
-                      "--max-devices", "8",     "--dialect",      "both",
-                      "--format",      "json"};
+/// A campaign of each command, of a second or two.
+const std::map<std::string, Words> kCampaigns = {
+    {"prove",
+     {P2_VERIFY, "prove", "expressiveness", "class-independence", "--max-devices", "8", "--dialect",
+      "both", "--format", "json"}},
+    {"synth",
+     {P2_VERIFY, "synth", "--hierarchy", "2,2,2,2", "--hierarchy", "4,2,2", "--axes", "4,4",
+      "--reduce", "0", "--size", "4", "--engine", "explicit", "--dialect", "printed", "--format",
+      "json"}},
+    {"cost",
+     {P2_VERIFY, "cost", "--system", kSystems + "a100-4nodes.json", "--system",
+      kSystems + "dgx-h100-8nodes.json", "--axes", "4,4,4", "--reduce", "0,2", "--size", "3",
+      "--sizes", "1M:1G", "--format", "json"}},
+};
 
-Words shard_words(const Words& prove, const Folder& folder, int shard) {
+Words shard_words(const Words& command, const Folder& folder, int shard) {
   const std::string number = std::to_string(shard);
-  return joined(prove, {"--shard", number + "/" + std::to_string(kShards), "--resume",
-                        folder / ("journal-" + number), "--output", folder / ("shard-" + number)});
+  return joined(command,
+                {"--shard", number + "/" + std::to_string(kShards), "--resume",
+                 folder / ("journal-" + number), "--output", folder / ("shard-" + number)});
 }
 
 Words merge_words(const Folder& folder, int shards = kShards) {
@@ -59,9 +72,9 @@ Words merge_words(const Folder& folder, int shards = kShards) {
   return joined(words, {"--format", "json", "--output", folder / "merged.json"});
 }
 
-std::string single_run(const Words& prove, const Folder& folder) {
+std::string single_run(const Words& command, const Folder& folder) {
   const Ran ran =
-      run(joined({prove.begin() + 1, prove.end()}, {"--output", folder / "single.json"}));
+      run(joined({command.begin() + 1, command.end()}, {"--output", folder / "single.json"}));
   REQUIRE_MESSAGE(ran.exit <= 1, ran.err);
   return bytes_of(folder / "single.json");
 }
@@ -87,71 +100,113 @@ int kills_wanted() {
 
 TEST_CASE(
     "four shards, killed again and again at random bytes of their journals, give one run's bytes") {
-  const Folder folder;
-  const std::string expected = single_run(kProve, folder);
-  const int kills_of_shard = kills_wanted() / kShards;
-  std::mt19937 random(11);
-  int midway = 0;  // kills of a process that had written something and was not done
-  for (int shard = 1; shard <= kShards; ++shard) {
-    const Words words = shard_words(kProve, folder, shard);
-    const std::string journal = folder / ("journal-" + std::to_string(shard));
-    CHECK(wait_for(start(words)) == 1);
-    const std::size_t all = bytes_in(journal);
-    std::filesystem::remove(journal);
-    for (int kill = 0; kill < kills_of_shard; ++kill) {
-      const std::size_t before = bytes_in(journal);
-      const pid_t child = start(words);
-      const bool alive =
-          wait_for_bytes(child, journal, before + random() % (2 * all / (kills_of_shard + 1)));
-      ::kill(child, SIGKILL);
-      wait_for(child);
-      if (alive && bytes_in(journal) < all) ++midway;
+  for (const auto& [name, command] : kCampaigns) {
+    CAPTURE(name);
+    const Folder folder;
+    const std::string expected = single_run(command, folder);
+    const int exit = name == "prove" ? 1 : 0;
+    const int kills_of_shard = kills_wanted() / kShards;
+    std::mt19937 random(11);
+    int midway = 0;  // kills of a process that had written something and was not done
+    for (int shard = 1; shard <= kShards; ++shard) {
+      const Words words = shard_words(command, folder, shard);
+      const std::string journal = folder / ("journal-" + std::to_string(shard));
+      CHECK(wait_for(start(words)) == exit);
+      const std::size_t all = bytes_in(journal);
+      std::filesystem::remove(journal);
+      for (int kill = 0; kill < kills_of_shard; ++kill) {
+        const std::size_t before = bytes_in(journal);
+        const pid_t child = start(words);
+        const bool alive =
+            wait_for_bytes(child, journal, before + random() % (2 * all / (kills_of_shard + 1)));
+        ::kill(child, SIGKILL);
+        wait_for(child);
+        if (alive && bytes_in(journal) < all) ++midway;
+      }
+      // Each merge before the last one names what is missing.
+      const Ran early = run(merge_words(folder, shard));
+      if (shard < kShards) {
+        CHECK(early.exit == 3);
+        CHECK(early.err.find("shard 4 of 4 is missing") != std::string::npos);
+        CHECK(!std::filesystem::exists(folder / "merged.json"));
+      }
+      CHECK(wait_for(start(words)) == exit);
     }
-    // Each merge before the last one names what is missing.
-    const Ran early = run(merge_words(folder, shard));
-    if (shard < kShards) {
-      CHECK(early.exit == 3);
-      CHECK(early.err.find("shard 4 of 4 is missing") != std::string::npos);
-      CHECK(!std::filesystem::exists(folder / "merged.json"));
-    }
-    CHECK(wait_for(start(words)) == 1);
+    CHECK(midway >= kills_wanted() / 2);
+    const Ran merged = run(merge_words(folder));
+    CHECK_MESSAGE(merged.exit == exit, merged.err);
+    CHECK(bytes_of(folder / "merged.json") == expected);
   }
-  CHECK(midway >= kills_wanted() / 2);
-  const Ran merged = run(merge_words(folder));
-  CHECK_MESSAGE(merged.exit == 1, merged.err);
-  CHECK(bytes_of(folder / "merged.json") == expected);
+}
+
+TEST_CASE("a journal cut off at any byte is gone on from") {
+  const std::vector<Words> commands = {
+      {"prove", "lemma-b1", "--max-devices", "4"},
+      {"synth", "--hierarchy", "2,2", "--axes", "2,2", "--reduce", "0", "--size", "2", "--explain"},
+      {"cost", "--system", kSystems + "a100-2nodes.json", "--axes", "2,16", "--reduce", "0",
+       "--size", "2"}};
+  for (const Words& command : commands) {
+    CAPTURE(command[0]);
+    const Folder folder;
+    const Words words = joined(command, {"--resume", folder / "journal"});
+    const std::string expected = run(command).out;
+    CHECK(run(words).out == expected);
+    const std::string journal = bytes_of(folder / "journal");
+    CHECK(std::ranges::count(journal, '\n') >= 3);
+    const std::size_t dense = 40;  // bytes on both sides of the end of a line
+    std::size_t cuts = 0;
+    for (std::size_t bytes = 0; bytes < journal.size(); ++bytes) {
+      const std::size_t from = bytes - std::min(bytes, dense);
+      const bool is_near = journal.substr(from, 2 * dense).find('\n') != std::string::npos;
+      if (!is_near && bytes % 31 != 0) continue;
+      std::ofstream(folder / "journal", std::ios::binary) << journal.substr(0, bytes);
+      const Ran again = run(words);
+      CHECK_MESSAGE(again.out == expected, bytes << " bytes: " << again.err);
+      ++cuts;
+    }
+    CHECK(cuts > 100);
+    CHECK(run({"merge", folder / "journal"}).out == expected);
+  }
 }
 
 TEST_CASE("shards that run at once share a folder of certificates, also when they are killed") {
-  const Folder folder;
-  const std::string certificates = folder / "certificates";
-  const Words prove = {P2_VERIFY,        "prove",    "expressiveness", "mixing",
-                       "--max-devices",  "4",        "--size",         "3",
-                       "--every-system", "--format", "json",           "--certify",
-                       certificates};
-  const std::string expected = single_run(prove, folder);
-  const auto files = files_below(certificates);
-  CHECK(files.size() > 100);
-  std::filesystem::remove_all(certificates);
-  for (int round = 0; round < 2; ++round) {
-    std::vector<pid_t> children;
-    for (int shard = 1; shard <= kShards; ++shard) {
-      children.push_back(start(shard_words(prove, folder, shard)));
-    }
-    for (int shard = 1; shard <= kShards; ++shard) {
-      const pid_t child = children[static_cast<std::size_t>(shard) - 1];
-      if (round == 0) {
-        wait_for_bytes(child, folder / ("journal-" + std::to_string(shard)), 3000);
-        ::kill(child, SIGKILL);
+  const std::vector<Words> commands = {{P2_VERIFY, "prove", "expressiveness", "mixing",
+                                        "--max-devices", "4", "--size", "3", "--every-system"},
+                                       {P2_VERIFY, "synth", "--hierarchy", "2,2,2", "--hierarchy",
+                                        "4,2", "--axes", "2,4", "--reduce", "0,1", "--size", "3"}};
+  for (const Words& command : commands) {
+    CAPTURE(command[1]);
+    const Folder folder;
+    const std::string certificates = folder / "certificates";
+    const Words certified = joined(command, {"--format", "json", "--certify", certificates});
+    const std::string expected = single_run(certified, folder);
+    const auto files = files_below(certificates);
+    CHECK(files.size() > 20);
+    std::filesystem::remove_all(certificates);
+    for (int round = 0; round < 2; ++round) {
+      std::vector<pid_t> children;
+      for (int shard = 1; shard <= kShards; ++shard) {
+        children.push_back(start(shard_words(certified, folder, shard)));
       }
-      const int exit = wait_for(child);
-      if (round == 1) CHECK(exit <= 1);
+      for (int shard = 1; shard <= kShards; ++shard) {
+        const pid_t child = children[static_cast<std::size_t>(shard) - 1];
+        if (round == 0) {
+          wait_for_bytes(child, folder / ("journal-" + std::to_string(shard)), 3000);
+          ::kill(child, SIGKILL);
+        }
+        const int exit = wait_for(child);
+        if (round == 1) CHECK(exit <= 1);
+      }
+    }
+    const Ran merged = run(merge_words(folder));
+    CHECK_MESSAGE(merged.exit <= 1, merged.err);
+    CHECK(bytes_of(folder / "merged.json") == expected);
+    CHECK(files_below(certificates) == files);
+    for (const auto& entry : std::filesystem::directory_iterator(certificates)) {
+      if (entry.path().filename().string().starts_with(".")) continue;
+      CHECK(check_folder(entry.path().string()).verdict == kernel::Verdict::Accepted);
     }
   }
-  const Ran merged = run(merge_words(folder));
-  CHECK_MESSAGE(merged.exit == 1, merged.err);
-  CHECK(bytes_of(folder / "merged.json") == expected);
-  CHECK(files_below(certificates) == files);
 }
 
 TEST_CASE(
@@ -215,6 +270,86 @@ TEST_CASE("checks of many files and of a dump come out of their journals as they
       CHECK(missing.err.find("shard 4 of 4 is missing") != std::string::npos);
     }
   }
+}
+
+TEST_CASE("programs and prices come out of their journals as they went in") {
+  const Words priced = {"cost", "--axes", "8,4", "--reduce", "1", "--size", "3"};
+  const std::vector<Words> requests = {
+      {"synth", "--hierarchy", "2,2,2", "--axes", "4,2", "--reduce", "0", "--size", "3",
+       "--explain"},
+      {"synth", "--hierarchy", "node=*,gpu=2", "--axes", "data=*,model=2", "--reduce", "data",
+       "--size", "2"},
+      {"synth", "--hierarchy", "2,2,2", "--hierarchy", "2,4", "--axes", "4,2", "--reduce", "0",
+       "--size", "3", "--exists", "no-AllReduce", "--engine", "all"},
+      {"synth", "--hierarchy", "2,2,2", "--axes", "4,2", "--reduce", "1", "--size", "3", "--goal",
+       "allgather", "--count", "--verify"},
+      // By links, with user-defined collectives, and by the model of NCCL.
+      joined(priced, {"--system", kSystems + "a100-2nodes.json", "--top", "7"}),
+      joined(priced, {"--system", kSystems + "a100-2nodes.json", "--sizes", "1K:4G", "--algorithm",
+                      "tree", "--synthesis-hierarchy", "lattice"}),
+      joined(priced, {"--system", kSystems + "a100-2nodes.json", "--system",
+                      kSystems + "dgx-h100-4nodes.json", "--system",
+                      kSystems + "dgx-a100-4nodes.json", "--sizes", "1K:4G"}),
+      joined(priced, {"--system", kSystems + "a100-2nodes.json", "--collectives",
+                      std::string(P2_SOURCE_DIR) + "/examples/collectives/sound/scatter.p2c",
+                      "--size", "2"})};
+  for (Words request : requests) {
+    if (std::ranges::count(request, "--size") > 1) {
+      const auto first = std::ranges::find(request, "--size");
+      request.erase(first, first + 2);
+    }
+    CAPTURE(request);
+    for (const char* format : {"json", "text"}) {
+      const bool drawn = std::ranges::find(request, "--explain") != request.end();
+      if (drawn && format == std::string("json")) continue;
+      const Folder folder;
+      const Words formatted = joined(request, {"--format", format});
+      const Ran single = run(formatted);
+      REQUIRE_MESSAGE(single.exit <= 1, single.err);
+      for (int shard = 1; shard <= kShards; ++shard) {
+        const Words words = shard_words(formatted, folder, shard);
+        const Ran once = run(words);
+        CHECK_MESSAGE(once.exit <= 1, once.err);
+        CHECK(run(words).exit == once.exit);  // from the journal
+      }
+      Words merge = merge_words(folder);
+      merge.resize(1 + kShards);
+      const Ran merged = run(joined(merge, {"--format", format}));
+      CHECK_MESSAGE(merged.exit == single.exit, merged.err);
+      CHECK(merged.out == single.out);
+    }
+  }
+}
+
+TEST_CASE("several systems are answered one after the other, each as alone") {
+  const Words synth = {"synth", "--axes", "8", "--reduce", "0", "--size", "2", "--format", "json"};
+  const auto answer = [](const Words& words) {
+    const Ran ran = run(words);
+    CHECK_MESSAGE(ran.exit == 0, ran.err);
+    return nlohmann::json::parse(ran.out);
+  };
+  const auto both = answer(joined(synth, {"--hierarchy", "2,4", "--hierarchy", "2,2,2"}));
+  REQUIRE(both.at("systems").size() == 2);
+  CHECK(both.at("systems")[1].at("system") == "2,2,2");
+  const auto alone = answer(joined(synth, {"--hierarchy", "2,2,2"}));
+  CHECK(both.at("systems")[1].at("placements") == alone.at("placements"));
+  CHECK(both.at("complete") == true);
+  CHECK(both.at("total_programs").get<int>() ==
+        both.at("systems")[0].at("total_programs").get<int>() +
+            alone.at("total_programs").get<int>());
+  const Words cost = {"cost", "--axes", "32", "--reduce", "0", "--size", "2", "--format", "json"};
+  const std::string a100 = kSystems + "a100-2nodes.json";
+  const std::string h100 = kSystems + "dgx-h100-4nodes.json";
+  const auto prices = answer(joined(cost, {"--system", a100, "--system", h100}));
+  CHECK(prices.at("systems")[0] == answer(joined(cost, {"--system", a100})));
+  CHECK(prices.at("systems")[1] == answer(joined(cost, {"--system", h100})));
+  CHECK(
+      run({"synth", "--hierarchy", "2,4", "--system", a100, "--axes", "8", "--reduce", "0"}).exit ==
+      2);
+  CHECK(run({"place", "--hierarchy", "2,4", "--hierarchy", "4,2", "--axes", "8"}).exit == 2);
+  CHECK(
+      run(joined(cost, {"--system", a100, "--system", h100, "--plot", "/tmp/p2-plot.svg"})).exit ==
+      2);
 }
 
 TEST_CASE("a file that has changed is not answered from a journal") {
@@ -300,7 +435,7 @@ TEST_CASE("jobs of Slurm are written for a command that has shards") {
     return bad.err;
   };
   CHECK(refused({}).find("expected `prove`") != std::string::npos);
-  CHECK(refused({"--", "synth"}).find("expected `prove`") != std::string::npos);
+  CHECK(refused({"--", "place"}).find("expected `prove`") != std::string::npos);
   for (const char* flag : {"--shard=1/2", "--resume=x", "--output=x", "--format=json"}) {
     CHECK(refused({"--", "prove", "lemma-b1", flag}).find("the jobs give it") != std::string::npos);
   }
@@ -330,6 +465,14 @@ TEST_CASE("what merge and --shard refuse") {
     run(joined({"prove", "lemma-b1", "--resume", folder / journal}, words));
     return folder / journal;
   };
+  const Words synth = {"synth", "--hierarchy", "2,2", "--axes", "4", "--reduce", "0"};
+  CHECK(message(joined(synth, {"--smt2", folder / "smt2", "--resume", folder / "synth"}))
+            .find("--smt2") != std::string::npos);
+  const Words cost = {"cost", "--system", kSystems + "a100-2nodes.json", "--resume",
+                      folder / "cost"};
+  CHECK(message(joined(cost, {kPrograms + "valid/figure10-blueconnect.p2"})).find("no FILE") !=
+        std::string::npos);
+  CHECK(message(joined(cost, {"--axes", "32"})).find("--reduce") != std::string::npos);
   const std::string small = prove({"--max-devices", "4", "--shard", "1/2"}, "small");
   const std::string rest = prove({"--max-devices", "4", "--shard", "2/2"}, "rest");
   const std::string large = prove({"--max-devices", "5", "--shard", "2/2"}, "large");
