@@ -22,6 +22,10 @@ FlagGroup synthesis_flag_group() {
        {"certify", "DIR",
         "prove that every list is complete and write a certificate that p2-check accepts; of "
         "several placements one each, inside DIR, named by its contents"},
+       {"cubes", "DIR",
+        "write the question whether the list of one placement is complete as DIMACS, a formula for "
+        "each first step, for other SAT solvers; with --certify: make the certificate of their "
+        "proofs (LRAT or DRAT) in DIR"},
        {"all-sizes", "",
         "also decide whether the programs are the same for every size of at least 2; sizes that "
         "are * in --hierarchy, --axes or --placement ask this of their factors"},
@@ -44,6 +48,7 @@ SynthesizeRequest synthesize_request(const CommandLine& line, const CommonOption
   if (const auto engine = line.text("engine")) request.engine = *engine;
   if (line.has("verify")) request.engine = "all";
   request.certify = line.text("certify");
+  request.cubes = line.text("cubes");
   request.exists = line.text("exists");
   request.smt2 = line.has("smt2");
   request.all_sizes = line.has("all-sizes");

@@ -20,6 +20,8 @@ class DratTrace {
   DratTrace();
 
   std::FILE* file() const { return file_.get(); }
+  /// Appends a clause, learnt or deleted. Throws ToolError when there is no room for it.
+  void add(bool learnt, std::span<const Literal> clause) const;
 
   /// Reads the proof from the start: `visit` gets every clause, with whether it was learnt or
   /// deleted, and returns whether to continue. Throws ToolError where it is not DRAT.

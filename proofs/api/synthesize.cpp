@@ -32,13 +32,14 @@ void check_request(const SynthesizeRequest& request) {
   if (request.smt2 && request.size == 0) {
     throw InputError({"--smt2"}, "asks for programs of --size steps, expected at least 1");
   }
-  if (request.smt2 && !request.more_instances.empty()) {
-    throw InputError({"--smt2"}, "writes one query, expected one system");
+  if (request.cubes && request.all_sizes) {
+    throw InputError({"--cubes"}, "has clauses of one size, expected no --all-sizes");
   }
   if (!request.exists) return;
   refuse_flags("--exists", "asks a question of its own",
                {{"all-sizes", request.all_sizes},
                 {"certify", request.certify.has_value()},
+                {"cubes", request.cubes.has_value()},
                 {"smt2", request.smt2},
                 {"explain", request.explain},
                 {"count", request.count_only}});
@@ -49,6 +50,7 @@ void check_open_sizes(const SynthesizeRequest& request) {
   refuse_flags("command line", "leaves sizes open (*)",
                {{"exists", request.exists.has_value()},
                 {"smt2", request.smt2},
+                {"cubes", request.cubes.has_value()},
                 {"explain", request.explain},
                 {"engine", request.engine != "auto"}});
 }
@@ -64,13 +66,18 @@ std::vector<Instance> instances_of(const SynthesisQuestion& question) {
   return instances;
 }
 
+/// Throws InputError where what is written about one placement is asked of several.
+void require_one(const SynthesizeRequest& request, std::size_t count, const char* what,
+                 const char* expected) {
+  if ((!request.smt2 && !request.cubes) || count == 1) return;
+  throw InputError(
+      {request.smt2 ? "--smt2" : "--cubes"},
+      fmt::format("writes one query and there are {} {}, expected {}", count, what, expected));
+}
+
 std::vector<PlacementPrograms> search(const SynthesisQuestion& question) {
   std::vector<Instance> instances = instances_of(question);
-  if (question.request.smt2 && instances.size() != 1) {
-    throw InputError({"--smt2"}, fmt::format("writes one query and there are {} placements, "
-                                             "expected --placement",
-                                             instances.size()));
-  }
+  require_one(question.request, instances.size(), "placements", "--placement");
   SearchProgress progress;
   const ProgressReporter reporter(question.limits.progress, [&] {
     return fmt::format("synth: {} of {} searches done, {} states expanded",
@@ -388,17 +395,19 @@ SynthesisQuestion parse(const SynthesizeRequest& request, InstanceSpec spec, con
                       .limits = options.limits,
                       .explicit_only = request.engine != "auto",
                       .count_only = request.count_only && !request.certify && !request.exists &&
-                                    !request.smt2 && !request.all_sizes && !open};
+                                    !request.smt2 && !request.cubes && !request.all_sizes && !open};
   const Terms& terms = question.options.terms;
   question.engines = on_terms(std::move(question.engines), terms);
   if (request.certify) require_paper("--certify", terms);
+  if (request.cubes) require_paper("--cubes", terms);
   if (request.all_sizes || open) require_known_for_all_sizes(terms);
   if (request.exists) question.property = parse_property(*request.exists, terms.collectives);
   return question;
 }
 
 Json journal_header(const SynthesizeRequest& request, std::uint64_t seed, std::size_t questions) {
-  refuse_flags("--shard or --resume", "keeps answers in a journal", {{"smt2", request.smt2}});
+  refuse_flags("--shard or --resume", "keeps answers in a journal",
+               {{"smt2", request.smt2}, {"cubes", request.cubes.has_value()}});
   Json header = with_instances(campaign::journal_header("synth"), specs_of(request))
                     .add("size", request.size)
                     .add("engine", request.engine)
@@ -418,6 +427,7 @@ SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& opt
   check_request(request);
   SynthesizeAnswer answer;
   answer.document.title = "p2-verify synth";
+  require_one(request, 1 + request.more_instances.size(), "systems", "one");
   std::deque<SynthesisQuestion> questions;
   for (const InstanceSpec& spec : specs_of(request)) {
     Soundness soundness;

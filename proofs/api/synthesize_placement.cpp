@@ -82,8 +82,9 @@ Evidence certify_list(const SynthesisQuestion& question, const PlacementPrograms
   const SynthesisOptions& options = question.options;
   const Instance& instance = found.instance();
   const auto make = [&]() -> std::optional<CertificateFiles> {
-    cnf::Absence others = cnf::refute(instance, options.dialect, options.size,
-                                      {.known = found.programs()}, options.limits);
+    cnf::Absence others = cnf::refute(
+        instance, options.dialect, options.size,
+        {.known = found.programs(), .refuted_in = question.request.cubes}, options.limits);
     if (others.kind == cnf::Absence::Kind::Found) {
       placement.comparisons.push_back(contradiction(found, options, std::move(others.found)));
     }
@@ -275,8 +276,24 @@ void PlacementQuestion::ask_engines() {
   }
   if (placement_.settled_size != question_.options.size) return;
   placement_.comparisons = compare_with_solvers(found_, question_.options, question_.engines);
+  if (question_.request.cubes && !certificate_) write_cubes();
   if (certificate_ && !asks_all_sizes()) {
     evidence_ = certify_list(question_, found_, *certificate_, placement_, diagnostics_);
+  }
+}
+
+void PlacementQuestion::write_cubes() {
+  const SynthesisOptions& options = question_.options;
+  const std::string& folder = *question_.request.cubes;
+  try {
+    const std::size_t count =
+        cnf::write_cubes(found_.instance(), options.dialect, options.size,
+                         {.known = found_.programs()}, folder, options.limits);
+    diagnostics_.push_back(
+        {Diagnostic::Kind::Note, fmt::format("{} cubes are in {}: refute each, then give --certify",
+                                             count, printable(folder))});
+  } catch (const LimitReached& error) {
+    diagnostics_.push_back({Diagnostic::Kind::Undecided, "--cubes: " + std::string(error.what())});
   }
 }
 

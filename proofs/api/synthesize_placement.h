@@ -72,6 +72,7 @@ class PlacementQuestion {
   Json json() const;
   bool is_settled() const;
   void ask_engines();
+  void write_cubes();
   void list_programs();
   bool asks_all_sizes() const { return question_.request.all_sizes || question_.open; }
   void decide_all_sizes();

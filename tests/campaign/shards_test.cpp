@@ -4,6 +4,8 @@
 #include <fstream>
 #include <map>
 #include <random>
+#include <set>
+#include <sstream>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -413,6 +415,107 @@ TEST_CASE("cubes give the same verdicts, and certificates that p2-check accepts"
     CHECK(files_below(folder / "certificates") == files);
   }
   CHECK(run(joined(prove, {"--cubes", "0"})).exit == 2);
+}
+
+namespace {
+
+/// A proof of CaDiCaL in DRAT as LRAT without hints.
+std::string as_lrat(const std::string& drat, std::uint64_t clauses) {
+  std::string lrat;
+  std::map<std::multiset<int>, std::vector<std::uint64_t>> steps;
+  std::istringstream lines(drat);
+  for (std::string line; std::getline(lines, line);) {
+    const bool deletes = line.starts_with("d ");
+    std::istringstream words(deletes ? line.substr(2) : line);
+    std::multiset<int> literals;
+    for (int literal = 0; words >> literal && literal != 0;) literals.insert(literal);
+    if (!deletes) {
+      clauses += 3;  // gaps
+      steps[literals].push_back(clauses);
+      lrat += fmt::format("{} {}{}0 7 0\n", clauses, fmt::join(literals, " "),
+                          literals.empty() ? "" : " ");
+    } else if (!steps[literals].empty()) {
+      lrat += fmt::format("{} d {} 5 0\n", clauses, steps[literals].back());
+      steps[literals].pop_back();
+    }
+  }
+  return lrat;
+}
+
+}  // namespace
+
+TEST_CASE("cubes that another solver refutes make a certificate that p2-check accepts") {
+  if (wait_for(start({"sh", "-c", "cadical --version"})) != 0) {
+    MESSAGE("skipped: no program cadical");
+    return;
+  }
+  const Folder folder;
+  const std::string cubes = folder / "cubes";
+  const Words synth = {
+      "synth",  "--hierarchy", "2,2,2",       "--axes",           "4,2", "--reduce", "0",
+      "--size", "3",           "--placement", "[[1 2 2],[2 1 1]]"};
+  const Ran written = run(joined(synth, {"--cubes", cubes}));
+  CHECK_MESSAGE(written.exit == 0, written.err);
+  const auto manifest = nlohmann::json::parse(bytes_of(cubes + "/manifest.json"));
+  const std::size_t count = manifest.at("cubes").size();
+  CHECK(count > 5);
+  CHECK(written.err.find(std::to_string(count) + " cubes are in ") != std::string::npos);
+  const Words certify =
+      joined(synth, {"--cubes", cubes, "--certify", folder / "complete", "--format", "json"});
+  const auto refusal = [&] {
+    const Ran ran = run(certify);
+    CHECK(ran.exit == 2);
+    CHECK(!std::filesystem::exists(folder / "complete"));
+    return ran.err;
+  };
+  CHECK(refusal().find(fmt::format("{0} of {0} proofs are missing (cube-1.lrat, cube-2.lrat, "
+                                   "cube-3.lrat, …)",
+                                   count)) != std::string::npos);
+  for (std::size_t i = 1; i <= count; ++i) {
+    const std::string cube = fmt::format("{}/cube-{}", cubes, i);
+    CHECK(wait_for(start({"cadical", "-q", "--no-binary", cube + ".cnf", cube + ".drat"})) == 20);
+    if (i % 2 == 0) continue;  // half of them in the other format
+    std::ofstream(cube + ".lrat") << as_lrat(bytes_of(cube + ".drat"),
+                                             manifest.at("clauses").get<std::uint64_t>());
+    std::filesystem::remove(cube + ".drat");
+  }
+  const Ran joined_proofs = run(certify);
+  REQUIRE_MESSAGE(joined_proofs.exit == 0, joined_proofs.err);
+  const kernel::Result result = check_folder(folder / "complete");
+  CHECK_MESSAGE(result.verdict == kernel::Verdict::Accepted, result.reason);
+  // The same claim as without cubes.
+  const Ran alone = run(joined(synth, {"--certify", folder / "alone", "--format", "json"}));
+  const auto claim = [](const Ran& ran) {
+    return nlohmann::json::parse(ran.out).at("placements")[0].at("claim_digest");
+  };
+  CHECK(claim(joined_proofs) == claim(alone));
+  // Proofs that are cut off, malformed, or of another cube.
+  std::filesystem::remove_all(folder / "complete");
+  const std::string proof = bytes_of(cubes + "/cube-1.lrat");
+  const auto with_proof = [&](const std::string& text) {
+    std::ofstream(cubes + "/cube-1.lrat", std::ios::binary) << text;
+    return refusal();
+  };
+  CHECK(with_proof(proof.substr(0, proof.size() / 2)).find("cube-1.lrat") != std::string::npos);
+  CHECK(with_proof("1 99999999 0 0\n").find("cube-1.lrat:1:1: expected literals") !=
+        std::string::npos);
+  CHECK(with_proof("x 1 0\n").find("expected the number of a step") != std::string::npos);
+  CHECK(with_proof("").find("has no empty clause") != std::string::npos);
+  CHECK(with_proof("9999999 0 0\n").find("not RUP") != std::string::npos);
+  // The cubes of another question.
+  Words shorter = certify;
+  shorter[8] = "2";
+  const Ran other = run(shorter);
+  CHECK(other.exit == 2);
+  CHECK(other.err.find("cubes of another question") != std::string::npos);
+  // What is no folder of cubes is left alone.
+  std::ofstream(cubes + "/notes") << "mine";
+  const Ran mine = run(joined(synth, {"--cubes", cubes}));
+  CHECK(mine.exit == 2);
+  CHECK(bytes_of(cubes + "/notes") == "mine");
+  CHECK(std::filesystem::exists(cubes + "/cube-2.drat"));
+  CHECK(run({"synth", "--hierarchy", "2,2,2", "--axes", "4,2", "--reduce", "0", "--cubes", cubes})
+            .err.find("--placement") != std::string::npos);
 }
 
 TEST_CASE("jobs of Slurm are written for a command that has shards") {

@@ -29,6 +29,10 @@ struct SynthesizeRequest {
   /// the folder itself, of several one inside for each, whose name has the digest of its contents.
   /// Only for the paper's collectives and goal.
   std::optional<std::string> certify;
+  /// A folder for the question whether the list of the one placement is complete, as formulas for
+  /// other SAT solvers, one for each first step: without `certify` they are written there, with it
+  /// the certificate is made of the proofs that are there. docs/campaigns.md.
+  std::optional<std::string> cubes;
   /// Ask instead for one program in which a step has this collective or form (`Broadcast`,
   /// `InsideGroup`, `Parallel`, `Master`) or, after `no-`, in which none has. Excludes `certify`,
   /// `smt2`, `explain` and `count_only`.
