@@ -1,5 +1,4 @@
-#include "encodings/cnf/cubes.h"
-
+// Cube and conquer by other solvers: DIMACS out, LRAT or DRAT in.
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -16,6 +15,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "encodings/cnf/solver.h"
 #include "engine/base/files.h"
 #include "p2/error.h"
 #include "p2/json.h"

@@ -12,7 +12,6 @@
 #include <tbb/task_arena.h>
 
 #include "encodings/cnf/clauses.h"
-#include "encodings/cnf/cubes.h"
 #include "encodings/cnf/drat_to_lrat.h"
 #include "encodings/cnf/group_rules.h"
 #include "encodings/cnf/solver.h"

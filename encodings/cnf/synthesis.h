@@ -76,7 +76,7 @@ Absence refute(const Instance& instance, Dialect dialect, std::uint32_t size, co
 Absence refute(Stage stage, std::uint32_t size, const std::function<bool(const Step& step)>& uses,
                const Limits& limits = {});
 
-/// Writes that question to a folder, split by its first step (encodings/cnf/cubes.h): how many
+/// Writes that question to a folder, split by its first step (encodings/cnf/solver.h): how many
 /// cubes there are. Throws InputError where the folder cannot be written or there is no step, and
 /// LimitReached.
 std::size_t write_cubes(const Instance& instance, Dialect dialect, std::uint32_t size,

@@ -15,6 +15,9 @@
 /// of requests and results.
 namespace p2 {
 
+struct CostAnswer;
+struct CostRequest;
+
 /// Who answers the questions of a campaign: the processes that run it, or journals.
 struct CampaignRun {
   campaign::Shard shard = {};
@@ -73,5 +76,11 @@ nlohmann::ordered_json record_of(const Result& result);
 Result journaled_result(const nlohmann::ordered_json& record);
 nlohmann::ordered_json record_of(const std::vector<Diagnostic>& diagnostics);
 std::vector<Diagnostic> journaled_diagnostics(const nlohmann::ordered_json& record);
+
+/// As cost(), its questions answered by `run`.
+CostAnswer cost_in_campaign(const CostRequest& request, const Options& options,
+                            const CampaignRun& run);
+/// The request of the header of a journal. Throws nlohmann::json::exception.
+CostRequest journaled_cost(const nlohmann::ordered_json& header);
 
 }  // namespace p2

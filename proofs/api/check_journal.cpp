@@ -99,13 +99,13 @@ FileAnswer journaled_answer(const Record& text) {
 
 Json check_journal_header(const CheckRequest& request, const std::vector<std::string>& files,
                           const hlo::Dump* dump, std::size_t questions) {
-  refuse_flags("--shard or --resume", "keeps answers in a journal",
+  refuse_flags("--shard, --resume or mpirun", "asks about each file alone",
                {{"baseline", request.baseline.has_value()},
                 {"cache", request.cache.has_value()},
                 {"repair", request.repair},
                 {"smt2", request.smt2}});
   if (std::ranges::find(files, "-") != files.end()) {
-    throw InputError({"-"}, "is read once, expected files with --shard or --resume");
+    throw InputError({"-"}, "is read once, expected files with --shard, --resume or mpirun");
   }
   const auto count = [](const std::optional<std::uint64_t>& value) {
     return value ? Json(*value) : Json();

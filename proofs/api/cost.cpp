@@ -1,4 +1,4 @@
-#include "proofs/api/cost.h"
+#include "p2/cost.h"
 
 #include <algorithm>
 #include <deque>
@@ -10,6 +10,7 @@
 #include "engine/cost/pricing.h"
 #include "p2/bytes.h"
 #include "p2/suggestion.h"
+#include "proofs/api/campaigns.h"
 #include "proofs/api/terms.h"
 
 namespace p2 {
@@ -188,15 +189,14 @@ Json journal_header(const CostRequest& request, std::size_t questions) {
                     .add("algorithm", request.algorithm)
                     .add("bytes", request.bytes)
                     .add("top", request.top ? Json(*request.top) : Json())
-                    .add("sizes", campaign::optional_text(request.sizes))
-                    .add("plot", request.plot);
+                    .add("sizes", campaign::optional_text(request.sizes));
   return campaign::with_shard(std::move(header), questions, request.part);
 }
 
 /// Throws InputError for what only a question about the placements of one system can have.
 void check_request(const CostRequest& request, bool in_campaign) {
   if (!in_campaign && request.more_instances.empty()) return;
-  const char* const where = in_campaign ? "--shard or --resume" : "--system";
+  const char* const where = in_campaign ? "--shard, --resume or mpirun" : "--system";
   const char* const why = in_campaign ? "is about all programs of placements"
                                       : "names several systems, whose placements are ranked";
   refuse_flags(where, why,
@@ -245,7 +245,6 @@ CostRequest journaled_cost(const nlohmann::ordered_json& header) {
   request.bytes = header.at("bytes");
   if (!header.at("top").is_null()) request.top = header.at("top");
   request.sizes = campaign::optional_text(header, "sizes");
-  request.plot = header.at("plot");
   return request;
 }
 

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/campaign/journal.h"
+#include "p2/cost.h"
 #include "p2/version.h"
 #include "proofs/api/check_journal.h"
-#include "proofs/api/cost.h"
 #include "proofs/api/prove.h"
 #include "proofs/api/synthesize.h"
 

@@ -406,7 +406,7 @@ SynthesisQuestion parse(const SynthesizeRequest& request, InstanceSpec spec, con
 }
 
 Json journal_header(const SynthesizeRequest& request, std::uint64_t seed, std::size_t questions) {
-  refuse_flags("--shard or --resume", "keeps answers in a journal",
+  refuse_flags("--shard, --resume or mpirun", "asks about each placement alone",
                {{"smt2", request.smt2}, {"cubes", request.cubes.has_value()}});
   Json header = with_instances(campaign::journal_header("synth"), specs_of(request))
                     .add("size", request.size)

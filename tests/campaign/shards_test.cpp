@@ -501,6 +501,10 @@ TEST_CASE("cubes that another solver refutes make a certificate that p2-check ac
         std::string::npos);
   CHECK(with_proof("x 1 0\n").find("expected the number of a step") != std::string::npos);
   CHECK(with_proof("").find("has no empty clause") != std::string::npos);
+  // Proofs without a lemma: some cubes need more than propagation.
+  for (std::size_t i = 2; i <= count; ++i) {
+    std::ofstream(fmt::format("{}/cube-{}.lrat", cubes, i)) << "9999999 0 0\n";
+  }
   CHECK(with_proof("9999999 0 0\n").find("not RUP") != std::string::npos);
   // The cubes of another question.
   Words shorter = certify;
@@ -535,6 +539,9 @@ TEST_CASE("jobs of Slurm are written for a command that has shards") {
   }
   CHECK(bytes_of(folder / "jobs/submit.sh").find("--dependency=\"afterany:$shards\"") !=
         std::string::npos);
+  for (const char* command : {"check", "synth", "cost"}) {
+    CHECK(run({"campaign", "--slurm", folder / command, "--", command}).exit == 0);
+  }
   const auto refused = [&](const Words& words) {
     const Ran bad = run(joined({"campaign", "--slurm", folder / "jobs"}, words));
     CHECK(bad.exit == 2);
