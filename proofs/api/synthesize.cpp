@@ -336,6 +336,7 @@ Json add_system(SystemAnswer system, bool of_several, SynthesizeAnswer& answer) 
   answer.complete = answer.complete && complete;
   if (question.request.text) {
     Document& document = answer.document;
+    if (!document.blocks.empty()) document.line("");
     if (of_several) document.add(Heading{question.system, 2});
     add_header_text(question, system.beginning, document);
     for (const PlacementAnswer& each : system.placements) document.append(each.text);
