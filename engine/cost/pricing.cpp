@@ -222,21 +222,30 @@ namespace {
 
 using Record = nlohmann::ordered_json;
 
+/// Throws InputError unless a record is one that price() has written, as far as `holds` says.
+void require(bool holds) {
+  if (holds) return;
+  throw InputError({"--resume"},
+                   "has prices that this command has not written, expected a journal "
+                   "of cost");
+}
+
+Rational whole_of(std::string_view digits) {
+  const bool negative = digits.starts_with('-');
+  if (negative) digits.remove_prefix(1);
+  require(!digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos);
+  Rational value = 0;
+  for (const char digit : digits) value = value * 10 + (digit - '0');
+  return negative ? -value : value;
+}
+
+/// Of what to_string(Rational) has written.
 Rational rational_of(const std::string& text) {
-  const auto whole = [](std::string_view digits) {
-    const bool negative = digits.starts_with('-');
-    Rational value = 0;
-    for (const char digit : digits.substr(negative ? 1 : 0)) value = value * 10 + (digit - '0');
-    return negative ? -value : value;
-  };
-  if (text.empty() || text.find_first_not_of("-/0123456789") != std::string::npos) {
-    throw InputError({"--resume"}, "'" + text + "' is no price, expected a fraction");
-  }
   const std::size_t slash = text.find('/');
-  const Rational numerator = whole(std::string_view(text).substr(0, slash));
+  const Rational numerator = whole_of(std::string_view(text).substr(0, slash));
   if (slash == std::string::npos) return numerator;
-  const Rational denominator = whole(std::string_view(text).substr(slash + 1));
-  if (denominator == 0) throw InputError({"--resume"}, "'" + text + "' is no price");
+  const Rational denominator = whole_of(std::string_view(text).substr(slash + 1));
+  require(denominator > 0);
   return numerator / denominator;
 }
 
@@ -258,18 +267,28 @@ Record record_of(const StepCost& cost) {
           std::move(busiest), std::move(shapes)};
 }
 
-StepCost step_cost_of(const Record& record) {
-  StepCost cost{rational_of(record.at(0)), rational_of(record.at(1)), record.at(2), {}};
+StepCost step_cost_of(const Record& record, const Network& network) {
+  const auto number = [](const Record& value, std::size_t count) {
+    const auto found = value.get<std::uint32_t>();
+    require(found < count);
+    return found;
+  };
+  StepCost cost{rational_of(record.at(0)),
+                rational_of(record.at(1)),
+                number(record.at(2), network.links()),
+                {}};
   for (const Record& load : record.at(3)) {
-    cost.busiest.push_back({load.at(0), rational_of(load.at(1))});
+    cost.busiest.push_back({number(load.at(0), network.links()), rational_of(load.at(1))});
   }
   for (const Record& shape : record.at(4)) {
     std::vector<NcclTime>& lines = cost.shapes.emplace_back();
     for (const Record& line : shape) {
       lines.push_back({rational_of(line.at(0)), rational_of(line.at(1)),
-                       static_cast<NcclAlgorithm>(line.at(2).get<std::uint8_t>()),
-                       static_cast<NcclProtocol>(line.at(3).get<std::uint8_t>()), line.at(4)});
+                       static_cast<NcclAlgorithm>(number(line.at(2), kNcclAlgorithms.size())),
+                       static_cast<NcclProtocol>(number(line.at(3), kNcclProtocols.size())),
+                       number(line.at(4), network.system().interconnects.size())});
     }
+    require(!lines.empty());
   }
   return cost;
 }
@@ -323,16 +342,22 @@ Record record_of(const Pricing& pricing) {
 }
 
 /// The pricing of a placement, without network.
-Pricing pricing_of(const Record& record, CostSource source, const CollectiveSet& collectives) {
+Pricing pricing_of(const Record& record, CostSource source, const CollectiveSet& collectives,
+                   const Network& network) {
+  const auto element = [](const auto& list, const Record& number) {
+    const auto index = number.get<std::size_t>();
+    require(index < list.size());
+    return list[index];
+  };
   Pricing pricing;
   pricing.complete = record.at("complete");
   std::vector<const StepCost*> prices;
   for (const Record& each : record.at("prices")) {
-    prices.push_back(&pricing.prices.emplace_back(step_cost_of(each)));
+    prices.push_back(&pricing.prices.emplace_back(step_cost_of(each, network)));
   }
   const auto cost_of = [&](const Record& numbers) {
     std::vector<const StepCost*> costs;
-    for (const Record& number : numbers) costs.push_back(prices.at(number.get<std::size_t>()));
+    for (const Record& number : numbers) costs.push_back(element(prices, number));
     return sum_of(std::move(costs));
   };
   source.allreduce = cost_of(record.at("allreduce"));
@@ -343,15 +368,14 @@ Pricing pricing_of(const Record& record, CostSource source, const CollectiveSet&
     TextCursor cursor("--resume", text);
     std::vector<Step> one =
         parse_steps(cursor, placed.devices, placed.instance_or_null(), collectives);
-    Step& step = steps.emplace_back(std::move(one.at(0)));
+    require(one.size() == 1);
+    Step& step = steps.emplace_back(std::move(one.front()));
     if (step.shape) step.groups.clear();
   }
   for (const Record& each : record.at("programs")) {
     CostCandidate& candidate = pricing.ranked.emplace_back();
     candidate.source = &placed;
-    for (const Record& number : each.at(0)) {
-      candidate.steps.push_back(steps.at(number.get<std::size_t>()));
-    }
+    for (const Record& number : each.at(0)) candidate.steps.push_back(element(steps, number));
     candidate.cost = cost_of(each.at(1));
     if (each.at(2) == 1) candidate.collectives = collectives;
   }
@@ -384,7 +408,7 @@ void PlacementPricing::record(std::size_t placement, const Record& priced) {
   recorded_[placement] = pricing_of(
       priced,
       source_of(search_.instances()[placement], search_.problem(placement).beginning, question_),
-      question_.given.terms.collectives);
+      question_.given.terms.collectives, *network_);
 }
 
 Pricing PlacementPricing::take(const std::vector<bool>& wanted) {
