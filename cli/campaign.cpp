@@ -30,6 +30,8 @@ int run_campaign(const Arguments& arguments, std::ostream& out, std::ostream& er
   const CommandLine line(
       "usage: p2-verify campaign --slurm DIR [OPTION…] -- prove CLAIM… [OPTION…]\n"
       "       p2-verify campaign --slurm DIR [OPTION…] -- check FILE… [OPTION…]\n"
+      "       p2-verify campaign --slurm DIR [OPTION…] -- synth --system FILE [OPTION…]\n"
+      "       p2-verify campaign --slurm DIR [OPTION…] -- cost --system FILE [OPTION…]\n"
       "Writes a campaign as jobs of Slurm: an array of shards that go on from their journals when\n"
       "they are requeued, and a merge that depends on it. --jobs is the threads of a shard "
       "(default\n"

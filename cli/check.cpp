@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <ostream>
-#include <tuple>
 
 #include "cli/commands.h"
 
@@ -82,8 +81,7 @@ CheckRequest check_request(const CommandLine& line) {
   request.baseline = line.text("baseline");
   request.update_baseline = line.has("update-baseline");
   request.cache = line.text("cache");
-  request.journal = line.text("resume");
-  std::tie(request.shard, request.shards) = line.shard();
+  request.part = line.campaign_part();
   return request;
 }
 
@@ -127,6 +125,7 @@ int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err) 
     throw InputError({"--explain"}, "draws text, expected --format text or html");
   }
   const CheckAnswer answer = check(request, options_of(common, err));
+  if (!answer.is_leader) return kEstablished;
   if (common.output) refuse_overwriting("output", *common.output, answer.document.reports);
   if (common.output && request.dump) refuse_overwriting_inside(*request.dump, *common.output);
   if (answer.smt2) write_file(*line.text("smt2"), *answer.smt2);

@@ -63,11 +63,11 @@ void describe(const FlagGroup& group, po::options_description& all) {
       options.add_options()(flag.name.c_str(), flag.help.c_str());
       continue;
     }
-    auto* value = flag.kind == Flag::Kind::List
-                      ? po::value<std::vector<std::string>>()->multitoken()->composing()
-                      : nullptr;
-    if (value != nullptr) {
-      options.add_options()(flag.name.c_str(), value->value_name(flag.value), flag.help.c_str());
+    const bool is_list = flag.kind == Flag::Kind::List;
+    if (is_list || flag.kind == Flag::Kind::Repeated) {
+      auto* value = po::value<std::vector<std::string>>()->composing()->value_name(flag.value);
+      options.add_options()(flag.name.c_str(), is_list ? value->multitoken() : value,
+                            flag.help.c_str());
     } else {
       options.add_options()(flag.name.c_str(), po::value<std::string>()->value_name(flag.value),
                             flag.help.c_str());
@@ -199,6 +199,16 @@ FlagGroup system_flag_group() {
            {"placement", "MATRIX", "one placement, e.g. '[[2,4],[2,4]]' (default: all)"}}};
 }
 
+FlagGroup systems_flag_group() {
+  FlagGroup group = system_flag_group();
+  for (Flag& flag : group.flags) {
+    if (flag.name != "hierarchy" && flag.name != "system") continue;
+    flag.kind = Flag::Kind::Repeated;
+    flag.help += "; repeated: the same for each";
+  }
+  return group;
+}
+
 FlagGroup reduction_flag_group() {
   return {"Reduction",
           {{"reduce", "AXES", "axes to reduce over: 0 or 0,2 or names"},
@@ -323,23 +333,22 @@ std::uint64_t CommandLine::integer(const std::string& flag, std::uint64_t low, s
   return value;
 }
 
-std::pair<std::uint32_t, std::uint32_t> CommandLine::shard() const {
+CampaignPart CommandLine::campaign_part() const {
+  CampaignPart part{text("resume")};
   const std::optional<std::string> given = text("shard");
-  if (!given) return {1, 1};
-  std::uint32_t number = 0;
-  std::uint32_t count = 0;
+  if (!given) return part;
   const char* const end = given->data() + given->size();
-  const auto first = std::from_chars(given->data(), end, number);
+  const auto first = std::from_chars(given->data(), end, part.shard);
   const bool slash = first.ec == std::errc() && first.ptr != end && *first.ptr == '/';
-  const auto second = std::from_chars(first.ptr + (slash ? 1 : 0), end, count);
-  if (!slash || second.ec != std::errc() || second.ptr != end || number < 1 || number > count ||
-      count > kMaxShards) {
+  const auto second = std::from_chars(first.ptr + (slash ? 1 : 0), end, part.shards);
+  if (!slash || second.ec != std::errc() || second.ptr != end || part.shard < 1 ||
+      part.shard > part.shards || part.shards > kMaxShards) {
     throw InputError({"--shard"}, "found '" + *given +
                                       "', expected I/N, such as 2/8, with I from 1 to N and N "
                                       "at most " +
                                       std::to_string(kMaxShards));
   }
-  return {number, count};
+  return part;
 }
 
 CommonOptions CommandLine::common() const {
@@ -389,6 +398,20 @@ InstanceSpec CommandLine::instance_spec(std::vector<std::string>* other_words) c
     }
   }
   return spec;
+}
+
+std::vector<InstanceSpec> CommandLine::more_instance_specs(const InstanceSpec& first) const {
+  std::vector<InstanceSpec> specs;
+  const auto add = [&](const char* flag, std::optional<std::string> InstanceSpec::*member) {
+    const std::vector<std::string> values = texts(flag);
+    for (std::size_t i = 1; i < values.size(); ++i) {
+      specs.push_back(first);
+      specs.back().*member = values[i];
+    }
+  };
+  add("hierarchy", &InstanceSpec::hierarchy);
+  add("system", &InstanceSpec::system);
+  return specs;
 }
 
 namespace {

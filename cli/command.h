@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "p2/answer.h"
+#include "p2/campaign.h"
 #include "p2/instance.h"
 
 namespace p2 {
@@ -20,9 +20,10 @@ using Arguments = std::vector<std::string>;
 /// One flag, described once for parsing, --help, completion and the manual.
 struct Flag {
   enum class Kind : std::uint8_t {
-    Plain,  ///< a switch, or takes one word
-    List,   ///< takes all words up to the next flag, and may be repeated
-    Output  ///< takes a file that the command writes
+    Plain,     ///< a switch, or takes one word
+    Repeated,  ///< takes one word, and may be repeated
+    List,      ///< takes all words up to the next flag, and may be repeated
+    Output     ///< takes a file that the command writes
   };
 
   std::string name;
@@ -39,6 +40,8 @@ struct FlagGroup {
 
 /// --hierarchy, --system, --axes, --placement.
 FlagGroup system_flag_group();
+/// The same for a command that answers for several systems: --hierarchy and --system are repeated.
+FlagGroup systems_flag_group();
 /// --reduce, --synthesis-hierarchy, --dialect.
 FlagGroup reduction_flag_group();
 /// --collectives, --goal, --max-group.
@@ -98,11 +101,13 @@ class CommandLine {
     refuse_choice(flag, known);
   }
   CommonOptions common() const;
-  /// The number and the count that `--shard I/N` says; 1 of 1 when the flag is absent.
-  std::pair<std::uint32_t, std::uint32_t> shard() const;
+  /// What campaign_flags say.
+  CampaignPart campaign_part() const;
   /// What system_flag_group, reduction_flag_group and terms_flag_group say. Files of --collectives
   /// end in `.p2c`: other words after that flag go to `other_words`, or are refused.
   InstanceSpec instance_spec(std::vector<std::string>* other_words = nullptr) const;
+  /// With systems_flag_group: the instance of each further system, in the order given.
+  std::vector<InstanceSpec> more_instance_specs(const InstanceSpec& first) const;
 
  private:
   [[noreturn]] void refuse_choice(const std::string& flag, const std::string& known) const;

@@ -86,6 +86,8 @@ CostRequest cost_request(const CommandLine& line, const CommonOptions& common) {
   CostRequest request;
   request.files = line.texts("files");
   request.instance = line.instance_spec(&request.files);
+  request.more_instances = line.more_instance_specs(request.instance);
+  request.part = line.campaign_part();
   request.max_steps = static_cast<std::uint32_t>(line.integer("size", 0, 32, 5));
   request.algorithm = line.text("algorithm").value_or(request.algorithm);
   request.bytes = line.text("bytes").value_or(request.bytes);
@@ -94,6 +96,9 @@ CostRequest cost_request(const CommandLine& line, const CommonOptions& common) {
   request.plot = line.has("plot") || common.format == Format::Html;
   request.json = common.format == Format::Json;
   read_fit(line, common, request);
+  if (line.has("plot") && !request.more_instances.empty()) {
+    throw InputError({"--plot"}, "draws one ranking, expected one system");
+  }
   return request;
 }
 
@@ -106,14 +111,19 @@ int run_cost(const Arguments& arguments, std::ostream& out, std::ostream& err) {
       "       p2-verify cost --system FILE --fit FILE --fit-links NAMES --output FILE\n"
       "       p2-verify cost --compare FILE [--system FILE] [--fit FILE] [--cross-validate]\n"
       "Predicts how long programs take and ranks them, fastest first.",
-      {system_flag_group(), reduction_flag_group(), terms_flag_group(), cost_flags()}, arguments,
-      "files");
+      {systems_flag_group(),
+       reduction_flag_group(),
+       terms_flag_group(),
+       cost_flags(),
+       {"Campaigns", campaign_flags()}},
+      arguments, "files");
   if (line.help_wanted()) {
     out << line.help();
     return kEstablished;
   }
   CommonOptions common = line.common();
   const CostAnswer answer = cost(cost_request(line, common), options_of(common, err));
+  if (!answer.is_leader) return kEstablished;
   const auto plot = line.text("plot");
   if (plot && !answer.plot.empty()) write_file(*plot, answer.plot);
   if (!answer.fitted_system.empty()) {

@@ -1,7 +1,6 @@
 #include "p2/prove.h"
 
 #include <ostream>
-#include <tuple>
 
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -71,8 +70,7 @@ ProveRequest request_of(const CommandLine& line) {
   request.every_system = line.has("every-system");
   request.deep = line.has("deep");
   request.cubes = static_cast<std::uint32_t>(line.integer("cubes", 1, 1024, 1));
-  request.journal = line.text("resume");
-  std::tie(request.shard, request.shards) = line.shard();
+  request.part = line.campaign_part();
   request.certify = line.text("certify");
   request.report = line.has("report");
   return request;

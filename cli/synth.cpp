@@ -21,7 +21,11 @@ FlagGroup synthesis_flag_group() {
         "like --engine all: prove that every list is exactly the set of valid programs"},
        {"certify", "DIR",
         "prove that every list is complete and write a certificate that p2-check accepts; of "
-        "several placements one each, inside DIR"},
+        "several placements one each, inside DIR, named by its contents"},
+       {"cubes", "DIR",
+        "write the question whether the list of one placement is complete as DIMACS, a formula for "
+        "each first step, for other SAT solvers; with --certify: make the certificate of their "
+        "proofs (LRAT or DRAT) in DIR"},
        {"all-sizes", "",
         "also decide whether the programs are the same for every size of at least 2; sizes that "
         "are * in --hierarchy, --axes or --placement ask this of their factors"},
@@ -38,10 +42,13 @@ FlagGroup synthesis_flag_group() {
 SynthesizeRequest synthesize_request(const CommandLine& line, const CommonOptions& common) {
   SynthesizeRequest request;
   request.instance = line.instance_spec();
+  request.more_instances = line.more_instance_specs(request.instance);
+  request.part = line.campaign_part();
   request.size = static_cast<std::uint32_t>(line.integer("size", 0, kMaxSize, request.size));
   if (const auto engine = line.text("engine")) request.engine = *engine;
   if (line.has("verify")) request.engine = "all";
   request.certify = line.text("certify");
+  request.cubes = line.text("cubes");
   request.exists = line.text("exists");
   request.smt2 = line.has("smt2");
   request.all_sizes = line.has("all-sizes");
@@ -64,7 +71,11 @@ int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err) 
   const CommandLine line(
       "usage: p2-verify synth --hierarchy SIZES --axes SIZES --reduce AXES [OPTION…]\n"
       "Lists every valid reduction program of every placement, shortest first.",
-      {system_flag_group(), reduction_flag_group(), terms_flag_group(), synthesis_flag_group()},
+      {systems_flag_group(),
+       reduction_flag_group(),
+       terms_flag_group(),
+       synthesis_flag_group(),
+       {"Campaigns", campaign_flags()}},
       arguments);
   const CommonOptions common = line.common();
   if (line.help_wanted()) {
@@ -72,6 +83,7 @@ int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err) 
     return kEstablished;
   }
   SynthesizeAnswer answer = synthesize(synthesize_request(line, common), options_of(common, err));
+  if (!answer.is_leader) return kEstablished;
   if (answer.smt2) {
     try {
       write_file(*line.text("smt2"), *answer.smt2);

@@ -1,5 +1,5 @@
-// The functions of p2-verify that call Z3 or CaDiCaL, for the playground, which has no solver: they
-// throw an InputError that says so.
+// The functions of p2-verify that call Z3 or CaDiCaL, or keep journals, for the playground, which
+// has neither: they throw an InputError that says so.
 
 #include <fmt/format.h>
 
@@ -8,14 +8,16 @@
 #include "engine/base/files.h"
 #include "engine/collective/language/definition.h"
 #include "p2/define.h"
+#include "proofs/api/check_journal.h"
 #include "proofs/definition/examination.h"
 
 namespace p2 {
 namespace {
 
 [[noreturn]] void refuse(const char* what) {
-  throw InputError({"playground"},
-                   fmt::format("{} needs a solver, expected p2-verify on the command line", what));
+  throw InputError(
+      {"playground"},
+      fmt::format("{} is not for this page, expected p2-verify on the command line", what));
 }
 
 }  // namespace
@@ -62,5 +64,24 @@ DefineAnswer define(const DefineRequest& request, const Options&) {
   }
   return answer;
 }
+
+// One file is checked at a time, without a journal.
+
+bool is_campaign(const CampaignPart&) { return false; }
+CampaignRun campaign_run(const CampaignPart&, const Options&, std::string) { refuse("--resume"); }
+Json check_journal_header(const CheckRequest&, const std::vector<std::string>&, const hlo::Dump*,
+                          std::size_t) {
+  refuse("--resume");
+}
+std::string journal_text(const FileAnswer&) { refuse("--resume"); }
+FileAnswer journaled_answer(const nlohmann::ordered_json&) { refuse("--resume"); }
+
+namespace campaign {
+std::vector<std::uint32_t> shard_of_questions(const Questions&, std::uint32_t) {
+  refuse("--shard");
+}
+std::string to_string(const Shard&) { refuse("--shard"); }
+bool may_be_cut_short(const Limits&) { refuse("--resume"); }
+}  // namespace campaign
 
 }  // namespace p2

@@ -40,6 +40,19 @@ DratTrace::DratTrace() : file_(std::tmpfile()) {
   if (!file_) throw ToolError("no temporary file for the solver's proof");
 }
 
+void DratTrace::add(bool learnt, std::span<const Literal> clause) const {
+  std::string bytes(1, learnt ? 'a' : 'd');
+  for (const Literal literal : clause) {
+    auto number = 2 * static_cast<std::uint64_t>(std::abs(literal)) + (literal < 0 ? 1 : 0);
+    for (; number >= 128; number >>= 7) bytes += static_cast<char>(number | 128);
+    bytes += static_cast<char>(number);
+  }
+  bytes += '\0';
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size()) {
+    throw ToolError("no room for the proof in a temporary file");
+  }
+}
+
 void DratTrace::for_each(
     const std::function<bool(bool learnt, std::span<const Literal> clause)>& visit) const {
   std::rewind(file_.get());

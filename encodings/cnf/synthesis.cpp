@@ -389,11 +389,39 @@ Conquered conquer(const SynthesisClauses& problem, unsigned parts, const Limits&
   return {std::nullopt, clause_proof(problem.clauses(), traces, limits)};
 }
 
+/// A cube for each first step.
+std::span<const Literal> cubes_of(const SynthesisClauses& problem) {
+  if (problem.picked().empty() || problem.picked().front().empty()) {
+    throw InputError({"--cubes"},
+                     "splits by the first step and there is none, expected --size 1 or "
+                     "more and more than one device to reduce over");
+  }
+  return problem.picked().front();
+}
+
+/// The same by the proofs of other solvers in a folder. Throws InputError where they are none.
+Conquered join(const SynthesisClauses& problem, const std::string& folder, const Limits& limits) {
+  const std::span<const Literal> cubes = cubes_of(problem);
+  DratTrace proofs;
+  read_cube_proofs(folder, problem.clauses(), cubes, proofs);
+  Conquest others(problem, limits);
+  if (others.possible_without(cubes)) return {problem.picks(others.solver()), {}};
+  const std::vector<const DratTrace*> traces = {&proofs, &others.trace()};
+  try {
+    return {std::nullopt, clause_proof(problem.clauses(), traces, limits)};
+  } catch (const ToolError& error) {
+    throw InputError({folder}, fmt::format("the proofs of the cubes prove nothing ({}), expected "
+                                           "refutations by resolution, without RAT",
+                                           error.what()));
+  }
+}
+
 /// Throws LimitReached.
 Absence settle(const SynthesisClauses& problem, Numbered known, std::vector<std::uint32_t> uses,
-               unsigned parts, const Limits& limits) {
+               const Search& search, const Limits& limits) {
   Absence answer;
-  auto [picks, refuted] = conquer(problem, parts, limits);
+  auto [picks, refuted] = search.refuted_in ? join(problem, *search.refuted_in, limits)
+                                            : conquer(problem, search.parts, limits);
   if (picks) {
     answer.found = problem.program(*picks);
     answer.kind = Absence::Kind::Found;
@@ -420,7 +448,7 @@ Absence refute(const Instance& instance, Dialect dialect, std::uint32_t size, co
   SynthesisClauses problem(coordinates.stage(), dialect, size, limits);
   Numbered known = in_numbers(search.known, ChoiceNumbers(coordinates, problem));
   std::vector<std::uint32_t> uses = require(problem, search.uses, known);
-  return settle(problem, std::move(known), std::move(uses), search.parts, limits);
+  return settle(problem, std::move(known), std::move(uses), search, limits);
 } catch (const LimitReached&) {
   return {};
 }
@@ -428,9 +456,19 @@ Absence refute(const Instance& instance, Dialect dialect, std::uint32_t size, co
 Absence refute(Stage stage, std::uint32_t size, const std::function<bool(const Step& step)>& uses,
                const Limits& limits) try {
   SynthesisClauses problem(std::move(stage), Dialect::Published, size, limits);
-  return settle(problem, {}, require(problem, uses, {}), 1, limits);
+  return settle(problem, {}, require(problem, uses, {}), {}, limits);
 } catch (const LimitReached&) {
   return {};
+}
+
+std::size_t write_cubes(const Instance& instance, Dialect dialect, std::uint32_t size,
+                        const Search& search, const std::string& folder, const Limits& limits) {
+  const Coordinates coordinates(instance);
+  SynthesisClauses problem(coordinates.stage(), dialect, size, limits);
+  require(problem, search.uses, in_numbers(search.known, ChoiceNumbers(coordinates, problem)));
+  const std::span<const Literal> cubes = cubes_of(problem);
+  write_cubes(folder, problem.clauses(), cubes);
+  return cubes.size();
 }
 
 }  // namespace p2::cnf

@@ -38,6 +38,9 @@ struct Search {
   /// Cube and conquer (Heule, Kullmann, Wieringa, Biere 2011): a cube for every first step, in so
   /// many parts, each a solver on a thread of the caller's TBB arena. 1: no cubes.
   unsigned parts = 1;
+  /// A folder of write_cubes with proofs by other solvers, from which the refutation is made
+  /// instead.
+  std::optional<std::string> refuted_in = {};
 };
 
 /// That there is no program of a kind, in the words of docs/certificates.md. Steps have a shape and
@@ -64,12 +67,19 @@ struct Absence {
 };
 
 /// Asks a SAT solver for a valid program of at most `size` steps and turns its refutation into
-/// LRAT. Throws ToolError when the solver's proof is wrong.
+/// LRAT. Throws ToolError when the solver's proof is wrong, and InputError for proofs in
+/// `search.refuted_in` that are missing or wrong.
 Absence refute(const Instance& instance, Dialect dialect, std::uint32_t size, const Search& search,
                const Limits& limits = {});
 /// The same over a stage whose shapes have no names: no dialect tells them apart. No programs are
 /// known.
 Absence refute(Stage stage, std::uint32_t size, const std::function<bool(const Step& step)>& uses,
                const Limits& limits = {});
+
+/// Writes that question to a folder, split by its first step (encodings/cnf/solver.h): how many
+/// cubes there are. Throws InputError where the folder cannot be written or there is no step, and
+/// LimitReached.
+std::size_t write_cubes(const Instance& instance, Dialect dialect, std::uint32_t size,
+                        const Search& search, const std::string& folder, const Limits& limits = {});
 
 }  // namespace p2::cnf

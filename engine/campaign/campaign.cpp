@@ -16,6 +16,15 @@
 
 namespace p2::campaign {
 
+std::string to_string(const Shard& shard) {
+  return fmt::format("{}/{}", shard.number, shard.count);
+}
+
+bool may_be_cut_short(const Limits& limits) {
+  return limits.deadline || limits.memory_bytes || limits.work ||
+         (limits.cancelled != nullptr && *limits.cancelled);
+}
+
 std::vector<std::uint32_t> shard_of_questions(const Questions& questions, std::uint32_t count) {
   std::vector<std::size_t> by_cost(questions.count());
   std::iota(by_cost.begin(), by_cost.end(), std::size_t{0});

@@ -48,6 +48,11 @@ struct Shard {
   bool operator==(const Shard&) const = default;
 };
 
+/// `I/N`.
+std::string to_string(const Shard& shard);
+/// Whether a limit may end an answer early, so that another run may decide what it did not.
+bool may_be_cut_short(const Limits& limits);
+
 /// The shard of every question, from 1, in `count` shards of about the same expected cost: longest
 /// processing time first (Graham 1969).
 std::vector<std::uint32_t> shard_of_questions(const Questions& questions, std::uint32_t count);

@@ -79,10 +79,10 @@ Json journal_header(std::string_view command) {
       .add("command", command);
 }
 
-Json with_shard(Json header, std::size_t questions, std::uint32_t shard, std::uint32_t shards) {
+Json with_shard(Json header, std::size_t questions, const CampaignPart& part) {
   return std::move(header)
       .add("questions", questions)
-      .add("shard", fmt::format("{}/{}", shard, shards));
+      .add("shard", fmt::format("{}/{}", part.shard, part.shards));
 }
 
 Json optional_text(const std::optional<std::string>& text) { return text ? Json(*text) : Json(); }

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "p2/campaign.h"
 #include "p2/json.h"
 
 namespace p2::campaign {
@@ -18,7 +19,7 @@ namespace p2::campaign {
 /// p2-verify, which have to be the same.
 Json journal_header(std::string_view command);
 /// The last ones: how many questions there are, and which shard has the journal, `I/N`.
-Json with_shard(Json header, std::size_t questions, std::uint32_t shard, std::uint32_t shards);
+Json with_shard(Json header, std::size_t questions, const CampaignPart& part);
 /// A member of a header that may be absent in the request: null then.
 Json optional_text(const std::optional<std::string>& text);
 std::optional<std::string> optional_text(const nlohmann::ordered_json& header, const char* key);

@@ -27,13 +27,15 @@ std::string quoted(const std::string& word) {
 }
 
 void check_command(const std::vector<std::string>& command) {
-  if (command.empty() || (command.front() != "prove" && command.front() != "check")) {
+  constexpr std::array<std::string_view, 4> kCommands = {"prove", "check", "synth", "cost"};
+  if (command.empty() || std::ranges::find(kCommands, command.front()) == kCommands.end()) {
     throw InputError({"command line"},
-                     fmt::format("{} after --, expected `prove` or `check` with its flags",
+                     fmt::format("{} after --, expected `prove`, `check`, `synth` or `cost` with "
+                                 "its flags",
                                  command.empty() ? "no command" : "'" + command.front() + "'"));
   }
-  constexpr std::array kOfOneShard = {"--shard",  "--resume", "--output",  "--format",
-                                      "--report", "--list",   "--progress"};
+  constexpr std::array kOfOneShard = {"--shard",  "--resume", "--output",   "--format",
+                                      "--report", "--list",   "--progress", "--plot"};
   for (const std::string& word : command) {
     const std::string flag = word.substr(0, word.find('='));
     if (std::ranges::find(kOfOneShard, flag) != kOfOneShard.end()) {

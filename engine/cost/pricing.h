@@ -2,15 +2,19 @@
 
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "engine/cost/program_cost.h"
 #include "engine/program/instance.h"
 #include "engine/program/program_file.h"
+#include "engine/program/synthesis.h"
 #include "engine/topology/system.h"
 #include "p2/answer.h"
 #include "p2/cost.h"
@@ -80,8 +84,9 @@ struct CostRefusal {
 
 /// All priced programs, fastest first.
 struct Pricing {
-  std::unique_ptr<const Network> network;
+  std::shared_ptr<const Network> network;
   std::unique_ptr<StepPricer> pricer;  ///< owns the prices of the steps
+  std::list<StepCost> prices;          ///< of steps that another process has priced
   std::deque<CostSource> sources;
   std::vector<CostCandidate> ranked;
   std::vector<CostRefusal> refused;
@@ -96,6 +101,36 @@ struct Pricing {
 
 /// Finds or reads the programs and prices them; errors as of `cost`.
 Pricing price_programs(const CostQuestion& question, const Options& options);
+
+/// The instance of a question, priced placement by placement, each by any process.
+class PlacementPricing {
+ public:
+  /// `question` must outlive this and the pricing taken. Throws as `cost`.
+  PlacementPricing(const CostQuestion& question, const Options& options);
+
+  std::size_t count() const { return search_.instances().size(); }
+  /// A measure of the search for the programs of a placement.
+  double expected_cost(std::size_t placement) const;
+
+  struct Priced {
+    std::string json;      ///< every price is exact
+    bool complete = true;  ///< no limit was reached
+  };
+  /// Thread-safe. Throws LimitReached beyond a million programs.
+  Priced price(std::size_t placement, const Limits& limits);
+  /// Takes what price() has said of a placement. Thread-safe for different placements. Throws
+  /// nlohmann::json::exception and InputError for anything else.
+  void record(std::size_t placement, const nlohmann::ordered_json& priced);
+  /// The programs of the placements for which `wanted` holds, fastest first; not complete unless
+  /// all of these are recorded.
+  Pricing take(const std::vector<bool>& wanted);
+
+ private:
+  const CostQuestion& question_;
+  std::shared_ptr<const Network> network_;
+  ProgramSearch search_;
+  std::vector<std::optional<Pricing>> recorded_;  ///< without network
+};
 
 Document cost_document(const Pricing& pricing, const CostQuestion& question);
 

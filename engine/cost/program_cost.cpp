@@ -269,16 +269,6 @@ const StepCost& StepPricer::price_exchange(const std::vector<Group>& groups,
 
 namespace {
 
-ProgramCost sum(std::vector<const StepCost*> steps) {
-  ProgramCost cost{std::move(steps), 0, 0, false};
-  for (const StepCost* step : cost.steps) {
-    cost.latency += step->latency;
-    cost.seconds_per_byte += step->seconds_per_byte;
-    cost.piecewise = cost.piecewise || !step->shapes.empty();
-  }
-  return cost;
-}
-
 /// The first whole size at which `other`, a line of smaller slope, precedes `best` in the ranking.
 Rational overtakes(const ProgramCost& best, const ProgramCost& other, bool other_goes_first) {
   const Rational meet =
@@ -287,10 +277,6 @@ Rational overtakes(const ProgramCost& best, const ProgramCost& other, bool other
   const bool exactly = Rational(whole) == meet;
   return exactly && other_goes_first ? whole : whole + 1;
 }
-
-}  // namespace
-
-namespace {
 
 /// A step of a user-defined collective as the one whose traffic its definition states.
 struct StatedStep {
@@ -336,6 +322,16 @@ StatedStep stated_step(const language::Definition& definition, const Step& step,
 }
 
 }  // namespace
+
+ProgramCost sum_of(std::vector<const StepCost*> steps) {
+  ProgramCost cost{std::move(steps), 0, 0, false};
+  for (const StepCost* step : cost.steps) {
+    cost.latency += step->latency;
+    cost.seconds_per_byte += step->seconds_per_byte;
+    cost.piecewise = cost.piecewise || !step->shapes.empty();
+  }
+  return cost;
+}
 
 ProgramDecision ProgramPricer::derive(const Program& program, Dialect dialect, const Limits& limits,
                                       const SeeStep& see) {
@@ -394,7 +390,7 @@ PricedProgram ProgramPricer::price(const Program& program, Dialect dialect, cons
                                    ? &steps_.price(step, rows, chunks)
                                    : &steps_.price_exchange(step.groups, sent, chunks));
              });
-  return {std::move(decision), sum(std::move(steps))};
+  return {std::move(decision), sum_of(std::move(steps))};
 }
 
 std::vector<std::vector<LinkLoad>> ProgramPricer::loads(const Program& program, Dialect dialect) {
@@ -419,14 +415,14 @@ ProgramCost price_single(Collective collective, Start start, const std::vector<G
                          std::uint32_t chunks, StepPricer& pricer) {
   std::vector<std::uint32_t> rows;
   for (const Group& members : classes) rows.push_back(held_at(start, members.size(), chunks));
-  return sum({&pricer.price({collective, classes, std::nullopt}, rows, chunks)});
+  return sum_of({&pricer.price({collective, classes, std::nullopt}, rows, chunks)});
 }
 
 ProgramCost price_single(Collective collective, Start start, const Instance& instance,
                          std::uint32_t chunks, StepPricer& pricer) {
   const PatternGroups classes(instance.grid, {instance.grid.factors_of(instance.reduction), 0});
   const std::uint32_t rows = held_at(start, classes.first().size(), chunks);
-  return sum({&pricer.price(collective, classes, rows, chunks)});
+  return sum_of({&pricer.price(collective, classes, rows, chunks)});
 }
 
 std::optional<ProgramCost> price_by_counts(const std::vector<Step>& steps, const Instance& instance,
@@ -442,7 +438,7 @@ std::optional<ProgramCost> price_by_counts(const std::vector<Step>& steps, const
                                   instance.grid.devices()));
     classes.take(step);
   }
-  return sum(std::move(costs));
+  return sum_of(std::move(costs));
 }
 
 std::vector<std::size_t> ranking(const std::vector<const ProgramCost*>& costs,

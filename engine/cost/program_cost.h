@@ -144,6 +144,9 @@ struct ProgramCost {
   Rational seconds(const Rational& bytes) const;
 };
 
+/// The cost of a program whose steps cost this.
+ProgramCost sum_of(std::vector<const StepCost*> steps);
+
 /// The decision on a program and, if it is valid, its price.
 struct PricedProgram {
   ProgramDecision decision;

@@ -294,23 +294,6 @@ std::size_t thread_count(const SynthesisOptions& options, std::size_t searches) 
   return std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(searches, 1));
 }
 
-/// Adds the lists that are missing.
-void search_all(const std::vector<const Problem*>& problems, const SynthesisOptions& options,
-                std::vector<std::shared_ptr<const ProgramList>>& lists) {
-  const std::size_t threads = thread_count(options, problems.size());
-  if (options.progress != nullptr) options.progress->searches = problems.size();
-  const auto search = [&](std::size_t i) {
-    if (!lists[i]) lists[i] = std::make_shared<ProgramList>(search_programs(*problems[i], options));
-    if (options.progress != nullptr) ++options.progress->searches_done;
-  };
-  if (threads == 1) {
-    for (std::size_t i = 0; i < problems.size(); ++i) search(i);
-    return;
-  }
-  const tbb::global_control at_most(tbb::global_control::max_allowed_parallelism, threads);
-  tbb::parallel_for(std::size_t{0}, problems.size(), search);
-}
-
 }  // namespace
 
 void PlacementPrograms::for_each(
@@ -342,30 +325,66 @@ void PlacementPrograms::for_each_lowered(
   });
 }
 
+ProgramSearch::ProgramSearch(std::vector<Instance> instances, const SynthesisOptions& options)
+    : options_(options), instances_(std::move(instances)) {
+  Beginnings beginnings(options_.terms.goal);
+  for (const Instance& instance : instances_) {
+    NamedProblem named = make_problem(instance, options_.dialect, options_.terms.collectives,
+                                      beginnings.of(instance));
+    const auto count = count_by_formula(instance, named.problem, options_);
+    const auto [place, is_new] = known_.emplace(std::move(named.problem), searches_.size());
+    if (is_new) {
+      Search& search = searches_.emplace_back();
+      search.problem = &place->first;
+      if (count) search.list = std::make_shared<ProgramList>(*count, options_.size);
+    }
+    search_of_.push_back(place->second);
+  }
+  if (options_.progress != nullptr) options_.progress->searches = searches_.size();
+}
+
+double ProgramSearch::expected_cost(std::size_t instance) const {
+  const auto moves = static_cast<double>(problem(instance).moves.size());
+  return instances_[instance].grid.devices() * moves * moves;
+}
+
+void ProgramSearch::answer(Search& search, const Limits& limits) {
+  std::call_once(search.once, [&] {
+    if (!search.list) {
+      SynthesisOptions options = options_;
+      options.limits = limits;
+      search.list = std::make_shared<ProgramList>(search_programs(*search.problem, options));
+    }
+    if (options_.progress != nullptr) ++options_.progress->searches_done;
+  });
+}
+
+void ProgramSearch::find_all() {
+  const std::size_t threads = thread_count(options_, searches_.size());
+  if (threads == 1) {
+    for (Search& search : searches_) answer(search, options_.limits);
+    return;
+  }
+  const tbb::global_control at_most(tbb::global_control::max_allowed_parallelism, threads);
+  tbb::parallel_for(std::size_t{0}, searches_.size(),
+                    [&](std::size_t i) { answer(searches_[i], options_.limits); });
+}
+
+PlacementPrograms ProgramSearch::find(std::size_t instance, const Limits& limits) {
+  Search& search = searches_[search_of_[instance]];
+  answer(search, limits);
+  return {instances_[instance], options_.dialect, options_.terms, search.problem->beginning,
+          search.list};
+}
+
 std::vector<PlacementPrograms> find_programs(std::vector<Instance> instances,
                                              const SynthesisOptions& options) {
-  std::map<Problem, std::size_t> known;  // problem → its search
-  std::vector<const Problem*> problems;  // by search
-  std::vector<std::size_t> search_of;    // by instance
-  std::vector<std::shared_ptr<const ProgramList>> lists;
-  Beginnings beginnings(options.terms.goal);
-  for (const Instance& instance : instances) {
-    const NamedProblem named =
-        make_problem(instance, options.dialect, options.terms.collectives, beginnings.of(instance));
-    const auto [place, is_new] = known.emplace(named.problem, problems.size());
-    if (is_new) {
-      problems.push_back(&place->first);
-      const auto count = count_by_formula(instance, named.problem, options);
-      lists.push_back(count ? std::make_shared<ProgramList>(*count, options.size) : nullptr);
-    }
-    search_of.push_back(place->second);
-  }
-  search_all(problems, options, lists);
+  ProgramSearch search(std::move(instances), options);
+  search.find_all();
   std::vector<PlacementPrograms> results;
-  results.reserve(instances.size());
-  for (std::size_t i = 0; i < instances.size(); ++i) {
-    results.emplace_back(std::move(instances[i]), options.dialect, options.terms,
-                         problems[search_of[i]]->beginning, lists[search_of[i]]);
+  results.reserve(search.instances().size());
+  for (std::size_t i = 0; i < search.instances().size(); ++i) {
+    results.push_back(search.find(i, options.limits));
   }
   return results;
 }

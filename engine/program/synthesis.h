@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -147,10 +151,44 @@ class PlacementPrograms {
 /// where that answers, else by the explicit engine.
 ProgramList search_programs(const Problem& problem, const SynthesisOptions& options);
 
-/// Enumerates the valid programs of every instance: all instances of one problem share one search,
-/// different problems run in parallel. The result does not depend on the number of threads. Throws
-/// InputError if the goal has no beginning (beginning_of). Throws LimitReached for a lattice of
-/// more than 8 factors and for more than 2^64 programs.
+/// The searches for the valid programs of many instances; those of one problem share one.
+class ProgramSearch {
+ public:
+  /// Searches nothing yet. Throws InputError if the goal has no beginning (beginning_of), and
+  /// LimitReached for a lattice of more than 8 factors.
+  ProgramSearch(std::vector<Instance> instances, const SynthesisOptions& options);
+
+  const std::vector<Instance>& instances() const { return instances_; }
+  /// Of an instance.
+  const Problem& problem(std::size_t instance) const {
+    return *searches_[search_of_[instance]].problem;
+  }
+  /// A measure of the search for the programs of an instance: devices, times pairs of moves.
+  double expected_cost(std::size_t instance) const;
+
+  /// Answers all problems on `options.jobs` threads.
+  void find_all();
+  /// The programs of an instance; searches unless its problem is answered. Thread-safe. Throws
+  /// LimitReached for more than 2^64 programs.
+  PlacementPrograms find(std::size_t instance, const Limits& limits);
+
+ private:
+  struct Search {
+    const Problem* problem = nullptr;
+    std::once_flag once;
+    std::shared_ptr<const ProgramList> list;
+  };
+  void answer(Search& search, const Limits& limits);
+
+  SynthesisOptions options_;
+  std::vector<Instance> instances_;
+  std::map<Problem, std::size_t> known_;  // problem → its search
+  std::deque<Search> searches_;
+  std::vector<std::size_t> search_of_;  // by instance
+};
+
+/// Enumerates the valid programs of every instance. Different problems run in parallel; the result
+/// does not depend on the number of threads. Throws as ProgramSearch.
 std::vector<PlacementPrograms> find_programs(std::vector<Instance> instances,
                                              const SynthesisOptions& options);
 

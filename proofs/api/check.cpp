@@ -91,16 +91,18 @@ class FileQuestions final : public campaign::Questions {
     };
     return 1 + size(file.file) + (file.before ? size(*file.before) : 0.0);
   }
-  Answer ask(std::size_t question, const Limits&) override {
+  Answer ask(std::size_t question, const Limits& limits) override {
     CheckedFile file = files_[question];
-    CheckQuestion own = question_;
-    own.certificate = certificate_folder(question_.request, files_, question);
-    check_into(file, own);
+    Options options = question_.options;
+    options.limits = limits;
+    check_into(file,
+               {question_.request, options, question_.given, question_.engines, question_.cache,
+                certificate_folder(question_.request, files_, question), question_.open});
     const bool failed = std::ranges::any_of(
         file.errors, [](const FileError& error) { return error.kind == Kind::ToolFailure; });
     const bool final = !failed && !is_undecided(file);
     return {journal_text({std::move(file.check), std::move(file.errors), file.seconds}),
-            final || !has_limits()};
+            final || !campaign::may_be_cut_short(limits)};
   }
   void record(std::size_t question, const nlohmann::ordered_json& text) override {
     FileAnswer answer = journaled_answer(text);
@@ -110,13 +112,6 @@ class FileQuestions final : public campaign::Questions {
   }
 
  private:
-  /// Whether another run may decide what this one did not.
-  bool has_limits() const {
-    const Limits& limits = question_.options.limits;
-    return limits.deadline || limits.memory_bytes || limits.work ||
-           (limits.cancelled != nullptr && *limits.cancelled);
-  }
-
   std::vector<CheckedFile>& files_;
   const CheckQuestion& question_;
 };
@@ -130,23 +125,6 @@ void keep_shard(const campaign::Shard& shard, const campaign::Questions& questio
     if (shards[i] == shard.number) mine.push_back(std::move(files[i]));
   }
   files = std::move(mine);
-}
-
-/// A campaign of one process.
-CheckCampaign campaign_of(const CheckRequest& request, const Options& options) {
-  const campaign::Shard shard{request.shard, request.shards};
-  return {shard, [&request, &options, shard](campaign::Questions& questions, const Json& header) {
-            std::optional<campaign::Journal> journal;
-            if (request.journal) journal.emplace(*request.journal, header);
-            campaign::Counters counters;
-            const ProgressReporter progress(options.progress, [&] {
-              return fmt::format("{} of {} {} checked", counters.known + counters.done,
-                                 counters.questions.load(), request.dump ? "pairs" : "files");
-            });
-            campaign::Collector collector(questions, shard, journal ? &*journal : nullptr,
-                                          &counters);
-            campaign::run_on_threads(questions, collector, options.jobs, options.limits);
-          }};
 }
 
 /// Of a dump nothing is asked but whether its modules are equal.
@@ -249,7 +227,7 @@ void add_baseline(const std::vector<KnownFailure>& fixed, Document& document) {
 }
 
 CheckAnswer check(const CheckRequest& request, const Options& options,
-                  std::vector<language::Definition> z3_definitions, const CheckCampaign* campaign);
+                  std::vector<language::Definition> z3_definitions, const CampaignRun* run);
 
 }  // namespace
 
@@ -266,10 +244,9 @@ std::vector<std::string> program_options(const CheckRequest& request) {
 }
 
 CheckAnswer check(const CheckRequest& request, const Options& options) {
-  if (!request.journal && request.shards == 1) {
-    return check(request, options, language::built_in_definitions());
-  }
-  return check_in_campaign(request, options, campaign_of(request, options));
+  if (!is_campaign(request.part)) return check(request, options, language::built_in_definitions());
+  const std::string counted = request.dump ? "{} of {} pairs checked" : "{} of {} files checked";
+  return check_in_campaign(request, options, campaign_run(request.part, options, counted));
 }
 
 CheckAnswer check(const CheckRequest& request, const Options& options,
@@ -278,14 +255,14 @@ CheckAnswer check(const CheckRequest& request, const Options& options,
 }
 
 CheckAnswer check_in_campaign(const CheckRequest& request, const Options& options,
-                              const CheckCampaign& campaign) {
-  return check(request, options, language::built_in_definitions(), &campaign);
+                              const CampaignRun& run) {
+  return check(request, options, language::built_in_definitions(), &run);
 }
 
 namespace {
 
 CheckAnswer check(const CheckRequest& request, const Options& options,
-                  std::vector<language::Definition> z3_definitions, const CheckCampaign* campaign) {
+                  std::vector<language::Definition> z3_definitions, const CampaignRun* run) {
   require_consistent(request);
   Engines engines = engines_called(request.engine);
   engines.z3_definitions = std::move(z3_definitions);
@@ -313,17 +290,17 @@ CheckAnswer check(const CheckRequest& request, const Options& options,
   std::optional<Baseline> baseline = baseline_of(request);
   EvidenceCache cache(request.cache, cache_options(request));
   const CheckQuestion question{request, options, given, engines, cache, {}, open};
-  if (campaign != nullptr) {
+  if (run != nullptr) {
     const auto named = request.files.empty() ? request.files : matching_files(request.files);
     FileQuestions questions(files, question);
-    campaign->answer(questions,
-                     check_journal_header(request, named, dump ? &*dump : nullptr, files.size()));
-    if (!campaign->shard.is_whole()) {
-      keep_shard(campaign->shard, questions, files);
+    answer.is_leader = run->answer(
+        questions, check_journal_header(request, named, dump ? &*dump : nullptr, files.size()));
+    if (!answer.is_leader) return answer;
+    if (!run->shard.is_whole()) {
+      keep_shard(run->shard, questions, files);
       pairs.clear();
       dump.reset();
-      answer.document.json.add("shard",
-                               fmt::format("{}/{}", campaign->shard.number, campaign->shard.count));
+      answer.document.json.add("shard", to_string(run->shard));
     }
   } else {
     check_all(files, question);

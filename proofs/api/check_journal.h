@@ -1,12 +1,11 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "engine/campaign/campaign.h"
 #include "engine/hlo/text/xla_dump.h"
+#include "proofs/api/campaigns.h"
 #include "proofs/api/subject_check.h"
 
 namespace p2 {
@@ -39,15 +38,8 @@ Json check_journal_header(const CheckRequest& request, const std::vector<std::st
 /// The request of such a header. Throws nlohmann::json::exception.
 CheckRequest journaled_check(const nlohmann::ordered_json& header);
 
-/// How the files of a check are answered where they are the questions of a campaign.
-struct CheckCampaign {
-  campaign::Shard shard = {};
-  /// Called once, with the questions and the header of their journal.
-  std::function<void(campaign::Questions& questions, const Json& header)> answer;
-};
-
 /// As check().
 CheckAnswer check_in_campaign(const CheckRequest& request, const Options& options,
-                              const CheckCampaign& campaign);
+                              const CampaignRun& run);
 
 }  // namespace p2

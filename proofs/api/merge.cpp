@@ -8,9 +8,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/campaign/journal.h"
+#include "p2/cost.h"
 #include "p2/version.h"
 #include "proofs/api/check_journal.h"
 #include "proofs/api/prove.h"
+#include "proofs/api/synthesize.h"
 
 namespace p2 {
 namespace {
@@ -119,16 +122,18 @@ ProveAnswer merge_proofs(const std::vector<NamedJournal>& journals, const Option
   return answer_of(settled, false, {}, as_asked);
 }
 
-CheckAnswer merge_checks(const std::vector<NamedJournal>& journals, const Options& options) {
-  const auto answer = [&](campaign::Questions& questions, const Json& header) {
-    const auto now = nlohmann::ordered_json::parse(header.dump());
-    const NamedJournal& any = journals.front();
-    if (any.text.header.at("sha256") != now.at("sha256")) {
-      refuse(any.path, "is of other contents of the files than they have now, expected the same");
-    }
-    take_answers(journals, questions);
-  };
-  return check_in_campaign(journaled_check(journals.front().text.header), options, {{}, answer});
+/// Answers the questions that a request has now. Throws InputError where its files have changed.
+CampaignRun run_of(const std::vector<NamedJournal>& journals) {
+  return {{}, [&journals](campaign::Questions& questions, const Json& header) {
+            const auto now = nlohmann::ordered_json::parse(header.dump());
+            const NamedJournal& any = journals.front();
+            if (any.text.header.at("sha256") != now.at("sha256")) {
+              refuse(any.path,
+                     "is of other contents of the files than they have now, expected the same");
+            }
+            take_answers(journals, questions);
+            return true;
+          }};
 }
 
 }  // namespace
@@ -138,8 +143,14 @@ Answer merge(const MergeRequest& request, const Options& options) {
     const std::vector<NamedJournal> journals = read_journals(request.journals);
     const std::string command = journals.front().text.header.at("command");
     if (command == "prove") return merge_proofs(journals, options);
-    if (command == "check") return merge_checks(journals, options);
-    refuse(journals.front().path, fmt::format("is of '{}', expected prove or check", command));
+    const nlohmann::ordered_json& header = journals.front().text.header;
+    const CampaignRun run = run_of(journals);
+    if (command == "check") return check_in_campaign(journaled_check(header), options, run);
+    if (command == "synth")
+      return synthesize_in_campaign(journaled_synthesis(header), options, run);
+    if (command == "cost") return cost_in_campaign(journaled_cost(header), options, run);
+    refuse(journals.front().path,
+           fmt::format("is of '{}', expected prove, check, synth or cost", command));
   } catch (const nlohmann::json::exception& error) {
     throw InputError({request.journals.front()},
                      fmt::format("or another one is no journal of this version ({}), expected one "

@@ -6,14 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/progress.h"
-#include "engine/execution/processes/launch.h"
-#include "p2/merge.h"
-#include "p2/version.h"
+#include "proofs/api/campaigns.h"
 #include "proofs/api/prove.h"
-#ifdef P2_HAS_MPI
-#include "engine/campaign/mpi/mpi_queue.h"
-#endif
 
 namespace p2 {
 namespace {
@@ -34,7 +28,7 @@ Result result_of(const claims::SettledQuestion& settled, std::uint32_t size, boo
   result.evidence = settled.evidence;
   if (answer.outcome == Outcome::Refuted) {
     result.counterexample = {
-        question.claim->name, {}, answer.note, with_facts ? counterexample_json(settled) : Json()};
+        question.claim->name, {}, answer.note, with_facts ? refutation_json(settled) : Json()};
   } else if (answer.outcome == Outcome::Undecided) {
     using Reason = Undecided::Reason;
     result.undecided = {answer.note.empty() ? Reason::Limit : Reason::Unsupported,
@@ -54,7 +48,7 @@ Result result_of(const claims::ScheduleResult& settled) {
   result.engines = {{claim->engine, answer.outcome}};
   result.model = claim->cases;
   if (answer.outcome == Outcome::Refuted) {
-    result.counterexample = {claim->name, {}, answer.counterexample, counterexample_json(answer)};
+    result.counterexample = {claim->name, {}, answer.counterexample, refutation_json(answer)};
   } else if (answer.outcome == Outcome::Undecided) {
     result.undecided = {Undecided::Reason::Limit,
                         fmt::format("holds in the first {} cases", answer.cases)};
@@ -104,39 +98,6 @@ std::unique_ptr<claims::Campaign> collect_questions(claims::CampaignRequest& req
     request.claims.clear();
     return std::make_unique<claims::Campaign>(request, options.limits);
   }
-}
-
-/// Answers the questions of the shard, by the processes of an MPI run where there are some. False
-/// in all of these but one.
-bool answer_questions(const ProveRequest& request, const campaign::Shard& shard,
-                      claims::Campaign& questions, const Options& options) {
-  const Json header = journal_header(request, options.seed, questions.count());
-#ifdef P2_HAS_MPI
-  std::optional<campaign::MpiQueue> processes;
-  if (execution::under_mpirun()) {
-    processes.emplace();
-    if (!processes->is_leader()) {
-      processes->serve(questions, header.dump(), options.jobs, options.limits);
-      return false;
-    }
-  }
-#endif
-  std::optional<campaign::Journal> journal;
-  if (request.journal) journal.emplace(*request.journal, header);
-  campaign::Counters counters;
-  const ProgressReporter progress(options.progress, [&] {
-    return fmt::format("prove: {} of {} questions answered",
-                       counters.known.load() + counters.done.load(), counters.questions.load());
-  });
-  campaign::Collector collector(questions, shard, journal ? &*journal : nullptr, &counters);
-#ifdef P2_HAS_MPI
-  if (processes) {
-    processes->lead(questions, collector, header.dump(), options.jobs, options.limits);
-    return true;
-  }
-#endif
-  campaign::run_on_threads(questions, collector, options.jobs, options.limits);
-  return true;
 }
 
 }  // namespace
@@ -195,13 +156,15 @@ ProveAnswer answer_of(Settled& settled, bool report, std::vector<Diagnostic> dia
 }
 
 ProveAnswer prove(const ProveRequest& request, const Options& options) {
-  Settled settled{campaign_request(request, options), {}, {request.shard, request.shards}};
+  Settled settled{
+      campaign_request(request, options), {}, {request.part.shard, request.part.shards}};
   if (request.report && !settled.shard.is_whole()) {
     throw InputError({"--report"}, "given together with --shard, expected one of the two");
   }
   std::vector<Diagnostic> diagnostics;
   const auto questions = collect_questions(settled.request, options, diagnostics);
-  if (!answer_questions(request, settled.shard, *questions, options)) {
+  const CampaignRun run = campaign_run(request.part, options, "prove: {} of {} questions answered");
+  if (!run.answer(*questions, journal_header(request, options.seed, questions->count()))) {
     ProveAnswer elsewhere;
     elsewhere.is_leader = false;
     return elsewhere;

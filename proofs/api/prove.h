@@ -40,8 +40,8 @@ void add_text(const Settled& settled, const std::vector<claims::Summary>& summar
 Json answer_json(const Settled& settled, const std::vector<claims::Summary>& summary,
                  const std::vector<Result>& results);
 /// Null unless refuted.
-Json counterexample_json(const claims::SettledQuestion& result);
-Json counterexample_json(const claims::ScheduleSettlement& answer);
+Json refutation_json(const claims::SettledQuestion& result);
+Json refutation_json(const claims::ScheduleSettlement& answer);
 /// `expressiveness b -> c`.
 std::string title_of(const claims::Question& question);
 

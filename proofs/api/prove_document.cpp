@@ -127,13 +127,13 @@ void add_text(const Settled& settled, const std::vector<claims::Summary>& summar
 
 // JSON.
 
-Json counterexample_json(const claims::SettledQuestion& result) {
+Json refutation_json(const claims::SettledQuestion& result) {
   if (result.answer.outcome != Outcome::Refuted) return {};
   const Instance instance = result.question.system->over(result.question.from);
   return program_json(claims::counterexample(result), &instance, result.question.dialect);
 }
 
-Json counterexample_json(const claims::ScheduleSettlement& answer) {
+Json refutation_json(const claims::ScheduleSettlement& answer) {
   if (answer.outcome != Outcome::Refuted) return {};
   return Json::object()
       .add("says", answer.counterexample)
@@ -220,7 +220,7 @@ Json schedules_json(const std::vector<claims::ScheduleResult>& results) {
         .add("verdict", claims::verdict_word(answer.outcome))
         .add("cases", answer.cases)
         .add("range", claim->cases)
-        .add("counterexample", counterexample_json(answer))
+        .add("counterexample", refutation_json(answer))
         .add("evidence", answer.outcome == Outcome::Refuted ? "counterexample" : "solver-only")
         .add("certificate", Json());
   });
@@ -246,7 +246,7 @@ Json answer_json(const Settled& settled, const std::vector<claims::Summary>& sum
     json.add("schedules", schedules_json(settled.results.schedules));
   if (!settled.request.claims.empty()) json.add("max_devices", settled.max_devices());
   if (!settled.shard.is_whole()) {
-    json.add("shard", fmt::format("{}/{}", settled.shard.number, settled.shard.count));
+    json.add("shard", to_string(settled.shard));
   }
   return std::move(json).add("verdict", claims::verdict_word(settled.outcome()));
 }

@@ -192,7 +192,7 @@ Json journal_header(const ProveRequest& request, std::uint64_t seed, std::size_t
       .add("cubes", request.cubes)
       .add("certify", optional_text(request.certify))
       .add("seed", request.certify ? Json(seed) : Json());
-  return campaign::with_shard(std::move(header), questions, request.shard, request.shards);
+  return campaign::with_shard(std::move(header), questions, request.part);
 }
 
 JournaledRequest journaled_request(const Header& header) {

@@ -7,6 +7,7 @@
 #include "encodings/z3/synthesis.h"
 #include "engine/program/synthesis.h"
 #include "p2/synthesize.h"
+#include "proofs/api/campaigns.h"
 #include "proofs/api/engines.h"
 
 /// The parts of `synthesize` that tests and campaigns use as well.
@@ -16,6 +17,12 @@ namespace p2 {
 /// of the built-in ones: tests see whether a difference between the engines is detected.
 SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& options,
                             std::vector<language::Definition> z3_definitions);
+
+/// As the public one, its questions answered by `run`.
+SynthesizeAnswer synthesize_in_campaign(const SynthesizeRequest& request, const Options& options,
+                                        const CampaignRun& run);
+/// The request of the header of a journal. Throws nlohmann::json::exception.
+SynthesizeRequest journaled_synthesis(const nlohmann::ordered_json& header);
 
 /// Enumerates the programs of a placement again with each of `engines` and compares the sets, as
 /// programs with the groups of the whole system. The first programs that only one side has are

@@ -4,17 +4,21 @@
 #include <chrono>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "encodings/cnf/synthesis.h"
 #include "engine/program/derivation.h"
 #include "engine/program/json_text.h"
 #include "engine/program/program_file.h"
 #include "p2/version.h"
+#include "proofs/api/campaigns.h"
 #include "proofs/certificate/absence_certificate.h"
 #include "proofs/certificate/program_certificate.h"
 
 namespace p2 {
 namespace {
+
+using Record = nlohmann::ordered_json;
 
 Provenance provenance_of(const SynthesisQuestion& question,
                          std::map<std::string, std::string> tools) {
@@ -23,10 +27,26 @@ Provenance provenance_of(const SynthesisQuestion& question,
       std::move(tools), {{"size", std::to_string(question.options.size)}}, question.limits.seed};
 }
 
+/// Writes the certificate that `make` returns, if it returns one.
+Evidence write_certificate(const CertificatePlace& place,
+                           const std::function<std::optional<CertificateFiles>()>& make,
+                           std::vector<Diagnostic>& diagnostics) {
+  if (place.is_shared) return addressed_evidence(place.folder + "/complete", make, diagnostics);
+  bool written = false;
+  const auto write = [&] {
+    const std::optional<CertificateFiles> files = make();
+    if (!files) return;
+    write_folder(place.folder, *files);
+    written = true;
+  };
+  const Evidence evidence = written_evidence(place.folder, write, diagnostics);
+  return written || evidence.kind == Evidence::Kind::Unwritten ? evidence : Evidence{};
+}
+
 /// Writes that the list of a placement is that of all sizes, where the machine says so; no evidence
 /// otherwise.
 Evidence certify_all_sizes(const SynthesisQuestion& question, const PlacementPrograms& found,
-                           const SizesAnswer& answer, const std::string& folder,
+                           const SizesAnswer& answer, const CertificatePlace& place,
                            std::vector<Diagnostic>& diagnostics) {
   if (answer.outcome != Outcome::Established) return {};
   if (answer.engine != SearchEngine::Machine || question.options.dialect != Dialect::Published) {
@@ -45,39 +65,35 @@ Evidence certify_all_sizes(const SynthesisQuestion& question, const PlacementPro
   found.list().for_each([&](std::span<const std::uint32_t> moves) {
     programs.emplace_back(moves.begin(), moves.end());
   });
-  return written_evidence(
-      folder,
+  return write_certificate(
+      place,
       [&] {
-        write_folder(folder,
-                     all_sizes_certificate(instance, choices, std::move(programs),
-                                           question.options.size, provenance_of(question, {})));
+        return all_sizes_certificate(instance, choices, std::move(programs), question.options.size,
+                                     provenance_of(question, {}));
       },
       diagnostics);
 }
 
-/// Proves that the list of a placement is complete and writes the certificate to `folder`. A
-/// program that the list lacks becomes a comparison; no evidence without trouble: a limit was
-/// reached.
+/// Proves that the list of a placement is complete and writes the certificate. A program that the
+/// list lacks becomes a comparison; no evidence without trouble: a limit was reached.
 Evidence certify_list(const SynthesisQuestion& question, const PlacementPrograms& found,
-                      const std::string& folder, SynthesizedPlacement& placement,
+                      const CertificatePlace& place, SynthesizedPlacement& placement,
                       std::vector<Diagnostic>& diagnostics) {
   const SynthesisOptions& options = question.options;
   const Instance& instance = found.instance();
-  bool written = false;
-  const auto write = [&] {
-    cnf::Absence others = cnf::refute(instance, options.dialect, options.size,
-                                      {.known = found.programs()}, options.limits);
+  const auto make = [&]() -> std::optional<CertificateFiles> {
+    cnf::Absence others = cnf::refute(
+        instance, options.dialect, options.size,
+        {.known = found.programs(), .refuted_in = question.request.cubes}, options.limits);
     if (others.kind == cnf::Absence::Kind::Found) {
       placement.comparisons.push_back(contradiction(found, options, std::move(others.found)));
     }
-    if (others.kind != cnf::Absence::Kind::Absent) return;
+    if (others.kind != cnf::Absence::Kind::Absent) return std::nullopt;
     const Provenance provenance = provenance_of(question, {{"CaDiCaL", cnf::solver_version()}});
-    write_folder(folder, synthesis_certificate(instance, options.dialect, options.size,
-                                               std::move(others.proof), provenance));
-    written = true;
+    return synthesis_certificate(instance, options.dialect, options.size, std::move(others.proof),
+                                 provenance);
   };
-  const Evidence evidence = written_evidence(folder, write, diagnostics);
-  return written || evidence.kind == Evidence::Kind::Unwritten ? evidence : Evidence{};
+  return write_certificate(place, make, diagnostics);
 }
 
 /// The outcome on which the engines that decided agree.
@@ -194,31 +210,65 @@ std::vector<EngineAnswer> engine_answers(const SynthesizedPlacement& placement) 
 
 }  // namespace
 
-void PlacementQuestion::answer(SynthesizeAnswer& answer) {
+Record record_of(const PlacementAnswer& answer) {
+  const SynthesizedPlacement& placement = answer.placement;
+  return {{"matrix", placement.matrix},
+          {"begins", placement.begins},
+          {"chunks", placement.chunks},
+          {"count", placement.count},
+          {"settled_size", placement.settled_size},
+          {"result", record_of(answer.result)},
+          {"settled", answer.settled},
+          {"diagnostics", record_of(answer.diagnostics)},
+          {"text", write_document(answer.text, DocumentFormat::Text)},
+          {"json", answer.json.dump()}};
+}
+
+PlacementAnswer journaled_placement(const Record& record) {
+  PlacementAnswer answer;
+  answer.placement.matrix = record.at("matrix");
+  answer.placement.begins = record.at("begins");
+  answer.placement.chunks = record.at("chunks");
+  answer.placement.count = record.at("count");
+  answer.placement.settled_size = record.at("settled_size");
+  answer.result = journaled_result(record.at("result"));
+  answer.settled = record.at("settled");
+  answer.diagnostics = journaled_diagnostics(record.at("diagnostics"));
+  answer.text.add(Preformatted{record.at("text")});
+  answer.json = Json::parse(record.at("json"));
+  return answer;
+}
+
+void PlacementQuestion::ask() {
   placement_.matrix = found_.instance().grid.placement().factors;
   placement_.begins = to_string(found_.beginning().start);
   placement_.chunks = found_.chunks();
   placement_.count = found_.list().count();
   placement_.settled_size = found_.list().settled();
-  if (__builtin_add_overflow(answer.total, placement_.count, &answer.total)) {
-    throw LimitReached(LimitReached::Kind::Size,
-                       "more than 2^64 programs in all, expected a smaller --size");
-  }
   if (question_.listed()) list_programs();
-  ask_engines(answer.diagnostics);
-  if (asks_all_sizes()) decide_all_sizes(answer.diagnostics);
-  const bool settled = question_.property
-                           ? std::ranges::none_of(placement_.existence,
-                                                  [](const ExistenceAnswer& each) {
-                                                    return each.outcome == Outcome::Undecided;
-                                                  })
-                           : placement_.settled_size == question_.options.size && !list_cut_;
-  answer.complete = answer.complete && settled;
-  answer.results.push_back(result());
-  answer.placements.push_back(placement_);
+  ask_engines();
+  if (asks_all_sizes()) decide_all_sizes();
 }
 
-void PlacementQuestion::ask_engines(std::vector<Diagnostic>& diagnostics) {
+bool PlacementQuestion::is_settled() const {
+  if (!question_.property) {
+    return placement_.settled_size == question_.options.size && !list_cut_;
+  }
+  return std::ranges::none_of(placement_.existence, [](const ExistenceAnswer& each) {
+    return each.outcome == Outcome::Undecided;
+  });
+}
+
+PlacementAnswer PlacementQuestion::take_answer(std::size_t number, std::size_t count, bool text,
+                                               bool json) {
+  PlacementAnswer answer{{}, result(), is_settled(), std::move(diagnostics_), {}, {}};
+  if (text) add_text(answer.text, number, count);
+  if (json) answer.json = this->json();
+  answer.placement = std::move(placement_);
+  return answer;
+}
+
+void PlacementQuestion::ask_engines() {
   if (question_.property) {
     placement_.existence =
         find_property(found_, *question_.property, question_.options, question_.engines);
@@ -226,12 +276,28 @@ void PlacementQuestion::ask_engines(std::vector<Diagnostic>& diagnostics) {
   }
   if (placement_.settled_size != question_.options.size) return;
   placement_.comparisons = compare_with_solvers(found_, question_.options, question_.engines);
-  if (folder_ && !asks_all_sizes()) {
-    evidence_ = certify_list(question_, found_, *folder_, placement_, diagnostics);
+  if (question_.request.cubes && !certificate_) write_cubes();
+  if (certificate_ && !asks_all_sizes()) {
+    evidence_ = certify_list(question_, found_, *certificate_, placement_, diagnostics_);
   }
 }
 
-void PlacementQuestion::decide_all_sizes(std::vector<Diagnostic>& diagnostics) {
+void PlacementQuestion::write_cubes() {
+  const SynthesisOptions& options = question_.options;
+  const std::string& folder = *question_.request.cubes;
+  try {
+    const std::size_t count =
+        cnf::write_cubes(found_.instance(), options.dialect, options.size,
+                         {.known = found_.programs()}, folder, options.limits);
+    diagnostics_.push_back(
+        {Diagnostic::Kind::Note, fmt::format("{} cubes are in {}: refute each, then give --certify",
+                                             count, printable(folder))});
+  } catch (const LimitReached& error) {
+    diagnostics_.push_back({Diagnostic::Kind::Undecided, "--cubes: " + std::string(error.what())});
+  }
+}
+
+void PlacementQuestion::decide_all_sizes() {
   const Instance& instance = found_.instance();
   const SynthesisOptions& options = question_.options;
   open_ = question_.request.all_sizes ? OpenSizes::all(instance.grid) : *question_.open;
@@ -240,8 +306,8 @@ void PlacementQuestion::decide_all_sizes(std::vector<Diagnostic>& diagnostics) {
   all_sizes_ = listed_for_all_sizes(
       make_problem(instance, options.dialect).problem, found_.list(), options.size,
       digits_of(open_->of(instance.grid), simulated_factors(instance)), options.limits);
-  if (folder_) {
-    evidence_ = certify_all_sizes(question_, found_, *all_sizes_, *folder_, diagnostics);
+  if (certificate_) {
+    evidence_ = certify_all_sizes(question_, found_, *all_sizes_, *certificate_, diagnostics_);
   }
 }
 
@@ -269,7 +335,7 @@ Outcome PlacementQuestion::outcome() const {
     if (comparison.differs()) return Outcome::Disagreement;
     confirmed = confirmed && comparison.complete;
   }
-  if (folder_ && evidence_.kind == Evidence::Kind::None) confirmed = false;
+  if (certificate_ && evidence_.kind == Evidence::Kind::None) confirmed = false;
   if (list_cut_) confirmed = false;
   if (confirmed && all_sizes_) return all_sizes_->outcome;
   return confirmed ? Outcome::Established : Outcome::Undecided;
@@ -325,7 +391,7 @@ void PlacementQuestion::add_text(Document& document, std::size_t number, std::si
   }
   if (evidence_.kind == Evidence::Kind::Certificate) {
     document.line(certificate_line(evidence_));
-  } else if (folder_ && evidence_.kind == Evidence::Kind::None && !all_sizes_) {
+  } else if (certificate_ && evidence_.kind == Evidence::Kind::None && !all_sizes_) {
     document.line("not certified: a limit was reached before it was proved that there is no other");
   }
   if (placement_.programs.empty()) return;
@@ -369,9 +435,7 @@ Json PlacementQuestion::json() const {
     json.add("verified", Json::array_of(placement_.comparisons, each_json));
   }
   if (question_.property) json.add("exists", Json::array_of(placement_.existence, each_json));
-  if (folder_) {
-    add_certificate(evidence_, json);
-  }
+  if (certificate_) add_certificate(evidence_, json);
   if (all_sizes_) json.add("all_sizes", json_of(*all_sizes_, instance, *open_));
   if (question_.listed() && open) {
     json.add("texts", Json::array_of(placement_.programs));

@@ -81,7 +81,11 @@ void add_manifest(const std::string& claim, const Provenance& provenance, Certif
 }
 
 void write_folder(const fs::path& folder, const CertificateFiles& files) {
-  write_whole_folder(folder, files, "certificate", is_certificate);
+  try {
+    write_whole_folder(folder, files, "certificate", is_certificate);
+  } catch (const InputError&) {
+    if (!holds(folder, files)) throw;  // else another process was first
+  }
 }
 
 std::string addressed_name(const std::string& name, const CertificateFiles& files) {
@@ -91,12 +95,7 @@ std::string addressed_name(const std::string& name, const CertificateFiles& file
 void write_addressed_folder(const fs::path& folder, const CertificateFiles& files) {
   static std::mutex one_at_a_time;
   const std::scoped_lock lock(one_at_a_time);
-  if (holds(folder, files)) return;
-  try {
-    write_folder(folder, files);
-  } catch (const InputError&) {
-    if (!holds(folder, files)) throw;  // else another process was first
-  }
+  if (!holds(folder, files)) write_folder(folder, files);
 }
 
 Evidence written_evidence(const std::string& folder, const std::function<void()>& write,
@@ -120,6 +119,22 @@ Evidence written_evidence(const std::string& folder, const std::function<void()>
   } catch (const std::exception& error) {
     return trouble(Diagnostic::Kind::ToolFailure, folder + ": tool failure: " + error.what());
   }
+}
+
+Evidence addressed_evidence(const std::string& name,
+                            const std::function<std::optional<CertificateFiles>()>& make,
+                            std::vector<Diagnostic>& diagnostics) {
+  std::string folder;
+  const auto write = [&] {
+    const std::optional<CertificateFiles> files = make();
+    if (!files) return;
+    folder = addressed_name(name, *files);
+    write_addressed_folder(folder, *files);
+  };
+  Evidence evidence = written_evidence(name, write, diagnostics);
+  if (evidence.kind != Evidence::Kind::Certificate) return evidence;
+  if (folder.empty()) return {};
+  return {Evidence::Kind::Certificate, folder, {}, digest_of(folder)};
 }
 
 Evidence evidence_of(const std::variant<CertificateFiles, std::string>& made,

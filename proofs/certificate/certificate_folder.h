@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -47,6 +48,12 @@ void write_addressed_folder(const std::filesystem::path& folder, const Certifica
 /// a file is larger than p2-check reads, ToolFailure otherwise.
 Evidence written_evidence(const std::string& folder, const std::function<void()>& write,
                           std::vector<Diagnostic>& diagnostics);
+
+/// The same for the files that `make` returns, written to a folder that addressed_name(name) gives
+/// them. No evidence where there are no files.
+Evidence addressed_evidence(const std::string& name,
+                            const std::function<std::optional<CertificateFiles>()>& make,
+                            std::vector<Diagnostic>& diagnostics);
 
 /// Writes the files that were `made` to `folder`, as written_evidence; where there is only a reason
 /// why there are none, the evidence says so.

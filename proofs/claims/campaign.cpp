@@ -245,9 +245,7 @@ campaign::Questions::Answer Campaign::ask_search(const Search& search, const Lim
 
 /// Whether the answer may depend on a limit.
 bool Campaign::ended_by_limit(const SettledQuestion& result, const Limits& limits) const {
-  if (!limits.deadline && !limits.memory_bytes && !limits.work && limits.cancelled == nullptr) {
-    return false;
-  }
+  if (!campaign::may_be_cut_short(limits)) return false;
   const Settlement& answer = result.answer;
   const bool searched = result.question.claim->find_forbidden != nullptr;
   return searched ? answer.settled < request_.size : answer.outcome == Outcome::Undecided;

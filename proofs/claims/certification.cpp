@@ -202,25 +202,21 @@ void certify(SettledQuestion& result, const Bounds& bounds, const Certificates& 
   if (result.answer.outcome != Outcome::Established) return;
   const Question& question = result.question;
   const std::string named = certificates.folder + "/" + name_of(question);
-  std::string folder;
   std::optional<Refutation> refutation;
-  CertificateFiles files;
-  const auto write = [&] {
+  bool is_empty = false;
+  const auto make = [&]() -> std::optional<CertificateFiles> {
     refutation = refute_counterexample(question, bounds);
-    if (!refutation || refutation->answer.outcome != Outcome::Established) return;
-    files = refutation->files(
+    if (!refutation || refutation->answer.outcome != Outcome::Established) return std::nullopt;
+    CertificateFiles files = refutation->files(
         provenance_of(question, bounds, certificates, "CaDiCaL", cnf::solver_version()));
-    folder = addressed_name(named, files);
-    write_addressed_folder(folder, files);
+    is_empty = refutes_nothing(files);
+    return files;
   };
-  const Evidence written = written_evidence(named, write, result.diagnostics);
-  if (written.kind == Evidence::Kind::Unwritten) {
-    result.evidence = written;
-  } else if (!files.empty()) {
-    result.evidence = {
-        Evidence::Kind::Certificate, folder, {}, claim_digest(refutation->claim, files)};
+  const Evidence written = addressed_evidence(named, make, result.diagnostics);
+  if (written.kind != Evidence::Kind::None) result.evidence = written;
+  if (written.kind == Evidence::Kind::Certificate) {
     result.certificate = refutation->claim;
-    result.empty_question = refutes_nothing(files);
+    result.empty_question = is_empty;
   } else if (refutation && refutation->answer.outcome == Outcome::Refuted) {
     report_disagreement(*refutation, result);
   }

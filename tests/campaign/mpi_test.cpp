@@ -74,6 +74,28 @@ TEST_CASE("one rank, two and eight give the bytes of a single run") {
   }
 }
 
+TEST_CASE("the questions of every command with a journal are shared by the ranks") {
+  const std::string source = P2_SOURCE_DIR;
+  for (const std::string& command :
+       {" check " + source + "/examples/programs/valid/*.p2",
+        std::string(" synth --hierarchy 2,2,2 --axes 4,2 --reduce 0 --size 3 --certify "),
+        " cost --system " + source + "/examples/systems/a100-4nodes.json --axes 4,16 --reduce 0"}) {
+    CAPTURE(command);
+    const TemporaryFile folder("");
+    const TemporaryFile single("");
+    const TemporaryFile shared("");
+    const bool certified = command.ends_with("--certify ");
+    const std::string words =
+        std::string(P2_VERIFY) + command + (certified ? folder.path() + "-certificates" : "");
+    const Process alone = shell(words + " --output " + single.path());
+    CHECK_MESSAGE(alone.exit == 0, alone.printed);
+    const Process ran = under_mpirun(2, words + " --output " + shared.path());
+    CHECK_MESSAGE(ran.exit == 0, ran.printed);
+    CHECK(bytes_of(shared.path()) == bytes_of(single.path()));
+    std::filesystem::remove_all(folder.path() + "-certificates");
+  }
+}
+
 TEST_CASE(
     "two of eight ranks killed: the others go on, or the next start does, with the same bytes") {
   const std::string expected = single_run();

@@ -1,10 +1,15 @@
 // Processes that are killed, started again, and put together.
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <random>
+#include <set>
+#include <sstream>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "proofs/kernel/certificate.h"
@@ -41,14 +46,29 @@ Words joined(Words words, const Words& more) {
   return words;
 }
 
-const Words kProve = {P2_VERIFY,       "prove", "expressiveness", "class-independence",
-                      "--max-devices", "8",     "--dialect",      "both",
-                      "--format",      "json"};
+/// A campaign of each command, with dozens of questions. Certificates go into the folder.
+std::map<std::string, Words> campaigns(const Folder& folder) {
+  return {
+      {"prove",
+       {P2_VERIFY, "prove", "expressiveness", "class-independence", "--max-devices", "8",
+        "--dialect", "both", "--format", "json"}},
+      {"synth",
+       {P2_VERIFY,     "synth", "--hierarchy", "2,2,2,2", "--hierarchy", "4,2,2",
+        "--hierarchy", "4,4",   "--hierarchy", "2,2,4",   "--axes",      "4,2,2",
+        "--reduce",    "0",     "--size",      "2",       "--certify",   folder / "certificates",
+        "--format",    "json"}},
+      {"cost",
+       {P2_VERIFY, "cost", "--system", kSystems + "a100-4nodes.json", "--system",
+        kSystems + "dgx-h100-8nodes.json", "--system", kSystems + "dgx-b200-8nodes.json", "--axes",
+        "8,2,4", "--reduce", "0,2", "--size", "4", "--synthesis-hierarchy", "d", "--format",
+        "json"}}};
+}
 
-Words shard_words(const Words& prove, const Folder& folder, int shard) {
+Words shard_words(const Words& command, const Folder& folder, int shard) {
   const std::string number = std::to_string(shard);
-  return joined(prove, {"--shard", number + "/" + std::to_string(kShards), "--resume",
-                        folder / ("journal-" + number), "--output", folder / ("shard-" + number)});
+  return joined(command,
+                {"--shard", number + "/" + std::to_string(kShards), "--resume",
+                 folder / ("journal-" + number), "--output", folder / ("shard-" + number)});
 }
 
 Words merge_words(const Folder& folder, int shards = kShards) {
@@ -59,9 +79,9 @@ Words merge_words(const Folder& folder, int shards = kShards) {
   return joined(words, {"--format", "json", "--output", folder / "merged.json"});
 }
 
-std::string single_run(const Words& prove, const Folder& folder) {
+std::string single_run(const Words& command, const Folder& folder) {
   const Ran ran =
-      run(joined({prove.begin() + 1, prove.end()}, {"--output", folder / "single.json"}));
+      run(joined({command.begin() + 1, command.end()}, {"--output", folder / "single.json"}));
   REQUIRE_MESSAGE(ran.exit <= 1, ran.err);
   return bytes_of(folder / "single.json");
 }
@@ -87,71 +107,116 @@ int kills_wanted() {
 
 TEST_CASE(
     "four shards, killed again and again at random bytes of their journals, give one run's bytes") {
-  const Folder folder;
-  const std::string expected = single_run(kProve, folder);
-  const int kills_of_shard = kills_wanted() / kShards;
-  std::mt19937 random(11);
-  int midway = 0;  // kills of a process that had written something and was not done
-  for (int shard = 1; shard <= kShards; ++shard) {
-    const Words words = shard_words(kProve, folder, shard);
-    const std::string journal = folder / ("journal-" + std::to_string(shard));
-    CHECK(wait_for(start(words)) == 1);
-    const std::size_t all = bytes_in(journal);
-    std::filesystem::remove(journal);
-    for (int kill = 0; kill < kills_of_shard; ++kill) {
-      const std::size_t before = bytes_in(journal);
-      const pid_t child = start(words);
-      const bool alive =
-          wait_for_bytes(child, journal, before + random() % (2 * all / (kills_of_shard + 1)));
-      ::kill(child, SIGKILL);
-      wait_for(child);
-      if (alive && bytes_in(journal) < all) ++midway;
+  for (const char* name : {"prove", "synth", "cost"}) {
+    CAPTURE(name);
+    const Folder folder;
+    const Words command = campaigns(folder).at(name);
+    const std::string expected = single_run(command, folder);
+    std::filesystem::remove_all(folder / "certificates");
+    const int exit = command[1] == "prove" ? 1 : 0;
+    const int kills_of_shard = kills_wanted() / kShards;
+    std::mt19937 random(11);
+    int midway = 0;  // kills of a process that had written something and was not done
+    for (int shard = 1; shard <= kShards; ++shard) {
+      const Words words = shard_words(command, folder, shard);
+      const std::string journal = folder / ("journal-" + std::to_string(shard));
+      CHECK(wait_for(start(words)) == exit);
+      const std::size_t all = bytes_in(journal);
+      std::filesystem::remove(journal);
+      for (int kill = 0; kill < kills_of_shard; ++kill) {
+        if (bytes_in(journal) == all) std::filesystem::remove(journal);  // kill it again
+        const std::size_t before = bytes_in(journal);
+        const pid_t child = start(words);
+        const bool alive =
+            wait_for_bytes(child, journal, before + random() % (2 * all / (kills_of_shard + 1)));
+        ::kill(child, SIGKILL);
+        wait_for(child);
+        if (alive && bytes_in(journal) < all) ++midway;
+      }
+      // Each merge before the last one names what is missing.
+      const Ran early = run(merge_words(folder, shard));
+      if (shard < kShards) {
+        CHECK(early.exit == 3);
+        CHECK(early.err.find("shard 4 of 4 is missing") != std::string::npos);
+        CHECK(!std::filesystem::exists(folder / "merged.json"));
+      }
+      CHECK(wait_for(start(words)) == exit);
     }
-    // Each merge before the last one names what is missing.
-    const Ran early = run(merge_words(folder, shard));
-    if (shard < kShards) {
-      CHECK(early.exit == 3);
-      CHECK(early.err.find("shard 4 of 4 is missing") != std::string::npos);
-      CHECK(!std::filesystem::exists(folder / "merged.json"));
-    }
-    CHECK(wait_for(start(words)) == 1);
+    CHECK(midway >= kills_wanted() / 2);
+    const Ran merged = run(merge_words(folder));
+    CHECK_MESSAGE(merged.exit == exit, merged.err);
+    CHECK(bytes_of(folder / "merged.json") == expected);
   }
-  CHECK(midway >= kills_wanted() / 2);
-  const Ran merged = run(merge_words(folder));
-  CHECK_MESSAGE(merged.exit == 1, merged.err);
-  CHECK(bytes_of(folder / "merged.json") == expected);
+}
+
+TEST_CASE("a journal cut off at any byte is gone on from") {
+  const std::vector<Words> commands = {
+      {"prove", "lemma-b1", "--max-devices", "4"},
+      {"synth", "--hierarchy", "2,2", "--axes", "2,2", "--reduce", "0", "--size", "2", "--explain"},
+      {"cost", "--system", kSystems + "a100-2nodes.json", "--axes", "2,16", "--reduce", "0",
+       "--size", "2"}};
+  for (const Words& command : commands) {
+    CAPTURE(command[0]);
+    const Folder folder;
+    const Words words = joined(command, {"--resume", folder / "journal"});
+    const std::string expected = run(command).out;
+    CHECK(run(words).out == expected);
+    const std::string journal = bytes_of(folder / "journal");
+    CHECK(std::ranges::count(journal, '\n') >= 3);
+    const std::size_t dense = 40;  // bytes on both sides of the end of a line
+    std::size_t cuts = 0;
+    for (std::size_t bytes = 0; bytes < journal.size(); ++bytes) {
+      const std::size_t from = bytes - std::min(bytes, dense);
+      const bool is_near = journal.substr(from, 2 * dense).find('\n') != std::string::npos;
+      if (!is_near && bytes % 31 != 0) continue;
+      std::ofstream(folder / "journal", std::ios::binary) << journal.substr(0, bytes);
+      const Ran again = run(words);
+      CHECK_MESSAGE(again.out == expected, bytes << " bytes: " << again.err);
+      ++cuts;
+    }
+    CHECK(cuts > 100);
+    CHECK(run({"merge", folder / "journal"}).out == expected);
+  }
 }
 
 TEST_CASE("shards that run at once share a folder of certificates, also when they are killed") {
-  const Folder folder;
-  const std::string certificates = folder / "certificates";
-  const Words prove = {P2_VERIFY,        "prove",    "expressiveness", "mixing",
-                       "--max-devices",  "4",        "--size",         "3",
-                       "--every-system", "--format", "json",           "--certify",
-                       certificates};
-  const std::string expected = single_run(prove, folder);
-  const auto files = files_below(certificates);
-  CHECK(files.size() > 100);
-  std::filesystem::remove_all(certificates);
-  for (int round = 0; round < 2; ++round) {
-    std::vector<pid_t> children;
-    for (int shard = 1; shard <= kShards; ++shard) {
-      children.push_back(start(shard_words(prove, folder, shard)));
-    }
-    for (int shard = 1; shard <= kShards; ++shard) {
-      const pid_t child = children[static_cast<std::size_t>(shard) - 1];
-      if (round == 0) {
-        wait_for_bytes(child, folder / ("journal-" + std::to_string(shard)), 3000);
-        ::kill(child, SIGKILL);
+  const std::vector<Words> commands = {{P2_VERIFY, "prove", "expressiveness", "mixing",
+                                        "--max-devices", "4", "--size", "3", "--every-system"},
+                                       {P2_VERIFY, "synth", "--hierarchy", "2,2,2", "--hierarchy",
+                                        "4,2", "--axes", "2,4", "--reduce", "0,1", "--size", "3"}};
+  for (const Words& command : commands) {
+    CAPTURE(command[1]);
+    const Folder folder;
+    const std::string certificates = folder / "certificates";
+    const Words certified = joined(command, {"--format", "json", "--certify", certificates});
+    const std::string expected = single_run(certified, folder);
+    const auto files = files_below(certificates);
+    CHECK(files.size() > 20);
+    std::filesystem::remove_all(certificates);
+    for (int round = 0; round < 2; ++round) {
+      std::vector<pid_t> children;
+      for (int shard = 1; shard <= kShards; ++shard) {
+        children.push_back(start(shard_words(certified, folder, shard)));
       }
-      const int exit = wait_for(child);
-      if (round == 1) CHECK(exit <= 1);
+      for (int shard = 1; shard <= kShards; ++shard) {
+        const pid_t child = children[static_cast<std::size_t>(shard) - 1];
+        if (round == 0) {
+          wait_for_bytes(child, folder / ("journal-" + std::to_string(shard)), 3000);
+          ::kill(child, SIGKILL);
+        }
+        const int exit = wait_for(child);
+        if (round == 1) CHECK(exit <= 1);
+      }
+    }
+    const Ran merged = run(merge_words(folder));
+    CHECK_MESSAGE(merged.exit <= 1, merged.err);
+    CHECK(bytes_of(folder / "merged.json") == expected);
+    CHECK(files_below(certificates) == files);
+    for (const auto& entry : std::filesystem::directory_iterator(certificates)) {
+      if (entry.path().filename().string().starts_with(".")) continue;
+      CHECK(check_folder(entry.path().string()).verdict == kernel::Verdict::Accepted);
     }
   }
-  const Ran merged = run(merge_words(folder));
-  CHECK_MESSAGE(merged.exit == 1, merged.err);
-  CHECK(bytes_of(folder / "merged.json") == expected);
-  CHECK(files_below(certificates) == files);
 }
 
 TEST_CASE(
@@ -217,6 +282,82 @@ TEST_CASE("checks of many files and of a dump come out of their journals as they
   }
 }
 
+TEST_CASE("programs and prices come out of their journals as they went in") {
+  const Words priced = {"cost", "--axes", "8,4", "--reduce", "1", "--size", "2"};
+  const std::vector<Words> requests = {
+      {"synth", "--hierarchy", "2,2,2", "--axes", "4,2", "--reduce", "0", "--size", "3",
+       "--explain"},
+      {"synth", "--hierarchy", "node=*,gpu=*", "--axes", "data=*", "--reduce", "data", "--size",
+       "2"},
+      {"synth", "--hierarchy", "2,2,2", "--hierarchy", "2,4", "--axes", "4,2", "--reduce", "0",
+       "--size", "3", "--exists", "no-AllReduce", "--engine", "all"},
+      {"synth", "--hierarchy", "2,2,2", "--axes", "4,2", "--reduce", "1", "--size", "3", "--goal",
+       "allgather", "--count", "--verify"},
+      // By links, with user-defined collectives, and by the model of NCCL.
+      joined(priced, {"--system", kSystems + "a100-2nodes.json", "--top", "7"}),
+      joined(priced, {"--system", kSystems + "a100-2nodes.json", "--sizes", "1K:4G", "--algorithm",
+                      "tree", "--synthesis-hierarchy", "lattice"}),
+      joined(priced, {"--system", kSystems + "a100-2nodes.json", "--system",
+                      kSystems + "dgx-h100-4nodes.json", "--system",
+                      kSystems + "dgx-a100-4nodes.json", "--sizes", "1K:4G"}),
+      joined(priced, {"--system", kSystems + "a100-2nodes.json", "--collectives",
+                      std::string(P2_SOURCE_DIR) + "/examples/collectives/sound/scatter.p2c",
+                      "--max-group", "2"})};
+  for (const Words& request : requests) {
+    CAPTURE(fmt::format("{}", fmt::join(request, " ")));
+    for (const char* format : {"json", "text"}) {
+      const bool drawn = std::ranges::find(request, "--explain") != request.end();
+      if (drawn && format == std::string("json")) continue;
+      const Folder folder;
+      const Words formatted = joined(request, {"--format", format});
+      const Ran single = run(formatted);
+      REQUIRE_MESSAGE(single.exit <= 1, single.err);
+      for (int shard = 1; shard <= kShards; ++shard) {
+        const Words words = shard_words(formatted, folder, shard);
+        const Ran once = run(words);
+        CHECK_MESSAGE(once.exit <= 1, once.err);
+        CHECK(run(words).exit == once.exit);  // from the journal
+      }
+      Words merge = merge_words(folder);
+      merge.resize(1 + kShards);
+      const Ran merged = run(joined(merge, {"--format", format}));
+      CHECK_MESSAGE(merged.exit == single.exit, merged.err);
+      CHECK(merged.out == single.out);
+    }
+  }
+}
+
+TEST_CASE("several systems are answered one after the other, each as alone") {
+  const Words synth = {"synth", "--axes", "8", "--reduce", "0", "--size", "2", "--format", "json"};
+  const auto answer = [](const Words& words) {
+    const Ran ran = run(words);
+    CHECK_MESSAGE(ran.exit == 0, ran.err);
+    return nlohmann::json::parse(ran.out);
+  };
+  const auto both = answer(joined(synth, {"--hierarchy", "2,4", "--hierarchy", "2,2,2"}));
+  REQUIRE(both.at("systems").size() == 2);
+  CHECK(both.at("systems")[1].at("system") == "2,2,2");
+  const auto alone = answer(joined(synth, {"--hierarchy", "2,2,2"}));
+  CHECK(both.at("systems")[1].at("placements") == alone.at("placements"));
+  CHECK(both.at("complete") == true);
+  CHECK(both.at("total_programs").get<int>() ==
+        both.at("systems")[0].at("total_programs").get<int>() +
+            alone.at("total_programs").get<int>());
+  const Words cost = {"cost", "--axes", "32", "--reduce", "0", "--size", "2", "--format", "json"};
+  const std::string a100 = kSystems + "a100-2nodes.json";
+  const std::string h100 = kSystems + "dgx-h100-4nodes.json";
+  const auto prices = answer(joined(cost, {"--system", a100, "--system", h100}));
+  CHECK(prices.at("systems")[0] == answer(joined(cost, {"--system", a100})));
+  CHECK(prices.at("systems")[1] == answer(joined(cost, {"--system", h100})));
+  CHECK(
+      run({"synth", "--hierarchy", "2,4", "--system", a100, "--axes", "8", "--reduce", "0"}).exit ==
+      2);
+  CHECK(run({"place", "--hierarchy", "2,4", "--hierarchy", "4,2", "--axes", "8"}).exit == 2);
+  CHECK(
+      run(joined(cost, {"--system", a100, "--system", h100, "--plot", "/tmp/p2-plot.svg"})).exit ==
+      2);
+}
+
 TEST_CASE("a file that has changed is not answered from a journal") {
   const Folder folder;
   const std::string program = folder / "program.p2";
@@ -277,6 +418,111 @@ TEST_CASE("cubes give the same verdicts, and certificates that p2-check accepts"
   CHECK(run(joined(prove, {"--cubes", "0"})).exit == 2);
 }
 
+namespace {
+
+/// A proof of CaDiCaL in DRAT as LRAT without hints.
+std::string as_lrat(const std::string& drat, std::uint64_t clauses) {
+  std::string lrat;
+  std::map<std::multiset<int>, std::vector<std::uint64_t>> steps;
+  std::istringstream lines(drat);
+  for (std::string line; std::getline(lines, line);) {
+    const bool deletes = line.starts_with("d ");
+    std::istringstream words(deletes ? line.substr(2) : line);
+    std::multiset<int> literals;
+    for (int literal = 0; words >> literal && literal != 0;) literals.insert(literal);
+    if (!deletes) {
+      clauses += 3;  // gaps
+      steps[literals].push_back(clauses);
+      lrat += fmt::format("{} {}{}0 7 0\n", clauses, fmt::join(literals, " "),
+                          literals.empty() ? "" : " ");
+    } else if (!steps[literals].empty()) {
+      lrat += fmt::format("{} d {} 5 0\n", clauses, steps[literals].back());
+      steps[literals].pop_back();
+    }
+  }
+  return lrat;
+}
+
+}  // namespace
+
+TEST_CASE("cubes that another solver refutes make a certificate that p2-check accepts") {
+  if (wait_for(start({"sh", "-c", "cadical --version"})) != 0) {
+    MESSAGE("skipped: no program cadical");
+    return;
+  }
+  const Folder folder;
+  const std::string cubes = folder / "cubes";
+  const Words synth = {
+      "synth",  "--hierarchy", "2,2,2",       "--axes",           "4,2", "--reduce", "0",
+      "--size", "3",           "--placement", "[[1 2 2],[2 1 1]]"};
+  const Ran written = run(joined(synth, {"--cubes", cubes}));
+  CHECK_MESSAGE(written.exit == 0, written.err);
+  const auto manifest = nlohmann::json::parse(bytes_of(cubes + "/manifest.json"));
+  const std::size_t count = manifest.at("cubes").size();
+  CHECK(count > 5);
+  CHECK(written.err.find(std::to_string(count) + " cubes are in ") != std::string::npos);
+  const Words certify =
+      joined(synth, {"--cubes", cubes, "--certify", folder / "complete", "--format", "json"});
+  const auto refusal = [&] {
+    const Ran ran = run(certify);
+    CHECK(ran.exit == 2);
+    CHECK(!std::filesystem::exists(folder / "complete"));
+    return ran.err;
+  };
+  CHECK(refusal().find(fmt::format("{0} of {0} proofs are missing (cube-1.lrat, cube-2.lrat, "
+                                   "cube-3.lrat, …)",
+                                   count)) != std::string::npos);
+  for (std::size_t i = 1; i <= count; ++i) {
+    const std::string cube = fmt::format("{}/cube-{}", cubes, i);
+    CHECK(wait_for(start({"cadical", "-q", "--no-binary", cube + ".cnf", cube + ".drat"})) == 20);
+    if (i % 2 == 0) continue;  // half of them in the other format
+    std::ofstream(cube + ".lrat") << as_lrat(bytes_of(cube + ".drat"),
+                                             manifest.at("clauses").get<std::uint64_t>());
+    std::filesystem::remove(cube + ".drat");
+  }
+  const Ran joined_proofs = run(certify);
+  REQUIRE_MESSAGE(joined_proofs.exit == 0, joined_proofs.err);
+  const kernel::Result result = check_folder(folder / "complete");
+  CHECK_MESSAGE(result.verdict == kernel::Verdict::Accepted, result.reason);
+  // The same claim as without cubes.
+  const Ran alone = run(joined(synth, {"--certify", folder / "alone", "--format", "json"}));
+  const auto claim = [](const Ran& ran) {
+    return nlohmann::json::parse(ran.out).at("placements")[0].at("claim_digest");
+  };
+  CHECK(claim(joined_proofs) == claim(alone));
+  // Proofs that are cut off, malformed, or of another cube.
+  std::filesystem::remove_all(folder / "complete");
+  const std::string proof = bytes_of(cubes + "/cube-1.lrat");
+  const auto with_proof = [&](const std::string& text) {
+    std::ofstream(cubes + "/cube-1.lrat", std::ios::binary) << text;
+    return refusal();
+  };
+  CHECK(with_proof(proof.substr(0, proof.size() / 2)).find("cube-1.lrat") != std::string::npos);
+  CHECK(with_proof("1 99999999 0 0\n").find("cube-1.lrat:1:1: expected literals") !=
+        std::string::npos);
+  CHECK(with_proof("x 1 0\n").find("expected the number of a step") != std::string::npos);
+  CHECK(with_proof("").find("has no empty clause") != std::string::npos);
+  // Proofs without a lemma: some cubes need more than propagation.
+  for (std::size_t i = 2; i <= count; ++i) {
+    std::ofstream(fmt::format("{}/cube-{}.lrat", cubes, i)) << "9999999 0 0\n";
+  }
+  CHECK(with_proof("9999999 0 0\n").find("not RUP") != std::string::npos);
+  // The cubes of another question.
+  Words shorter = certify;
+  shorter[8] = "2";
+  const Ran other = run(shorter);
+  CHECK(other.exit == 2);
+  CHECK(other.err.find("cubes of another question") != std::string::npos);
+  // What is no folder of cubes is left alone.
+  std::ofstream(cubes + "/notes") << "mine";
+  const Ran mine = run(joined(synth, {"--cubes", cubes}));
+  CHECK(mine.exit == 2);
+  CHECK(bytes_of(cubes + "/notes") == "mine");
+  CHECK(std::filesystem::exists(cubes + "/cube-2.drat"));
+  CHECK(run({"synth", "--hierarchy", "2,2,2", "--axes", "4,2", "--reduce", "0", "--cubes", cubes})
+            .err.find("--placement") != std::string::npos);
+}
+
 TEST_CASE("jobs of Slurm are written for a command that has shards") {
   const Folder folder;
   const Ran ran =
@@ -294,13 +540,16 @@ TEST_CASE("jobs of Slurm are written for a command that has shards") {
   }
   CHECK(bytes_of(folder / "jobs/submit.sh").find("--dependency=\"afterany:$shards\"") !=
         std::string::npos);
+  for (const char* command : {"check", "synth", "cost"}) {
+    CHECK(run({"campaign", "--slurm", folder / command, "--", command}).exit == 0);
+  }
   const auto refused = [&](const Words& words) {
     const Ran bad = run(joined({"campaign", "--slurm", folder / "jobs"}, words));
     CHECK(bad.exit == 2);
     return bad.err;
   };
   CHECK(refused({}).find("expected `prove`") != std::string::npos);
-  CHECK(refused({"--", "synth"}).find("expected `prove`") != std::string::npos);
+  CHECK(refused({"--", "place"}).find("expected `prove`") != std::string::npos);
   for (const char* flag : {"--shard=1/2", "--resume=x", "--output=x", "--format=json"}) {
     CHECK(refused({"--", "prove", "lemma-b1", flag}).find("the jobs give it") != std::string::npos);
   }
@@ -330,6 +579,14 @@ TEST_CASE("what merge and --shard refuse") {
     run(joined({"prove", "lemma-b1", "--resume", folder / journal}, words));
     return folder / journal;
   };
+  const Words synth = {"synth", "--hierarchy", "2,2", "--axes", "4", "--reduce", "0"};
+  CHECK(message(joined(synth, {"--smt2", folder / "smt2", "--resume", folder / "synth"}))
+            .find("--smt2") != std::string::npos);
+  const Words cost = {"cost", "--system", kSystems + "a100-2nodes.json", "--resume",
+                      folder / "cost"};
+  CHECK(message(joined(cost, {kPrograms + "valid/figure10-blueconnect.p2"})).find("no FILE") !=
+        std::string::npos);
+  CHECK(message(joined(cost, {"--axes", "32"})).find("--reduce") != std::string::npos);
   const std::string small = prove({"--max-devices", "4", "--shard", "1/2"}, "small");
   const std::string rest = prove({"--max-devices", "4", "--shard", "2/2"}, "rest");
   const std::string large = prove({"--max-devices", "5", "--shard", "2/2"}, "large");

@@ -299,7 +299,7 @@ TEST_CASE("synth --certify writes one certificate per placement, and they are ac
   REQUIRE(placements.size() == 2);
   for (std::size_t i = 0; i < placements.size(); ++i) {
     const std::string path = placements[i]["certificate"];
-    CHECK(path == folder.path() + "/" + std::to_string(i + 1));
+    CHECK(path.starts_with(folder.path() + "/complete-"));
     const kernel::Result result = check_folder(path);
     CHECK(result.verdict == kernel::Verdict::Accepted);
     const std::string count = std::to_string(placements[i]["programs"].get<int>());

@@ -34,6 +34,9 @@ CASES = [
     ("synth", "synth --hierarchy node=*,gpu=2 --axes data=* --reduce data --size 2 --dialect printed", 0),
     ("synth", f"synth {INSTANCE} --size 2 --all-sizes --engine explicit", 0),
     ("synth", f"synth --hierarchy 2,2 --axes 4 --reduce 0 --size 2 --verify --certify {{t}}/synth", 0),
+    ("synth", f"synth {INSTANCE} --hierarchy 4 --size 2 --shard 1/2 --resume {{t}}/lists", 0),
+    ("synth", f"synth {INSTANCE} --size 2 --resume {{t}}/whole-lists", 0),
+    ("synth", "merge {t}/whole-lists", 0),
     ("check", f"check {EXAMPLES}/programs/valid/*.p2 {EXAMPLES}/msccl/*.xml {EXAMPLES}/hlo/*.hlo", 0),
     ("check", f"check {EXAMPLES}/programs/refused/*.p2 {EXAMPLES}/msccl/refused/*.xml "
               f"{EXAMPLES}/hlo/refused/*.hlo", 1),
@@ -63,6 +66,8 @@ CASES = [
              f"--collectives {EXAMPLES}/collectives/sound/scatter.p2c", 0),
     ("cost", "cost --system {t}/large.json --axes 65536 --reduce 0 --size 2 --sizes 1M:1G", 0),
     ("cost", f"cost --system {EXAMPLES}/systems/dgx-h100-4nodes.json --axes 32 --reduce 0 --sizes 1K:1G", 0),
+    ("cost", f"cost {PRICED} --system {EXAMPLES}/systems/dgx-h100-4nodes.json --size 2 --shard 2/2 "
+             f"--resume {{t}}/prices", 0),
     ("compare", f"cost --compare {EXAMPLES}/measured/h100-2nodes.csv --fit {EXAMPLES}/measured/h100-2nodes.csv "
                 f"--cross-validate", 0),
     ("rank", f"place --system {EXAMPLES}/systems/dgx-h100-4nodes.json --axes data=4,tensor=8 "

@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
+#include <nlohmann/json.hpp>
 
+#include "engine/cost/pricing.h"
 #include "engine/cost/program_cost.h"
 #include "engine/program/program_file.h"
 #include "engine/program/synthesis.h"
@@ -302,8 +304,70 @@ TEST_CASE("who is the fastest at which size is what asking at every size says") 
       RC_ASSERT(range.from == at);
       RC_ASSERT(range.program != before);
       before = range.program;
-      for (; at <= range.to; at += 1) RC_ASSERT(ranking(all, Rational(at)).front() == range.program);
+      for (; at <= range.to; at += 1)
+        RC_ASSERT(ranking(all, Rational(at)).front() == range.program);
     }
     RC_ASSERT(at == high + 1);
   });
+}
+
+TEST_CASE(
+    "placements that are priced one by one rank as all at once, and forged prices are refused") {
+  CostRequest request;
+  request.instance.system = std::string(P2_SOURCE_DIR) + "/examples/systems/dgx-h100-4nodes.json";
+  request.instance.axes = "8,4";
+  request.instance.reduce = "0";
+  request.max_steps = 3;
+  const System system = system_of(request.instance);
+  for (const bool by_nccl : {false, true}) {
+    CostQuestion question{request, given_instance(request.instance), system};
+    if (by_nccl) question.nccl.emplace(system, SourcePosition{"test"});
+    question.bytes = 1 << 20;
+    PlacementPricing placements(question, {});
+    REQUIRE(placements.count() > 1);
+    for (std::size_t i = placements.count(); i-- > 0;) {
+      placements.record(i, nlohmann::ordered_json::parse(placements.price(i, {}).json));
+    }
+    const Pricing all = price_programs(question, {});
+    const Pricing joined = placements.take(std::vector<bool>(placements.count(), true));
+    CHECK(joined.complete);
+    REQUIRE(joined.ranked.size() == all.ranked.size());
+    for (std::size_t i = 0; i < all.ranked.size(); ++i) {
+      const CostCandidate& one = all.ranked[i];
+      const CostCandidate& other = joined.ranked[i];
+      CHECK(one.text() == other.text());
+      CHECK(one.source->name == other.source->name);
+      CHECK(one.cost.seconds(3) == other.cost.seconds(3));
+      CHECK(one.speedup(3) == other.speedup(3));
+    }
+    // Every number of an answer out of range, every text replaced.
+    const auto answer = nlohmann::ordered_json::parse(placements.price(0, {}).json);
+    std::size_t refused = 0;
+    const auto leaves = answer.flatten();
+    for (const auto& [path, value] : leaves.items()) {
+      const bool is_flag = path.starts_with("/programs/") && path.ends_with("/2") &&
+                           std::ranges::count(path, '/') == 3;
+      if (value.is_boolean() || is_flag) continue;
+      auto forged = answer;
+      const nlohmann::json::json_pointer at(path);
+      if (value.is_number()) {
+        forged[at] = 1'000'000'000;
+      } else if (value.is_string()) {
+        forged[at] = "1/0";
+      } else {
+        continue;
+      }
+      bool thrown = false;
+      try {
+        placements.record(0, forged);
+      } catch (const InputError&) {
+        thrown = true;
+      } catch (const nlohmann::json::exception&) {
+        thrown = true;
+      }
+      CHECK_MESSAGE(thrown, path);
+      ++refused;
+    }
+    CHECK(refused > 30);
+  }
 }

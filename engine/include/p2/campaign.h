@@ -9,6 +9,22 @@
 
 namespace p2 {
 
+/// Which of its questions a verb answers, and where it records the answers.
+struct CampaignPart {
+  /// A file that records what is answered; an existing one of the same request is continued. May be
+  /// cut off at any byte, e.g. by SIGKILL.
+  std::optional<std::string> journal = {};
+  /// Only the questions of this shard, from 1 to `shards`: parts of about the same expected cost.
+  std::uint32_t shard = 1;
+  std::uint32_t shards = 1;
+};
+
+/// The answer of a verb with a CampaignPart. Under mpirun the processes share the questions.
+struct CampaignAnswer : Answer {
+  /// Whether this process has the answer: of those of an MPI run one alone has it.
+  bool is_leader = true;
+};
+
 /// A campaign as jobs of Slurm: an array of shards, and a merge that depends on it.
 struct SlurmRequest {
   std::string folder;  ///< for the jobs' scripts, their journals and the answer; made if absent

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "p2/answer.h"
+#include "p2/campaign.h"
 #include "p2/float_equality.h"
 #include "p2/instance.h"
 
@@ -70,12 +70,8 @@ struct CheckRequest {
   std::optional<std::string> baseline;
   /// Also return the baseline with the failures of this run; its file need not exist.
   bool update_baseline = false;
-  /// A file that records what is checked; an existing one of the same request, with the same
-  /// contents of all files, is continued.
-  std::optional<std::string> journal;
-  /// Only the files, or pairs of a dump, of this shard, from 1 to `shards`.
-  std::uint32_t shard = 1;
-  std::uint32_t shards = 1;
+  /// Of the files, or pairs of a dump.
+  CampaignPart part;
   /// The folder in which evidence is kept. An entry is used only if its evidence is accepted again.
   std::optional<std::string> cache;
 };
@@ -92,7 +88,7 @@ struct KnownFailure {
 /// a diagnostic, and a report like all others (Document::reports). `outcome` is the worst over the
 /// files, without known failures. `document.exit_code` is that of the worst file: 4 engines
 /// disagree, 5 tool failure, 2 bad input, 1 refuted, 3 undecided, 0.
-struct CheckAnswer : Answer {
+struct CheckAnswer : CampaignAnswer {
   std::vector<KnownFailure> fixed;  ///< failures of the baseline that no longer occur
   std::size_t cache_hits = 0;
   std::size_t cache_stored = 0;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "p2/answer.h"
+#include "p2/campaign.h"
 #include "p2/instance.h"
 
 /// Predicts how long programs take on a system with interconnects, and ranks them (docs/cost.md has
@@ -24,6 +24,9 @@ namespace p2 {
 
 struct CostRequest {
   InstanceSpec instance;  ///< with a system that has interconnects
+  /// The same is asked about these; the document has a ranking for each. Only without files and
+  /// measurements.
+  std::vector<InstanceSpec> more_instances;
   /// Program files. None: all valid programs of `instance`, which then has axes and reduction.
   std::vector<std::string> files;
   std::uint32_t max_steps = 5;  ///< of a program of `instance`, at most 32
@@ -47,6 +50,9 @@ struct CostRequest {
   /// model are fitted to that one before.
   std::optional<std::string> compare;
   bool cross_validate = false;  ///< with `compare`: also fit to all systems but one, for each
+
+  /// Of the placements. Only without files and measurements.
+  CampaignPart part = {};
 };
 
 /// A row of a table of measurements, and what the model says.
@@ -79,11 +85,12 @@ struct PricedText {
 };
 
 /// Refuted if a program is invalid, Undecided if a limit was reached.
-struct CostAnswer : Answer {
-  std::vector<PricedText> programs;   ///< fastest first, `top` of them
+struct CostAnswer : CampaignAnswer {
+  /// Fastest first, `top` of them; of several systems one ranking after the other.
+  std::vector<PricedText> programs;
   std::size_t priced = 0;             ///< how many there are
   bool complete = true;               ///< all programs up to the size were found within the limits
-  std::string plot;                   ///< SVG, if asked for and there is a program
+  std::string plot;                   ///< SVG, if asked for and there is a program of one system
   std::string fitted_system;          ///< the system file with fitted bandwidths, if asked for
   std::vector<ComparedRun> compared;  ///< of `compare`, in the order of the table
 };

@@ -15,7 +15,8 @@ struct MergeRequest {
 /// The answer that a single run of the same request gives, with the same document. Nothing is
 /// settled again; certificates of the smallest counterexamples are written where the request asked
 /// for certificates. Throws InputError for files that are no journals, or of different campaigns,
-/// and LimitReached, with the names of the shards, where questions are not answered.
+/// and where the contents of files that were read have changed; LimitReached, with the names of the
+/// shards, where questions are not answered.
 Answer merge(const MergeRequest& request, const Options& options);
 
 }  // namespace p2

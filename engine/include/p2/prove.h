@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "p2/answer.h"
+#include "p2/campaign.h"
 #include "p2/instance.h"
 
 namespace p2 {
@@ -34,12 +34,7 @@ struct ProveRequest {
   /// A question for the SAT solver about programs is split by its first step into so many parts,
   /// refuted on all threads, with one proof of all (cube and conquer); from 1 to 1024.
   std::uint32_t cubes = 1;
-  /// A file that records what is settled; an existing one of the same request is continued. May be
-  /// cut off at any byte, e.g. by SIGKILL.
-  std::optional<std::string> journal;
-  /// Only the questions of this shard, from 1 to `shards`: parts of about the same expected cost.
-  std::uint32_t shard = 1;
-  std::uint32_t shards = 1;
+  CampaignPart part;
   std::optional<std::string> certify;  ///< a folder for certificates
   bool report = false;                 ///< fill `ProveAnswer::report`; implies every_system
 };
@@ -60,16 +55,14 @@ struct ClaimSummary {
 
 /// Answer::results are those of each claim on each system, then those of claims about schedules;
 /// the counterexample of a refuted one has the program in its facts.
-struct ProveAnswer : Answer {
+struct ProveAnswer : CampaignAnswer {
   std::vector<ClaimSummary> summary;
   /// The errata: false statements with their smallest counterexamples, repairs and hypotheses.
   Document report;
-  /// Whether this process has the answer: of those of an MPI run one alone has it.
-  bool is_leader = true;
 };
 
 /// Settles the claims by enumeration, branch and bound, SAT or Z3, whatever each one names.
-/// Under mpirun the processes share the questions. Progress reports count these. Throws InputError,
+/// Progress reports count the questions. Throws InputError,
 /// at the flag of the command line that the member corresponds to, for what cannot be asked and for
 /// a journal that cannot be used, and LimitReached if a limit is reached before the questions are
 /// collected. Other limits leave results undecided. Certificates that cannot be written are

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "p2/answer.h"
+#include "p2/campaign.h"
 #include "p2/instance.h"
 #include "p2/place.h"
 
@@ -17,6 +17,8 @@ struct SynthesizeRequest {
   /// `axes`, `reduce` and one of `hierarchy` and `system` must be present. Without `placement`, all
   /// placements.
   InstanceSpec instance;
+  /// The same is asked about these; the document has an answer for each. Excludes `smt2`.
+  std::vector<InstanceSpec> more_instances;
   std::uint32_t size = 5;  ///< maximum number of steps, 0 to 32
 
   /// `auto`: an engine whose cost does not depend on sizes where one is proved to answer, else the
@@ -24,8 +26,13 @@ struct SynthesizeRequest {
   /// and these enumerate the programs of every placement again; the sets are compared.
   std::string engine = "auto";
   /// Folder for certificates, which p2-check accepts, that every list is complete: of one placement
-  /// the folder itself, of several `1`, `2`, … inside. Only for the paper's collectives and goal.
+  /// the folder itself, of several one inside for each, whose name has the digest of its contents.
+  /// Only for the paper's collectives and goal.
   std::optional<std::string> certify;
+  /// A folder for the question whether the list of the one placement is complete, as formulas for
+  /// other SAT solvers, one for each first step: without `certify` they are written there, with it
+  /// the certificate is made of the proofs that are there. docs/campaigns.md.
+  std::optional<std::string> cubes;
   /// Ask instead for one program in which a step has this collective or form (`Broadcast`,
   /// `InsideGroup`, `Parallel`, `Master`) or, after `no-`, in which none has. Excludes `certify`,
   /// `smt2`, `explain` and `count_only`.
@@ -44,6 +51,9 @@ struct SynthesizeRequest {
   /// engines there is JSON in any case.
   bool text = true;
   bool json = true;
+  /// Of the placements. With a journal or a shard `SynthesizedPlacement` has counts only, and the
+  /// document all else. Excludes `smt2`.
+  CampaignPart part = {};
 };
 
 /// The programs of one placement compared with those that another engine enumerates.
@@ -95,7 +105,7 @@ struct SynthesizedPlacement {
 /// that is asked, for all sizes; with `exists`, if there is such a program. `outcome` is
 /// Disagreement if engines differ, Undecided if a placement is undecided, otherwise Refuted if with
 /// `exists` a placement has no such program, or the programs are not the same for all sizes.
-struct SynthesizeAnswer : Answer {
+struct SynthesizeAnswer : CampaignAnswer {
   std::vector<SynthesizedPlacement> placements;
   std::uint64_t total = 0;  ///< programs over all placements
   bool complete = true;     ///< all lists, or all answers to `exists`, are settled up to `size`

@@ -1,0 +1,241 @@
+// Cube and conquer by other solvers: DIMACS out, LRAT or DRAT in.
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "encodings/cnf/solver.h"
+#include "engine/base/files.h"
+#include "p2/error.h"
+#include "p2/json.h"
+
+namespace p2::cnf {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSchema = "p2-cubes/1";
+constexpr std::size_t kMaxNamed = 3;  // missing proofs in a message
+
+std::string name_of(std::size_t cube, std::string_view extension) {
+  return fmt::format("cube-{}.{}", cube + 1, extension);
+}
+
+/// FNV-1a of the literals: tells the formula of another question from this one.
+std::uint64_t fingerprint(std::span<const Literal> literals) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const Literal literal : literals) {
+    hash = (hash ^ static_cast<std::uint32_t>(literal)) * 0x100000001b3U;
+  }
+  return hash;
+}
+
+std::string manifest(const Clauses& clauses, std::span<const Literal> cubes) {
+  Json::Array list;
+  for (std::size_t i = 0; i < cubes.size(); ++i) {
+    list.push_back(Json::object().add("file", name_of(i, "cnf")).add("literal", cubes[i]));
+  }
+  return Json::object()
+      .add("schema", kSchema)
+      .add("variables", clauses.variables())
+      .add("clauses", std::count(clauses.literals().begin(), clauses.literals().end(), 0) + 1)
+      .add("fingerprint", fmt::format("{:016x}", fingerprint(clauses.literals())))
+      .add("cubes", Json::array(std::move(list)))
+      .document();
+}
+
+void write(const fs::path& path, std::initializer_list<std::string_view> parts) {
+  std::ofstream file(path, std::ios::binary);
+  for (const std::string_view part : parts) file << part;
+  file.close();
+  if (!file) throw InputError({path.string()}, "cannot be written, expected a writable folder");
+}
+
+/// Throws InputError unless the folder is new, empty, or of cubes, of which it removes the formulas
+/// and proofs: no proof stays beside a formula that it is not of.
+void clear(const fs::path& folder) {
+  std::error_code failure;
+  fs::create_directories(folder, failure);
+  if (!fs::is_directory(folder)) {
+    throw InputError({folder.string()}, "cannot be written, expected a folder for cubes");
+  }
+  std::vector<fs::path> ours;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name != "manifest.json" && !name.starts_with("cube-")) {
+      throw InputError({entry.path().string()}, "is no cube, expected a folder for cubes alone");
+    }
+    ours.push_back(entry.path());
+  }
+  for (const fs::path& path : ours) fs::remove(path);
+}
+
+/// A proof as text, line by line.
+class ProofReader {
+ public:
+  ProofReader(std::string path, std::int32_t variables, Literal cube, const DratTrace& trace)
+      : path_(std::move(path)),
+        file_(path_, std::ios::binary),
+        variables_(variables),
+        cube_(cube),
+        trace_(trace) {}
+
+  void read() {
+    const bool is_lrat = path_.ends_with(".lrat");
+    for (std::string line; std::getline(file_, line);) {
+      ++number_;
+      rest_ = line;
+      if (rest_.starts_with('c') || rest_.find_first_not_of(" \r\t") == std::string::npos) continue;
+      if (is_lrat) {
+        read_lrat();
+      } else {
+        read_drat();
+      }
+    }
+    if (!refuted_) {
+      throw InputError({path_},
+                       "has no empty clause, expected the whole proof that the cube is refuted");
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(const char* expected) const {
+    throw InputError({path_, number_, 1}, fmt::format("expected {}", expected));
+  }
+
+  std::string_view word() {
+    const std::size_t begin = std::min(rest_.find_first_not_of(" \r\t"), rest_.size());
+    const std::size_t end = std::min(rest_.find_first_of(" \r\t", begin), rest_.size());
+    const std::string_view found = rest_.substr(begin, end - begin);
+    rest_.remove_prefix(end);
+    return found;
+  }
+
+  template <typename Number>
+  Number number(std::string_view text, const char* expected) const {
+    Number value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || error != std::errc() || end != text.data() + text.size()) fail(expected);
+    return value;
+  }
+
+  /// The literals up to 0, the first of which may have been read.
+  std::vector<Literal> clause(std::string_view first) {
+    constexpr const char* kExpected = "literals of the formula's variables and 0";
+    std::vector<Literal> literals;
+    for (std::string_view text = first;; text = word()) {
+      const auto literal = number<Literal>(text, kExpected);
+      if (literal == 0) return literals;
+      if (literal < -variables_ || literal > variables_) fail(kExpected);
+      literals.push_back(literal);
+    }
+  }
+
+  void add(bool learnt, const std::vector<Literal>& literals) {
+    refuted_ = refuted_ || (learnt && literals.empty());
+    // Where the cube holds anyway there is nothing to say.
+    if (std::ranges::find(literals, cube_) != literals.end()) return;
+    std::vector<Literal> under_cube = literals;
+    if (std::ranges::find(literals, -cube_) == literals.end()) under_cube.push_back(-cube_);
+    trace_.add(learnt, under_cube);
+  }
+
+  void read_drat() {
+    const std::string_view first = word();
+    const bool deletes = first == "d";
+    add(!deletes, clause(deletes ? word() : first));
+  }
+
+  void read_lrat() {
+    constexpr const char* kExpected = "the number of a step";
+    const auto step = number<std::uint64_t>(word(), kExpected);
+    const std::string_view next = word();
+    if (next != "d") {
+      const std::vector<Literal> literals = clause(next);
+      add(true, literals);
+      learnt_[step] = literals;
+      return;
+    }
+    while (true) {
+      const auto deleted = number<std::uint64_t>(word(), kExpected);
+      if (deleted == 0) return;
+      const auto found = learnt_.find(deleted);
+      if (found == learnt_.end()) continue;  // a clause of the formula
+      add(false, found->second);
+      learnt_.erase(found);
+    }
+  }
+
+  std::string path_;
+  std::ifstream file_;
+  std::int32_t variables_;
+  Literal cube_;
+  const DratTrace& trace_;
+  std::size_t number_ = 0;  // of the line
+  std::string_view rest_;   // of the line
+  bool refuted_ = false;
+  std::unordered_map<std::uint64_t, std::vector<Literal>> learnt_;  // by step, of LRAT
+};
+
+}  // namespace
+
+void write_cubes(const std::string& folder, const Clauses& clauses,
+                 std::span<const Literal> cubes) {
+  const fs::path path = folder;
+  clear(path);
+  std::string body;
+  for (const Literal literal : clauses.literals()) {
+    fmt::format_to(std::back_inserter(body), FMT_STRING("{}{}"), literal,
+                   literal == 0 ? '\n' : ' ');
+  }
+  const std::string head =
+      fmt::format("p cnf {} {}\n", clauses.variables(), std::ranges::count(body, '\n') + 1);
+  for (std::size_t i = 0; i < cubes.size(); ++i) {
+    write(path / name_of(i, "cnf"), {head, body, fmt::format("{} 0\n", cubes[i])});
+  }
+  write(path / "manifest.json", {manifest(clauses, cubes)});
+}
+
+void read_cube_proofs(const std::string& folder, const Clauses& clauses,
+                      std::span<const Literal> cubes, const DratTrace& trace) {
+  const fs::path path = folder;
+  const std::string index = (path / "manifest.json").string();
+  if (nlohmann::json::parse(read_file(index), nullptr, false) !=
+      nlohmann::json::parse(manifest(clauses, cubes))) {
+    throw InputError({index},
+                     "is of the cubes of another question, expected those of this command");
+  }
+  std::vector<std::string> proofs;
+  std::vector<std::string> missing;
+  for (std::size_t i = 0; i < cubes.size(); ++i) {
+    const bool is_lrat = fs::is_regular_file(path / name_of(i, "lrat"));
+    proofs.push_back((path / name_of(i, is_lrat ? "lrat" : "drat")).string());
+    if (!fs::is_regular_file(proofs.back())) missing.push_back(name_of(i, "lrat"));
+  }
+  if (!missing.empty()) {
+    const std::size_t named = std::min(missing.size(), kMaxNamed);
+    throw InputError(
+        {folder},
+        fmt::format(
+            "{} of {} proofs are missing ({}{}), expected LRAT or DRAT of every cube",
+            missing.size(), cubes.size(),
+            fmt::join(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(named), ", "),
+            named < missing.size() ? ", …" : ""));
+  }
+  for (std::size_t i = 0; i < cubes.size(); ++i) {
+    ProofReader(proofs[i], clauses.variables(), cubes[i], trace).read();
+  }
+}
+
+}  // namespace p2::cnf
