@@ -375,8 +375,9 @@ Record record_of(const Pricing& pricing) {
     programs.push_back(
         {std::move(numbers), priced(each.cost), each.collectives.extended() ? 1 : 0});
   }
-  Record allreduce = priced(source.allreduce);
-  return {{"allreduce", std::move(allreduce)},
+  Record baseline;
+  if (source.baseline) baseline = {source.baseline->collective, priced(source.baseline->cost)};
+  return {{"baseline", std::move(baseline)},
           {"programs", std::move(programs)},
           {"steps", steps.take()},
           {"prices", prices.take()},
@@ -402,7 +403,8 @@ Pricing pricing_of(const Record& record, CostSource source, const CollectiveSet&
     for (const Record& number : numbers) costs.push_back(element(prices, number));
     return sum_of(std::move(costs));
   };
-  source.allreduce = cost_of(record.at("allreduce"));
+  const Record& baseline = record.at("baseline");
+  if (!baseline.is_null()) source.baseline = Baseline{baseline.at(0), cost_of(baseline.at(1))};
   const CostSource& placed = pricing.sources.emplace_back(std::move(source));
   std::vector<Step> steps;
   for (const Record& each : record.at("steps")) {

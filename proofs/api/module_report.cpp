@@ -6,7 +6,9 @@
 #include <fmt/ranges.h>
 
 #include "engine/hlo/explanation/explanation.h"
+#include "engine/hlo/text/hlo_text.h"
 #include "proofs/api/module_check.h"
+#include "proofs/certificate/certificate_folder.h"
 
 namespace p2 {
 namespace {
