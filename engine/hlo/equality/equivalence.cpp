@@ -12,6 +12,7 @@
 
 #include "engine/hlo/equality/comparison.h"
 #include "engine/hlo/flow.h"
+#include "engine/hlo/interpreter/array.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/execution.h"
 
@@ -409,7 +410,7 @@ ModuleDecision evaluated_relation(const std::shared_ptr<const Module>& global,
       describe(context, flows[0], mismatch.before, 0),
       describe(context, flows[0], mismatch.after, 0));
   add_unknown(decision, flows[0], mismatch.output);
-  add_unknown(decision, flows[1], relation.outputs[mismatch.output].number);
+  add_unknown(decision, flows[1], relation.outputs[mismatch.output].number_on(mismatch.device));
   return decision;
 }
 
@@ -615,6 +616,26 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
   decision.placements = relation->placements;
   decision.relation = relation;
   return decision;
+}
+
+std::variant<std::shared_ptr<const Module>, ModuleDecision> linked(
+    const std::vector<PlacedProgram>& programs, const DeviceCounts& counts) {
+  const Devices devices{counts.replicas.value_or(1), counts.partitions.value_or(1)};
+  try {
+    return link_programs(programs, devices.count());
+  } catch (const IllFormed& error) {
+    return ill_formed(error.fault, devices);
+  } catch (const interpreter::NotUnderstood& error) {
+    const SourcePosition& where = error.instruction->position;
+    ModuleDecision decision = undecided(
+        devices,
+        fmt::format("Not understood: {} ({}:{}).", error.what(), where.source, where.line));
+    for (const PlacedProgram& program : programs) {
+      if (!has_instruction(*program.module, error.instruction)) continue;
+      decision.unknown = {unknown_operation(*program.module, *error.instruction, error.why)};
+    }
+    return decision;
+  }
 }
 
 ModuleDecision check_well_formed(std::shared_ptr<const Module> module, const DeviceCounts& devices,

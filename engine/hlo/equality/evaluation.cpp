@@ -2,6 +2,8 @@
 
 #include "engine/hlo/equality/evaluation.h"
 
+#include <algorithm>
+
 #include "engine/base/invariant.h"
 
 namespace p2::hlo {
@@ -164,11 +166,20 @@ Evaluation::Answer Evaluation::interpret(const Query& query, const Node& node,
       return elementwise(query, node, map);
     case Op::Reduce:
       return reduce(query, node, map);
+    case Op::OfOwnProgram:
+      return demand(operand_of_own_program(node, query.device), query.device, map);
     case Op::Dot:
       return keeps_order(node.outputs[0].type) ? opaque(query, node, map) : dot(query, node, map);
     default:
       return reorder(query, node, map);
   }
+}
+
+/// Of linked programs: the operand that the program of a device computes.
+Ref Evaluation::operand_of_own_program(const Node& node, std::uint32_t device) const {
+  const std::vector<std::int64_t>& programs = node.instruction->attributes.dimensions;
+  const auto own = std::ranges::find(programs, flow_.module->program_of[device]);
+  return node.operands[static_cast<std::size_t>(own - programs.begin())];
 }
 
 /// The operation and the classes of all operands that the result depends on. The negative numbers
@@ -182,17 +193,24 @@ std::vector<std::int64_t> Evaluation::opaque_operands(const Query& query, const 
   };
   if (node.impure) {
     sequence.insert(sequence.end(), {-1, number_, query.ref.node, query.device});
-  } else if (node.collective != kNone && node.op == Op::CollectivePermute) {
+  } else if (node.op == Op::CollectivePermute || node.op == Op::Receive) {
     const std::uint32_t source = flow_.collectives[node.collective].source[query.device];
     sequence.push_back(-2);
-    if (source != kNone) add(source);
+    if (source != kNone) {
+      add(source);
+    } else if (node.op == Op::Receive) {  // arbitrary
+      sequence.insert(sequence.end(), {-5, number_, query.ref.node, query.device});
+    }
   } else if (node.collective != kNone) {
     const Collective& all = flow_.collectives[node.collective];
     sequence.insert(sequence.end(), {-3, all.position[query.device]});
     for (const std::uint32_t member : all.group_of(query.device)) add(member);
   } else if (node.depends_on_devices) {
     sequence.insert(sequence.end(), {-4, query.device});
-    for (std::uint32_t device = 0; device < flow_.devices.count(); ++device) add(device);
+    const std::vector<std::uint32_t>& program = flow_.module->program_of;
+    for (std::uint32_t device = 0; device < flow_.devices.count(); ++device) {
+      if (program.empty() || program[device] == program[query.device]) add(device);
+    }
   } else {
     add(query.device);
   }

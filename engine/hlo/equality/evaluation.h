@@ -108,12 +108,15 @@ class Evaluation {
   Answer demand(Ref ref, std::uint32_t device, const IndexMap& map);
   Operands demand_all(const std::vector<Ref>& refs, std::uint32_t device, const IndexMap& map);
   std::uint32_t canonical_device(Ref ref, std::uint32_t device) const;
+  Ref operand_of_own_program(const Node& node, std::uint32_t device) const;
   Value opaque(const Query& query, const Node& node, const IndexMap& map);
   std::vector<std::int64_t> opaque_operands(const Query& query, const Node& node) const;
   bool refine_reduction(const Refinement& refinement);
 
   // evaluation_parameter.cpp: inputs of related modules
   Answer parameter(const Query& query, const Node& node, const IndexMap& map);
+  bool is_held(const TensorRelation& relation, std::uint32_t device, const IndexMap& map);
+  Value arbitrary(const Query& query, const IndexMap& map);
   Value global_input(const Node& node, std::uint32_t number, const IndexMap& map);
 
   // evaluation_layout.cpp: slices, reshapes, …, and collectives

@@ -1,5 +1,7 @@
 #include "engine/hlo/explanation/related_modules.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "engine/hlo/interpreter/execution.h"
@@ -23,7 +25,12 @@ RelatedModules::RelatedModules(const Module& before, const Module& after,
       search_(other_trace_, relation_.is_mixed(), interpretation_, groups_) {}
 
 std::uint32_t RelatedModules::output(std::size_t number) const {
-  return trace_.outputs.at(relation_.is_mixed() ? relation_.outputs[number].number : number);
+  if (!relation_.is_mixed()) return trace_.outputs.at(number);
+  const TensorRelation& relation = relation_.outputs[number];
+  const auto held =
+      std::ranges::find_if(relation.pieces, [](const auto& own) { return !own.empty(); });
+  return trace_.outputs.at(
+      relation.number_on(static_cast<std::uint32_t>(held - relation.pieces.begin())));
 }
 
 bool RelatedModules::is_related(std::uint32_t array) {

@@ -64,6 +64,16 @@ std::shared_ptr<const Tree> declared(std::shared_ptr<const Tree> tree, const Sha
   return std::make_shared<const Tree>(changed(changed, *tree, shape));
 }
 
+/// What a device has of a value that its program does not compute.
+template <typename Tree>
+Tree without_cells(const Shape& shape) {
+  Tree tree;
+  tree.is_tuple = shape.is_tuple;
+  tree.array.shape = shape.array;
+  for (const Shape& part : shape.parts) tree.parts.push_back(without_cells<Tree>(part));
+  return tree;
+}
+
 }  // namespace
 
 template <typename A>
@@ -120,7 +130,9 @@ auto Interpreter<A>::evaluate(std::uint32_t computation, const std::vector<PerDe
       values[i] = arguments[index];
     } else {
       for (const std::uint32_t operand : instruction.operands) operands.push_back(&values[operand]);
-      values[i] = execute(instruction, operands, active, depth);
+      const bool is_linked = computation == module_.entry && !module_.programs.empty();
+      values[i] = execute(instruction, operands,
+                          is_linked ? active_of(instruction, operands) : active, depth);
     }
     // The shape of a start in the text also has the operands: only its done uses the result.
     const bool is_start =
@@ -145,9 +157,37 @@ auto Interpreter<A>::evaluate(std::uint32_t computation, const std::vector<PerDe
 }
 
 template <typename A>
+auto Interpreter<A>::active_of(const Instruction& instruction, const Operands& operands) const
+    -> Active {
+  Active active(devices_.count(), false);
+  if (instruction.program != kEveryProgram) {
+    for (const std::uint32_t device : module_.programs[instruction.program].devices) {
+      active[device] = true;
+    }
+    return active;
+  }
+  for (const PerDevice* operand : operands) {
+    for (std::uint32_t device = 0; device < active.size(); ++device) {
+      if ((*operand)[device]) active[device] = true;
+    }
+  }
+  return active;
+}
+
+template <typename A>
 auto Interpreter<A>::execute(const Instruction& instruction, const Operands& operands,
                              const Active& active, int depth) -> PerDevice {
   const std::string& opcode = instruction.opcode;
+  if (opcode == kMatchedReceive) return collectives_.received(instruction, operands, active);
+  if (opcode == kOfOwnProgram) {
+    PerDevice results(active.size());
+    for (const PerDevice* operand : operands) {
+      for (std::uint32_t device = 0; device < active.size(); ++device) {
+        if ((*operand)[device]) results[device] = (*operand)[device];
+      }
+    }
+    return results;
+  }
   if (is_done(opcode)) {
     if (operands.empty()) give_up(instruction, "it has no operand");
     return *operands[0];
@@ -156,7 +196,10 @@ auto Interpreter<A>::execute(const Instruction& instruction, const Operands& ope
     return once_for_same_operands(operands, active, [&](const auto& values, std::uint32_t) {
       Tree tree;
       tree.is_tuple = true;
-      for (const Tree* value : values) tree.parts.push_back(*value);
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        tree.parts.push_back(
+            values[k] != nullptr ? *values[k] : without_cells<Tree>(instruction.shape.parts[k]));
+      }
       return tree;
     });
   }
@@ -181,7 +224,7 @@ auto Interpreter<A>::execute(const Instruction& instruction, const Operands& ope
   if (opcode == "conditional") return execute_conditional(instruction, operands, active, depth);
   if (opcode == "custom-call") return execute_custom_call(instruction, operands, active);
   if (opcode == "partition-id" || opcode == "replica-id") {
-    return execute_locally(instruction, operands, active, true);
+    return execute_ids(instruction, active);
   }
   if (is_collective(base_opcode(opcode))) {
     return collectives_.execute(instruction, operands, active);
@@ -192,24 +235,27 @@ auto Interpreter<A>::execute(const Instruction& instruction, const Operands& ope
     });
   }
   if (!is_local(instruction)) return execute_opaque(instruction, operands, active);
-  return execute_locally(instruction, operands, active, false);
+  return execute_locally(instruction, operands, active);
+}
+
+template <typename A>
+auto Interpreter<A>::execute_ids(const Instruction& instruction, const Active& active)
+    -> PerDevice {
+  PerDevice results(active.size());
+  const ArrayShape& shape = instruction.shape.array;
+  for (std::uint32_t device = 0; device < active.size(); ++device) {
+    if (!active[device]) continue;
+    const LogicalDevice own = logical_device(module_, devices_, device);
+    const std::int64_t id = instruction.opcode == "partition-id" ? own.partition : own.replica;
+    results[device] = std::make_shared<const Tree>(
+        local_.array(shape, {arithmetic_.integer(id, shape.type)}, {}));
+  }
+  return results;
 }
 
 template <typename A>
 auto Interpreter<A>::execute_locally(const Instruction& instruction, const Operands& operands,
-                                     const Active& active, bool by_device) -> PerDevice {
-  if (by_device) {
-    PerDevice results(active.size());
-    const ArrayShape& shape = instruction.shape.array;
-    for (std::uint32_t device = 0; device < active.size(); ++device) {
-      if (!active[device]) continue;
-      const std::int64_t id = instruction.opcode == "partition-id" ? device % devices_.partitions
-                                                                   : device / devices_.partitions;
-      results[device] = std::make_shared<const Tree>(
-          local_.array(shape, {arithmetic_.integer(id, shape.type)}, {}));
-    }
-    return results;
-  }
+                                     const Active& active) -> PerDevice {
   return once_for_same_operands(operands, active, [&](const auto& values, std::uint32_t) {
     return local_.evaluate(instruction, values);
   });
@@ -371,7 +417,7 @@ auto Interpreter<A>::execute_custom_call(const Instruction& instruction, const O
                     target == "MoveToHost" || target == "MoveToDevice" ||
                     target == "annotate_device_placement";
   if (same && operands.size() == 1) return *operands[0];
-  if (target == "TopK") return execute_locally(instruction, operands, active, false);
+  if (target == "TopK") return execute_locally(instruction, operands, active);
   return execute_opaque(instruction, operands, active);
 }
 
