@@ -113,7 +113,7 @@ struct LinkedProgram {
 
 /// The opcodes of linked programs, which no text can name: what a device receives, as it is on the
 /// source of its pair; and the operand that the device's own program has computed.
-constexpr std::string_view kMatchedReceive = "matched recv-done";
+constexpr std::string_view kMatchedReceive = "matched receive";
 constexpr std::string_view kOfOwnProgram = "value of each program";
 
 /// A program that every device runs (SPMD), or several that were linked.
