@@ -22,7 +22,7 @@ namespace p2::hlo {
 namespace {
 
 constexpr std::uint64_t kPrime = 2147483647;
-constexpr int kSize = 4;
+constexpr int kSide = 4;
 
 struct Matrix {
   int rows = 0;
@@ -36,8 +36,8 @@ struct Matrix {
 };
 
 Matrix random_matrix(std::mt19937& random) {
-  Matrix matrix{kSize, kSize};
-  for (int i = 0; i < kSize * kSize; ++i) matrix.numbers.push_back(random() % kPrime);
+  Matrix matrix{kSide, kSide};
+  for (int i = 0; i < kSide * kSide; ++i) matrix.numbers.push_back(random() % kPrime);
   return matrix;
 }
 
@@ -99,8 +99,8 @@ using Pairs = std::vector<std::pair<int, int>>;
 struct Line {
   Kind kind = Kind::Parameter;
   std::vector<int> operands = {};  ///< lines
-  int rows = kSize;
-  int columns = kSize;
+  int rows = kSide;
+  int columns = kSide;
   int number = 0;  ///< of a parameter
   int channel = 0;
   Pairs pairs = {};
@@ -193,7 +193,7 @@ class RandomPipeline {
 
   /// A new input of the single-device program, which a stage holds.
   std::pair<std::string, int> input(int stage, Held held) {
-    single_operations_.push_back({Kind::Parameter, {}, kSize, kSize, tensors_});
+    single_operations_.push_back({Kind::Parameter, {}, kSide, kSide, tensors_});
     const std::string name = single(fmt::format("parameter({})", tensors_));
     return {name, hold(stage, held, tensors_++)};
   }
@@ -204,8 +204,8 @@ class RandomPipeline {
     inputs_.push_back({held, tensor, stage, number});
     return add(stage, {Kind::Parameter,
                        {},
-                       held == Held::Rows ? kSize / width_ : kSize,
-                       held == Held::Columns ? kSize / width_ : kSize,
+                       held == Held::Rows ? kSide / width_ : kSide,
+                       held == Held::Columns ? kSide / width_ : kSide,
                        number});
   }
 
@@ -221,7 +221,7 @@ class RandomPipeline {
                               a, b, kind == Kind::Dot ? numbers : ""));
   }
 
-  Line reduction(int operand) { return {Kind::AllReduce, {operand}, kSize, kSize, 0, ++channels_}; }
+  Line reduction(int operand) { return {Kind::AllReduce, {operand}, kSide, kSide, 0, ++channels_}; }
 
   void build() {
     auto [single_name, local] = input(0, Held::Whole);
@@ -244,12 +244,12 @@ class RandomPipeline {
       if (sums) {
         auto [third, third_line] = input(last, Held::Rows);
         const std::string inner = operation(Kind::Dot, single_name, second);
-        const int shard = add(last, {Kind::Dot, {local, second_line}, kSize, kSize / width_});
+        const int shard = add(last, {Kind::Dot, {local, second_line}, kSide, kSide / width_});
         single_name = operation(Kind::Dot, inner, third);
         local = add(last, {Kind::Dot, {shard, third_line}});
       } else {
         single_name = operation(Kind::Dot, single_name, second);
-        local = add(last, {Kind::Dot, {local, second_line}, kSize, kSize / width_});
+        local = add(last, {Kind::Dot, {local, second_line}, kSide, kSide / width_});
       }
     } else if (last > 0 && below(2) == 0) {
       local = pass(last, 0, local);
@@ -270,8 +270,8 @@ class RandomPipeline {
       }
       case 1: {
         auto [weight, line] = input(stage, Held::Columns);
-        const int shard = add(stage, {Kind::Dot, {local, line}, kSize, kSize / width_});
-        const int whole = add(stage, {Kind::AllGather, {shard}, kSize, kSize, 0, ++channels_});
+        const int shard = add(stage, {Kind::Dot, {local, line}, kSide, kSide / width_});
+        const int whole = add(stage, {Kind::AllGather, {shard}, kSide, kSide, 0, ++channels_});
         return {operation(Kind::Dot, name, weight), whole};
       }
       case 2: {
@@ -282,7 +282,7 @@ class RandomPipeline {
         auto [up, up_line] = input(stage, Held::Columns);
         auto [down, down_line] = input(stage, Held::Rows);
         const std::string inner = operation(Kind::Dot, name, up);
-        const int shard = add(stage, {Kind::Dot, {local, up_line}, kSize, kSize / width_});
+        const int shard = add(stage, {Kind::Dot, {local, up_line}, kSide, kSide / width_});
         const int partial = add(stage, {Kind::Dot, {shard, down_line}});
         return {operation(Kind::Dot, inner, down), add(stage, reduction(partial))};
       }
@@ -295,10 +295,10 @@ class RandomPipeline {
     for (int d = 0; d < width_; ++d) pairs.emplace_back(from * width_ + d, to * width_ + d);
     if (width_ == 2 && below(3) == 0) std::swap(pairs[0].second, pairs[1].second);
     const int channel = ++channels_;
-    const int send = add(from, {Kind::Send, {local}, kSize, kSize, 0, channel, pairs});
-    add(from, {Kind::SendDone, {send}, kSize, kSize, 0, channel});
-    const int receive = add(to, {Kind::Receive, {}, kSize, kSize, 0, channel, pairs});
-    return add(to, {Kind::ReceiveDone, {receive}, kSize, kSize, 0, channel});
+    const int send = add(from, {Kind::Send, {local}, kSide, kSide, 0, channel, pairs});
+    add(from, {Kind::SendDone, {send}, kSide, kSide, 0, channel});
+    const int receive = add(to, {Kind::Receive, {}, kSide, kSide, 0, channel, pairs});
+    return add(to, {Kind::ReceiveDone, {receive}, kSide, kSide, 0, channel});
   }
 
   bool mutate();
@@ -408,8 +408,8 @@ std::string RandomPipeline::boxes(const Placed& placed) const {
   std::vector<std::string> all;
   for (int d = 0; d < width_; ++d) {
     const int position = placed.crossed ? width_ - 1 - d : d;
-    const int size = kSize / width_;
-    const std::string whole = fmt::format("[0,{}]", kSize);
+    const int size = kSide / width_;
+    const std::string whole = fmt::format("[0,{}]", kSide);
     const std::string cut = fmt::format("[{},{}]", position * size, (position + 1) * size);
     const std::string own = fmt::format("[0,{}]", size);
     const bool rows = placed.held == Held::Rows;
@@ -540,9 +540,9 @@ bool RandomPipeline::mutate() {
 }
 
 Matrix RandomPipeline::shard(const Placed& placed, const Matrix& whole, int position) const {
-  const int at = (placed.crossed ? width_ - 1 - position : position) * (kSize / width_);
-  if (placed.held == Held::Rows) return part(whole, at, 0, kSize / width_, kSize);
-  if (placed.held == Held::Columns) return part(whole, 0, at, kSize, kSize / width_);
+  const int at = (placed.crossed ? width_ - 1 - position : position) * (kSide / width_);
+  if (placed.held == Held::Rows) return part(whole, at, 0, kSide / width_, kSide);
+  if (placed.held == Held::Columns) return part(whole, 0, at, kSide, kSide / width_);
   return whole;
 }
 
@@ -670,7 +670,7 @@ bool RandomPipeline::is_right(std::uint32_t seed) const {
   const Placed& output = outputs_[0];
   const StageProgram& last = programs[static_cast<std::size_t>(output.stage)];
   const auto line = static_cast<std::size_t>(last.outputs[0]);
-  Matrix total{kSize, kSize, std::vector<std::uint64_t>(kSize * kSize, 0)};
+  Matrix total{kSide, kSide, std::vector<std::uint64_t>(kSide * kSide, 0)};
   for (int d = 0; d < width_; ++d) {
     const Matrix& own = (*values)[static_cast<std::size_t>(output.stage * width_ + d)][line];
     if (output.held == Held::Parts) {
