@@ -1,8 +1,6 @@
 // Whether the devices of several programs wait for each other in a cycle: a depth-first search of
 // what must have been executed before what.
 
-#include "engine/hlo/communication_order.h"
-
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -11,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "engine/hlo/interpreter/array.h"
+#include "engine/hlo/program_communications.h"
 
 namespace p2::hlo {
 namespace {
@@ -160,8 +159,8 @@ const Instruction& instruction_of(const CommunicationOrder& order, const Step& s
       .instructions[order.communications[program][step.number].instruction];
 }
 
-/// `device 0: recv-done x (a.hlo:3) waits for device 4: …`. Steps of the same device in a row are
-/// named by the first.
+/// `send s of device 0 (a.hlo:3) waits for recv r of device 4 (b.hlo:7), which …`. Of steps of one
+/// device in a row, the first.
 std::string text_of(const CommunicationOrder& order, const std::vector<Step>& cycle) {
   constexpr std::size_t kMaxShown = 8;
   std::string text;
@@ -171,11 +170,14 @@ std::string text_of(const CommunicationOrder& order, const std::vector<Step>& cy
     if (same && cycle.size() > 1 && i > 0) continue;
     if (shown++ == kMaxShown) return text + ", …";
     const Instruction& instruction = instruction_of(order, cycle[i]);
-    text += fmt::format("{}{} {} of device {} ({}:{})", text.empty() ? "" : " waits for ",
+    text += fmt::format("{}{} {} of device {} ({}:{})",
+                        shown == 1   ? ""
+                        : shown == 2 ? " waits for "
+                                     : ", which waits for ",
                         instruction.opcode, instruction.name, cycle[i].device,
                         instruction.position.source, instruction.position.line);
   }
-  return text + " waits for the first";
+  return text + (shown > 1 ? ", which" : "") + " waits for the first";
 }
 
 }  // namespace
