@@ -193,7 +193,7 @@ class Linker {
     } else if (instruction.opcode == "recv" || instruction.opcode == "send" ||
                instruction.opcode == "send-done") {
       linked = add_token(place);
-    } else if (const auto parts = communications_.parts(place); !parts.empty()) {
+    } else if (const auto& parts = communications_.parts(place); !parts.empty()) {
       emit_spanning(parts);
     } else {
       Instruction copy = instruction;

@@ -106,7 +106,7 @@ ModuleRelation read_relation(const std::string& source, const std::string& text,
 /// A program of a relation of programs, and the devices that run it, in ascending order.
 struct PlacedFile {
   std::vector<std::uint32_t> devices;
-  std::string file;  ///< as the relation names it
+  std::string file;  ///< in the folder of the relation, unless that names another one
 };
 /// The programs that a relation in JSON names; empty where all devices run one module. Throws
 /// InputError unless every device has one.

@@ -1,6 +1,7 @@
 // Reads a relation between a global module and the one that devices run.
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <set>
 
@@ -485,7 +486,7 @@ class RelationReader {
 };
 
 /// The programs that devices run, with the files in which they are.
-std::vector<PlacedFile> read_programs(const JsonValue& root) {
+std::vector<PlacedFile> read_programs(const std::string& source, const JsonValue& root) {
   const auto modules = root.find("modules");
   std::vector<PlacedFile> programs;
   if (!modules) return programs;
@@ -493,7 +494,9 @@ std::vector<PlacedFile> read_programs(const JsonValue& root) {
       root.member("devices", "a relation").integer("the number of devices", 1, kMaxDevices);
   std::vector<bool> placed(static_cast<std::size_t>(devices), false);
   for (const auto& [range, file] : modules->members("modules by devices")) {
-    PlacedFile program{read_devices(range, file, devices), file.string("the file of a module")};
+    const std::filesystem::path folder = std::filesystem::path(source).parent_path();
+    PlacedFile program{read_devices(range, file, devices),
+                       (folder / file.string("the file of a module")).string()};
     for (const std::uint32_t device : program.devices) {
       if (placed[device]) file.fail(fmt::format("device {} has two modules", device));
       placed[device] = true;
@@ -511,7 +514,7 @@ std::vector<PlacedFile> read_programs(const JsonValue& root) {
 
 std::vector<PlacedFile> program_files(const std::string& source, const std::string& text) {
   const JsonDocument document(source, text);
-  return read_programs(document.root());
+  return read_programs(source, document.root());
 }
 
 ModuleRelation read_relation(const std::string& source, const std::string& text,
@@ -567,7 +570,8 @@ ModuleRelation read_relation(const std::string& source, const std::string& text,
           after.programs.empty() ? std::pair(0U, static_cast<std::uint32_t>(locals.shapes.size()))
                                  : locals.of_program(device);
       for (std::uint32_t local = 0; local < all_of_device; ++local) {
-        const bool is_token = locals.shapes[first + local].type == ElementType();
+        const bool is_token =
+            !locals.are_inputs && locals.shapes[first + local].type == ElementType();
         if (is_token || used.contains({device, first + local})) continue;
         given.fail(fmt::format("tensor {} of device {} is not related, expected all {}", local,
                                device, all_of_device));

@@ -43,6 +43,13 @@ bool is_same(const Shape& a, const Shape& b) {
   return !b.is_tuple && a.array.same_sizes(b.array) && a.array.type == b.array.type;
 }
 
+/// Gives up unless two arrays are in memory alike: what is sent is bytes.
+void require_same_layout(const Shape& a, const Shape& b, const Instruction& instruction) {
+  const bool alike = (a.array.row_major() && b.array.row_major()) ||
+                     a.array.minor_to_major == b.array.minor_to_major;
+  if (!alike) give_up(instruction, "its layout is not that of what is sent");
+}
+
 /// Whether a computation, or one that it calls, has collectives.
 bool has_collective(const Module& module, std::uint32_t computation) {
   return std::ranges::any_of(module.computations[computation].instructions,
@@ -152,15 +159,11 @@ ProgramCommunications::ProgramCommunications(const ProgramPlacement& placement)
   require_no_deadlock(order());
 }
 
-std::vector<ProgramInstruction> ProgramCommunications::parts(
+const std::vector<ProgramInstruction>& ProgramCommunications::parts(
     const ProgramInstruction& place) const {
-  std::vector<ProgramInstruction> all;
-  if (!united_.contains(place)) return all;
-  const ProgramInstruction root = root_of(place);
-  for (const auto& [part, next] : united_) {
-    if (root_of(part) == root) all.push_back(part);
-  }
-  return all;
+  static const std::vector<ProgramInstruction> kNoParts;
+  const auto found = united_.find(place);
+  return found == united_.end() ? kNoParts : parts_.at(found->second);
 }
 
 void ProgramCommunications::collect(std::uint32_t program) {
@@ -263,11 +266,8 @@ void ProgramCommunications::require_same_shape(const ProgramInstruction& send,
                    fmt::format("its shape is {}, what is sent is {}", to_string(value_shape(*each)),
                                to_string(value)));
   }
-  const ArrayShape& there = value_shape(received).array;
-  if (!(value.array.row_major() && there.row_major()) &&
-      value.array.minor_to_major != there.minor_to_major) {
-    give_up(received, "its layout is not that of what is sent");
-  }
+  require_same_layout(value, value_shape(sent), sent);
+  require_same_layout(value, value_shape(received), received);
 }
 
 /// A context may only be used by its done, and by one.
@@ -298,6 +298,7 @@ void ProgramCommunications::require_used_by_done(const ProgramInstruction& place
       !is_same(value, user.shape.parts[0])) {
     refuse_program("shapes", user, fmt::format("({}, token) is expected", to_string(value)));
   }
+  require_same_layout(value, user.shape.parts[0], user);
 }
 
 void ProgramCommunications::unite_collectives() {
@@ -310,6 +311,10 @@ void ProgramCommunications::unite_collectives() {
     for (const auto& set : members_.at(place).sets()) {
       for (const std::uint32_t device : set) join(place, device, set);
     }
+  }
+  for (auto& [place, root] : united_) {
+    root = root_of(place);
+    parts_[root].push_back(place);
   }
 }
 

@@ -124,7 +124,7 @@ class ProgramCommunications {
   }
   /// The instructions of all programs that are one collective with this one, by program; empty for
   /// any other than a collective that spans programs.
-  std::vector<ProgramInstruction> parts(const ProgramInstruction& place) const;
+  const std::vector<ProgramInstruction>& parts(const ProgramInstruction& place) const;
 
  private:
   /// Where a message is sent and received, if it is: in the source's and the target's entry.
@@ -158,6 +158,7 @@ class ProgramCommunications {
   std::map<std::pair<std::uint32_t, std::int64_t>, std::vector<std::uint32_t>> by_channel_;
   /// Of collectives that span programs: disjoint sets of those that are one.
   std::map<ProgramInstruction, ProgramInstruction> united_;
+  std::map<ProgramInstruction, std::vector<ProgramInstruction>> parts_;  ///< by the root of a set
   /// By channel, source, target.
   std::map<std::tuple<std::int64_t, std::uint32_t, std::uint32_t>, Message> messages_;
   std::map<ProgramInstruction, std::vector<DevicePair>> pairs_;  ///< of sends and receives

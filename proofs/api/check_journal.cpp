@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/files.h"
+#include "engine/hlo/module_relation.h"
 #include "proofs/api/check_files.h"
 #include "proofs/kernel/certificate.h"
 
@@ -100,6 +101,11 @@ std::string digest_of(const CheckRequest& request, std::vector<std::string> file
   const InstanceSpec& spec = request.instance;
   for (const auto& file : {request.before, request.after, request.relate, spec.system}) {
     if (file) files.push_back(*file);
+  }
+  if (request.relate && !request.after) {
+    for (const auto& each : hlo::program_files(*request.relate, read_file(*request.relate))) {
+      files.push_back(each.file);
+    }
   }
   files.insert(files.end(), spec.collectives.begin(), spec.collectives.end());
   if (spec.goal && spec.goal->ends_with(".p2c")) files.push_back(*spec.goal);

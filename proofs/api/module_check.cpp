@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <utility>
@@ -134,7 +133,11 @@ std::vector<Group> classes_of(const std::string& reduces, GivenInstance given,
   return instance->classes();
 }
 
-std::string devices_text(const hlo::Devices& devices) {
+std::string devices_text(const ModuleDecision& decision) {
+  const hlo::Devices& devices = decision.devices;
+  if (decision.programs > 0) {
+    return fmt::format("{} programs on {} devices", decision.programs, devices.count());
+  }
   return fmt::format("{} replica{} × {} partition{}{}", devices.replicas,
                      devices.replicas == 1 ? "" : "s", devices.partitions,
                      devices.partitions == 1 ? "" : "s",
@@ -220,6 +223,7 @@ Json json_of(const Subject& subject, const ModuleDecision& decision, bool solver
                             {"replicas", decision.devices.replicas},
                             {"partitions", decision.devices.partitions},
                             {"devices_assumed", decision.devices.assumed},
+                            {"programs", decision.programs},
                             {"verdict", verdict},
                             {"engines", engines_json(decision)}});
   if (!subject.before.empty()) {
@@ -284,7 +288,7 @@ std::vector<Document::Block> text_of(const Subject& subject, const ModuleDecisio
                             !subject.before.empty() ? fmt::format("after {}, ", subject.before)
                             : !subject.goal.empty() ? fmt::format("goal {}, ", subject.goal)
                                                     : "",
-                            devices_text(decision.devices), is_equal ? sense : ""));
+                            devices_text(decision), is_equal ? sense : ""));
   if (!subject.before.empty() && !relation_text(decision).empty()) {
     document.line(relation_text(decision));
   }
@@ -374,7 +378,7 @@ Result result_of(const Subject& subject, const ModuleDecision& decision, bool or
   result.engines = {{"explicit", decision.outcome, 0, rule_of(decision)}};
   if (decision.interpreter) result.engines.push_back({"interpreter", *decision.interpreter});
   if (decision.symbolic) result.engines.push_back({"symbolic", *decision.symbolic});
-  result.model = fmt::format("{}; {}", devices_text(decision.devices),
+  result.model = fmt::format("{}; {}", devices_text(decision),
                              ordered ? "floating-point addition in the order of each module"
                                      : model_text(decision.equality));
   result.evidence.kind = Evidence::Kind::None;
@@ -529,9 +533,9 @@ void add_explanation(const hlo::Module& before, const hlo::Module& after, const 
 /// The programs that the relation names, with their files beside it, and so the devices; none where
 /// all devices run the module `after`.
 std::vector<hlo::PlacedFile> programs_of(const std::string& after, const ModuleQuestion& question,
-                                          hlo::ComparisonOptions& options) {
+                                         hlo::ComparisonOptions& options) {
   if (!options.relation) return {};
-  std::vector<hlo::PlacedFile> programs =
+  const std::vector<hlo::PlacedFile> programs =
       hlo::program_files(options.relation_file, *options.relation);
   const bool is_named = after == *question.relate;
   if (programs.empty() && is_named) {
@@ -547,10 +551,8 @@ std::vector<hlo::PlacedFile> programs_of(const std::string& after, const ModuleQ
                      "the relation says how many devices run its modules, expected it alone");
   }
   std::int64_t devices = 0;
-  for (hlo::PlacedFile& program : programs) {
+  for (const hlo::PlacedFile& program : programs) {
     devices += static_cast<std::int64_t>(program.devices.size());
-    const auto folder = std::filesystem::path(options.relation_file).parent_path();
-    program.file = (folder / program.file).string();
   }
   options.devices = {1, devices};
   return programs;

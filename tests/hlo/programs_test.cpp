@@ -14,6 +14,7 @@
 
 #include "engine/hlo/text/hlo_text.h"
 #include "p2/error.h"
+#include "proofs/certificate/module_certificate.h"
 #include "tests/hlo/modules.h"
 
 namespace p2::hlo {
@@ -290,6 +291,29 @@ TEST_CASE("a collective may span programs: it is one by its channel") {
   CHECK(verdict(two_ranks(rank(1, "{{0,1}}"), copy)) == "invalid unmatched");
 }
 
+TEST_CASE("what a program sends is its own value, whatever others have") {
+  // Ranks 0 and 1 add up; the one sends its own input, the other the sum.
+  const std::string sum =
+      "  a = f32[4] all-reduce(x), channel_id=1, use_global_device_ids=true, "
+      "replica_groups={{0,1},{2},{3}}, to_apply=add\n";
+  const auto run = [&](const std::string& first, const std::string& second) {
+    return Run{
+        "  x = f32[4] parameter(0)\n  y = f32[4] parameter(1)\n  s = f32[4] add(x, y)\n  "
+        "ROOT t = (f32[4], f32[4]) tuple(x, s)\n",
+        {{"0", program(kX + sum + send("s", first, 2, "{0,2},{1,3}") + kEnd, 4)},
+         {"1", program(kX + sum + send("s", second, 2, "{0,2},{1,3}") + kEnd, 4)},
+         {"2-3", program(receive("r", 2, "{0,2},{1,3}") + "  ROOT y = f32[4] copy(r)\n", 2)}},
+        "\"0\":{\"after\":{\"0\":0},\"relation\":\"replicated\"},"
+        "\"1\":{\"after\":{\"1\":0},\"relation\":\"replicated\"}",
+        "\"0\":{\"after\":{\"2\":0},\"relation\":\"replicated\"},"
+        "\"1\":{\"after\":{\"3\":0},\"relation\":\"replicated\"}",
+        4};
+  };
+  CHECK(verdict(run("x", "a")) == "valid");
+  CHECK(verdict(run("a", "a")) == "invalid value");
+  CHECK(verdict(run("x", "x")) == "invalid value");
+}
+
 TEST_CASE("collectives that span programs are executed in the order of each text") {
   const auto rank = [](const std::string& a, const std::string& b, bool scheduled) {
     const std::string sum = ", use_global_device_ids=true, replica_groups={{0,1}}, to_apply=add\n";
@@ -510,6 +534,19 @@ TEST_CASE("a whole may be the reduction over the devices that hold an element") 
       "{\"boxes\":[{\"device\":0,\"of\":[[0,4]],\"at\":[[0,4]]},{\"device\":1,\"of\":[[2,6]],"
       "\"at\":[[0,4]]}]}";
   CHECK(reduced_verdict(copy, gathered("add"), same, "\"replicated\"") == "invalid value");
+  // p2-check does not know such a relation.
+  ComparisonOptions options;
+  options.relation = fmt::format(
+      "{{\"format\":\"p2-relation/"
+      "1\",\"devices\":2,\"inputs\":{{\"0\":{{\"after\":0,\"relation\":{0}}}"
+      "}},\"outputs\":{{\"0\":{{\"after\":0,\"relation\":{0}}}}}}}",
+      boxes("sum"));
+  const std::string first = "HloModule single\nENTRY main {\n" + x + twice + "}\n";
+  const std::string second = program(own + own_twice, 2);
+  const ModuleDecision decision = compared(first, second, options);
+  CHECK(summary(decision) == "valid");
+  CHECK(std::get<std::string>(module_certificate({first, second, decision}, {})) ==
+        "p2-check does not know this relation");
   // What one device holds twice, or none, is no relation.
   const auto refused = [&](const std::string& list) {
     CHECK_THROWS_AS(reduced_verdict(copy, gathered("add"),

@@ -130,15 +130,22 @@ class RandomPipeline {
     stages_ = 1 + below(3);
     width_ = 1 + below(2);
     for (int s = 0; s < stages_; ++s) {
-      programs.push_back({});
-      for (int d = 0; d < width_; ++d) programs.back().devices.push_back(s * width_ + d);
+      programs_.push_back({});
+      for (int d = 0; d < width_; ++d) programs_.back().devices.push_back(s * width_ + d);
     }
     build();
+    by_rank_ = below(2) == 0;
+    if (by_rank_) {
+      std::vector<StageProgram> ranks;
+      for (const StageProgram& each : programs_) {
+        for (const int device : each.devices) ranks.push_back({{device}, each.lines, each.outputs});
+      }
+      programs_ = std::move(ranks);
+    }
     if (mistaken) {
       for (int tries = 0; tries < 20 && !mutate(); ++tries) {
       }
     }
-    by_rank = below(2) == 0;
   }
 
   int devices() const { return stages_ * width_; }
@@ -148,14 +155,8 @@ class RandomPipeline {
   /// One text for every stage, or for every device.
   std::vector<std::pair<std::vector<std::uint32_t>, std::string>> texts() const {
     std::vector<std::pair<std::vector<std::uint32_t>, std::string>> all;
-    for (const StageProgram& program : programs) {
-      if (!by_rank) {
-        all.push_back({{program.devices.begin(), program.devices.end()}, text_of(program)});
-        continue;
-      }
-      for (const int device : program.devices) {
-        all.push_back({{static_cast<std::uint32_t>(device)}, text_of(program)});
-      }
+    for (const StageProgram& program : programs_) {
+      all.push_back({{program.devices.begin(), program.devices.end()}, text_of(program)});
     }
     return all;
   }
@@ -171,14 +172,14 @@ class RandomPipeline {
   /// computes.
   bool is_right(std::uint32_t seed) const;
 
-  std::vector<StageProgram> programs;
-  bool by_rank = false;
-
  private:
   int below(int end) {
     return static_cast<int>(std::uniform_int_distribution<int>(0, end - 1)(random_));
   }
-  StageProgram& program(int stage) { return programs[static_cast<std::size_t>(stage)]; }
+  StageProgram& program(int stage) { return programs_[static_cast<std::size_t>(stage)]; }
+  const StageProgram& program_of(int device) const {
+    return programs_[static_cast<std::size_t>(by_rank_ ? device : device / width_)];
+  }
 
   int add(int stage, Line line) {
     program(stage).lines.push_back(std::move(line));
@@ -313,6 +314,8 @@ class RandomPipeline {
   Matrix single_value(const std::vector<Matrix>& inputs) const;
 
   std::mt19937 random_;
+  std::vector<StageProgram> programs_;  ///< one for every stage, or for every device
+  bool by_rank_ = false;
   int stages_ = 1;
   int width_ = 1;
   int tensors_ = 0;
@@ -327,7 +330,7 @@ class RandomPipeline {
 
 std::string RandomPipeline::groups() const {
   std::vector<std::string> all;
-  for (int s = 0; s < (by_rank ? stages_ : 1); ++s) {
+  for (int s = 0; s < (by_rank_ ? stages_ : 1); ++s) {
     std::vector<int> group;
     for (int d = 0; d < width_; ++d) group.push_back(s * width_ + d);
     all.push_back(fmt::format("{{{}}}", fmt::join(group, ",")));
@@ -337,7 +340,7 @@ std::string RandomPipeline::groups() const {
 
 std::string RandomPipeline::text_of(const StageProgram& program) const {
   std::string text = fmt::format("HloModule stage, is_scheduled=true, num_partitions={}\n",
-                                 by_rank ? devices() : width_);
+                                 by_rank_ ? devices() : width_);
   text +=
       "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n"
       "ENTRY main {\n  token = token[] after-all()\n";
@@ -477,7 +480,8 @@ bool RandomPipeline::move_to(StageProgram& program, int from, int to) {
 }
 
 bool RandomPipeline::mutate() {
-  StageProgram& program = programs[static_cast<std::size_t>(below(stages_))];
+  StageProgram& program =
+      programs_[static_cast<std::size_t>(below(static_cast<int>(programs_.size())))];
   const int index = below(static_cast<int>(program.lines.size()));
   Line& line = program.lines[static_cast<std::size_t>(index)];
   const bool message = line.kind == Kind::Send || line.kind == Kind::Receive;
@@ -570,12 +574,13 @@ std::optional<std::vector<std::vector<Matrix>>> RandomPipeline::run(
   std::vector<std::vector<Matrix>> values(count);
   std::set<Key> posted;
   std::map<Key, Matrix> sent;
-  // By group and channel: what devices that wait there contribute; taken when all have come.
-  std::map<std::pair<int, int>, std::map<int, Matrix>> waiting;
+  // By group, channel and operation: what devices that wait there contribute; taken when all have
+  // come.
+  std::map<std::tuple<int, int, Kind>, std::map<int, Matrix>> waiting;
   std::map<std::tuple<int, int, int>, std::vector<Matrix>> released;  // device, group, channel
   const auto advance = [&](int device) {
     const int stage = device / width_;
-    const StageProgram& program = programs[static_cast<std::size_t>(stage)];
+    const StageProgram& program = program_of(device);
     std::vector<Matrix>& own = values[static_cast<std::size_t>(device)];
     if (own.size() == program.lines.size()) return false;
     const Line& line = program.lines[own.size()];
@@ -607,13 +612,13 @@ std::optional<std::vector<std::vector<Matrix>>> RandomPipeline::run(
       case Kind::AllGather: {
         const auto done = released.find({device, stage, line.channel});
         if (done == released.end()) {
-          auto& members = waiting[{stage, line.channel}];
+          auto& members = waiting[{stage, line.channel, line.kind}];
           const bool news = members.emplace(device, operand(0)).second;
           if (static_cast<int>(members.size()) < width_) return news;
           std::vector<Matrix> all;
           for (const auto& [member, value] : members) all.push_back(value);
           for (const auto& [member, value] : members) released[{member, stage, line.channel}] = all;
-          waiting.erase({stage, line.channel});
+          waiting.erase({stage, line.channel, line.kind});
           return true;
         }
         const std::vector<Matrix> all = done->second;
@@ -654,8 +659,8 @@ std::optional<std::vector<std::vector<Matrix>>> RandomPipeline::run(
     }
   }
   for (int device = 0; device < devices(); ++device) {
-    const auto at = static_cast<std::size_t>(device);
-    if (values[at].size() < programs[at / static_cast<std::size_t>(width_)].lines.size()) return {};
+    const std::size_t executed = values[static_cast<std::size_t>(device)].size();
+    if (executed < program_of(device).lines.size()) return {};
   }
   return values;
 }
@@ -668,11 +673,11 @@ bool RandomPipeline::is_right(std::uint32_t seed) const {
   if (!values) return false;
   const Matrix expected = single_value(inputs);
   const Placed& output = outputs_[0];
-  const StageProgram& last = programs[static_cast<std::size_t>(output.stage)];
-  const auto line = static_cast<std::size_t>(last.outputs[0]);
   Matrix total{kSide, kSide, std::vector<std::uint64_t>(kSide * kSide, 0)};
   for (int d = 0; d < width_; ++d) {
-    const Matrix& own = (*values)[static_cast<std::size_t>(output.stage * width_ + d)][line];
+    const int device = output.stage * width_ + d;
+    const auto line = static_cast<std::size_t>(program_of(device).outputs[0]);
+    const Matrix& own = (*values)[static_cast<std::size_t>(device)][line];
     if (output.held == Held::Parts) {
       total = elementwise(total, own, true);
     } else if (own != shard(output, expected, d)) {

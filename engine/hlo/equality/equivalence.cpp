@@ -611,6 +611,7 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
     const double shared = form == Form::Global ? devices.count() : 1;
     decision.operations += estimated_operations(*module, devices) / shared;
   }
+  decision.programs = after->programs.size();
   decision.before = relation->before;
   decision.after = relation->after;
   decision.placements = relation->placements;
@@ -621,21 +622,22 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
 std::variant<std::shared_ptr<const Module>, ModuleDecision> linked(
     const std::vector<PlacedProgram>& programs, const DeviceCounts& counts) {
   const Devices devices{counts.replicas.value_or(1), counts.partitions.value_or(1)};
+  ModuleDecision decision;
   try {
     return link_programs(programs, devices.count());
   } catch (const IllFormed& error) {
-    return ill_formed(error.fault, devices);
+    decision = ill_formed(error.fault, devices);
   } catch (const interpreter::NotUnderstood& error) {
     const SourcePosition& where = error.instruction->position;
-    ModuleDecision decision = undecided(
-        devices,
-        fmt::format("Not understood: {} ({}:{}).", error.what(), where.source, where.line));
+    decision = undecided(devices, fmt::format("Not understood: {} ({}:{}).", error.what(),
+                                              where.source, where.line));
     for (const PlacedProgram& program : programs) {
       if (!has_instruction(*program.module, error.instruction)) continue;
       decision.unknown = {unknown_operation(*program.module, *error.instruction, error.why)};
     }
-    return decision;
   }
+  decision.programs = programs.size();
+  return decision;
 }
 
 ModuleDecision check_well_formed(std::shared_ptr<const Module> module, const DeviceCounts& devices,

@@ -63,6 +63,7 @@ struct CollectiveLine {
 /// The decision about one module, or about two.
 struct ModuleDecision : Decision<Difference> {
   Devices devices = {};
+  std::size_t programs = 0;  ///< that devices run after, if not all run one
   /// Of two modules. Inputs of a global module are the same on all devices; those of partitioned
   /// modules are independent or, if the other one is global, its shards.
   Form before = Form::Partitioned;

@@ -181,9 +181,10 @@ auto Interpreter<A>::execute(const Instruction& instruction, const Operands& ope
   if (opcode == kMatchedReceive) return collectives_.received(instruction, operands, active);
   if (opcode == kOfOwnProgram) {
     PerDevice results(active.size());
-    for (const PerDevice* operand : operands) {
-      for (std::uint32_t device = 0; device < active.size(); ++device) {
-        if ((*operand)[device]) results[device] = (*operand)[device];
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const auto program = static_cast<std::size_t>(instruction.attributes.dimensions[k]);
+      for (const std::uint32_t device : module_.programs[program].devices) {
+        results[device] = (*operands[k])[device];
       }
     }
     return results;
