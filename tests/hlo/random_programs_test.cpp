@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <random>
@@ -708,7 +709,9 @@ TEST_CASE("verdicts on random pipelines are those of executing them") {
   int wrong = 0;
   int refuted = 0;
   std::map<std::string, int> rules;
-  for (std::uint32_t seed = 0; seed < 4000; ++seed) {
+  const char* const more = std::getenv("P2_PIPELINES");
+  const auto count = static_cast<std::uint32_t>(more != nullptr ? std::stoul(more) : 3000);
+  for (std::uint32_t seed = 0; seed < count; ++seed) {
     const RandomPipeline pipeline(seed, seed % 3 != 0);
     std::string all = pipeline.before() + pipeline.relation();
     for (const auto& [devices, text] : pipeline.texts()) all += "\n" + text;
@@ -731,9 +734,10 @@ TEST_CASE("verdicts on random pipelines are those of executing them") {
       if (decision.outcome == Outcome::Refuted) ++rules[decision.violation->rule];
     }
   }
-  for (const auto& [rule, count] : rules) MESSAGE(rule, " ", count);
-  CHECK(right > 1500);
-  CHECK(wrong > 1000);
+  for (const auto& [rule, times] : rules) MESSAGE(rule, " ", times);
+  MESSAGE(right, " right, ", valid, " of them valid, ", wrong, " wrong");
+  CHECK(right > 1200);
+  CHECK(wrong > 700);
   CHECK(valid * 1000 >= right * 999);
   CHECK(refuted * 100 > wrong * 95);
   CHECK(rules["deadlock"] > 20);
