@@ -83,14 +83,15 @@ class Linker {
       numbers.push_back(static_cast<std::uint32_t>(module_.computations.size()));
       if (&computation == &module.entry_computation()) continue;
       Computation copy = computation;
-      for (Instruction& each : copy.instructions) {
-        renumber_called(program, each);
-        if (!is_collective(base_opcode(each.opcode))) continue;
-        const Members members = placement_.members(program, each);
+      for (std::size_t i = 0; i < copy.instructions.size(); ++i) {
+        const Instruction& of = computation.instructions[i];
+        renumber_called(program, copy.instructions[i]);
+        if (!is_collective(base_opcode(of.opcode))) continue;
+        const Members members = placement_.members(program, of);
         if (placement_.spans(program, members)) {
-          give_up(instruction_in(computation, each), "it spans programs inside a loop or a call");
+          give_up(of, "it spans programs inside a loop or a call");
         }
-        set_members(each, members);
+        set_members(copy.instructions[i], members);
       }
       module_.computations.push_back(std::move(copy));
     }
@@ -108,13 +109,6 @@ class Linker {
     }
     first_parameter_.push_back(parameters_);
     parameters_ += static_cast<std::int64_t>(placement_.entry(program).parameters.size());
-  }
-
-  static const Instruction& instruction_in(const Computation& computation,
-                                           const Instruction& copy) {
-    return *std::ranges::find_if(computation.instructions, [&](const Instruction& each) {
-      return each.position.line == copy.position.line && each.name == copy.name;
-    });
   }
 
   void renumber_called(std::uint32_t program, Instruction& instruction) const {
@@ -165,16 +159,12 @@ class Linker {
   std::vector<ProgramInstruction> needs_of(const ProgramInstruction& place) const {
     const Instruction& instruction = placement_.at(place);
     std::vector<ProgramInstruction> needed;
-    if (instruction.opcode == "recv" || instruction.opcode == "send" ||
-        instruction.opcode == "send-done") {
-      return {};
-    }
     if (instruction.opcode == "recv-done") {
       for (const auto& [send, pair] : communications_.sources(place)) {
         needed.push_back({send.program, placement_.at(send).operands[0]});
       }
-      return needed;
     }
+    if (is_message(instruction)) return needed;
     std::vector<ProgramInstruction> parts = communications_.parts(place);
     if (parts.empty()) parts = {place};
     for (const ProgramInstruction& part : parts) {
@@ -190,8 +180,7 @@ class Linker {
     std::uint32_t& linked = linked_[place.program][place.number];
     if (instruction.opcode == "recv-done") {
       linked = emit_receive(place);
-    } else if (instruction.opcode == "recv" || instruction.opcode == "send" ||
-               instruction.opcode == "send-done") {
+    } else if (is_message(instruction)) {
       linked = add_token(place);
     } else if (const auto& parts = communications_.parts(place); !parts.empty()) {
       emit_spanning(parts);

@@ -633,7 +633,7 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
       placed.push_back(
           {program.devices, read_module(program.file, texts.of(program.file), limits)});
     }
-    auto linked = hlo::linked(placed, options.devices);
+    auto linked = hlo::linked(placed, options.devices, limits);
     if (auto* decision = std::get_if<ModuleDecision>(&linked)) return std::move(*decision);
     module = std::get<std::shared_ptr<const hlo::Module>>(linked);
     return compare(first, module, options, limits);

@@ -156,6 +156,29 @@ TEST_CASE("messages have the shape, the type and the layout of what is sent") {
   CHECK(verdict(run) == "unknown");
 }
 
+TEST_CASE("programs are well-formed each") {
+  const std::string first = kDouble + send("s", "d", 1, "{0,1}") + kEnd;
+  const Run run = two_stages(first, receive("r", 1, "{0,1}") + "  ROOT y = f32[4] multiply(r)\n");
+  for (const ModuleEngine engine : {ModuleEngine::Default, ModuleEngine::Interpreter}) {
+    CHECK(summary(decide(run, engine)) == "invalid shapes");
+  }
+}
+
+TEST_CASE("an operation with too few operands is not executed") {
+  for (const char* opcode : {"add", "power", "select", "clamp"}) {
+    const std::string entry =
+        fmt::format("  x = f32[4] parameter(0)\n  ROOT y = f32[4] {}(x)\n", opcode);
+    ComparisonOptions options;
+    options.engine = ModuleEngine::Interpreter;
+    options.relation =
+        "{\"format\":\"p2-relation/1\",\"devices\":2,\"inputs\":{\"0\":{\"after\":0,\"relation\":"
+        "\"replicated\"}},\"outputs\":{\"0\":{\"after\":0,\"relation\":\"replicated\"}}}";
+    options.relation_file = "relation.json";
+    CHECK(summary(compared("HloModule single\nENTRY main {\n" + entry + "}\n", program(entry, 2),
+                           options)) == "unknown");
+  }
+}
+
 TEST_CASE("devices that wait for each other in a cycle are a deadlock") {
   // Device 1 returns the square, which device 0 adds.
   const auto run = [](const std::string& first, const std::string& second, bool scheduled) {

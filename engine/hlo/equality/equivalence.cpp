@@ -620,11 +620,13 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
 }
 
 std::variant<std::shared_ptr<const Module>, ModuleDecision> linked(
-    const std::vector<PlacedProgram>& programs, const DeviceCounts& counts) {
+    const std::vector<PlacedProgram>& programs, const DeviceCounts& counts, const Limits& limits) {
   const Devices devices{counts.replicas.value_or(1), counts.partitions.value_or(1)};
   ModuleDecision decision;
   try {
-    return link_programs(programs, devices.count());
+    const std::shared_ptr<const Module> module = link_programs(programs, devices.count());
+    decision = check_well_formed(module, counts, limits);
+    if (decision.outcome != Outcome::Refuted) return module;
   } catch (const IllFormed& error) {
     decision = ill_formed(error.fault, devices);
   } catch (const interpreter::NotUnderstood& error) {

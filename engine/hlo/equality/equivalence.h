@@ -117,10 +117,11 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
                        const ComparisonOptions& options, const Limits& limits);
 
 /// Links programs that run together, as the module after of compare() with these `devices`. If they
-/// communicate illegally or in a way that is not understood, the decision. Throws InputError as
-/// link_programs().
+/// are ill-formed, or communicate illegally or in a way that is not understood, the decision.
+/// Throws InputError as link_programs(), and LimitReached.
 std::variant<std::shared_ptr<const Module>, ModuleDecision> linked(
-    const std::vector<PlacedProgram>& programs, const DeviceCounts& devices);
+    const std::vector<PlacedProgram>& programs, const DeviceCounts& devices,
+    const Limits& limits = {});
 
 /// Decides whether a module is well-formed: its shapes are consistent, its groups and pairs legal.
 /// Throws LimitReached.
