@@ -42,8 +42,9 @@ std::vector<FlagGroup> check_flag_groups() {
          "with --after: whether two modules have the same outputs on every device"},
         {"after", "FILE", "the rewritten module"},
         {"relate", "FILE",
-         "how the tensors of --before, which is not partitioned, stand to those of --after "
-         "(docs/partition.md; default: by their shardings)"},
+         "how the tensors of --before, which is not partitioned, stand to those of --after or, "
+         "without it, of the programs that FILE names for devices (docs/partition.md; default: by "
+         "the shardings)"},
         {"dump", "DIR",
          "all modules of a folder of --xla_dump_to, pass by pass: which pass breaks one first"},
         {"numbers", "real|reassociated|bitwise",

@@ -133,6 +133,7 @@ void require_partition_of_ids(const Instruction& instruction, const IdGroups& gr
       seen[static_cast<std::size_t>(id)] = true;
     }
   }
+  if (instruction.attributes.is_linked) return;
   if (base_opcode(instruction.opcode) == "collective-broadcast") return;
   for (std::int64_t id = 0; id < ids; ++id) {
     if (!seen[static_cast<std::size_t>(id)]) {
@@ -222,6 +223,14 @@ Devices devices_of(const std::vector<const Module*>& modules, const DeviceCounts
   return devices;
 }
 
+LogicalDevice logical_device(const Module& module, const Devices& devices, std::uint32_t device) {
+  if (module.programs.empty()) return {device / devices.partitions, device % devices.partitions};
+  const LinkedProgram& program = module.programs[module.program_of[device]];
+  const auto found = std::lower_bound(program.devices.begin(), program.devices.end(), device);
+  const std::uint32_t id = program.ids[static_cast<std::size_t>(found - program.devices.begin())];
+  return {id / program.partitions, id % program.partitions};
+}
+
 std::size_t Collective::group_size() const {
   for (const auto& each : groups) {
     if (each.size() != groups[0].size()) return 0;
@@ -235,7 +244,8 @@ Collective resolve(const Instruction& instruction, Language language, const Devi
   }
   const Resolver resolver(devices, language);
   const IdMode mode = id_mode(instruction, devices.replicas);
-  if (base_opcode(instruction.opcode) == "collective-permute") {
+  if (base_opcode(instruction.opcode) == "collective-permute" ||
+      instruction.opcode == kMatchedReceive) {
     return permutation(instruction, mode, resolver, devices.count());
   }
   const IdGroups groups = groups_of(instruction, resolver.ids(mode));

@@ -57,6 +57,13 @@ struct Collective {
   std::size_t group_size() const;
 };
 
+/// The number of a device as the program that it runs sees it.
+struct LogicalDevice {
+  std::int64_t replica = 0;
+  std::int64_t partition = 0;
+};
+LogicalDevice logical_device(const Module& module, const Devices& devices, std::uint32_t device);
+
 /// Resolves the groups or pairs of an instruction. Throws IllFormed for an id that does not exist,
 /// is listed twice, or is missing (only a broadcast may leave devices out).
 Collective resolve(const Instruction& instruction, Language language, const Devices& devices);

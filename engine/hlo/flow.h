@@ -38,6 +38,8 @@ enum class Op : std::uint8_t {
   AllToAll,
   CollectiveBroadcast,
   CollectivePermute,
+  Receive,       ///< of linked programs: as a permutation, but arbitrary without a source
+  OfOwnProgram,  ///< of linked programs
   Opaque
 };
 

@@ -50,8 +50,12 @@ struct Attributes {
   std::vector<std::int64_t> slice_sizes = {};
   ReplicaGroups groups = {};
   bool has_channel = false;
+  std::int64_t channel = 0;  ///< its number
   std::optional<bool> global_ids = {};
-  std::vector<std::pair<std::int64_t, std::int64_t>> pairs = {};  ///< source, target
+  /// Source and target: of a permutation, and of a send or recv those of its frontend attributes.
+  std::vector<std::pair<std::int64_t, std::int64_t>> pairs = {};
+  /// Of linked programs: the groups are devices, and leave out those of other programs.
+  bool is_linked = false;
   std::optional<std::int64_t> concat_dimension = {};  ///< of an all-to-all; absent: as `dimensions`
   std::int64_t index = 0;                             ///< of a parameter, a get-tuple-element
   std::string direction = {};                         ///< of a comparison
@@ -78,7 +82,12 @@ struct Instruction {
   std::shared_ptr<const Literal> literal = {};
   std::vector<std::uint32_t> called = {};  ///< earlier computations of the module
   SourcePosition position = {};
+  /// In the entry of linked programs, the one that executes it, in Module::programs; kEveryProgram:
+  /// all devices that have its operands.
+  std::uint32_t program = 0;
 };
+
+constexpr std::uint32_t kEveryProgram = UINT32_MAX;
 
 struct Computation {
   std::string name;
@@ -90,7 +99,24 @@ struct Computation {
 /// The language of a module, where XLA and StableHLO differ in meaning.
 enum class Language : std::uint8_t { Hlo, StableHlo };
 
-/// A program that every device runs (SPMD).
+/// One of the programs that a module was linked from (linked_programs.h), on devices of its own.
+struct LinkedProgram {
+  std::vector<std::uint32_t> devices = {};  ///< ascending
+  /// What each of them is in the program's own numbering, replica × partitions + partition.
+  std::vector<std::uint32_t> ids = {};
+  std::int64_t partitions = 1;
+  std::uint32_t first_input = 0;  ///< in the linked module, arrays in order
+  std::uint32_t inputs = 0;
+  std::uint32_t first_output = 0;
+  std::uint32_t outputs = 0;
+};
+
+/// The opcodes of linked programs, which no text can name: what a device receives, as it is on the
+/// source of its pair; and the operand that the device's own program has computed.
+constexpr std::string_view kMatchedReceive = "matched receive";
+constexpr std::string_view kOfOwnProgram = "value of each program";
+
+/// A program that every device runs (SPMD), or several that were linked.
 struct Module {
   std::string name = {};
   std::string file = {};
@@ -104,6 +130,10 @@ struct Module {
   /// From the header of a partitioned module: `spmd_parameters_shardings`, `spmd_output_sharding`.
   std::string parameter_shardings = {};
   std::string output_sharding = {};
+  bool is_scheduled = false;  ///< the instructions are executed in the order of the text
+  /// Empty where all devices run the module; otherwise every device is in one of them.
+  std::vector<LinkedProgram> programs = {};
+  std::vector<std::uint32_t> program_of = {};  ///< by device
 
   const Computation& entry_computation() const { return computations[entry]; }
 };

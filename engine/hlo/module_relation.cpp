@@ -191,6 +191,21 @@ std::optional<std::int64_t> TensorRelation::element_of(
   return std::nullopt;
 }
 
+std::vector<std::uint32_t> TensorRelation::parts_of(const std::vector<std::int64_t>& index) const {
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t each = 0; each < parts; ++each) {
+    const auto holds = [&](const Piece& piece) {
+      for (std::size_t i = 0; i < index.size(); ++i) {
+        const std::int64_t within = index[i] - piece.of[i];
+        if (within < 0 || within >= piece.sizes[i]) return false;
+      }
+      return true;
+    };
+    if (!parts_are_devices || std::ranges::any_of(pieces[each], holds)) all.push_back(each);
+  }
+  return all;
+}
+
 TensorRelation tiled(const Sharding& sharding, const ArrayShape& whole, std::uint32_t number,
                      const Devices& devices) {
   TensorRelation relation{whole, number};

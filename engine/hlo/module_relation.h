@@ -32,15 +32,24 @@ struct Piece {
 struct TensorRelation {
   ArrayShape whole = {};
   std::uint32_t number = 0;  ///< of the parameter or output of the partitioned module
+  /// Of linked programs: by device, the number in the linked module; kNone where it is not there.
+  std::vector<std::uint32_t> numbers = {};
   std::vector<std::vector<Piece>> pieces = {};  ///< by device
   /// The whole is the reduction of `parts` tensors, of which devices hold pieces; Unknown: it has
   /// one part, itself.
   Reducer reducer = Reducer::Unknown;
   std::uint32_t parts = 1;
   std::vector<std::uint32_t> part = {};  ///< by device; empty with one part
-  std::string words = {};                ///< as Placement::tiles
+  /// An element is the reduction over the devices that hold it; otherwise all parts are held.
+  bool parts_are_devices = false;
+  std::string words = {};  ///< as Placement::tiles
 
   std::uint32_t part_of(std::uint32_t device) const { return part.empty() ? 0 : part[device]; }
+  std::uint32_t number_on(std::uint32_t device) const {
+    return numbers.empty() ? number : numbers[device];
+  }
+  /// The parts whose reduction the element at `index` of the whole tensor is.
+  std::vector<std::uint32_t> parts_of(const std::vector<std::int64_t>& index) const;
   /// The row-major number in the whole tensor of the element at `index` of a device's tensor;
   /// nothing for one in no piece.
   std::optional<std::int64_t> element_of(std::uint32_t device,
@@ -89,9 +98,18 @@ std::vector<ArrayShape> outputs_of(const Module& module);
 void describe(ModuleRelation& relation, const Module& global);
 
 /// Reads a relation in JSON (docs/partition.md) between `before`, which is global, and `after`,
-/// which devices run. Throws InputError unless every input and output of both modules is related
-/// and the pieces fit.
+/// which devices run, or of which they run a linked program each. Throws InputError unless every
+/// input and output of both modules is related and the pieces fit.
 ModuleRelation read_relation(const std::string& source, const std::string& text,
                              const Module& before, const Module& after, const Devices& devices);
+
+/// A program of a relation of programs, and the devices that run it, in ascending order.
+struct PlacedFile {
+  std::vector<std::uint32_t> devices;
+  std::string file;  ///< in the folder of the relation, unless that names another one
+};
+/// The programs that a relation in JSON names; empty where all devices run one module. Throws
+/// InputError unless every device has one.
+std::vector<PlacedFile> program_files(const std::string& source, const std::string& text);
 
 }  // namespace p2::hlo

@@ -1,6 +1,8 @@
 // Reads a relation between a global module and the one that devices run.
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -138,6 +140,65 @@ bool cover(const List& whole, const std::vector<const Piece*>& boxes) {
   return rest.empty();
 }
 
+/// Device ranges, `0-3` or `0-3,8`, in ascending order.
+std::vector<std::uint32_t> read_devices(const std::string& text, const JsonValue& where,
+                                        std::int64_t count) {
+  std::vector<std::uint32_t> devices;
+  std::size_t at = 0;
+  const auto number = [&] {
+    std::int64_t value = -1;
+    for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at) {
+      value = std::min(std::max<std::int64_t>(value, 0) * 10 + (text[at] - '0'), kMaxDevices);
+    }
+    return value;
+  };
+  while (true) {
+    const std::int64_t first = number();
+    std::int64_t last = first;
+    if (at < text.size() && text[at] == '-') {
+      ++at;
+      last = number();
+    }
+    const bool ascending = devices.empty() || first > devices.back();
+    if (first < 0 || last < first || !ascending || last >= count) break;
+    for (std::int64_t each = first; each <= last; ++each) {
+      devices.push_back(static_cast<std::uint32_t>(each));
+    }
+    if (at == text.size()) return devices;
+    if (text[at++] != ',') break;
+  }
+  where.fail(fmt::format("'{}', expected devices from 0 to {} as in \"0-3\" or \"0-3,6\"", text,
+                         count - 1));
+}
+
+/// `device 4`, `devices 4–7`.
+std::string device_words(const std::vector<std::uint32_t>& devices) {
+  std::string text;
+  for (std::size_t i = 0; i < devices.size();) {
+    std::size_t end = i + 1;
+    while (end < devices.size() && devices[end] == devices[end - 1] + 1) ++end;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", devices[i]);
+    if (end - i > 1) text += fmt::format("–{}", devices[end - 1]);
+    i = end;
+  }
+  return fmt::format("device{} {}", devices.size() == 1 ? "" : "s", text);
+}
+
+/// The inputs, or the outputs, of the module that devices run.
+struct LocalTensors {
+  const Module& module;
+  bool are_inputs = true;
+  std::vector<ArrayShape> shapes = {};
+
+  /// Of a linked program: the number of its first one, and how many it has.
+  std::pair<std::uint32_t, std::uint32_t> of_program(std::uint32_t device) const {
+    const LinkedProgram& program = module.programs[module.program_of[device]];
+    return are_inputs ? std::pair(program.first_input, program.inputs)
+                      : std::pair(program.first_output, program.outputs);
+  }
+};
+
+/// The relation of one tensor to those that devices hold.
 class RelationReader {
  public:
   RelationReader(const JsonValue& root, const Devices& devices)
@@ -145,57 +206,118 @@ class RelationReader {
 
   const std::vector<MeshAxis>& axes() const { return mesh_.axes(); }
 
-  /// The relation of one tensor of sizes `whole` to those of sizes `local` on devices.
   TensorRelation read(const JsonValue& entry, const ArrayShape& whole,
-                      const std::vector<ArrayShape>& locals) {
+                      const LocalTensors& locals) const {
     entry.only_keys({"after", "relation"}, "the relation of a tensor");
     TensorRelation relation{whole};
     const JsonValue after = entry.member("after", "the relation of a tensor");
-    relation.number = static_cast<std::uint32_t>(
-        after.integer("the number of a tensor", 0, static_cast<std::int64_t>(locals.size()) - 1));
-    const ArrayShape& local = locals[relation.number];
-    if (local.type != whole.type) {
-      after.fail(fmt::format("tensor {} is {}, expected the type of {}", relation.number,
-                             to_string(local), to_string(whole)));
-    }
     const JsonValue value = entry.member("relation", "the relation of a tensor");
-    if (value.is_string()) {
-      if (value.string("a relation") != "replicated") {
-        value.fail("expected \"replicated\" or an object with \"dims\" or \"boxes\"");
-      }
-      replicate(relation);
-    } else {
+    if (!value.is_string()) {
       value.only_keys({"dims", "boxes", "sum", "max", "min", "product", "device"}, "a relation");
       if (value.find("dims") && value.find("boxes")) value.fail("expected dims or boxes, not both");
-      if (const auto dims = value.find("dims")) {
-        cut(relation, *dims, local);
-      } else if (const auto boxes = value.find("boxes")) {
-        place(relation, *boxes, local);
-      } else {
-        replicate(relation);
-      }
-      reduce(relation, value);
-      if (const auto device = value.find("device")) {
-        const std::int64_t only = device->integer("a device", 0, devices_ - 1);
-        for (std::int64_t each = 0; each < devices_; ++each) {
-          if (each != only) relation.pieces[static_cast<std::size_t>(each)].clear();
-        }
-        relation.words += fmt::format(" on device {}", only);
-      }
+    } else if (value.string("a relation") != "replicated") {
+      value.fail("expected \"replicated\" or an object with \"dims\" or \"boxes\"");
     }
-    require_fit(relation, value, local);
+    if (locals.module.programs.empty()) {
+      relation.number = static_cast<std::uint32_t>(after.integer(
+          "the number of a tensor", 0, static_cast<std::int64_t>(locals.shapes.size()) - 1));
+    } else {
+      number_by_program(relation, after, value, locals);
+    }
+    for (std::uint32_t device = 0; device < devices_; ++device) {
+      if (relation.number_on(device) == kNone) continue;
+      const ArrayShape& local = locals.shapes[relation.number_on(device)];
+      if (local.type == whole.type) continue;
+      after.fail(fmt::format("it is {} on device {}, expected the type of {}", to_string(local),
+                             device, to_string(whole)));
+    }
+    relation.pieces.resize(static_cast<std::size_t>(devices_));
+    relation.words = "replicated";
+    const auto dims = value.is_string() ? std::nullopt : value.find("dims");
+    const auto boxes = value.is_string() ? std::nullopt : value.find("boxes");
+    if (dims) {
+      cut(relation, *dims, locals);
+    } else if (boxes) {
+      place(relation, *boxes, locals);
+    } else {
+      const List zero(whole.sizes.size(), 0);
+      relation.pieces.assign(relation.pieces.size(), {Piece{zero, zero, whole.sizes}});
+    }
+    if (!value.is_string()) reduce(relation, value);
+    if (const auto device = only_device(value)) {
+      for (std::uint32_t each = 0; each < devices_; ++each) {
+        if (each != *device) relation.pieces[each].clear();
+      }
+      relation.words += fmt::format(" on device {}", *device);
+    } else if (!relation.numbers.empty()) {
+      std::vector<std::uint32_t> named;
+      for (std::uint32_t each = 0; each < devices_; ++each) {
+        if (relation.numbers[each] != kNone) named.push_back(each);
+        if (relation.numbers[each] == kNone) relation.pieces[each].clear();
+      }
+      if (named.size() < relation.pieces.size()) relation.words += " on " + device_words(named);
+    }
+    require_fit(relation, value, locals);
     return relation;
   }
 
  private:
-  void replicate(TensorRelation& relation) const {
-    const List zero(relation.whole.sizes.size(), 0);
-    relation.pieces.assign(static_cast<std::size_t>(devices_),
-                           {Piece{zero, zero, relation.whole.sizes}});
-    relation.words = "replicated";
+  std::optional<std::uint32_t> only_device(const JsonValue& value) const {
+    const auto device = value.is_string() ? std::nullopt : value.find("device");
+    if (!device) return std::nullopt;
+    return static_cast<std::uint32_t>(device->integer("a device", 0, devices_ - 1));
   }
 
-  void cut(TensorRelation& relation, const JsonValue& dims, const ArrayShape& local) {
+  /// An object names numbers of devices; one number is that of all programs of which a device holds
+  /// some of the tensor.
+  void number_by_program(TensorRelation& relation, const JsonValue& after, const JsonValue& value,
+                         const LocalTensors& locals) const {
+    relation.numbers.assign(static_cast<std::size_t>(devices_), kNone);
+    const auto set = [&](std::uint32_t device, const JsonValue& number) {
+      const auto [first, count] = locals.of_program(device);
+      relation.numbers[device] =
+          first + static_cast<std::uint32_t>(
+                      number.integer(fmt::format("the number of a tensor of device {}", device), 0,
+                                     static_cast<std::int64_t>(count) - 1));
+    };
+    if (after.is_object()) {
+      for (const auto& [range, number] : after.members("numbers by devices")) {
+        for (const std::uint32_t device : read_devices(range, number, devices_)) {
+          if (relation.numbers[device] != kNone) {
+            number.fail(fmt::format("device {} is named twice", device));
+          }
+          set(device, number);
+        }
+      }
+      const auto only = only_device(value);
+      if (only && relation.numbers[*only] == kNone) {
+        after.fail(fmt::format("it has no number on device {}", *only));
+      }
+      return;
+    }
+    std::vector<bool> holds(locals.module.programs.size(), true);
+    const auto hold_only = [&](const std::vector<std::uint32_t>& devices) {
+      holds.assign(holds.size(), false);
+      for (const std::uint32_t device : devices) holds[locals.module.program_of[device]] = true;
+    };
+    if (const auto device = only_device(value)) {
+      hold_only({*device});
+    } else if (const auto boxes = value.is_string() ? std::nullopt : value.find("boxes")) {
+      std::vector<std::uint32_t> devices;
+      for (const JsonValue& box : boxes->array("boxes")) devices.push_back(device_of(box));
+      hold_only(devices);
+    }
+    for (std::uint32_t device = 0; device < devices_; ++device) {
+      if (holds[locals.module.program_of[device]]) set(device, after);
+    }
+  }
+
+  std::uint32_t device_of(const JsonValue& box) const {
+    return static_cast<std::uint32_t>(
+        box.member("device", "a box").integer("a device", 0, devices_ - 1));
+  }
+
+  void cut(TensorRelation& relation, const JsonValue& dims, const LocalTensors& locals) const {
     const std::vector<JsonValue> by_dimension = dims.array("dims");
     const List& sizes = relation.whole.sizes;
     if (by_dimension.size() != sizes.size()) {
@@ -208,11 +330,13 @@ class RelationReader {
       parts.push_back(mesh_.size(by_dimension[i]));
       tile.push_back((sizes[i] + parts[i] - 1) / parts[i]);
     }
-    if (tile != local.sizes) {
-      dims.fail(fmt::format("shards have sizes {}, expected those of {}", fmt::join(tile, "×"),
-                            to_string(local)));
-    }
-    for (std::int64_t device = 0; device < devices_; ++device) {
+    for (std::uint32_t device = 0; device < devices_; ++device) {
+      if (relation.number_on(device) == kNone) continue;
+      const ArrayShape& local = locals.shapes[relation.number_on(device)];
+      if (tile != local.sizes) {
+        dims.fail(fmt::format("shards have sizes {}, expected those of {}", fmt::join(tile, "×"),
+                              to_string(local)));
+      }
       Piece piece{{}, List(sizes.size(), 0), {}};
       for (std::size_t i = 0; i < sizes.size(); ++i) {
         const std::int64_t start = mesh_.coordinate(device, by_dimension[i]) * tile[i];
@@ -220,32 +344,32 @@ class RelationReader {
         piece.sizes.push_back(std::clamp<std::int64_t>(sizes[i] - start, 0, tile[i]));
       }
       const bool empty = volume(piece.sizes) == 0;
-      relation.pieces.push_back(empty ? std::vector<Piece>{} : std::vector{std::move(piece)});
+      if (!empty) relation.pieces[device].push_back(std::move(piece));
     }
     relation.words = volume(parts) == 1 ? "replicated" : fmt::format("{}", fmt::join(parts, "×"));
   }
 
-  void place(TensorRelation& relation, const JsonValue& boxes, const ArrayShape& local) const {
-    relation.pieces.resize(static_cast<std::size_t>(devices_));
+  void place(TensorRelation& relation, const JsonValue& boxes, const LocalTensors& locals) const {
     const std::vector<JsonValue> all = boxes.array("boxes");
     if (all.size() > kMaxPieces) boxes.fail("too many boxes");
     for (const JsonValue& box : all) {
       box.only_keys({"device", "of", "at"}, "a box");
-      const std::int64_t device =
-          box.member("device", "a box").integer("a device", 0, devices_ - 1);
+      const std::uint32_t device = device_of(box);
+      if (relation.number_on(device) == kNone) {
+        box.fail(fmt::format("it has no number on device {}", device));
+      }
+      const ArrayShape& local = locals.shapes[relation.number_on(device)];
       const auto [of, sizes] =
           read_ranges(box.member("of", "a box"), relation.whole.sizes, "of the whole tensor");
       const JsonValue there = box.member("at", "a box");
       const auto [at, same] = read_ranges(there, local.sizes, "of the device's tensor");
       if (same != sizes) there.fail("a box has other sizes here than in the whole tensor");
-      if (volume(sizes) > 0) {
-        relation.pieces[static_cast<std::size_t>(device)].push_back({of, at, sizes});
-      }
+      if (volume(sizes) > 0) relation.pieces[device].push_back({of, at, sizes});
     }
     relation.words = fmt::format("{} boxes", all.size());
   }
 
-  void reduce(TensorRelation& relation, const JsonValue& value) {
+  void reduce(TensorRelation& relation, const JsonValue& value) const {
     static constexpr std::pair<const char*, Reducer> kReducers[] = {{"sum", Reducer::Add},
                                                                     {"product", Reducer::Multiply},
                                                                     {"max", Reducer::Maximum},
@@ -260,23 +384,77 @@ class RelationReader {
         for (std::int64_t device = 0; device < devices_; ++device) {
           relation.part.push_back(static_cast<std::uint32_t>(mesh_.coordinate(device, *axes)));
         }
+      } else if (!axes->boolean("a list of axes or true") || !value.find("boxes")) {
+        axes->fail("expected a list of axes, or true with boxes");
       } else {
-        axes->fail("expected a list of axes");
+        reduce_over_devices(relation, *axes);
       }
       if (relation.parts == 1) {
         relation.reducer = Reducer::Unknown;
         relation.part.clear();
       }
-      relation.words += fmt::format(", {} of {} parts", name, relation.parts);
+      relation.words += relation.parts_are_devices
+                            ? fmt::format(", {} over devices", name)
+                            : fmt::format(", {} of {} parts", name, relation.parts);
+    }
+  }
+
+  /// Cuts all boxes at the borders of all others: two of them are then the same or disjoint.
+  void reduce_over_devices(TensorRelation& relation, const JsonValue& where) const {
+    relation.parts = static_cast<std::uint32_t>(devices_);
+    relation.parts_are_devices = devices_ > 1;
+    std::vector<std::set<std::int64_t>> borders(relation.whole.sizes.size());
+    for (const std::vector<Piece>& own : relation.pieces) {
+      for (const Piece& piece : own) {
+        for (std::size_t i = 0; i < borders.size(); ++i) {
+          borders[i].insert({piece.of[i], piece.of[i] + piece.sizes[i]});
+        }
+      }
+    }
+    std::size_t count = 0;
+    for (std::uint32_t device = 0; device < devices_; ++device) {
+      relation.part.push_back(device);
+      std::vector<Piece>& own = relation.pieces[device];
+      for (std::size_t dimension = 0; dimension < borders.size(); ++dimension) {
+        std::vector<Piece> all;
+        for (const Piece& piece : own) {
+          const std::int64_t end = piece.of[dimension] + piece.sizes[dimension];
+          auto border = borders[dimension].find(piece.of[dimension]);
+          while (*border < end) {
+            Piece part = piece;
+            part.of[dimension] = *border;
+            part.at[dimension] += *border - piece.of[dimension];
+            part.sizes[dimension] = *std::next(border) - *border;
+            all.push_back(std::move(part));
+            ++border;
+          }
+          if (count + all.size() > kMaxPieces) where.fail("too many boxes overlap");
+        }
+        own = std::move(all);
+      }
+      count += own.size();
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        for (std::size_t k = 0; k < i; ++k) {
+          if (own[i].of == own[k].of) {
+            where.fail(fmt::format("device {} holds an element twice", device));
+          }
+        }
+      }
     }
   }
 
   /// Every element of every part is held by a device, and no device's element stands for two.
   void require_fit(const TensorRelation& relation, const JsonValue& value,
-                   const ArrayShape& local) const {
-    std::vector<std::vector<const Piece*>> by_part(relation.parts);
+                   const LocalTensors& locals) const {
+    std::vector<std::vector<const Piece*>> by_part(relation.parts_are_devices ? 1 : relation.parts);
     for (std::uint32_t device = 0; device < relation.pieces.size(); ++device) {
       const std::vector<Piece>& own = relation.pieces[device];
+      if (own.empty()) continue;
+      const ArrayShape& local = locals.shapes[relation.number_on(device)];
+      if (local.sizes.size() != relation.whole.sizes.size()) {
+        value.fail(fmt::format("{} has other dimensions than {}", to_string(local),
+                               to_string(relation.whole)));
+      }
       for (std::size_t i = 0; i < own.size(); ++i) {
         for (std::size_t d = 0; d < local.sizes.size(); ++d) {
           if (own[i].at[d] + own[i].sizes[d] > local.sizes[d]) {
@@ -284,16 +462,12 @@ class RelationReader {
                                    to_string(local)));
           }
         }
-        if (local.sizes.size() != relation.whole.sizes.size()) {
-          value.fail(fmt::format("{} has other dimensions than {}", to_string(local),
-                                 to_string(relation.whole)));
-        }
         for (std::size_t k = 0; k < i; ++k) {
           if (overlap(own[i], own[k], &Piece::at)) {
             value.fail(fmt::format("two boxes overlap in the tensor of device {}", device));
           }
         }
-        auto& known = by_part[relation.part_of(device)];
+        auto& known = by_part[relation.parts_are_devices ? 0 : relation.part_of(device)];
         const bool repeated = std::any_of(known.begin(), known.end(), [&](const Piece* each) {
           return each->of == own[i].of && each->sizes == own[i].sizes;
         });
@@ -311,7 +485,37 @@ class RelationReader {
   Mesh mesh_;
 };
 
+/// The programs that devices run, with the files in which they are.
+std::vector<PlacedFile> read_programs(const std::string& source, const JsonValue& root) {
+  const auto modules = root.find("modules");
+  std::vector<PlacedFile> programs;
+  if (!modules) return programs;
+  const std::int64_t devices =
+      root.member("devices", "a relation").integer("the number of devices", 1, kMaxDevices);
+  std::vector<bool> placed(static_cast<std::size_t>(devices), false);
+  for (const auto& [range, file] : modules->members("modules by devices")) {
+    const std::filesystem::path folder = std::filesystem::path(source).parent_path();
+    PlacedFile program{read_devices(range, file, devices),
+                       (folder / file.string("the file of a module")).string()};
+    for (const std::uint32_t device : program.devices) {
+      if (placed[device]) file.fail(fmt::format("device {} has two modules", device));
+      placed[device] = true;
+    }
+    programs.push_back(std::move(program));
+  }
+  const auto without = std::ranges::find(placed, false);
+  if (without != placed.end()) {
+    modules->fail(fmt::format("device {} has no module", without - placed.begin()));
+  }
+  return programs;
+}
+
 }  // namespace
+
+std::vector<PlacedFile> program_files(const std::string& source, const std::string& text) {
+  const JsonDocument document(source, text);
+  return read_programs(source, document.root());
+}
 
 ModuleRelation read_relation(const std::string& source, const std::string& text,
                              const Module& before, const Module& after, const Devices& devices) {
@@ -324,19 +528,20 @@ ModuleRelation read_relation(const std::string& source, const std::string& text,
   if (count.integer("the number of devices", 1, kMaxDevices) != devices.count()) {
     count.fail(fmt::format("the modules run on {}, expected as many", devices.count()));
   }
-  if (const auto modules = root.find("modules")) {
-    modules->fail("devices that run different modules are not supported, expected one module");
+  if (const auto modules = root.find("modules"); modules && after.programs.empty()) {
+    modules->fail("one module is given for all devices, expected none here");
   }
-  RelationReader reader(root, devices);
+  const RelationReader reader(root, devices);
   ModuleRelation relation;
   relation.before = Form::Global;
   relation.is_given = true;
   const auto read = [&](const char* key, const std::vector<ArrayShape>& wholes,
-                        const std::vector<ArrayShape>& locals) {
+                        const LocalTensors& locals) {
     const JsonValue given = root.member(key, "a relation");
     std::vector<TensorRelation> all(wholes.size());
     std::vector<bool> named(wholes.size());
-    std::set<std::uint32_t> used;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> used;  // device and number
+    const std::uint32_t different = after.programs.empty() ? 1 : devices.count();
     for (const auto& [name, entry] : given.members(key)) {
       std::size_t number = wholes.size();
       if (!name.empty() && name.size() < 8 &&
@@ -349,23 +554,33 @@ ModuleRelation read_relation(const std::string& source, const std::string& text,
       }
       named[number] = true;
       all[number] = reader.read(entry, wholes[number], locals);
-      if (!used.insert(all[number].number).second) {
-        entry.fail(
-            fmt::format("tensor {} of the module after is related twice", all[number].number));
+      for (std::uint32_t device = 0; device < different; ++device) {
+        const std::uint32_t local = all[number].number_on(device);
+        if (local == kNone || used.emplace(device, local).second) continue;
+        const std::uint32_t first = after.programs.empty() ? 0 : locals.of_program(device).first;
+        entry.fail(fmt::format("tensor {} of device {} is related twice", local - first, device));
       }
     }
     const auto missing = std::find(named.begin(), named.end(), false);
     if (missing != named.end()) {
       given.fail(fmt::format("number {} of {} is missing", missing - named.begin(), wholes.size()));
     }
-    if (used.size() != locals.size()) {
-      given.fail(fmt::format("{} tensors of the module after are related, expected all {}",
-                             used.size(), locals.size()));
+    for (std::uint32_t device = 0; device < different; ++device) {
+      const auto [first, all_of_device] =
+          after.programs.empty() ? std::pair(0U, static_cast<std::uint32_t>(locals.shapes.size()))
+                                 : locals.of_program(device);
+      for (std::uint32_t local = 0; local < all_of_device; ++local) {
+        const bool is_token =
+            !locals.are_inputs && locals.shapes[first + local].type == ElementType();
+        if (is_token || used.contains({device, first + local})) continue;
+        given.fail(fmt::format("tensor {} of device {} is not related, expected all {}", local,
+                               device, all_of_device));
+      }
     }
     return all;
   };
-  relation.inputs = read("inputs", inputs_of(before), inputs_of(after));
-  relation.outputs = read("outputs", outputs_of(before), outputs_of(after));
+  relation.inputs = read("inputs", inputs_of(before), {after, true, inputs_of(after)});
+  relation.outputs = read("outputs", outputs_of(before), {after, false, outputs_of(after)});
   relation.mesh = reader.axes();
   describe(relation, before);
   return relation;

@@ -41,7 +41,9 @@ const std::unordered_map<std::string_view, Op>& interpreted_operations() {
       {"all-gather", Op::AllGather},
       {"all-to-all", Op::AllToAll},
       {"collective-broadcast", Op::CollectiveBroadcast},
-      {"collective-permute", Op::CollectivePermute}};
+      {"collective-permute", Op::CollectivePermute},
+      {kMatchedReceive, Op::Receive},
+      {kOfOwnProgram, Op::OfOwnProgram}};
   return kOps;
 }
 
@@ -390,7 +392,9 @@ std::string ComputationSummaries::describe(const Instruction& instruction) const
 
 void NodeCompletion::complete(Node& node, const Instruction& instruction) {
   identify(node, instruction);
-  if (is_collective(base_opcode(instruction.opcode))) add_collective(node, instruction);
+  if (is_collective(base_opcode(instruction.opcode)) || node.op == Op::Receive) {
+    add_collective(node, instruction);
+  }
   add_effects(node, instruction);
 }
 

@@ -140,6 +140,12 @@ class NodeRule : private ShapeRule {
         return reduce();
       case Op::Concatenate:
         return concatenate();
+      case Op::OfOwnProgram:
+        for (std::size_t k = 0; k < node_.operands.size(); ++k) {
+          require(operand(k).type == result().type, "the element types differ");
+          require(operand(k).same_sizes(result()), "the shapes differ");
+        }
+        return;
       default:
         layout();
     }

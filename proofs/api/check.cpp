@@ -147,12 +147,12 @@ void require_consistent(const CheckRequest& request) {
   if (request.update_baseline && !request.baseline) {
     throw InputError({"--update-baseline"}, "nothing says which file, expected --baseline FILE");
   }
-  if (request.before.has_value() != request.after.has_value()) {
-    throw InputError({request.before ? "--before" : "--after"},
-                     "is half of a comparison, expected --before and --after");
-  }
   if (request.relate && !request.before) {
     throw InputError({"--relate"}, "relates two modules, expected --before and --after");
+  }
+  if (request.before.has_value() != request.after.has_value() && !request.relate) {
+    throw InputError({request.before ? "--before" : "--after"},
+                     "is half of a comparison, expected --before and --after");
   }
   if (request.before && request.reduces) {
     throw InputError({"--reduces"}, "is for one module, expected no --before and --after");

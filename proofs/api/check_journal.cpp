@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/base/files.h"
 #include "engine/campaign/journal.h"
+#include "engine/hlo/module_relation.h"
 #include "p2/suggestion.h"
 #include "proofs/api/check_files.h"
 
@@ -62,6 +64,11 @@ std::string digest_of(const CheckRequest& request, std::vector<std::string> file
                       const hlo::Dump* dump) {
   for (const auto& file : {request.before, request.after, request.relate}) {
     if (file) files.push_back(*file);
+  }
+  if (request.relate && !request.after) {
+    for (const auto& each : hlo::program_files(*request.relate, read_file(*request.relate))) {
+      files.push_back(each.file);
+    }
   }
   for (const std::string& file : files_of(request.instance)) files.push_back(file);
   if (dump != nullptr) {

@@ -119,7 +119,10 @@ std::vector<CheckedFile> checked_files(const CheckRequest& request) {
   std::vector<CheckedFile> files;
   for (const std::string& file : matching_files(request.files)) add_file(file, files);
   const bool one_program = files.size() == 1 && !request.before;
-  if (request.after) files.push_back({.file = *request.after, .before = request.before});
+  if (request.before) {  // without --after, the relation names the modules
+    files.push_back(
+        {.file = request.after.value_or(request.relate.value_or("")), .before = request.before});
+  }
   if (files.empty()) throw InputError({"command line"}, "no file, expected at least one");
   if (request.repair && !one_program) {
     throw InputError({"--repair"}, "writes one plan, expected one file");

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -145,6 +146,7 @@ Evidence certify(const ModuleTexts& texts, const ModuleQuestion& question,
     return Evidence{Evidence::Kind::SolverOnly, {}, why};
   };
   if (question.ordered) return none("p2-check does not cover orders of addition");
+  if (!texts.programs.empty()) return none("p2-check executes one program on all devices");
   if (decision.equality != FloatEquality::Real) {
     return none(fmt::format("p2-check compares real numbers, not what is {}",
                             to_string(decision.equality)));
@@ -170,6 +172,34 @@ ModuleCheck answer(ModuleSubject subject, const ModuleQuestion& question, const 
   ModuleCheck check = check_of(subject, std::move(decision), evidence);
   check.diagnostics = std::move(diagnostics);
   return check;
+}
+
+/// The programs that the relation names, with their files beside it, and so the devices; none where
+/// all devices run the module `after`.
+std::vector<hlo::PlacedFile> programs_of(const std::string& after, const ModuleQuestion& question,
+                                         hlo::ComparisonOptions& options) {
+  if (!options.relation) return {};
+  const std::vector<hlo::PlacedFile> programs =
+      hlo::program_files(options.relation_file, *options.relation);
+  const bool is_named = after == *question.relate;
+  if (programs.empty() && is_named) {
+    throw InputError({options.relation_file}, "names no modules, expected --after");
+  }
+  if (programs.empty()) return programs;
+  if (!is_named) {
+    throw InputError({"--after"},
+                     "the relation names the modules that devices run, expected no --after");
+  }
+  if (question.replicas || question.partitions) {
+    throw InputError({question.replicas ? "--replicas" : "--partitions"},
+                     "the relation says how many devices run its modules, expected it alone");
+  }
+  std::int64_t devices = 0;
+  for (const hlo::PlacedFile& program : programs) {
+    devices += static_cast<std::int64_t>(program.devices.size());
+  }
+  options.devices = {1, devices};
+  return programs;
 }
 
 }  // namespace
@@ -227,17 +257,33 @@ ModuleCheck check_module_file(const std::string& file, const std::string& text,
 ModuleCheck compare_module_files(const std::string& before, const std::string& after,
                                  const ModuleQuestion& question, const Limits& limits) {
   require_applicable(before, question);
-  const ModuleTexts texts{module_text(before, read_file(before), limits),
-                          module_text(after, read_file(after), limits)};
+  hlo::ComparisonOptions options = options_of(question);
+  const std::vector<hlo::PlacedFile> programs = programs_of(after, question, options);
+  ModuleTexts texts{module_text(before, read_file(before), limits),
+                    module_text(after, read_file(after), limits)};
+  for (const hlo::PlacedFile& program : programs) {
+    texts.programs[program.file] = module_text(program.file, read_file(program.file), limits);
+  }
   std::shared_ptr<const hlo::Module> first;
   std::shared_ptr<const hlo::Module> module;
   const auto decide = [&] {
     first = read_module(before, texts.before, limits);
-    module = read_module(after, texts.after, limits);
-    return compare(first, module, options_of(question), limits);
+    if (programs.empty()) {
+      module = read_module(after, texts.after, limits);
+      return compare(first, module, options, limits);
+    }
+    std::vector<hlo::PlacedProgram> placed;
+    for (const hlo::PlacedFile& program : programs) {
+      placed.push_back(
+          {program.devices, read_module(program.file, texts.of(program.file), limits)});
+    }
+    auto linked = hlo::linked(placed, options.devices, limits);
+    if (auto* decision = std::get_if<ModuleDecision>(&linked)) return std::move(*decision);
+    module = std::get<std::shared_ptr<const hlo::Module>>(linked);
+    return compare(first, module, options, limits);
   };
   ModuleCheck check = answer({after, before, {}}, question, decide, texts, limits);
-  if (module) add_source(*module, texts.after, check);
+  if (module && programs.empty()) add_source(*module, texts.after, check);
   if (module) add_explanation(*first, *module, texts, limits, check);
   if (module && question.explain) {
     const std::string drawing = hlo::draw_output(*first, *module, check.decision, limits);

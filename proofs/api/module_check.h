@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -78,6 +79,12 @@ struct ModuleSubject {
 struct ModuleTexts {
   std::string before;
   std::string after;
+  std::map<std::string, std::string> programs = {};  ///< by file, where devices run several after
+
+  const std::string& of(const std::string& file) const {
+    const auto found = programs.find(file);
+    return found == programs.end() ? after : found->second;
+  }
 };
 
 /// The decision as result, text, JSON and report.

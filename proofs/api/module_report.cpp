@@ -15,7 +15,11 @@ namespace {
 
 using hlo::ModuleDecision;
 
-std::string devices_text(const hlo::Devices& devices) {
+std::string devices_text(const ModuleDecision& decision) {
+  const hlo::Devices& devices = decision.devices;
+  if (decision.programs > 0) {
+    return fmt::format("{} programs on {} devices", decision.programs, devices.count());
+  }
   return fmt::format("{} replica{} × {} partition{}{}", devices.replicas,
                      devices.replicas == 1 ? "" : "s", devices.partitions,
                      devices.partitions == 1 ? "" : "s",
@@ -101,6 +105,7 @@ Json json_of(const ModuleSubject& subject, const ModuleDecision& decision,
                             {"replicas", decision.devices.replicas},
                             {"partitions", decision.devices.partitions},
                             {"devices_assumed", decision.devices.assumed},
+                            {"programs", decision.programs},
                             {"verdict", verdict},
                             {"engines", engines_json(decision)}});
   if (!subject.before.empty()) {
@@ -165,7 +170,7 @@ std::vector<Document::Block> text_of(const ModuleSubject& subject, const ModuleD
                             !subject.before.empty() ? fmt::format("after {}, ", subject.before)
                             : !subject.goal.empty() ? fmt::format("goal {}, ", subject.goal)
                                                     : "",
-                            devices_text(decision.devices), is_equal ? sense : ""));
+                            devices_text(decision), is_equal ? sense : ""));
   if (!subject.before.empty() && !relation_text(decision).empty()) {
     document.line(relation_text(decision));
   }
@@ -255,7 +260,7 @@ Result result_of(const ModuleSubject& subject, const ModuleDecision& decision) {
   result.engines = {{"explicit", decision.outcome, 0, rule_of(decision)}};
   if (decision.interpreter) result.engines.push_back({"interpreter", *decision.interpreter});
   if (decision.symbolic) result.engines.push_back({"symbolic", *decision.symbolic});
-  result.model = fmt::format("{}; {}", devices_text(decision.devices),
+  result.model = fmt::format("{}; {}", devices_text(decision),
                              subject.ordered ? "floating-point addition in the order of each module"
                                              : model_text(decision.equality));
   result.evidence.kind = Evidence::Kind::None;
@@ -329,8 +334,8 @@ void add_explanation(const hlo::Module& before, const hlo::Module& after, const 
   const auto explanation = hlo::explain(before, after, check.decision, limits);
   if (!explanation) return;
   const SourcePosition& where = explanation->instruction.position;
-  const std::vector<std::string> source =
-      hlo::source_lines(explanation->is_of_before ? texts.before : texts.after, where.line);
+  const std::vector<std::string> source = hlo::source_lines(
+      explanation->is_of_before ? texts.before : texts.of(where.source), where.line);
   check.json.add("explanation", json_of(*explanation, source));
   std::string text = fmt::format("{}:{}:{}: {}{}", where.source, where.line, where.column,
                                  source.empty() ? "" : fmt::format("({}) ", source.front()),

@@ -38,7 +38,8 @@ std::optional<Problem> json_of(const std::vector<TensorRelation>& relations) {
   Problem all = Problem::array();
   for (const TensorRelation& relation : relations) {
     const auto reducer = reducer_of(relation);
-    if (!reducer) return std::nullopt;
+    // p2-check takes all parts to be held, and a tensor to have the same number on all devices.
+    if (!reducer || relation.parts_are_devices || !relation.numbers.empty()) return std::nullopt;
     Problem pieces = Problem::array();
     for (std::uint32_t device = 0; device < relation.pieces.size(); ++device) {
       for (const hlo::Piece& piece : relation.pieces[device]) {

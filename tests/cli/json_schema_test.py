@@ -50,6 +50,9 @@ CASES = [
     ("check", f"check --before {EXAMPLES}/hlo/all-reduce.hlo --after {EXAMPLES}/hlo/by-host.hlo "
               f"--numbers bitwise", 3),
     ("check", f"check --before {EXAMPLES}/hlo/mlp.hlo --after {EXAMPLES}/hlo/refused/mlp-without-all-reduce.hlo", 1),
+    ("check", f"check --before {EXAMPLES}/hlo/pipeline.hlo --relate {EXAMPLES}/hlo/pipeline-relation.json", 0),
+    ("check", f"check --before {EXAMPLES}/hlo/pipeline.hlo "
+              f"--relate {EXAMPLES}/hlo/refused/pipeline-relation.json", 1),
     ("check", f"check --dump {EXAMPLES}/hlo/refused/dump", 1),
     ("check", f"check {EXAMPLES}/collectives/sound/scatter.p2c {EXAMPLES}/systems/a100-2nodes.json "
               f"{EXAMPLES}/strategy/mlp.json", 0),
@@ -137,11 +140,23 @@ def main():
         schema = json.loads(path.read_text())
         jsonschema.Draft202012Validator.check_schema(schema)
         validators[path.stem] = jsonschema.Draft202012Validator(schema)
-    # That of certificates is for tests/proofs/second_checker_test.py.
-    untested = set(validators) - {name for name, _, _ in CASES} - {"certificate"}
+    # That of certificates is for tests/proofs/second_checker_test.py, that of relations for files.
+    untested = set(validators) - {name for name, _, _ in CASES} - {"certificate", "relation"}
     assert not untested, f"no example for {untested}"
 
     failures = 0
+    relations = [json.loads(path.read_text()) for path in sorted(EXAMPLES.glob("hlo/**/*relation.json"))]
+    assert len(relations) >= 3
+    for relation in relations:
+        validators["relation"].validate(relation)
+        for broken in broken_copies(relation, validators["relation"].schema,
+                                    validators["relation"].schema):
+            failures += validators["relation"].is_valid(broken)
+    boxes = {"boxes": [{"device": 0, "of": [[0, 2]], "at": [[0, 2]]}], "sum": True}
+    for held, obeys in ((boxes, True), ({"sum": ["model"]}, True), ({"sum": True}, False),
+                        ({"dims": [[]], "boxes": []}, False), ("halved", False)):
+        relation = {**relations[0], "outputs": {"0": {"after": {"0-1,3": 0}, "relation": held}}}
+        failures += validators["relation"].is_valid(relation) != obeys
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "topo.txt").write_text(TOPOLOGY)
         pathlib.Path(folder, "large.json").write_text(json.dumps({

@@ -263,6 +263,34 @@ TEST_CASE("the examples have the verdicts that the documents show") {
                          "devices 0–3 + x[2,0] of devices 4–7 after.") != std::string::npos);
 }
 
+TEST_CASE("a relation names the programs of devices, in files beside it") {
+  const std::string folder = P2_SOURCE_DIR "/examples/hlo/";
+  const auto related = [&](const std::string& relation, std::vector<std::string> more = {}) {
+    std::vector<std::string> all = {"check", "--before", folder + "pipeline.hlo", "--relate",
+                                    folder + relation};
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all);
+  };
+  const Ran valid = related("pipeline-relation.json", {"--explain", "--certify", "/tmp/never"});
+  CHECK(valid.exit == kEstablished);
+  CHECK(valid.out.find("2 programs on 4 devices") != std::string::npos);
+  CHECK(valid.out.find("device 0: y[0,0] by received = add, y0[0,0] before") != std::string::npos);
+  CHECK(valid.out.find("no certificate: p2-check executes one program") != std::string::npos);
+  const Ran wrong = related("refused/pipeline-relation.json");
+  CHECK(wrong.exit == kRefuted);
+  CHECK(wrong.out.find("An all-reduce (add) over axis model after part (line 19) is missing") !=
+        std::string::npos);
+  const auto refused = [](const Ran& ran, const char* why) {
+    INFO(ran.err);
+    CHECK(ran.exit == kBadInput);
+    CHECK(ran.err.find(why) != std::string::npos);
+  };
+  refused(related("pipeline-relation.json", {"--after", folder + "pipeline-stage0.hlo"}),
+          "names the modules that devices run, expected no --after");
+  refused(related("pipeline-relation.json", {"--partitions", "4"}), "expected it alone");
+  refused(related("qkv-relation.json"), "names no modules, expected --after");
+}
+
 TEST_CASE("questions that cannot be asked are refused in one sentence") {
   const TemporaryFile file(folded().before, ".hlo");
   const TemporaryFile all(

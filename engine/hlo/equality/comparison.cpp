@@ -425,8 +425,9 @@ class RelatedComparison {
         whole_.evaluate(context_.flows[0]->outputs[output], 0, shifted(region.map, box.of));
     std::vector<std::optional<Value>> parts(relation.parts);
     for (const HeldBox::Place& place : box.places) {
-      const Value value = device_.evaluate(context_.flows[1]->outputs[relation.number],
-                                           place.device, shifted(region.map, place.at));
+      const Value value =
+          device_.evaluate(context_.flows[1]->outputs[relation.number_on(place.device)],
+                           place.device, shifted(region.map, place.at));
       std::optional<Value>& part = parts[relation.part_of(place.device)];
       if (part && *part != value) return differ(output, place, box, region, *part, value);
       part = value;
@@ -439,7 +440,8 @@ class RelatedComparison {
     for (const std::optional<Value>& part : parts) {
       if (part) members.push_back(*part);
     }
-    const auto total = members.size() == parts.size()
+    const std::size_t expected = relation.parts_are_devices ? box.places.size() : parts.size();
+    const auto total = members.size() == expected
                            ? context_.values.combine(relation.reducer, members, relation.whole.type)
                            : std::nullopt;
     return total == whole ||
@@ -469,6 +471,9 @@ class RelatedComparison {
 template <typename Comparing>
 OutputComparison run_within_limits(ComparisonContext& context) {
   context.fixed.resize(context.flows.size());
+  for (std::size_t flow = 0; flow < context.flows.size(); ++flow) {
+    context.alike.emplace_back(*context.flows[flow], flow == 0 ? nullptr : context.relation);
+  }
   Comparing comparison(context);
   try {
     comparison.run();

@@ -12,6 +12,7 @@
 
 #include "engine/hlo/equality/comparison.h"
 #include "engine/hlo/flow.h"
+#include "engine/hlo/interpreter/array.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/execution.h"
 #include "engine/hlo/operations.h"
@@ -269,7 +270,7 @@ ModuleDecision evaluated_relation(const std::shared_ptr<const Module>& global,
       fmt::join(mismatch.index, ","), mismatch.output, mismatch.device,
       text_of(context, flows[0], mismatch.before), text_of(context, flows[0], mismatch.after));
   add_unknown(decision, flows[0], mismatch.output);
-  add_unknown(decision, flows[1], relation.outputs[mismatch.output].number);
+  add_unknown(decision, flows[1], relation.outputs[mismatch.output].number_on(mismatch.device));
   return decision;
 }
 
@@ -477,10 +478,34 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
     const double shared = form == Form::Global ? devices.count() : 1;
     decision.operations += estimated_operations(*module, devices) / shared;
   }
+  decision.programs = after->programs.size();
   decision.before = relation->before;
   decision.after = relation->after;
   decision.placements = relation->placements;
   decision.relation = relation;
+  return decision;
+}
+
+std::variant<std::shared_ptr<const Module>, ModuleDecision> linked(
+    const std::vector<PlacedProgram>& programs, const DeviceCounts& counts, const Limits& limits) {
+  const Devices devices{counts.replicas.value_or(1), counts.partitions.value_or(1)};
+  ModuleDecision decision;
+  try {
+    const std::shared_ptr<const Module> module = link_programs(programs, devices.count());
+    decision = check_well_formed(module, counts, limits);
+    if (decision.outcome != Outcome::Refuted) return module;
+  } catch (const IllFormed& error) {
+    decision = ill_formed(error.fault, devices);
+  } catch (const interpreter::NotUnderstood& error) {
+    const SourcePosition& where = error.instruction->position;
+    decision = undecided(devices, fmt::format("Not understood: {} ({}:{}).", error.what(),
+                                              where.source, where.line));
+    for (const PlacedProgram& program : programs) {
+      if (!has_instruction(*program.module, error.instruction)) continue;
+      decision.unknown = {unknown_operation(*program.module, *error.instruction, error.why)};
+    }
+  }
+  decision.programs = programs.size();
   return decision;
 }
 

@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "engine/hlo/collective.h"
+#include "engine/hlo/linked_programs.h"
 #include "engine/hlo/module_relation.h"
 #include "p2/float_equality.h"
 #include "p2/limits.h"
@@ -61,6 +63,7 @@ struct CollectiveLine {
 /// The decision about one module, or about two.
 struct ModuleDecision : Decision<Difference> {
   Devices devices = {};
+  std::size_t programs = 0;  ///< that devices run after, if not all run one
   /// Of two modules. Inputs of a global module are the same on all devices; those of partitioned
   /// modules are independent or, if the other one is global, its shards.
   Form before = Form::Partitioned;
@@ -112,6 +115,13 @@ struct ComparisonOptions {
 /// a limit met while it does makes it Undecided.
 ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<const Module> after,
                        const ComparisonOptions& options, const Limits& limits);
+
+/// Links programs that run together, as the module after of compare() with these `devices`. If they
+/// are ill-formed, or communicate illegally or in a way that is not understood, the decision.
+/// Throws InputError as link_programs(), and LimitReached.
+std::variant<std::shared_ptr<const Module>, ModuleDecision> linked(
+    const std::vector<PlacedProgram>& programs, const DeviceCounts& devices,
+    const Limits& limits = {});
 
 /// Decides whether a module is well-formed: its shapes are consistent, its groups and pairs legal.
 /// Throws LimitReached.

@@ -2,6 +2,9 @@
 
 #include "engine/hlo/equality/evaluation.h"
 
+#include <algorithm>
+#include <set>
+
 #include "engine/base/invariant.h"
 
 namespace p2::hlo {
@@ -12,7 +15,128 @@ constexpr std::uint64_t kLimitCheckInterval = 1U << 14U;  // in units of work
 /// The cost of evaluating a node, in units of one term of a sum.
 constexpr std::uint64_t kNodeWork = 16;
 
+/// Of linked programs: the operand that the program of a device computes.
+Ref operand_of_own_program(const Flow& flow, const Node& node, std::uint32_t device) {
+  const std::vector<std::int64_t>& programs = node.instruction->attributes.dimensions;
+  const auto own = std::ranges::find(programs, flow.module->program_of[device]);
+  if (own == programs.end()) return node.operands[0];
+  return node.operands[static_cast<std::size_t>(own - programs.begin())];
+}
+
 }  // namespace
+
+AlikeDevices::AlikeDevices(const Flow& flow, const ModuleRelation* relation)
+    : flow_(flow), relation_(relation), devices_(flow.devices.count()) {
+  all_ = by_key([](std::uint32_t) { return 0; });
+  none_ = by_key([](std::uint32_t device) { return device; });
+  for (std::uint32_t k = 0; relation != nullptr && k < relation->inputs.size(); ++k) {
+    const TensorRelation& tensor = relation->inputs[k];
+    const std::set<std::uint32_t> numbers(tensor.numbers.begin(), tensor.numbers.end());
+    for (const std::uint32_t number : numbers) inputs_[number].push_back(k);
+    if (numbers.empty()) inputs_[tensor.number].push_back(k);
+  }
+  for (const Node& node : flow.nodes) of_node_.push_back(of(node));
+}
+
+/// Devices with the same key are alike.
+template <typename Key>
+std::uint32_t AlikeDevices::by_key(const Key& key) {
+  std::map<decltype(key(0U)), std::uint32_t> first;
+  Firsts firsts;
+  for (std::uint32_t device = 0; device < devices_; ++device) {
+    firsts.push_back(first.emplace(key(device), device).first->second);
+  }
+  const auto [found, added] = numbers_.emplace(firsts, static_cast<std::uint32_t>(firsts_.size()));
+  if (added) firsts_.push_back(std::move(firsts));
+  return found->second;
+}
+
+std::uint32_t AlikeDevices::in_both(std::uint32_t a, std::uint32_t b) {
+  if (a == b) return a;
+  const auto known = in_both_.find(std::minmax(a, b));
+  if (known != in_both_.end()) return known->second;
+  const std::uint32_t both = by_key(
+      [&](std::uint32_t device) { return std::pair(firsts_[a][device], firsts_[b][device]); });
+  in_both_[std::minmax(a, b)] = both;
+  return both;
+}
+
+std::uint32_t AlikeDevices::of(const Node& node) {
+  if (node.impure || node.depends_on_devices) return none_;
+  switch (node.op) {
+    case Op::Parameter:
+      return relation_ == nullptr ? none_ : of_parameter(node);
+    case Op::PartitionId:
+    case Op::ReplicaId:
+    case Op::ReduceScatter:
+    case Op::AllToAll:
+      return none_;
+    case Op::AllReduce:
+    case Op::AllGather:
+    case Op::CollectiveBroadcast:
+      return of_collective(node, none_, [&](const Collective& collective, std::uint32_t device) {
+        return collective.group[device] == kNone ? device : collective.group_of(device)[0];
+      });
+    case Op::CollectivePermute:
+    case Op::Receive: {
+      const std::uint32_t operands = of_operands(node);
+      return of_collective(node, operands, [&](const Collective& collective, std::uint32_t device) {
+        const std::uint32_t source = collective.source[device];
+        if (source != kNone) return std::pair(firsts_[operands][source], std::uint32_t{0});
+        return std::pair(node.op == Op::Receive ? device : 0, std::uint32_t{1});
+      });
+    }
+    case Op::OfOwnProgram:
+      return by_key([&](std::uint32_t device) {
+        const std::uint32_t operand = operand_of_own_program(flow_, node, device).node;
+        return std::pair(operand, firsts_[of_node_[operand]][device]);
+      });
+    default:
+      return of_operands(node);
+  }
+}
+
+std::uint32_t AlikeDevices::of_operands(const Node& node) {
+  std::uint32_t all = all_;
+  for (const Ref operand : node.operands) all = in_both(all, of_node_[operand.node]);
+  return all;
+}
+
+/// Found once for all nodes with the same groups and operands that are alike on the same devices.
+template <typename Key>
+std::uint32_t AlikeDevices::of_collective(const Node& node, std::uint32_t operands,
+                                          const Key& key) {
+  const std::tuple known(node.op, node.collective, operands);
+  const auto found = of_collectives_.find(known);
+  if (found != of_collectives_.end()) return found->second;
+  const Collective& collective = flow_.collectives[node.collective];
+  const std::uint32_t number =
+      by_key([&](std::uint32_t device) { return key(collective, device); });
+  of_collectives_[known] = number;
+  return number;
+}
+
+/// Devices that hold the same pieces of the same input, and nothing else.
+std::uint32_t AlikeDevices::of_parameter(const Node& node) {
+  const std::vector<std::uint32_t>& inputs = inputs_[node.parameter];
+  return by_key([&](std::uint32_t device) {
+    const std::vector<std::int64_t> own = {-1, device};
+    for (const std::uint32_t number : inputs) {
+      const TensorRelation& tensor = relation_->inputs[number];
+      if (tensor.number_on(device) != node.parameter) continue;
+      std::vector<std::int64_t> key = {number, tensor.part_of(device)};
+      std::int64_t held = 0;
+      for (const Piece& piece : tensor.pieces[device]) {
+        held += volume(piece.sizes);
+        for (const auto* list : {&piece.of, &piece.at, &piece.sizes}) {
+          key.insert(key.end(), list->begin(), list->end());
+        }
+      }
+      return held == node.outputs[0].elements() ? key : own;  // the rest is the device's own
+    }
+    return own;
+  });
+}
 
 std::uint32_t ComparisonContext::class_of(const Tensor& tensor) const {
   const auto found = classes.find(tensor);
@@ -91,20 +215,7 @@ bool Evaluation::refine_reduction(const Refinement& refinement) {
 
 /// One device for all devices with the same result, so that the result is memoized once.
 std::uint32_t Evaluation::canonical_device(Ref ref, std::uint32_t device) const {
-  const Node& node = flow_.node(ref);
-  switch (node.op) {
-    case Op::Constant:
-    case Op::Iota:
-      return 0;
-    case Op::AllReduce:
-    case Op::AllGather:
-    case Op::CollectiveBroadcast: {
-      const Collective& collective = flow_.collectives[node.collective];
-      return collective.group[device] == kNone ? device : collective.group_of(device)[0];
-    }
-    default:
-      return device;
-  }
+  return context_.alike[number_].first(ref, device);
 }
 
 Evaluation::Answer Evaluation::demand(Ref ref, std::uint32_t device, const IndexMap& map) {
@@ -164,6 +275,8 @@ Evaluation::Answer Evaluation::interpret(const Query& query, const Node& node,
       return elementwise(query, node, map);
     case Op::Reduce:
       return reduce(query, node, map);
+    case Op::OfOwnProgram:
+      return demand(operand_of_own_program(flow_, node, query.device), query.device, map);
     case Op::Dot:
       return keeps_order(node.outputs[0].type) ? opaque(query, node, map) : dot(query, node, map);
     default:
@@ -182,17 +295,24 @@ std::vector<std::int64_t> Evaluation::opaque_operands(const Query& query, const 
   };
   if (node.impure) {
     sequence.insert(sequence.end(), {-1, number_, query.ref.node, query.device});
-  } else if (node.collective != kNone && node.op == Op::CollectivePermute) {
+  } else if (node.op == Op::CollectivePermute || node.op == Op::Receive) {
     const std::uint32_t source = flow_.collectives[node.collective].source[query.device];
     sequence.push_back(-2);
-    if (source != kNone) add(source);
+    if (source != kNone) {
+      add(source);
+    } else if (node.op == Op::Receive) {  // arbitrary
+      sequence.insert(sequence.end(), {-5, number_, query.ref.node, query.device});
+    }
   } else if (node.collective != kNone) {
     const Collective& all = flow_.collectives[node.collective];
     sequence.insert(sequence.end(), {-3, all.position[query.device]});
     for (const std::uint32_t member : all.group_of(query.device)) add(member);
   } else if (node.depends_on_devices) {
     sequence.insert(sequence.end(), {-4, query.device});
-    for (std::uint32_t device = 0; device < flow_.devices.count(); ++device) add(device);
+    const std::vector<std::uint32_t>& program = flow_.module->program_of;
+    for (std::uint32_t device = 0; device < flow_.devices.count(); ++device) {
+      if (program.empty() || program[device] == program[query.device]) add(device);
+    }
   } else {
     add(query.device);
   }

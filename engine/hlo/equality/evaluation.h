@@ -5,7 +5,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/hlo/equality/values.h"
@@ -49,6 +51,44 @@ struct QueryHash {
 };
 using Answers = std::unordered_map<Query, Value, QueryHash>;
 
+/// Which devices are known to hold the same of every array of a flow: what they compute is
+/// evaluated once for all of them.
+class AlikeDevices {
+ public:
+  /// `relation`: of a partitioned module to one before partitioning; null for other modules. Both
+  /// must outlive this.
+  AlikeDevices(const Flow& flow, const ModuleRelation* relation);
+
+  /// The first device that holds the same as `device`.
+  std::uint32_t first(Ref ref, std::uint32_t device) const {
+    return firsts_[of_node_[ref.node]][device];
+  }
+
+ private:
+  using Firsts = std::vector<std::uint32_t>;
+
+  template <typename Key>
+  std::uint32_t by_key(const Key& key);
+  std::uint32_t in_both(std::uint32_t a, std::uint32_t b);
+  std::uint32_t of(const Node& node);
+  std::uint32_t of_operands(const Node& node);
+  std::uint32_t of_parameter(const Node& node);
+  template <typename Key>
+  std::uint32_t of_collective(const Node& node, std::uint32_t operands, const Key& key);
+
+  const Flow& flow_;
+  const ModuleRelation* relation_;
+  std::uint32_t devices_;
+  std::vector<Firsts> firsts_;  ///< interned
+  std::map<Firsts, std::uint32_t> numbers_;
+  std::uint32_t all_ = 0;                                       ///< all devices are alike
+  std::uint32_t none_ = 0;                                      ///< no two are
+  std::map<std::uint32_t, std::vector<std::uint32_t>> inputs_;  ///< of the relation, by parameter
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> in_both_;
+  std::map<std::tuple<Op, std::uint32_t, std::uint32_t>, std::uint32_t> of_collectives_;
+  std::vector<std::uint32_t> of_node_;
+};
+
 /// The state that all evaluations of one comparison share.
 struct ComparisonContext {
   std::vector<const Flow*> flows;
@@ -61,7 +101,8 @@ struct ComparisonContext {
   std::uint64_t most_work = 400'000'000;  ///< in units of spend()
 
   Values values = {};
-  std::vector<Answers> fixed = {};  ///< by flow: memoized answers at fixed indices
+  std::vector<Answers> fixed = {};       ///< by flow: memoized answers at fixed indices
+  std::vector<AlikeDevices> alike = {};  ///< by flow
   /// Tensors of one class are equal in all elements.
   std::map<Tensor, std::uint32_t> classes = {};
   Interner opaque = {};                      ///< results of opaque operations
@@ -114,6 +155,8 @@ class Evaluation {
 
   // evaluation_parameter.cpp: inputs of related modules
   Answer parameter(const Query& query, const Node& node, const IndexMap& map);
+  bool is_held(const TensorRelation& relation, std::uint32_t device, const IndexMap& map);
+  Value arbitrary(const Query& query, const IndexMap& map);
   Value global_input(const Node& node, std::uint32_t number, const IndexMap& map);
 
   // evaluation_layout.cpp: slices, reshapes, …, and collectives

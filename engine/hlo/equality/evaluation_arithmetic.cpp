@@ -71,9 +71,10 @@ bool is_exact(Number number, ElementType type) {
 }  // namespace
 
 Evaluation::Answer Evaluation::constant(const Query& query, const Node& node, const IndexMap& map) {
-  const std::int64_t partitions = flow_.devices.partitions;
-  if (node.op == Op::PartitionId) return values_.number(whole(query.device % partitions));
-  if (node.op == Op::ReplicaId) return values_.number(whole(query.device / partitions));
+  if (node.op == Op::PartitionId || node.op == Op::ReplicaId) {
+    const LogicalDevice own = logical_device(*flow_.module, flow_.devices, query.device);
+    return values_.number(whole(node.op == Op::PartitionId ? own.partition : own.replica));
+  }
   if (node.op == Op::Iota) {
     const auto along = static_cast<std::size_t>(node.instruction->attributes.dimensions[0]);
     if (map[along].is_fixed()) return values_.number(whole(map[along].base));

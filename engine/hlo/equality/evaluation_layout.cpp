@@ -170,6 +170,9 @@ Evaluation::Answer Evaluation::collective(const Query& query, const Node& node, 
     case Op::CollectiveBroadcast:
       if (all.group[query.device] == kNone) return zero();
       return demand(operand, all.group_of(query.device)[0], map);
+    case Op::Receive:
+      if (all.source[query.device] == kNone) return arbitrary(query, map);
+      return demand(operand, all.source[query.device], map);
     case Op::CollectivePermute:
       if (all.source[query.device] == kNone) return zero();
       return demand(operand, all.source[query.device], map);

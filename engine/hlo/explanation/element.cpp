@@ -48,7 +48,7 @@ class Drawing {
   explicit Drawing(RelatedModules& modules) : modules_(modules) {}
 
   std::string draw(const OutputElement& from) {
-    const std::uint32_t array = modules_.output(from.output);
+    const std::uint32_t array = modules_.output(from.output, from.device);
     const Index& sizes = modules_.array(array).shape.sizes;
     if (modules_.array(array).shape.elements() == 0) return {};
     const Index index = from.index.size() == sizes.size() ? from.index : Index(sizes.size(), 0);
@@ -94,6 +94,10 @@ class Drawing {
     }
   }
 
+  static bool moves_between_devices(const Instruction& instruction) {
+    return is_collective(base_opcode(instruction.opcode)) || instruction.opcode == kMatchedReceive;
+  }
+
   static bool is_reduction(const Instruction& instruction) {
     return instruction.called.size() == 1 && (base_opcode(instruction.opcode) == "all-reduce" ||
                                               base_opcode(instruction.opcode) == "reduce-scatter");
@@ -108,7 +112,7 @@ class Drawing {
     std::vector<std::string> steps;
     while (const auto source = source_of(element)) {
       const Instruction& instruction = *modules_.array(element.array).instruction;
-      if (is_collective(base_opcode(instruction.opcode))) steps.push_back(instruction.name);
+      if (moves_between_devices(instruction)) steps.push_back(instruction.name);
       element = *source;
     }
     if (!steps.empty()) moved = fmt::format(" by {}", fmt::join(steps, ", "));
@@ -122,7 +126,7 @@ class Drawing {
     const auto operand = [&](std::size_t k) { return modules_.array(array.operands.at(k)); };
     if (array.operands.empty() || instruction.shape.is_tuple) return std::nullopt;
     const std::string_view opcode = base_opcode(instruction.opcode);
-    if (is_collective(opcode)) return moved_by_collective(element);
+    if (moves_between_devices(instruction)) return moved_by_collective(element);
     if (opcode == "dynamic-slice") {
       const auto start = start_index(element, 1, operand(0).shape.sizes, array.shape.sizes);
       if (!start) return std::nullopt;
@@ -180,7 +184,7 @@ class Drawing {
     if (array.operands.size() != 1) return std::nullopt;
     const Collective collective =
         resolve(instruction, modules_.subject().language, modules_.devices());
-    if (opcode == "collective-permute") {
+    if (opcode == "collective-permute" || opcode == kMatchedReceive) {
       const std::uint32_t source = collective.source[element.device];
       if (source == kNone) return std::nullopt;
       return Element{array.operands[0], source, element.number};
@@ -317,7 +321,7 @@ std::string draw_output(const Module& before, const Module& after, const ModuleD
   const auto drawing =
       explain_within(decision, limits, [&](const Limits& bounded) -> std::optional<std::string> {
         RelatedModules modules(before, after, decision, bounded);
-        OutputElement element;
+        OutputElement element{0, modules.holder_of(0)};
         if (decision.violation && decision.violation->element) {
           const DifferingElement& differing = *decision.violation->element;
           element = {differing.output, differing.device, differing.index};

@@ -31,10 +31,11 @@ std::string with_line(const NamedInstruction& instruction) {
 
 class Explainer {
  public:
-  Explainer(RelatedModules& modules, std::size_t output) : modules_(modules), output_(output) {}
+  Explainer(RelatedModules& modules, std::size_t output, std::uint32_t device)
+      : modules_(modules), output_(output), device_(device) {}
 
   Explanation explain() {
-    const std::vector<std::uint32_t> region = unrelated_region(modules_.output(output_));
+    const std::vector<std::uint32_t> region = unrelated_region(modules_.output(output_, device_));
     const std::uint32_t first = first_break(region);
     Explanation explanation{named(*modules_.array(first).instruction), modules_.is_of_before()};
     describe(first, explanation);
@@ -205,6 +206,7 @@ class Explainer {
 
   RelatedModules& modules_;
   std::size_t output_;
+  std::uint32_t device_;
 };
 
 }  // namespace
@@ -214,7 +216,8 @@ std::optional<Explanation> explain(const Module& before, const Module& after,
   if (!decision.violation || !decision.violation->element) return {};
   return explain_within(decision, limits, [&](const Limits& bounded) -> std::optional<Explanation> {
     RelatedModules modules(before, after, decision, bounded);
-    return Explainer(modules, decision.violation->element->output).explain();
+    const DifferingElement& differing = *decision.violation->element;
+    return Explainer(modules, differing.output, differing.device).explain();
   });
 }
 

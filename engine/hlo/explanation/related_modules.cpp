@@ -1,5 +1,7 @@
 #include "engine/hlo/explanation/related_modules.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "engine/hlo/interpreter/execution.h"
@@ -22,8 +24,16 @@ RelatedModules::RelatedModules(const Module& before, const Module& after,
       groups_(likely_groups(subject_, decision.devices, relation_.mesh)),
       search_(other_trace_, relation_.is_mixed(), interpretation_, groups_) {}
 
-std::uint32_t RelatedModules::output(std::size_t number) const {
-  return trace_.outputs.at(relation_.is_mixed() ? relation_.outputs[number].number : number);
+std::uint32_t RelatedModules::output(std::size_t number, std::uint32_t device) const {
+  return trace_.outputs.at(relation_.is_mixed() ? relation_.outputs[number].number_on(device)
+                                                : number);
+}
+
+std::uint32_t RelatedModules::holder_of(std::size_t output) const {
+  if (!relation_.is_mixed()) return 0;
+  const auto& pieces = relation_.outputs[output].pieces;
+  const auto held = std::ranges::find_if(pieces, [](const auto& own) { return !own.empty(); });
+  return static_cast<std::uint32_t>(held - pieces.begin());
 }
 
 bool RelatedModules::is_related(std::uint32_t array) {

@@ -42,8 +42,10 @@ class RelatedModules {
   double operations() const { return decision_.operations; }
   const ModuleRelation& relation() const { return relation_; }
   const std::vector<Groups>& groups() const { return groups_; }
-  /// The array of an output, as its number is in a decision.
-  std::uint32_t output(std::size_t number) const;
+  /// The array of an output, as its number is in a decision, on a device that holds some of it.
+  std::uint32_t output(std::size_t number, std::uint32_t device) const;
+  /// The first device that holds some of an output.
+  std::uint32_t holder_of(std::size_t output) const;
 
   /// Constants are related to anything.
   bool is_related(std::uint32_t array);

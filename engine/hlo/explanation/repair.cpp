@@ -43,6 +43,7 @@ void insert_after(Computation& computation, std::uint32_t after, std::vector<Ins
   }
   for (std::uint32_t& parameter : computation.parameters) parameter = moved(parameter, false);
   computation.root = moved(computation.root, !user);
+  for (Instruction& each : added) each.program = computation.instructions[after].program;
   computation.instructions.insert(computation.instructions.begin() + after + 1,
                                   std::make_move_iterator(added.begin()),
                                   std::make_move_iterator(added.end()));

@@ -145,6 +145,31 @@ auto CollectiveOperations<A>::permuted(const Instruction& instruction, const Ope
   return results;
 }
 
+template <typename A>
+auto CollectiveOperations<A>::received(const Instruction& instruction, const Operands& operands,
+                                       const Active& active) -> PerDevice {
+  const Collective& collective = collective_of(instruction);
+  PerDevice results(active.size());
+  for (std::uint32_t device = 0; device < active.size(); ++device) {
+    if (!active[device]) continue;
+    const std::uint32_t source = collective.source[device];
+    if (source != kNone) {
+      results[device] = (*operands[0])[source];
+      continue;
+    }
+    const ArrayShape& shape = instruction.shape.array;
+    std::uint64_t seed = Algebra::hash(instruction.position.line, instruction.position.column);
+    seed = Algebra::hash(Algebra::hash(seed, instruction.program), device);
+    std::vector<Cell> cells;
+    for (std::int64_t i = 0; i < shape.elements(); ++i) {
+      cells.push_back(arithmetic_.arbitrary(Algebra::hash(seed, cells.size()), shape.type));
+    }
+    work_.spend(cells.size());
+    results[device] = std::make_shared<const Tree>(local_.array(shape, std::move(cells), {}));
+  }
+  return results;
+}
+
 /// An all-to-all: part i of the operand, or operand i, goes to member i of the group.
 template <typename A>
 auto CollectiveOperations<A>::exchanged(const Instruction& instruction, const Operands& operands,

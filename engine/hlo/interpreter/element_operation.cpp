@@ -82,4 +82,32 @@ bool is_commutative(Element code) {
   }
 }
 
+std::size_t number_of_operands(Element code) {
+  switch (code) {
+    case Element::Clamp:
+    case Element::Select:
+      return 3;
+    case Element::Add:
+    case Element::And:
+    case Element::Atan2:
+    case Element::Compare:
+    case Element::Divide:
+    case Element::Maximum:
+    case Element::Minimum:
+    case Element::Multiply:
+    case Element::MultiplyHigh:
+    case Element::Or:
+    case Element::Power:
+    case Element::Remainder:
+    case Element::ShiftLeft:
+    case Element::ShiftRightArithmetic:
+    case Element::ShiftRightLogical:
+    case Element::Subtract:
+    case Element::Xor:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
 }  // namespace p2::hlo::interpreter

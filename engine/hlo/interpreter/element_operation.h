@@ -91,6 +91,7 @@ struct ElementOperation {
 
 /// The operation of an opcode; nothing for any other.
 std::optional<Element> element_of(std::string_view opcode);
+std::size_t number_of_operands(Element code);
 /// Nothing for an unknown direction.
 std::optional<Direction> direction_of(std::string_view text);
 /// Whether f(a, b) = f(b, a).

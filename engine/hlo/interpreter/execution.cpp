@@ -170,6 +170,7 @@ class ExecutionComparison {
     std::vector<std::string> uninterpreted = {};
     std::vector<UnknownOperation> unknown = {};  ///< on which the difference depends
     std::optional<std::size_t> output = {};      ///< that differs
+    std::uint32_t device = 0;                    ///< on which it does
     std::exception_ptr failure = {};             ///< NotUnderstood, LimitReached
   };
 
@@ -267,7 +268,10 @@ class ExecutionComparison {
                   [&](const Term& a, const Term& b, const Array<Term>& array, std::uint32_t device,
                       std::size_t output, const std::vector<std::int64_t>& index) {
                     found.is_equal = algebra.equal(a, b, array.shape.type);
-                    if (!found.is_equal) found.output = output;
+                    if (!found.is_equal) {
+                      found.output = output;
+                      found.device = device;
+                    }
                     if (!found.is_equal && equality != FloatEquality::Real) {
                       found.difference = fmt::format(
                           "element [{}] of output {} on device {} is another sequence "
@@ -311,8 +315,9 @@ class ExecutionComparison {
     for (auto& [is_after, each] : all) {
       const Form form = is_after ? relation_.after : relation_.before;
       const bool renumbered = found.output && relation_.is_mixed() && form != Form::Global;
-      const std::size_t output =
-          renumbered ? relation_.outputs[*found.output].number : found.output.value_or(0);
+      const std::size_t output = renumbered
+                                     ? relation_.outputs[*found.output].number_on(found.device)
+                                     : found.output.value_or(0);
       if (found.output && std::ranges::find(each.outputs, output) != each.outputs.end()) {
         found.unknown.push_back(std::move(each));
       }
@@ -327,9 +332,8 @@ class ExecutionComparison {
     Work work(limits_, most_);
     OpaqueInstructions opaque;
     std::unordered_set<std::uint64_t> known;
-    using PerDevice = Interpreter<Algebra>::PerDevice;
-    using Operands = Interpreter<Algebra>::Operands;
-    const auto visit = [](const PerDevice& values, const auto& each) {
+    using Run = Interpreter<Algebra>;
+    const auto visit = [](const Run::PerDevice& values, const auto& each) {
       for (const auto& value : values) {
         if (!value || value->is_tuple || !value->array.cells) continue;
         for (const Term& cell : *value->array.cells) each(cell, value->array.shape.type);
@@ -337,22 +341,21 @@ class ExecutionComparison {
       }
     };
     outputs<Algebra>(algebra, before_, relation_.before, kDraws[0], seed, work, opaque,
-                     [&](const Instruction&, const Operands&, const PerDevice& values) {
+                     [&](const Instruction&, const Run::Operands&, const Run::PerDevice& values) {
                        visit(values, [&](const Term& cell, ElementType) {
                          if (known.size() < kMaxKnownValues) known.insert(cell.value);
                        });
                      });
     const Instruction* first = nullptr;
-    outputs<Algebra>(algebra, after_, relation_.after, kDraws[0], seed, work, opaque,
-                     [&](const Instruction& instruction, const Operands&, const PerDevice& values) {
-                       const bool given =
-                           instruction.opcode == "constant" || instruction.opcode == "parameter";
-                       if (first != nullptr || given) return;
-                       visit(values, [&](const Term& cell, ElementType type) {
-                         if (algebra.rounds(type) && !known.contains(cell.value))
-                           first = &instruction;
-                       });
-                     });
+    outputs<Algebra>(
+        algebra, after_, relation_.after, kDraws[0], seed, work, opaque,
+        [&](const Instruction& instruction, const Run::Operands&, const Run::PerDevice& values) {
+          const bool given = instruction.opcode == "constant" || instruction.opcode == "parameter";
+          if (first != nullptr || given) return;
+          visit(values, [&](const Term& cell, ElementType type) {
+            if (algebra.rounds(type) && !known.contains(cell.value)) first = &instruction;
+          });
+        });
     if (first == nullptr || known.size() >= kMaxKnownValues) return "";
     return fmt::format(
         " The first instruction after with a value that none before has is {} {} "
@@ -395,19 +398,26 @@ ModuleDecision unless_not_understood(const Module& before, const Module& after,
 double estimated_operations(const Module& module, const Devices& devices) {
   double all = 0;
   for (const Computation& computation : module.computations) {
+    const bool is_linked = &computation == &module.entry_computation() && !module.programs.empty();
     for (const Instruction& instruction : computation.instructions) {
+      double own = 0;
       for (const ArrayShape& shape : instruction.shape.arrays()) {
-        all += static_cast<double>(shape.elements());
+        own += static_cast<double>(shape.elements());
       }
-      if (instruction.opcode != "dot" || instruction.operands.size() != 2) continue;
-      double product = static_cast<double>(instruction.shape.array.elements());
-      for (const std::uint32_t operand : instruction.operands) {
-        product *= static_cast<double>(computation.instructions[operand].shape.array.elements());
+      if (instruction.opcode == "dot" && instruction.operands.size() == 2) {
+        double product = static_cast<double>(instruction.shape.array.elements());
+        for (const std::uint32_t operand : instruction.operands) {
+          product *= static_cast<double>(computation.instructions[operand].shape.array.elements());
+        }
+        own += std::sqrt(product);
       }
-      all += std::sqrt(product);
+      const bool is_of_program = is_linked && instruction.program != kEveryProgram;
+      const std::size_t runs = is_of_program ? module.programs[instruction.program].devices.size()
+                                             : std::size_t{devices.count()};
+      all += own * static_cast<double>(runs);
     }
   }
-  return all * devices.count();
+  return all;
 }
 
 void contradict(ModuleDecision& refuted, const std::string& other) {

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -56,7 +58,11 @@ class Inputs {
  public:
   Inputs(const Devices& devices, const ModuleRelation& relation)
       : devices_(devices), relation_(relation) {
-    for (const TensorRelation& each : relation.inputs) related_[each.number] = &each;
+    for (const TensorRelation& each : relation.inputs) {
+      const std::set<std::uint32_t> numbers(each.numbers.begin(), each.numbers.end());
+      for (const std::uint32_t number : numbers) related_[number].push_back(&each);
+      if (numbers.empty()) related_[each.number].push_back(&each);
+    }
   }
 
   template <typename A>
@@ -72,6 +78,10 @@ class Inputs {
       std::map<std::vector<std::int64_t>, typename Interpreter<A>::Pointer> by_contents;
       for (std::uint32_t device = 0; device < devices_.count(); ++device) {
         number = first;
+        if (!runs(module, entry.instructions[index], device)) {
+          number += static_cast<std::uint32_t>(shape.arrays().size());
+          continue;
+        }
         auto& value = by_contents[contents(shape, first, device, form)];
         if (value) {
           number += static_cast<std::uint32_t>(shape.arrays().size());
@@ -87,14 +97,25 @@ class Inputs {
   }
 
  private:
+  static bool runs(const Module& module, const Instruction& parameter, std::uint32_t device) {
+    return module.programs.empty() || module.program_of[device] == parameter.program;
+  }
+
+  /// The input of the global module of which a device holds something in its input `number`.
+  const TensorRelation& related(std::uint32_t number, std::uint32_t device) const {
+    const std::vector<const TensorRelation*>& all = related_.at(number);
+    return **std::ranges::find_if(
+        all, [&](const TensorRelation* each) { return each->number_on(device) == number; });
+  }
+
   /// Equal for devices that hold the same elements of an input.
   std::vector<std::int64_t> contents(const Shape& shape, std::uint32_t input, std::uint32_t device,
                                      Form form) const {
     if (form == Form::Global) return {};
     const std::vector<std::int64_t> own = {-1, device};
     if (!relation_.is_mixed() || shape.is_tuple) return own;
-    const TensorRelation& relation = *related_.at(input);
-    std::vector<std::int64_t> all = {relation.part_of(device)};
+    const TensorRelation& relation = related(input, device);
+    std::vector<std::int64_t> all = {&relation - relation_.inputs.data(), relation.part_of(device)};
     std::int64_t covered = 0;
     for (const Piece& piece : relation.pieces[device]) {
       covered += volume(piece.sizes);
@@ -129,19 +150,22 @@ class Inputs {
     std::int64_t element = 0;
     for_each_index(shape.array.sizes, [&](const std::vector<std::int64_t>& index) {
       if (form == Form::Global) {
-        auto cell = of_part(input, element, 0);
-        if (relation_.is_mixed()) {
+        if (!relation_.is_mixed() || relation_.inputs[input].parts == 1) {
+          cells.push_back(of_part(input, element, 0));
+        } else {
           const TensorRelation& relation = relation_.inputs[input];
-          for (std::uint32_t part = 1; part < relation.parts; ++part) {
-            cell =
-                combined(arithmetic, relation.reducer, type, cell, of_part(input, element, part));
+          const std::vector<std::uint32_t> parts = relation.parts_of(index);
+          auto cell = of_part(input, element, parts[0]);
+          for (std::size_t k = 1; k < parts.size(); ++k) {
+            cell = combined(arithmetic, relation.reducer, type, cell,
+                            of_part(input, element, parts[k]));
           }
+          cells.push_back(std::move(cell));
         }
-        cells.push_back(std::move(cell));
       } else if (!relation_.is_mixed()) {
         cells.push_back(drawn({input, static_cast<std::uint64_t>(element), device}));
       } else {
-        const TensorRelation& relation = *related_.at(input);
+        const TensorRelation& relation = related(input, device);
         const auto of = static_cast<std::uint64_t>(&relation - relation_.inputs.data());
         const auto found = relation.element_of(device, index);
         cells.push_back(found ? of_part(of, *found, relation.part_of(device))
@@ -181,7 +205,8 @@ class Inputs {
 
   const Devices& devices_;
   const ModuleRelation& relation_;
-  std::map<std::uint32_t, const TensorRelation*> related_;  ///< by input of the partitioned module
+  /// By input of the partitioned module: of linked programs, there may be several.
+  std::map<std::uint32_t, std::vector<const TensorRelation*>> related_;
 };
 
 template <typename Cell>
@@ -224,8 +249,9 @@ class OutputPairs {
       const auto& shards = global_first ? second : first;
       for (std::size_t k = 0; k < relation_.outputs.size(); ++k) {
         const TensorRelation& relation = relation_.outputs[k];
-        if (relation.parts > 1) continue;
-        if (!visit_shard(relation, *wholes[k], *shards[relation.number], device, k, visit)) return;
+        const std::uint32_t number = relation.number_on(device);
+        if (relation.parts > 1 || number == kNone) continue;
+        if (!visit_shard(relation, *wholes[k], *shards[number], device, k, visit)) return;
       }
     }
     if (relation_.is_mixed()) visit_reductions(before, after, visit);
@@ -291,8 +317,9 @@ class OutputPairs {
           std::vector<std::pair<const Cell*, std::uint32_t>>(relation.parts));
       bool go = !is_unknown(whole);
       for (std::uint32_t device = 0; device < devices_.count() && go; ++device) {
-        const Array<Cell>& shard =
-            *arrays_of(global_first ? after : before, device)[relation.number];
+        const std::uint32_t output = relation.number_on(device);
+        if (output == kNone) continue;
+        const Array<Cell>& shard = *arrays_of(global_first ? after : before, device)[output];
         if (is_unknown(shard)) go = false;
         std::int64_t local = 0;
         for_each_index(shard.shape.sizes, [&](const std::vector<std::int64_t>& index) {
@@ -312,12 +339,14 @@ class OutputPairs {
         const auto& parts = held[static_cast<std::size_t>(number)];
         const Cell& all = whole.at(number++);
         if (!go) return;
-        Cell total = *parts[0].first;
-        for (std::uint32_t part = 1; part < relation.parts; ++part) {
-          total = combined(arithmetic_, relation.reducer, type, total, *parts[part].first);
+        const std::vector<std::uint32_t> numbers = relation.parts_of(index);
+        const std::uint32_t device = parts[numbers[0]].second;
+        Cell total = *parts[numbers[0]].first;
+        for (std::size_t i = 1; i < numbers.size(); ++i) {
+          total = combined(arithmetic_, relation.reducer, type, total, *parts[numbers[i]].first);
         }
-        go = global_first ? visit(all, total, whole, parts[0].second, k, index)
-                          : visit(total, all, whole, parts[0].second, k, index);
+        go = global_first ? visit(all, total, whole, device, k, index)
+                          : visit(total, all, whole, device, k, index);
       });
       if (!go) return;
     }

@@ -59,6 +59,16 @@ std::shared_ptr<const Tree> declared(std::shared_ptr<const Tree> tree, const Sha
   return std::make_shared<const Tree>(changed(changed, *tree, shape));
 }
 
+/// What a device has of a value that its program does not compute.
+template <typename Tree>
+Tree without_cells(const Shape& shape) {
+  Tree tree;
+  tree.is_tuple = shape.is_tuple;
+  tree.array.shape = shape.array;
+  for (const Shape& part : shape.parts) tree.parts.push_back(without_cells<Tree>(part));
+  return tree;
+}
+
 }  // namespace
 
 template <typename A>
@@ -115,7 +125,9 @@ auto Interpreter<A>::evaluate(std::uint32_t computation, const std::vector<PerDe
       values[i] = arguments[index];
     } else {
       for (const std::uint32_t operand : instruction.operands) operands.push_back(&values[operand]);
-      values[i] = execute(instruction, operands, active, depth);
+      const bool is_linked = computation == module_.entry && !module_.programs.empty();
+      values[i] = execute(instruction, operands,
+                          is_linked ? active_of(instruction, operands) : active, depth);
     }
     Pointer last;
     Pointer changed;
@@ -137,14 +149,46 @@ auto Interpreter<A>::evaluate(std::uint32_t computation, const std::vector<PerDe
 }
 
 template <typename A>
+auto Interpreter<A>::active_of(const Instruction& instruction, const Operands& operands) const
+    -> Active {
+  Active active(devices_.count(), false);
+  if (instruction.program != kEveryProgram) {
+    for (const std::uint32_t device : module_.programs[instruction.program].devices) {
+      active[device] = true;
+    }
+    return active;
+  }
+  for (const PerDevice* operand : operands) {
+    for (std::uint32_t device = 0; device < active.size(); ++device) {
+      if ((*operand)[device]) active[device] = true;
+    }
+  }
+  return active;
+}
+
+template <typename A>
 auto Interpreter<A>::execute(const Instruction& instruction, const Operands& operands,
                              const Active& active, int depth) -> PerDevice {
   const std::string& opcode = instruction.opcode;
+  if (opcode == kMatchedReceive) return collectives_.received(instruction, operands, active);
+  if (opcode == kOfOwnProgram) {
+    PerDevice results(active.size());
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const auto program = static_cast<std::size_t>(instruction.attributes.dimensions[k]);
+      for (const std::uint32_t device : module_.programs[program].devices) {
+        results[device] = (*operands[k])[device];
+      }
+    }
+    return results;
+  }
   if (opcode == "tuple" || (is_barrier(instruction) && operands.size() > 1)) {
     return once_for_same_operands(operands, active, [&](const auto& values, std::uint32_t) {
       Tree tree;
       tree.is_tuple = true;
-      for (const Tree* value : values) tree.parts.push_back(*value);
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        tree.parts.push_back(
+            values[k] != nullptr ? *values[k] : without_cells<Tree>(instruction.shape.parts[k]));
+      }
       return tree;
     });
   }
@@ -175,7 +219,7 @@ auto Interpreter<A>::execute(const Instruction& instruction, const Operands& ope
   if (opcode == "conditional") return execute_conditional(instruction, operands, active, depth);
   if (opcode == "custom-call") return execute_custom_call(instruction, operands, active);
   if (opcode == "partition-id" || opcode == "replica-id") {
-    return execute_locally(instruction, operands, active, true);
+    return execute_ids(instruction, active);
   }
   if (is_collective(base_opcode(opcode))) {
     return collectives_.execute(instruction, operands, active);
@@ -186,24 +230,27 @@ auto Interpreter<A>::execute(const Instruction& instruction, const Operands& ope
     });
   }
   if (!is_local(instruction)) return execute_opaque(instruction, operands, active);
-  return execute_locally(instruction, operands, active, false);
+  return execute_locally(instruction, operands, active);
+}
+
+template <typename A>
+auto Interpreter<A>::execute_ids(const Instruction& instruction, const Active& active)
+    -> PerDevice {
+  PerDevice results(active.size());
+  const ArrayShape& shape = instruction.shape.array;
+  for (std::uint32_t device = 0; device < active.size(); ++device) {
+    if (!active[device]) continue;
+    const LogicalDevice own = logical_device(module_, devices_, device);
+    const std::int64_t id = instruction.opcode == "partition-id" ? own.partition : own.replica;
+    results[device] = std::make_shared<const Tree>(
+        local_.array(shape, {arithmetic_.integer(id, shape.type)}, {}));
+  }
+  return results;
 }
 
 template <typename A>
 auto Interpreter<A>::execute_locally(const Instruction& instruction, const Operands& operands,
-                                     const Active& active, bool by_device) -> PerDevice {
-  if (by_device) {
-    PerDevice results(active.size());
-    const ArrayShape& shape = instruction.shape.array;
-    for (std::uint32_t device = 0; device < active.size(); ++device) {
-      if (!active[device]) continue;
-      const std::int64_t id = instruction.opcode == "partition-id" ? device % devices_.partitions
-                                                                   : device / devices_.partitions;
-      results[device] = std::make_shared<const Tree>(
-          local_.array(shape, {arithmetic_.integer(id, shape.type)}, {}));
-    }
-    return results;
-  }
+                                     const Active& active) -> PerDevice {
   return once_for_same_operands(operands, active, [&](const auto& values, std::uint32_t) {
     return local_.evaluate(instruction, values);
   });
@@ -399,7 +446,7 @@ auto Interpreter<A>::execute_custom_call(const Instruction& instruction, const O
   if (target == "SPMDShardToFullShape" || target == "xla.sdy.LocalToGlobalShape") {
     return whole_of(instruction, operands, active);
   }
-  if (target == "TopK") return execute_locally(instruction, operands, active, false);
+  if (target == "TopK") return execute_locally(instruction, operands, active);
   return execute_opaque(instruction, operands, active);
 }
 

@@ -33,6 +33,9 @@ class CollectiveOperations {
   /// Precondition: is_collective of the instruction's base opcode. Throws NotUnderstood, also where
   /// only some members of a group are active, and IllFormed for illegal groups.
   PerDevice execute(const Instruction& instruction, const Operands& operands, const Active& active);
+  /// What devices receive of linked programs. Without a source it is arbitrary.
+  PerDevice received(const Instruction& instruction, const Operands& operands,
+                     const Active& active);
 
  private:
   Tree reduced(const Instruction& instruction, const std::vector<const Tree*>& members,
@@ -103,7 +106,8 @@ class Interpreter {
   PerDevice execute(const Instruction& instruction, const Operands& operands, const Active& active,
                     int depth);
   PerDevice execute_locally(const Instruction& instruction, const Operands& operands,
-                            const Active& active, bool by_device);
+                            const Active& active);
+  PerDevice execute_ids(const Instruction& instruction, const Active& active);
   PerDevice execute_while(const Instruction& instruction, const PerDevice& initial,
                           const Active& active, int depth);
   PerDevice loop_of_unknown_length(const Instruction& instruction, const PerDevice& state,
@@ -125,6 +129,8 @@ class Interpreter {
   template <typename Compute>
   PerDevice once_for_same_operands(const Operands& operands, const Active& active,
                                    const Compute& compute);
+  /// Of linked programs: the devices that execute an instruction of the entry.
+  Active active_of(const Instruction& instruction, const Operands& operands) const;
   bool has_collective(std::uint32_t computation) const;
   const std::vector<std::uint32_t>& last_uses_of(std::uint32_t computation);
 

@@ -123,7 +123,7 @@ auto LocalOperations<A>::elementwise(const Instruction& instruction, Element cod
                                      const Operands& operands) -> Tree {
   const ArrayShape& shape = instruction.shape.array;
   const auto size = static_cast<std::size_t>(shape.elements());
-  require(!operands.empty() && operands.size() <= 3, instruction, "its operands");
+  require(operands.size() == number_of_operands(code), instruction, "its operands");
   const ElementOperation operation =
       operation_of(instruction, code, operands.back()->array.shape.type);
   if (operation.from.kind() == ElementType::Kind::Complex ||
@@ -176,7 +176,8 @@ const std::optional<ElementOperation>& LocalOperations<A>::binary(std::uint32_t 
   const Instruction& root = called.instructions[called.root];
   const auto code = element_of(root.opcode);
   if (called.instructions.size() != 3 || called.parameters.size() != 2 || !code ||
-      root.operands != called.parameters || *code == Element::Compare) {
+      root.operands != called.parameters || *code == Element::Compare ||
+      number_of_operands(*code) != 2) {
     return found->second;
   }
   const ElementType type = root.shape.array.type;

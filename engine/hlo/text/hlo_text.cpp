@@ -122,8 +122,8 @@ bool read_known(TextReader& reader, std::string_view name, const Instruction& in
   } else if (name == "source_target_pairs") {
     read_pairs(reader, attributes);
   } else if (name == "channel_id") {
-    attributes.has_channel =
-        reader.integer("a channel", 0, std::numeric_limits<std::int64_t>::max()) > 0;
+    attributes.channel = reader.integer("a channel", 0, std::numeric_limits<std::int64_t>::max());
+    attributes.has_channel = attributes.channel > 0;
   } else if (name == "use_global_device_ids") {
     attributes.global_ids = read_flag(reader);
   } else if (name == "index") {
@@ -136,26 +136,31 @@ bool read_known(TextReader& reader, std::string_view name, const Instruction& in
   return true;
 }
 
-/// The strings of `{xla.sdy.sharding="…",other="…"}` whose names begin with `xla.sdy.`, without
-/// their escapes.
-std::map<std::string, std::string> read_shardy(std::string_view text, const SourcePosition& where) {
-  std::map<std::string, std::string> all;
+/// Of `{xla.sdy.sharding="…",other="…"}`, the strings whose names begin with `xla.sdy.`, without
+/// their escapes, and what says who sends to whom.
+void read_frontend_attributes(std::string_view text, const SourcePosition& where,
+                              Attributes& attributes) {
   TextReader reader(text, where);
-  if (!reader.accept("{")) return all;
+  if (!reader.accept("{")) return;
   while (!reader.next_is("}") && !reader.at_end()) {
     const std::string_view name = reader.raw("=,}", false);
     if (!reader.accept("=")) break;
     const std::string_view value = reader.next_is("\"") ? reader.quoted() : reader.raw(",}", false);
     if (name.starts_with("xla.sdy.")) {
-      std::string& plain = all[std::string(name)];
+      std::string& plain = attributes.shardy[std::string(name)];
       for (std::size_t i = 0; i < value.size(); ++i) {
         if (value[i] == '\\' && i + 1 < value.size()) ++i;
         plain.push_back(value[i]);
       }
+    } else if (name == "_xla_send_recv_source_target_pairs") {
+      TextReader pairs(value, where);
+      attributes.pairs.clear();
+      read_pairs(pairs, attributes);
+    } else if (name == "_xla_send_recv_validation") {
+      attributes.others += fmt::format("{}={};", name, value);
     }
     if (!reader.accept(",")) break;
   }
-  return all;
 }
 
 /// The meshes in `{mesh = #sdy.mesh<["d"=2, "m"=4]>, …}`, by name.
@@ -193,7 +198,7 @@ void read_attribute(TextReader& reader, std::string_view name, const Instruction
     return;
   }
   if (name == "frontend_attributes") {
-    attributes.shardy = read_shardy(value, where);
+    read_frontend_attributes(value, where, attributes);
     return;
   }
   if (name == "result_accuracy") {
@@ -237,13 +242,17 @@ class HloReader {
     module_.name = name("the name of the module");
     while (reader_.accept(",")) {
       const std::string_view attribute = reader_.word("an attribute of the module");
-      if (!reader_.accept("=")) continue;  // `is_scheduled` alone
+      if (!reader_.accept("=")) {
+        module_.is_scheduled = module_.is_scheduled || attribute == "is_scheduled";
+        continue;
+      }
       if (attribute == "replica_count") {
         module_.replicas = reader_.integer("the number of replicas", 1, kMaxDevices);
       } else if (attribute == "num_partitions") {
         module_.partitions = reader_.integer("the number of partitions", 1, kMaxDevices);
       } else {
         const std::string value(reader_.raw(",", true));
+        if (attribute == "is_scheduled") module_.is_scheduled = value == "true";
         if (attribute == "spmd_parameters_shardings") module_.parameter_shardings = value;
         if (attribute == "spmd_output_sharding") module_.output_sharding = value;
         if (attribute == "frontend_attributes") module_.meshes = read_meshes(value);
