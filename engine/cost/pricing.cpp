@@ -404,7 +404,11 @@ Pricing pricing_of(const Record& record, CostSource source, const CollectiveSet&
     return sum_of(std::move(costs));
   };
   const Record& baseline = record.at("baseline");
-  if (!baseline.is_null()) source.baseline = Baseline{baseline.at(0), cost_of(baseline.at(1))};
+  if (!baseline.is_null()) {
+    const std::string name = baseline.at(0);
+    require(CollectiveSet().called(name) || name == language::all_to_all().name);
+    source.baseline = Baseline{name, cost_of(baseline.at(1))};
+  }
   const CostSource& placed = pricing.sources.emplace_back(std::move(source));
   std::vector<Step> steps;
   for (const Record& each : record.at("steps")) {
