@@ -9,7 +9,7 @@ LAYERS = [("cli", ["cli"]), ("proofs", ["api", "claims", "definition", "certific
           ("engine", ["oracle", "execution", "export", "hardware", "strategy", "reshard", "cost", "pipeline", "program",
                       "msccl", "onesided", "hlo", "records", "collective", "placement", "transfer", "topology", "campaign", "base"])]
 ALONE = ["kernel"]  # p2-check
-OPTIONAL = {"campaign_mpi", "execution_mpi", "execution_nccl"}
+OPTIONAL = {"campaign_mpi", "execution_mpi", "execution_nccl", "hlo_binary"}
 
 
 def modules():
