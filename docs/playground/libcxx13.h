@@ -18,6 +18,7 @@
 #include <future>
 #include <initializer_list>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,6 +54,11 @@ inline from_chars_result from_chars(const char* first, const char* last, double&
   if (errno == ERANGE) return {stopped, errc::result_out_of_range};
   value = read;
   return {stopped, errc{}};
+}
+
+template <typename Array>
+unique_ptr<Array> make_unique_for_overwrite(size_t size) {
+  return unique_ptr<Array>(new remove_extent_t<Array>[size]);
 }
 
 class jthread : public thread {

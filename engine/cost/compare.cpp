@@ -220,7 +220,8 @@ std::vector<Comparison> cross_validated(const std::vector<MeasuredRun>& runs) {
   };
   for (const MeasuredRun& run : runs) by_source[key(run)];
   std::map<std::string, NcclParameters> models;
-  for (const auto& [source, unused] : by_source) {
+  for (const auto& each : by_source) {
+    const auto& source = each.first;
     std::vector<const MeasuredRun*> others = usable(runs);
     std::erase_if(others, [&](const MeasuredRun* run) { return key(*run) == source; });
     models[source] = others.empty() ? NcclParameters() : fit(others, {}).parameters;

@@ -98,9 +98,13 @@ HoldingSearch::HoldingSearch(const Trace& other, bool is_global,
 }
 
 auto HoldingSearch::range(std::uint64_t value) const -> std::pair<const Entry*, const Entry*> {
-  const auto [first, last] = std::ranges::equal_range(entries_, value, {}, &Entry::value);
-  return {entries_.data() + (first - entries_.begin()),
-          entries_.data() + (last - entries_.begin())};
+  const Entry* const end = entries_.data() + entries_.size();
+  const Entry* const first =
+      std::lower_bound(entries_.data(), end, value,
+                       [](const Entry& entry, std::uint64_t least) { return entry.value < least; });
+  const Entry* last = first;
+  while (last != end && last->value == value) ++last;
+  return {first, last};
 }
 
 /// The element that occurs least in the other module, of those that do.

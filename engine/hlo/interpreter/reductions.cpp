@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/hlo/collective.h"
 #include "engine/hlo/interpreter/algebra.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/local_operations.h"

@@ -296,9 +296,8 @@ void Algorithm::run(std::uint32_t gpu) {
   const std::uint32_t before = add_user(0);
   Numbers last;
   for (auto& [id, block] : gpus_[gpu].blocks) {
-    const auto peer = [&, end = static_cast<std::int64_t>(gpus_.size())](const char* key) {
-      return block.element->number(key, -1, end);
-    };
+    const auto peer = [&own = block, end = static_cast<std::int64_t>(gpus_.size())](
+                          const char* key) { return own.element->number(key, -1, end); };
     const std::int64_t channel =
         std::max<std::int64_t>(0, block.element->number("chan", -1, kMaxNumber));
     std::uint32_t previous = before;

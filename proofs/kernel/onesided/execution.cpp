@@ -25,7 +25,9 @@ std::uint32_t Execution::add_space(std::uint32_t rank, char name, std::uint64_t 
 }
 
 std::string Execution::where(std::uint32_t cell) const {
-  const auto after = std::ranges::upper_bound(spaces_, cell, {}, &Space::first);
+  const auto after =
+      std::upper_bound(spaces_.begin(), spaces_.end(), cell,
+                       [](std::uint32_t at, const Space& space) { return at < space.first; });
   // Of spaces without cells the last one is found.
   const Space& space = *std::prev(after);
   return std::string(1, space.name) + "[" + std::to_string(cell - space.first) + "] of rank " +
