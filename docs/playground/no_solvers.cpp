@@ -25,6 +25,7 @@ namespace {
 namespace z3_encoding {
 EngineAnswer judge(const ValidityQuery&) { refuse("--engine z3"); }
 EngineAnswer judge(const PlanQuery&) { refuse("--engine z3"); }
+EngineAnswer judge(const OrdersQuery&) { refuse("--engine z3"); }
 std::string smt_lib(const ValidityQuery&) { refuse("--smt2"); }
 }  // namespace z3_encoding
 
