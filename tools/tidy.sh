@@ -1,15 +1,13 @@
 #!/bin/sh
-# clang-tidy over the product, by .clang-tidy: its sources in the batches that the build compiles, and the
-# headers that they include.
-#   tools/tidy.sh [PATTERN]   PATTERN selects batches by their path, e.g. p2_hlo
+# clang-tidy over all sources of the product and the headers that they include, by .clang-tidy.
+#   tools/tidy.sh [PATTERN]   PATTERN selects sources, e.g. engine/hlo
 set -eu
 cd "$(dirname "$0")/.."
 build=build/tidy
-# clang reads no precompiled header of another compiler.
-cmake --preset release -B "$build" -DP2_PRECOMPILED_HEADERS=OFF -DP2_BUILD_TESTS=OFF
+# A command for every source, and no precompiled header, which clang does not read from GCC.
+cmake --preset release -B "$build" -DCMAKE_UNITY_BUILD=OFF -DP2_PRECOMPILED_HEADERS=OFF -DP2_BUILD_TESTS=OFF
 generated=$(ninja -C "$build" -t targets all | sed -n 's/^\(engine.*\.\(cpp\|h\)\): CUSTOM_COMMAND$/\1/p')
 # shellcheck disable=SC2086
 ninja -C "$build" $generated
-find "$build" -name '*_cxx.cxx' | sort | grep "${1:-}" |
-  xargs -P "$(nproc)" -n 1 clang-tidy --quiet -p "$build" \
-    --header-filter="$PWD/(engine|encodings|proofs|cli)/.*\\.(h|cpp)$"
+git ls-files 'engine/*.cpp' 'encodings/*.cpp' 'proofs/*.cpp' 'cli/*.cpp' | grep "${1:-}" |
+  xargs -P "$(nproc)" -n 1 clang-tidy --quiet -p "$build"

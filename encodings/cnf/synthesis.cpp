@@ -298,6 +298,7 @@ std::vector<std::uint32_t> require(SynthesisClauses& problem,
   }
   for (const auto& program : known) {
     std::vector<Literal> other;
+    other.reserve(program.size());
     for (const std::uint32_t choice : program) {
       other.push_back(-problem.picked()[other.size()][choice]);
     }
@@ -385,6 +386,7 @@ Conquered conquer(const SynthesisClauses& problem, unsigned parts, const Limits&
     return {problem.picks(conquests[count]->solver()), {}};
   }
   std::vector<const DratTrace*> traces;
+  traces.reserve(conquests.size());
   for (const auto& each : conquests) traces.push_back(&each->trace());
   return {std::nullopt, clause_proof(problem.clauses(), traces, limits)};
 }

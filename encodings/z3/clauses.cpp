@@ -127,7 +127,7 @@ z3::expr Clauses::named(const z3::expr& condition) {
     return found->second.second;
   }
   const std::string text = fmt::format("case{}", names_.size());
-  const z3::expr name = condition.ctx().bool_const(text.c_str());
+  z3::expr name = condition.ctx().bool_const(text.c_str());
   names_.emplace(condition.id(), std::pair(condition, name));
   demand({name}, condition, true);
   demand({!name}, condition, false);

@@ -231,6 +231,7 @@ EngineAnswer decide(const OrdersQuery& query) {
   std::iota(order.begin(), order.end(), 0);
   const z3::model model = solver.get_model();
   std::vector<std::int64_t> at;
+  at.reserve(order.size());
   for (const Event event : order) {
     at.push_back(model.eval(times.t(event), true).get_numeral_int64());
   }

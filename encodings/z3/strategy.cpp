@@ -63,7 +63,7 @@ class Encoding {
     meter_.checkpoint();
     const strategy::Edge& edge = query_.graph->edges[e];
     const std::size_t columns = query_.graph->configurations(edge.second);
-    const z3::expr cost = context_.int_const(fmt::format("edge_{}", e).c_str());
+    z3::expr cost = context_.int_const(fmt::format("edge_{}", e).c_str());
     solver_.add(cost >= number(std::ranges::min(edge.table)));
     for (std::size_t cell = 0; cell < edge.table.size(); ++cell) {
       solver_.add(

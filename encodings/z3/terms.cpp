@@ -12,7 +12,7 @@ z3::expr by_cases(const UnaryNumber& unary, const std::function<z3::expr(std::ui
   const auto among = [&](const auto& self, std::size_t low, std::size_t high) -> z3::expr {
     if (low == high) return holds(low * unary.step);
     const std::size_t middle = (low + high + 1) / 2;
-    const z3::expr above = self(self, middle, high);
+    z3::expr above = self(self, middle, high);
     const z3::expr below = self(self, low, middle - 1);
     if (above.id() == below.id()) return above;
     return z3::ite(unary.thresholds[middle - 1], above, below);

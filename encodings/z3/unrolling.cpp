@@ -258,7 +258,7 @@ z3::expr Unrolling::any_of(const std::vector<std::size_t>& alike) {
   if (alike.size() == 1) return choices_.back()[alike[0]];
   if (const auto found = guards_.find(alike); found != guards_.end()) return found->second;
   const std::string name = fmt::format("step{} alike{}", steps(), guards_.size());
-  const z3::expr guard = context_->bool_const(name.c_str());
+  z3::expr guard = context_->bool_const(name.c_str());
   z3::expr_vector any(*context_);
   for (const std::size_t i : alike) {
     any.push_back(choices_.back()[i]);

@@ -36,7 +36,7 @@ Sources sources_of(const Computation& entry, const std::vector<Communication>& c
       }
     }
     std::ranges::sort(all);
-    all.erase(std::ranges::unique(all).begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
   }
   return sources;
 }

@@ -299,7 +299,7 @@ CostQuestion::CostQuestion(const Json& root, Budget& budget)
       system(problem, root["uplinks"]),
       known(costs_of(root, problem, system, budget)) {
   std::ranges::sort(known);
-  known.erase(std::ranges::unique(known).begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
   choices = choices_of(problem, budget);
   ratios = all_ratios(system, choices, known, budget);
 }

@@ -381,7 +381,7 @@ class Elimination {
     }
     budget_.spend(made.scope.size());
     std::ranges::sort(made.scope, {}, [&](std::uint32_t v) { return position_[v]; });
-    made.scope.erase(std::ranges::unique(made.scope).begin(), made.scope.end());
+    made.scope.erase(std::unique(made.scope.begin(), made.scope.end()), made.scope.end());
     std::uint64_t cells = 1;
     for (const std::uint32_t v : made.scope) {
       cells *= graph_.left(v);

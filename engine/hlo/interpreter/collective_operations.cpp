@@ -47,6 +47,7 @@ auto CollectiveOperations<A>::reduced(const Instruction& instruction,
   for (std::size_t i = 0; i < size; ++i) {
     if (listed) {
       std::vector<Cell> elements;
+      elements.reserve(members.size());
       for (const Tree* member : members) elements.push_back((*member->array.cells)[i]);
       cells.push_back(local_.reduced_list(instruction, elements, {}, {shape.type}, group)[0]);
       continue;
@@ -203,6 +204,7 @@ auto CollectiveOperations<A>::exchanged(const Instruction& instruction, const Op
     }
     const std::int64_t to = instruction.attributes.concat_dimension.value_or(along[0]);
     std::vector<const Tree*> parts;
+    parts.reserve(received.size());
     for (const Tree& each : received) parts.push_back(&each);
     ArrayShape shape = received[0].array.shape;
     shape.sizes.at(static_cast<std::size_t>(to)) *= static_cast<std::int64_t>(group.size());

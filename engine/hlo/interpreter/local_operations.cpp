@@ -419,6 +419,7 @@ auto LocalOperations<A>::evaluate(const Instruction& instruction, const Operands
   }
   if (!is_real(arithmetic_)) {
     std::vector<ArrayShape> shapes;
+    shapes.reserve(operands.size());
     for (const Tree* operand : operands) shapes.push_back(operand->array.shape);
     if (mixes_types(instruction, shapes)) return opaque(instruction, operands, 0);
   }
