@@ -1,3 +1,7 @@
+// Programs whose every step is one collective of XLA on the rows as they are, and the execution of
+// the modules made of them by their groups: what a device holds is a run of rows, each summed over
+// a set of devices.
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -110,25 +114,20 @@ std::optional<std::vector<ChainStep>> chain_of(const Program& program) {
     auto groups = groups_of_all(step, program.devices);
     if (!groups) return std::nullopt;
     std::vector<HeldRows> after(program.devices);
-    std::size_t busy = 0;
     for (const Group& group : step.groups) {
       if (group.size() < 2) continue;
       std::vector<HeldRows> before;
       for (const std::uint32_t device : group) before.push_back(held[device]);
       const auto of_group = run_group(step.collective, before, rows);
       if (!of_group) return std::nullopt;
-      for (std::size_t i = 0; i < group.size(); ++i) after[group[i]] = (*of_group)[i];
-      busy += group.size();
+      for (std::size_t i = 0; i < group.size(); ++i) {
+        after[group[i]] = (*of_group)[i];
+        held[group[i]] = {};
+      }
     }
-    if (busy < program.devices) {
-      std::vector<HeldRows> kept = held;
-      for (const Group& group : step.groups) {
-        if (group.size() < 2) continue;
-        for (const std::uint32_t device : group) kept[device] = {};
-      }
-      if (std::ranges::any_of(kept, [](const HeldRows& each) { return each.count > 0; })) {
-        return std::nullopt;
-      }
+    // The devices of no group would have to keep their rows.
+    if (std::ranges::any_of(held, [](const HeldRows& each) { return each.count > 0; })) {
+      return std::nullopt;
     }
     held = std::move(after);
     rows = std::ranges::max(held, {}, &HeldRows::count).count;

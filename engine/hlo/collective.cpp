@@ -180,6 +180,16 @@ bool is_collective(std::string_view opcode) {
   return std::find(kCollectives.begin(), kCollectives.end(), opcode) != kCollectives.end();
 }
 
+bool has_collective(const Module& module, std::uint32_t computation) {
+  return std::ranges::any_of(module.computations[computation].instructions,
+                             [&](const Instruction& each) {
+                               return is_collective(base_opcode(each.opcode)) ||
+                                      std::ranges::any_of(each.called, [&](std::uint32_t called) {
+                                        return has_collective(module, called);
+                                      });
+                             });
+}
+
 IdMode id_mode(const Instruction& instruction, std::optional<std::int64_t> replicas) {
   const Attributes& attributes = instruction.attributes;
   if (!attributes.has_channel) return IdMode::Replicas;

@@ -30,6 +30,9 @@ bool is_collective(std::string_view opcode);
 /// `all-reduce` of `all-reduce-start`; any other opcode itself.
 std::string_view base_opcode(std::string_view opcode);
 
+/// Whether a computation of a module, or one that it calls, has collectives.
+bool has_collective(const Module& module, std::uint32_t computation);
+
 /// How the ids in an instruction's groups or pairs are interpreted (XLA, CollectiveOpGroupMode):
 /// without a channel, replicas; with a channel and without `use_global_device_ids`, all partitions
 /// of the replicas for all-reduce, all-gather and reduce-scatter, partitions for the others. With a

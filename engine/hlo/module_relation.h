@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,11 @@ struct TensorRelation {
   std::uint32_t part_of(std::uint32_t device) const { return part.empty() ? 0 : part[device]; }
   std::uint32_t number_on(std::uint32_t device) const {
     return numbers.empty() ? number : numbers[device];
+  }
+  /// All numbers that it has on devices.
+  std::set<std::uint32_t> all_numbers() const {
+    if (numbers.empty()) return {number};
+    return {numbers.begin(), numbers.end()};
   }
   /// The parts whose reduction the element at `index` of the whole tensor is.
   std::vector<std::uint32_t> parts_of(const std::vector<std::int64_t>& index) const;

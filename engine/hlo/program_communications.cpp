@@ -50,17 +50,6 @@ void require_same_layout(const Shape& a, const Shape& b, const Instruction& inst
   if (!alike) give_up(instruction, "its layout is not that of what is sent");
 }
 
-/// Whether a computation, or one that it calls, has collectives.
-bool has_collective(const Module& module, std::uint32_t computation) {
-  return std::ranges::any_of(module.computations[computation].instructions,
-                             [&](const Instruction& each) {
-                               return is_collective(base_opcode(each.opcode)) ||
-                                      std::ranges::any_of(each.called, [&](std::uint32_t called) {
-                                        return has_collective(module, called);
-                                      });
-                             });
-}
-
 }  // namespace
 
 std::vector<std::vector<std::uint32_t>> Members::sets() const {
@@ -105,6 +94,7 @@ Members ProgramPlacement::members(std::uint32_t program, const Instruction& coll
   Members members;
   for (const std::vector<std::uint32_t>& group : own.groups) {
     std::vector<std::uint32_t> named;
+    named.reserve(group.size());
     for (const std::uint32_t id : group) named.push_back(device(id));
     if (std::ranges::any_of(named, is_own)) members.groups.push_back(std::move(named));
   }

@@ -1,7 +1,6 @@
 #include "engine/onesided/ordering.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 

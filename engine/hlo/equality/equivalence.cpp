@@ -463,8 +463,9 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
       }
       if (decision.outcome == Outcome::Undecided) decision.equality = options.equality;
     }
-    if (const Instruction* promise = new_promise(*before, *after);
-        promise != nullptr && decision.outcome == Outcome::Established) {
+    const Instruction* const promise =
+        decision.outcome == Outcome::Established ? new_promise(*before, *after) : nullptr;
+    if (promise != nullptr) {
       decision.outcome = Outcome::Undecided;
       decision.reason = "Equal if what an operation promises of its indices holds.";
       decision.unknown = {

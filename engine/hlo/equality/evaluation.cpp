@@ -3,7 +3,6 @@
 #include "engine/hlo/equality/evaluation.h"
 
 #include <algorithm>
-#include <set>
 
 #include "engine/base/invariant.h"
 
@@ -30,10 +29,9 @@ AlikeDevices::AlikeDevices(const Flow& flow, const ModuleRelation* relation)
   all_ = by_key([](std::uint32_t) { return 0; });
   none_ = by_key([](std::uint32_t device) { return device; });
   for (std::uint32_t k = 0; relation != nullptr && k < relation->inputs.size(); ++k) {
-    const TensorRelation& tensor = relation->inputs[k];
-    const std::set<std::uint32_t> numbers(tensor.numbers.begin(), tensor.numbers.end());
-    for (const std::uint32_t number : numbers) inputs_[number].push_back(k);
-    if (numbers.empty()) inputs_[tensor.number].push_back(k);
+    for (const std::uint32_t number : relation->inputs[k].all_numbers()) {
+      inputs_[number].push_back(k);
+    }
   }
   for (const Node& node : flow.nodes) of_node_.push_back(of(node));
 }
@@ -120,7 +118,7 @@ std::uint32_t AlikeDevices::of_collective(const Node& node, std::uint32_t operan
 std::uint32_t AlikeDevices::of_parameter(const Node& node) {
   const std::vector<std::uint32_t>& inputs = inputs_[node.parameter];
   return by_key([&](std::uint32_t device) {
-    const std::vector<std::int64_t> own = {-1, device};
+    std::vector<std::int64_t> own = {-1, device};
     for (const std::uint32_t number : inputs) {
       const TensorRelation& tensor = relation_->inputs[number];
       if (tensor.number_on(device) != node.parameter) continue;

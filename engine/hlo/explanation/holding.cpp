@@ -55,8 +55,7 @@ std::vector<std::uint64_t> sorted_values(const std::vector<const std::vector<Cel
     for (const Cell& each : *block) all.push_back(each.value);
   }
   std::ranges::sort(all);
-  const auto rest = std::ranges::unique(all);
-  all.erase(rest.begin(), rest.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
 }
 
@@ -98,13 +97,11 @@ HoldingSearch::HoldingSearch(const Trace& other, bool is_global,
 }
 
 auto HoldingSearch::range(std::uint64_t value) const -> std::pair<const Entry*, const Entry*> {
-  const Entry* const end = entries_.data() + entries_.size();
-  const Entry* const first =
-      std::lower_bound(entries_.data(), end, value,
-                       [](const Entry& entry, std::uint64_t least) { return entry.value < least; });
-  const Entry* last = first;
-  while (last != end && last->value == value) ++last;
-  return {first, last};
+  struct Less {
+    bool operator()(const Entry& entry, std::uint64_t other) const { return entry.value < other; }
+    bool operator()(std::uint64_t other, const Entry& entry) const { return other < entry.value; }
+  };
+  return std::equal_range(entries_.data(), entries_.data() + entries_.size(), value, Less());
 }
 
 /// The element that occurs least in the other module, of those that do.

@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -59,9 +58,7 @@ class Inputs {
   Inputs(const Devices& devices, const ModuleRelation& relation)
       : devices_(devices), relation_(relation) {
     for (const TensorRelation& each : relation.inputs) {
-      const std::set<std::uint32_t> numbers(each.numbers.begin(), each.numbers.end());
-      for (const std::uint32_t number : numbers) related_[number].push_back(&each);
-      if (numbers.empty()) related_[each.number].push_back(&each);
+      for (const std::uint32_t number : each.all_numbers()) related_[number].push_back(&each);
     }
   }
 
@@ -271,8 +268,7 @@ class OutputPairs {
   template <typename Visit>
   bool visit_alike(const Array<Cell>& a, const Array<Cell>& b, std::uint32_t device, std::size_t k,
                    const Visit& visit) const {
-    if (a.shape.type.is_token() || is_unknown(a) || is_unknown(b))
-      return true;
+    if (a.shape.type.is_token() || is_unknown(a) || is_unknown(b)) return true;
     std::int64_t element = 0;
     bool go = true;
     for_each_index(a.shape.sizes, [&](const auto& index) {

@@ -369,8 +369,8 @@ auto Interpreter<A>::execute_conditional(const Instruction& instruction, const O
   PerDevice results(active.size());
   std::vector<PerDevice> all;
   if (is_open) {
-    const bool collective = std::any_of(instruction.called.begin(), instruction.called.end(),
-                                        [&](std::uint32_t each) { return has_collective(each); });
+    const bool collective = std::ranges::any_of(
+        instruction.called, [&](std::uint32_t each) { return has_collective(module_, each); });
     const Cell* first = nullptr;
     for (std::uint32_t device = 0; device < open.size() && collective; ++device) {
       if (!active[device]) continue;
@@ -423,17 +423,6 @@ auto Interpreter<A>::execute_conditional(const Instruction& instruction, const O
     results[device] = std::make_shared<const Tree>(std::move(tree));
   }
   return results;
-}
-
-template <typename A>
-bool Interpreter<A>::has_collective(std::uint32_t computation) const {
-  for (const Instruction& instruction : module_.computations[computation].instructions) {
-    if (is_collective(base_opcode(instruction.opcode))) return true;
-    for (const std::uint32_t called : instruction.called) {
-      if (has_collective(called)) return true;
-    }
-  }
-  return false;
 }
 
 template <typename A>

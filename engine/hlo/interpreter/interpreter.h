@@ -131,7 +131,6 @@ class Interpreter {
                                    const Compute& compute);
   /// Of linked programs: the devices that execute an instruction of the entry.
   Active active_of(const Instruction& instruction, const Operands& operands) const;
-  bool has_collective(std::uint32_t computation) const;
   const std::vector<std::uint32_t>& last_uses_of(std::uint32_t computation);
 
   const Module& module_;
