@@ -173,6 +173,7 @@ class Evaluation {
 
   // evaluation_arithmetic.cpp: constants and elementwise operations
   Answer constant(const Query& query, const Node& node, const IndexMap& map);
+  bool is_finite(std::uint32_t fingerprint, const Literal& literal);
   Answer fold(const Node& node, const std::vector<Value>& operands);
   Answer fold_numbers(const Node& node, const std::vector<Number>& numbers);
   Answer convert(const Node& node, Value value);
@@ -186,7 +187,6 @@ class Evaluation {
   bool keeps_order(ElementType type) const { return context_.ordered && type.is_float(); }
   bool fits(Value value, ElementType type) const;
   bool is_element(Value value, ElementType type) const;
-  bool may_be_infinite(Value value) const;
 
   // evaluation_reduce.cpp: reductions over dimensions of a tensor
   Answer reduce(const Query& query, const Node& node, const IndexMap& map);
@@ -217,6 +217,7 @@ class Evaluation {
   std::vector<Query> demanded_;  ///< by the query that is being computed
   std::vector<Query> stack_;
   std::unordered_map<Query, Reduction, QueryHash> reductions_;
+  std::unordered_map<std::uint32_t, bool> finite_constants_;  ///< by fingerprint
 };
 
 }  // namespace p2::hlo

@@ -60,6 +60,11 @@ std::int64_t exact_up_to(ElementType type) {
   }
 }
 
+/// Whether a number is the value itself. Unsigned ones of 64 bits may be it modulo 2^64.
+bool is_value_of(Number number, ElementType type) {
+  return type.kind() != ElementType::Kind::Unsigned || number.numerator >= 0;
+}
+
 /// Whether a floating-point type represents a number for certain: small integers and ±2^-10 … ±1.
 bool is_exact(Number number, ElementType type) {
   if (number.is_whole()) return std::abs(number.numerator) <= exact_up_to(type);
@@ -69,6 +74,15 @@ bool is_exact(Number number, ElementType type) {
 }
 
 }  // namespace
+
+bool Evaluation::is_finite(std::uint32_t fingerprint, const Literal& literal) {
+  const auto [known, is_new] = finite_constants_.try_emplace(fingerprint);
+  if (is_new) {
+    known->second = std::ranges::all_of(
+        literal.elements, [](const LiteralElement& element) { return element.text.empty(); });
+  }
+  return known->second;
+}
 
 Evaluation::Answer Evaluation::constant(const Query& query, const Node& node, const IndexMap& map) {
   if (node.op == Op::PartitionId || node.op == Op::ReplicaId) {
@@ -86,11 +100,11 @@ Evaluation::Answer Evaluation::constant(const Query& query, const Node& node, co
       const Instruction& instruction = *node.instruction;
       context_.assumed.insert(instruction.name);
       const std::string text = fmt::format("{} {}", instruction.name, to_string(instruction.shape));
-      return values_.atom(
-          {ValueKind::Array, context_.fingerprints.intern("elided constant " + text), 0, map});
+      return values_.array(context_.fingerprints.intern("elided constant " + text), map, false);
     }
     if (literal.elided) context_.uninterpreted.insert("constant {...}");
-    return values_.atom({ValueKind::Array, node.fingerprint, 0, map});
+    return values_.array(node.fingerprint, map,
+                         !literal.elided && is_finite(node.fingerprint, literal));
   }
   const LiteralElement& element = literal.at(row_major(map, literal.shape));
   return element.text.empty() ? values_.number(element.number)
@@ -107,8 +121,11 @@ Evaluation::Answer Evaluation::fold(const Node& node, const std::vector<Value>& 
     }
   }
   std::vector<Number> numbers;
-  for (const Value operand : operands) {
-    if (const auto number = values_.as_number(operand)) numbers.push_back(*number);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const auto number = values_.as_number(operands[i]);
+    if (number && is_value_of(*number, flow_.shape(node.operands[i]).type)) {
+      numbers.push_back(*number);
+    }
   }
   if (numbers.empty() || numbers.size() != operands.size()) return std::nullopt;
   return fold_numbers(node, numbers);
@@ -173,11 +190,12 @@ Evaluation::Answer Evaluation::convert(const Node& node, Value value) {
   if (context_.relation != nullptr && from.is_float() && to.is_float()) return value;
   if (const auto number = values_.as_number(value)) {
     // Beyond the range of integers a floating-point number does not wrap around.
-    const bool fits_in = number->is_whole() && wrap_around(*number, to) == *number;
+    const bool fits_in =
+        number->is_whole() && is_value_of(*number, to) && wrap_around(*number, to) == *number;
     if (to.is_integer() && number->is_whole() && (from.is_integer() || fits_in)) {
       return values_.number(wrap_around(*number, to));
     }
-    if (to.is_float() && is_exact(*number, to)) return value;
+    if (to.is_float() && is_value_of(*number, from) && is_exact(*number, to)) return value;
   }
   if (fits(value, to)) return value;
   const ValueKind kind = values_.kind(value);
@@ -205,15 +223,6 @@ Value Evaluation::uninterpreted(const Node& node, const std::vector<Value>& oper
                     : context_.fingerprints.intern(fmt::format(
                           "{} of{}", context_.fingerprints.text(node.fingerprint), types));
   return values_.apply(function, operands, false);
-}
-
-/// Whether a value may be infinite or NaN: then 0 times it is not 0.
-bool Evaluation::may_be_infinite(Value value) const {
-  const std::vector<Value> parts = values_.subterms(value);
-  return std::any_of(parts.begin(), parts.end(), [&](Value part) {
-    const ValueKind kind = values_.kind(part);
-    return kind == ValueKind::Apply || kind == ValueKind::Element || kind == ValueKind::Text;
-  });
 }
 
 Evaluation::Answer Evaluation::elementwise(const Query& query, const Node& node,
@@ -282,7 +291,8 @@ std::optional<Value> Evaluation::multiply(const std::vector<Value>& members, Ele
   }
   Linear linear = values_.as_linear(members[first ? 1 : 0]);
   if ((first && first->is_zero()) || (second && second->is_zero())) {
-    if (may_be_infinite(members[first ? 1 : 0])) return std::nullopt;
+    const Value other = members[first ? 1 : 0];
+    if (values_.finiteness(other) != Finiteness::Finite) return std::nullopt;
   }
   const Number factor = first ? *first : *second;
   const auto constant = product(linear.constant, factor);

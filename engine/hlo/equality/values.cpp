@@ -85,6 +85,11 @@ Value Values::atom(const Atom& atom) {
   return intern(sequence);
 }
 
+Value Values::array(std::int64_t source, const IndexMap& map, bool finite) {
+  if (!finite) not_finite_.insert(source);
+  return atom({ValueKind::Array, source, 0, map});
+}
+
 Value Values::apply(std::uint32_t fingerprint, std::vector<Value> operands, bool commutative) {
   if (commutative) std::sort(operands.begin(), operands.end());
   std::vector<std::int64_t> sequence = {static_cast<std::int64_t>(ValueKind::Apply), fingerprint};
@@ -92,7 +97,8 @@ Value Values::apply(std::uint32_t fingerprint, std::vector<Value> operands, bool
   return intern(sequence);
 }
 
-/// Interns a value with the variables that occur in it. All variables of a definition are its own.
+/// Interns a value with the variables that occur in it, of which those of a definition are its own,
+/// and with its finiteness.
 Value Values::intern(const std::vector<std::int64_t>& sequence) {
   const Value value = store_.intern(sequence);
   if (value < free_.size()) return value;
@@ -108,6 +114,14 @@ Value Values::intern(const std::vector<std::int64_t>& sequence) {
   std::sort(variables.begin(), variables.end());
   variables.erase(std::unique(variables.begin(), variables.end()), variables.end());
   free_.push_back(variable_sets_.intern(variables));
+  const bool infinite = kind(value) == ValueKind::Text ||
+                        (kind(value) == ValueKind::Array && not_finite_.contains(sequence[1]));
+  const bool function = kind(value) == ValueKind::Apply || kind(value) == ValueKind::Element;
+  Finiteness finiteness = infinite   ? Finiteness::HasNonFinite
+                          : function ? Finiteness::MayOverflow
+                                     : Finiteness::Finite;
+  for (const Value part : children(value)) finiteness = std::max(finiteness, finiteness_[part]);
+  finiteness_.push_back(finiteness);
   return value;
 }
 
@@ -304,6 +318,10 @@ std::optional<Value> Values::from_linear(Linear linear, ElementType type) {
     Number total = terms[i].coefficient;
     const Value value = terms[i].value;
     for (++i; i < terms.size() && terms[i].value == value; ++i) {
+      const bool cancels = (total.numerator < 0) != (terms[i].coefficient.numerator < 0);
+      if (cancels && !type.is_integer() && finiteness(value) == Finiteness::HasNonFinite) {
+        return std::nullopt;
+      }
       const auto more = sum(total, terms[i].coefficient);
       if (!more) return std::nullopt;
       total = wrap_around(*more, type);
@@ -351,6 +369,12 @@ std::optional<Value> Values::product(const std::vector<Value>& members, ElementT
     if (linear.terms.empty()) continue;
     if (scaled) member = linear.terms[0].value;
     powers.emplace_back(member, 1);
+  }
+  const auto may_overflow = [&](const auto& power) {
+    return finiteness(power.first) != Finiteness::Finite;
+  };
+  if (scale.is_zero() && !type.is_integer() && std::ranges::any_of(powers, may_overflow)) {
+    return std::nullopt;
   }
   std::sort(powers.begin(), powers.end());
   std::vector<std::int64_t> sequence = {static_cast<std::int64_t>(ValueKind::Product)};

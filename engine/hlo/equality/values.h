@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -104,15 +105,25 @@ struct Linear {
   std::vector<LinearTerm> terms = {};
 };
 
+/// What is known of a value of which all inputs are finite.
+enum class Finiteness : std::uint8_t {
+  Finite,
+  MayOverflow,   ///< a function occurs in it: 0 times it may be NaN
+  HasNonFinite,  ///< a constant that is infinite or NaN occurs in it: it minus itself may be NaN
+};
+
 /// The store of all values, hash-consed.
 class Values {
  public:
   Value number(Number number) { return intern({0, number.numerator, number.denominator}); }
   Value text(std::uint32_t fingerprint) { return intern({1, fingerprint}); }
   Value atom(const Atom& atom);
+  /// An element of a constant, which `source` identifies; `finite`: all its elements are numbers.
+  Value array(std::int64_t source, const IndexMap& map, bool finite);
   /// Sorts `operands` if the function is commutative.
   Value apply(std::uint32_t fingerprint, std::vector<Value> operands, bool commutative);
-  /// The normal form of a sum; integer types wrap around. Nothing on overflow of Number.
+  /// The normal form of a sum; integer types wrap around. Nothing on overflow of Number, and where
+  /// floating-point terms that may be infinite or NaN would cancel each other.
   std::optional<Value> from_linear(Linear linear, ElementType type);
   /// The normal form of a reduction by any reducer but Unknown. Nothing on overflow.
   std::optional<Value> combine(Reducer reducer, const std::vector<Value>& members,
@@ -128,6 +139,7 @@ class Values {
   /// a sum of positions is one position of an affine coordinate.
   bool joins_ranges = false;
 
+  Finiteness finiteness(Value value) const { return finiteness_[value]; }
   ValueKind kind(Value value) const { return static_cast<ValueKind>(store_[value][0]); }
   bool is_atom(Value value) const;
   std::optional<Number> as_number(Value value) const;
@@ -189,8 +201,10 @@ class Values {
   Interner store_;
   Interner maps_;
   Offsets offsets_;
-  Interner variable_sets_;           ///< sorted
-  std::vector<std::uint32_t> free_;  ///< by value: the variables that occur, but for bound ones
+  Interner variable_sets_;              ///< sorted
+  std::vector<std::uint32_t> free_;     ///< by value: the variables that occur, but for bound ones
+  std::vector<Finiteness> finiteness_;  ///< by value
+  std::unordered_set<std::int64_t> not_finite_;  ///< sources of constants
 };
 
 /// A number modulo 2^bits, in the range of an integer type; unchanged for other types.

@@ -130,6 +130,10 @@ Term Algebra::drawn_term(std::uint64_t state, double low, double high) {
   return {first % kPrime, second % kOrder, low, high, nan};
 }
 
+bool Algebra::is_nan_constant(const Term& a) {
+  return a.nan && a.value == number(std::numeric_limits<double>::quiet_NaN()).value;
+}
+
 Term Algebra::number(double value) {
   if (std::isnan(value)) return drawn_term(0x4E614E, -kInfinity, kInfinity);
   if (std::isinf(value)) {

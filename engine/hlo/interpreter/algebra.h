@@ -146,6 +146,7 @@ class Algebra {
 
   // algebra.cpp: the field
   Term number(double value);
+  bool is_nan_constant(const Term& a);
   Term drawn_term(std::uint64_t state, double low, double high);
   Term real_constant_term(double value, ElementType type);
   static Term plain_negated(const Term& a);

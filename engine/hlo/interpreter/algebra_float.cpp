@@ -45,6 +45,37 @@ bool is_normal(double value, ElementType type) {
   return std::isfinite(value) && std::fabs(value) >= std::ldexp(1.0, least);
 }
 
+/// The number after `name=` in attributes `name=…;…`, if it is positive.
+std::optional<int> positive_attribute(std::string_view attributes, std::string_view name) {
+  const std::size_t at = attributes.find(name);
+  if (at == std::string_view::npos) return std::nullopt;
+  int value = 0;
+  for (const char digit : attributes.substr(at + name.size())) {
+    if (digit < '0' || digit > '9' || value > 100) break;
+    value = 10 * value + (digit - '0');
+  }
+  return value > 0 ? std::optional(value) : std::nullopt;
+}
+
+/// A normal number of `type`, rounded by a reduce-precision with these attributes: to the nearest
+/// with the fewer bits of the mantissa, ties to even; to infinity above, and to 0 below the range
+/// of normal numbers with the fewer bits of the exponent. Nothing for other attributes.
+std::optional<double> reduced_precision(double value, ElementType type,
+                                        std::string_view attributes) {
+  const auto exponent_bits = positive_attribute(attributes, "exponent_bits=");
+  const auto mantissa_bits = positive_attribute(attributes, "mantissa_bits=");
+  if (!exponent_bits || *exponent_bits > 11 || !mantissa_bits) return std::nullopt;
+  if (value != 0 && !is_normal(value, type)) return std::nullopt;
+  int exponent = 0;
+  const double fraction = std::frexp(value, &exponent);
+  const int bits = std::min(*mantissa_bits, 52) + 1;
+  const double rounded = std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
+  const int bias = (1 << (*exponent_bits - 1)) - 1;
+  if (std::fabs(rounded) >= std::ldexp(1.0, bias + 1)) return std::copysign(kInfinity, value);
+  if (std::fabs(rounded) < std::ldexp(1.0, 1 - bias)) return std::copysign(0.0, value);
+  return rounded_float(rounded, type);
+}
+
 }  // namespace
 
 Term Algebra::float_term(std::uint64_t state) {
@@ -257,6 +288,11 @@ Term Algebra::float_operation(const ElementOperation& operation, std::span<const
   const bool is_number =
       (is_ieee(operation.from) || !rounds(operation.from)) && (is_ieee(type) || !rounds(type));
   if (operation.code == Element::Select) return float_select(a, operands[1], operands[2], type);
+  if (operation.code == Element::ReducePrecision && is_ieee(type)) {
+    const auto known = known_float(a);
+    const auto reduced = known ? reduced_precision(*known, type, operation.attributes) : known;
+    if (reduced) return float_constant(*reduced, type);
+  }
   if (plain && operation.code == Element::Convert) return float_convert(a, operation.from, type);
   if (plain && is_number) {
     switch (operation.code) {

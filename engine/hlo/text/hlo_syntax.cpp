@@ -82,6 +82,9 @@ LiteralElement read_element(TextReader& reader) {
   if (const auto number = Number::read(text)) {
     return {*number, {}, number->is_zero() && text.starts_with('-')};
   }
+  if (text.ends_with("nan") && reader.touches('(')) {  // with a payload: `nan(0x7f)`
+    return {{}, fmt::format("{}{}", text, reader.raw(",}", false))};
+  }
   return {{}, std::string(text)};
 }
 
