@@ -468,6 +468,53 @@ TEST_CASE("constants that were folded in their type are equal bit for bit") {
   CHECK(pair(reduced, "  ROOT r = f32[4] constant({5.5, -4.5, inf, 0})\n") == "invalid value real");
 }
 
+TEST_CASE("an arithmetic shift of unsigned numbers keeps their highest bit") {
+  const std::string shifted =
+      "  a = u8[] constant(186)\n  b = u8[] constant(7)\n"
+      "  ROOT r = u8[] shift-right-arithmetic(a, b)\n";
+  const auto is = [&](const std::string& value) {
+    return verdicts(module_text(shifted, 1),
+                    module_text("  ROOT r = u8[] constant(" + value + ")\n", 1));
+  };
+  CHECK(is("255") == "valid; valid");
+  CHECK(is("1") == "invalid contributions; invalid value");
+}
+
+TEST_CASE("a constant that is printed with few digits is a number of its type") {
+  // 70144 in bf16
+  const std::string text = "  k = bf16[] constant(7.014e+04)\n";
+  const auto pair = [&](const std::string& convert, const std::string& after) {
+    return verdicts(module_text(text + convert, 1), module_text(after, 1));
+  };
+  CHECK(pair("  ROOT r = u32[] convert(k)\n", "  ROOT r = u32[] constant(70140)\n") ==
+        "unknown; invalid value");
+  CHECK(pair("  ROOT r = u32[] convert(k)\n", "  ROOT r = u32[] constant(70144)\n") ==
+        "unknown; valid");
+  CHECK(pair("  ROOT r = f32[] convert(k)\n", "  ROOT r = f32[] constant(70144)\n") ==
+        "unknown; valid");
+}
+
+TEST_CASE("a total order of floating-point numbers has all of them") {
+  const std::string sorted = R"(HloModule m
+
+less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = pred[] compare(a, b), direction=LT, type=TOTALORDER
+}
+
+ENTRY e {
+  k = f32[4] constant({nan, 1, -inf, -nan})
+  ROOT r = f32[4] sort(k), dimensions={0}, is_stable=true, to_apply=less
+}
+)";
+  const auto is = [&](const std::string& value) {
+    return verdicts(sorted, module_text("  ROOT r = f32[4] constant({" + value + "})\n", 1));
+  };
+  CHECK(is("-nan, -inf, 1, nan") != "unknown; invalid value");
+  CHECK(is("nan, 1, -inf, nan") == "unknown; invalid value");
+}
+
 TEST_CASE("unsigned numbers of 64 bits are no negative ones") {
   const auto pair = [](const std::string& before, const std::string& after) {
     return verdicts(module_text(before, 1), module_text(after, 1));

@@ -41,7 +41,10 @@ std::optional<Number> folded(const std::string& opcode, std::int64_t a, std::int
   const bool shift = b >= 0 && b < static_cast<std::int64_t>(type.bits()) && type.bits() < 64;
   if (!shift) return std::nullopt;
   if (opcode == "shift-left") return whole(a << b);
-  if (opcode == "shift-right-arithmetic") return whole(a >> b);
+  if (opcode == "shift-right-arithmetic") {  // with the highest bit, also of unsigned numbers
+    const unsigned above = 64 - type.bits();
+    return whole(static_cast<std::int64_t>(static_cast<std::uint64_t>(a) << above) >> above >> b);
+  }
   if (opcode == "shift-right-logical" && a >= 0) return whole(a >> b);
   return std::nullopt;
 }
@@ -190,12 +193,14 @@ Evaluation::Answer Evaluation::convert(const Node& node, Value value) {
   if (context_.relation != nullptr && from.is_float() && to.is_float()) return value;
   if (const auto number = values_.as_number(value)) {
     // Beyond the range of integers a floating-point number does not wrap around.
-    const bool fits_in =
-        number->is_whole() && is_value_of(*number, to) && wrap_around(*number, to) == *number;
+    // Its constant may be printed with fewer digits than its type has.
+    const bool fits_in = number->is_whole() && is_exact(*number, from) &&
+                         is_value_of(*number, to) && wrap_around(*number, to) == *number;
     if (to.is_integer() && number->is_whole() && (from.is_integer() || fits_in)) {
       return values_.number(wrap_around(*number, to));
     }
-    if (to.is_float() && is_value_of(*number, from) && is_exact(*number, to)) return value;
+    const bool known = from.is_float() ? is_exact(*number, from) : is_value_of(*number, from);
+    if (to.is_float() && known && is_exact(*number, to)) return value;
   }
   if (fits(value, to)) return value;
   const ValueKind kind = values_.kind(value);

@@ -65,6 +65,7 @@ std::optional<double> reduced_precision(double value, ElementType type,
   const auto exponent_bits = positive_attribute(attributes, "exponent_bits=");
   const auto mantissa_bits = positive_attribute(attributes, "mantissa_bits=");
   if (!exponent_bits || *exponent_bits > 11 || !mantissa_bits) return std::nullopt;
+  if (!std::isfinite(value)) return value;
   if (value != 0 && !is_normal(value, type)) return std::nullopt;
   int exponent = 0;
   const double fraction = std::frexp(value, &exponent);
@@ -215,7 +216,7 @@ Term Algebra::float_select(const Term& condition, const Term& yes, const Term& n
 
 /// a > b is b < a, and a ≠ b the complement of a = b; a ≥ b is not that of a < b (NaN).
 Term Algebra::float_compare(const ElementOperation& operation, Term a, Term b) {
-  const bool total_order = operation.attributes.find("TOTALORDER") != std::string_view::npos;
+  const bool total_order = orders_totally(operation);
   const auto x = known_float(a);
   const auto y = known_float(b);
   if (x && y && !total_order) {
@@ -254,8 +255,11 @@ Term Algebra::float_convert(const Term& a, ElementType from, ElementType to) {
   if (!rounds(from)) {
     const auto value = as_integer(a, from);
     const double number = static_cast<double>(value.value_or(0));
-    if (value && rounded_float(number, to) == number && is_ieee(to)) {
-      return float_constant(number, to);
+    const bool fits_single = static_cast<double>(static_cast<float>(number)) == number;
+    // To 16 bits it may be rounded twice.
+    const bool rounds_once = to.bits() > 16 || fits_single;
+    if (value && std::fabs(number) <= kExactIntegers && rounds_once && is_ieee(to)) {
+      return float_constant(rounded_float(number, to), to);
     }
     const Term operand[] = {exact(a, from)};
     return function("convert", operand, to);

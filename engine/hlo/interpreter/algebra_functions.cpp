@@ -117,7 +117,7 @@ Term Algebra::compare(const ElementOperation& operation, const Term& x, const Te
   const Term a = real ? x : unwrapped(x, type);
   const Term b = real ? y : unwrapped(y, type);
   Direction direction = operation.direction;
-  if (real && (is_nan_constant(a) || is_nan_constant(b))) {
+  if (real && !orders_totally(operation) && (is_nan_constant(a) || is_nan_constant(b))) {
     return number(direction == Direction::Ne ? 1 : 0);
   }
   const bool negate =

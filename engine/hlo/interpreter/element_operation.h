@@ -89,6 +89,11 @@ struct ElementOperation {
   std::string_view accuracy = {};       ///< Attributes::accuracy
 };
 
+/// Whether a comparison is of IEEE 754's total order.
+inline bool orders_totally(const ElementOperation& comparison) {
+  return comparison.attributes.find("TOTALORDER") != std::string_view::npos;
+}
+
 /// The operation of an opcode; nothing for any other.
 std::optional<Element> element_of(std::string_view opcode);
 std::size_t number_of_operands(Element code);

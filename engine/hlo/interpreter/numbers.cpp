@@ -124,6 +124,12 @@ std::uint64_t power(std::int64_t base, std::int64_t exponent, ElementType type) 
   return result;
 }
 
+/// The bits of an integer as a signed one of as many bits, also where the type is unsigned.
+std::int64_t sign_extended(std::int64_t value, ElementType type) {
+  const unsigned above = 64 - type.bits();
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << above) >> above;
+}
+
 std::uint64_t integer_function(Element code, std::int64_t a, std::int64_t b, ElementType type) {
   const auto x = static_cast<std::uint64_t>(a);
   const auto y = static_cast<std::uint64_t>(b);
@@ -167,7 +173,8 @@ std::uint64_t integer_function(Element code, std::int64_t a, std::int64_t b, Ele
     case Element::ShiftLeft:
       return beyond ? 0 : x << shift;
     case Element::ShiftRightArithmetic:
-      return static_cast<std::uint64_t>(beyond ? (a < 0 ? -1 : 0) : a >> shift);
+      return static_cast<std::uint64_t>(sign_extended(a, type) >>
+                                        std::min<std::uint64_t>(shift, 63));
     case Element::ShiftRightLogical:
       return beyond ? 0 : bits_of(a, type) >> shift;
     case Element::Sign:
@@ -181,7 +188,16 @@ std::uint64_t integer_function(Element code, std::int64_t a, std::int64_t b, Ele
   }
 }
 
+/// In the order of these numbers -NaN comes first, -0 before 0, and NaN last.
+std::int64_t total_order(double value) {
+  const auto bits = std::bit_cast<std::int64_t>(value);
+  return bits < 0 ? bits ^ std::numeric_limits<std::int64_t>::max() : bits;
+}
+
 bool compared(const ElementOperation& operation, const Scalar& a, const Scalar& b) {
+  if (operation.from.is_float() && orders_totally(operation)) {
+    return holds(operation.direction, total_order(a.real), total_order(b.real));
+  }
   if (operation.from.is_float()) return holds(operation.direction, a.real, b.real);
   if (operation.from.kind() == ElementType::Kind::Signed) {
     return holds(operation.direction, a.integer, b.integer);
