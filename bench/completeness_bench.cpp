@@ -3,7 +3,7 @@
 #include "encodings/cnf/synthesis.h"
 #include "encodings/z3/synthesis.h"
 #include "engine/program/synthesis.h"
-#include "proofs/certificate/absence_certificate.h"
+#include "proofs/certificate/program_certificate.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/program/instances.h"
 

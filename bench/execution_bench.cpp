@@ -9,8 +9,8 @@
 
 #include "bench/single_allreduce.h"
 #include "engine/execution/in_process.h"
-#include "engine/execution/program_run.h"
 #include "engine/execution/runtime.h"
+#include "engine/execution/workloads.h"
 
 namespace {
 

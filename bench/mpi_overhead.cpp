@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bench/single_allreduce.h"
-#include "engine/execution/program_run.h"
-#include "engine/execution/mpi/mpi_backend.h"
+#include "engine/execution/processes/rank_processes.h"
+#include "engine/execution/workloads.h"
 
 namespace {
 

@@ -2,8 +2,8 @@
 
 #include <numeric>
 
-#include "engine/strategy/operation_graph_file.h"
 #include "engine/strategy/networks.h"
+#include "engine/strategy/operation.h"
 #include "engine/strategy/pairwise.h"
 #include "engine/strategy/paper_algorithm.h"
 #include "engine/strategy/strategy.h"

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <ostream>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 
 namespace p2 {
 namespace {

@@ -16,7 +16,6 @@
 
 #include <boost/program_options.hpp>
 
-#include "cli/interrupt.h"
 #include "p2/suggestion.h"
 
 namespace p2 {

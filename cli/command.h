@@ -1,16 +1,20 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <iosfwd>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "p2/campaign.h"
 #include "p2/instance.h"
+#include "p2/run.h"
 
 namespace p2 {
 
@@ -141,5 +145,83 @@ void refuse_overwriting(const std::string& flag, const std::string& written,
 /// Writes a text to a file that appears only when it is whole. Throws InputError where it cannot be
 /// written.
 void write_file(const std::string& path, const std::string& text);
+
+/// From now on SIGINT and SIGTERM set the flag of interrupted(), so that the command stops at its
+/// next check of its limits and prints what it has settled. A second later, and at a second signal,
+/// the process ends with what is printed.
+void handle_interrupts();
+
+/// Whether a signal came.
+const std::atomic<bool>& interrupted();
+
+/// The exit code of a command: 128 and the number of the signal if one came (130, 143).
+int exit_code_after_signals(int exit_code);
+
+/// The file that is not finished, to remove if the process ends at once; none if empty.
+void remove_when_interrupted(const std::string& path);
+
+/// What --backend, --iterations, --warmup and --force say.
+RunRequest run_request(const CommandLine& line);
+
+/// Shows the answer if this process is the one to show it, and returns what it is to exit with.
+int print_run(const RunAnswer& answer, const CommonOptions& common, std::ostream& out,
+              std::ostream& err);
+
+/// The commands of p2-verify. Each takes the words after its name, writes its result to `out` (or
+/// to the file of --output) and messages to `err`, and returns an exit code. Bad input throws
+/// InputError.
+int run_place(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_check(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_cost(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_define(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_prove(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_campaign(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_merge(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_run(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_parallelize(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_network(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_oracle(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_pipeline(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_reshard(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_export(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_system(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_completion(const Arguments& arguments, std::ostream& out, std::ostream& err);
+int run_man(const Arguments& arguments, std::ostream& out, std::ostream& err);
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  int (*run)(const Arguments&, std::ostream&, std::ostream&);
+};
+
+/// All commands, as the overview lists them.
+std::span<const Command> command_list();
+
+/// Runs the command that `arguments` name and returns its exit code; whatever it throws ends in a
+/// message on `err`.
+int dispatch(const Arguments& arguments, std::ostream& out, std::ostream& err);
+
+/// One flag of a command, as its --help describes it.
+struct DescribedOption {
+  std::string name;   ///< without the dashes
+  std::string value;  ///< the name of its value; empty where it takes none
+  std::string help;
+
+  /// The values it takes, where the name of the value lists them (`text|json`).
+  std::vector<std::string> choices() const;
+  bool takes_path() const;
+};
+
+struct DescribedCommand {
+  std::string name;
+  std::string summary;
+  std::string usage;  ///< the first paragraph of --help
+  std::string words;  ///< what the words without a flag are called; empty where it takes none
+  std::vector<DescribedOption> options;
+};
+
+/// All commands, each asked for a description of its options.
+std::vector<DescribedCommand> described_commands();
 
 }  // namespace p2

@@ -1,4 +1,4 @@
-#include "cli/completion.h"
+#include "cli/command.h"
 
 #include <algorithm>
 #include <ostream>
@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/commands.h"
 #include "p2/error.h"
 #include "p2/version.h"
 

@@ -1,7 +1,6 @@
 #include <ostream>
 
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "p2/define.h"
 #include "p2/error.h"
 

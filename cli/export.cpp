@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "p2/export.h"
 
 namespace p2 {

@@ -1,7 +1,6 @@
 #include <iostream>
 
-#include "cli/commands.h"
-#include "cli/interrupt.h"
+#include "cli/command.h"
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);

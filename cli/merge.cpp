@@ -3,7 +3,6 @@
 #include <ostream>
 
 #include "cli/command.h"
-#include "cli/commands.h"
 
 namespace p2 {
 

@@ -5,7 +5,6 @@
 #include <ostream>
 
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "p2/error.h"
 
 namespace p2 {

@@ -3,7 +3,6 @@
 #include <ostream>
 
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "p2/bytes.h"
 #include "p2/error.h"
 

@@ -4,7 +4,6 @@
 #include <charconv>
 
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "p2/bytes.h"
 #include "p2/error.h"
 

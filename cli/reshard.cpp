@@ -3,8 +3,6 @@
 #include <ostream>
 
 #include "cli/command.h"
-#include "cli/commands.h"
-#include "cli/run.h"
 #include "p2/error.h"
 #include "p2/run.h"
 

@@ -1,9 +1,7 @@
-#include "cli/run.h"
+#include "cli/command.h"
 
 #include <algorithm>
 #include <ostream>
-
-#include "cli/commands.h"
 
 namespace p2 {
 namespace {

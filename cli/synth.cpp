@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 
 namespace p2 {
 namespace {

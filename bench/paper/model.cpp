@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "engine/base/csv_table.h"
+#include "engine/base/text_cursor.h"
 #include "engine/cost/calibration.h"
 #include "engine/program/program.h"
 #include "engine/program/synthesis.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/cost/network.h"
 #include "engine/cost/program_cost.h"
-#include "engine/cost/transfers.h"
 #include "engine/program/instance.h"
 
 namespace p2::paper {

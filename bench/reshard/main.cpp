@@ -6,11 +6,10 @@
 #include <fmt/format.h>
 
 #include "engine/base/invariant.h"
-#include "engine/reshard/branch_and_bound.h"
-#include "engine/reshard/plans/plan_check.h"
-#include "engine/reshard/plans/plan_maker.h"
 #include "engine/reshard/plan_simulation.h"
-#include "engine/reshard/heuristics.h"
+#include "engine/reshard/plans/plan.h"
+#include "engine/reshard/plans/plan_check.h"
+#include "engine/reshard/schedulers.h"
 #include "engine/topology/system.h"
 
 namespace {

@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 
 #include "encodings/cnf/queries.h"
+#include "encodings/cnf/solver.h"
 #include "encodings/z3/queries.h"
 #include "engine/base/files.h"
 #include "engine/collective/language/definition.h"
 #include "p2/define.h"
-#include "proofs/api/check_journal.h"
+#include "proofs/api/checked_files.h"
 #include "proofs/definition/examination.h"
 
 namespace p2 {
@@ -27,11 +28,13 @@ EngineAnswer judge(const ValidityQuery&) { refuse("--engine z3"); }
 EngineAnswer judge(const PlanQuery&) { refuse("--engine z3"); }
 EngineAnswer judge(const OrdersQuery&) { refuse("--engine z3"); }
 std::string smt_lib(const ValidityQuery&) { refuse("--smt2"); }
+std::string solver_version() { return "none"; }
 }  // namespace z3_encoding
 
 namespace cnf {
 EngineAnswer judge(const ValidityQuery&) { refuse("--engine cnf"); }
 EngineAnswer judge(const PlanQuery&) { refuse("--engine cnf"); }
+std::string solver_version() { return "none"; }
 }  // namespace cnf
 
 namespace definition {

@@ -9,7 +9,6 @@
 
 #include "encodings/cnf/solver.h"
 #include "engine/strategy/bucket_elimination.h"
-#include "engine/strategy/bucket_tree.h"
 
 namespace p2::cnf {
 namespace {

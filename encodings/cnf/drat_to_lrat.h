@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "encodings/cnf/clauses.h"
 #include "encodings/cnf/solver.h"
 #include "p2/limits.h"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "encodings/cnf/clauses.h"
+#include "encodings/cnf/solver.h"
 #include "engine/collective/collective.h"
-#include "engine/placement/device_grid.h"
+#include "engine/placement/placement.h"
 
 namespace p2::cnf {
 

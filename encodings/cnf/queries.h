@@ -6,8 +6,8 @@
 #include "engine/program/instance.h"
 #include "engine/program/program.h"
 #include "engine/reshard/plans/plan.h"
-#include "engine/reshard/unit_task.h"
-#include "engine/strategy/bucket_tree.h"
+#include "engine/reshard/sharding.h"
+#include "engine/strategy/bucket_elimination.h"
 #include "p2/limits.h"
 #include "p2/result.h"
 

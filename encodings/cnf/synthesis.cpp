@@ -11,7 +11,6 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
-#include "encodings/cnf/clauses.h"
 #include "encodings/cnf/drat_to_lrat.h"
 #include "encodings/cnf/group_rules.h"
 #include "encodings/cnf/solver.h"

@@ -1,4 +1,4 @@
-#include "encodings/z3/clauses.h"
+#include "encodings/z3/unrolling.h"
 
 #include <string>
 #include <string_view>

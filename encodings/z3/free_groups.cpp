@@ -1,4 +1,4 @@
-#include "encodings/z3/free_groups.h"
+#include "encodings/z3/synthesis.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "encodings/z3/clauses.h"
 #include "encodings/z3/system_rows.h"
+#include "encodings/z3/unrolling.h"
 #include "engine/base/invariant.h"
 
 namespace p2::z3_encoding {

@@ -158,7 +158,7 @@ class Times {
 };
 
 /// Executes the events in an order; whether all polls find their packets and all outputs are right.
-bool has_right_result(const Unrolling& plan, const Events& events,
+bool has_right_result(const onesided::Unrolling& plan, const Events& events,
                       const std::vector<Event>& order) {
   std::vector<std::uint64_t> memory(plan.cells);
   std::vector<std::int64_t> flags(plan.cells, -1);
@@ -207,7 +207,7 @@ bool has_right_result(const Unrolling& plan, const Events& events,
 }
 
 EngineAnswer decide(const OrdersQuery& query) {
-  const Unrolling& plan = *query.unrolling;
+  const onesided::Unrolling& plan = *query.unrolling;
   const Events events(plan);
   if (events.is_refuted) return {"z3", Outcome::Refuted};
   // Signals of later launches may end a wait, too.

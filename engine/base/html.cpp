@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "engine/base/document_writers.h"
-#include "engine/base/rule_texts.h"
 #include "p2/answer.h"
 #include "p2/version.h"
 

@@ -1,19 +1,20 @@
-#include "p2/limits.h"
+#include "engine/base/limits.h"
 
 #include <fcntl.h>
 #include <unistd.h>
-
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
-
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 #include <fmt/format.h>
 
 #include "p2/error.h"
+#include "p2/limits.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace p2 {
 namespace {
@@ -103,6 +104,32 @@ void Limits::require_room(double bytes, std::string_view activity) const {
   throw LimitReached(LimitReached::Kind::Memory,
                      fmt::format("{}: needs about {:.0f} MiB more, the memory limit is {} MiB",
                                  activity, bytes / (1 << 20), *memory_bytes >> 20U));
+}
+
+ProgressReporter::ProgressReporter(const Progress& progress, std::function<std::string()> describe)
+    : progress_(progress), describe_(std::move(describe)) {
+  if (progress_) thread_ = std::thread([this] { watch(); });
+}
+
+ProgressReporter::~ProgressReporter() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+  if (reported_) progress_({});
+}
+
+void ProgressReporter::watch() {
+  std::unique_lock lock(mutex_);
+  std::chrono::seconds pause{2};
+  while (!wake_.wait_for(lock, pause, [this] { return stop_; })) {
+    pause = std::chrono::seconds{1};
+    progress_(describe_());
+    reported_ = true;
+  }
 }
 
 }  // namespace p2

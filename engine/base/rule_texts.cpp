@@ -1,4 +1,4 @@
-#include "engine/base/rule_texts.h"
+#include "engine/base/document_writers.h"
 
 #include <algorithm>
 #include <array>

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/rule_texts.h"
 #include "p2/version.h"
 
 namespace p2 {
@@ -134,7 +133,8 @@ std::string write_sarif(const Document& document) {
       {"version", "2.1.0"},
       {"runs",
        {{{"tool",
-          {{"driver", {{"name", "p2-verify"}, {"version", build_info().version}, {"rules", rules.all()}}}}},
+          {{"driver",
+            {{"name", "p2-verify"}, {"version", build_info().version}, {"rules", rules.all()}}}}},
          {"originalUriBaseIds",
           {{"%SRCROOT%", {{"description", {{"text", "The folder that p2-verify ran in."}}}}}}},
          {"invocations",

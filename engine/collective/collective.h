@@ -21,7 +21,7 @@ namespace p2 {
 ///   reducescatter.p2c        its definition: premises, post-state, measure (language/definition.h)
 ///   language/interpreter.h   the reference: evaluates definitions on explicit states
 ///   kernels.h                the fast implementation on compressed states (device_state.h)
-///   refusal.h                which premise fails, with a witness
+///   refusal.cpp              which premise fails, with a witness
 /// encodings/z3 translates the same definitions; encodings/cnf has clauses for the five rules.
 enum class Collective : std::uint8_t { AllReduce, ReduceScatter, AllGather, Reduce, Broadcast };
 

@@ -1,4 +1,4 @@
-# Writes OUTPUT, the C++ source of engine/collective/language/built_in_texts.h, from DEFINITIONS and
+# Writes OUTPUT, the C++ source of engine/collective/language/definition.h, from DEFINITIONS and
 # ALL_TO_ALL: paths of *.p2c files from the current directory, the former separated by commas.
 function(entry result path)
   file(READ ${path} text)
@@ -13,7 +13,7 @@ foreach(definition IN LISTS definitions)
 endforeach()
 entry(all_to_all ${ALL_TO_ALL})
 file(WRITE ${OUTPUT} "// Generated from *.p2c by embed_definitions.cmake.
-#include \"engine/collective/language/built_in_texts.h\"
+#include \"engine/collective/language/definition.h\"
 
 namespace p2::language {
 namespace {

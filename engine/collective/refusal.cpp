@@ -1,4 +1,4 @@
-#include "engine/collective/refusal.h"
+#include "engine/collective/kernels.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "engine/cost/communicator.h"
+#include "engine/cost/nccl_model.h"
 
 #include <algorithm>
 #include <array>

@@ -9,8 +9,7 @@
 #include "engine/base/files.h"
 #include "engine/base/plot.h"
 #include "engine/cost/calibration.h"
-#include "engine/cost/communicator.h"
-#include "engine/cost/measured_runs.h"
+#include "engine/cost/nccl_model.h"
 #include "engine/cost/pricing.h"
 #include "p2/bytes.h"
 

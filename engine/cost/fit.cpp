@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/csv_table.h"
 #include "engine/base/files.h"
 #include "engine/base/text_cursor.h"
 #include "engine/cost/calibration.h"

@@ -9,7 +9,7 @@
 
 #include "engine/base/rational.h"
 #include "engine/collective/collective.h"
-#include "engine/placement/device_grid.h"
+#include "engine/placement/placement.h"
 
 namespace p2 {
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/cost/communicator.h"
+#include "engine/cost/nccl_model.h"
 
 namespace p2 {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "engine/cost/nccl_model.h"
-#include "engine/cost/pattern_groups.h"
-#include "engine/placement/device_grid.h"
+#include "engine/cost/network.h"
+#include "engine/placement/placement.h"
 #include "engine/topology/system.h"
 
 namespace p2 {

@@ -8,8 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/progress.h"
-#include "engine/program/composition.h"
+#include "engine/base/limits.h"
 #include "engine/program/derivation.h"
 #include "engine/program/program.h"
 #include "engine/program/program_file.h"

@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "engine/cost/nccl_system.h"
-#include "engine/cost/pattern_groups.h"
-#include "engine/cost/transfers.h"
+#include "engine/cost/network.h"
 #include "engine/program/derivation.h"
 #include "engine/program/program.h"
 

@@ -9,7 +9,7 @@
 #include "engine/base/text_cursor.h"
 #include "engine/cost/nccl_system.h"
 #include "engine/program/instance.h"
-#include "engine/program/json_text.h"
+#include "engine/program/program_file.h"
 #include "p2/bytes.h"
 #include "p2/place.h"
 #include "p2/suggestion.h"

@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "engine/collective/addends.h"
 #include "engine/execution/elements.h"
 #include "engine/execution/plan.h"
 #include "engine/program/derivation.h"
+#include "engine/program/goal.h"
 
 namespace p2::execution {
 

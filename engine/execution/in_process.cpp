@@ -15,7 +15,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/execution/host_rank.h"
 #include "engine/execution/region.h"
 
 namespace p2::execution {

@@ -12,7 +12,7 @@
 #include "engine/base/invariant.h"
 #include "engine/program/derivation.h"
 #include "engine/program/device_classes.h"
-#include "engine/program/row_sums.h"
+#include "engine/program/goal.h"
 
 namespace p2::execution {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/reshard/plans/box.h"
+#include "engine/reshard/plans/plan.h"
 
 namespace p2::reshard {
 

@@ -1,7 +1,7 @@
 // Lowers a program of collectives to MSCCL: for each step ring algorithms (Patarasuk and Yuan,
 // 2009: bandwidth optimal all-reduce) and chains, then thread blocks, channels and dependencies.
 
-#include "engine/export/msccl_lowering.h"
+#include "engine/export/class_lowering.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 
 #include "engine/collective/collective.h"
-#include "engine/export/class_lowering.h"
 #include "engine/msccl/algorithm.h"
 
 namespace p2::msccl {

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/limit_watch.h"
+#include "engine/base/limits.h"
 #include "engine/hlo/module.h"
 #include "engine/hlo/operations.h"
 

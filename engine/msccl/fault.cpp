@@ -1,4 +1,4 @@
-#include "engine/msccl/fault.h"
+#include "engine/msccl/step_graph.h"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "engine/msccl/result.h"
-#include "engine/msccl/step_graph.h"
+#include "engine/msccl/verdict.h"
 
 namespace p2::msccl {
 

@@ -1,4 +1,4 @@
-#include "engine/msccl/result.h"
+#include "engine/msccl/verdict.h"
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "engine/base/limit_watch.h"
+#include "engine/base/limits.h"
 #include "engine/onesided/ordering.h"
 #include "engine/onesided/plan.h"
 #include "engine/onesided/text_plan.h"

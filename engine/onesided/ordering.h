@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/limit_watch.h"
+#include "engine/base/limits.h"
 #include "engine/onesided/unrolling.h"
 #include "engine/transfer/happens_before.h"
-#include "engine/transfer/reachability.h"
 
 namespace p2::onesided {
 

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/onesided/violation.h"
-
 namespace p2::onesided {
 namespace {
 

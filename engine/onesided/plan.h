@@ -6,12 +6,67 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
+
+#include "p2/error.h"
 
 /// One-sided plans: puts, gets, signals and waits between ranks. An execution plan of MSCCL++ (this
 /// header) and a plan in the text format (text_plan.h) are unrolled into the same operations
 /// (unrolling.h), of which all engines decide.
 namespace p2::onesided {
+
+/// The rules of one-sided plans, in the order in which they are decided.
+enum class Rule : std::uint8_t {
+  Malformed,
+  ExecutorLimit,
+  NoChannel,
+  NoBuffer,
+  NoPeer,
+  WrongPeer,
+  SizeMismatch,
+  OutOfBounds,
+  BarrierMismatch,
+  PacketOverwritten,
+  PacketNeverWritten,
+  UnmatchedWait,
+  Deadlock,
+  SignalSurplus,
+  DataRace,
+  MissingSync,
+  RelaxedOrder,
+  MissingFlush,
+  EarlyAccess,
+  LateAccess,
+  ScratchReuse,
+  MissingData,
+  StaleData,
+  DoubleCount,
+  WrongChunk,
+  LostContribution,
+  WrongResult
+};
+/// `malformed`, `data-race`, …: stable names.
+std::string_view to_string(Rule rule);
+/// Whether a rule is about two accesses without an order: several of these may coexist.
+bool is_race(Rule rule);
+
+/// Something that happens in a launch: an operation, or the user's access between launches.
+struct Happening {
+  std::string text;  ///< `gpu 0 tb 1 op 5 (put) launch 0`
+  SourcePosition where = {};
+};
+
+/// One broken rule, in typed form.
+struct Violation {
+  Rule rule = Rule::Malformed;
+  std::string reason = {};                 ///< one sentence
+  std::vector<Happening> happenings = {};  ///< the operations at fault
+  std::string cell = {};                   ///< `o[0] of gpu 1`
+  std::string missing = {};                ///< the order that is missing, one sentence
+  std::vector<std::string> schedule = {};  ///< what happens, in an order that shows the fault
+  std::string sizes = {};                  ///< of chunks, units and slices, that show it
+};
 
 enum class Buffer : std::uint8_t { Input, Output, Scratch };
 /// `i`, `o`, `s`.
@@ -190,5 +245,15 @@ struct Shape {
 
 /// Of an op that touches memory; nothing for the others.
 std::optional<Shape> shape_of(OpType type);
+
+/// Whether a text is JSON whose top-level keys are those of an MSCCL++ execution plan.
+bool is_plan_json(std::string_view text);
+
+/// Reads an MSCCL++ execution plan. A plan with a missing field or an operation that the executor
+/// refuses is a Violation (`malformed`). Throws InputError for text that is no JSON object.
+std::variant<Plan, Violation> read_plan(const std::string& source, const std::string& text);
+
+/// Writes a plan that read_plan() reads back, one op per line.
+std::string to_json(const Plan& plan);
 
 }  // namespace p2::onesided

@@ -1,4 +1,4 @@
-#include "engine/onesided/plan_file.h"
+#include "engine/onesided/plan.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

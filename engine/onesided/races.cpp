@@ -5,7 +5,7 @@
 
 #include "engine/onesided/judge.h"
 #include "engine/onesided/ordering.h"
-#include "engine/transfer/reachability.h"
+#include "engine/transfer/happens_before.h"
 
 namespace p2::onesided {
 namespace {

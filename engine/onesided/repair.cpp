@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/onesided/plan_file.h"
+#include "engine/onesided/plan.h"
 #include "p2/error.h"
 
 namespace p2::onesided {

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "engine/onesided/plan.h"
-#include "engine/onesided/violation.h"
 
 namespace p2::onesided {
 

@@ -1,4 +1,4 @@
-#include "engine/pipeline/memory_search.h"
+#include "engine/pipeline/schedule.h"
 
 #include <algorithm>
 #include <optional>

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "engine/collective/kernels.h"
-#include "engine/collective/refusal.h"
 #include "engine/program/program.h"
 #include "p2/limits.h"
 #include "p2/result.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/placement/device_grid.h"
+#include "engine/placement/placement.h"
 #include "engine/program/goal.h"
 #include "engine/program/instance.h"
 #include "engine/program/program.h"

@@ -3,13 +3,14 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/collective/collective.h"
 #include "engine/collective/device_state.h"
-#include "engine/placement/device_grid.h"
+#include "engine/placement/placement.h"
 #include "p2/error.h"
 
 namespace p2 {
@@ -93,5 +94,34 @@ struct Ends {
 /// chunks.
 Ends ends_of(const Goal& goal, const Beginning& beginning, const std::vector<Group>& classes,
              std::uint32_t contributors, StateTable& states);
+
+/// What a device holds in one chunk: the ascending contributors whose sum it is; empty for nothing.
+using Contributors = std::vector<std::uint32_t>;
+
+/// Positions of a group whose rows of one chunk add up to `wanted`: rows[i] is what position i
+/// holds; the rows of the positions returned are pairwise disjoint and their union is `wanted`,
+/// which is not empty. Nothing if there are none: then no additions of whole rows make it (an exact
+/// cover; branches on the first contributor that is not covered, Knuth, Dancing Links, 2000).
+///
+/// `self` is the position that wants it: what it holds itself is used where it can be, then the
+/// positions after it in cyclic order, so that equal rows are not all taken from one device. Throws
+/// LimitReached where the search is too long.
+std::optional<std::vector<std::uint32_t>> addends(std::span<const Contributors> rows,
+                                                  const Contributors& wanted, std::uint32_t self);
+
+/// The positions of a group whose rows of a chunk are added up to what a device holds of it.
+struct RowSum {
+  std::uint32_t chunk = 0;
+  std::vector<std::uint32_t> positions;
+};
+
+/// How a group gets from its states in `before` to those in `after` by moving rows and adding them
+/// up: for every position the chunks that it holds after, in ascending order. This is the traffic
+/// of a user-defined collective, of which only the states are defined. Nothing if no additions do
+/// it; the definition is then not sound.
+std::optional<std::vector<std::vector<RowSum>>> row_sums(const StateTable& states,
+                                                         const Group& group,
+                                                         const SystemState& before,
+                                                         const SystemState& after);
 
 }  // namespace p2

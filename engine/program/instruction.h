@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/collective/collective.h"
-#include "engine/placement/device_grid.h"
+#include "engine/placement/placement.h"
 
 namespace p2 {
 

@@ -3,16 +3,10 @@
 #include <fmt/format.h>
 
 #include "engine/program/instance.h"
-#include "engine/program/json_text.h"
+#include "engine/program/program_file.h"
 #include "engine/program/program_picture.h"
 
 namespace p2 {
-
-namespace {
-
-/// A larger drawing says less than the matrix.
-
-}  // namespace
 
 PlaceAnswer place(const PlaceRequest& request, const Options&) {
   const GivenInstance given = given_instance(request.instance);

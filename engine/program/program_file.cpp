@@ -9,11 +9,9 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/file_kind.h"
 #include "engine/base/files.h"
 #include "engine/base/json_reader.h"
 #include "engine/program/instruction.h"
-#include "engine/program/json_text.h"
 #include "engine/program/program.h"
 #include "p2/suggestion.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/invariant.h"
-#include "engine/collective/id_table.h"
+#include "engine/collective/device_state.h"
 
 namespace p2 {
 namespace {

@@ -4,16 +4,39 @@
 #include <compare>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "engine/collective/id_table.h"
+#include "engine/collective/device_state.h"
 #include "engine/collective/kernels.h"
 #include "engine/program/goal.h"
 #include "engine/program/instance.h"
-#include "engine/program/transition_graph.h"
 #include "p2/limits.h"
 
 namespace p2 {
+
+/// A node of a TransitionGraph: a system state, concrete or abstract. 0 is the initial one.
+using NodeId = std::uint32_t;
+
+struct Transition {
+  std::uint32_t move = 0;
+  NodeId target = 0;
+};
+
+/// What a search found: states and the legal moves between them. The transitions of a node are in
+/// the order of the problem's moves.
+struct TransitionGraph {
+  std::vector<Transition> transitions;
+  std::vector<std::pair<std::size_t, std::uint32_t>> offsets;  ///< node → first transition, count
+  std::vector<NodeId> goals;
+  /// Every valid program of at most this size is a path to a goal.
+  std::uint32_t settled = 0;
+
+  std::size_t nodes() const { return offsets.size(); }
+  std::span<const Transition> from(NodeId node) const {
+    return {transitions.data() + offsets[node].first, offsets[node].second};
+  }
+};
 
 /// One possible step: a collective on the groups of a pattern.
 struct Move {

@@ -11,7 +11,7 @@
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 
-#include "engine/program/symbolic/bracket.h"
+#include "engine/program/symbolic/all_sizes.h"
 #include "engine/program/symbolic/exploration.h"
 #include "engine/program/symbolic/machine.h"
 

@@ -14,7 +14,6 @@
 
 #include "engine/program/program.h"
 #include "engine/program/state_graph.h"
-#include "engine/program/transition_graph.h"
 
 namespace p2 {
 
@@ -23,7 +22,7 @@ enum class SearchEngine : std::uint8_t {
   Explicit,  ///< the states of all simulated devices (StateGraph)
   Machine,   ///< the machine of theorem T7, which knows no sizes (symbolic/machine.h)
   Formula,   ///< the number of programs by theorem T8, without a list (count_over_d)
-  Bracket    ///< two approximations, from above and from below, that agree (symbolic/bracket.h)
+  Bracket    ///< two approximations, from above and from below, that agree (symbolic/all_sizes.h)
 };
 
 /// `explicit`, `machine`, `formula`, `bracket`.

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "engine/reshard/heuristics.h"
+#include "engine/reshard/schedulers.h"
 #include "engine/reshard/scheduling_problem.h"
 
 namespace p2 {

@@ -1,4 +1,4 @@
-#include "engine/reshard/branch_and_bound.h"
+#include "engine/reshard/schedulers.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,7 +8,6 @@
 #include <unordered_map>
 
 #include "engine/base/invariant.h"
-#include "engine/reshard/heuristics.h"
 #include "engine/reshard/scheduling_problem.h"
 
 namespace p2 {

@@ -5,9 +5,9 @@
 #include <random>
 #include <span>
 
-#include "engine/reshard/heuristics.h"
+#include "engine/reshard/schedulers.h"
 #include "engine/reshard/scheduling_problem.h"
-#include "engine/reshard/unit_task.h"
+#include "engine/reshard/sharding.h"
 
 namespace p2 {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "engine/reshard/unit_task.h"
+#include "engine/reshard/sharding.h"
 
 namespace p2 {
 

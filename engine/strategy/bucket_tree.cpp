@@ -1,4 +1,4 @@
-#include "engine/strategy/bucket_tree.h"
+#include "engine/strategy/bucket_elimination.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,10 +1,8 @@
-#include "engine/strategy/memory_limit.h"
+#include "engine/strategy/strategy.h"
 
 #include <algorithm>
 #include <queue>
 #include <utility>
-
-#include "engine/strategy/strategy.h"
 
 namespace p2::strategy {
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/strategy/operation_graph_file.h"
+#include "engine/strategy/operation.h"
 #include "p2/error.h"
 #include "p2/network.h"
 

@@ -1,4 +1,4 @@
-#include "engine/strategy/operation_graph_file.h"
+#include "engine/strategy/operation.h"
 
 #include <algorithm>
 #include <map>

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "engine/strategy/graph_file.h"
+#include "engine/strategy/graph.h"
 #include "engine/strategy/operation.h"
 
 namespace p2::operations {

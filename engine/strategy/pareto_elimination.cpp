@@ -3,8 +3,7 @@
 #include <utility>
 
 #include "engine/base/invariant.h"
-#include "engine/strategy/bucket_tree.h"
-#include "engine/strategy/memory_limit.h"
+#include "engine/strategy/bucket_elimination.h"
 #include "engine/strategy/strategy.h"
 
 namespace p2::strategy {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/cost/program_cost.h"
-#include "engine/placement/device_grid.h"
-#include "engine/strategy/graph_file.h"
+#include "engine/placement/placement.h"
+#include "engine/strategy/graph.h"
 #include "engine/strategy/operation.h"
 #include "engine/strategy/pairwise.h"
 #include "engine/topology/system.h"

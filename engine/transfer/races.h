@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/base/limit_watch.h"
+#include "engine/base/limits.h"
 #include "engine/transfer/happens_before.h"
 
 namespace p2::transfer {

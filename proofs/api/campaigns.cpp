@@ -7,13 +7,10 @@
 #include <fmt/format.h>
 
 #include "engine/base/files.h"
-#include "engine/base/progress.h"
-#include "engine/campaign/journal.h"
-#include "engine/execution/processes/launch.h"
+#include "engine/base/limits.h"
+#include "engine/campaign/campaign.h"
+#include "engine/execution/processes/rank_processes.h"
 #include "proofs/kernel/certificate.h"
-#ifdef P2_HAS_MPI
-#include "engine/campaign/mpi/mpi_queue.h"
-#endif
 
 namespace p2 {
 namespace {

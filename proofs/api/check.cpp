@@ -9,10 +9,8 @@
 
 #include "engine/base/document_writers.h"
 #include "engine/base/files.h"
-#include "engine/base/progress.h"
+#include "engine/base/limits.h"
 #include "engine/hlo/text/xla_dump.h"
-#include "proofs/api/check_files.h"
-#include "proofs/api/check_journal.h"
 #include "proofs/api/checked_files.h"
 #include "proofs/api/open_sizes.h"
 #include "proofs/api/subject_check.h"
@@ -160,7 +158,7 @@ void require_consistent(const CheckRequest& request) {
 }
 
 /// Distinguishes cache entries and proves nothing: --system is here by its name, --collectives not
-/// at all. An entry is used only if its evidence fits the problem (check_cache.h), and there are
+/// at all. An entry is used only if its evidence fits the problem (check_cache.cpp), and there are
 /// none for programs with other terms than the paper's.
 std::string cache_options(const CheckRequest& request) {
   const InstanceSpec& spec = request.instance;
@@ -179,10 +177,10 @@ std::string cache_options(const CheckRequest& request) {
   return text;
 }
 
-std::optional<Baseline> baseline_of(const CheckRequest& request) {
+std::optional<FailureBaseline> baseline_of(const CheckRequest& request) {
   if (!request.baseline) return std::nullopt;
   const bool fresh = request.update_baseline && !std::filesystem::exists(*request.baseline);
-  return fresh ? Baseline(*request.baseline) : Baseline::read(*request.baseline);
+  return fresh ? FailureBaseline(*request.baseline) : FailureBaseline::read(*request.baseline);
 }
 
 /// The worst status of all files, without known failures.
@@ -287,7 +285,7 @@ CheckAnswer check(const CheckRequest& request, const Options& options,
     for (Diagnostic& each : diagnostics_of(*dump)) answer.diagnostics.push_back(std::move(each));
   }
   std::vector<CheckedFile> files = dump ? checked_files(pairs) : checked_files(request);
-  std::optional<Baseline> baseline = baseline_of(request);
+  std::optional<FailureBaseline> baseline = baseline_of(request);
   EvidenceCache cache(request.cache, cache_options(request));
   const CheckQuestion question{request, options, given, engines, cache, {}, open};
   if (run != nullptr) {

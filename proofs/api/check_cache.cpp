@@ -1,4 +1,4 @@
-#include "proofs/api/check_cache.h"
+#include "proofs/api/subject_check.h"
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/files.h"
-#include "engine/msccl/fault.h"
+#include "engine/msccl/step_graph.h"
 #include "p2/version.h"
 #include "proofs/certificate/program_certificate.h"
 #include "proofs/kernel/certificate.h"

@@ -1,14 +1,13 @@
-#include "proofs/api/check_journal.h"
+#include "proofs/api/checked_files.h"
 
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
 
 #include "engine/base/files.h"
-#include "engine/campaign/journal.h"
+#include "engine/campaign/campaign.h"
 #include "engine/hlo/module_relation.h"
 #include "p2/suggestion.h"
-#include "proofs/api/check_files.h"
 
 namespace p2 {
 namespace {

@@ -2,16 +2,83 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "engine/hlo/text/xla_dump.h"
 #include "p2/check.h"
-#include "proofs/api/check_files.h"
-#include "proofs/api/check_journal.h"
+#include "proofs/api/campaigns.h"
 #include "proofs/api/subject_check.h"
 
 /// The files of a request of `check`: what is known of each, and how the answer shows it.
 namespace p2 {
+
+/// The files that paths and patterns name, each once. A word that names a file stands for itself,
+/// even with `*` in it; otherwise `*`, `?` and `[…]` match inside one name and `**` any number of
+/// folders. Links are not followed; names that start with `.` must be written out. The matches of a
+/// pattern are in alphabetic order. Throws InputError for a pattern without a match.
+std::vector<std::string> matching_files(const std::vector<std::string>& words);
+
+/// The failures that a run may have. Bad input and engines that disagree are never among them.
+class FailureBaseline {
+ public:
+  /// Reads `path`. Throws InputError where it is no baseline.
+  static FailureBaseline read(const std::string& path);
+  /// Without failures, for a file still to be written.
+  explicit FailureBaseline(std::string path) : path_(std::move(path)) {}
+
+  /// Marks the properties whose failure is known.
+  void mark(std::vector<FileReport>& reports) const;
+  /// The known failures of the files in `reports` that did not occur again.
+  std::vector<KnownFailure> fixed(const std::vector<FileReport>& reports) const;
+  /// Replaces the known failures of the files in `reports` by those that occurred.
+  void update(const std::vector<FileReport>& reports);
+  /// The text of the baseline's file.
+  std::string text() const;
+
+ private:
+  std::string relative_name(const std::string& file) const;
+  std::set<KnownFailure> failures_of(const FileReport& report) const;
+
+  std::string path_;
+  std::set<KnownFailure> known_;
+};
+
+/// The rule that a baseline has for a failure; empty for what is never in a baseline.
+std::string baseline_rule(const FileReport& report, const Property& property);
+
+/// What kept a file, or its certificate, from being answered.
+struct FileError {
+  Diagnostic::Kind kind = Diagnostic::Kind::BadInput;
+  SourcePosition where;
+  std::string message;  ///< without the position
+  std::string line;     ///< with the position
+};
+
+/// What is known of a file once it is checked.
+struct FileAnswer {
+  std::optional<SubjectCheck> check = {};
+  std::vector<FileError> errors = {};
+  double seconds = 0;
+};
+
+/// An answer in a journal. Read back, its document is the same as text and as JSON; of the result
+/// only the outcomes, the model and the evidence are kept.
+std::string journal_text(const FileAnswer& answer);
+/// Throws nlohmann::json::exception for what journal_text has not written.
+FileAnswer journaled_answer(const nlohmann::ordered_json& text);
+
+/// The first line of a journal of `check`. Throws InputError for a request that has no shards: with
+/// a baseline, a cache, a repair or a query. `files` are all that are read but those of a dump.
+Json check_journal_header(const CheckRequest& request, const std::vector<std::string>& files,
+                          const hlo::Dump* dump, std::size_t questions);
+/// The request of such a header. Throws nlohmann::json::exception.
+CheckRequest journaled_check(const nlohmann::ordered_json& header);
+
+/// As check().
+CheckAnswer check_in_campaign(const CheckRequest& request, const Options& options,
+                              const CampaignRun& run);
 
 /// One of the programs of a file that synth wrote.
 struct ListedProgram {

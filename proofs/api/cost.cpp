@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/campaign/journal.h"
+#include "engine/campaign/campaign.h"
 #include "engine/cost/pricing.h"
 #include "p2/bytes.h"
 #include "p2/suggestion.h"

@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/base/files.h"
-#include "engine/base/progress.h"
+#include "engine/base/limits.h"
 #include "engine/collective/language/definition.h"
 #include "engine/collective/language/interpreter.h"
 #include "engine/collective/language/traffic.h"

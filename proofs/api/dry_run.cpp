@@ -15,7 +15,6 @@
 #include "engine/program/symbolic/all_sizes.h"
 #include "p2/bytes.h"
 #include "proofs/api/run_jobs.h"
-#include "proofs/api/run_report.h"
 
 /// `run --dry-run`: the plan of a run by classes of ranks. Programs of instructions are judged and
 /// planned by patterns; of the others the calls of every rank are made.

@@ -5,9 +5,12 @@
 #include <fmt/format.h>
 
 #include "encodings/cnf/queries.h"
+#include "encodings/cnf/synthesis.h"
 #include "encodings/z3/queries.h"
+#include "encodings/z3/synthesis.h"
 #include "engine/program/derivation.h"
 #include "p2/suggestion.h"
+#include "p2/version.h"
 #include "proofs/api/reference_run.h"
 
 namespace p2 {
@@ -109,6 +112,10 @@ Json json_of(const EngineAnswer& answer) {
   json.add("rule", answer.rule.empty() ? Json() : Json(answer.rule));
   if (undecided) json.add("legal_steps", answer.step);
   return json;
+}
+
+std::vector<std::pair<std::string, std::string>> solver_versions() {
+  return {{"Z3", z3_encoding::solver_version()}, {"CaDiCaL", cnf::solver_version()}};
 }
 
 }  // namespace p2

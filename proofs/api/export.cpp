@@ -11,14 +11,13 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/files.h"
-#include "engine/base/progress.h"
+#include "engine/base/limits.h"
 #include "engine/export/class_lowering.h"
 #include "engine/export/module_lowering.h"
-#include "engine/export/msccl_lowering.h"
-#include "engine/msccl/algorithm_file.h"
+#include "engine/msccl/algorithm.h"
 #include "engine/msccl/verdict.h"
 #include "engine/onesided/judge.h"
-#include "engine/onesided/plan_file.h"
+#include "engine/onesided/plan.h"
 #include "engine/program/derivation.h"
 #include "engine/program/program_file.h"
 #include "proofs/api/reference_run.h"

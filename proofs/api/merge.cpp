@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/campaign/journal.h"
+#include "engine/campaign/campaign.h"
 #include "p2/cost.h"
 #include "p2/version.h"
-#include "proofs/api/check_journal.h"
+#include "proofs/api/checked_files.h"
 #include "proofs/api/prove.h"
 #include "proofs/api/synthesize.h"
 

@@ -1,13 +1,13 @@
-#include "proofs/api/msccl_check.h"
+#include "proofs/api/subject_check.h"
 
 #include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "engine/msccl/algorithm_file.h"
+#include "engine/msccl/algorithm.h"
 #include "p2/version.h"
-#include "proofs/certificate/onesided_certificate.h"
+#include "proofs/certificate/plan_certificate.h"
 
 namespace p2 {
 namespace {

@@ -4,12 +4,12 @@
 
 #include "encodings/z3/queries.h"
 #include "engine/onesided/judge.h"
-#include "engine/onesided/plan_file.h"
+#include "engine/onesided/plan.h"
 #include "engine/onesided/text_plan.h"
 #include "p2/version.h"
 #include "proofs/api/reference_run.h"
 #include "proofs/api/subject_check.h"
-#include "proofs/certificate/onesided_certificate.h"
+#include "proofs/certificate/plan_certificate.h"
 
 namespace p2 {
 namespace {

@@ -2,10 +2,9 @@
 
 #include "engine/base/files.h"
 #include "engine/onesided/judge.h"
-#include "engine/onesided/plan_file.h"
+#include "engine/onesided/plan.h"
 #include "engine/onesided/text_plan.h"
 #include "proofs/api/run_jobs.h"
-#include "proofs/api/run_report.h"
 
 namespace p2 {
 namespace {

@@ -10,16 +10,16 @@
 #include "encodings/cnf/synthesis.h"
 #include "encodings/z3/queries.h"
 #include "engine/base/files.h"
-#include "engine/base/progress.h"
-#include "engine/strategy/memory_limit.h"
-#include "engine/strategy/operation_graph_file.h"
+#include "engine/base/limits.h"
+#include "engine/strategy/operation.h"
 #include "engine/strategy/pairwise.h"
 #include "engine/strategy/placed_graph.h"
+#include "engine/strategy/strategy.h"
 #include "engine/topology/system.h"
 #include "p2/parallelize.h"
 #include "p2/version.h"
 #include "proofs/api/engines.h"
-#include "proofs/certificate/strategy_certificate.h"
+#include "proofs/certificate/optimum_certificate.h"
 
 namespace p2 {
 namespace {

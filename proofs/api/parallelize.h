@@ -4,7 +4,7 @@
 #include <string>
 
 #include "encodings/cnf/queries.h"
-#include "engine/strategy/graph_file.h"
+#include "engine/strategy/graph.h"
 #include "engine/strategy/strategy.h"
 #include "p2/limits.h"
 #include "p2/parallelize.h"

@@ -5,13 +5,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/base/limits.h"
 #include "engine/base/plot.h"
-#include "engine/base/progress.h"
-#include "engine/pipeline/memory_search.h"
 #include "engine/pipeline/schedule.h"
 #include "p2/bytes.h"
 #include "p2/version.h"
-#include "proofs/certificate/schedule_certificate.h"
+#include "proofs/certificate/optimum_certificate.h"
 
 namespace p2 {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/program/json_text.h"
 #include "engine/program/program_file.h"
 #include "proofs/api/prove.h"
 

@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "engine/base/invariant.h"
-#include "engine/collective/addends.h"
 #include "engine/collective/language/definition.h"
 #include "engine/collective/language/interpreter.h"
 #include "engine/program/derivation.h"
+#include "engine/program/goal.h"
 #include "p2/error.h"
 #include "proofs/api/engines.h"
 

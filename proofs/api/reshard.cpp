@@ -10,19 +10,16 @@
 #include "encodings/cnf/synthesis.h"
 #include "engine/base/files.h"
 #include "engine/base/invariant.h"
+#include "engine/base/limits.h"
 #include "engine/base/plot.h"
-#include "engine/base/progress.h"
-#include "engine/reshard/branch_and_bound.h"
-#include "engine/reshard/heuristics.h"
 #include "engine/reshard/plan_simulation.h"
 #include "engine/reshard/plans/plan.h"
 #include "engine/reshard/plans/plan_check.h"
-#include "engine/reshard/plans/plan_maker.h"
-#include "engine/reshard/plans/plan_report.h"
+#include "engine/reshard/schedulers.h"
 #include "engine/reshard/sharding.h"
 #include "engine/topology/system.h"
 #include "p2/version.h"
-#include "proofs/certificate/schedule_certificate.h"
+#include "proofs/certificate/optimum_certificate.h"
 
 namespace p2 {
 namespace {

@@ -1,4 +1,4 @@
-#include "proofs/api/run_report.h"
+#include "proofs/api/run_jobs.h"
 
 #include <algorithm>
 #include <array>

@@ -1,17 +1,123 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/hlo/text/xla_dump.h"
+#include "engine/msccl/verdict.h"
 #include "engine/program/instance.h"
+#include "engine/reshard/plans/plan_check.h"
+#include "p2/answer.h"
 #include "p2/check.h"
-#include "proofs/api/check_cache.h"
 #include "proofs/api/engines.h"
 #include "proofs/api/open_sizes.h"
 
 namespace p2 {
+
+/// A folder of evidence, by the content of the file checked, the version of p2-verify and the
+/// options. An entry that is found is undamaged and no more: the caller checks its evidence again
+/// before it is used. Thread-safe.
+class EvidenceCache {
+ public:
+  /// Without a folder nothing is found and nothing kept. `options` distinguishes entries. Throws
+  /// InputError if the folder cannot be made.
+  EvidenceCache(std::optional<std::string> folder, std::string options);
+
+  bool enabled() const { return folder_.has_value(); }
+  /// The evidence kept for a file with this text; nothing without an entry or with a damaged one.
+  std::optional<std::string> find(const std::string& text) const;
+  /// Evidence that was found has been accepted and used.
+  void count_hit();
+  /// Keeps evidence for a file with this text, in place of earlier evidence, until write().
+  void keep(const std::string& text, const std::string& evidence);
+  /// Writes what was kept, each entry whole or not at all. Notes the entries that cannot be
+  /// written.
+  void write(std::vector<Diagnostic>& diagnostics);
+
+  std::size_t hits() const { return hits_; }
+  std::size_t stored() const { return stored_; }
+
+ private:
+  std::string path_of(const std::string& text) const;
+
+  std::optional<std::string> folder_;
+  std::string options_;
+  std::mutex mutex_;
+  std::map<std::string, std::string> kept_;  ///< by path
+  std::size_t hits_ = 0;
+  std::size_t stored_ = 0;
+};
+
+/// As ask(), with the answers of the solvers from the cache if it has them. They are used only if
+/// the certificate stored with them is of this program, p2-check's kernel accepts it, and it agrees
+/// with `decision`. The explicit engine alone is never cached: it is as fast as replaying a
+/// certificate.
+std::vector<EngineAnswer> ask_with_cache(const Engines& engines, const ProgramFile& file,
+                                         const ProgramDecision& decision, const std::string& text,
+                                         const Limits& limits, EvidenceCache& cache);
+
+/// As msccl::judge(), with refutations from the cache if they can be replayed on this algorithm.
+/// Established algorithms are not cached: no evidence for them is checked faster than it is found.
+msccl::AlgorithmDecision judge_with_cache(const msccl::Algorithm& algorithm,
+                                          const std::string& text, const Limits& limits,
+                                          EvidenceCache& cache);
+
+/// What `check` asks about an algorithm in MSCCL XML.
+struct AlgorithmCheckQuestion {
+  /// Options that were given and only apply to programs, as flags without dashes: an InputError
+  /// names the first.
+  std::vector<std::string> inapplicable_options = {};
+  /// Whether solvers were asked for as well; the answer says that they were not asked.
+  bool solvers = false;
+  std::optional<std::string> certificate = {};  ///< the folder for it, if one is wanted
+  std::uint64_t seed = 1;
+  /// Decides about the algorithm instead of msccl::judge(): for callers that know refutations
+  /// already and replay them (msccl::can_replay).
+  std::function<msccl::AlgorithmDecision(const msccl::Algorithm&)> decide = {};
+};
+
+/// The answer: one result, of the engine `explicit`, whose step is the file's `s`. The document has
+/// the lines of `check`, one element of its JSON member `results`, and one report.
+struct AlgorithmCheckAnswer : Answer {
+  msccl::Algorithm algorithm;
+  msccl::AlgorithmDecision decision;
+};
+
+/// Checks the text of an MSCCL XML file. Where a limit is reached the outcome is Undecided. Throws
+/// InputError, naming `file`, if the text is no algorithm.
+AlgorithmCheckAnswer check_algorithm(const std::string& file, const std::string& text,
+                                     const AlgorithmCheckQuestion& question, const Limits& limits);
+
+/// What `check` asks about a plan of a resharding.
+struct PlanCheckQuestion {
+  /// Options that were given and do not apply to plans, as flags without dashes: an InputError
+  /// names the first.
+  std::vector<std::string> inapplicable_options = {};
+  bool z3 = false;                              ///< asks Z3 as well
+  bool cnf = false;                             ///< asks CaDiCaL as well
+  bool explain = false;                         ///< adds a table of the devices and their steps
+  std::optional<std::string> certificate = {};  ///< the folder for a certificate
+};
+
+/// The answer: one result of the engines asked, by name; of several places that break a rule,
+/// engines may find any, so they agree if they name the same rule. The document has the lines of
+/// `check`, one element of its JSON member `results`, and one report. A certificate that cannot be
+/// written is a diagnostic.
+struct PlanCheckAnswer : Answer {
+  reshard::Plan plan;
+  reshard::PlanDecision decision;  ///< of the explicit engine
+};
+
+/// Checks the text of a plan in the format `reshard-plan/1`. Throws InputError, naming `file`, if
+/// it is none.
+PlanCheckAnswer check_plan_file(const std::string& file, const std::string& text,
+                                const PlanCheckQuestion& question, const Options& options);
 
 /// What `check` asks of one file.
 struct CheckQuestion {
@@ -95,8 +201,8 @@ void compose_steps(std::vector<DumpPair>& pairs);
 /// Warns of elided constants, and of a dump that leaves nothing to compare.
 std::vector<Diagnostic> diagnostics_of(const hlo::Dump& dump);
 
-/// The readable part of the answer, `details` of pairs included, and, for the JSON document, `verdict`, `first_wrong`,
-/// `first_wrong_pass`, `modules`, `passes` and `left_out`.
+/// The readable part of the answer, `details` of pairs included, and, for the JSON document,
+/// `verdict`, `first_wrong`, `first_wrong_pass`, `modules`, `passes` and `left_out`.
 void add_dump(const hlo::Dump& dump, const std::vector<DumpPair>& pairs, bool details,
               Document& document);
 
@@ -104,7 +210,8 @@ void add_dump(const hlo::Dump& dump, const std::vector<DumpPair>& pairs, bool de
 /// `certify`, `explain`, `smt2`, `goal`, `collectives`.
 std::vector<std::string> program_options(const CheckRequest& request);
 
-/// The text of a check with what only a page has: the lines at fault, the schedule that leads there.
+/// The text of a check with what only a page has: the lines at fault, the schedule that leads
+/// there.
 std::vector<Block> page_details(const std::string& file, const SubjectCheck& check);
 
 /// `{"explicit":"valid",…}`: the outcome of each engine.

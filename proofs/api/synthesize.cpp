@@ -9,13 +9,11 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/progress.h"
-#include "engine/campaign/journal.h"
-#include "engine/program/json_text.h"
+#include "engine/base/limits.h"
+#include "engine/campaign/campaign.h"
 #include "engine/program/program_file.h"
 #include "p2/suggestion.h"
 #include "proofs/api/reference_run.h"
-#include "proofs/api/synthesize_placement.h"
 #include "proofs/api/terms.h"
 
 namespace p2 {

@@ -1,4 +1,4 @@
-#include "proofs/api/synthesize_placement.h"
+#include "proofs/api/synthesize.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,11 +8,9 @@
 
 #include "encodings/cnf/synthesis.h"
 #include "engine/program/derivation.h"
-#include "engine/program/json_text.h"
 #include "engine/program/program_file.h"
 #include "p2/version.h"
 #include "proofs/api/campaigns.h"
-#include "proofs/certificate/absence_certificate.h"
 #include "proofs/certificate/program_certificate.h"
 
 namespace p2 {

@@ -4,7 +4,7 @@
 
 #include "engine/base/files.h"
 #include "engine/collective/language/definition.h"
-#include "engine/program/composition.h"
+#include "engine/program/program.h"
 #include "p2/suggestion.h"
 #include "proofs/definition/examination.h"
 

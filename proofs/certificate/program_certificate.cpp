@@ -11,7 +11,7 @@
 
 #include "engine/base/invariant.h"
 #include "engine/program/derivation.h"
-#include "engine/program/json_text.h"
+#include "engine/program/program_file.h"
 
 namespace p2 {
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "proofs/kernel/certificate.h"
-#include "proofs/kernel/text.h"
+#include "proofs/kernel/input.h"
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include "p2/document.h"
 #include "proofs/claims/claim.h"
 
-/// A campaign of claims: each settled on many systems; the summary of its results (summary.cpp),
+/// A campaign of claims: each settled on many systems; the summary of its results (report.cpp),
 /// their certificates (certification.cpp) and reports (report.cpp).
 namespace p2::claims {
 

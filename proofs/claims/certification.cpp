@@ -9,7 +9,6 @@
 
 #include "encodings/cnf/synthesis.h"
 #include "p2/version.h"
-#include "proofs/certificate/absence_certificate.h"
 #include "proofs/certificate/certificate_folder.h"
 #include "proofs/certificate/program_certificate.h"
 #include "proofs/claims/absent_programs.h"

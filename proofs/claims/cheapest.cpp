@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "engine/collective/id_table.h"
-#include "proofs/claims/lower_bound.h"
-#include "proofs/claims/simulator.h"
+#include "engine/collective/device_state.h"
+#include "proofs/claims/search.h"
 
 namespace p2::claims {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "engine/cost/latency_bandwidth.h"
 #include "engine/program/program_file.h"
+#include "proofs/claims/arbitrary_groups.h"
 #include "proofs/claims/claim.h"
-#include "proofs/claims/disjoint_groups.h"
 
 /// Costs of programs in the latency-bandwidth model: the cheapest programs for every α : β at once
 /// (cheapest.cpp), and the claims about which are cheaper than which (cost_claims.cpp).
@@ -39,7 +39,7 @@ struct CheaperPrograms {
 /// Multi-criteria label-setting search (E. Q. V. Martins, "On a multicriteria shortest path
 /// problem", 1984) over the states of the system, in order of steps, as branch and bound: a label
 /// is dropped if another path to the same state dominates it, or if its cost and the lower bound of
-/// lower_bound.h together are nowhere below what is known. Unless bounds.deep the search stops
+/// search.h together are nowhere below what is known. Unless bounds.deep the search stops
 /// after 50,000,000 tried moves.
 CheaperPrograms cheaper_programs(const CostProblem& problem, CostFront known, const Bounds& bounds);
 

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/pipeline/memory_search.h"
 #include "engine/pipeline/schedule.h"
 #include "p2/error.h"
 #include "proofs/claims/claim.h"

@@ -1,14 +1,14 @@
 // Section 3.2 of "On Optimizing the Communication of Model Parallelism" (MLSys 2023): the greedy
 // load balancing, the bound of its depth-first search and the simple lower bound, settled on all
 // small sets of unit tasks.
-#include "proofs/claims/reshard_claims.h"
+#include "proofs/claims/statements.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/reshard/branch_and_bound.h"
+#include "engine/reshard/schedulers.h"
 #include "proofs/claims/claim.h"
 
 namespace p2::claims {

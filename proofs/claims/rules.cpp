@@ -16,8 +16,8 @@
 #include "engine/program/program.h"
 #include "engine/program/synthesis.h"
 #include "proofs/claims/claim.h"
-#include "proofs/claims/simulator.h"
-#include "proofs/definition/adequacy.h"
+#include "proofs/claims/search.h"
+#include "proofs/definition/every_size.h"
 #include "proofs/definition/examination.h"
 
 namespace p2::claims {

@@ -4,7 +4,8 @@
 
 #include <z3++.h>
 
-#include "proofs/definition/adequacy.h"
+#include "engine/base/invariant.h"
+#include "engine/collective/language/definition.h"
 #include "proofs/definition/first_order.h"
 #include "proofs/definition/step.h"
 #include "proofs/definition/symbolic_step.h"
@@ -12,10 +13,145 @@
 namespace p2::definition {
 namespace {
 
+using language::Sort;
+
+/// The numbers that are added up.
+class Monoid {
+ public:
+  Monoid(z3::context& context, const Assumptions& assumptions, Carrier carrier)
+      : context_(context),
+        known_(carrier != Carrier::AnyMonoid),
+        sort_(carrier == Carrier::Integers ? context.int_sort()
+              : carrier == Carrier::Words  ? context.bv_sort(32)
+                                           : context.uninterpreted_sort("Number")),
+        zero_(carrier == Carrier::Integers ? context.int_val(0)
+              : carrier == Carrier::Words  ? context.bv_val(0, 32)
+                                           : context.constant("zero", sort_)),
+        plus_(context.function("plus", sort_, sort_, sort_)),
+        laws_(context.bool_val(true)) {
+    const z3::expr a = number("a");
+    const z3::expr b = number("b");
+    const z3::expr c = number("c");
+    if (known_) return;
+    const auto law = [&](bool assumed, const z3::expr& formula) {
+      if (assumed) laws_ = laws_ && formula;
+    };
+    law(assumptions.commutative, z3::forall(a, b, plus(a, b) == plus(b, a)));
+    law(assumptions.associative, z3::forall(a, b, c, plus(plus(a, b), c) == plus(a, plus(b, c))));
+    law(assumptions.neutral, z3::forall(a, plus(a, zero_) == a && plus(zero_, a) == a));
+  }
+
+  z3::expr number(const char* name) const { return context_.constant(name, sort_); }
+  const z3::expr& zero() const { return zero_; }
+  const z3::sort& sort() const { return sort_; }
+  const z3::expr& laws() const { return laws_; }
+  z3::expr plus(const z3::expr& a, const z3::expr& b) const { return known_ ? a + b : plus_(a, b); }
+  /// One more contributor: its number if the row holds it.
+  z3::expr extended(const z3::expr& sum, const z3::expr& held, const z3::expr& number) const {
+    return plus(sum, z3::ite(held, number, zero_));
+  }
+
+ private:
+  z3::context& context_;
+  bool known_;  // how to add them
+  z3::sort sort_;
+  z3::expr zero_;
+  z3::func_decl plus_;
+  z3::expr laws_;
+};
+
+/// sum(A ∪ B) = sum(A) + sum(B) of the first c contributors implies it of the first c + 1.
+z3::expr union_step(z3::context& context, const Monoid& monoid, bool disjoint) {
+  const z3::expr in_a = context.bool_const("inA");
+  const z3::expr in_b = context.bool_const("inB");
+  const z3::expr a = monoid.number("sumA");
+  const z3::expr b = monoid.number("sumB");
+  const z3::expr both = monoid.number("sumOfUnion");
+  const z3::expr x = monoid.number("x");
+  const z3::expr apart = disjoint ? !(in_a && in_b) : context.bool_val(true);
+  return z3::implies(apart && both == monoid.plus(a, b),
+                     monoid.extended(both, in_a || in_b, x) ==
+                         monoid.plus(monoid.extended(a, in_a, x), monoid.extended(b, in_b, x)));
+}
+
+/// The numbers of the first m devices add up to the sum of the union of their rows; the same of the
+/// first m + 1, by the union of two rows.
+z3::expr group_step(z3::context& context, const Monoid& monoid, bool disjoint) {
+  const z3::sort row = context.array_sort(context.int_sort(), context.bool_sort());
+  const z3::func_decl held = context.function("row", context.int_sort(), row);
+  const z3::func_decl sum = context.function("sum", row, monoid.sort());
+  const z3::expr m = context.int_const("m");
+  const z3::expr i = context.int_const("i");
+  const z3::expr j = context.int_const("j");
+  const z3::expr c = context.int_const("c");
+  const z3::expr of_group = context.constant("unionOfRows", row);
+  const z3::expr of_all = context.constant("unionWithOneMore", row);
+  const z3::expr number = monoid.number("number");
+  const z3::expr first = z3::exists(i, 0 <= i && i < m && z3::select(held(i), c));
+  const z3::expr unions =
+      z3::forall(c, z3::select(of_group, c) == first) &&
+      z3::forall(c, z3::select(of_all, c) == (z3::select(of_group, c) || z3::select(held(m), c)));
+  const z3::expr apart = z3::forall(
+      i, j, c,
+      z3::implies(0 <= i && i < j && j <= m, !(z3::select(held(i), c) && z3::select(held(j), c))));
+  const z3::expr lemma =
+      z3::implies(z3::forall(c, !(z3::select(of_group, c) && z3::select(held(m), c))),
+                  sum(of_all) == monoid.plus(sum(of_group), sum(held(m))));
+  const z3::expr assumed = disjoint ? apart : context.bool_val(true);
+  return z3::implies(0 <= m && unions && assumed && lemma && number == sum(of_group),
+                     monoid.plus(number, sum(held(m))) == sum(of_all));
+}
+
+}  // namespace
+
+std::vector<Obligation> sum_obligations(const Limits& limits, const Assumptions& assumptions,
+                                        Carrier carrier) {
+  z3::context context;
+  const Monoid monoid(context, assumptions, carrier);
+  const z3::expr& zero = monoid.zero();
+  const auto proved = [&](const z3::expr& claim) {
+    return prove(context, z3::implies(monoid.laws(), claim), limits);
+  };
+  const z3::expr none = context.bool_val(false);
+  return {
+      {"the empty row of one contributor more is zero",
+       proved(monoid.extended(zero, none, monoid.number("x")) == zero)},
+      {"union, without contributors", proved(zero == monoid.plus(zero, zero))},
+      {"union, one contributor more", proved(union_step(context, monoid, assumptions.disjoint))},
+      {"group, one device more", proved(group_step(context, monoid, assumptions.disjoint))},
+  };
+}
+
+bool row_is_number(const language::Definition& definition, const Limits& limits) {
+  z3::context context;
+  FirstOrder formulas(context, definition);
+  const z3::expr i = formulas.integer("position");
+  const z3::expr r = formulas.integer("chunk");
+  const z3::expr j = formulas.integer("first");
+  const z3::expr l = formulas.integer("second");
+  const z3::expr c = formulas.integer("contributor");
+  const z3::expr root = context.int_val(0);
+  const auto for_all = [&](const z3::expr& claim) {
+    return z3::forall(c, z3::implies(formulas.within(c, Sort::Contributor), claim));
+  };
+  const z3::expr after = formulas.after(i, r, c);
+  const z3::expr some =
+      z3::exists(j, formulas.within(j, Sort::Position) && formulas.before(j, r, c));
+  const z3::expr two = formulas.within(j, Sort::Position) && formulas.within(l, Sort::Position) &&
+                       j < l && formulas.before(j, r, c) && formulas.before(l, r, c);
+  const z3::expr sum = for_all(after == some) && z3::forall(j, l, for_all(!two));
+  const z3::expr copy =
+      for_all(after == formulas.before(root, r, c)) || for_all(after == formulas.before(i, r, c));
+  const z3::expr place = formulas.within(i, Sort::Position) && formulas.within(r, Sort::Chunk);
+  return prove(context, z3::implies(formulas.legal() && place, sum || copy || for_all(!after)),
+               limits);
+}
+
+namespace {
+
 using language::Definition;
 using language::Expression;
 using language::Kind;
-using language::Sort;
 
 /// The sorts of the variables in scope, by slot.
 using Sorts = std::array<Sort, language::kMaxVariables>;

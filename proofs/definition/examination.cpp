@@ -9,7 +9,6 @@
 
 #include "proofs/definition/claim.h"
 #include "proofs/definition/every_size.h"
-#include "proofs/definition/satisfiability.h"
 #include "proofs/definition/settlement.h"
 
 namespace p2::definition {

@@ -1,4 +1,4 @@
-#include "proofs/definition/satisfiability.h"
+#include "proofs/definition/settlement.h"
 
 #include <algorithm>
 #include <numeric>
@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "proofs/definition/every_size.h"
-#include "proofs/definition/sizes.h"
+#include "proofs/definition/step.h"
 
 namespace p2::definition {
 namespace {

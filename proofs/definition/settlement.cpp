@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "proofs/definition/claim.h"
-#include "proofs/definition/sizes.h"
+#include "proofs/definition/step.h"
 
 namespace p2::definition {
 

@@ -21,7 +21,7 @@
 ///    show.
 /// One chunk or one contributor alone are there so that a counterexample is no larger than it must
 /// be. For other sizes the answers are evidence, not proof: a definition may behave otherwise from
-/// 9 devices or 17 chunks on. Such sizes are searched for counterexamples (sizes.h, probe.h), and
+/// 9 devices or 17 chunks on. Such sizes are searched for counterexamples (probe_shapes), and
 /// the verdict names those that it covers.
 namespace p2::definition {
 
@@ -82,5 +82,15 @@ language::GroupState contributors_exchanged(const language::GroupState& state, s
 /// The state with the devices at two positions exchanged.
 language::GroupState positions_exchanged(const language::GroupState& state, std::uint32_t a,
                                          std::uint32_t b);
+
+/// Whether those premises hold that depend on n and k alone, so that a state of this size may
+/// satisfy all.
+bool admits(const language::Definition& definition, std::uint32_t devices, std::uint32_t chunks);
+
+/// Sizes of more than `max_group` devices or more chunks than shapes_of has, at which a definition
+/// may behave as at none of those: the smallest size for each combination of values that its
+/// conditions on n and k alone take, those around its constants, and a few that are larger in
+/// general. In a fixed order, without repetition.
+std::vector<Shape> probe_shapes(const language::Definition& definition, std::uint32_t max_group);
 
 }  // namespace p2::definition

@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "proofs/kernel/claims.h"
-#include "proofs/kernel/system.h"
-#include "proofs/kernel/text.h"
+#include "proofs/kernel/input.h"
+#include "proofs/kernel/problem.h"
 
 namespace p2::kernel {
 namespace {

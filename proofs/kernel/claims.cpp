@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "proofs/kernel/onesided/claims.h"
-#include "proofs/kernel/text.h"
+#include "proofs/kernel/input.h"
 
 namespace p2::kernel {
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "proofs/kernel/certificate.h"
 #include "proofs/kernel/problem.h"
 
 namespace p2::kernel {
@@ -107,5 +108,20 @@ std::string judge_modules(const std::string& claim, const Files& files);
 /// For writers of certificates: run.json of a difference, in one of the ways to draw inputs with
 /// one of the seeds from 1 to `seeds`; empty if there is none.
 std::string differing_run(const Files& files, std::uint32_t seeds);
+
+// Of one-sided plans and of algorithms of MSCCL (proofs/kernel/onesided).
+
+/// The claims `onesided-valid` and `onesided-invalid` about an execution plan of MSCCL++,
+/// plan.json: the checker unrolls its launches, orders them, looks for races, and executes one
+/// order.
+std::string judge_onesided(const std::string& claim, const Files& files);
+/// For writers of certificates: fault.json of a plan that is wrong; empty if no fault is found.
+std::string onesided_fault(const Files& files);
+
+/// The claims `algorithm-valid` and `algorithm-invalid` about an algorithm in MSCCL XML: the same
+/// for one call of it.
+std::string judge_algorithm(const std::string& claim, const Files& files);
+/// As onesided_fault().
+std::string algorithm_fault(const Files& files);
 
 }  // namespace p2::kernel

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "proofs/kernel/cost.h"
+#include "proofs/kernel/input.h"
 #include "proofs/kernel/problem.h"
-#include "proofs/kernel/text.h"
 
 namespace p2::kernel {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "proofs/kernel/claims.h"
-#include "proofs/kernel/system.h"
-#include "proofs/kernel/text.h"
+#include "proofs/kernel/input.h"
+#include "proofs/kernel/problem.h"
 
 namespace p2::kernel {
 namespace {

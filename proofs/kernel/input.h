@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -9,6 +11,15 @@
 #include "proofs/kernel/certificate.h"
 
 namespace p2::kernel {
+
+/// `text` as a part of one line. Characters that end a line, steer a terminal, turn the direction
+/// of text or cannot be seen are written \u{HEX}, bytes that are no UTF-8 \xHH, and a backslash \\.
+std::string printable(std::string_view text);
+
+/// `1 step`, `2 steps`.
+std::string counted(std::size_t number, const std::string& what);
+/// At most 400 bytes of a text in ASCII; what is cut off is written "…".
+std::string shortened(const std::string& text);
 
 /// Ends a check with any verdict but Accepted. Whatever the kernel's parts find wrong they throw.
 struct CheckFailure : std::runtime_error {

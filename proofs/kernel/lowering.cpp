@@ -3,8 +3,8 @@
 #include <set>
 #include <utility>
 
+#include "proofs/kernel/input.h"
 #include "proofs/kernel/problem.h"
-#include "proofs/kernel/text.h"
 
 namespace p2::kernel {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "proofs/kernel/claims.h"
-#include "proofs/kernel/text.h"
+#include "proofs/kernel/input.h"
 
 namespace p2::kernel {
 namespace {

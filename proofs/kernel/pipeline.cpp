@@ -4,7 +4,6 @@
 #include <array>
 
 #include "proofs/kernel/input.h"
-#include "proofs/kernel/text.h"
 
 namespace p2::kernel {
 namespace {

@@ -2,14 +2,14 @@
 #include <deque>
 
 #include "proofs/kernel/claims.h"
-#include "proofs/kernel/text.h"
+#include "proofs/kernel/input.h"
 
 namespace p2::kernel {
 namespace {
 
 using Box = Numbers;                     // the first element and, behind it, the end, per dimension
 using Place = std::vector<std::size_t>;  // device, step and index of an operation
-enum Kind : std::uint8_t { Receive, SendOfSource, SendOfDestination };
+enum OperationKind : std::uint8_t { Receive, SendOfSource, SendOfDestination };
 struct Operation {
   std::uint32_t kind, peer;
   Box box;

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "proofs/kernel/claims.h"
-#include "proofs/kernel/text.h"
+#include "proofs/kernel/input.h"
 
 namespace p2::kernel {
 namespace {

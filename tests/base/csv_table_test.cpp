@@ -1,4 +1,4 @@
-#include "engine/base/csv_table.h"
+#include "engine/base/text_cursor.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/base/file_kind.h"
+#include "engine/base/files.h"
 
 #include <doctest/doctest.h>
 

@@ -6,9 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/completion.h"
 #include "p2/error.h"
-#include "proofs/api/check_files.h"
+#include "proofs/api/checked_files.h"
 #include "tests/check/folder.h"
 #include "tests/cli/run.h"
 

@@ -8,10 +8,9 @@
 
 #include "cli/command.h"
 #include "engine/base/document_writers.h"
-#include "engine/base/rule_texts.h"
 #include "engine/base/xml_elements.h"
-#include "engine/collective/refusal.h"
-#include "engine/msccl/fault.h"
+#include "engine/collective/kernels.h"
+#include "engine/msccl/step_graph.h"
 #include "tests/check/folder.h"
 #include "tests/cli/run.h"
 

@@ -6,7 +6,7 @@
 #include "proofs/claims/arbitrary_groups.h"
 #include "proofs/claims/campaign.h"
 #include "proofs/claims/costs.h"
-#include "proofs/claims/simulator.h"
+#include "proofs/claims/search.h"
 #include "tests/cli/run.h"
 
 using namespace p2;

@@ -6,9 +6,7 @@
 
 #include "engine/program/program.h"
 #include "proofs/claims/arbitrary_groups.h"
-#include "proofs/claims/disjoint_groups.h"
-#include "proofs/claims/lower_bound.h"
-#include "proofs/claims/simulator.h"
+#include "proofs/claims/search.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"

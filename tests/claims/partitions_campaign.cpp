@@ -10,10 +10,9 @@
 #include <tbb/parallel_for.h>
 
 #include "engine/program/program.h"
-#include "proofs/certificate/absence_certificate.h"
+#include "proofs/certificate/program_certificate.h"
 #include "proofs/claims/arbitrary_groups.h"
 #include "proofs/claims/costs.h"
-#include "proofs/claims/disjoint_groups.h"
 #include "proofs/kernel/certificate.h"
 
 // Every partition of 2 to 6 devices (or of as many as P2_MOST_DEVICES says) into classes, whether a

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "proofs/claims/campaign.h"
-#include "proofs/claims/simulator.h"
+#include "proofs/claims/search.h"
 #include "tests/program/instances.h"
 #include "tests/synthesis/brute_force.h"
 

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "proofs/claims/claim.h"
-#include "proofs/claims/reshard_claims.h"
+#include "proofs/claims/statements.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
 
@@ -17,7 +17,7 @@ using namespace p2::claims;
 namespace {
 
 const char* const kRefutedClaims[] = {"reshard-greedy-optimal", "reshard-dfs-bound",
-                                "reshard-simple-bound-tight", "pipeline-eager-hides-always"};
+                                      "reshard-simple-bound-tight", "pipeline-eager-hides-always"};
 const char* const kHolding[] = {"pipeline-eager-hides",  "pipeline-same-without-latency",
                                 "pipeline-peaks",        "pipeline-eager-memory",
                                 "pipeline-split-enough", "pipeline-eager-least-memory"};

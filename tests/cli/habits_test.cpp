@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/completion.h"
+#include "cli/command.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
 

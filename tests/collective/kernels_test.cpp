@@ -6,7 +6,6 @@
 #include "engine/collective/kernels.h"
 #include "engine/collective/language/definition.h"
 #include "engine/collective/language/interpreter.h"
-#include "engine/collective/refusal.h"
 
 using namespace p2;
 using language::GroupState;

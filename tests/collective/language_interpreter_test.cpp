@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <rapidcheck.h>
 
-#include "engine/collective/language/built_in_texts.h"
 #include "engine/collective/language/definition.h"
 #include "engine/collective/language/interpreter.h"
 #include "tests/collective/language_states.h"

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "engine/cost/communicator.h"
 #include "engine/cost/nccl_system.h"
 #include "tests/cost/systems.h"
 

@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include "engine/cost/network.h"
-#include "engine/cost/transfers.h"
 #include "tests/base/complaint.h"
 #include "tests/cost/systems.h"
 

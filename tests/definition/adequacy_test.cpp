@@ -1,4 +1,4 @@
-#include "proofs/definition/adequacy.h"
+#include "proofs/definition/every_size.h"
 
 #include "tests/definition/examined.h"
 

@@ -3,7 +3,7 @@
 
 #include "proofs/definition/every_size.h"
 #include "proofs/definition/exploration.h"
-#include "proofs/definition/sizes.h"
+#include "proofs/definition/step.h"
 #include "proofs/definition/symbolic_step.h"
 #include "tests/definition/examined.h"
 #include "tests/definition/random_definitions.h"

@@ -44,7 +44,7 @@ def parser_words():
         "goal": listed(" ".join(array("engine/program/goal.h", "kGoals"))),
     }
     assert len(headers) >= 9 and len(names) == 5 and len(forms) == 3 and len(words["goal"]) == 6, words
-    return {"p2": words, "p2c": {None: array("engine/collective/language/token_stream.cpp", "kReserved")}}
+    return {"p2": words, "p2c": {None: array("engine/collective/language/parser.cpp", "kReserved")}}
 
 
 def scope(grammar, line, word):
@@ -98,7 +98,7 @@ def check_vim(language, words):
 def check_ebnf(language, words, grammar):
     grammar = re.sub(r"\(\*.*?\*\)", "", grammar, flags=re.S)
     found = {first or second for first, second in re.findall(r'"([^"]+)"|\'([^\']+)\'', grammar)}
-    symbols = set(array("engine/collective/language/token_stream.cpp", "kSymbols")) | {'"', "0"}
+    symbols = set(array("engine/collective/language/parser.cpp", "kSymbols")) | {'"', "0"}
     if language == "p2":
         symbols = set("[]{}(),;=._-")
     found -= symbols | {"_", "-", "."}

@@ -6,7 +6,6 @@
 #include <doctest/doctest.h>
 #include <cadical.hpp>
 
-#include "encodings/cnf/clauses.h"
 #include "encodings/cnf/drat_to_lrat.h"
 #include "encodings/cnf/solver.h"
 

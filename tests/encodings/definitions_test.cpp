@@ -8,7 +8,6 @@
 #include "encodings/z3/synthesis.h"
 #include "engine/base/files.h"
 #include "engine/collective/language/definition.h"
-#include "engine/collective/language/built_in_texts.h"
 #include "engine/program/synthesis.h"
 #include "proofs/api/engines.h"
 #include "proofs/api/reference_run.h"

@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "engine/base/files.h"
-#include "engine/program/composition.h"
-#include "engine/program/row_sums.h"
+#include "engine/program/goal.h"
+#include "engine/program/program.h"
 #include "tests/cost/systems.h"
 #include "tests/execution/ran.h"
 

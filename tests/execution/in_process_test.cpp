@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/execution/plan_run.h"
+#include "engine/execution/workloads.h"
 #include "tests/execution/ran.h"
 #include "tests/program/random_programs.h"
 

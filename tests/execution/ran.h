@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/execution/in_process.h"
-#include "engine/execution/program_run.h"
+#include "engine/execution/workloads.h"
 #include "engine/program/synthesis.h"
 #include "tests/program/instances.h"
 

@@ -2,9 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/export/msccl_lowering.h"
+#include "engine/export/class_lowering.h"
 #include "engine/msccl/algorithm.h"
-#include "engine/msccl/algorithm_file.h"
 #include "engine/msccl/verdict.h"
 #include "engine/program/derivation.h"
 #include "engine/program/program_file.h"

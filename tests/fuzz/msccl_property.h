@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "engine/msccl/algorithm_file.h"
-#include "engine/msccl/fault.h"
+#include "engine/msccl/algorithm.h"
+#include "engine/msccl/step_graph.h"
 #include "engine/msccl/verdict.h"
 #include "tests/fuzz/property.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engine/onesided/judge.h"
-#include "engine/onesided/plan_file.h"
+#include "engine/onesided/plan.h"
 #include "engine/onesided/text_plan.h"
 #include "tests/fuzz/property.h"
 

@@ -5,9 +5,9 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/msccl/algorithm_file.h"
+#include "engine/msccl/algorithm.h"
 #include "engine/msccl/verdict.h"
-#include "proofs/certificate/onesided_certificate.h"
+#include "proofs/certificate/plan_certificate.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/msccl/schedules.h"
 #include "tests/shared_data.h"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "engine/base/csv_table.h"
-#include "proofs/api/msccl_check.h"
+#include "engine/base/text_cursor.h"
+#include "proofs/api/subject_check.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
 #include "tests/msccl/schedules.h"

@@ -6,8 +6,8 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/msccl/algorithm_file.h"
-#include "engine/msccl/fault.h"
+#include "engine/msccl/algorithm.h"
+#include "engine/msccl/step_graph.h"
 #include "engine/msccl/verdict.h"
 #include "tests/msccl/schedules.h"
 

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
-#include "engine/msccl/algorithm_file.h"
+#include "engine/msccl/algorithm.h"
 #include "engine/msccl/verdict.h"
+#include "tests/base/complaint.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
-#include "tests/base/complaint.h"
 #include "tests/msccl/schedules.h"
 
 namespace p2::msccl {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/msccl/algorithm_file.h"
+#include "engine/msccl/algorithm.h"
 
 namespace p2::msccl {
 

@@ -6,8 +6,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "engine/msccl/algorithm_file.h"
-#include "engine/msccl/result.h"
+#include "engine/msccl/algorithm.h"
 #include "engine/msccl/verdict.h"
 #include "tests/msccl/schedules.h"
 

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/onesided/judge.h"
-#include "engine/onesided/plan_file.h"
-#include "proofs/certificate/onesided_certificate.h"
+#include "engine/onesided/plan.h"
+#include "proofs/certificate/plan_certificate.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/onesided/plans.h"
 #include "tests/shared_data.h"

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/onesided/judge.h"
-#include "engine/onesided/plan_file.h"
+#include "engine/onesided/plan.h"
 #include "tests/onesided/plans.h"
 #include "tests/shared_data.h"
 

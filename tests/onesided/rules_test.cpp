@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/onesided/judge.h"
-#include "engine/onesided/plan_file.h"
+#include "engine/onesided/plan.h"
 #include "engine/onesided/text_plan.h"
 #include "p2/error.h"
 #include "tests/base/complaint.h"

@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/base/csv_table.h"
+#include "engine/base/text_cursor.h"
 #include "engine/onesided/judge.h"
-#include "engine/onesided/plan_file.h"
+#include "engine/onesided/plan.h"
 #include "tests/shared_data.h"
 
 namespace p2::onesided {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/strategy/operation_graph_file.h"
+#include "engine/strategy/operation.h"
 
 namespace p2::operations {
 

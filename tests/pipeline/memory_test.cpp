@@ -10,9 +10,9 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/commands.h"
-#include "engine/pipeline/memory_search.h"
-#include "proofs/certificate/schedule_certificate.h"
+#include "cli/command.h"
+#include "engine/pipeline/schedule.h"
+#include "proofs/certificate/optimum_certificate.h"
 #include "proofs/kernel/certificate.h"
 
 using namespace p2;

@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "engine/placement/device_grid.h"
 #include "engine/placement/placement.h"
 #include "tests/base/complaint.h"
 

@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/program/synthesis.h"
-#include "proofs/certificate/absence_certificate.h"
+#include "proofs/certificate/program_certificate.h"
 #include "tests/program/instances.h"
 #include "tests/synthesis/brute_force.h"
 

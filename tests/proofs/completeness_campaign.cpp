@@ -23,7 +23,7 @@
 #include "engine/program/program.h"
 #include "engine/program/state_graph.h"
 #include "proofs/api/synthesize.h"
-#include "proofs/certificate/absence_certificate.h"
+#include "proofs/certificate/program_certificate.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/synthesis/all_instances.h"
 #include "tests/synthesis/appendix.h"

@@ -6,8 +6,8 @@
 #include <doctest/doctest.h>
 
 #include "engine/program/program.h"
-#include "proofs/certificate/absence_certificate.h"
-#include "proofs/claims/disjoint_groups.h"
+#include "proofs/certificate/program_certificate.h"
+#include "proofs/claims/arbitrary_groups.h"
 #include "proofs/kernel/cost.h"
 #include "tests/proofs/certificates.h"
 #include "tests/synthesis/brute_force.h"

@@ -21,7 +21,7 @@ kernel::Result judge(const std::string& name, const std::string& text) {
 kernel::Result judge_proof(const std::string& text) { return judge("proof.lrat", lines(text)); }
 
 /// The clauses of the example, with words in other places.
-std::string cnf(const std::string& header, const std::string& space, const std::string& end) {
+std::string dimacs(const std::string& header, const std::string& space, const std::string& end) {
   std::string text = header;
   for (const char* clause : {"1", "2 3", "4 5", "-2 6", "-3 6", "-2 -4 7", "-6 -2 -5 7",
                              "-6 -3 -4 7", "-3 -5 7", "-7 -1"}) {
@@ -145,19 +145,20 @@ TEST_CASE("a proof is numbers and white space, with words and comments at their 
 
 TEST_CASE("problem.cnf is DIMACS: clauses end at 0, wherever lines end") {
   for (const std::string& text :
-       {cnf("p cnf 8 10\n", " ", "\n"), cnf("p cnf 8 10\n", " ", " ") + "\n",
-        cnf("c by hand\nc\np cnf 8 10\nc then\n", " ", "\nc and then\n"),
-        cnf("p  cnf\t8 10\r\n", "\n", "\r\n"), cnf("p cnf 8 10 ", "  ", "\t")}) {
+       {dimacs("p cnf 8 10\n", " ", "\n"), dimacs("p cnf 8 10\n", " ", " ") + "\n",
+        dimacs("c by hand\nc\np cnf 8 10\nc then\n", " ", "\nc and then\n"),
+        dimacs("p  cnf\t8 10\r\n", "\n", "\r\n"), dimacs("p cnf 8 10 ", "  ", "\t")}) {
     const kernel::Result result = judge("problem.cnf", text);
     CHECK_MESSAGE(result.verdict == kernel::Verdict::Accepted, text, result.reason);
   }
   for (const std::string& text :
-       {cnf("p cnf 8 10\n", " ", "\n").replace(11, 3, "1 -0"), cnf("p cnf 8 010\n", " ", "\n"),
-        cnf("p cnf 8 10\n", " ", "\n") + "%\n0\n", cnf("p dnf 8 10\n", " ", "\n"),
-        cnf("pcnf 8 10\n", " ", "\n"), cnf("p cnf 8\n", " ", "\n"), cnf("", " ", "\n"),
-        cnf("p cnf 8 10\n", " ", "\n") + "c", cnf("p cnf -8 10\n", " ", "\n"),
-        cnf("p cnf 8 10\n", " ", "\n") + "0\n", cnf("p cnf 8 11\n", " ", "\n"),
-        cnf("p cnf 8 10\np cnf 8 10\n", " ", "\n"), cnf("p cnf 8 10\n", " ", "x\n")}) {
+       {dimacs("p cnf 8 10\n", " ", "\n").replace(11, 3, "1 -0"),
+        dimacs("p cnf 8 010\n", " ", "\n"), dimacs("p cnf 8 10\n", " ", "\n") + "%\n0\n",
+        dimacs("p dnf 8 10\n", " ", "\n"), dimacs("pcnf 8 10\n", " ", "\n"),
+        dimacs("p cnf 8\n", " ", "\n"), dimacs("", " ", "\n"),
+        dimacs("p cnf 8 10\n", " ", "\n") + "c", dimacs("p cnf -8 10\n", " ", "\n"),
+        dimacs("p cnf 8 10\n", " ", "\n") + "0\n", dimacs("p cnf 8 11\n", " ", "\n"),
+        dimacs("p cnf 8 10\np cnf 8 10\n", " ", "\n"), dimacs("p cnf 8 10\n", " ", "x\n")}) {
     const kernel::Result result = judge("problem.cnf", text);
     CHECK_MESSAGE(word(result.verdict) == "not-a-certificate", text, result.reason);
   }

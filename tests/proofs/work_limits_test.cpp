@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "proofs/certificate/absence_certificate.h"
+#include "proofs/certificate/program_certificate.h"
 #include "proofs/kernel/cost.h"
 #include "proofs/kernel/input.h"
 #include "tests/proofs/examples.h"

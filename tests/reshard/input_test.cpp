@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include "engine/reshard/sharding.h"
-#include "engine/reshard/unit_task.h"
 #include "p2/error.h"
 
 using namespace p2;

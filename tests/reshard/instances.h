@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/reshard/branch_and_bound.h"
-#include "proofs/certificate/schedule_certificate.h"
+#include "engine/reshard/schedulers.h"
+#include "proofs/certificate/optimum_certificate.h"
 #include "proofs/kernel/certificate.h"
 
 namespace p2 {

@@ -4,10 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/reshard/branch_and_bound.h"
-#include "engine/reshard/heuristics.h"
+#include "engine/reshard/schedulers.h"
 #include "engine/reshard/sharding.h"
-#include "engine/reshard/unit_task.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/reshard/instances.h"
 #include "tests/shared_data.h"

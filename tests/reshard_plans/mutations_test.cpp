@@ -5,7 +5,7 @@
 #include "encodings/cnf/queries.h"
 #include "encodings/z3/queries.h"
 #include "engine/execution/in_process.h"
-#include "engine/execution/plan_run.h"
+#include "engine/execution/workloads.h"
 #include "tests/reshard_plans/mutator.h"
 #include "tests/reshard_plans/plans.h"
 

@@ -3,10 +3,10 @@
 #include <doctest/doctest.h>
 
 #include "engine/execution/in_process.h"
-#include "engine/execution/plan_run.h"
 #include "engine/execution/region.h"
-#include "engine/reshard/plans/box.h"
-#include "engine/reshard/plans/plan_report.h"
+#include "engine/execution/workloads.h"
+#include "engine/reshard/plans/plan.h"
+#include "engine/reshard/plans/plan_check.h"
 #include "p2/error.h"
 #include "tests/reshard_plans/plans.h"
 
@@ -252,8 +252,8 @@ TEST_CASE("a message that no memory holds ends the run of a wrong plan, not the 
   Plan plan = chain();
   plan.programs[0][0][0].box = {{0}, {INT64_MAX}};
   CHECK(rule_of(plan) == "out-of-bounds");
-  CHECK_THROWS_WITH_AS(wrong_elements(plan),
-                       "a message is too large for the memory", execution::Interrupted);
+  CHECK_THROWS_WITH_AS(wrong_elements(plan), "a message is too large for the memory",
+                       execution::Interrupted);
 }
 
 TEST_CASE("each rule, by the smallest plan that breaks it") {

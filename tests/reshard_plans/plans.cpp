@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/reshard/heuristics.h"
+#include "engine/reshard/schedulers.h"
 
 namespace p2::reshard {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/reshard/plans/plan.h"
 #include "engine/reshard/plans/plan_check.h"
-#include "engine/reshard/plans/plan_maker.h"
 
 namespace p2::reshard {
 

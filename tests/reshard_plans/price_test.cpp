@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
-#include "engine/reshard/plans/plan_maker.h"
 #include "engine/reshard/plan_simulation.h"
-#include "engine/reshard/heuristics.h"
+#include "engine/reshard/plans/plan.h"
+#include "engine/reshard/schedulers.h"
 #include "engine/topology/system.h"
 #include "tests/reshard_plans/plans.h"
 

@@ -5,7 +5,7 @@
 
 #include "engine/strategy/strategy.h"
 #include "proofs/certificate/certificate_folder.h"
-#include "proofs/certificate/strategy_certificate.h"
+#include "proofs/certificate/optimum_certificate.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/strategy/graphs.h"
 
@@ -217,7 +217,8 @@ kernel::Result checked(CertificateFiles files) {
   return check_certificate(files);
 }
 
-Verdict after_clauses(const CertificateFiles& files, const std::string& name, const JsonChange& change) {
+Verdict after_clauses(const CertificateFiles& files, const std::string& name,
+                      const JsonChange& change) {
   return verdict_after("strategy-optimal-clauses", files, name, change);
 }
 
@@ -343,7 +344,8 @@ TEST_CASE("sums without form are no certificate") {
   CHECK(sums([](Value& json) { json["sums"][0] = Value::array(); }) == Verdict::NotACertificate);
   CHECK(sums([](Value& json) { json["sums"][0][0] = -1; }) == Verdict::NotACertificate);
   CHECK(sums([](Value& json) { json["sums"][0] = {3, 3}; }) == Verdict::NotACertificate);
-  CHECK(sums([](Value& json) { json["additions"][0] = Value::array(); }) == Verdict::NotACertificate);
+  CHECK(sums([](Value& json) { json["additions"][0] = Value::array(); }) ==
+        Verdict::NotACertificate);
   CHECK(sums([](Value& json) { json["additions"][0] = {0, 1}; }) == Verdict::NotACertificate);
   CHECK(sums([](Value& json) { json["additions"][0] = {7}; }) == Verdict::NotACertificate);
   CHECK(sums([](Value& json) { json["additions"][1].push_back(2); }) == Verdict::NotACertificate);

@@ -5,8 +5,7 @@
 
 #include "encodings/cnf/queries.h"
 #include "encodings/z3/queries.h"
-#include "engine/strategy/bucket_tree.h"
-#include "engine/strategy/memory_limit.h"
+#include "engine/strategy/bucket_elimination.h"
 #include "engine/strategy/paper_algorithm.h"
 #include "engine/strategy/strategy.h"
 #include "proofs/api/parallelize.h"

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "engine/strategy/graph_file.h"
+#include "engine/strategy/graph.h"
 #include "p2/error.h"
 
 using namespace p2;

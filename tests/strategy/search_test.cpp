@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/strategy/memory_limit.h"
 #include "engine/strategy/strategy.h"
 #include "tests/strategy/graphs.h"
 

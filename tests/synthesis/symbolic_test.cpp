@@ -9,11 +9,9 @@
 
 #include "engine/program/derivation.h"
 #include "engine/program/symbolic/all_sizes.h"
-#include "engine/program/symbolic/bracket.h"
 #include "engine/program/symbolic/chunk_tables.h"
 #include "engine/program/symbolic/exploration.h"
 #include "engine/program/symbolic/machine.h"
-#include "engine/program/symbolic/two_chunks.h"
 #include "engine/program/synthesis.h"
 #include "tests/program/instances.h"
 #include "tests/synthesis/all_instances.h"

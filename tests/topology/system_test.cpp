@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/topology/hierarchy.h"
 #include "engine/topology/system.h"
 #include "tests/base/complaint.h"
 #include "tests/file_bytes.h"

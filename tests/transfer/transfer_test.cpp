@@ -8,10 +8,8 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/transfer/connections.h"
 #include "engine/transfer/happens_before.h"
 #include "engine/transfer/races.h"
-#include "engine/transfer/reachability.h"
 #include "p2/error.h"
 
 namespace p2::transfer {

@@ -1,4 +1,4 @@
-#include "engine/campaign/mpi/mpi_queue.h"
+#include "engine/campaign/campaign.h"
 
 #include <mpi.h>
 

@@ -1,4 +1,4 @@
-#include "engine/collective/language/expression_parser.h"
+#include "engine/collective/language/parser.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,6 @@
 #include <string>
 
 #include <fmt/format.h>
-
 
 namespace p2::language {
 

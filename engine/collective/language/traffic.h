@@ -5,7 +5,7 @@
 
 #include "engine/base/rational.h"
 #include "engine/collective/language/definition.h"
-#include "engine/collective/language/token_stream.h"
+#include "engine/collective/language/parser.h"
 
 namespace p2::language {
 

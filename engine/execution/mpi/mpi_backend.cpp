@@ -1,4 +1,4 @@
-#include "engine/execution/mpi/mpi_backend.h"
+#include "engine/execution/processes/rank_processes.h"
 
 #include <mpi.h>
 
@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/invariant.h"
-#include "engine/execution/host_rank.h"
+#include "engine/execution/in_process.h"
 #include "engine/execution/region.h"
 
 namespace p2::execution {

@@ -1,4 +1,4 @@
-#include "engine/execution/nccl/nccl_backend.h"
+#include "engine/execution/processes/rank_processes.h"
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>

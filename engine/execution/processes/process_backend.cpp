@@ -1,4 +1,4 @@
-#include "engine/execution/processes/process_backend.h"
+#include "engine/execution/processes/rank_processes.h"
 
 #include <unistd.h>
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/hlo/binary/value_text.h"
+#include "engine/hlo/binary/binary_module.h"
 #include "p2/error.h"
 
 namespace p2::hlo::binary {

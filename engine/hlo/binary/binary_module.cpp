@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/hlo/binary/value_text.h"
 #include "engine/hlo/collective.h"
 #include "p2/error.h"
 

@@ -1,6 +1,6 @@
 // Shapes, constants, shardings and strings of binary modules.
 
-#include "engine/hlo/binary/value_text.h"
+#include "engine/hlo/binary/binary_module.h"
 
 #include <array>
 #include <cmath>

@@ -12,7 +12,6 @@
 #include <fmt/ranges.h>
 
 #include "engine/hlo/explanation/related_modules.h"
-#include "engine/hlo/explanation/repair.h"
 
 namespace p2::hlo {
 namespace {

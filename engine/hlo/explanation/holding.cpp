@@ -1,6 +1,6 @@
 // Arrays of one module as boxes, partial reductions and multiples of those of another.
 
-#include "engine/hlo/explanation/holding.h"
+#include "engine/hlo/explanation/related_modules.h"
 
 #include <algorithm>
 #include <tuple>

@@ -2,15 +2,151 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "engine/hlo/explanation/holding.h"
-#include "engine/hlo/explanation/trace.h"
+#include "engine/hlo/equality/equivalence.h"
+#include "engine/hlo/interpreter/algebra.h"
+#include "engine/hlo/interpreter/interpreter.h"
+#include "engine/hlo/module.h"
+#include "engine/hlo/module_relation.h"
 
 namespace p2::hlo {
+
+/// One random interpretation of the modules of a comparison: all are executed at the same random
+/// point. Throws NotUnderstood, IllFormed, LimitReached.
+class RandomInterpretation {
+ public:
+  using Run = interpreter::Interpreter<interpreter::Algebra>;
+  using PerDevice = Run::PerDevice;
+
+  /// At most `most` operations on elements in all runs. `relation` must outlive this.
+  RandomInterpretation(const Devices& devices, const ModuleRelation& relation, std::uint64_t most,
+                       const Limits& limits);
+
+  PerDevice run(const Module& module, Form form, bool is_before,
+                const Run::Observer& observer = {});
+  interpreter::Term combine(Reducer reducer, ElementType type, const interpreter::Term& a,
+                            const interpreter::Term& b);
+  /// `a` times a number.
+  interpreter::Term scaled(const interpreter::Term& a, Number factor, ElementType type);
+
+ private:
+  Devices devices_;
+  const ModuleRelation& relation_;
+  interpreter::Algebra algebra_;
+  interpreter::Work work_;
+};
+
+/// An element of an array at one random point of all inputs.
+using Cell = interpreter::Term;
+/// The elements of an array on one device.
+using Cells = std::shared_ptr<const std::vector<Cell>>;
+
+/// An array that a module computes. What only moves arrays as they are, such as tuples, calls and
+/// copies, makes no new ones.
+struct TracedArray {
+  const Instruction* instruction = nullptr;  ///< that computes it
+  ArrayShape shape = {};
+  std::vector<Cells> cells = {};             ///< by device; null where a device does not execute it
+  std::vector<std::uint32_t> operands = {};  ///< earlier arrays
+  bool depends_on_inputs = false;
+  bool is_unknown = false;  ///< what the interpreter knows no meaning of
+};
+
+/// All arrays that a module computes, in the order of execution.
+struct Trace {
+  std::vector<TracedArray> arrays = {};
+  std::vector<std::uint32_t> outputs = {};  ///< the arrays of the root, from left to right
+};
+
+/// Executes a module. Throws as RandomInterpretation, and LimitReached for more than a few million
+/// elements.
+Trace trace(RandomInterpretation& interpretation, const Module& module, Form form, bool is_before);
+
+/// Groups of devices, each device in one.
+using Groups = std::vector<std::vector<std::uint32_t>>;
+
+/// How an array of one module is made of an array of another: what devices hold are boxes of it
+/// that cover it; or, over groups of devices, the reductions of what they hold are; or multiples.
+struct Holding {
+  std::uint32_t array = 0;             ///< of the other module
+  Reducer reducer = Reducer::Unknown;  ///< Unknown: the boxes themselves
+  Groups groups = {};                  ///< whose reductions are the boxes
+  Number factor = {1, 1};              ///< what is held is so many times the boxes
+  /// By device: the first index of its box; empty where the arrays have other ranks, or the device
+  /// holds none of it.
+  std::vector<std::vector<std::int64_t>> starts = {};
+
+  bool is_plain() const { return reducer == Reducer::Unknown && factor == Number{1, 1}; }
+  /// Every device holds the whole.
+  bool is_whole = false;
+};
+
+/// Finds the arrays of one module in those of another, by the values of their elements at a random
+/// point: what is found is equal for all inputs, but for a probability of about 2^-60 per pair.
+class HoldingSearch {
+ public:
+  /// `is_global`: devices hold boxes of arrays that are the same on all devices, and together all
+  /// of it; else a device holds boxes of what the same device has in the other module. `groups`:
+  /// those over which reductions are tried.
+  HoldingSearch(const Trace& other, bool is_global, RandomInterpretation& interpretation,
+                std::vector<Groups> groups);
+
+  std::optional<Holding> find(const TracedArray& array);
+  /// Whether every element is an element of some array of the other module.
+  bool occurs(const TracedArray& array) const;
+
+ private:
+  /// An element of the other module, and where it is.
+  struct Entry {
+    std::uint64_t value = 0;
+    std::uint32_t block = 0;
+    std::uint32_t position = 0;
+  };
+
+  std::optional<Holding> find_boxes(const TracedArray& array, const std::vector<Cells>& cells,
+                                    bool is_exact);
+  std::optional<Holding> reduced(const TracedArray& array);
+  std::optional<Holding> scaled(const TracedArray& array);
+  bool verify(const TracedArray& array, const std::vector<Cells>& cells, std::uint32_t other,
+              Holding& holding) const;
+  bool covers(const std::vector<Cells>& cells, std::uint32_t other) const;
+  std::optional<std::vector<std::int64_t>> box_start(const ArrayShape& shape,
+                                                     const std::vector<Cell>& cells,
+                                                     const ArrayShape& whole,
+                                                     std::uint32_t block) const;
+  std::size_t probe(const std::vector<Cell>& cells) const;
+  std::pair<const Entry*, const Entry*> range(std::uint64_t value) const;
+
+  const Trace& other_;
+  bool is_global_;
+  RandomInterpretation& interpretation_;
+  std::vector<Groups> groups_;
+  std::vector<Number> factors_;  ///< of multiples: sizes of groups, constants of the other module
+  std::vector<Entry> entries_;   ///< sorted
+  std::vector<const std::vector<Cell>*> blocks_;
+  std::unordered_map<const void*, std::uint32_t> numbers_;  ///< of blocks
+  std::vector<std::vector<std::uint32_t>> arrays_of_;  ///< by block: arrays of the first device
+};
+
+/// The index of the element with a row-major number.
+std::vector<std::int64_t> index_of(std::int64_t element, const std::vector<std::int64_t>& sizes);
+/// `{0,1} {2,3}`, shortened.
+std::string groups_text(const Groups& groups);
+/// Groups of equal size over which a module may reduce: of its own collectives, along the axes of
+/// the mesh, and of devices that are equally far apart.
+std::vector<Groups> likely_groups(const Module& module, const Devices& devices,
+                                  const std::vector<MeshAxis>& mesh);
+/// `axis model`, `axes data, model`; empty where the groups are not those along axes.
+std::string axes_text(const Groups& groups, const std::vector<MeshAxis>& mesh);
 
 /// Operations on elements, of all executions of one explanation: what is said does not depend on
 /// the time that they take.
@@ -96,5 +232,34 @@ auto explain_within(const ModuleDecision& decision, const Limits& limits, const 
   }
   return {};
 }
+
+/// A change of one module.
+struct Repair {
+  const Instruction* place =
+      nullptr;              ///< the instruction that is changed, or after which another is put
+  std::string words;        ///< `an all-reduce (add) over {0,1,2,3} after dot.52`
+  bool is_missing = false;  ///< it puts in a collective that is missing
+  Groups groups = {};       ///< of the collective that is put in
+  Module module;
+};
+
+/// What repairs are made of.
+struct RepairQuestion {
+  const Module& module;  ///< that is wrong
+  const Module& other;
+  const Trace& trace;
+  const Devices& devices;
+  const std::vector<MeshAxis>& mesh;
+  const std::vector<Groups>& groups;  ///< that collectives may have
+  /// The arrays that are not related to the other module, and those that they are computed from.
+  const std::vector<std::uint32_t>& region;
+  /// How an array is made of one of the other module.
+  std::function<const std::optional<Holding>&(std::uint32_t)> holding;
+};
+
+/// Calls `visit` with changes that people forget or make too often, the likeliest first, until it
+/// returns false: a collective that is missing, superfluous, or over other groups; a scaling;
+/// another reducer, order of operands, comparison, constant or slice.
+void for_each_repair(const RepairQuestion& question, const std::function<bool(Repair&&)>& visit);
 
 }  // namespace p2::hlo

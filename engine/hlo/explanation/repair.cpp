@@ -1,7 +1,7 @@
 // Changes of a module that may make it right, near the instructions whose values are not those of
 // the other module.
 
-#include "engine/hlo/explanation/repair.h"
+#include "engine/hlo/explanation/related_modules.h"
 
 #include <algorithm>
 #include <array>

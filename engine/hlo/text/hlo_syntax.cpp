@@ -1,6 +1,6 @@
 // Shapes and constants in HLO text.
 
-#include "engine/hlo/text/hlo_syntax.h"
+#include "engine/hlo/text/hlo_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

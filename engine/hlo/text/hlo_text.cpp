@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "engine/hlo/module.h"
-#include "engine/hlo/text/hlo_syntax.h"
 #include "engine/hlo/text/text_reader.h"
 
 namespace p2::hlo {

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/hlo/text/hlo_syntax.h"
+#include "engine/hlo/text/hlo_text.h"
 #include "engine/hlo/text/mlir_syntax.h"
 
 namespace p2::hlo {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/hlo/text/hlo_syntax.h"
+#include "engine/hlo/text/hlo_text.h"
 
 namespace p2::hlo {
 namespace {

@@ -1,6 +1,6 @@
 // The attributes of StableHLO operations in the form in which XLA prints them.
 
-#include "engine/hlo/text/stablehlo_attributes.h"
+#include "engine/hlo/text/stablehlo_reader.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/hlo/collective.h"
-#include "engine/hlo/text/hlo_syntax.h"
+#include "engine/hlo/text/hlo_text.h"
 
 namespace p2::hlo {
 namespace {

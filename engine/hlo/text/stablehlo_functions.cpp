@@ -1,13 +1,11 @@
 // A recursive-descent parser of functions and regions in MLIR text.
 
-#include "engine/hlo/text/stablehlo_functions.h"
+#include "engine/hlo/text/stablehlo_reader.h"
 
 #include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
-
-#include "engine/hlo/text/stablehlo_attributes.h"
 
 namespace p2::hlo {
 namespace {

@@ -1,7 +1,7 @@
 // Instructions, tuples and computations of XLA as they are built from MLIR, and the symbols of
 // functions.
 
-#include "engine/hlo/text/stablehlo_instructions.h"
+#include "engine/hlo/text/stablehlo_reader.h"
 
 #include <algorithm>
 

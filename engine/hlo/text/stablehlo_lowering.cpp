@@ -1,6 +1,6 @@
 // From operations of StableHLO and CHLO to instructions of XLA: the operations on arrays.
 
-#include "engine/hlo/text/stablehlo_lowering.h"
+#include "engine/hlo/text/stablehlo_reader.h"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/hlo/collective.h"
-#include "engine/hlo/text/hlo_syntax.h"
-#include "engine/hlo/text/stablehlo_attributes.h"
-#include "engine/hlo/text/stablehlo_instructions.h"
+#include "engine/hlo/text/hlo_text.h"
 
 namespace p2::hlo {
 namespace {

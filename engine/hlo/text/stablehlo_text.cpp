@@ -6,8 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/hlo/text/stablehlo_attributes.h"
-#include "engine/hlo/text/stablehlo_functions.h"
+#include "engine/hlo/text/stablehlo_reader.h"
 
 namespace p2::hlo {
 namespace {

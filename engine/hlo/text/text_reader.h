@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/base/limit_watch.h"
+#include "engine/base/limits.h"
 #include "engine/base/text_cursor.h"
 
 namespace p2::hlo {

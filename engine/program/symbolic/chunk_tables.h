@@ -8,10 +8,150 @@
 #include <utility>
 #include <vector>
 
-#include "engine/program/symbolic/proxy_grid.h"
+#include "engine/program/state_graph.h"
+#include "engine/program/symbolic/exploration.h"
 #include "engine/program/synthesis.h"
 
 namespace p2 {
+
+/// A sub-grid of a problem's devices that stands for all of them: of every digit the first values,
+/// at most `values`. The states of a problem are invariant under permutations of the values of a
+/// digit that keep 0 (and, where chunk numbers matter, the last): no instruction tells them apart.
+class ProxyGrid {
+ public:
+  /// The devices of one group in the grid: `base + offset`, the root first. `size` counts the
+  /// devices of the group in the whole system.
+  struct Groups {
+    std::vector<std::uint32_t> bases;
+    std::vector<std::uint32_t> offsets;
+    std::uint64_t size = 1;
+  };
+
+  ProxyGrid(const Problem& problem, std::uint32_t values);
+
+  std::uint32_t points() const { return points_; }
+  std::size_t digits() const { return factors_.size(); }
+  /// The number of values of a digit in the grid.
+  std::uint32_t values(std::size_t digit) const { return factors_[digit].size; }
+  /// Whether the grid has all values of a digit.
+  bool has_all_values(std::size_t digit) const { return factors_[digit].size == sizes_[digit]; }
+  std::uint32_t value(std::uint32_t point, std::size_t digit) const {
+    return point / factors_[digit].stride % factors_[digit].size;
+  }
+  const Groups& groups(std::uint32_t move) const { return groups_[groups_of_move_[move]]; }
+  /// The points that differ from `point` in digits of `free` only.
+  std::vector<std::uint32_t> coset(std::uint32_t point, FactorSet free) const;
+
+ private:
+  std::vector<Factor> factors_;
+  std::vector<std::uint32_t> sizes_;
+  std::uint32_t points_ = 1;
+  std::vector<Groups> groups_;
+  std::vector<std::uint32_t> groups_of_move_;
+};
+
+/// Sets of points of a ProxyGrid, interned; 0 is the empty set.
+class PointSets {
+ public:
+  static constexpr std::uint32_t kEmpty = 0;
+
+  explicit PointSets(std::uint32_t points) : buffer_((points + 31) / 32, 0) {
+    table_.intern(buffer_);
+  }
+
+  std::uint32_t of(std::span<const std::uint32_t> points);
+  /// The union; nothing unless the sets are pairwise disjoint.
+  std::optional<std::uint32_t> disjoint_union(std::span<const std::uint32_t> sets);
+  bool is_subset(std::uint32_t some, std::uint32_t all) const;
+  std::size_t bytes() const { return table_.bytes(); }
+
+ private:
+  WordTable table_;
+  std::vector<std::uint32_t> buffer_;
+};
+
+/// Numbers of chunks, as TwoChunks counts them: exactly or, for any sizes, as the product of all
+/// chunks with powers of the digits' sizes. 0 is none.
+class ChunkCounts {
+ public:
+  using Count = std::uint64_t;
+
+  ChunkCounts(const Problem& problem, bool any_sizes);
+
+  Count all() const { return all_; }
+  /// Whether the numbers may be equal.
+  bool may_equal(Count a, Count b) const;
+  /// Whether `a` may be at least `b`.
+  bool may_reach(Count a, Count b) const;
+  /// A share of one of `size` devices that vary over `digits`; nothing if it is no whole number.
+  std::optional<Count> divide(Count count, FactorSet digits, std::uint64_t size) const;
+  /// The shares together; nothing if there are fewer chunks than that.
+  std::optional<Count> multiply(Count count, FactorSet digits, std::uint64_t size) const;
+
+ private:
+  std::optional<Count> scale(Count count, FactorSet digits, int exponent) const;
+
+  std::size_t digits_;
+  bool any_sizes_;
+  Count all_;
+};
+
+/// An over-approximation of the valid programs: what can be said of the first and the last chunk
+/// alone. Of every device of a ProxyGrid of 4 values (first, two between, last) a state has
+///
+/// - the number of chunks held;
+/// - the contributors in the first and in the last chunk;
+/// - a label: devices with equal labels hold the same.
+///
+/// The projection of a state determines that of the next: of ReduceScatter the root gets the first
+/// chunk and the last device of the group the last. Two values between suffice: a contributor of a
+/// union over a digit comes from a device with the contributor's own value, 0, the last value, or
+/// any other, and those are alike.
+///
+/// A step is refused if a premise fails for these chunks, counts or labels; then it fails for the
+/// devices. Labels matter for `informative` only: a group in which all labels are equal learns
+/// nothing. Devices get equal labels by AllReduce and AllGather of one group, by Broadcast that of
+/// the root, and where a collective runs on groups whose members have equal labels.
+class TwoChunks {
+ public:
+  static constexpr std::uint32_t kValues = 4;
+
+  /// With `any_sizes`, a premise about counts fails only if it fails for all sizes: the programs
+  /// are accepted that are valid for some sizes with the same ProxyGrid.
+  explicit TwoChunks(const Problem& problem, bool any_sizes = false);
+
+  std::uint32_t initial();
+  std::optional<std::uint32_t> step(std::uint32_t state, std::uint32_t move);
+  std::uint32_t distance_bound(std::uint32_t state) const;
+  std::uint32_t states() const { return states_.size(); }
+  std::size_t bytes() const;
+
+ private:
+  /// What a device holds; interned, 0 is nothing.
+  struct Holding {
+    std::uint32_t first = PointSets::kEmpty;  ///< contributors in the first chunk
+    std::uint32_t last = PointSets::kEmpty;   ///< and in the last
+    ChunkCounts::Count chunks = 0;
+  };
+
+  Holding holding(std::uint32_t id) const;
+  std::uint32_t intern(const Holding& holding);
+  /// The offset in `after_` of the holdings after the step, or kRefusedRun.
+  std::uint32_t run(std::uint32_t move, std::span<const std::uint32_t> before);
+  std::optional<Holding> sum(std::span<const Holding> group);
+  std::optional<Holding> gather(std::uint32_t move, std::span<const Holding> group);
+  bool root_contains(std::span<const Holding> group) const;
+
+  const Problem& problem_;
+  ProxyGrid grid_;
+  ChunkCounts counts_;
+  PointSets sets_;
+  WordTable holdings_;
+  WordTable states_;                 // holdings of all devices, then their labels
+  std::vector<std::uint32_t> goal_;  // device → holding
+  TupleCache results_;               // (move, holdings) → what `run` returns
+  std::vector<std::uint32_t> after_;
+};
 
 /// An under-approximation of the valid programs, for all sizes: the contributors in a chunk as a
 /// function of coordinates of the chunk.

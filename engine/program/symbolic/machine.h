@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/program/state_graph.h"
-#include "engine/program/symbolic/word_table.h"
+#include "engine/program/symbolic/exploration.h"
 
 namespace p2 {
 

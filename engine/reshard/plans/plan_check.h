@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/reshard/plans/plan.h"
+#include "p2/json.h"
 #include "p2/result.h"
 
 namespace p2::reshard {
@@ -60,5 +61,16 @@ PlanDecision judge(const Plan& plan);
 /// where there is none.
 using Partners = std::vector<std::vector<std::vector<std::optional<OperationPlace>>>>;
 Partners partners_of(const Plan& plan);
+
+/// A plan as a value of the format `reshard-plan/1`, to be embedded in a larger document; to_json()
+/// writes the file.
+Json plan_json(const Plan& plan);
+
+/// A fault: rule, device, step and operation (from 1), the other operations, the elements.
+Json fault_json(const PlanFault& fault);
+
+/// A table of the devices with their regions and the operations of their steps: `>5` sends to
+/// device 5, `<5` receives from it. Limited to the first devices and steps; ends with a newline.
+std::string draw(const Plan& plan);
 
 }  // namespace p2::reshard

@@ -1,4 +1,4 @@
-#include "engine/reshard/plans/plan_maker.h"
+#include "engine/reshard/plans/plan.h"
 
 #include <algorithm>
 #include <set>

@@ -4,9 +4,9 @@
 #include <set>
 #include <utility>
 
-#include "proofs/kernel/onesided/claims.h"
+#include "proofs/kernel/claims.h"
+#include "proofs/kernel/input.h"
 #include "proofs/kernel/onesided/execution.h"
-#include "proofs/kernel/text.h"
 
 namespace p2::kernel {
 namespace {

@@ -3,9 +3,9 @@
 #include <numeric>
 #include <set>
 
-#include "proofs/kernel/onesided/claims.h"
+#include "proofs/kernel/claims.h"
+#include "proofs/kernel/input.h"
 #include "proofs/kernel/onesided/plan.h"
-#include "proofs/kernel/text.h"
 
 namespace p2::kernel::plan {
 namespace {

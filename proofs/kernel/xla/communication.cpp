@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "proofs/kernel/text.h"
+#include "proofs/kernel/input.h"
 #include "proofs/kernel/xla/interpreter.h"
 
 namespace p2::kernel::xla {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "proofs/kernel/text.h"
+#include "proofs/kernel/input.h"
 #include "proofs/kernel/xla/interpreter.h"
 
 namespace p2::kernel::xla {

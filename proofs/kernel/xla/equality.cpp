@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "proofs/kernel/claims.h"
-#include "proofs/kernel/text.h"
+#include "proofs/kernel/input.h"
 #include "proofs/kernel/xla/interpreter.h"
 
 namespace p2::kernel {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "proofs/kernel/text.h"
+#include "proofs/kernel/input.h"
 
 namespace p2::kernel::xla {
 namespace {

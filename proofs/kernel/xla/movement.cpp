@@ -5,7 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "proofs/kernel/text.h"
+#include "proofs/kernel/input.h"
 #include "proofs/kernel/xla/interpreter.h"
 
 namespace p2::kernel::xla {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "proofs/kernel/text.h"
+#include "proofs/kernel/input.h"
 #include "proofs/kernel/xla/arithmetic.h"
 
 namespace p2::kernel::xla {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "proofs/kernel/text.h"
+#include "proofs/kernel/input.h"
 #include "proofs/kernel/xla/module.h"
 
 namespace p2::kernel::xla {

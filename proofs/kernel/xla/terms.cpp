@@ -103,4 +103,191 @@ std::unique_ptr<Arithmetic> make_terms(std::uint64_t first, std::uint64_t second
   return std::make_unique<Terms>(first, second);
 }
 
+// Piecewise functions of one integer: what comparisons with numbers, clamps and look-ups at an
+// index that depends on inputs amount to. Their normal form is the sum of steps
+//   value_0 + Σ [integer > upto_k] (value_(k+1) - value_k).
+
+namespace {
+
+constexpr std::size_t kMaxPieces = 4096;
+
+}  // namespace
+
+/// A cell may have the bounds of one piece only; the integer has those of all its values, with
+/// which it was first met.
+auto Terms::shifted(const Cell& a) -> Shifted {
+  const auto found = shifted_.find(a.value);
+  Shifted result = found == shifted_.end() ? Shifted{a, 0} : found->second;
+  result.integer = integers_.try_emplace(result.integer.value, result.integer).first->second;
+  return result;
+}
+
+auto Terms::pieces_of(const Cell& a) const -> const Pieces* {
+  if (pieces_.empty() || a.is_known()) return nullptr;
+  const auto found = pieces_.find(a.value);
+  return found == pieces_.end() ? nullptr : &found->second;
+}
+
+/// integer + offset, with the bounds that it has for from < integer <= upto; others as they are.
+Cell Terms::narrowed(const Cell& a, const Cell& integer, double from, double upto) {
+  if (a.is_known()) return a;
+  const Shifted moves = shifted(a);
+  if (moves.integer.value != integer.value || pieces_of(a) != nullptr) return a;
+  Cell result = a;
+  result.low = std::max(a.low, from + 1 + moves.offset);
+  result.high = std::min(a.high, upto + moves.offset);
+  return result.low <= result.high ? result : a;
+}
+
+Cell Terms::from_pieces(const Pieces& pieces) {
+  const Cell& integer = pieces.integer;
+  std::vector<Piece> flat;
+  double from = integer.low - 1;
+  const auto add = [&](double upto, const Cell& value) {
+    upto = std::min(upto, integer.high);
+    if (upto <= from) return;
+    const Cell own = narrowed(value, integer, from, upto);
+    if (!flat.empty() && flat.back().value.value == own.value) {
+      Cell& last = flat.back().value;
+      last.low = std::min(last.low, own.low);
+      last.high = std::max(last.high, own.high);
+      last.nan = last.nan || own.nan;
+      flat.back().upto = upto;
+    } else {
+      flat.push_back({upto, own});
+    }
+    from = upto;
+  };
+  for (const Piece& piece : pieces.all) {
+    const Pieces* inner = pieces_of(piece.value);
+    if (inner == nullptr || inner->integer.value != integer.value) {
+      add(piece.upto, piece.value);
+      continue;
+    }
+    for (const Piece& each : inner->all) add(std::min(each.upto, piece.upto), each.value);
+  }
+  if (flat.empty()) malformed("an integer without values");
+  if (flat.size() == 1) return flat[0].value;
+  if (flat.size() > kMaxPieces) not_covered("an index of more than 4096 values");
+  flat.back().upto = kInfinity;
+  Cell bounds = flat[0].value;
+  bool are_bounded = true;
+  for (const Piece& piece : flat) {
+    bounds.low = std::min(bounds.low, piece.value.low);
+    bounds.high = std::max(bounds.high, piece.value.high);
+    bounds.nan = bounds.nan || piece.value.nan;
+    are_bounded = are_bounded && is_bounded(piece.value);
+  }
+  Cell result = flat[0].value;
+  Hash hash(key_);
+  hash.add("pieces").add(integer.value);
+  for (std::size_t k = 0; k + 1 < flat.size(); ++k) {
+    const auto upto = static_cast<std::uint64_t>(static_cast<std::int64_t>(flat[k].upto));
+    hash.add(upto).add(flat[k].value.value);
+    if (!are_bounded) continue;
+    const Cell step = drawn(Hash(key_).add("step").add(integer.value).add(upto), 0, 1);
+    result = plain_sum(result,
+                       plain_product(step, plain_sum(flat[k + 1].value, negative(flat[k].value))));
+  }
+  if (!are_bounded) result = drawn(hash.add(flat.back().value.value), 0, 0);
+  result.low = bounds.low;
+  result.high = bounds.high;
+  result.nan = bounds.nan;
+  pieces_.insert_or_assign(result.value, Pieces{integer, std::move(flat)});
+  return result;
+}
+
+Cell Terms::above_number(const Cell& a, double number) {
+  if (a.low > number) return this->number(1);
+  if (a.high <= number) return {};
+  if (const Pieces* own = pieces_of(a)) {
+    Pieces result{own->integer, {}};
+    double from = own->integer.low - 1;
+    for (const Piece& piece : std::vector<Piece>(own->all)) {
+      const double upto = std::min(piece.upto, result.integer.high);
+      result.all.push_back(
+          {piece.upto, above_number(narrowed(piece.value, result.integer, from, upto), number)});
+      from = upto;
+    }
+    return from_pieces(result);
+  }
+  const Shifted moves = shifted(a);
+  return from_pieces({moves.integer, {{number - moves.offset, {}}, {kInfinity, this->number(1)}}});
+}
+
+/// The operation piece by piece, where an operand is a function of one integer.
+std::optional<Cell> Terms::by_pieces(const Elementwise& operation, Cells operands) {
+  const bool of_integers = !operation.from.is_float() && operation.op != Op::BitcastConvert;
+  const bool can_be = of_integers || operation.op == Op::Select || operation.op == Op::Multiply;
+  if (pieces_.empty() || !can_be || operands.size() > 3) return std::nullopt;
+  Pieces owns[3];
+  std::size_t count = 0;
+  const Cell* integer = nullptr;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Pieces* own = pieces_of(operands[i]);
+    if (own == nullptr || (integer != nullptr && own->integer.value != integer->value)) continue;
+    owns[i] = *own;
+    integer = &owns[i].integer;
+    ++count;
+  }
+  // Products with what is no function of the integer are in normal form anyway.
+  if (count == 0 || (!of_integers && operation.op == Op::Multiply && count < 2))
+    return std::nullopt;
+  Pieces result{*integer, {}};
+  std::size_t at[3] = {};
+  double from = integer->low - 1;
+  for (;;) {
+    double upto = kInfinity;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (!owns[i].all.empty()) upto = std::min(upto, owns[i].all[at[i]].upto);
+    }
+    std::vector<Cell> values;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const Cell& value = owns[i].all.empty() ? operands[i] : owns[i].all[at[i]].value;
+      values.push_back(narrowed(value, result.integer, from, std::min(upto, result.integer.high)));
+    }
+    result.all.push_back({upto, apply(operation, values)});
+    if (upto == kInfinity) return from_pieces(result);
+    if (result.all.size() > kMaxPieces) not_covered("an index of more than 4096 values");
+    from = upto;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (!owns[i].all.empty() && owns[i].all[at[i]].upto == upto) ++at[i];
+    }
+  }
+}
+
+Cell Terms::choose(const Cell& index, const Type& index_type, Cells choices, const Type& type) {
+  const Cell place = unwrapped(index, index_type);
+  const auto last = static_cast<double>(choices.size() - 1);
+  const auto choice = [&](double number) {
+    return choices[static_cast<std::size_t>(std::clamp(number, 0.0, last))];
+  };
+  if (choices.size() > kMaxPieces || !is_exact(place)) {
+    std::vector<Cell> operands = {place};
+    operands.insert(operands.end(), choices.begin(), choices.end());
+    return function("choose", operands, type);
+  }
+  const Pieces* own = pieces_of(place);
+  const Pieces all = own != nullptr ? *own : Pieces{shifted(place).integer, {{kInfinity, place}}};
+  Pieces result{all.integer, {}};
+  double from = all.integer.low - 1;
+  for (const Piece& piece : all.all) {
+    const Shifted moves = shifted(piece.value);
+    const double upto = std::min(piece.upto, all.integer.high);
+    if (piece.value.is_known()) {
+      result.all.push_back({piece.upto, choice(piece.value.low)});
+    } else if (moves.integer.value == all.integer.value) {
+      // Below 0 the first choice, above the last the last one.
+      const double end = std::clamp(upto + moves.offset, 0.0, last);
+      double number = std::clamp(from + 1 + moves.offset, 0.0, last);
+      for (; number < end; ++number) result.all.push_back({number - moves.offset, choice(number)});
+      result.all.push_back({piece.upto, choice(end)});
+    } else {
+      result.all.push_back({piece.upto, choose(piece.value, index_type, choices, type)});
+    }
+    from = upto;
+  }
+  return from_pieces(result);
+}
+
 }  // namespace p2::kernel::xla

@@ -262,7 +262,7 @@ class Terms : public Arithmetic {
   Cell real(const Elementwise& operation, Cells operands);
   Cell integral(const Elementwise& operation, Cells operands);
 
-  // terms_pieces.cpp
+  // terms.cpp
 
   /// A function of one integer by the parts of its range: `value` up to `upto`, after the one
   /// before; the last reaches to infinity.
