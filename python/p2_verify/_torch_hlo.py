@@ -124,6 +124,84 @@ class RankGraph:
 
 
 @dataclass(frozen=True)
+class IndexRange:
+    """The numbers that an input of indices may have: first to last, and others beside."""
+
+    first: int
+    last: int
+    others: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        beside = "".join(f" or {each}" for each in self.others)
+        return f"is {self.first} to {self.last}{beside}"
+
+
+MOVES = (
+    "view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "expand", "clone", "detach", "alias", "slice",
+    "select", "transpose", "permute", "t", "_to_copy", "contiguous",
+)  # fmt: skip
+
+
+def index_ranges(graph: RankGraph) -> dict[int, IndexRange]:
+    """By number of an input of integers, what it may be where it indexes something.
+
+    PyTorch refuses other indices at run time; as modules of HLO have a value for them, both sides of
+    a comparison must leave them out.
+    """
+    inputs = [node.name for node in graph.nodes if node.op == "placeholder"]
+    nodes = {node.name: node for node in graph.nodes}
+    found: dict[int, IndexRange] = {}
+
+    def origin(value: Any, others: tuple[int, ...] = ()) -> tuple[str, tuple[int, ...]] | None:
+        """The input whose numbers a value has, but where it replaced some, which may be others."""
+        while isinstance(value, Ref) and value.index is None:
+            node = nodes[value.node]
+            name = node.op.split(".")[1] if "." in node.op else node.op
+            if node.op == "placeholder":
+                return node.name, others
+            if name == "where" and len(node.args) == 3 and isinstance(node.args[0], Ref):
+                test = nodes[node.args[0].node]
+                if test.op.split(".")[1:2] != ["ne"] or not isinstance(test.args[1], int):
+                    return None
+                if origin(test.args[0]) != origin(node.args[1]):
+                    return None
+                others = (*others, test.args[1])
+                value = node.args[1]
+            elif name in MOVES and node.dtypes[0] in ("torch.int64", "torch.int32"):
+                value = node.args[0]
+            else:
+                return None
+        return None
+
+    def used(index: Any, extent: int, negative: bool = False) -> None:
+        source = origin(index)
+        if source is None or extent == 0:
+            return
+        number = inputs.index(source[0])
+        first, last, others = (-extent if negative else 0), extent - 1, source[1]
+        known = found.get(number)
+        if known is not None:
+            first, last = max(first, known.first), min(last, known.last)
+            others = tuple(each for each in others if each in known.others)
+        found[number] = IndexRange(first, last, others)
+
+    def shape(value: Any) -> list[int]:
+        return nodes[value.node].shapes[value.index or 0]
+
+    for node in graph.nodes:
+        name = node.op.split(".")[1] if "." in node.op else node.op
+        if name == "embedding":
+            used(node.args[1], shape(node.args[0])[0])
+        elif name in ("gather", "scatter", "scatter_add", "index_select") and shape(node.args[0]):
+            extents = shape(node.args[0])
+            used(node.args[2], extents[node.args[1] % len(extents)])
+        elif name in ("index", "_unsafe_index", "index_put", "_unsafe_index_put"):
+            for extent, each in zip(shape(node.args[0]), node.args[1], strict=False):
+                used(each, extent, True)
+    return found
+
+
+@dataclass(frozen=True)
 class Value:
     """An instruction of the module that is written."""
 
@@ -135,8 +213,11 @@ class Value:
 class _Writer:
     """Writes the graphs of all ranks, which are alike but for their groups, as one HLO module."""
 
-    def __init__(self, graphs: Sequence[RankGraph]) -> None:
+    def __init__(
+        self, graphs: Sequence[RankGraph], ranges: Mapping[int, IndexRange] | None = None
+    ) -> None:
         self.graphs = graphs
+        self.ranges = ranges or {}
         self.lines: list[str] = []
         self.values: dict[str, list[Value]] = {}
         self.reducers: dict[tuple[str, str], str] = {}
@@ -283,6 +364,19 @@ class _Writer:
         counted = self.binary("add", index, self.constant(extent, index.type))
         return self.emit("select", [below, counted, index], index.shape, index.type)
 
+    def within(self, value: Value, allowed: IndexRange) -> Value:
+        """Numbers as they are in the range, and others as some in it: of those nothing is said."""
+        least, most = (
+            self.broadcast(self.constant(each, value.type), value.shape)
+            for each in (allowed.first, allowed.last)
+        )
+        result = self.emit("clamp", [least, value, most], value.shape, value.type)
+        for number in allowed.others:
+            other = self.broadcast(self.constant(number, value.type), value.shape)
+            same = self.emit("compare", [value, other], value.shape, "pred", "direction=EQ")
+            result = self.emit("select", [same, other, result], value.shape, value.type)
+        return result
+
     def indices(
         self, value: Value, given: Sequence[Value | None]
     ) -> tuple[list[int], Value, list[int]] | None:
@@ -406,9 +500,10 @@ class _Writer:
                 shape = f"{TYPES[node.dtypes[0]]}[{','.join(map(str, node.shapes[0]))}]"
                 name = f"v{len(self.lines)}"
                 self.lines.append(f"  {name} = {shape} parameter({parameters})")
-                self.values[node.name] = [
-                    Value(name, tuple(node.shapes[0]), TYPES[node.dtypes[0]])
-                ]
+                value = Value(name, tuple(node.shapes[0]), TYPES[node.dtypes[0]])
+                if parameters in self.ranges:
+                    value = self.within(value, self.ranges[parameters])
+                self.values[node.name] = [value]
                 parameters += 1
             elif node.op == "output":
                 flat = node.args[0] if isinstance(node.args[0], (list, tuple)) else node.args
@@ -1242,8 +1337,10 @@ def difference(graphs: Sequence[RankGraph]) -> str | None:
     return None
 
 
-def to_hlo(graphs: Sequence[RankGraph]) -> str:
+def to_hlo(graphs: Sequence[RankGraph], ranges: Mapping[int, IndexRange] | None = None) -> str:
     """The graphs of all ranks as one module of HLO, which every rank runs.
+
+    ranges: what inputs of indices may be; numbers beyond them are taken as some in them.
 
     Raises InputError where the ranks run different programs, with the first operation that differs.
     """
@@ -1251,9 +1348,9 @@ def to_hlo(graphs: Sequence[RankGraph]) -> str:
     differs = difference(found)
     if differs is not None:
         raise InputError(differs)
-    return _Writer(found).text()
+    return _Writer(found, ranges).text()
 
 
-def module_of(graph: RankGraph) -> str:
+def module_of(graph: RankGraph, ranges: Mapping[int, IndexRange] | None = None) -> str:
     """The graph of one rank as a module of its own."""
-    return _Writer([graph]).text()
+    return _Writer([graph], ranges).text()

@@ -13,14 +13,13 @@ import copy
 import inspect
 import json
 import math
-import tempfile
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ._call import CallOptions
-from ._torch_hlo import Node, RankGraph, Ref, difference, module_of, ordered, to_hlo
-from .checking import CheckEngine, compare_texts
+from ._torch_hlo import Node, RankGraph, Ref, difference, index_ranges, module_of, ordered, to_hlo
+from .checking import CheckEngine, compare_programs, compare_texts
 from .errors import InputError
 from .verdict import Counterexample, Verdict
 
@@ -185,14 +184,16 @@ def check_graphs(
         "inputs": placed(_input_shapes(reference), inputs),
         "outputs": placed(_output_shapes(reference), outputs),
     }
-    before = to_hlo([reference])
+    ranges = index_ranges(reference)
+    before = to_hlo([reference], ranges)
     if difference(several) is None:
-        after = to_hlo(several)
-        return compare_texts(before, after, relate=json.dumps(document), engine=engine, **call)
-    from .checking import compare_programs
-
-    texts = {str(graph.rank): module_of(graph) for graph in several}
-    return compare_programs(before, texts, document, engine=engine, **call)
+        after = to_hlo(several, ranges)
+        verdict = compare_texts(before, after, relate=json.dumps(document), engine=engine, **call)
+    else:
+        texts = {str(graph.rank): module_of(graph, ranges) for graph in several}
+        verdict = compare_programs(before, texts, document, engine=engine, **call)
+    verdict.assumed = (*verdict.assumed, *(f"input {number} {each}" for number, each in ranges.items()))
+    return verdict
 
 
 def _with_shares(graph: RankGraph, counts: Mapping[int, int]) -> RankGraph:
@@ -249,11 +250,28 @@ def _fake_rank(mesh: Mapping[str, int], rank: int) -> Iterator[Any]:
     world = math.prod(mesh.values())
     if not 0 <= rank < world:
         raise InputError(f"rank {rank}, expected 0 to {world - 1}")
+    _forget_meshes()
     dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=world)
     try:
         yield init_device_mesh("cpu", tuple(mesh.values()), mesh_dim_names=tuple(mesh))
     finally:
         dist.destroy_process_group()
+        _forget_meshes()
+
+
+def _forget_meshes() -> None:
+    """DTensor keeps what it derived for a mesh, with the names of the groups of one rank."""
+    import torch.distributed.tensor as tensor
+
+    holders = [module for name, module in sys.modules.items() if name.startswith(tensor.__name__)]
+    propagator = tensor.DTensor._op_dispatcher.sharding_propagator
+    for holder in [*holders, propagator]:
+        for name, found in list(vars(holder).items()):
+            if hasattr(found, "cache_clear") and not isinstance(found, type):
+                found.cache_clear()
+    native = getattr(_torch()._C, "_clear_DTensor_sharding_propagator_cache", None)
+    if native is not None:
+        native()
 
 
 def _is_dtensor(value: Any) -> bool:
