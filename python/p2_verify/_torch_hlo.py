@@ -175,7 +175,7 @@ def index_ranges(graph: RankGraph) -> dict[int, IndexRange]:
 
     def used(index: Any, extent: int, negative: bool = False) -> None:
         source = origin(index)
-        if source is None or extent == 0:
+        if source is None or not 0 < extent < 1 << 31:
             return
         number = inputs.index(source[0])
         first, last, others = (-extent if negative else 0), extent - 1, source[1]
@@ -365,15 +365,21 @@ class _Writer:
         return self.emit("select", [below, counted, index], index.shape, index.type)
 
     def within(self, value: Value, allowed: IndexRange) -> Value:
-        """Numbers as they are in the range, and others as some in it: of those nothing is said."""
+        """Every number of the range, and no other: 0, 1 … are those beside it, then it begins."""
+        result = value
+        if allowed.first != len(allowed.others):
+            shift = self.constant(allowed.first - len(allowed.others), value.type)
+            result = self.binary("add", value, shift)
         least, most = (
             self.broadcast(self.constant(each, value.type), value.shape)
             for each in (allowed.first, allowed.last)
         )
-        result = self.emit("clamp", [least, value, most], value.shape, value.type)
-        for number in allowed.others:
-            other = self.broadcast(self.constant(number, value.type), value.shape)
-            same = self.emit("compare", [value, other], value.shape, "pred", "direction=EQ")
+        result = self.emit("clamp", [least, result, most], value.shape, value.type)
+        for place, number in enumerate(allowed.others):
+            stands, other = (
+                self.broadcast(self.constant(each, value.type), value.shape) for each in (place, number)
+            )
+            same = self.emit("compare", [value, stands], value.shape, "pred", "direction=EQ")
             result = self.emit("select", [same, other, result], value.shape, value.type)
         return result
 
@@ -497,12 +503,13 @@ class _Writer:
         for node in graph.nodes:
             self.metadata = metadata_of(node.source)
             if node.op == "placeholder":
-                shape = f"{TYPES[node.dtypes[0]]}[{','.join(map(str, node.shapes[0]))}]"
-                name = f"v{len(self.lines)}"
-                self.lines.append(f"  {name} = {shape} parameter({parameters})")
-                value = Value(name, tuple(node.shapes[0]), TYPES[node.dtypes[0]])
-                if parameters in self.ranges:
-                    value = self.within(value, self.ranges[parameters])
+                allowed = self.ranges.get(parameters)
+                type_ = "s32" if allowed is not None else type_of(node)
+                shape = ",".join(map(str, node.shapes[0]))
+                value = Value(f"v{len(self.lines)}", tuple(node.shapes[0]), type_)
+                self.lines.append(f"  {value.name} = {type_}[{shape}] parameter({parameters})")
+                if allowed is not None:
+                    value = self.convert(self.within(value, allowed), type_of(node))
                 self.values[node.name] = [value]
                 parameters += 1
             elif node.op == "output":

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ._call import CallOptions
-from ._torch_hlo import Node, RankGraph, Ref, difference, index_ranges, module_of, ordered, to_hlo
+from ._torch_hlo import IndexRange, Node, RankGraph, Ref, difference, index_ranges, module_of, ordered, to_hlo
 from .checking import CheckEngine, compare_programs, compare_texts
 from .errors import InputError
 from .verdict import Counterexample, Verdict
@@ -142,13 +142,16 @@ def check_graphs(
     mesh: Mapping[str, int],
     inputs: Sequence[Placements],
     outputs: Sequence[Placements],
+    ranges: Mapping[int, tuple[int, int]] | None = None,
     engine: CheckEngine = "explicit",
     **call: Unpack[CallOptions],
 ) -> Verdict:
     """Whether the ranks' graphs compute the shards of what `reference`, on one device, does.
 
     mesh: the dimensions of the device mesh, outermost first; ranks are numbered row-major. inputs,
-    outputs: the placements of each array. Ranks may run different programs. Raises InputError.
+    outputs: the placements of each array. ranges: by number of an input of integers, its least and its
+    greatest value; without, all that PyTorch accepts as an index, and ignored targets (-100), which
+    `assumed` says. Ranks may run different programs. Raises InputError.
     """
     several = ordered(graphs)
     world = several[0].world_size
@@ -184,15 +187,19 @@ def check_graphs(
         "inputs": placed(_input_shapes(reference), inputs),
         "outputs": placed(_output_shapes(reference), outputs),
     }
-    ranges = index_ranges(reference)
-    before = to_hlo([reference], ranges)
+    allowed = index_ranges(reference)
+    for number, (first, last) in (ranges or {}).items():
+        if not -(1 << 31) <= first <= last < 1 << 31:
+            raise InputError(f"a range of {first} to {last}, expected numbers of 32 bits in order")
+        allowed[number] = IndexRange(first, last)
+    before = to_hlo([reference], allowed)
     if difference(several) is None:
-        after = to_hlo(several, ranges)
+        after = to_hlo(several, allowed)
         verdict = compare_texts(before, after, relate=json.dumps(document), engine=engine, **call)
     else:
-        texts = {str(graph.rank): module_of(graph, ranges) for graph in several}
+        texts = {str(graph.rank): module_of(graph, allowed) for graph in several}
         verdict = compare_programs(before, texts, document, engine=engine, **call)
-    verdict.assumed = (*verdict.assumed, *(f"input {number} {each}" for number, each in ranges.items()))
+    verdict.assumed = (*verdict.assumed, *(f"input {number} {each}" for number, each in allowed.items()))
     return verdict
 
 
@@ -420,6 +427,7 @@ def check_step(
     placements: Sequence[Placements] | None = None,
     outputs: Sequence[Placements | None] | None = None,
     backward: bool = True,
+    ranges: Mapping[int, tuple[int, int]] | None = None,
     **call: Unpack[CallOptions],
 ) -> Verdict:
     """Whether a parallel step computes what `reference` does on one device, with its gradients.
@@ -427,7 +435,8 @@ def check_step(
     args: the whole tensors. placements: how `fn` gets each of them: of texts ("R", "S0") it gets its
     rank's part, of placements of torch.distributed.tensor a DTensor; without, the whole. outputs: how
     each result of `fn` is held; without, as its DTensor says, a plain tensor on every rank. None in
-    their place: that result is not compared. Gradients are placed as DTensors say, others as their
+    their place: that result is not compared. ranges: by number of an argument of integers, its least
+    and greatest value (see check_graphs). Gradients are placed as DTensors say, others as their
     arguments. `fn` gets the DeviceMesh if it has a parameter `mesh`. Raises InputError.
     """
     torch = _torch()
@@ -453,7 +462,7 @@ def check_step(
         for number, (each, placement) in enumerate(zip(args, given, strict=True))
         if isinstance(each, torch.Tensor)
     }
-    return _compare(traced, one, mesh, placed, outputs, **call)
+    return _compare(traced, one, mesh, placed, outputs, ranges, **call)
 
 
 def _compare(
@@ -462,6 +471,7 @@ def _compare(
     mesh: Mapping[str, int],
     placed: Mapping[str, Placements],
     outputs: Sequence[Placements | None] | None,
+    ranges: Mapping[int, tuple[int, int]] | None,
     **call: Unpack[CallOptions],
 ) -> Verdict:
     """Compares what ranks and one device compute, by the names of inputs and outputs."""
@@ -509,6 +519,7 @@ def _compare(
         mesh=mesh,
         inputs=inputs,
         outputs=[held[name] or every for name in compared],
+        ranges={one.inputs.index(f"argument {number}"): each for number, each in (ranges or {}).items()},
         **call,
     )
     return _in_users_terms(verdict, compared)
@@ -569,6 +580,7 @@ def check_module(
     placements: Sequence[Placements] | None = None,
     outputs: Sequence[Placements | None] | None = None,
     parameters: Mapping[str, Placements] | None = None,
+    ranges: Mapping[int, tuple[int, int]] | None = None,
     **call: Unpack[CallOptions],
 ) -> Verdict:
     """Whether a parallelized torch.nn.Module trains as it does on one device.
@@ -577,7 +589,7 @@ def check_module(
     fully_shard, parallelize_module or by hand. step: is given the model and the arguments; it may call
     backward() and an optimizer that it makes. Without, the model is called and its result's backward
     runs. Compared are the results, the gradients of all parameters, and all parameters and buffers that
-    the step changes, by name. placements, outputs: as of check_step. parameters: how parameters that
+    the step changes, by name. placements, outputs, ranges: as of check_step. parameters: how parameters that
     are no DTensors are held, where not every rank has them whole. Raises InputError.
     """
     world = math.prod(mesh.values())
@@ -605,7 +617,7 @@ def check_module(
     for number, (each, placement) in enumerate(zip(args, given, strict=True)):
         if isinstance(each, torch.Tensor):
             placed[f"argument {number}"] = placement
-    return _compare(traced, one, mesh, placed, outputs, **call)
+    return _compare(traced, one, mesh, placed, outputs, ranges, **call)
 
 
 def _copied(value: Any) -> Any:
