@@ -136,7 +136,13 @@ class Recorder(TorchDispatchMode):
         """A tensor that the graph takes."""
         local = local_of(tensor)
         ref = self.add("placeholder", [], local.shape, local.dtype, known=False)
-        self.define(local, ref)
+        if self.is_new(local):
+            self.undefined(local)
+            elements = self.of(local).elements
+            if local.numel() < elements <= MAX_CONSTANT:  # FSDP pads parameters: what is beside them
+                whole = local.detach().as_strided((elements,), (1,), 0)
+                self.write(whole, self.outside(whole))
+        self.write(local, ref)
         return ref
 
     # -- storages ------------------------------------------------------------

@@ -127,7 +127,7 @@ def relation_of(
     boxes = []
     for rank in range(math.prod(mesh.values())):
         box = box_of(shape, placements, mesh, rank)
-        if all(begin < end for begin, end in box):
+        if all(begin < end for begin, end in box) or math.prod(shape) == 0:
             boxes.append({"device": rank, "of": box, "at": [[0, end - begin] for begin, end in box]})
     value = {"boxes": boxes}
     if kinds:
@@ -329,6 +329,7 @@ class _Traced:
         self.inputs: list[str] = []
         self.outputs: list[str] = []
         self.placements: dict[str, list[str] | None] = {}
+        self.unchanged: set[str] = set()  # outputs that the step does not make
 
 
 def _placements_of(tensor: Any, mesh: Mapping[str, int]) -> list[str] | None:
@@ -504,7 +505,8 @@ def _compare(
             if asked is not None and known[0] is not None and _texts(asked, mesh, rank) != held[name]:
                 raise InputError(f"{name} is placed {known[0]}, not {list(asked)}")
             held[name] = asked
-    compared = [name for name in one.outputs if held[name] is not None]
+    idle = set.intersection(one.unchanged, *(each.unchanged for each in traced))
+    compared = [name for name in one.outputs if held[name] is not None and name not in idle]
     inputs: list[Placements] = []
     for name, shape in zip(one.inputs, _input_shapes(one.graph), strict=True):
         if name.startswith("tangent of "):
@@ -677,21 +679,24 @@ def _trace_module(
             torch.autograd.backward([each for _, each in ends], tangents)
         for number, each in enumerate(results):
             output(f"result {number}", each, recorder.read(local_of(each)))
-        for number, each in enumerate(args):
-            if isinstance(each, torch.Tensor) and each.requires_grad:
-                name = f"gradient of argument {number}"
-                if each.grad is None:
-                    output(name, each, _zeros(recorder, each))
-                else:
-                    output(name, each.grad, recorder.read(local_of(each.grad)))
+        # All gradients and all of the state; what neither side has or changes is not compared.
+        leaves = {f"argument {number}": each for number, each in enumerate(args)}
         after = _state(model)
+        leaves.update((name, after[name]) for name in sorted(after))
+        for name, tensor in leaves.items():
+            if not isinstance(tensor, torch.Tensor) or not tensor.requires_grad:
+                continue
+            gradient = tensor.grad
+            if gradient is None:
+                output(f"gradient of {name}", tensor, _zeros(recorder, tensor))
+                found.unchanged.add(f"gradient of {name}")
+            else:
+                output(f"gradient of {name}", gradient, recorder.read(local_of(gradient)))
         for name in sorted(after):
-            tensor = after[name]
-            if getattr(tensor, "grad", None) is not None:
-                output(f"gradient of {name}", tensor.grad, recorder.read(local_of(tensor.grad)))
-            ref = recorder.read(local_of(tensor))
-            if ref != before[name]:
-                output(f"new {name}", tensor, ref)
+            ref = recorder.read(local_of(after[name]))
+            output(f"new {name}", after[name], ref)
+            if ref == before.get(name):
+                found.unchanged.add(f"new {name}")
     found.graph = recorder.graph(refs)
     return found
 

@@ -155,7 +155,7 @@ float real_error(Element code, const Scalar& x, const Scalar& y, double result) 
       break;
   }
   error += kRounding * size;
-  return std::isnan(error) ? 0 : static_cast<float>(error);
+  return std::isnan(error) || std::isinf(result) ? 0 : static_cast<float>(error);
 }
 
 std::uint64_t magnitude(std::int64_t value) {
