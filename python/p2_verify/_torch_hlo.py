@@ -316,6 +316,8 @@ class _Writer:
         return self.emit("slice", [value], shape, value.type, f"slice={{{', '.join(ranges)}}}")
 
     def transpose(self, value: Value, order: Sequence[int]) -> Value:
+        if list(order) == list(range(len(value.shape))):
+            return value
         shape = [value.shape[i] for i in order]
         return self.emit(
             "transpose", [value], shape, value.type, f"dimensions={{{','.join(map(str, order))}}}"
@@ -1123,22 +1125,29 @@ def _index_put(writer: _Writer, node: Node, args: Arguments, named: Named) -> An
     if found is None:
         return None
     dimensions, coordinates, several = found
-    if dimensions != list(range(len(dimensions))):
+    first, count = dimensions[0], len(dimensions)
+    if dimensions != list(range(first, first + count)):
         return None
-    rest = list(value.shape[len(dimensions) :])
-    source = writer.broadcast(source, [*several, *rest])
+    # The dimensions that are indexed come first, then the others.
+    others = [i for i in range(len(value.shape)) if i not in dimensions]
+    rest = [value.shape[i] for i in others]
+    placed = writer.broadcast(source, [*rest[:first], *several, *rest[first:]])
+    front = list(range(first, first + len(several)))
+    back = [i for i in range(len(placed.shape)) if i not in front]
     windows = ",".join(str(len(several) + i) for i in range(len(rest)))
-    inserted = ",".join(map(str, dimensions))
-    return writer.scatter(
-        value,
+    inserted = ",".join(map(str, range(count)))
+    order = [*dimensions, *others]
+    result = writer.scatter(
+        writer.transpose(value, order),
         coordinates,
-        source,
+        writer.transpose(placed, [*front, *back]),
         adds,
         f"update_window_dims={{{windows}}}",
         f"inserted_window_dims={{{inserted}}}",
         f"scatter_dims_to_operand_dims={{{inserted}}}",
         f"index_vector_dim={len(several)}",
     )
+    return writer.transpose(result, [order.index(i) for i in range(len(order))])
 
 
 @operation("aten._to_copy", "prims.convert_element_type")

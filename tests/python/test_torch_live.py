@@ -271,6 +271,8 @@ class TestDTensor:
     @pytest.mark.parametrize("source", PLACEMENTS, ids=str)
     @pytest.mark.parametrize("target", PLACEMENTS, ids=str)
     def test_redistribute(self, source, target):
+        if source.is_replicate() and target.is_partial():
+            pytest.skip("PyTorch does not redistribute from Replicate to Partial")
         verdict = check_step(
             lambda x: x.redistribute(placements=[target]),
             lambda x: x.clone(),
@@ -301,10 +303,10 @@ class TestDTensor:
 
     def test_wrong_placement(self):
         def step(x, mesh):
-            return DTensor.from_local(x, mesh, [Shard(0)], run_check=False)
+            return DTensor.from_local(x.t(), mesh, [Shard(0)], run_check=False)
 
         verdict = check_step(step, lambda x: x * 1, torch.randn(4, 4), mesh=TP, placements=[["S1"]])
-        assert verdict.kind is p2.Kind.invalid
+        assert verdict.rule == "value"
 
 
 def all_reduce(x, mesh, op=None):
@@ -439,11 +441,32 @@ def test_trace_has_forward_and_backward():
     assert p2.torch.RankGraph.from_json(graph.to_json()) == graph
 
 
-class TestPytestPlugin:
-    def test_assertions(self):
-        from p2_verify.pytest_plugin import Assertions
+def test_pytest_plugin(pytester):
+    pytester.makepyfile(
+        """
+        import torch
 
-        assert hasattr(Assertions, "assert_valid")
+        def reference(x, w):
+            return x @ w
+
+        def missing(x, w, mesh):
+            return x @ w                      # the all-reduce
+
+        ARGS = torch.randn(4, 6), torch.randn(6, 4)
+        HOW = dict(mesh={"tp": 2}, placements=[["S1"], ["S0"]])
+
+        def test_right(p2):
+            p2.assert_step(missing, reference, *ARGS, outputs=[["P"]], **HOW)
+            linear = torch.nn.Linear(4, 4)
+            p2.assert_module(linear, lambda model, mesh: model, torch.randn(2, 4), mesh={"tp": 2})
+
+        def test_wrong(p2):
+            p2.assert_step(missing, reference, *ARGS, **HOW)
+        """
+    )
+    result = pytester.runpytest("-p", "p2_verify.pytest_plugin")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*Refuted: *invalid, value*", "*all-reduce (add) over axis tp*missing*"])
 
 
 class TestRecords:
@@ -472,4 +495,4 @@ class TestRecords:
             dist.destroy_process_group()
         text = (tmp_path / "order.csv").read_text()
         assert p2.check(tmp_path / "order.csv")
-        assert p2.check(text.replace("B7", "B6")).kind is p2.Kind.invalid
+        assert p2.check(text.replace("0F0,", "", 1)).rule == "missing-work"
