@@ -75,7 +75,7 @@ class Contents:
     views: dict[Geometry, Ref] = field(default_factory=dict)
 
 
-class Recorder(TorchDispatchMode):
+class Recorder(TorchDispatchMode):  # type: ignore[misc]
     """Writes down what is computed inside of a `with`, as one rank of `world_size`."""
 
     def __init__(self, rank: int, world_size: int) -> None:
@@ -396,7 +396,7 @@ class Recorder(TorchDispatchMode):
         if writes:
             target, args_of, kwargs_of = functional_of(func, args, kwargs)
         else:
-            args_of, kwargs_of = args, kwargs
+            args_of, kwargs_of = list(args), kwargs
         if target is not None and not self.is_meant(target) and not self.all_known([args, kwargs]):
             replaced = self.decomposed(func, target, args, kwargs, writes)
             if replaced is not NotImplemented:
@@ -624,7 +624,8 @@ def local_of(tensor: Any) -> Any:
 def decompositions() -> Mapping[Any, Callable[..., Any]]:
     from torch._decomp import decomposition_table
 
-    return decomposition_table
+    table: Mapping[Any, Callable[..., Any]] = decomposition_table
+    return table
 
 
 LAYOUT = ("device", "layout", "pin_memory", "memory_format", "non_blocking", "copy", "out")
@@ -636,7 +637,7 @@ def is_collective(op: str) -> bool:
 
 def written_arguments(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
     """The tensors that an operation writes to."""
-    result = []
+    result: list[Any] = []
     for number, argument in enumerate(func._schema.arguments):
         if argument.alias_info is None or not argument.alias_info.is_write:
             continue
@@ -673,7 +674,7 @@ def refuse(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> None:
             raise InputError(f"{func} makes a number or a shape of what depends on inputs{recorder.at()}")
 
 
-class _NumbersMode(TorchFunctionMode):
+class _NumbersMode(TorchFunctionMode):  # type: ignore[misc]
     """Refuses to show numbers that depend on inputs, where they leave torch unseen."""
 
     def __init__(self, recorder: Recorder) -> None:

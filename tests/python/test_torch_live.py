@@ -441,7 +441,7 @@ def test_trace_has_forward_and_backward():
     assert p2.torch.RankGraph.from_json(graph.to_json()) == graph
 
 
-def test_pytest_plugin(pytester):
+def test_assertions_of_the_plugin(pytester):
     pytester.makepyfile(
         """
         import torch
