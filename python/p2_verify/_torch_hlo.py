@@ -14,18 +14,25 @@ from typing import Any
 
 from .errors import InputError
 
-TYPES = {
-    "torch.float64": "f64",
-    "torch.float32": "f32",
-    "torch.bfloat16": "bf16",
-    "torch.float16": "f16",
-    "torch.int64": "s64",
-    "torch.int32": "s32",
-    "torch.int16": "s16",
-    "torch.int8": "s8",
-    "torch.uint8": "u8",
-    "torch.bool": "pred",
-}
+class _Types(dict[str, str]):
+    def __missing__(self, name: str) -> str:
+        raise InputError(f"tensors of {name} are not understood, expected {', '.join(self)}")
+
+
+TYPES = _Types(
+    {
+        "torch.float64": "f64",
+        "torch.float32": "f32",
+        "torch.bfloat16": "bf16",
+        "torch.float16": "f16",
+        "torch.int64": "s64",
+        "torch.int32": "s32",
+        "torch.int16": "s16",
+        "torch.int8": "s8",
+        "torch.uint8": "u8",
+        "torch.bool": "pred",
+    }
+)
 FLOATS = ("f64", "f32", "bf16", "f16")
 
 
@@ -725,7 +732,7 @@ def _addmm(writer: _Writer, node: Node, args: Arguments, named: Named) -> Any:
 def _binary(opcode: str, *, turned: bool = False) -> Operation:
     def write(writer: _Writer, node: Node, args: Arguments, named: Named) -> Any:
         type_ = type_of(node)
-        if opcode == "add" and type_ == "pred":
+        if type_ == "pred":
             return None
         left, right = (writer.convert(operand(writer, each, type_), type_) for each in args[:2])
         alpha = argument(args, named, 2, "alpha", 1) if opcode in ("add", "subtract") else 1
@@ -783,6 +790,17 @@ for _name, _opcode in {
     OPERATIONS[f"aten.{_name}"] = _unary(_opcode)
 
 
+@operation("aten.clamp")
+def _clamp(writer: _Writer, node: Node, args: Arguments, named: Named) -> Any:
+    type_ = type_of(node)
+    value = writer.convert(args[0], type_)
+    for position, name, opcode in ((1, "min", "maximum"), (2, "max", "minimum")):
+        bound = argument(args, named, position, name, None)
+        if bound is not None:
+            value = writer.binary(opcode, value, operand(writer, bound, type_), type_)
+    return value
+
+
 @operation("aten.reciprocal")
 def _reciprocal(writer: _Writer, node: Node, args: Arguments, named: Named) -> Any:
     type_ = type_of(node)
@@ -795,7 +813,7 @@ def _comparison(direction: str) -> Operation:
         common = next((each for each in types if each in FLOATS), types[0])
         if len(set(types)) > 1 or not all(isinstance(each, Value) for each in args[:2]):
             number = next((each for each in args[:2] if not isinstance(each, Value)), 0)
-            if len(set(types)) > 1 or (isinstance(number, float) and common not in FLOATS):
+            if len(set(types)) > 1 or common == "pred" or (isinstance(number, float) and common not in FLOATS):
                 return None  # types that PyTorch would promote
         left, right = (operand(writer, each, common) for each in args[:2])
         shape = node.shapes[0]

@@ -214,7 +214,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             raise InputError("a view reaches beyond its storage")
         pieces = [piece]
         for each in found.pieces:
-            for begin, end in ((each.begin, min(each.end, piece.begin)), (max(each.begin, piece.end), each.end)):
+            before, after = min(each.end, piece.begin), max(each.begin, piece.end)
+            for begin, end in ((each.begin, before), (after, each.end)):
                 if begin < end:
                     pieces.append(self.part(each, begin, end, found.dtype))
         found.pieces = sorted(pieces, key=lambda each: each.begin)
@@ -658,9 +659,10 @@ def functional_of(
     signature = [(each.name, str(each.type)) for each in schema.arguments if each.name not in out]
     for overload in packet.overloads() if packet is not None else ():
         found = getattr(packet, overload)
-        if found is func or any(each.alias_info and each.alias_info.is_write for each in found._schema.arguments):
+        given = found._schema.arguments
+        if any(each.alias_info is not None and each.alias_info.is_write for each in given):
             continue
-        if [(each.name, str(each.type)) for each in found._schema.arguments] == signature:
+        if [(each.name, str(each.type)) for each in given] == signature:
             return found, list(args), named
     return None, list(args), named
 
@@ -894,7 +896,8 @@ def collective(
     result = func(*args, **kwargs)
     handler = COLLECTIVES.get(f"{library.removesuffix('_autograd')}.{name}")
     if handler is None:
-        raise InputError(f"the collective {func} is not known{recorder.at()}, expected {', '.join(COLLECTIVES)}")
+        names = ", ".join(COLLECTIVES)
+        raise InputError(f"the collective {func} is not known{recorder.at()}, expected {names}")
     handler(recorder, arguments, result)
     return result
 

@@ -493,11 +493,14 @@ def _compare(
     for name in one.outputs:
         known = [each.placements.get(name) for each in traced]
         rank = len(shapes[name])
+        if any(each != known[0] for each in known):
+            raise InputError(f"{name} is placed {known[0]} on rank 0, and otherwise on others")
         if known[0] is not None:
             held[name] = known[0]
         elif name.startswith("gradient of "):
             of = name.removeprefix("gradient of ")
-            held[name] = ["R" if placement_text(each, rank) in REDUCTIONS else each for each in placed.get(of, every)]
+            texts = _texts(placed.get(of, every), mesh, rank)
+            held[name] = ["R" if each in REDUCTIONS else each for each in texts]
         else:
             held[name] = placed.get(name.removeprefix("new "), every) if name.startswith("new ") else every
         if name in results and outputs is not None:
