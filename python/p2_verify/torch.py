@@ -127,8 +127,7 @@ def relation_of(
     boxes = []
     for rank in range(math.prod(mesh.values())):
         box = box_of(shape, placements, mesh, rank)
-        if all(begin < end for begin, end in box) or math.prod(shape) == 0:
-            boxes.append({"device": rank, "of": box, "at": [[0, end - begin] for begin, end in box]})
+        boxes.append({"device": rank, "of": box, "at": [[0, end - begin] for begin, end in box]})
     value = {"boxes": boxes}
     if kinds:
         value[REDUCTIONS[kinds.pop()]] = True

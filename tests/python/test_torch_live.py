@@ -202,10 +202,13 @@ class TestFullyShard:
         )  # fmt: skip
         assert verdict
 
-    def test_uneven_parameters(self):
+    @pytest.mark.parametrize(("width", "ranks"), [(5, 2), (2, 3)])
+    def test_uneven_parameters(self, width, ranks):
+        """Of 2 rows over 3 ranks, the last has none."""
         verdict = check_module(
-            Mlp(5, 7), shard, torch.randn(2, 5), mesh=DP, step=train(), placements=[["S0"]], outputs=[["avg"]]
-        )
+            Mlp(width, 7), shard, torch.randn(ranks, width), mesh={"dp": ranks}, step=train(),
+            placements=[["S0"]], outputs=[["avg"]],
+        )  # fmt: skip
         assert verdict
 
     def test_sum_of_losses_with_averaged_gradients(self):
