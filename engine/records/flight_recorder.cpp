@@ -100,19 +100,24 @@ std::set<std::uint32_t> read_ranks(const JsonValue& value) {
   return ranks;
 }
 
-/// `train.py:7 (step)` of the first frame of a call.
+/// `train.py:7 (step)` of the first frame of a call that is not PyTorch's own; of the first if all
+/// are.
 std::string read_frame(const JsonValue& entry) {
   const auto frames = entry.find("frames");
   if (!frames || !frames->is_array()) return {};
+  std::string first;
   for (const JsonValue& frame : frames->array("the frames of a call")) {
     const auto file = frame.find("filename");
     const auto line = frame.find("line");
     const auto name = frame.find("name");
     if (!file || !line) continue;
-    return fmt::format("{}:{}{}", file->string("a file name"), line->integer("a line", 0, 1 << 30),
-                       name ? fmt::format(" ({})", name->string("a function")) : "");
+    const std::string path = file->string("a file name");
+    std::string text = fmt::format("{}:{}{}", path, line->integer("a line", 0, 1 << 30),
+                                   name ? fmt::format(" ({})", name->string("a function")) : "");
+    if (path.find("/torch/distributed/") == std::string::npos) return text;
+    if (first.empty()) first = std::move(text);
   }
-  return {};
+  return first;
 }
 
 std::string group_of(const JsonValue& entry) {

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, Unpack
 
 from . import _core, flight
@@ -112,6 +115,33 @@ def compare_texts(
         request.replicas = replicas
         request.partitions = partitions
         return verdict_of(_core.check(request, options(call)))
+
+
+def compare_programs(
+    before: str,
+    programs: Mapping[str, str],
+    relation: Mapping[str, Any],
+    *,
+    engine: CheckEngine = "explicit",
+    **call: Unpack[CallOptions],
+) -> Verdict:
+    """A module of one device, and modules of devices that run different programs.
+
+    programs: device → module. relation: a relation (docs/partition.md) without its `modules`.
+    """
+    with tempfile.TemporaryDirectory(prefix="p2-programs-") as folder:
+        modules = {}
+        for device, text in programs.items():
+            modules[device] = f"device{device}.hlo"
+            (Path(folder) / modules[device]).write_text(text)
+        relate = Path(folder) / "relation.json"
+        relate.write_text(json.dumps({**relation, "modules": modules}))
+        with Sources() as sources:
+            request = _core.CheckRequest()
+            request.before = sources.path(before, "<before>")
+            request.relate = os.fspath(relate)
+            request.engine = engine
+            return verdict_of(_core.check(request, options(call)))
 
 
 def check_equal(

@@ -1,4 +1,4 @@
-"""pytest plugin: files as tests, assert_equivalent, fixtures.
+"""pytest plugin: files as tests, assert_equivalent and its like, fixtures.
 
 In pytest.ini: `p2_files = schedules/*.csv plans/*.xml` collects files, one test each; a refuted one
 fails with the counterexample alone. `assert p2.check(…)` shows the counterexample too. An undecided
@@ -141,6 +141,16 @@ class P2:
         __tracebackhide__ = True
         assert_equivalent(before, after, *args, config=self._config, **options)
 
+    def assert_step(self, fn: Any, reference: Any, *args: Any, **options: Any) -> None:
+        """Fails with the counterexample unless p2.torch.check_step(fn, reference, …) is valid."""
+        __tracebackhide__ = True
+        judge(self._module.torch.check_step(fn, reference, *args, **options), self._config)
+
+    def assert_module(self, model: Any, parallelize: Any, *args: Any, **options: Any) -> None:
+        """Fails with the counterexample unless p2.torch.check_module(model, parallelize, …) is valid."""
+        __tracebackhide__ = True
+        judge(self._module.torch.check_module(model, parallelize, *args, **options), self._config)
+
     def oracle(self, program: Program | str, **options: Any) -> Oracle:
         """Test vectors of a program, given as one or as its text."""
         if isinstance(program, str):
@@ -151,7 +161,7 @@ class P2:
 
 @pytest.fixture
 def p2(request: pytest.FixtureRequest) -> P2:
-    """The package p2_verify with assert_valid, assert_equivalent and oracle."""
+    """The package p2_verify with assert_valid, assert_equivalent, assert_step, assert_module and oracle."""
     import p2_verify
 
     return P2(request.config, p2_verify)

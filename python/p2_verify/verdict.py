@@ -184,7 +184,9 @@ def verdict_of_result(
         )
     counterexample = None
     if result.counterexample:
-        counterexample = Counterexample(result.counterexample, tuple(entry.get("source", ())))
+        # Of several programs, the instruction at which they part ways alone has the user's line.
+        source = entry.get("source") or (entry.get("explanation") or {}).get("source") or ()
+        counterexample = Counterexample(result.counterexample, tuple(source))
     return Verdict(
         Kind(result.outcome),
         subject=result.subject,

@@ -72,6 +72,32 @@ std::string of_part(const std::string& body) {
          body;
 }
 
+TEST_CASE("what cancels to nothing is not refuted by its rounding") {
+  // A softmax sums to 1: all of the result is 0, and what is left of it depends on the order of
+  // sums.
+  for (int k = 1; k <= 12; ++k) {
+    const std::string factor = "  k = f32[] constant(" + std::to_string(k) + ".125)\n";
+    const auto body = [&](const std::string& size, const std::string& reduce_over_all) {
+      const auto all = [&](const std::string& name) {
+        return reduce_over_all.empty() ? ""
+                                       : "  " + name + "a = f32[] all-reduce(" + name + ")" + kSum;
+      };
+      const std::string shape = "f32[" + size + "]";
+      const std::string suffix = reduce_over_all.empty() ? "" : "a";
+      return factor + "  kb = " + shape + " broadcast(k), dimensions={}\n  xk = " + shape +
+             " multiply(x, kb)\n  e = " + shape + " exponential(xk)\n" +
+             "  t = f32[] reduce(e, zero), dimensions={0}, to_apply=add\n" + all("t") +
+             "  tb = " + shape + " broadcast(t" + suffix + "), dimensions={}\n  p = " + shape +
+             " divide(e, tb)\n  r = f32[] reduce(p, zero), dimensions={0}, to_apply=add\n" +
+             all("r") + "  one = f32[] constant(1)\n  ROOT y = f32[] subtract(r" + suffix +
+             ", one)";
+    };
+    CAPTURE(k);
+    CHECK(verdict(of_vector(body("8", "") + kEverywhere), of_part(body("2", "all") + "\n")) ==
+          "valid");
+  }
+}
+
 TEST_CASE("reductions of shards") {
   const std::string mean = of_vector(
       "  s = f32[] reduce(x, zero), dimensions={0}, to_apply=add\n  n = f32[] constant(8)\n"

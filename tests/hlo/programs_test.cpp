@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/hlo/explanation/explanation.h"
 #include "engine/hlo/text/hlo_text.h"
 #include "p2/error.h"
 #include "proofs/certificate/module_certificate.h"
@@ -38,7 +39,9 @@ std::string program(const std::string& entry, int partitions = 1, bool is_schedu
          entry + "}\n";
 }
 
-ModuleDecision decide(const Run& run, ModuleEngine engine = ModuleEngine::All) {
+/// `explained`: a refutation is explained, with a search for what would repair it.
+ModuleDecision decide(const Run& run, ModuleEngine engine = ModuleEngine::All,
+                      bool explained = false) {
   std::string modules;
   for (std::size_t k = 0; k < run.programs.size(); ++k) {
     modules += fmt::format("{}\"{}\":\"{}.hlo\"", k == 0 ? "" : ",", run.programs[k].first, k);
@@ -61,7 +64,10 @@ ModuleDecision decide(const Run& run, ModuleEngine engine = ModuleEngine::All) {
   if (auto* decision = std::get_if<ModuleDecision>(&programs)) return *decision;
   const auto single = std::make_shared<const Module>(
       read_hlo("single.hlo", "HloModule single\nENTRY main {\n" + run.before + "}\n"));
-  return compare(single, std::get<std::shared_ptr<const Module>>(programs), options, {});
+  const auto several = std::get<std::shared_ptr<const Module>>(programs);
+  const ModuleDecision decision = compare(single, several, options, {});
+  if (explained) CHECK(explain(*single, *several, decision, {}).has_value());
+  return decision;
 }
 
 std::string verdict(const Run& run) {
@@ -130,6 +136,30 @@ TEST_CASE("what a device receives is what its peer sends") {
   CHECK(verdict(two_stages(plain(first), plain(second))) == "valid");
   const std::string older = replaced(first, "{{0,1}}}", "\"{{0,1}}\"}");
   CHECK(verdict(two_stages(older, second)) == "valid");
+}
+
+TEST_CASE("repairs use what a device's own program computes") {
+  // The values of device 0 have the shape of those of device 1, and come before them.
+  const std::string first = kDouble + send("s", "d", 1, "{0,1}") + kEnd;
+  for (const char* wrong : {"  ROOT y = f32[4] add(r, r)\n", "  ROOT y = f32[4] copy(r)\n",
+                            "  n = f32[4] negate(r)\n  ROOT y = f32[4] multiply(n, r)\n"}) {
+    const Run run = two_stages(first, receive("r", 1, "{0,1}") + wrong);
+    CHECK(summary(decide(run, ModuleEngine::Default, true)) == "invalid value");
+  }
+  // A reduction that both programs take part in is scaled wrongly.
+  const auto reduced = [](const std::string& after) {
+    return program(std::string(kX) +
+                       "  s = f32[4] all-reduce(x), channel_id=1, replica_groups={{0,1}}, "
+                       "use_global_device_ids=true, to_apply=add\n" +
+                       after,
+                   2);
+  };
+  const std::string root = "  ROOT y = f32[4] add(s, s)\n";
+  const Run sum = {"  x = f32[4] parameter(0)\n  ROOT y = f32[4] add(x, x)\n",
+                   {{"0", reduced(root)}, {"1", reduced("  c = f32[4] copy(s)\n" + root)}},
+                   "\"0\":{\"after\":0,\"relation\":\"replicated\"}",
+                   "\"0\":{\"after\":0,\"relation\":\"replicated\"}"};
+  CHECK(summary(decide(sum, ModuleEngine::Default, true)) == "invalid value");
 }
 
 TEST_CASE("messages have the shape, the type and the layout of what is sent") {

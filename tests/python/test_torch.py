@@ -205,6 +205,29 @@ class TestGraphs:
         verdict = check_graphs(graphs, step(0, 1), mesh=MESH, inputs=[R], outputs=[R])
         assert verdict and any("custom-call" in each for each in verdict.assumed)
 
+    def test_integers_times_fractions(self):
+        def step(factor, world=1, rank=0):
+            graph = Graph(rank, world)
+            x = graph.add("placeholder", (4,), dtype="torch.int64")
+            return graph.done(graph.add("aten.mul.Tensor", [4], x, factor))
+
+        graphs = [step(0.5, WORLD, rank) for rank in range(WORLD)]
+        assert check_graphs(graphs, step(0.5), mesh=MESH, inputs=[R], outputs=[R])
+        wrong = check_graphs(graphs, step(0.25), mesh=MESH, inputs=[R], outputs=[R])
+        assert wrong.rule == "value"
+
+    def test_unknown_operations_keep_their_keywords(self):
+        def step(mode, world=1, rank=0):
+            graph = Graph(rank, world)
+            y = graph.add("mylib.activation.default", [4], graph.input(4))
+            graph.nodes[-1].kwargs["mode"] = mode
+            return graph.done(y)
+
+        graphs = [step("exact", WORLD, rank) for rank in range(WORLD)]
+        assert check_graphs(graphs, step("exact"), mesh=MESH, inputs=[R], outputs=[R])
+        other = check_graphs(graphs, step("tanh"), mesh=MESH, inputs=[R], outputs=[R])
+        assert other.kind is not p2.Kind.valid
+
     def test_ranks_that_run_different_programs(self):
         with pytest.raises(p2.InputError, match="different programs|operations"):
             to_hlo([mlp(0, WORLD), mlp(1, WORLD, backward_reduce=False)])

@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "engine/records/record.h"
 #include "p2/error.h"
+#include "tests/cli/temporary_file.h"
 
 namespace p2::records {
 namespace {
@@ -221,6 +222,19 @@ TEST_CASE("the command line reads records like everything else") {
   const std::string text = run_check({folder + "refused/flight/*.json"}, 1);
   CHECK(text.find("mismatched-collective") != std::string::npos);
   CHECK(text.find("train.py:44 (step)") != std::string::npos);
+  // The frames of a pickle begin with PyTorch's own.
+  const TemporaryFile dump(
+      R"({"version":"2.10","rank":0,"pg_config":{"0":{"ranks":"[0, 1]"}},"entries":[{"process_group":["0","x"],
+"collective_seq_id":1,"is_p2p":false,"profiling_name":"gloo:all_reduce","input_sizes":[[4]],"state":"scheduled","frames":[
+{"filename":"/site-packages/torch/distributed/distributed_c10d.py","line":4049,"name":"all_reduce"},
+{"filename":"train.py","line":7,"name":"step"}]}]})",
+      ".json");
+  const TemporaryFile other(
+      R"({"version":"2.10","rank":1,"pg_config":{"0":{"ranks":"[0, 1]"}},"entries":[{"process_group":["0","x"],
+"collective_seq_id":1,"is_p2p":false,"profiling_name":"gloo:broadcast","input_sizes":[[4]],"state":"scheduled"}]})",
+      ".json");
+  const std::string named = run_check({dump.path(), other.path()}, 1);
+  CHECK(named.find("train.py:7 (step)") != std::string::npos);
   const std::string sarif = run_check({folder + "refused/*.csv", "--format", "sarif"}, 1);
   CHECK(sarif.find("pipeline-schedule/p2p-order") != std::string::npos);
   CHECK(sarif.find("docs/records.md") != std::string::npos);

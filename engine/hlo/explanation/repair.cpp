@@ -293,6 +293,7 @@ class RepairSearch {
     const auto& holding = question_.holding(number);
     if (!holding || holding->factor == Number{1, 1} || !is_result(array)) return;
     const Instruction& of = *array.instruction;
+    if (of.program == kEveryProgram) return;  // no device would have the factor
     const Number factor = holding->factor;
     attempt(of,
             factor.is_whole() ? fmt::format("{} divided by {}", of.name, factor.numerator)
@@ -320,6 +321,11 @@ class RepairSearch {
               if (operands.size() != first + 2 || operands[first] == operands[first + 1]) {
                 return false;
               }
+              // Of others the contracted dimensions, or those of the result, would not fit.
+              const auto sizes = [&](std::size_t k) -> const auto& {
+                return in.instructions[operands[k]].shape.array.sizes;
+              };
+              if (instruction.opcode == "dot" && sizes(0) != sizes(1)) return false;
               std::swap(operands[first], operands[first + 1]);
               return true;
             });
@@ -436,6 +442,11 @@ class RepairSearch {
           continue;
         if (all[i].shape.array.type != operand.shape.array.type ||
             all[i].shape.array.sizes != operand.shape.array.sizes) {
+          continue;
+        }
+        // Devices of another of several linked programs have no value of it.
+        if (!question_.module.programs.empty() &&
+            (all[i].program != instruction.program || all[i].program == kEveryProgram)) {
           continue;
         }
         attempt(instruction,

@@ -55,6 +55,10 @@ constexpr std::uint64_t kSecondSeed = 0x5EED0002;
 /// the tensor.
 constexpr double kTolerance = 3e-5;
 
+/// Errors are known to first order; what differs by as many of them is beyond rounding, also where
+/// all of a tensor cancels.
+constexpr double kRoundingMargin = 4;
+
 /// The relative tolerance where constants are rounded to a narrow type.
 constexpr double kNarrowTolerance = 2e-2;
 
@@ -226,7 +230,9 @@ class ExecutionComparison {
              (std::isnan(a.real) != std::isnan(b.real) || std::isinf(a.real) != std::isinf(b.real));
     }
     const double size = std::max(std::fabs(a.real), std::fabs(b.real));
-    return std::fabs(a.real - b.real) > tolerance_ * size + tolerance_ / 10 * largest;
+    const double rounding = kRoundingMargin * (double{a.error} + b.error);
+    return std::fabs(a.real - b.real) >
+           std::max(tolerance_ * size + tolerance_ / 10 * largest, rounding);
   }
 
   void refute(std::uint32_t device, std::size_t output, const std::vector<std::int64_t>& index,

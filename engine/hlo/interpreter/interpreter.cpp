@@ -156,11 +156,20 @@ auto Interpreter<A>::active_of(const Instruction& instruction, const Operands& o
     for (const std::uint32_t device : module_.programs[instruction.program].devices) {
       active[device] = true;
     }
-    return active;
+  } else {
+    for (const PerDevice* operand : operands) {
+      for (std::uint32_t device = 0; device < active.size(); ++device) {
+        if ((*operand)[device]) active[device] = true;
+      }
+    }
   }
+  const std::string_view opcode = instruction.opcode;
+  if (opcode == kMatchedReceive || opcode == kOfOwnProgram || opcode == "tuple") return active;
   for (const PerDevice* operand : operands) {
     for (std::uint32_t device = 0; device < active.size(); ++device) {
-      if ((*operand)[device]) active[device] = true;
+      if (active[device] && !(*operand)[device]) {
+        throw NotUnderstood(instruction, "an operand that another program computes");
+      }
     }
   }
   return active;

@@ -90,6 +90,74 @@ double real_function(Element code, double a, double b) {
   }
 }
 
+/// The rounding of one operation, relative to its result; functions of the library are a few times
+/// less precise than arithmetic.
+constexpr double kRounding = 0x1p-51;
+
+/// How far the result of a function may be from that of numbers without rounding: the errors of
+/// the operands times the derivatives (the mean value theorem, to first order), and its own.
+float real_error(Element code, const Scalar& x, const Scalar& y, double result) {
+  const double a = std::fabs(x.real);
+  const double b = std::fabs(y.real);
+  const double size = std::fabs(result);
+  double error = 0;
+  switch (code) {
+    case Element::Abs:
+    case Element::Negate:
+    case Element::ReducePrecision:
+      return x.error;
+    case Element::Maximum:
+    case Element::Minimum:
+      return std::max(x.error, y.error);
+    case Element::Add:
+    case Element::Subtract:
+      error = double{x.error} + y.error;
+      break;
+    case Element::Multiply:
+      error = a * y.error + b * x.error;
+      break;
+    case Element::Divide:
+      error = (x.error + size * y.error) / b;
+      break;
+    case Element::Exponential:
+      error = size * x.error;
+      break;
+    case Element::ExponentialMinusOne:
+      error = (size + 1) * x.error;
+      break;
+    case Element::Log:
+      error = x.error / a;
+      break;
+    case Element::LogPlusOne:
+      error = x.error / std::fabs(1 + x.real);
+      break;
+    case Element::Sqrt:
+      error = x.error == 0 ? 0 : x.error / (2 * size);
+      break;
+    case Element::Rsqrt:
+      error = size * x.error / (2 * a);
+      break;
+    case Element::Cbrt:
+      error = x.error == 0 ? 0 : x.error / (3 * size * size);
+      break;
+    case Element::Power:
+      error = x.error == 0 ? 0 : size * b * x.error / a;
+      if (y.error != 0) error += size * std::fabs(std::log(a)) * y.error;
+      break;
+    case Element::Atan2:
+      error = (a * y.error + b * x.error) / (a * a + b * b);
+      break;
+    case Element::Tan:
+      error = (1 + size * size) * x.error;
+      break;
+    default:  // the derivative is at most 2/√π, or the function has steps
+      error = 1.2 * x.error;
+      break;
+  }
+  error += kRounding * size;
+  return std::isnan(error) || std::isinf(result) ? 0 : static_cast<float>(error);
+}
+
 std::uint64_t magnitude(std::int64_t value) {
   return value < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(value)
                    : static_cast<std::uint64_t>(value);
@@ -361,8 +429,10 @@ Scalar Numbers::arbitrary(std::uint64_t /*key*/, ElementType type) const {
 }
 
 Scalar Numbers::result(const Accumulator& sum, ElementType type) const {
-  return type.is_float() ? Scalar{sum.real, 0, sum.arbitrary}
-                         : Scalar{0, wrapped(sum.integer, type), sum.arbitrary};
+  if (!type.is_float()) return {0, wrapped(sum.integer, type), sum.arbitrary};
+  // A sum of n terms is rounded at most n times, each time to no more than the sum of their sizes.
+  const double error = sum.error + kRounding * sum.terms * sum.size;
+  return {sum.real, 0, sum.arbitrary, std::isnan(error) ? 0 : static_cast<float>(error)};
 }
 
 bool Numbers::equal(const Cell& a, const Cell& b, ElementType type) const {
@@ -383,8 +453,14 @@ Scalar Numbers::computed(const ElementOperation& operation, std::span<const Cell
   switch (operation.code) {
     case Element::Select:
       return operands[1];
-    case Element::Compare:
-      return {0, compared(operation, operands[0], operands[1]) ? 1 : 0};
+    case Element::Compare: {
+      const Scalar& a = operands[0];
+      const Scalar& b = operands[1];
+      // Numbers that differ by rounding alone may be in any order.
+      const bool unclear = operation.from.is_float() && a.real != b.real &&
+                           std::fabs(a.real - b.real) <= double{a.error} + b.error;
+      return {0, compared(operation, a, b) ? 1 : 0, unclear};
+    }
     case Element::Convert:
       return converted(operands[0], operation.from, to);
     case Element::BitcastConvert:
@@ -402,7 +478,10 @@ Scalar Numbers::computed(const ElementOperation& operation, std::span<const Cell
       break;
   }
   const Scalar& second = operands.size() > 1 ? operands[1] : operands[0];
-  if (to.is_float()) return {real_function(operation.code, operands[0].real, second.real), 0};
+  if (to.is_float()) {
+    const double result = real_function(operation.code, operands[0].real, second.real);
+    return {result, 0, false, real_error(operation.code, operands[0], second, result)};
+  }
   return {0,
           wrapped(integer_function(operation.code, operands[0].integer, second.integer, to), to)};
 }

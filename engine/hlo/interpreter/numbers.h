@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,6 +15,7 @@ struct Scalar {
   double real = 0;
   std::int64_t integer = 0;
   bool arbitrary = false;  ///< depends on what may be any number
+  float error = 0;  ///< how far `real` may be, to first order, from the number without rounding
 };
 
 /// Arithmetic on concrete numbers.
@@ -40,11 +42,18 @@ class Numbers {
     double real = 0;
     std::uint64_t integer = 0;
     bool arbitrary = false;
+    std::uint32_t terms = 0;
+    double size = 0;   // of all products
+    double error = 0;  // of the factors
   };
   void add_product(Accumulator& sum, const Cell& a, const Cell& b, ElementType type) const {
     sum.arbitrary = sum.arbitrary || a.arbitrary || b.arbitrary;
     if (type.is_float()) {
-      sum.real += a.real * b.real;
+      const double product = a.real * b.real;
+      sum.real += product;
+      sum.size += std::fabs(product);
+      sum.error += std::fabs(a.real) * b.error + std::fabs(b.real) * a.error;
+      ++sum.terms;
     } else {
       sum.integer += static_cast<std::uint64_t>(a.integer) * static_cast<std::uint64_t>(b.integer);
     }
