@@ -354,7 +354,19 @@ std::uint32_t Fingerprints::intern(const std::string& text) {
 
 ComputationSummaries::ComputationSummaries(const Module& module, Fingerprints& fingerprints)
     : file_(module.file) {
+  std::vector<bool> is_called(module.computations.size());
   for (const Computation& computation : module.computations) {
+    for (const Instruction& instruction : computation.instructions) {
+      for (const std::uint32_t called : instruction.called) is_called[called] = true;
+    }
+  }
+  for (const Computation& computation : module.computations) {
+    if (!is_called[fingerprints_.size()]) {  // asked for by nobody
+      fingerprints_.push_back(0);
+      depends_.push_back(true);
+      impure_.push_back(true);
+      continue;
+    }
     std::vector<std::uint32_t> values;  // interned, of instructions
     bool depends = false;
     bool impure = false;

@@ -340,7 +340,69 @@ bool Comparison::is_certain(Value before, Value after, ElementType type) {
   return are_distinguishable(context_, before, after, type);
 }
 
-/// A box of a whole tensor, and the devices that hold it.
+/// Boxes of a whole tensor that devices hold: one, or as many as variables have values; where they
+/// begin, in the whole and on the device, and the device are affine functions of these.
+struct HeldBoxes {
+  struct Variable {
+    std::int64_t extent = 1;
+    std::vector<std::int64_t> strides = {};  ///< of all of `first`
+
+    auto operator<=>(const Variable&) const = default;
+  };
+  std::uint32_t number = 0;  ///< of the output
+  std::vector<std::int64_t> sizes = {};
+  std::vector<std::int64_t> first = {};  ///< in the whole, on the device, and the device
+  std::vector<Variable> variables = {};
+};
+
+/// Every box and device is in one of them. In order of devices, runs of boxes with equal distances
+/// become one, and runs of these.
+std::vector<HeldBoxes> held_boxes(const TensorRelation& relation) {
+  std::vector<HeldBoxes> all;
+  for (std::size_t k = 0, left = 1; left > 0; ++k) {
+    left = 0;
+    for (std::uint32_t device = 0; device < relation.pieces.size(); ++device) {
+      if (relation.pieces[device].size() <= k) continue;
+      ++left;
+      const Piece& piece = relation.pieces[device][k];
+      HeldBoxes one{relation.number_on(device), piece.sizes, piece.of, {}};
+      one.first.insert(one.first.end(), piece.at.begin(), piece.at.end());
+      one.first.push_back(device);
+      all.push_back(std::move(one));
+    }
+  }
+  const auto distance = [](const HeldBoxes& a, const HeldBoxes& b) {
+    std::vector<std::int64_t> each;
+    for (std::size_t i = 0; i < a.first.size(); ++i) each.push_back(b.first[i] - a.first[i]);
+    return each;
+  };
+  const auto follows = [](const HeldBoxes& a, const HeldBoxes& b) {
+    return a.number == b.number && a.sizes == b.sizes && a.variables == b.variables;
+  };
+  for (std::size_t before = all.size() + 1; all.size() < before;) {
+    before = all.size();
+    std::vector<HeldBoxes> joined;
+    for (std::size_t i = 0; i < all.size();) {
+      std::size_t end = i + 1;
+      HeldBoxes::Variable run;
+      if (end < all.size() && follows(all[i], all[end])) {
+        run.strides = distance(all[i], all[end]);
+        for (++end; end < all.size() && follows(all[i], all[end]) &&
+                    distance(all[end - 1], all[end]) == run.strides;) {
+          ++end;
+        }
+        run.extent = static_cast<std::int64_t>(end - i);
+      }
+      joined.push_back(std::move(all[i]));
+      if (run.extent > 1) joined.back().variables.push_back(std::move(run));
+      i = end;
+    }
+    all = std::move(joined);
+  }
+  return all;
+}
+
+/// A box of a tensor that is the reduction of others, and the devices that hold it.
 struct HeldBox {
   struct Place {
     std::uint32_t device = 0;
@@ -351,7 +413,7 @@ struct HeldBox {
   std::vector<Place> places = {};
 };
 
-std::vector<HeldBox> held_boxes(const TensorRelation& relation) {
+std::vector<HeldBox> reduced_boxes(const TensorRelation& relation) {
   std::map<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>, HeldBox> all;
   for (std::uint32_t device = 0; device < relation.pieces.size(); ++device) {
     for (const Piece& piece : relation.pieces[device]) {
@@ -384,12 +446,17 @@ class RelatedComparison {
 
   /// Throws LimitReached.
   void run() {
+    if (context_.names_tensors) whole_.name_tensors();
     for (std::size_t k = 0; k < relation_.outputs.size() && !result.undecided; ++k) {
       const TensorRelation& relation = relation_.outputs[k];
-      if (relation.whole.type.is_token()) continue;
-      for (const HeldBox& box : held_boxes(relation)) {
-        compare_box(k, box);
-        if (result.undecided) return;
+      if (relation.whole.type.is_token() || relation.whole.elements() == 0) continue;
+      if (relation.parts == 1) {
+        for (const HeldBoxes& boxes : held_boxes(relation)) compare(k, boxes);
+        continue;
+      }
+      for (const HeldBox& box : reduced_boxes(relation)) {
+        compare({{}, box.sizes},
+                [&](const Region& region) { return are_parts_equal(k, box, region); });
       }
     }
   }
@@ -397,21 +464,35 @@ class RelatedComparison {
   OutputComparison result;
 
  private:
-  void compare_box(std::size_t output, const HeldBox& box) {
-    const auto [known, added] = regions_.try_emplace(box.sizes);
-    if (added) known->second = {whole_region(space_, box.sizes)};
+  /// Regions of the values of variables, then of a box of these sizes.
+  using Extents = std::pair<std::vector<HeldBoxes::Variable>, std::vector<std::int64_t>>;
+
+  void compare(std::size_t output, const HeldBoxes& boxes) {
+    if (result.undecided) return;
+    compare({boxes.variables, boxes.sizes},
+            [&](const Region& region) { return are_equal(output, boxes, region); });
+  }
+
+  /// Regions whose questions have a uniform answer are asked for at once the next time.
+  template <typename AreEqual>
+  void compare(const Extents& extents, const AreEqual& are_equal) {
+    if (result.undecided) return;
+    const auto [known, added] = regions_.try_emplace(extents);
+    if (added) known->second = {whole(extents)};
     std::vector<Region> worklist(known->second.rbegin(), known->second.rend());
     std::vector<Region> done;
     while (!worklist.empty()) {
       context_.spend(1);
       const Region region = worklist.back();
       try {
-        if (!is_equal(output, box, region)) return;
+        if (!are_equal(region)) return;
         worklist.pop_back();
         done.push_back(region);
       } catch (const Refinement& refinement) {
         worklist.pop_back();
-        push(worklist, split_region(space_, region, refinement));
+        std::vector<Region> parts = split_region(space_, region, refinement);
+        for (Region& part : parts) part = space_.with_reused(part);
+        push(worklist, std::move(parts));
       } catch (const ClassNeeded& needs) {
         classes_.classify(needs.tensor);
       }
@@ -419,23 +500,70 @@ class RelatedComparison {
     known->second = std::move(done);
   }
 
-  bool is_equal(std::size_t output, const HeldBox& box, const Region& region) {
+  /// An index of a box, and what the variables add to its first index in the whole, on the device,
+  /// and to the device.
+  Region whole(const Extents& extents) {
+    const auto& [variables, sizes] = extents;
+    std::vector<std::int64_t> all;
+    for (const HeldBoxes::Variable& each : variables) all.push_back(each.extent);
+    for (const std::int64_t size : sizes) {
+      if (size != 1) all.push_back(size);
+    }
+    Region region{{}, space_.reuse(all, {})};
+    auto next = region.variables.begin() + static_cast<std::ptrdiff_t>(variables.size());
+    for (const std::int64_t size : sizes) {
+      region.map.push_back(size == 1 ? Coordinate{} : Coordinate{0, {{*next++, 1}}});
+    }
+    for (std::size_t i = 0; i < 2 * sizes.size() + 1; ++i) {
+      Coordinate& moved = region.map.emplace_back();
+      for (std::size_t k = 0; k < variables.size(); ++k) {
+        if (variables[k].strides[i] == 0) continue;
+        moved = moved + Coordinate{0, {{region.variables[k], variables[k].strides[i]}}};
+      }
+    }
+    return region;
+  }
+
+  bool are_equal(std::size_t output, const HeldBoxes& boxes, const Region& region) {
+    const std::size_t rank = boxes.sizes.size();
+    IndexMap of;
+    IndexMap at;
+    for (std::size_t i = 0; i < rank; ++i) {
+      of.push_back((region.map[i] + region.map[rank + i]).plus(boxes.first[i]));
+      at.push_back((region.map[i] + region.map[2 * rank + i]).plus(boxes.first[rank + i]));
+    }
+    const Coordinate device = region.map[3 * rank].plus(boxes.first[2 * rank]);
+    const Value before = whole_.evaluate(context_.flows[0]->outputs[output], 0, of);
+    const Value after =
+        device_.evaluate(context_.flows[1]->outputs[boxes.number], context_.place_of(device), at);
+    if (before == after) return true;
+    if (!device.is_fixed()) {  // one device after the other
+      Refinement devices{device.terms[0].variable, {}, 0};
+      for (std::int64_t i = 1; i < space_.extent(devices.variable); ++i) devices.cuts.push_back(i);
+      throw devices;
+    }
+    return differ(output, static_cast<std::uint32_t>(device.base),
+                  corner_of(space_, {of, region.variables}, 0), before, after);
+  }
+
+  bool are_parts_equal(std::size_t output, const HeldBox& box, const Region& region) {
     const TensorRelation& relation = relation_.outputs[output];
-    const Value whole =
-        whole_.evaluate(context_.flows[0]->outputs[output], 0, shifted(region.map, box.of));
+    const IndexMap index(region.map.begin(),
+                         region.map.begin() + static_cast<std::ptrdiff_t>(box.sizes.size()));
+    const IndexMap of = shifted(index, box.of);
+    const Value whole = whole_.evaluate(context_.flows[0]->outputs[output], 0, of);
+    const auto differs = [&](std::uint32_t device, Value before, Value after) {
+      return differ(output, device, corner_of(space_, {of, region.variables}, 0), before, after);
+    };
     std::vector<std::optional<Value>> parts(relation.parts);
     for (const HeldBox::Place& place : box.places) {
       const Value value =
           device_.evaluate(context_.flows[1]->outputs[relation.number_on(place.device)],
-                           place.device, shifted(region.map, place.at));
+                           place.device, shifted(index, place.at));
       std::optional<Value>& part = parts[relation.part_of(place.device)];
-      if (part && *part != value) return differ(output, place, box, region, *part, value);
+      if (part && *part != value) return differs(place.device, *part, value);
       part = value;
-      if (relation.parts == 1 && value != whole) {
-        return differ(output, place, box, region, whole, value);
-      }
     }
-    if (relation.parts == 1) return true;
     std::vector<Value> members;
     for (const std::optional<Value>& part : parts) {
       if (part) members.push_back(*part);
@@ -444,16 +572,14 @@ class RelatedComparison {
     const auto total = members.size() == expected
                            ? context_.values.combine(relation.reducer, members, relation.whole.type)
                            : std::nullopt;
-    return total == whole ||
-           differ(output, box.places[0], box, region, whole, total.value_or(members[0]));
+    const Value after = total ? context_.values.folded(*total, relation.whole.type) : members[0];
+    return (total && after == whole) || differs(box.places[0].device, whole, after);
   }
 
-  bool differ(std::size_t output, const HeldBox::Place& place, const HeldBox& box,
-              const Region& region, Value before, Value after) {
-    Mismatch mismatch{place.device, output, {}, before, after};
-    for (const Coordinate& coordinate : corner_of(space_, region, 0)) {
-      mismatch.index.push_back(coordinate.base + box.of[mismatch.index.size()]);
-    }
+  bool differ(std::size_t output, std::uint32_t device, const IndexMap& at, Value before,
+              Value after) {
+    Mismatch mismatch{device, output, {}, before, after};
+    for (const Coordinate& coordinate : at) mismatch.index.push_back(coordinate.base);
     result.undecided = std::move(mismatch);
     return false;
   }
@@ -464,7 +590,7 @@ class RelatedComparison {
   Space space_;
   Evaluation whole_;
   Evaluation device_;
-  std::map<std::vector<std::int64_t>, std::vector<Region>> regions_;  ///< by sizes of a box
+  std::map<Extents, std::vector<Region>> regions_;
 };
 
 /// What is found up to a limit.

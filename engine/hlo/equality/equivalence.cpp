@@ -232,7 +232,34 @@ bool depends_on_device(const Node& node) {
          node.depends_on_devices;
 }
 
-/// By symbolic evaluation of a module before partitioning and a partitioned one.
+/// What one comparison finds; whether it ended at a limit.
+std::pair<ModuleDecision, bool> related_outputs(ComparisonContext& context,
+                                                const Devices& devices) {
+  const std::vector<const Flow*>& flows = context.flows;
+  ModuleDecision decision;
+  decision.devices = devices;
+  const OutputComparison comparison = compare_related(context);
+  decision.uninterpreted.assign(context.uninterpreted.begin(), context.uninterpreted.end());
+  decision.assumed.assign(context.assumed.begin(), context.assumed.end());
+  if (comparison.limit) {
+    return {undecided(devices, fmt::format("Undecided: {}.", *comparison.limit)), true};
+  }
+  if (!comparison.undecided) return {decision, false};
+  const Mismatch& mismatch = *comparison.undecided;
+  decision.outcome = Outcome::Undecided;
+  decision.reason = fmt::format(
+      "Whether element [{}] of output {} is what device {} has of it is open: symbolic evaluation "
+      "finds {} before partitioning, and {} after.",
+      fmt::join(mismatch.index, ","), mismatch.output, mismatch.device,
+      text_of(context, *flows[0], mismatch.before), text_of(context, *flows[0], mismatch.after));
+  add_unknown(decision, *flows[0], mismatch.output);
+  add_unknown(decision, *flows[1],
+              context.relation->outputs[mismatch.output].number_on(mismatch.device));
+  return {decision, false};
+}
+
+/// By symbolic evaluation of a module before partitioning and a partitioned one: with names for the
+/// tensors of the former, else without.
 ModuleDecision evaluated_relation(const std::shared_ptr<const Module>& global,
                                   const std::shared_ptr<const Module>& partitioned,
                                   const Devices& devices, const ModuleRelation& relation,
@@ -250,27 +277,18 @@ ModuleDecision evaluated_relation(const std::shared_ptr<const Module>& global,
         unknown_operation(*global, *local->instruction, "it depends on the device")};
     return decision;
   }
-  ComparisonContext context{{&flows[0], &flows[1]}, fingerprints, limits};
-  context.values.on_work = [&](std::uint64_t units) { context.spend(units); };
-  context.relation = &relation;
-  context.values.joins_ranges = true;
-  if (executed_next) context.most_work = kWorkBeforeExecution;
   ModuleDecision decision;
-  decision.devices = devices;
-  const OutputComparison comparison = compare_related(context);
-  decision.uninterpreted.assign(context.uninterpreted.begin(), context.uninterpreted.end());
-  decision.assumed.assign(context.assumed.begin(), context.assumed.end());
-  if (comparison.limit) return undecided(devices, fmt::format("Undecided: {}.", *comparison.limit));
-  if (!comparison.undecided) return decision;
-  const Mismatch& mismatch = *comparison.undecided;
-  decision.outcome = Outcome::Undecided;
-  decision.reason = fmt::format(
-      "Whether element [{}] of output {} is what device {} has of it is open: symbolic evaluation "
-      "finds {} before partitioning, and {} after.",
-      fmt::join(mismatch.index, ","), mismatch.output, mismatch.device,
-      text_of(context, flows[0], mismatch.before), text_of(context, flows[0], mismatch.after));
-  add_unknown(decision, flows[0], mismatch.output);
-  add_unknown(decision, flows[1], relation.outputs[mismatch.output].number_on(mismatch.device));
+  for (const bool names_tensors : {true, false}) {
+    ComparisonContext context{{&flows[0], &flows[1]}, fingerprints, limits};
+    context.values.on_work = [&](std::uint64_t units) { context.spend(units); };
+    context.relation = &relation;
+    context.values.joins_ranges = true;
+    context.names_tensors = names_tensors;
+    if (executed_next) context.most_work = kWorkBeforeExecution;
+    auto [found, ends_at_limit] = related_outputs(context, devices);
+    decision = std::move(found);
+    if (decision.outcome == Outcome::Established || ends_at_limit) break;
+  }
   return decision;
 }
 

@@ -14,15 +14,13 @@ constexpr std::uint64_t kLimitCheckInterval = 1U << 14U;  // in units of work
 /// The cost of evaluating a node, in units of one term of a sum.
 constexpr std::uint64_t kNodeWork = 16;
 
-/// Of linked programs: the operand that the program of a device computes.
-Ref operand_of_own_program(const Flow& flow, const Node& node, std::uint32_t device) {
+}  // namespace
+
+std::uint32_t operand_of_program(const Flow& flow, const Node& node, std::uint32_t device) {
   const std::vector<std::int64_t>& programs = node.instruction->attributes.dimensions;
   const auto own = std::ranges::find(programs, flow.module->program_of[device]);
-  if (own == programs.end()) return node.operands[0];
-  return node.operands[static_cast<std::size_t>(own - programs.begin())];
+  return own == programs.end() ? 0 : static_cast<std::uint32_t>(own - programs.begin());
 }
-
-}  // namespace
 
 AlikeDevices::AlikeDevices(const Flow& flow, const ModuleRelation* relation)
     : flow_(flow), relation_(relation), devices_(flow.devices.count()) {
@@ -44,6 +42,10 @@ std::uint32_t AlikeDevices::by_key(const Key& key) {
   for (std::uint32_t device = 0; device < devices_; ++device) {
     firsts.push_back(first.emplace(key(device), device).first->second);
   }
+  return intern(std::move(firsts));
+}
+
+std::uint32_t AlikeDevices::intern(Firsts firsts) {
   const auto [found, added] = numbers_.emplace(firsts, static_cast<std::uint32_t>(firsts_.size()));
   if (added) firsts_.push_back(std::move(firsts));
   return found->second;
@@ -86,7 +88,7 @@ std::uint32_t AlikeDevices::of(const Node& node) {
     }
     case Op::OfOwnProgram:
       return by_key([&](std::uint32_t device) {
-        const std::uint32_t operand = operand_of_own_program(flow_, node, device).node;
+        const std::uint32_t operand = node.operands[operand_of_program(flow_, node, device)].node;
         return std::pair(operand, firsts_[of_node_[operand]][device]);
       });
     default:
@@ -117,8 +119,10 @@ std::uint32_t AlikeDevices::of_collective(const Node& node, std::uint32_t operan
 /// Devices that hold the same pieces of the same input, and nothing else.
 std::uint32_t AlikeDevices::of_parameter(const Node& node) {
   const std::vector<std::uint32_t>& inputs = inputs_[node.parameter];
-  return by_key([&](std::uint32_t device) {
-    std::vector<std::int64_t> own = {-1, device};
+  std::map<std::vector<std::int64_t>, std::uint32_t> first;
+  Firsts firsts;
+  for (std::uint32_t device = 0; device < devices_; ++device) {
+    firsts.push_back(device);
     for (const std::uint32_t number : inputs) {
       const TensorRelation& tensor = relation_->inputs[number];
       if (tensor.number_on(device) != node.parameter) continue;
@@ -130,10 +134,13 @@ std::uint32_t AlikeDevices::of_parameter(const Node& node) {
           key.insert(key.end(), list->begin(), list->end());
         }
       }
-      return held == node.outputs[0].elements() ? key : own;  // the rest is the device's own
+      if (held == node.outputs[0].elements()) {  // else the rest is the device's own
+        firsts[device] = first.emplace(std::move(key), device).first->second;
+      }
+      break;
     }
-    return own;
-  });
+  }
+  return intern(std::move(firsts));
 }
 
 std::uint32_t ComparisonContext::class_of(const Tensor& tensor) const {
@@ -160,7 +167,7 @@ void Evaluation::clear() {
   reductions_.clear();
 }
 
-Value Evaluation::evaluate(Ref ref, std::uint32_t device, const IndexMap& map) {
+Value Evaluation::evaluate(Ref ref, Place device, const IndexMap& map) {
   stack_.clear();
   demanded_.clear();
   const Answer known = demand(ref, device, map);
@@ -181,11 +188,13 @@ Value Evaluation::evaluate(Ref ref, std::uint32_t device, const IndexMap& map) {
       stack_.insert(stack_.end(), demanded_.begin(), demanded_.end());
       continue;
     }
-    const bool fixed = is_fixed(values_.map(query.map));
+    const ElementType type = flow_.shape(query.ref).type;
+    if (context_.names_tensors && type.is_float()) answer = values_.folded(*answer, type);
+    const bool fixed = is_fixed(query);
     (fixed ? context_.fixed[number_] : answers_)[query] = *answer;
     stack_.pop_back();
   }
-  const bool fixed = is_fixed(values_.map(asked.map));
+  const bool fixed = is_fixed(asked);
   return (fixed ? context_.fixed[number_] : answers_).at(asked);
 }
 
@@ -212,20 +221,127 @@ bool Evaluation::refine_reduction(const Refinement& refinement) {
 }
 
 /// One device for all devices with the same result, so that the result is memoized once.
-std::uint32_t Evaluation::canonical_device(Ref ref, std::uint32_t device) const {
-  return context_.alike[number_].first(ref, device);
+Place Evaluation::canonical_device(Ref ref, Place device) {
+  const AlikeDevices& alike = context_.alike[number_];
+  const std::uint32_t number = alike.number(ref);
+  if (device < kFirstPlace) return alike.first(number, device);
+  const auto [found, added] = canonical_.try_emplace({number, device}, device);
+  if (added) {
+    const auto firsts = affine_or_not(device, [&](std::uint32_t each) -> std::vector<std::int64_t> {
+      return {alike.first(number, each)};
+    });
+    if (const auto* first = std::get_if<IndexMap>(&firsts)) {
+      found->second = context_.place_of((*first)[0]);
+    }
+  }
+  return found->second;
 }
 
-Evaluation::Answer Evaluation::demand(Ref ref, std::uint32_t device, const IndexMap& map) {
+/// An element of a tensor that has a name.
+Evaluation::Answer Evaluation::named(Ref ref, const IndexMap& map) {
+  if (number_ != 0 || context_.named.empty() || !context_.named[ref.node]) return std::nullopt;
+  const ComparisonContext::NamedTensor& tensor = *context_.named[ref.node];
+  Linear value = tensor.value;
+  for (LinearTerm& part : value.terms) {
+    Atom atom = values_.as_atom(part.value);
+    for (Coordinate& coordinate : atom.map) {
+      Coordinate at{coordinate.base, {}};
+      for (const Term& term : coordinate.terms) {
+        const auto own = std::ranges::find(tensor.index, term.variable);
+        const auto dimension = static_cast<std::size_t>(own - tensor.index.begin());
+        at = at + (own == tensor.index.end() ? Coordinate{0, {term}}
+                                             : map[dimension].times(term.stride));
+      }
+      coordinate = at;
+    }
+    part.value = values_.atom(atom);
+  }
+  return values_.from_linear(std::move(value), flow_.shape(ref).type);
+}
+
+/// Names the terms of a sum, or a long sum as a whole; nothing if they cannot be named.
+std::optional<Linear> Evaluation::name(std::uint32_t node, std::int64_t piece, Value value) {
+  constexpr std::size_t kMaxTerms = 8;
+  Linear linear = values_.as_linear(value);
+  if (linear.terms.size() > kMaxTerms) linear = {{}, {{value, {1, 1}}}};
+  for (std::size_t i = 0; i < linear.terms.size(); ++i) {
+    LinearTerm& term = linear.terms[i];
+    if (values_.is_atom(term.value)) continue;
+    if (values_.kind(term.value) == ValueKind::Text) return std::nullopt;
+    const std::uint32_t source = context_.opaque.intern(
+        std::vector<std::int64_t>{-6, node, piece, static_cast<std::int64_t>(i)});
+    const auto atom = values_.define(source, term.value);
+    if (!atom) return std::nullopt;
+    term.value = values_.atom(*atom);
+  }
+  return linear;
+}
+
+/// Named is every floating-point tensor that is computed. Where its elements are several functions
+/// of the index, these are, but it has none itself.
+void Evaluation::name_tensors() {
+  constexpr std::int64_t kMaxPieces = 16;
+  const auto adds_up = [](const Node& node) {
+    return node.op == Op::Reduce && node.reducer == Reducer::Add;
+  };
+  std::vector<bool> is_used(flow_.nodes.size());  // by anything but a sum over its dimensions
+  for (const Ref output : flow_.outputs) is_used[output.node] = true;
+  for (const Node& node : flow_.nodes) {
+    for (const Ref operand : node.operands) {
+      if (!adds_up(node)) is_used[operand.node] = true;
+    }
+  }
+  context_.named.resize(flow_.nodes.size());
+  for (std::uint32_t number = 0; number < flow_.nodes.size(); ++number) {
+    const Node& node = flow_.nodes[number];
+    const bool computes = node.op == Op::Elementwise || node.op == Op::Reduce || node.op == Op::Dot;
+    if (!computes || node.outputs.size() != 1 || !node.outputs[0].type.is_float()) continue;
+    const ArrayShape& shape = node.outputs[0];
+    if (shape.elements() == 0 || (adds_up(node) && !is_used[number])) continue;
+    ComparisonContext::NamedTensor tensor;
+    std::vector<std::int64_t> extents = shape.sizes;
+    std::erase(extents, 1);
+    Region whole{{}, space_.reuse(extents, {})};
+    auto next = whole.variables.begin();
+    for (const std::int64_t size : shape.sizes) {
+      tensor.index.push_back(size == 1 ? kBinder : *next);  // kBinder: no variable
+      whole.map.push_back(size == 1 ? Coordinate{} : Coordinate{0, {{*next++, 1}}});
+    }
+    std::vector<Region> open = {whole};
+    for (std::int64_t piece = 0; !open.empty() && piece < kMaxPieces; ++piece) {
+      const Region region = open.back();
+      open.pop_back();
+      try {
+        const auto value = name(number, piece, evaluate({number, 0}, 0, region.map));
+        if (!value || region.map != whole.map) continue;
+        tensor.value = *value;
+        context_.named[number] = std::move(tensor);
+      } catch (const Refinement& refinement) {
+        for (const Region& part : split_region(space_, region, refinement)) {
+          open.push_back(space_.with_reused(part));
+        }
+      } catch (const ClassNeeded&) {  // not named
+      }
+    }
+  }
+  clear();
+}
+
+Evaluation::Answer Evaluation::demand(Ref ref, Place device, const IndexMap& map) {
+  if (const Answer name = named(ref, map)) return name;
   const Query query{ref, canonical_device(ref, device), values_.intern_map(map)};
-  const Answers& known = is_fixed(map) ? context_.fixed[number_] : answers_;
+  const Answers& known = is_fixed(query) ? context_.fixed[number_] : answers_;
   const auto found = known.find(query);
   if (found != known.end()) return found->second;
   demanded_.push_back(query);
   return std::nullopt;
 }
 
-Evaluation::Operands Evaluation::demand_all(const std::vector<Ref>& refs, std::uint32_t device,
+Evaluation::Answer Evaluation::demand_at(Ref ref, const IndexMap& map) {
+  return demand(ref, context_.place_of(map.back()), {map.begin(), map.end() - 1});
+}
+
+Evaluation::Operands Evaluation::demand_all(const std::vector<Ref>& refs, Place device,
                                             const IndexMap& map) {
   std::vector<Value> all;
   for (const Ref ref : refs) {
@@ -274,7 +390,7 @@ Evaluation::Answer Evaluation::interpret(const Query& query, const Node& node,
     case Op::Reduce:
       return reduce(query, node, map);
     case Op::OfOwnProgram:
-      return demand(operand_of_own_program(flow_, node, query.device), query.device, map);
+      return demand(node.operands[own_operand(query, node)], query.device, map);
     case Op::Dot:
       return keeps_order(node.outputs[0].type) ? opaque(query, node, map) : dot(query, node, map);
     default:
@@ -284,7 +400,7 @@ Evaluation::Answer Evaluation::interpret(const Query& query, const Node& node,
 
 /// The operation and the classes of all operands that the result depends on. The negative numbers
 /// separate the forms of dependence on devices.
-std::vector<std::int64_t> Evaluation::opaque_operands(const Query& query, const Node& node) const {
+std::vector<std::int64_t> Evaluation::opaque_operands(const Query& query, const Node& node) {
   std::vector<std::int64_t> sequence = {node.fingerprint};
   const auto add = [&](std::uint32_t device) {
     for (const Ref operand : node.operands) {
@@ -318,6 +434,7 @@ std::vector<std::int64_t> Evaluation::opaque_operands(const Query& query, const 
 }
 
 Value Evaluation::opaque(const Query& query, const Node& node, const IndexMap& map) {
+  require_one_device(query.device);
   std::vector<std::int64_t> sequence = opaque_operands(query, node);
   context_.spend(sequence.size());
   sequence.push_back(query.ref.output);

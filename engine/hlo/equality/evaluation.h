@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -8,6 +9,7 @@
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "engine/hlo/equality/values.h"
@@ -31,10 +33,15 @@ struct ClassNeeded {
   Tensor tensor;
 };
 
+/// A device, or devices as a function of variables: a number of ComparisonContext::places. What is
+/// evaluated at them holds for each of them.
+using Place = std::uint32_t;
+constexpr Place kFirstPlace = Place{1} << 30U;  ///< numbers below are devices
+
 /// The element of an array on a device at an index (Values::map).
 struct Query {
   Ref ref = {};
-  std::uint32_t device = 0;
+  Place device = 0;
   std::uint32_t map = 0;
 
   bool operator==(const Query&) const = default;
@@ -59,9 +66,15 @@ class AlikeDevices {
   /// must outlive this.
   AlikeDevices(const Flow& flow, const ModuleRelation* relation);
 
+  /// The numbers of the relation's inputs of which a parameter holds pieces.
+  const std::vector<std::uint32_t>& inputs(std::uint32_t parameter) const {
+    return inputs_.at(parameter);
+  }
+  /// Arrays with the same number are alike on the same devices.
+  std::uint32_t number(Ref ref) const { return of_node_[ref.node]; }
   /// The first device that holds the same as `device`.
-  std::uint32_t first(Ref ref, std::uint32_t device) const {
-    return firsts_[of_node_[ref.node]][device];
+  std::uint32_t first(std::uint32_t number, std::uint32_t device) const {
+    return firsts_[number][device];
   }
 
  private:
@@ -69,6 +82,7 @@ class AlikeDevices {
 
   template <typename Key>
   std::uint32_t by_key(const Key& key);
+  std::uint32_t intern(Firsts firsts);
   std::uint32_t in_both(std::uint32_t a, std::uint32_t b);
   std::uint32_t of(const Node& node);
   std::uint32_t of_operands(const Node& node);
@@ -89,6 +103,9 @@ class AlikeDevices {
   std::vector<std::uint32_t> of_node_;
 };
 
+/// Of linked programs: which operand of an OfOwnProgram the program of a device computes.
+std::uint32_t operand_of_program(const Flow& flow, const Node& node, std::uint32_t device);
+
 /// The state that all evaluations of one comparison share.
 struct ComparisonContext {
   std::vector<const Flow*> flows;
@@ -108,7 +125,28 @@ struct ComparisonContext {
   Interner opaque = {};                      ///< results of opaque operations
   std::set<std::string> uninterpreted = {};  ///< opcodes of uninterpreted operations
   std::set<std::string> assumed = {};        ///< constants whose elements are not in the text
+  /// Of the module before partitioning, by node with one output: its element at `index`, a sum of
+  /// atoms of which those that are functions of others have been given names. Where a value of
+  /// either module is one of these functions, it is that atom, so that values stay small however
+  /// deep the modules are. Fewer values are then found to be equal: those of modules that compute
+  /// the same tensors on their way.
+  struct NamedTensor {
+    std::vector<Variable> index;
+    Linear value;
+  };
+  std::vector<std::optional<NamedTensor>> named = {};
+  bool names_tensors = false;
+  Interner places = {};
   std::uint64_t work = 0;
+
+  Place place_of(const Coordinate& devices) {
+    if (devices.is_fixed()) return static_cast<Place>(devices.base);
+    return kFirstPlace + places.intern(encode({devices}));
+  }
+  Coordinate devices_at(Place place) const {
+    if (place < kFirstPlace) return {place, {}};
+    return decode(places[place - kFirstPlace])[0];
+  }
 
   /// Throws ClassNeeded.
   std::uint32_t class_of(const Tensor& tensor) const;
@@ -131,7 +169,9 @@ class Evaluation {
 
   /// Throws Refinement, of a variable of `map`, if the region has no uniform value; ClassNeeded and
   /// LimitReached.
-  Value evaluate(Ref ref, std::uint32_t device, const IndexMap& map);
+  Value evaluate(Ref ref, Place device, const IndexMap& map);
+  /// Names the tensors of the flow, one before partitioning. Throws LimitReached.
+  void name_tensors();
   /// Drops the answers that depend on variables, which are about to be reused.
   void clear();
 
@@ -146,15 +186,34 @@ class Evaluation {
   // evaluation.cpp
   Answer compute(const Query& query);
   Answer interpret(const Query& query, const Node& node, const IndexMap& map);
-  Answer demand(Ref ref, std::uint32_t device, const IndexMap& map);
-  Operands demand_all(const std::vector<Ref>& refs, std::uint32_t device, const IndexMap& map);
-  std::uint32_t canonical_device(Ref ref, std::uint32_t device) const;
+  Answer demand(Ref ref, Place device, const IndexMap& map);
+  /// The last coordinate is the device.
+  Answer demand_at(Ref ref, const IndexMap& map);
+  Answer named(Ref ref, const IndexMap& map);
+  std::optional<Linear> name(std::uint32_t node, std::int64_t piece, Value value);
+  Operands demand_all(const std::vector<Ref>& refs, Place device, const IndexMap& map);
+  Place canonical_device(Ref ref, Place device);
+  bool is_fixed(const Query& query) const {
+    return query.device < kFirstPlace && hlo::is_fixed(values_.map(query.map));
+  }
   Value opaque(const Query& query, const Node& node, const IndexMap& map);
-  std::vector<std::int64_t> opaque_operands(const Query& query, const Node& node) const;
+  std::vector<std::int64_t> opaque_operands(const Query& query, const Node& node);
   bool refine_reduction(const Refinement& refinement);
 
-  // evaluation_parameter.cpp: inputs of related modules
+  // evaluation_devices.cpp: functions of devices, and inputs of related modules
+  using OfDevice = std::function<std::vector<std::int64_t>(std::uint32_t)>;
+  std::variant<IndexMap, Refinement> affine_or_not(Place devices, const OfDevice& function) const;
+  IndexMap affine(Place devices, const OfDevice& function) const;
+  Refinement singles(const Term& term) const;
+  [[noreturn]] void refine_devices(const Coordinate& devices) const;
+  void require_one_device(Place devices) const;
+  const IndexMap& of_collective(const Query& query, const Node& node, std::uint32_t what,
+                                const OfDevice& function);
+  std::vector<Region> members_of_group(const Query& query, const Node& node, const IndexMap& map);
+  std::uint32_t own_operand(const Query& query, const Node& node) const;
   Answer parameter(const Query& query, const Node& node, const IndexMap& map);
+  const IndexMap& piece_of(const Query& query, std::uint32_t parameter, std::uint32_t number,
+                           std::size_t piece);
   bool is_held(const TensorRelation& relation, std::uint32_t device, const IndexMap& map);
   Value arbitrary(const Query& query, const IndexMap& map);
   Value global_input(const Node& node, std::uint32_t number, const IndexMap& map);
@@ -200,8 +259,12 @@ class Evaluation {
   bool is_neutral(const Node& node, Value initial) const;
   std::vector<Coordinate> bound_coordinates(const std::vector<std::int64_t>& sizes,
                                             const IndexMap& map, Region& part);
-  Region operand_region(const Node& node, const IndexMap& map);
-  Region dot_region(const Node& node, const IndexMap& map);
+  Region operand_region(const Query& query, const Node& node, const IndexMap& map);
+  Region dot_region(const Query& query, const Node& node, const IndexMap& map);
+  IndexMap with_device(const Query& query, IndexMap map) const {
+    map.push_back(context_.devices_at(query.device));
+    return map;
+  }
   std::optional<Value> bind(Reducer reducer, ElementType type, Value value, const Region& part);
   std::optional<Value> bind_term(Reducer reducer, ElementType type, Value value,
                                  const Region& part);
@@ -217,6 +280,10 @@ class Evaluation {
   std::vector<Query> demanded_;  ///< by the query that is being computed
   std::vector<Query> stack_;
   std::unordered_map<Query, Reduction, QueryHash> reductions_;
+  /// What devices have been found to be, by AlikeDevices::number.
+  std::map<std::pair<std::uint32_t, Place>, Place> canonical_;
+  std::map<std::tuple<std::uint32_t, Op, std::uint32_t, Place>, IndexMap> of_collectives_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::size_t, Place>, IndexMap> pieces_;
   std::unordered_map<std::uint32_t, bool> finite_constants_;  ///< by fingerprint
 };
 

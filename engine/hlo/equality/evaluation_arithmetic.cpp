@@ -89,6 +89,7 @@ bool Evaluation::is_finite(std::uint32_t fingerprint, const Literal& literal) {
 
 Evaluation::Answer Evaluation::constant(const Query& query, const Node& node, const IndexMap& map) {
   if (node.op == Op::PartitionId || node.op == Op::ReplicaId) {
+    require_one_device(query.device);
     const LogicalDevice own = logical_device(*flow_.module, flow_.devices, query.device);
     return values_.number(whole(node.op == Op::PartitionId ? own.partition : own.replica));
   }
@@ -98,7 +99,7 @@ Evaluation::Answer Evaluation::constant(const Query& query, const Node& node, co
     return values_.atom({ValueKind::Position, 0, 0, {map[along]}});
   }
   const Literal& literal = *node.instruction->literal;
-  if (literal.elided || (literal.elements.size() > 1 && !is_fixed(map))) {
+  if (literal.elided || (literal.elements.size() > 1 && !hlo::is_fixed(map))) {
     if (literal.elided && context_.relation != nullptr && context_.relation->is_given) {
       const Instruction& instruction = *node.instruction;
       context_.assumed.insert(instruction.name);
@@ -254,10 +255,9 @@ Value Evaluation::arithmetic(const Node& node, const std::vector<Value>& operand
   const Number minus{-1, 1};
   std::optional<Value> result;
   if (opcode == "negate") {
-    result = values_.combine(Reducer::Multiply, {operands[0], values_.number(minus)}, type);
+    result = multiply({operands[0], values_.number(minus)}, type);
   } else if (opcode == "subtract") {
-    const auto negated =
-        values_.combine(Reducer::Multiply, {operands[1], values_.number(minus)}, type);
+    const auto negated = multiply({operands[1], values_.number(minus)}, type);
     if (negated) result = combine(node, Reducer::Add, {operands[0], *negated}, type);
   } else if (opcode == "divide" && type.is_float()) {
     const auto divisor = values_.as_number(operands[1]);

@@ -114,20 +114,8 @@ Evaluation::Answer Evaluation::pad(const Query& query, const Node& node, IndexMa
   return demand(node.operands[0], query.device, map);
 }
 
-Evaluation::Answer Evaluation::reduce_members(const Query& query, const Node& node,
-                                              const IndexMap& map) {
-  const auto& group = flow_.collectives[node.collective].group_of(query.device);
-  const Ref operand = node.operands[query.ref.output];
-  context_.spend(group.size());
-  std::vector<Value> members;
-  for (const std::uint32_t member : group) {
-    if (const Answer answer = demand(operand, member, map)) members.push_back(*answer);
-  }
-  if (members.size() != group.size()) return std::nullopt;
-  return combine(node, node.reducer, std::move(members), node.outputs[query.ref.output].type);
-}
-
 Evaluation::Answer Evaluation::all_to_all(const Query& query, const Node& node, IndexMap map) {
+  require_one_device(query.device);
   const Collective& all = flow_.collectives[node.collective];
   const auto& group = all.group_of(query.device);
   const std::uint32_t position = all.position[query.device];
@@ -150,14 +138,18 @@ Evaluation::Answer Evaluation::all_to_all(const Query& query, const Node& node, 
 Evaluation::Answer Evaluation::collective(const Query& query, const Node& node, IndexMap map) {
   const Collective& all = flow_.collectives[node.collective];
   const Ref operand = node.operands[node.op == Op::AllToAll ? 0 : query.ref.output];
-  const auto zero = [&] { return values_.number({}); };
+  using Numbers = std::vector<std::int64_t>;
+  constexpr std::uint32_t kPosition = UINT32_MAX - 1;  // no number of a member
   switch (node.op) {
     case Op::AllReduce:
       return reduce_members(query, node, map);
     case Op::ReduceScatter: {
       const auto along = static_cast<std::size_t>(node.instruction->attributes.dimensions[0]);
       const std::int64_t part = node.outputs[query.ref.output].sizes[along];
-      map[along] = map[along].plus(all.position[query.device] * part);
+      const IndexMap& position = of_collective(query, node, kPosition, [&](std::uint32_t device) {
+        return Numbers{all.position[device]};
+      });
+      map[along] = map[along] + position[0].times(part);
       return reduce_members(query, node, map);
     }
     case Op::AllGather: {
@@ -165,17 +157,24 @@ Evaluation::Answer Evaluation::collective(const Query& query, const Node& node, 
       const std::int64_t part = flow_.shape(operand).sizes[along];
       const std::int64_t piece = space_.block_of(map[along], part);
       map[along] = map[along].plus(-piece * part);
-      return demand(operand, all.group_of(query.device)[static_cast<std::size_t>(piece)], map);
+      const auto number = static_cast<std::uint32_t>(piece);
+      const IndexMap& member = of_collective(query, node, number, [&](std::uint32_t device) {
+        return Numbers{all.group_of(device)[number]};
+      });
+      return demand(operand, context_.place_of(member[0]), map);
     }
     case Op::CollectiveBroadcast:
-      if (all.group[query.device] == kNone) return zero();
-      return demand(operand, all.group_of(query.device)[0], map);
     case Op::Receive:
-      if (all.source[query.device] == kNone) return arbitrary(query, map);
-      return demand(operand, all.source[query.device], map);
-    case Op::CollectivePermute:
-      if (all.source[query.device] == kNone) return zero();
-      return demand(operand, all.source[query.device], map);
+    case Op::CollectivePermute: {
+      const IndexMap& source = of_collective(query, node, 0, [&](std::uint32_t device) {
+        const bool broadcasts = node.op == Op::CollectiveBroadcast;
+        if ((broadcasts ? all.group : all.source)[device] == kNone) return Numbers{0, 0};
+        return Numbers{1, broadcasts ? all.group_of(device)[0] : all.source[device]};
+      });
+      if (!source[0].is_fixed()) refine_devices(source[0]);
+      if (source[0].base == 1) return demand(operand, context_.place_of(source[1]), map);
+      return node.op == Op::Receive ? arbitrary(query, map) : values_.number({});
+    }
     default:
       return all_to_all(query, node, map);
   }

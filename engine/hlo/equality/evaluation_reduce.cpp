@@ -199,25 +199,27 @@ std::vector<Coordinate> Evaluation::bound_coordinates(const std::vector<std::int
   return coordinates;
 }
 
-/// The indices of the operand that one element of the result, at `map`, is reduced from.
-Region Evaluation::operand_region(const Node& node, const IndexMap& map) {
+/// The indices of the operand that one element of the result, at `map`, is reduced from, and the
+/// device.
+Region Evaluation::operand_region(const Query& query, const Node& node, const IndexMap& map) {
   const std::vector<std::int64_t>& over = node.instruction->attributes.dimensions;
   const std::vector<std::int64_t>& sizes = flow_.shape(node.operands[0]).sizes;
   Region part;
   std::vector<std::int64_t> reduced;
   for (const std::int64_t dimension : over) reduced.push_back(sizes[at(dimension)]);
-  const std::vector<Coordinate> bound = bound_coordinates(reduced, map, part);
+  const std::vector<Coordinate> bound = bound_coordinates(reduced, with_device(query, map), part);
   std::vector<std::optional<Coordinate>> index(sizes.size());
   for (std::size_t i = 0; i < over.size(); ++i) index[at(over[i])] = bound[i];
   auto kept = map.begin();
   for (const std::optional<Coordinate>& coordinate : index) {
     part.map.push_back(coordinate ? *coordinate : *kept++);
   }
+  part.map = with_device(query, std::move(part.map));
   return part;
 }
 
-/// The indices of both operands of a dot, one after the other.
-Region Evaluation::dot_region(const Node& node, const IndexMap& map) {
+/// The indices of both operands of a dot, one after the other, and the device.
+Region Evaluation::dot_region(const Query& query, const Node& node, const IndexMap& map) {
   const interpreter::DotDimensions numbers = interpreter::dot_dimensions(*node.instruction);
   const std::vector<std::int64_t>& left = flow_.shape(node.operands[0]).sizes;
   Region part;
@@ -225,7 +227,8 @@ Region Evaluation::dot_region(const Node& node, const IndexMap& map) {
   for (const std::int64_t dimension : numbers.lhs_contracting) {
     contracted.push_back(left[at(dimension)]);
   }
-  const std::vector<Coordinate> bound = bound_coordinates(contracted, map, part);
+  const std::vector<Coordinate> bound =
+      bound_coordinates(contracted, with_device(query, map), part);
   std::vector<std::optional<Coordinate>> a(left.size());
   std::vector<std::optional<Coordinate>> b(flow_.shape(node.operands[1]).sizes.size());
   for (std::size_t i = 0; i < bound.size(); ++i) {
@@ -240,6 +243,7 @@ Region Evaluation::dot_region(const Node& node, const IndexMap& map) {
       part.map.push_back(coordinate ? *coordinate : *next++);
     }
   }
+  part.map = with_device(query, std::move(part.map));
   return part;
 }
 
@@ -271,13 +275,14 @@ Evaluation::Operands Evaluation::bind_all(Reducer reducer, ElementType type,
 Evaluation::Answer Evaluation::dot(const Query& query, const Node& node, const IndexMap& map) {
   const auto [found, added] = reductions_.try_emplace(query);
   Reduction& reduction = found->second;
-  if (added) reduction.parts.push_back(dot_region(node, map));
+  if (added) reduction.parts.push_back(dot_region(query, node, map));
   const ElementType type = node.outputs[0].type;
   const auto left = static_cast<std::ptrdiff_t>(flow_.shape(node.operands[0]).sizes.size());
   const Operands members = members_of(reduction, [&](const Region& part) -> Answer {
     const auto middle = part.map.begin() + left;
-    const Answer a = demand(node.operands[0], query.device, {part.map.begin(), middle});
-    const Answer b = demand(node.operands[1], query.device, {middle, part.map.end()});
+    const Place device = context_.place_of(part.map.back());
+    const Answer a = demand(node.operands[0], device, {part.map.begin(), middle});
+    const Answer b = demand(node.operands[1], device, {middle, part.map.end() - 1});
     if (!a || !b) return std::nullopt;
     return combine(node, Reducer::Multiply, {*a, *b}, type);
   });
@@ -287,17 +292,39 @@ Evaluation::Answer Evaluation::dot(const Query& query, const Node& node, const I
   return combine(node, Reducer::Add, std::move(*bound), type);
 }
 
+/// The reduction over the members of a device's group.
+Evaluation::Answer Evaluation::reduce_members(const Query& query, const Node& node,
+                                              const IndexMap& map) {
+  const auto [found, added] = reductions_.try_emplace(query);
+  Reduction& reduction = found->second;
+  if (added) {
+    try {
+      reduction.parts = members_of_group(query, node, map);
+    } catch (...) {
+      reductions_.erase(query);
+      throw;
+    }
+  }
+  const Operands members = members_of(reduction, [&](const Region& part) {
+    return demand_at(node.operands[query.ref.output], part.map);
+  });
+  if (!members) return std::nullopt;
+  const ElementType type = node.outputs[query.ref.output].type;
+  Operands bound = bind_all(node.reducer, type, *members, reduction);
+  if (!bound) return unroll(query, reduction);
+  return combine(node, node.reducer, std::move(*bound), type);
+}
+
 Evaluation::Answer Evaluation::reduce(const Query& query, const Node& node, const IndexMap& map) {
   if (node.reducer == Reducer::Unknown) return opaque(query, node, map);
   const Answer initial = demand(node.operands[1], query.device, {});
   if (flow_.shape(node.operands[0]).elements() == 0) return initial;
   const auto [found, added] = reductions_.try_emplace(query);
   Reduction& reduction = found->second;
-  if (added) reduction.parts.push_back(operand_region(node, map));
+  if (added) reduction.parts.push_back(operand_region(query, node, map));
   const ElementType type = node.outputs[0].type;
-  const Operands members = members_of(reduction, [&](const Region& part) {
-    return demand(node.operands[0], query.device, part.map);
-  });
+  const Operands members = members_of(
+      reduction, [&](const Region& part) { return demand_at(node.operands[0], part.map); });
   if (!initial || !members) return std::nullopt;
   Operands bound = bind_all(node.reducer, type, *members, reduction);
   if (!bound) return unroll(query, reduction);

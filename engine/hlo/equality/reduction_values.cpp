@@ -46,6 +46,24 @@ bool have_same_terms(const IndexMap& a, const IndexMap& b) {
                     [](const Coordinate& x, const Coordinate& y) { return x.terms == y.terms; });
 }
 
+/// What orders atoms of one form: the strides of their coordinates, their first indices and, as
+/// names of variables mean nothing, only then their variables.
+std::vector<std::int64_t> arguments_key(const Atom& atom) {
+  std::vector<std::int64_t> key;
+  std::vector<std::int64_t> variables;
+  for (const Coordinate& coordinate : atom.map) {
+    for (const Term& term : coordinate.terms) {
+      if (is_own(term)) continue;
+      key.push_back(term.stride);
+      variables.push_back(term.variable);
+    }
+    key.push_back(0);
+  }
+  for (const Coordinate& coordinate : atom.map) key.push_back(coordinate.base);
+  key.insert(key.end(), variables.begin(), variables.end());
+  return key;
+}
+
 /// One skeleton over a box, at arguments.
 struct Member {
   Box box;
@@ -125,6 +143,19 @@ void join(std::vector<Member>& all, const std::function<void(std::uint64_t)>& on
   }
 }
 
+/// Over the same indices in the other order, where a variable leads back.
+void lead_forward(Box& box, IndexMap& arguments) {
+  for (Bound& bound : box) {
+    const auto first = std::find_if(bound.strides.begin(), bound.strides.end(),
+                                    [](std::int64_t stride) { return stride != 0; });
+    if (first == bound.strides.end() || *first > 0) continue;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      arguments[i].base += bound.strides[i] * (bound.extent - 1);
+      bound.strides[i] = -bound.strides[i];
+    }
+  }
+}
+
 }  // namespace
 
 bool Bound::occurs() const {
@@ -181,62 +212,41 @@ Values::Opened Values::opened(Value value, Reducer reducer) {
   return opened;
 }
 
-/// The atoms and Closed values that a value is made of.
+/// The atoms and Closed values that a value is made of, in an order that does not depend on their
+/// arguments, but where these alone tell two apart.
 std::vector<Value> Values::leaves_of(Value value) const {
   std::vector<Value> leaves;
   std::vector<Value> open = {value};
-  std::unordered_set<Value> seen = {value};
+  std::unordered_set<Value> seen;
   while (!open.empty()) {
     const Value part = open.back();
     open.pop_back();
+    if (!seen.insert(part).second) continue;
     if (has_map(part)) {
       leaves.push_back(part);
       continue;
     }
-    const std::vector<Value> inside = children(part);
+    std::vector<Value> inside = children(part);
     on_work(inside.size());
-    for (const Value each : inside) {
-      if (seen.insert(each).second) open.push_back(each);
+    if (kind(part) != ValueKind::Apply) {
+      std::sort(inside.begin(), inside.end(), [&](Value a, Value b) {
+        if (form_[a] != form_[b]) return form_[a] < form_[b];
+        if (has_map(a) && has_map(b)) return arguments_key(as_atom(a)) < arguments_key(as_atom(b));
+        return a < b;
+      });
     }
+    open.insert(open.end(), inside.rbegin(), inside.rend());
   }
   return leaves;
 }
 
-/// The skeleton of a value and its arguments. Atoms are in an order that does not depend on the
-/// arguments, but where these alone tell two apart.
+/// The skeleton of a value and its arguments.
 Values::Opened Values::generalized(Value value) {
-  struct Leaf {
-    std::vector<std::int64_t> key;
-    std::vector<std::int64_t> arguments;
-    Value value = 0;
-
-    auto operator<=>(const Leaf&) const = default;
-  };
-  std::vector<Leaf> leaves;
-  for (const Value part : leaves_of(value)) {
-    const Atom atom = as_atom(part);
-    on_work(1 + atom.map.size());
-    Leaf leaf{{static_cast<std::int64_t>(atom.kind), atom.source, atom.device,
-               static_cast<std::int64_t>(atom.reducer)},
-              {},
-              part};
-    leaf.key.insert(leaf.key.end(), atom.binders.begin(), atom.binders.end());
-    for (const Coordinate& coordinate : atom.map) {
-      for (const Term& term : coordinate.terms) {
-        auto& list = is_own(term) ? leaf.key : leaf.arguments;
-        list.insert(list.end(), {term.variable, term.stride});
-      }
-      leaf.arguments.push_back(-1);
-    }
-    leaf.arguments.push_back(-1);
-    for (const Coordinate& coordinate : atom.map) leaf.arguments.push_back(coordinate.base);
-    leaves.push_back(std::move(leaf));
-  }
-  std::sort(leaves.begin(), leaves.end());
   Opened opened;
   std::unordered_map<Value, Value> done;
-  for (const Leaf& leaf : leaves) {
-    Atom atom = as_atom(leaf.value);
+  for (const Value leaf : leaves_of(value)) {
+    Atom atom = as_atom(leaf);
+    on_work(1 + atom.map.size());
     if (opened.arguments.size() + atom.map.size() > kMaxArguments) {
       throw LimitReached(
           LimitReached::Kind::Size,
@@ -252,13 +262,14 @@ Values::Opened Values::generalized(Value value) {
       coordinate = own + Coordinate{0, {{name, 1}}};
       opened.arguments.push_back(std::move(argument));
     }
-    done.emplace(leaf.value, this->atom(atom));
+    done.emplace(leaf, this->atom(atom));
   }
   opened.skeleton = replaced(value, std::move(done));
   return opened;
 }
 
 Value Values::closed(Reducer reducer, Opened opened) {
+  lead_forward(opened.box, opened.arguments);
   normalize(opened.box);
   invariant(!opened.box.empty(), "a reduction over no variables");
   std::vector<std::int64_t> sequence = {static_cast<std::int64_t>(ValueKind::Reduction),
@@ -403,6 +414,88 @@ std::optional<Value> Values::with_joined(Value value, ElementType type) {
     }
   }
   return shorter ? from_linear(std::move(result), type) : value;
+}
+
+/// Some arguments are taken as the index, so that all others are sums of multiples of them.
+std::optional<Atom> Values::define(std::int64_t source, Value value) {
+  Opened opened = generalized(value);
+  Named named{source, {}, std::vector<Named::Dependent>(opened.arguments.size())};
+  std::vector<std::size_t> order(opened.arguments.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto terms = [&](std::size_t i) -> const std::vector<Term>& {
+    return opened.arguments[i].terms;
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return terms(a).size() < terms(b).size(); });
+  for (const std::size_t i : order) {
+    Coordinate rest = opened.arguments[i];
+    Named::Dependent& dependent = named.arguments[i];
+    for (std::size_t k = 0; k < named.index.size(); ++k) {
+      const Coordinate& known = opened.arguments[named.index[k]];
+      std::int64_t factor = 0;
+      for (const Term& term : rest.terms) {
+        if (term.variable != known.terms[0].variable) continue;
+        factor = term.stride / known.terms[0].stride;
+      }
+      dependent.factors.push_back(factor);
+      rest = rest + known.times(-factor);
+    }
+    dependent.offset = rest.base;
+    if (rest.terms.empty()) continue;
+    if (rest.terms != terms(i)) return std::nullopt;
+    dependent.factors.push_back(1);
+    dependent.offset = 0;
+    named.index.push_back(i);
+  }
+  const auto index = index_of(named, opened.arguments);
+  if (!index) return std::nullopt;
+  named_[opened.skeleton].push_back(std::move(named));
+  if (finiteness(value) == Finiteness::HasNonFinite) not_finite_names_.insert(source);
+  return Atom{ValueKind::Element, source, 0, *index};
+}
+
+/// Of a function at these arguments; nothing if they do not depend on each other as they should.
+std::optional<IndexMap> Values::index_of(const Named& named, const IndexMap& arguments) {
+  IndexMap index;
+  for (const std::size_t i : named.index) index.push_back(arguments[i]);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    Coordinate expected{named.arguments[i].offset, {}};
+    for (std::size_t k = 0; k < named.arguments[i].factors.size(); ++k) {
+      expected = expected + index[k].times(named.arguments[i].factors[k]);
+    }
+    if (expected != arguments[i]) return std::nullopt;
+  }
+  return index;
+}
+
+/// The atom that a value is by a definition.
+std::optional<Value> Values::named(Value value) {
+  if (is_atom(value) || kind(value) == ValueKind::Number || kind(value) == ValueKind::Text) {
+    return std::nullopt;
+  }
+  const Opened opened = generalized(value);
+  const auto found = named_.find(opened.skeleton);
+  if (found == named_.end()) return std::nullopt;
+  for (const Named& each : found->second) {
+    if (auto index = index_of(each, opened.arguments)) {
+      return atom({ValueKind::Element, each.source, 0, std::move(*index)});
+    }
+  }
+  return std::nullopt;
+}
+
+Value Values::folded(Value value, ElementType type) {
+  if (kind(value) == ValueKind::Sum) {
+    Linear linear = as_linear(value);
+    bool changed = false;
+    for (LinearTerm& term : linear.terms) {
+      const auto name = named(term.value);
+      changed = changed || name;
+      term.value = name.value_or(term.value);
+    }
+    if (changed) value = from_linear(std::move(linear), type).value_or(value);
+  }
+  return named(value).value_or(value);
 }
 
 }  // namespace p2::hlo

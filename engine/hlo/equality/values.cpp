@@ -14,6 +14,11 @@ namespace {
 constexpr std::size_t kAtomHeader = 5;
 constexpr Variable kMaxBinders = 1 << 16;
 
+/// Whether its variable is bound by a reduction.
+bool is_bound(const Term& term) {
+  return term.variable >= kBinder && term.variable < kBinder + kMaxBinders;
+}
+
 std::uint64_t hash(Interner::Sequence sequence) {
   std::uint64_t state = sequence.size();
   for (const std::int64_t number : sequence) {
@@ -114,23 +119,60 @@ Value Values::intern(const std::vector<std::int64_t>& sequence) {
   std::sort(variables.begin(), variables.end());
   variables.erase(std::unique(variables.begin(), variables.end()), variables.end());
   free_.push_back(variable_sets_.intern(variables));
-  const bool infinite = kind(value) == ValueKind::Text ||
-                        (kind(value) == ValueKind::Array && not_finite_.contains(sequence[1]));
+  const bool infinite =
+      kind(value) == ValueKind::Text ||
+      (kind(value) == ValueKind::Array && not_finite_.contains(sequence[1])) ||
+      (kind(value) == ValueKind::Element && not_finite_names_.contains(sequence[1]));
   const bool function = kind(value) == ValueKind::Apply || kind(value) == ValueKind::Element;
   Finiteness finiteness = infinite   ? Finiteness::HasNonFinite
                           : function ? Finiteness::MayOverflow
                                      : Finiteness::Finite;
   for (const Value part : children(value)) finiteness = std::max(finiteness, finiteness_[part]);
   finiteness_.push_back(finiteness);
+  form_.push_back(forms_.intern(form_of(value)));
   return value;
+}
+
+/// Coordinates are left out, but for the variables that a reduction binds.
+std::vector<std::int64_t> Values::form_of(Value value) const {
+  const ValueKind kind = this->kind(value);
+  if (has_map(value)) {
+    const Atom atom = as_atom(value);
+    std::vector<std::int64_t> form = {static_cast<std::int64_t>(kind), atom.source, atom.device,
+                                      static_cast<std::int64_t>(atom.reducer)};
+    form.insert(form.end(), atom.binders.begin(), atom.binders.end());
+    for (const Coordinate& coordinate : atom.map) {
+      form.push_back(-1);
+      for (const Term& term : coordinate.terms) {
+        if (is_bound(term)) form.insert(form.end(), {term.variable, term.stride});
+      }
+    }
+    return form;
+  }
+  const auto sequence = store_[value];
+  std::vector<std::int64_t> form(sequence.begin(), sequence.end());
+  const std::vector<Value> parts = children(value);
+  if (parts.empty() || kind == ValueKind::Reduction) return form;
+  const std::size_t first = kind == ValueKind::Sum ? 3 : kind == ValueKind::Apply ? 2 : 1;
+  const std::size_t step = kind == ValueKind::Sum ? 3 : kind == ValueKind::Product ? 2 : 1;
+  for (std::size_t i = 0; i < parts.size(); ++i) form[first + i * step] = form_[parts[i]];
+  if (kind == ValueKind::Apply) return form;
+  std::vector<std::vector<std::int64_t>> sorted;
+  for (std::size_t i = first; i < form.size(); i += step) {
+    const auto at = form.begin() + static_cast<std::ptrdiff_t>(i);
+    sorted.emplace_back(at, at + static_cast<std::ptrdiff_t>(step));
+  }
+  std::sort(sorted.begin(), sorted.end());
+  form.resize(first);
+  for (const auto& part : sorted) form.insert(form.end(), part.begin(), part.end());
+  return form;
 }
 
 std::vector<Variable> Values::free_variables(const Atom& atom) const {
   std::vector<Variable> all;
   for (const Coordinate& coordinate : atom.map) {
     for (const Term& term : coordinate.terms) {
-      const bool own = term.variable >= kBinder && term.variable < kBinder + kMaxBinders;
-      if (!own && term.variable >= 0) all.push_back(term.variable);
+      if (!is_bound(term) && term.variable >= 0) all.push_back(term.variable);
     }
   }
   return all;

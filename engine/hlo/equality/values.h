@@ -168,6 +168,12 @@ class Values {
   };
   /// A reduction by `reducer`, or any value as one over no variables.
   Opened opened(Value value, Reducer reducer);
+  /// Defines an element of a tensor, a function of variables, as an atom: equal functions, of
+  /// whatever arguments, are then that atom by folded(). What it is an atom of, as an index of
+  /// these variables; nothing where the arguments of the value do not determine each other.
+  std::optional<Atom> define(std::int64_t source, Value value);
+  /// A value with what has been defined, its terms and itself, as atoms of the definitions.
+  Value folded(Value value, ElementType type);
   Reducer reducer_of_closed(Value value) const {
     return static_cast<Reducer>(store_[definition(value)][1]);
   }
@@ -183,9 +189,23 @@ class Values {
   /// Whether it is an atom or Closed: as_atom() then gives the map.
   bool has_map(Value value) const { return is_atom(value) || kind(value) == ValueKind::Closed; }
   std::span<const Variable> free_of(Value value) const { return variable_sets_[free_[value]]; }
+  /// A function that has a name. An argument is the sum of multiples of some of the arguments, the
+  /// index of the atom, and an offset.
+  struct Named {
+    struct Dependent {
+      std::vector<std::int64_t> factors;
+      std::int64_t offset = 0;
+    };
+    std::int64_t source = 0;
+    std::vector<std::size_t> index = {};
+    std::vector<Dependent> arguments = {};
+  };
+  static std::optional<IndexMap> index_of(const Named& named, const IndexMap& arguments);
+  std::optional<Value> named(Value value);
   Value definition(Value value) const { return static_cast<Value>(store_[value][1]); }
   bool is_reduction(Value value, Reducer reducer) const;
   std::vector<Variable> free_variables(const Atom& atom) const;
+  std::vector<std::int64_t> form_of(Value value) const;
   Opened generalized(Value value);
   Value closed(Reducer reducer, Opened opened);
   Value rebuilt(Value value, const std::unordered_map<Value, Value>& parts);
@@ -205,6 +225,11 @@ class Values {
   std::vector<std::uint32_t> free_;     ///< by value: the variables that occur, but for bound ones
   std::vector<Finiteness> finiteness_;  ///< by value
   std::unordered_set<std::int64_t> not_finite_;  ///< sources of constants
+  Interner forms_;
+  /// By value: what it has in common with the same function of other arguments.
+  std::vector<std::uint32_t> form_;
+  std::unordered_map<Value, std::vector<Named>> named_;  ///< by skeleton
+  std::unordered_set<std::int64_t> not_finite_names_;    ///< sources of Element
 };
 
 /// A number modulo 2^bits, in the range of an integer type; unchanged for other types.
