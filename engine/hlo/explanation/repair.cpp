@@ -440,7 +440,6 @@ class RepairSearch {
       for (std::uint32_t i = 0; i < place->instruction; ++i) {
         if (i == instruction.operands[k] || all[i].shape.is_tuple || operand.shape.is_tuple)
           continue;
-        if (all[i].program != operand.program) continue;  // other devices have it
         if (all[i].shape.array.type != operand.shape.array.type ||
             all[i].shape.array.sizes != operand.shape.array.sizes) {
           continue;
