@@ -79,6 +79,10 @@ def test_the_engines_know_what_xla_computes(samples: list[Sample]) -> None:
                 sample.wrong,
             )
             verdicts[sample.engine, "wrong", wrong] += 1
+    print(
+        *(f"{engine}, {result}: {verdict.value} {count}" for (engine, result, verdict), count in verdicts.items()),
+        sep="\n",
+    )
     for engine in ("interpreter", "all"):
         assert verdicts[engine, "right", "valid"] > 3 * verdicts[engine, "right", "unknown"], verdicts
         assert verdicts[engine, "wrong", "invalid"] > 3 * verdicts[engine, "wrong", "unknown"], verdicts
@@ -132,5 +136,6 @@ def test_the_checker_knows_what_xla_computes(samples: list[Sample], tmp_path: Pa
             verdicts[name, verdict] += 1
             true = name in ("equal-right", "different-wrong")
             assert true or verdict != "accepted", (line, samples[int(seed)].text)
+    print(*(f"{name}: {verdict} {count}" for (name, verdict), count in verdicts.items()), sep="\n")
     assert sum(verdicts.values()) == len(folders)
     assert verdicts["equal-right", "accepted"] > 5 * verdicts["equal-right", "incomplete"], verdicts
