@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ._call import CallOptions
-from ._torch_hlo import IndexRange, Node, RankGraph, Ref, difference, index_ranges, module_of, ordered, to_hlo
+from ._torch_graph import IndexRange, Node, RankGraph, Ref, difference, index_ranges, ordered
+from ._torch_hlo import module_of, to_hlo
 from .checking import CheckEngine, compare_programs, compare_texts
 from .errors import InputError
 from .verdict import Counterexample, Verdict
@@ -297,7 +298,7 @@ def _leaves(value: Any) -> list[Any]:
 
 
 def _zeros(recorder: Recorder, like: Any) -> Ref:
-    from ._torch_record import local_of
+    from ._torch_tensors import local_of
 
     local = local_of(like)
     return recorder.add("aten.full.default", [list(local.shape), 0], local.shape, local.dtype)
@@ -306,7 +307,7 @@ def _zeros(recorder: Recorder, like: Any) -> Ref:
 def _tangent(recorder: Recorder, output: Any) -> Any:
     """An input of the shape of an output: what is known of the loss by it."""
     torch = _torch()
-    from ._torch_record import local_of
+    from ._torch_tensors import local_of
 
     local = torch.ones_like(local_of(output).detach())
     recorder.input(local)
@@ -353,7 +354,8 @@ def _trace_function(
     """Outputs, then gradients of the inputs that require them; tangents are the last inputs."""
     torch = _torch()
     world = math.prod(sizes.values())
-    from ._torch_record import Recorder, local_of
+    from ._torch_record import Recorder
+    from ._torch_tensors import local_of
 
     found = _Traced()
     recorder = Recorder(rank, world)
@@ -648,7 +650,8 @@ def _trace_module(
 ) -> _Traced:
     torch = _torch()
     world = math.prod(sizes.values())
-    from ._torch_record import Recorder, local_of
+    from ._torch_record import Recorder
+    from ._torch_tensors import local_of
 
     found = _Traced()
     recorder = Recorder(rank, world)
