@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch.distributed as dist
@@ -61,9 +61,19 @@ def collective(
     return result
 
 
-def started(recorder: Recorder, name: str, args: Sequence[Any], like: Any) -> Ref:
-    op = f"_c10d_functional.{name}.default"
-    return recorder.add(op, args, like.shape, like.dtype, known=False)
+def started(recorder: Recorder, name: str, args: Sequence[Any], shape: Sequence[int], dtype: Any) -> Ref:
+    return recorder.add(f"_c10d_functional.{name}.default", args, shape, dtype, known=False)
+
+
+def write_flat(recorder: Recorder, target: Any, ref: Ref) -> None:
+    """Elements in row-major order, whatever the shape of the target."""
+    recorder.write(target, recorder.reshaped(ref, target.shape, target.dtype))
+
+
+def members(recorder: Recorder, given: Mapping[str, Any], key: str = "process_group") -> tuple[str, int]:
+    """The name of a group, and how many ranks it has."""
+    name = group_name(recorder, given[key])
+    return name, len(recorder.groups[name])
 
 
 Handler = Callable[["Recorder", dict[str, Any], Any], None]
@@ -82,7 +92,7 @@ def _functional(name: str, *keys: str) -> Handler:
         results = result if isinstance(result, (list, tuple)) else [result]
         rest = [reduction(given[key]) if key == "reduce_op" else given[key] for key in keys]
         refs = [
-            started(recorder, name, [recorder.read(source), *rest, group], target)
+            started(recorder, name, [recorder.read(source), *rest, group], target.shape, target.dtype)
             for source, target in zip(inputs, results, strict=True)
         ]
         for target, ref in zip(results, refs, strict=True):
@@ -101,7 +111,7 @@ def _in_place(name: str, *keys: str) -> Handler:
         group = group_name(recorder, given["process_group"])
         rest = [reduction(given[key]) if key == "reduce_op" else given[key] for key in keys]
         refs = [
-            started(recorder, name, [recorder.read(each), *rest, group], each)
+            started(recorder, name, [recorder.read(each), *rest, group], each.shape, each.dtype)
             for each in given["tensors"]
         ]
         for tensor, ref in zip(given["tensors"], refs, strict=True):
@@ -120,71 +130,52 @@ def flattened(recorder: Recorder, source: Any) -> Ref:
     return recorder.reshaped(recorder.read(source), [source.numel()], source.dtype)
 
 
+def tensors(given: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    """What a collective over whole tensors writes, and from what."""
+    targets = given.get("output_tensor", given.get("outputs"))
+    return pairs(targets, given.get("input_tensor", given.get("inputs")))
+
+
+def gathered(recorder: Recorder, source: Any, group: str, size: int) -> Ref:
+    """The elements of all ranks, one rank after the other."""
+    args = [flattened(recorder, source), size, group]
+    return started(recorder, "all_gather_into_tensor", args, [source.numel() * size], source.dtype)
+
+
 def _gather_base(recorder: Recorder, given: dict[str, Any], result: Any) -> None:
-    group = group_name(recorder, given["process_group"])
-    size = len(recorder.groups[group])
-    targets = given.get("output_tensor", given.get("outputs"))
-    sources = given.get("input_tensor", given.get("inputs"))
-    for target, source in pairs(targets, sources):
-        flat = flattened(recorder, source)
-        ref = recorder.add(
-            "_c10d_functional.all_gather_into_tensor.default",
-            [flat, size, group],
-            [source.numel() * size],
-            source.dtype,
-            known=False,
-        )
-        recorder.write(target, recorder.reshaped(ref, target.shape, target.dtype))
-
-
-def _scatter_base(recorder: Recorder, given: dict[str, Any], result: Any) -> None:
-    group = group_name(recorder, given["process_group"])
-    size = len(recorder.groups[group])
-    targets = given.get("output_tensor", given.get("outputs"))
-    sources = given.get("input_tensor", given.get("inputs"))
-    for target, source in pairs(targets, sources):
-        ref = recorder.add(
-            "_c10d_functional.reduce_scatter_tensor.default",
-            [flattened(recorder, source), reduction(given["reduce_op"]), size, group],
-            [target.numel()],
-            source.dtype,
-            known=False,
-        )
-        recorder.write(target, recorder.reshaped(ref, target.shape, target.dtype))
+    group, size = members(recorder, given)
+    for target, source in tensors(given):
+        write_flat(recorder, target, gathered(recorder, source, group, size))
 
 
 def _gather_lists(recorder: Recorder, given: dict[str, Any], result: Any) -> None:
-    group = group_name(recorder, given["process_group"])
-    size = len(recorder.groups[group])
+    group, size = members(recorder, given)
     for targets, source in zip(given["output_tensors"], given["input_tensors"], strict=True):
         count = source.numel()
-        ref = recorder.add(
-            "_c10d_functional.all_gather_into_tensor.default",
-            [flattened(recorder, source), size, group],
-            [count * size],
-            source.dtype,
-            known=False,
-        )
+        ref = gathered(recorder, source, group, size)
         for number, target in enumerate(targets):
             part = recorder.cut(ref, 0, number * count, (number + 1) * count, [count * size], source.dtype)
-            recorder.write(target, recorder.reshaped(part, target.shape, target.dtype))
+            write_flat(recorder, target, part)
+
+
+def scatter(recorder: Recorder, given: Mapping[str, Any], target: Any, flat: Ref, dtype: Any) -> None:
+    """Writes this rank's part of the sum of all ranks' elements."""
+    group, size = members(recorder, given)
+    args = [flat, reduction(given["reduce_op"]), size, group]
+    write_flat(recorder, target, started(recorder, "reduce_scatter_tensor", args, [target.numel()], dtype))
+
+
+def _scatter_base(recorder: Recorder, given: dict[str, Any], result: Any) -> None:
+    for target, source in tensors(given):
+        scatter(recorder, given, target, flattened(recorder, source), source.dtype)
 
 
 def _scatter_lists(recorder: Recorder, given: dict[str, Any], result: Any) -> None:
-    group = group_name(recorder, given["process_group"])
-    size = len(recorder.groups[group])
     for target, sources in zip(given["output_tensors"], given["input_tensors"], strict=True):
         count = target.numel()
         parts = [(flattened(recorder, each), count) for each in sources]
         joined = recorder.joined(parts, 0, [count], target.dtype)
-        ref = recorder.add(
-            "_c10d_functional.reduce_scatter_tensor.default",
-            [joined, reduction(given["reduce_op"]), size, group],
-            [count],
-            target.dtype,
-            known=False,
-        )
-        recorder.write(target, recorder.reshaped(ref, target.shape, target.dtype))
+        scatter(recorder, given, target, joined, target.dtype)
 
 
 def even(sizes: Any, total: int, count: int, what: str) -> None:
@@ -194,38 +185,33 @@ def even(sizes: Any, total: int, count: int, what: str) -> None:
         raise InputError(f"{what}: {total} elements over {count} ranks, expected parts of one size")
 
 
-def _all_to_all(recorder: Recorder, given: dict[str, Any], result: Any) -> None:
-    group = group_name(recorder, given["group_name"])
-    size = len(recorder.groups[group])
-    source = given["input"]
-    even(given["output_split_sizes"], source.shape[0], size, "all_to_all_single")
-    even(given["input_split_sizes"], source.shape[0], size, "all_to_all_single")
+def exchanged(recorder: Recorder, given: Mapping[str, Any], source: Any, key: str) -> Ref:
+    """The parts of equal size that all ranks have for this one."""
+    group, size = members(recorder, given, key)
+    for sizes in ("output_split_sizes", "input_split_sizes"):
+        even(given[sizes], source.shape[0], size, "all_to_all_single")
     args = [recorder.read(source), None, None, group]
-    recorder.define(result, started(recorder, "all_to_all_single", args, source))
+    return started(recorder, "all_to_all_single", args, source.shape, source.dtype)
+
+
+def _all_to_all(recorder: Recorder, given: dict[str, Any], result: Any) -> None:
+    recorder.define(result, exchanged(recorder, given, given["input"], "group_name"))
 
 
 def _all_to_all_base(recorder: Recorder, given: dict[str, Any], result: Any) -> None:
-    group = group_name(recorder, given["process_group"])
-    size = len(recorder.groups[group])
-    target, source = given["output"], given["input"]
-    even(given["output_split_sizes"], source.shape[0], size, "all_to_all_single")
-    even(given["input_split_sizes"], source.shape[0], size, "all_to_all_single")
-    args = [recorder.read(source), None, None, group]
-    ref = started(recorder, "all_to_all_single", args, source)
-    recorder.write(target, recorder.reshaped(ref, target.shape, target.dtype))
+    write_flat(recorder, given["output"], exchanged(recorder, given, given["input"], "process_group"))
 
 
 def _broadcast(recorder: Recorder, given: dict[str, Any], result: Any) -> None:
     group = group_name(recorder, given["process_group"])
     for tensor in given["tensors"]:
         args = [recorder.read(tensor), given["root_rank"], group]
-        recorder.write(tensor, started(recorder, "broadcast", args, tensor))
+        recorder.write(tensor, started(recorder, "broadcast", args, tensor.shape, tensor.dtype))
 
 
 def _shard_dim_alltoall(recorder: Recorder, given: dict[str, Any], result: Any) -> None:
     """DTensor: from cut along one dimension to cut along another."""
-    group = group_name(recorder, given["group_name"])
-    size = len(recorder.groups[group])
+    group, size = members(recorder, given, "group_name")
     source, gather, cut = given["input"], given["gather_dim"], given["shard_dim"]
     shape = list(source.shape)
     even(None, shape[cut], size, "shard_dim_alltoall")
@@ -238,13 +224,8 @@ def _shard_dim_alltoall(recorder: Recorder, given: dict[str, Any], result: Any) 
         parts.append((recorder.reshaped(part, [1, *shape[:cut], width, *shape[cut + 1 :]], source.dtype), 1))
     piece = [*shape[:cut], shape[cut] // size, *shape[cut + 1 :]]
     sent = recorder.joined(parts, 0, [1, *piece], source.dtype)
-    got = recorder.add(
-        "_c10d_functional.all_to_all_single.default",
-        [sent, None, None, group],
-        [size, *piece],
-        source.dtype,
-        known=False,
-    )
+    args = [sent, None, None, group]
+    got = started(recorder, "all_to_all_single", args, [size, *piece], source.dtype)
     pieces = [
         (
             recorder.reshaped(

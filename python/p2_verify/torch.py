@@ -343,6 +343,24 @@ def _placements_of(tensor: Any, mesh: Mapping[str, int]) -> list[str] | None:
     return [placement_text(given[axis], tensor.dim()) if axis in given else "R" for axis in mesh]
 
 
+def _recorder(args: Sequence[Any], rank: int, sizes: Mapping[str, int]) -> tuple[Recorder, _Traced]:
+    """Of a rank whose first inputs are the tensors among the arguments."""
+    from ._torch_record import Recorder
+
+    recorder, found = Recorder(rank, math.prod(sizes.values())), _Traced()
+    for number, each in enumerate(args):
+        if isinstance(each, _torch().Tensor):
+            recorder.input(each)
+            found.inputs.append(f"argument {number}")
+    return recorder, found
+
+
+def _tangents(recorder: Recorder, found: _Traced, outputs: Sequence[tuple[int, Any]]) -> list[Any]:
+    """An input for each of these outputs: what its backward is given."""
+    found.inputs.extend(f"tangent of result {number}" for number, _ in outputs)
+    return [_tangent(recorder, each) for _, each in outputs]
+
+
 def _trace_function(
     fn: Callable[..., Any],
     args: Sequence[Any],
@@ -353,16 +371,9 @@ def _trace_function(
 ) -> _Traced:
     """Outputs, then gradients of the inputs that require them; tangents are the last inputs."""
     torch = _torch()
-    world = math.prod(sizes.values())
-    from ._torch_record import Recorder
     from ._torch_tensors import local_of
 
-    found = _Traced()
-    recorder = Recorder(rank, world)
-    for number, each in enumerate(args):
-        if isinstance(each, torch.Tensor):
-            recorder.input(each)
-            found.inputs.append(f"argument {number}")
+    recorder, found = _recorder(args, rank, sizes)
     named = {"mesh": mesh} if mesh is not None and _takes_mesh(fn) else {}
     with recorder.running():
         outputs = _leaves(fn(*args, **named))
@@ -377,10 +388,7 @@ def _trace_function(
         ]
         ends = [(number, each) for number, each in enumerate(outputs) if each.requires_grad]
         if backward and leaves:
-            tangents = []
-            for number, each in ends:
-                tangents.append(_tangent(recorder, each))
-                found.inputs.append(f"tangent of result {number}")
+            tangents = _tangents(recorder, found, ends)
             gradients = (
                 torch.autograd.grad(
                     [each for _, each in ends], [each for _, each in leaves], tangents, allow_unused=True
@@ -649,16 +657,9 @@ def _trace_module(
     sizes: Mapping[str, int],
 ) -> _Traced:
     torch = _torch()
-    world = math.prod(sizes.values())
-    from ._torch_record import Recorder
     from ._torch_tensors import local_of
 
-    found = _Traced()
-    recorder = Recorder(rank, world)
-    for number, each in enumerate(args):
-        if isinstance(each, torch.Tensor):
-            recorder.input(each)
-            found.inputs.append(f"argument {number}")
+    recorder, found = _recorder(args, rank, sizes)
     state = _state(model)
     before = {}
     for name in sorted(state):
@@ -677,10 +678,7 @@ def _trace_module(
         else:
             results = _leaves(model(*args))
             ends = [(number, each) for number, each in enumerate(results) if each.requires_grad]
-            tangents = []
-            for number, each in ends:
-                tangents.append(_tangent(recorder, each))
-                found.inputs.append(f"tangent of result {number}")
+            tangents = _tangents(recorder, found, ends)
             torch.autograd.backward([each for _, each in ends], tangents)
         for number, each in enumerate(results):
             output(f"result {number}", each, recorder.read(local_of(each)))
