@@ -38,7 +38,7 @@ std::vector<std::string_view> parts_of(std::string_view all) {
 
 }  // namespace
 
-std::optional<std::string_view> Attributes::other(std::string_view name) const {
+std::optional<std::string_view> attribute_in(std::string_view others, std::string_view name) {
   for (const std::string_view part : parts_of(others)) {
     if (part.size() > name.size() && part.starts_with(name) && part[name.size()] == '=')
       return part.substr(name.size() + 1);

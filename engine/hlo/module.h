@@ -41,6 +41,9 @@ struct Literal {
   }
 };
 
+/// The value of an attribute in a list as in Attributes::others: `{1}`; nothing without one.
+std::optional<std::string_view> attribute_in(std::string_view others, std::string_view name);
+
 /// The attributes of an instruction, in the terms of XLA whichever language it was read from.
 struct Attributes {
   std::vector<std::int64_t> dimensions = {};
@@ -69,8 +72,9 @@ struct Attributes {
   /// `result_accuracy` of an elementwise function: how a result is rounded, as printed.
   std::string accuracy = {};
 
-  /// The value of an attribute in `others`: `{1}`; nothing without one.
-  std::optional<std::string_view> other(std::string_view name) const;
+  std::optional<std::string_view> other(std::string_view name) const {
+    return attribute_in(others, name);
+  }
 };
 
 struct Instruction {

@@ -4,6 +4,8 @@
 #include "engine/hlo/module_relation.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -303,6 +305,65 @@ ModuleRelation relation_of(const Module& before, const Module& after, const Devi
                     shapes_text(inputs ? inputs_of(after) : outputs_of(after)));
   }
   return relation;
+}
+
+std::vector<HeldBoxes> held_boxes(const TensorRelation& relation) {
+  std::vector<HeldBoxes> all;
+  for (std::size_t k = 0, left = 1; left > 0; ++k) {
+    left = 0;
+    for (std::uint32_t device = 0; device < relation.pieces.size(); ++device) {
+      if (relation.pieces[device].size() <= k) continue;
+      ++left;
+      const Piece& piece = relation.pieces[device][k];
+      HeldBoxes one{relation.number_on(device), piece.sizes, piece.of, {}};
+      one.first.insert(one.first.end(), piece.at.begin(), piece.at.end());
+      one.first.push_back(device);
+      all.push_back(std::move(one));
+    }
+  }
+  const auto distance = [](const HeldBoxes& a, const HeldBoxes& b) {
+    std::vector<std::int64_t> each;
+    for (std::size_t i = 0; i < a.first.size(); ++i) each.push_back(b.first[i] - a.first[i]);
+    return each;
+  };
+  const auto follows = [](const HeldBoxes& a, const HeldBoxes& b) {
+    return a.number == b.number && a.sizes == b.sizes && a.variables == b.variables;
+  };
+  for (std::size_t before = all.size() + 1; all.size() < before;) {
+    before = all.size();
+    std::vector<HeldBoxes> joined;
+    for (std::size_t i = 0; i < all.size();) {
+      std::size_t end = i + 1;
+      HeldBoxes::Variable run;
+      if (end < all.size() && follows(all[i], all[end])) {
+        run.strides = distance(all[i], all[end]);
+        for (++end; end < all.size() && follows(all[i], all[end]) &&
+                    distance(all[end - 1], all[end]) == run.strides;) {
+          ++end;
+        }
+        run.extent = static_cast<std::int64_t>(end - i);
+      }
+      joined.push_back(std::move(all[i]));
+      if (run.extent > 1) joined.back().variables.push_back(std::move(run));
+      i = end;
+    }
+    all = std::move(joined);
+  }
+  return all;
+}
+
+std::vector<HeldBox> reduced_boxes(const TensorRelation& relation) {
+  std::map<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>, HeldBox> all;
+  for (std::uint32_t device = 0; device < relation.pieces.size(); ++device) {
+    for (const Piece& piece : relation.pieces[device]) {
+      HeldBox& box =
+          all.try_emplace({piece.of, piece.sizes}, HeldBox{piece.of, piece.sizes}).first->second;
+      box.places.push_back({device, piece.at});
+    }
+  }
+  std::vector<HeldBox> boxes;
+  for (auto& [key, box] : all) boxes.push_back(std::move(box));
+  return boxes;
 }
 
 }  // namespace p2::hlo

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -61,6 +62,39 @@ struct TensorRelation {
   std::optional<std::int64_t> element_of(std::uint32_t device,
                                          const std::vector<std::int64_t>& index) const;
 };
+
+/// Boxes of a whole tensor that devices hold: one, or as many as variables have values; where they
+/// begin, in the whole and on the device, and the device are affine functions of these.
+struct HeldBoxes {
+  struct Variable {
+    std::int64_t extent = 1;
+    std::vector<std::int64_t> strides = {};  ///< of all of `first`
+
+    auto operator<=>(const Variable&) const = default;
+  };
+  std::uint32_t number = 0;  ///< of the output
+  std::vector<std::int64_t> sizes = {};
+  std::vector<std::int64_t> first = {};  ///< in the whole, on the device, and the device
+  std::vector<Variable> variables = {};
+};
+
+/// Every box and device is in one of them. In order of devices, runs of boxes with equal distances
+/// become one, and runs of these.
+std::vector<HeldBoxes> held_boxes(const TensorRelation& relation);
+
+/// A box of a tensor that is the reduction of others, and the devices that hold it.
+struct HeldBox {
+  struct Place {
+    std::uint32_t device = 0;
+    std::vector<std::int64_t> at;
+  };
+  std::vector<std::int64_t> of;
+  std::vector<std::int64_t> sizes;
+  std::vector<Place> places = {};
+};
+
+/// Every box that devices hold, once, in order of its first index.
+std::vector<HeldBox> reduced_boxes(const TensorRelation& relation);
 
 /// Tiles of a tensor, the last ones without what pads them.
 TensorRelation tiled(const Sharding& sharding, const ArrayShape& whole, std::uint32_t number,

@@ -340,93 +340,6 @@ bool Comparison::is_certain(Value before, Value after, ElementType type) {
   return are_distinguishable(context_, before, after, type);
 }
 
-/// Boxes of a whole tensor that devices hold: one, or as many as variables have values; where they
-/// begin, in the whole and on the device, and the device are affine functions of these.
-struct HeldBoxes {
-  struct Variable {
-    std::int64_t extent = 1;
-    std::vector<std::int64_t> strides = {};  ///< of all of `first`
-
-    auto operator<=>(const Variable&) const = default;
-  };
-  std::uint32_t number = 0;  ///< of the output
-  std::vector<std::int64_t> sizes = {};
-  std::vector<std::int64_t> first = {};  ///< in the whole, on the device, and the device
-  std::vector<Variable> variables = {};
-};
-
-/// Every box and device is in one of them. In order of devices, runs of boxes with equal distances
-/// become one, and runs of these.
-std::vector<HeldBoxes> held_boxes(const TensorRelation& relation) {
-  std::vector<HeldBoxes> all;
-  for (std::size_t k = 0, left = 1; left > 0; ++k) {
-    left = 0;
-    for (std::uint32_t device = 0; device < relation.pieces.size(); ++device) {
-      if (relation.pieces[device].size() <= k) continue;
-      ++left;
-      const Piece& piece = relation.pieces[device][k];
-      HeldBoxes one{relation.number_on(device), piece.sizes, piece.of, {}};
-      one.first.insert(one.first.end(), piece.at.begin(), piece.at.end());
-      one.first.push_back(device);
-      all.push_back(std::move(one));
-    }
-  }
-  const auto distance = [](const HeldBoxes& a, const HeldBoxes& b) {
-    std::vector<std::int64_t> each;
-    for (std::size_t i = 0; i < a.first.size(); ++i) each.push_back(b.first[i] - a.first[i]);
-    return each;
-  };
-  const auto follows = [](const HeldBoxes& a, const HeldBoxes& b) {
-    return a.number == b.number && a.sizes == b.sizes && a.variables == b.variables;
-  };
-  for (std::size_t before = all.size() + 1; all.size() < before;) {
-    before = all.size();
-    std::vector<HeldBoxes> joined;
-    for (std::size_t i = 0; i < all.size();) {
-      std::size_t end = i + 1;
-      HeldBoxes::Variable run;
-      if (end < all.size() && follows(all[i], all[end])) {
-        run.strides = distance(all[i], all[end]);
-        for (++end; end < all.size() && follows(all[i], all[end]) &&
-                    distance(all[end - 1], all[end]) == run.strides;) {
-          ++end;
-        }
-        run.extent = static_cast<std::int64_t>(end - i);
-      }
-      joined.push_back(std::move(all[i]));
-      if (run.extent > 1) joined.back().variables.push_back(std::move(run));
-      i = end;
-    }
-    all = std::move(joined);
-  }
-  return all;
-}
-
-/// A box of a tensor that is the reduction of others, and the devices that hold it.
-struct HeldBox {
-  struct Place {
-    std::uint32_t device = 0;
-    std::vector<std::int64_t> at;
-  };
-  std::vector<std::int64_t> of;
-  std::vector<std::int64_t> sizes;
-  std::vector<Place> places = {};
-};
-
-std::vector<HeldBox> reduced_boxes(const TensorRelation& relation) {
-  std::map<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>, HeldBox> all;
-  for (std::uint32_t device = 0; device < relation.pieces.size(); ++device) {
-    for (const Piece& piece : relation.pieces[device]) {
-      HeldBox& box =
-          all.try_emplace({piece.of, piece.sizes}, HeldBox{piece.of, piece.sizes}).first->second;
-      box.places.push_back({device, piece.at});
-    }
-  }
-  std::vector<HeldBox> boxes;
-  for (auto& [key, box] : all) boxes.push_back(std::move(box));
-  return boxes;
-}
-
 IndexMap shifted(const IndexMap& map, const std::vector<std::int64_t>& by) {
   IndexMap result;
   for (std::size_t i = 0; i < map.size(); ++i) result.push_back(map[i].plus(by[i]));
@@ -537,11 +450,8 @@ class RelatedComparison {
     const Value after =
         device_.evaluate(context_.flows[1]->outputs[boxes.number], context_.place_of(device), at);
     if (before == after) return true;
-    if (!device.is_fixed()) {  // one device after the other
-      Refinement devices{device.terms[0].variable, {}, 0};
-      for (std::int64_t i = 1; i < space_.extent(devices.variable); ++i) devices.cuts.push_back(i);
-      throw devices;
-    }
+    // One device after the other.
+    if (!device.is_fixed()) throw space_.singles(device.terms[0].variable);
     return differ(output, static_cast<std::uint32_t>(device.base),
                   corner_of(space_, {of, region.variables}, 0), before, after);
   }

@@ -204,7 +204,6 @@ class Evaluation {
   using OfDevice = std::function<std::vector<std::int64_t>(std::uint32_t)>;
   std::variant<IndexMap, Refinement> affine_or_not(Place devices, const OfDevice& function) const;
   IndexMap affine(Place devices, const OfDevice& function) const;
-  Refinement singles(const Term& term) const;
   [[noreturn]] void refine_devices(const Coordinate& devices) const;
   void require_one_device(Place devices) const;
   const IndexMap& of_collective(const Query& query, const Node& node, std::uint32_t what,

@@ -38,7 +38,7 @@ std::variant<IndexMap, Refinement> Evaluation::affine_or_not(Place devices,
           alike = of(all.base + (block + i) * term.stride) == moved;
         }
       }
-      return alike ? Refinement{term.variable, {}, k} : singles(term);
+      return alike ? Refinement{term.variable, {}, k} : space_.singles(term.variable);
     }
     for (std::size_t i = 0; i < step.size(); ++i) {
       if (step[i] != 0) result[i] = result[i] + Coordinate{0, {{term.variable, step[i]}}};
@@ -55,7 +55,7 @@ std::variant<IndexMap, Refinement> Evaluation::affine_or_not(Place devices,
       device += at[k] * all.terms[k].stride;
       add(expected, steps[k], at[k]);
     }
-    if (of(device) != expected) return singles(*widest);
+    if (of(device) != expected) return space_.singles(widest->variable);
     for (i = 0; i < at.size() && ++at[i] == space_.extent(all.terms[i].variable); ++i) at[i] = 0;
   }
   return result;
@@ -70,13 +70,7 @@ IndexMap Evaluation::affine(Place devices, const OfDevice& function) const {
 
 /// Splits a variable of what differs from device to device into its values.
 void Evaluation::refine_devices(const Coordinate& devices) const {
-  throw singles(devices.terms.at(0));
-}
-
-Refinement Evaluation::singles(const Term& term) const {
-  Refinement refinement{term.variable, {}, 0};
-  for (std::int64_t i = 1; i < space_.extent(term.variable); ++i) refinement.cuts.push_back(i);
-  return refinement;
+  throw space_.singles(devices.terms.at(0).variable);
 }
 
 void Evaluation::require_one_device(Place devices) const {

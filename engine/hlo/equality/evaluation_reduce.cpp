@@ -147,10 +147,7 @@ Evaluation::Answer Evaluation::unroll(const Query& query, Reduction& reduction) 
       single.push_back(part);
       continue;
     }
-    Refinement refinement{part.variables[0], {}, 0};
-    for (std::int64_t i = 1; i < space_.extent(part.variables[0]); ++i)
-      refinement.cuts.push_back(i);
-    const std::vector<Region> cut = split_region(space_, part, refinement);
+    const std::vector<Region> cut = split_region(space_, part, space_.singles(part.variables[0]));
     open.insert(open.end(), cut.rbegin(), cut.rend());
   }
   reduction.parts = std::move(single);

@@ -112,6 +112,12 @@ Variable Offsets::intern(std::int64_t key, std::int64_t max) {
   return -static_cast<Variable>(all_.size());
 }
 
+Refinement Space::singles(Variable variable) const {
+  Refinement refinement{variable, {}, 0};
+  for (std::int64_t i = 1; i < extent(variable); ++i) refinement.cuts.push_back(i);
+  return refinement;
+}
+
 Space::Range Space::range(const Coordinate& coordinate) const {
   Range range{coordinate.base, coordinate.base};
   for (const Term& term : coordinate.terms) {

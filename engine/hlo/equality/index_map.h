@@ -87,6 +87,8 @@ class Space {
   std::int64_t extent(Variable variable) const {
     return extents_[static_cast<std::size_t>(variable)];
   }
+  /// Every value of a variable by itself.
+  Refinement singles(Variable variable) const;
   std::size_t size() const { return extents_.size(); }
   Offsets& offsets() const { return *offsets_; }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -45,15 +46,11 @@ bool is_normal(double value, ElementType type) {
   return std::isfinite(value) && std::fabs(value) >= std::ldexp(1.0, least);
 }
 
-/// The number after `name=` in attributes `name=…;…`, if it is positive.
+/// The value of an attribute that is a positive number.
 std::optional<int> positive_attribute(std::string_view attributes, std::string_view name) {
-  const std::size_t at = attributes.find(name);
-  if (at == std::string_view::npos) return std::nullopt;
+  const auto text = attribute_in(attributes, name);
   int value = 0;
-  for (const char digit : attributes.substr(at + name.size())) {
-    if (digit < '0' || digit > '9' || value > 100) break;
-    value = 10 * value + (digit - '0');
-  }
+  if (text) std::from_chars(text->data(), text->data() + text->size(), value);
   return value > 0 ? std::optional(value) : std::nullopt;
 }
 
@@ -62,8 +59,8 @@ std::optional<int> positive_attribute(std::string_view attributes, std::string_v
 /// of normal numbers with the fewer bits of the exponent. Nothing for other attributes.
 std::optional<double> reduced_precision(double value, ElementType type,
                                         std::string_view attributes) {
-  const auto exponent_bits = positive_attribute(attributes, "exponent_bits=");
-  const auto mantissa_bits = positive_attribute(attributes, "mantissa_bits=");
+  const auto exponent_bits = positive_attribute(attributes, "exponent_bits");
+  const auto mantissa_bits = positive_attribute(attributes, "mantissa_bits");
   if (!exponent_bits || *exponent_bits > 11 || !mantissa_bits) return std::nullopt;
   if (!std::isfinite(value)) return value;
   if (value != 0 && !is_normal(value, type)) return std::nullopt;

@@ -327,12 +327,13 @@ auto LocalOperations<A>::opaque(const Instruction& instruction, const Operands& 
     for (const Shape& part : shape.parts) tree.parts.push_back(self(self, part));
     if (shape.is_tuple) return tree;
     const auto size = static_cast<std::size_t>(shape.array.elements());
+    work_.spend(size);
     Cells cells(size);
     if constexpr (A::kSymbolic) {
       const Cell whole = arithmetic_.function(fmt::format("opaque {} {}", state, output++), all,
                                               *ElementType::from_xla("f32"));
       for (std::size_t i = 0; i < size; ++i) {
-        if (i % 1024 == 0) work_.spend(10 * std::min<std::size_t>(size - i, 1024));
+        if (i % 1024 == 0) work_.spend(9 * std::min<std::size_t>(size - i, 1024));
         cells[i] =
             arithmetic_.function(fmt::format("element {}", i), Cells{whole}, shape.array.type);
       }
