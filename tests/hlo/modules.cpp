@@ -6,15 +6,24 @@
 
 namespace p2::hlo {
 
-std::string module_text(const std::string& entry, int partitions) {
-  std::string text = fmt::format("HloModule test, num_partitions={}\n", partitions);
+namespace {
+
+const std::string kReducers = [] {
+  std::string text;
   for (const char* reducer : {"add", "maximum", "minimum", "multiply", "subtract"}) {
     text += fmt::format(
         "\n{0} {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] {0}(a, "
         "b)\n}}\n",
         reducer);
   }
-  return text + "\nENTRY main {\n" + entry + "}\n";
+  return text;
+}();
+
+}  // namespace
+
+std::string module_text(const std::string& entry, int partitions) {
+  return fmt::format("HloModule test, num_partitions={}\n{}\nENTRY main {{\n{}}}\n", partitions,
+                     kReducers, entry);
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
@@ -37,6 +46,31 @@ ModuleDecision compared(const std::string& before, const std::string& after,
 std::string summary(const ModuleDecision& decision) {
   return std::string(to_string(decision.outcome)) +
          (decision.violation ? " " + decision.violation->rule : "");
+}
+
+std::string verdicts(const std::string& before, const std::string& after) {
+  std::string all;
+  for (const ModuleEngine engine : {ModuleEngine::Symbolic, ModuleEngine::Interpreter}) {
+    ComparisonOptions options;
+    options.engine = engine;
+    all += (all.empty() ? "" : "; ") + summary(compared(before, after, options));
+  }
+  return all;
+}
+
+std::string before_text(const std::string& body) {
+  return "HloModule g\n" + kReducers + "ENTRY main {\n" + body + "}\n";
+}
+
+std::string after_text(const std::string& body, int devices) { return module_text(body, devices); }
+
+std::string symbolic_verdict(const std::string& before, const std::string& after,
+                             const std::string& relation) {
+  ComparisonOptions options;
+  options.engine = ModuleEngine::Symbolic;
+  options.relation = relation;
+  options.relation_file = "relation.json";
+  return summary(compared(before, after, options));
 }
 
 Rewrite by_host() {

@@ -20,6 +20,17 @@ ModuleDecision compared(const std::string& before, const std::string& after,
 /// The outcome and the rule: `valid`, `invalid contributions`, …
 std::string summary(const ModuleDecision& decision);
 
+/// What symbolic evaluation says, and execution: `valid; invalid value`.
+std::string verdicts(const std::string& before, const std::string& after);
+
+/// An unpartitioned module with these lines as its entry, and a module that `devices` run, with the
+/// same reducers.
+std::string before_text(const std::string& body);
+std::string after_text(const std::string& body, int devices = 2);
+/// What symbolic evaluation says under a relation in JSON.
+std::string symbolic_verdict(const std::string& before, const std::string& after,
+                             const std::string& relation);
+
 /// A correct rewrite of collectives as compilers make them.
 struct Rewrite {
   const char* name;

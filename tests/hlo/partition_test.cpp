@@ -73,8 +73,8 @@ std::string of_part(const std::string& body) {
 }
 
 TEST_CASE("what cancels to nothing is not refuted by its rounding") {
-  // A softmax sums to 1: all of the result is 0, and what is left of it depends on the order of
-  // sums.
+  // A softmax sums to 1, so that all elements of the result are 0; their rounding errors depend on
+  // the order of sums.
   for (int k = 1; k <= 12; ++k) {
     const std::string factor = "  k = f32[] constant(" + std::to_string(k) + ".125)\n";
     const auto body = [&](const std::string& size, const std::string& reduce_over_all) {

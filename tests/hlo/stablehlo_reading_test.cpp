@@ -89,7 +89,7 @@ std::string constant(const std::string& text) {
   return literal_text(*only(module, "constant").literal);
 }
 
-std::string complaint(const std::string& text) {
+std::string stablehlo_complaint(const std::string& text) {
   try {
     read_stablehlo("f", text);
   } catch (const InputError& error) {
@@ -126,7 +126,7 @@ TEST_CASE("constants: decimal numbers, bit patterns and bytes") {
   CHECK(constant("dense<\"0x0000\"> : tensor<9xi32>") == " elided");
   CHECK(constant("dense_resource<big> : tensor<9xf32>") == " elided");
   CHECK(constant("dense<> : tensor<0xf32>").empty());
-  CHECK(complaint(function("", "  %c = stablehlo.constant dense<[1, 2]> : tensor<3xi32>"))
+  CHECK(stablehlo_complaint(function("", "  %c = stablehlo.constant dense<[1, 2]> : tensor<3xi32>"))
             .find("2 elements for s32[3], expected 3") != std::string::npos);
 }
 
@@ -195,8 +195,8 @@ TEST_CASE("a call has the function that it names, not one named like a value") {
   const Module c = module("c");
   CHECK(called_lines(f, only(f, "call"))[2] == "s32[] add(0,1)");
   CHECK(called_lines(c, only(c, "call"))[2] == "s32[] multiply(0,1)");
-  CHECK(complaint(function("", "  call @g() : () -> ()")).find("no function 'g' with a body") !=
-        std::string::npos);
+  CHECK(stablehlo_complaint(function("", "  call @g() : () -> ()"))
+            .find("no function 'g' with a body") != std::string::npos);
   const Module composite = read(
       function("%x: tensor<i32>",
                "  %0 = stablehlo.composite \"my.op\" %x {composite_attributes = {n = 1 : i64}, "
@@ -428,11 +428,11 @@ TEST_CASE("a loop has one tuple, with the values that its regions use") {
     CHECK(all[5] == "s32[] get-tuple-element(4) 0");
     CHECK(all[7] == "f32[4] negate(6)");
   }
-  CHECK(
-      complaint(function("%n: tensor<i32>",
-                         "  %0 = stablehlo.while(%i = %n) : tensor<i32>\n  cond {\n    "
-                         "stablehlo.return %i : tensor<i32>\n  } do {\n    stablehlo.return\n  }"))
-          .find("stablehlo.while of another form") != std::string::npos);
+  CHECK(stablehlo_complaint(
+            function("%n: tensor<i32>",
+                     "  %0 = stablehlo.while(%i = %n) : tensor<i32>\n  cond {\n    "
+                     "stablehlo.return %i : tensor<i32>\n  } do {\n    stablehlo.return\n  }"))
+            .find("stablehlo.while of another form") != std::string::npos);
 }
 
 TEST_CASE("branches have a tuple of the values that they use") {
@@ -531,9 +531,10 @@ TEST_CASE("Shardy: arguments, results, constraints and manual computations") {
         std::map<std::string, std::string>{{"xla.sdy.in_shardings", both},
                                            {"xla.sdy.manual_axes", "#sdy<manual_axes{\"x\"}>"}});
   CHECK(all[9].attributes.shardy.at("xla.sdy.out_shardings") == both);
-  CHECK(complaint("func.func @main(%x: tensor<8xf32>) {\n  %0 = sdy.manual_computation() "
-                  "in_shardings=[] out_shardings=[] manual_axes={} () {\n    sdy.return %x : "
-                  "tensor<8xf32>\n  } : () -> tensor<8xf32>\n  return\n}")
+  CHECK(stablehlo_complaint(
+            "func.func @main(%x: tensor<8xf32>) {\n  %0 = sdy.manual_computation() "
+            "in_shardings=[] out_shardings=[] manual_axes={} () {\n    sdy.return %x : "
+            "tensor<8xf32>\n  } : () -> tensor<8xf32>\n  return\n}")
             .find("sdy.manual_computation of another form") != std::string::npos);
 }
 
@@ -604,20 +605,21 @@ TEST_CASE("every beginning of a module of StableHLO is refused or is a module, w
       "    stablehlo.return %2 : tensor<i1>\n  } do {\n    stablehlo.return %0 : tensor<f32>\n  }\n"
       "  %3 = stablehlo.slice %x [0:4:1] : (tensor<4xf32>) -> tensor<4xf32>\n"
       "  return %3 : tensor<4xf32>\n}\n";
-  CHECK(complaint(whole) == "accepted");
+  CHECK(stablehlo_complaint(whole) == "accepted");
   std::size_t refused = 0;
   for (std::size_t end = 0; end < whole.size(); ++end) {
-    if (complaint(whole.substr(0, end)) != "accepted") ++refused;
+    if (stablehlo_complaint(whole.substr(0, end)) != "accepted") ++refused;
   }
   CHECK(refused + 2 > whole.size());
 }
 
 TEST_CASE("many results without types are refused before their names are kept") {
-  CHECK(complaint(function("%x: tensor<4xf32>", "  %0:65536 = my.op %x : tensor<4xf32>"))
+  CHECK(stablehlo_complaint(function("%x: tensor<4xf32>", "  %0:65536 = my.op %x : tensor<4xf32>"))
             .find("1 types for 65536 results") != std::string::npos);
-  CHECK(complaint(function("%x: tensor<4xf32>",
-                           "  %0 = stablehlo.concatenate %x, dim = dense<0> : "
-                           "tensor<100000xi64> : (tensor<4xf32>) -> tensor<4xf32>")) != "accepted");
+  CHECK(stablehlo_complaint(function("%x: tensor<4xf32>",
+                                     "  %0 = stablehlo.concatenate %x, dim = dense<0> : "
+                                     "tensor<100000xi64> : (tensor<4xf32>) -> tensor<4xf32>")) !=
+        "accepted");
 }
 
 }  // namespace p2::hlo
