@@ -16,7 +16,7 @@
 
 #include <boost/program_options.hpp>
 
-#include "p2/suggestion.h"
+#include "p2/error.h"
 
 namespace p2 {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "p2/document.h"
 #include "p2/error.h"
-#include "p2/suggestion.h"
 #include "p2/version.h"
 
 namespace p2 {

@@ -1,4 +1,4 @@
-#include "p2/merge.h"
+#include "p2/campaign.h"
 
 #include <ostream>
 

@@ -9,7 +9,7 @@
 #include "engine/reshard/plan_simulation.h"
 #include "engine/reshard/plans/plan.h"
 #include "engine/reshard/plans/plan_check.h"
-#include "engine/reshard/schedulers.h"
+#include "engine/reshard/scheduling.h"
 #include "engine/topology/system.h"
 
 namespace {

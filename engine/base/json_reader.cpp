@@ -18,7 +18,6 @@
 #include <nlohmann/json.hpp>
 
 #include "p2/error.h"
-#include "p2/suggestion.h"
 
 namespace p2 {
 namespace {

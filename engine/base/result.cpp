@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "p2/answer.h"
+#include "p2/error.h"
 #include "p2/float_equality.h"
-#include "p2/suggestion.h"
 
 namespace p2 {
 

@@ -15,7 +15,6 @@
 #include "engine/base/text_cursor.h"
 #include "p2/bytes.h"
 #include "p2/error.h"
-#include "p2/suggestion.h"
 
 namespace p2 {
 namespace {

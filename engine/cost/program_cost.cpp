@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/collective/language/traffic.h"
+#include "engine/collective/language/definition.h"
 #include "engine/program/device_classes.h"
 
 namespace p2 {

@@ -11,8 +11,8 @@
 #include "engine/program/instance.h"
 #include "engine/program/program_file.h"
 #include "p2/bytes.h"
+#include "p2/error.h"
 #include "p2/place.h"
-#include "p2/suggestion.h"
 
 namespace p2 {
 namespace {

@@ -1,7 +1,7 @@
 // Links programs that run together to one module whose entry has the instructions of all of them:
 // messages and collectives that span programs become edges of its data flow.
 
-#include "engine/hlo/linked_programs.h"
+#include "engine/hlo/program_communications.h"
 
 #include <algorithm>
 #include <map>
@@ -11,7 +11,6 @@
 #include "engine/hlo/interpreter/array.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/module_relation.h"
-#include "engine/hlo/program_communications.h"
 
 namespace p2::hlo {
 namespace {

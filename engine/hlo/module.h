@@ -103,7 +103,8 @@ struct Computation {
 /// The language of a module, where XLA and StableHLO differ in meaning.
 enum class Language : std::uint8_t { Hlo, StableHlo };
 
-/// One of the programs that a module was linked from (linked_programs.h), on devices of its own.
+/// One of the programs that a module was linked from (program_communications.h), on devices of its
+/// own.
 struct LinkedProgram {
   std::vector<std::uint32_t> devices = {};  ///< ascending
   /// What each of them is in the program's own numbering, replica × partitions + partition.

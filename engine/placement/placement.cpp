@@ -10,7 +10,7 @@
 #include "engine/base/invariant.h"
 #include "engine/base/text_cursor.h"
 #include "engine/topology/system.h"
-#include "p2/suggestion.h"
+#include "p2/error.h"
 
 namespace p2 {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "engine/base/files.h"
 #include "engine/program/instruction.h"
-#include "p2/suggestion.h"
+#include "p2/error.h"
 
 namespace p2 {
 namespace {

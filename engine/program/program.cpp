@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/program/derivation.h"
-#include "p2/suggestion.h"
+#include "p2/error.h"
 
 namespace p2 {
 

@@ -13,7 +13,7 @@
 #include "engine/base/json_reader.h"
 #include "engine/program/instruction.h"
 #include "engine/program/program.h"
-#include "p2/suggestion.h"
+#include "p2/error.h"
 
 namespace p2 {
 namespace {

@@ -6,7 +6,7 @@
 #include "engine/program/instruction.h"
 #include "engine/program/program.h"
 #include "engine/program/program_file.h"
-#include "p2/suggestion.h"
+#include "p2/error.h"
 
 namespace p2 {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "engine/records/record.h"
 #include "engine/transfer/happens_before.h"
-#include "p2/suggestion.h"
+#include "p2/error.h"
 
 namespace p2::records {
 namespace {

@@ -6,8 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "engine/reshard/schedulers.h"
-#include "engine/reshard/scheduling_problem.h"
+#include "engine/reshard/scheduling.h"
 
 namespace p2 {
 namespace {

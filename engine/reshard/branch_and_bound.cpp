@@ -1,4 +1,4 @@
-#include "engine/reshard/schedulers.h"
+#include "engine/reshard/scheduling.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,7 +8,6 @@
 #include <unordered_map>
 
 #include "engine/base/invariant.h"
-#include "engine/reshard/scheduling_problem.h"
 
 namespace p2 {
 namespace {

@@ -5,8 +5,7 @@
 #include <random>
 #include <span>
 
-#include "engine/reshard/schedulers.h"
-#include "engine/reshard/scheduling_problem.h"
+#include "engine/reshard/scheduling.h"
 #include "engine/reshard/sharding.h"
 
 namespace p2 {

@@ -6,8 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "engine/reshard/schedulers.h"
-#include "engine/reshard/scheduling_problem.h"
+#include "engine/reshard/scheduling.h"
 
 namespace p2 {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/reshard/scheduling_problem.h"
+#include "engine/reshard/scheduling.h"
 
 #include <algorithm>
 #include <iterator>

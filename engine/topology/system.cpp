@@ -15,7 +15,7 @@
 #include "engine/base/invariant.h"
 #include "engine/base/json_reader.h"
 #include "engine/base/text_cursor.h"
-#include "p2/suggestion.h"
+#include "p2/error.h"
 
 namespace p2 {
 namespace {

@@ -7,7 +7,7 @@
 #include "engine/base/files.h"
 #include "engine/campaign/campaign.h"
 #include "engine/hlo/module_relation.h"
-#include "p2/suggestion.h"
+#include "p2/error.h"
 
 namespace p2 {
 namespace {

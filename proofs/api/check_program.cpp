@@ -2,7 +2,7 @@
 
 #include "encodings/z3/queries.h"
 #include "engine/program/program_picture.h"
-#include "p2/suggestion.h"
+#include "p2/error.h"
 #include "p2/version.h"
 #include "proofs/api/open_sizes.h"
 #include "proofs/api/reference_run.h"

@@ -16,7 +16,7 @@
 #include "p2/define.h"
 #include "p2/version.h"
 #include "proofs/api/module_check.h"
-#include "proofs/certificate/plan_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 
 namespace p2 {
 namespace {

@@ -9,7 +9,7 @@
 #include "engine/campaign/campaign.h"
 #include "engine/cost/pricing.h"
 #include "p2/bytes.h"
-#include "p2/suggestion.h"
+#include "p2/error.h"
 #include "proofs/api/campaigns.h"
 #include "proofs/api/terms.h"
 

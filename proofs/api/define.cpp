@@ -12,7 +12,6 @@
 #include "engine/base/limits.h"
 #include "engine/collective/language/definition.h"
 #include "engine/collective/language/interpreter.h"
-#include "engine/collective/language/traffic.h"
 
 namespace p2 {
 namespace {

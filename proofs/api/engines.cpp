@@ -9,7 +9,7 @@
 #include "encodings/z3/queries.h"
 #include "encodings/z3/synthesis.h"
 #include "engine/program/derivation.h"
-#include "p2/suggestion.h"
+#include "p2/error.h"
 #include "p2/version.h"
 #include "proofs/api/reference_run.h"
 

@@ -1,5 +1,5 @@
 // `merge`: the answer of a campaign from the journals of its shards.
-#include "p2/merge.h"
+#include "p2/campaign.h"
 
 #include <algorithm>
 #include <map>

@@ -7,7 +7,7 @@
 
 #include "engine/msccl/algorithm.h"
 #include "p2/version.h"
-#include "proofs/certificate/plan_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 
 namespace p2 {
 namespace {

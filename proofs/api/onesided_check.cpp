@@ -9,7 +9,7 @@
 #include "p2/version.h"
 #include "proofs/api/reference_run.h"
 #include "proofs/api/subject_check.h"
-#include "proofs/certificate/plan_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 
 namespace p2 {
 namespace {

@@ -12,7 +12,7 @@
 #include "engine/oracle/test_vectors.h"
 #include "engine/program/derivation.h"
 #include "engine/program/program_file.h"
-#include "p2/suggestion.h"
+#include "p2/error.h"
 #include "proofs/api/reference_run.h"
 #include "proofs/api/terms.h"
 

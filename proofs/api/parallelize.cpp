@@ -19,7 +19,7 @@
 #include "p2/parallelize.h"
 #include "p2/version.h"
 #include "proofs/api/engines.h"
-#include "proofs/certificate/optimum_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 
 namespace p2 {
 namespace {

@@ -10,7 +10,7 @@
 #include "engine/pipeline/schedule.h"
 #include "p2/bytes.h"
 #include "p2/version.h"
-#include "proofs/certificate/optimum_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 
 namespace p2 {
 namespace {

@@ -8,7 +8,7 @@
 #include "engine/base/files.h"
 #include "engine/program/instruction.h"
 #include "engine/program/program_file.h"
-#include "p2/suggestion.h"
+#include "p2/error.h"
 #include "proofs/api/prove.h"
 
 namespace p2 {

@@ -15,11 +15,11 @@
 #include "engine/reshard/plan_simulation.h"
 #include "engine/reshard/plans/plan.h"
 #include "engine/reshard/plans/plan_check.h"
-#include "engine/reshard/schedulers.h"
+#include "engine/reshard/scheduling.h"
 #include "engine/reshard/sharding.h"
 #include "engine/topology/system.h"
 #include "p2/version.h"
-#include "proofs/certificate/optimum_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 
 namespace p2 {
 namespace {

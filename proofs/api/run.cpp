@@ -23,7 +23,7 @@
 #include "engine/reshard/plans/plan.h"
 #include "engine/reshard/plans/plan_check.h"
 #include "p2/bytes.h"
-#include "p2/suggestion.h"
+#include "p2/error.h"
 #include "proofs/api/run_jobs.h"
 #include "proofs/api/subject_check.h"
 #include "proofs/api/terms.h"

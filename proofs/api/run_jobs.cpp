@@ -10,7 +10,7 @@
 #include "engine/execution/processes/rank_processes.h"
 #include "engine/program/derivation.h"
 #include "p2/bytes.h"
-#include "p2/suggestion.h"
+#include "p2/error.h"
 #include "proofs/api/reference_run.h"
 #include "proofs/api/terms.h"
 

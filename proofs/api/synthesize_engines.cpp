@@ -7,7 +7,7 @@
 
 #include "encodings/cnf/synthesis.h"
 #include "engine/program/program.h"
-#include "p2/suggestion.h"
+#include "p2/error.h"
 #include "proofs/api/reference_run.h"
 #include "proofs/api/synthesize.h"
 

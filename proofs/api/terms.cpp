@@ -5,7 +5,7 @@
 #include "engine/base/files.h"
 #include "engine/collective/language/definition.h"
 #include "engine/program/program.h"
-#include "p2/suggestion.h"
+#include "p2/error.h"
 #include "proofs/definition/examination.h"
 
 namespace p2 {

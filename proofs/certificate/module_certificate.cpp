@@ -1,4 +1,4 @@
-#include "proofs/certificate/module_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 
 #include <chrono>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "proofs/certificate/optimum_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 
 #include <algorithm>
 #include <map>

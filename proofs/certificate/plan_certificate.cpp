@@ -1,4 +1,4 @@
-#include "proofs/certificate/plan_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "proofs/claims/arbitrary_groups.h"
+#include "proofs/claims/absent_programs.h"
 
 #include <algorithm>
 #include <numeric>

@@ -12,7 +12,6 @@
 #include "proofs/certificate/certificate_folder.h"
 #include "proofs/certificate/program_certificate.h"
 #include "proofs/claims/absent_programs.h"
-#include "proofs/claims/arbitrary_groups.h"
 #include "proofs/claims/costs.h"
 #include "proofs/claims/statements.h"
 #include "proofs/kernel/certificate.h"

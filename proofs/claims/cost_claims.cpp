@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "engine/program/program.h"
-#include "proofs/claims/arbitrary_groups.h"
+#include "proofs/claims/absent_programs.h"
 
 namespace p2::claims {
 namespace {

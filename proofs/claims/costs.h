@@ -6,7 +6,7 @@
 
 #include "engine/cost/latency_bandwidth.h"
 #include "engine/program/program_file.h"
-#include "proofs/claims/arbitrary_groups.h"
+#include "proofs/claims/absent_programs.h"
 #include "proofs/claims/claim.h"
 
 /// Costs of programs in the latency-bandwidth model: the cheapest programs for every α : β at once

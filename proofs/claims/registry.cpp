@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "proofs/claims/absent_programs.h"
-#include "proofs/claims/arbitrary_groups.h"
 #include "proofs/claims/claim.h"
 #include "proofs/claims/costs.h"
 #include "proofs/claims/statements.h"

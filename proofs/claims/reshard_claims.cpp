@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/reshard/schedulers.h"
+#include "engine/reshard/scheduling.h"
 #include "proofs/claims/claim.h"
 
 namespace p2::claims {

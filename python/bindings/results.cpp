@@ -7,8 +7,8 @@
 #include "bindings/call.h"
 #include "p2/answer.h"
 #include "p2/bytes.h"
+#include "p2/error.h"
 #include "p2/instance.h"
-#include "p2/suggestion.h"
 #include "p2/text_file.h"
 #include "p2/version.h"
 

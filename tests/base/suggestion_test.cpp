@@ -1,4 +1,4 @@
-#include "p2/suggestion.h"
+#include "p2/error.h"
 
 #include <doctest/doctest.h>
 

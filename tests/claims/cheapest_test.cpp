@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/program/program.h"
-#include "proofs/claims/arbitrary_groups.h"
+#include "proofs/claims/absent_programs.h"
 #include "proofs/claims/campaign.h"
 #include "proofs/claims/costs.h"
 #include "proofs/claims/search.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/program/program.h"
-#include "proofs/claims/arbitrary_groups.h"
+#include "proofs/claims/absent_programs.h"
 #include "proofs/claims/search.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/cli/run.h"

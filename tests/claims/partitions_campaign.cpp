@@ -11,7 +11,7 @@
 
 #include "engine/program/program.h"
 #include "proofs/certificate/program_certificate.h"
-#include "proofs/claims/arbitrary_groups.h"
+#include "proofs/claims/absent_programs.h"
 #include "proofs/claims/costs.h"
 #include "proofs/kernel/certificate.h"
 

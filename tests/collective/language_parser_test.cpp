@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "engine/collective/language/definition.h"
-#include "engine/collective/language/traffic.h"
 #include "p2/error.h"
 #include "tests/collective/language_states.h"
 

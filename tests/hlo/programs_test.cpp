@@ -15,7 +15,7 @@
 #include "engine/hlo/explanation/explanation.h"
 #include "engine/hlo/text/hlo_text.h"
 #include "p2/error.h"
-#include "proofs/certificate/module_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 #include "tests/hlo/modules.h"
 
 namespace p2::hlo {

@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "p2/error.h"
-#include "proofs/certificate/module_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 #include "tests/hlo/modules.h"
 
 namespace p2::hlo {

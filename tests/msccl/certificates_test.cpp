@@ -7,7 +7,7 @@
 
 #include "engine/msccl/algorithm.h"
 #include "engine/msccl/verdict.h"
-#include "proofs/certificate/plan_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/msccl/schedules.h"
 #include "tests/shared_data.h"

@@ -9,7 +9,7 @@
 
 #include "engine/onesided/judge.h"
 #include "engine/onesided/plan.h"
-#include "proofs/certificate/plan_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/onesided/plans.h"
 #include "tests/shared_data.h"

@@ -12,7 +12,7 @@
 
 #include "cli/command.h"
 #include "engine/pipeline/schedule.h"
-#include "proofs/certificate/optimum_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 #include "proofs/kernel/certificate.h"
 
 using namespace p2;

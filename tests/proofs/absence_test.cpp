@@ -7,7 +7,6 @@
 #include "engine/program/synthesis.h"
 #include "proofs/certificate/program_certificate.h"
 #include "proofs/claims/absent_programs.h"
-#include "proofs/claims/arbitrary_groups.h"
 #include "proofs/claims/claim.h"
 #include "proofs/claims/statements.h"
 #include "tests/program/instances.h"

@@ -7,7 +7,7 @@
 
 #include "engine/program/program.h"
 #include "proofs/certificate/program_certificate.h"
-#include "proofs/claims/arbitrary_groups.h"
+#include "proofs/claims/absent_programs.h"
 #include "proofs/kernel/cost.h"
 #include "tests/proofs/certificates.h"
 #include "tests/synthesis/brute_force.h"

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "encodings/cnf/queries.h"
-#include "engine/reshard/schedulers.h"
+#include "engine/reshard/scheduling.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/reshard/instances.h"
 

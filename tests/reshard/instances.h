@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/reshard/schedulers.h"
-#include "proofs/certificate/optimum_certificate.h"
+#include "engine/reshard/scheduling.h"
+#include "proofs/certificate/subject_certificates.h"
 #include "proofs/kernel/certificate.h"
 
 namespace p2 {

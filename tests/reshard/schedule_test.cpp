@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/reshard/schedulers.h"
+#include "engine/reshard/scheduling.h"
 #include "engine/reshard/sharding.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/reshard/instances.h"

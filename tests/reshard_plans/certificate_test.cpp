@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/reshard/plans/plan.h"
-#include "proofs/certificate/plan_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/reshard_plans/mutator.h"
 #include "tests/reshard_plans/plans.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/reshard/schedulers.h"
+#include "engine/reshard/scheduling.h"
 
 namespace p2::reshard {
 

@@ -2,7 +2,7 @@
 
 #include "engine/reshard/plan_simulation.h"
 #include "engine/reshard/plans/plan.h"
-#include "engine/reshard/schedulers.h"
+#include "engine/reshard/scheduling.h"
 #include "engine/topology/system.h"
 #include "tests/reshard_plans/plans.h"
 

@@ -5,7 +5,7 @@
 
 #include "engine/strategy/strategy.h"
 #include "proofs/certificate/certificate_folder.h"
-#include "proofs/certificate/optimum_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/strategy/graphs.h"
 

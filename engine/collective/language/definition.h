@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/rational.h"
+
 /// The language in which collectives are defined. One text defines one collective: what it requires
 /// of the states of a group's devices, what it makes of them, and a measure of the information they
 /// hold, which must rise strictly in every step the collective makes. The interpreter, the
@@ -186,5 +188,12 @@ struct BuiltInText {
 std::span<const BuiltInText> built_in_texts();
 /// examples/collectives/sound/alltoall.p2c.
 BuiltInText all_to_all_text();
+
+/// The part for groups of n ≥ 2 devices. Throws InputError, in the name of the definition, where it
+/// is not more than 0.
+Rational traffic_part(const Definition& definition, std::uint32_t n);
+
+/// `AllReduce of 1 / (4 * n)`.
+std::string to_string(const Traffic& traffic);
 
 }  // namespace p2::language

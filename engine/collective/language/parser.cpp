@@ -14,7 +14,6 @@
 #include "engine/base/invariant.h"
 #include "engine/base/text_cursor.h"
 #include "engine/collective/language/definition.h"
-#include "engine/collective/language/traffic.h"
 #include "p2/error.h"
 
 namespace p2::language {

@@ -169,4 +169,8 @@ class ExpressionParser {
   std::size_t nesting_ = 0;
 };
 
+/// Reads what follows the word `traffic`. Throws InputError where it is malformed, or where the
+/// part is not more than 0 for every group size.
+Traffic parse_traffic(TokenStream& tokens);
+
 }  // namespace p2::language

@@ -1,4 +1,4 @@
-#include "engine/collective/language/traffic.h"
+#include "engine/collective/language/parser.h"
 
 #include <algorithm>
 #include <array>

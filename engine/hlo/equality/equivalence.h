@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/hlo/collective.h"
-#include "engine/hlo/linked_programs.h"
 #include "engine/hlo/module_relation.h"
+#include "engine/hlo/program_communications.h"
 #include "p2/float_equality.h"
 #include "p2/limits.h"
 #include "p2/result.h"

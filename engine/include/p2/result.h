@@ -23,8 +23,8 @@ enum class Outcome : std::uint8_t {
 /// `valid`, `invalid`, `unknown`, `disagreement`: the words of `check`.
 std::string_view to_string(Outcome outcome);
 
-/// What an engine decides about a question whose refutation is described by a `Violation`: the typed
-/// form inside the library, from which a Result is made.
+/// What an engine decides about a question whose refutation is described by a `Violation`: the
+/// typed form inside the library, from which a Result is made.
 template <typename Violation>
 struct Decision {
   Outcome outcome = Outcome::Established;
@@ -34,10 +34,10 @@ struct Decision {
 
 /// Evidence that something does not hold.
 struct Counterexample {
-  std::string rule;          ///< the rule that is broken, a stable name: `disjoint`, `data-race`
-  SourcePosition where;      ///< in the user's file; line 0 if it is not in one place
-  std::string explanation;   ///< one paragraph
-  Json facts;                ///< devices, element, before, after, …: the keys depend on the subject
+  std::string rule;         ///< the rule that is broken, a stable name: `disjoint`, `data-race`
+  SourcePosition where;     ///< in the user's file; line 0 if it is not in one place
+  std::string explanation;  ///< one paragraph
+  Json facts;  ///< devices, element, before, after, …: the keys depend on the subject
   std::string drawing = {};  ///< text with line breaks
 };
 

@@ -1,16 +1,53 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <variant>
 
 #include "encodings/cnf/drat_to_lrat.h"
 #include "encodings/cnf/queries.h"
+#include "engine/hlo/equality/equivalence.h"
 #include "engine/pipeline/schedule.h"
-#include "engine/reshard/scheduling_problem.h"
+#include "engine/reshard/plans/plan.h"
+#include "engine/reshard/scheduling.h"
 #include "engine/reshard/sharding.h"
 #include "engine/strategy/strategy.h"
 #include "proofs/certificate/certificate_folder.h"
 
 namespace p2 {
+
+/// Two modules as their files have them, and what was decided about them.
+struct DecidedModules {
+  const std::string& before;
+  const std::string& after;
+  const hlo::ModuleDecision& decision;
+};
+
+/// The certificate of the claim `modules-equal` or `modules-different`, for modules in XLA's text
+/// form; or why there is none that p2-check accepts. The checker is asked before it is returned:
+/// it executes both modules by itself, and understands less than the engines. Not where that would
+/// take more time than is left.
+std::variant<CertificateFiles, std::string> module_certificate(const DecidedModules& modules,
+                                                               const Provenance& provenance,
+                                                               const Limits& limits = {});
+
+/// The certificate of the claim `onesided-valid` or `onesided-invalid`, for an execution plan of
+/// MSCCL++ as its file has it; or why there is none that p2-check accepts. The checker is asked
+/// before it is returned: it reads and orders the plan by itself, and decides fewer plans than the
+/// engines.
+std::variant<CertificateFiles, std::string> onesided_certificate(const std::string& plan,
+                                                                 bool valid,
+                                                                 const Provenance& provenance);
+
+/// The same of the claims `algorithm-valid` and `algorithm-invalid`, for MSCCL XML.
+std::variant<CertificateFiles, std::string> algorithm_certificate(const std::string& xml,
+                                                                  bool valid,
+                                                                  const Provenance& provenance);
+
+/// The certificate of the claim `reshard-plan`, for a plan that is `right`, or
+/// `reshard-plan-wrong`. Throws LimitReached for tensors and plans that are too large for p2-check.
+CertificateFiles plan_certificate(const reshard::Plan& plan, bool right,
+                                  const Provenance& provenance);
 
 // All throw LimitReached where p2-check would not read the certificate.
 
