@@ -1,6 +1,7 @@
 // What was decided about modules, as text, JSON and reports.
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -80,18 +81,48 @@ Json relation_json(const ModuleDecision& decision) {
                        {"placements", std::move(placements)}});
 }
 
+/// With more tensors, those that are held alike are named together.
+constexpr std::size_t kMaxPlacements = 8;
+constexpr std::size_t kMaxNamesTogether = 4;
+
+/// `x 1×4, w replicated`; of many tensors `x, w1, w2, w3 and 120 more 1×4; y replicated`.
+std::string placements_text(const std::vector<hlo::Placement>& placements) {
+  std::vector<std::string> parts;
+  if (placements.size() <= kMaxPlacements) {
+    for (const hlo::Placement& each : placements) {
+      parts.push_back(fmt::format("{} {}", each.tensor, each.tiles));
+    }
+    return fmt::to_string(fmt::join(parts, ", "));
+  }
+  std::vector<std::pair<std::string, std::vector<std::string>>> kinds;  // in order of appearance
+  std::map<std::string, std::size_t> kind_of;
+  for (const hlo::Placement& each : placements) {
+    const auto [found, is_new] = kind_of.try_emplace(each.tiles, kinds.size());
+    if (is_new) kinds.push_back({each.tiles, {}});
+    kinds[found->second].second.push_back(each.tensor);
+  }
+  for (const auto& [tiles, tensors] : kinds) {
+    if (parts.size() == kMaxPlacements) break;
+    const std::size_t named =
+        tensors.size() <= kMaxNamesTogether + 1 ? tensors.size() : kMaxNamesTogether;
+    std::string names = fmt::to_string(fmt::join(tensors.begin(), tensors.begin() + named, ", "));
+    if (named < tensors.size()) names += fmt::format(" and {} more", tensors.size() - named);
+    parts.push_back(fmt::format("{} {}", names, tiles));
+  }
+  if (parts.size() < kinds.size()) {
+    parts.push_back(fmt::format("others in {} more ways", kinds.size() - parts.size()));
+  }
+  return fmt::to_string(fmt::join(parts, "; "));
+}
+
 /// How an unpartitioned module's tensors are held by devices; empty for two partitioned modules.
 std::string relation_text(const ModuleDecision& decision) {
   if (decision.before == decision.after) {
     return decision.before == hlo::Form::Global ? "Both modules are unpartitioned." : "";
   }
-  std::vector<std::string> parts;
-  for (const hlo::Placement& placement : decision.placements) {
-    parts.push_back(fmt::format("{} {}", placement.tensor, placement.tiles));
-  }
   return fmt::format("The module {} is unpartitioned; devices hold of its tensors: {}.",
                      decision.before == hlo::Form::Global ? "before" : "after",
-                     fmt::join(parts, ", "));
+                     placements_text(decision.placements));
 }
 
 Json json_of(const ModuleSubject& subject, const ModuleDecision& decision,

@@ -102,6 +102,10 @@ bool is_finite(const Term& a, ElementType type) {
 }
 
 bool is_zero_constant(const Term& a) { return a.low == 0 && a.high == 0; }
+
+/// Of Term::selection; beyond it, selections are uninterpreted functions.
+constexpr std::uint8_t kMaxSelections = 250;
+
 bool is_infinite_constant(const Term& a) { return a.low == a.high && std::isinf(a.low); }
 
 }  // namespace
@@ -271,8 +275,12 @@ Term Algebra::settled(Term term) {
 }
 
 Term Algebra::plain_negated(const Term& a) {
-  return {a.value == 0 ? 0 : kPrime - a.value, a.exponent == 0 ? 0 : kOrder - a.exponent, -a.high,
-          -a.low, a.nan};
+  return {a.value == 0 ? 0 : kPrime - a.value,
+          a.exponent == 0 ? 0 : kOrder - a.exponent,
+          -a.high,
+          -a.low,
+          a.nan,
+          a.selection};
 }
 
 Term Algebra::plain_sum(const Term& a, const Term& b) {
@@ -280,8 +288,9 @@ Term Algebra::plain_sum(const Term& a, const Term& b) {
       std::isinf(a.low) || std::isinf(a.high) || std::isinf(b.low) || std::isinf(b.high);
   const bool opposite = cancels && ((a.high == kInfinity && b.low == -kInfinity) ||
                                     (a.low == -kInfinity && b.high == kInfinity));
-  return {add(a.value, b.value, kPrime), add(a.exponent, b.exponent, kOrder), below(a.low + b.low),
-          above(a.high + b.high), a.nan || b.nan || opposite};
+  return {add(a.value, b.value, kPrime), add(a.exponent, b.exponent, kOrder),
+          below(a.low + b.low),          above(a.high + b.high),
+          a.nan || b.nan || opposite,    std::max(a.selection, b.selection)};
 }
 
 Term Algebra::plain_product(const Term& a, const Term& b) {
@@ -289,8 +298,8 @@ Term Algebra::plain_product(const Term& a, const Term& b) {
   const auto unbounded = [](const Term& x) { return std::isinf(x.low) || std::isinf(x.high); };
   const auto has_zero = [](const Term& x) { return x.low <= 0 && x.high >= 0; };
   const bool zero_times_infinity = (unbounded(a) && has_zero(b)) || (unbounded(b) && has_zero(a));
-  return {times(a.value, b.value, kPrime), times(a.exponent, b.exponent, kOrder), low, high,
-          a.nan || b.nan || zero_times_infinity};
+  return {times(a.value, b.value, kPrime),       times(a.exponent, b.exponent, kOrder), low, high,
+          a.nan || b.nan || zero_times_infinity, std::max(a.selection, b.selection)};
 }
 
 Term Algebra::negated(const Term& a) {
@@ -346,6 +355,41 @@ Term Algebra::simple_sum(const Term& a, const Term& b, ElementType type) {
   return all;
 }
 
+/// no + s (yes − no) with a symbol s of the condition, where `yes` or `no` may be infinite.
+///
+/// s is 0 or 1, as the condition c is, but 0 · ∞ is 0 beside s and NaN beside c. And select(c, x,
+/// 0) y is NaN where y is infinite, select(c, x y, 0) is not: so a factor y that may be infinite is
+/// multiplied with a selection as a symbol of its own, too. `Term::selection` counts how often
+/// selecting and multiplying took turns, and symbols of different turns are different ones. So what
+/// is equal is the same selections, then the same factors, then the same selections, …, within a
+/// turn in any order, of equal terms; and all of that is linear.
+std::optional<Term> Algebra::selected(const Term& condition, const Term& yes, const Term& no) {
+  const std::uint8_t before = std::max(yes.selection, no.selection);
+  if (before >= kMaxSelections) return std::nullopt;
+  const auto turn = static_cast<std::uint8_t>(before | 1U);
+  const Term other = complement(condition);
+  const bool swap = other.value < condition.value;
+  const Term& one = swap ? yes : no;
+  const Term symbol =
+      drawn_term(hash(hash(0x24, turn), std::min(condition.value, other.value)), 0, 1);
+  Term result =
+      plain_sum(one, plain_product(symbol, plain_sum(swap ? no : yes, plain_negated(one))));
+  result.low = std::min(yes.low, no.low);
+  result.high = std::max(yes.high, no.high);
+  result.nan = yes.nan || no.nan;
+  result.selection = turn;
+  return result;
+}
+
+/// selection · factor, where the factor may be infinite.
+Term Algebra::multiplied_selection(const Term& selection, const Term& factor) {
+  const auto turn = static_cast<std::uint8_t>(selection.selection + (selection.selection & 1U));
+  Term symbol = drawn_term(hash(hash(0x26, turn), factor.value), factor.low, factor.high);
+  symbol.nan = factor.nan;
+  symbol.selection = turn;
+  return plain_product(selection, symbol);
+}
+
 Term Algebra::product(const Term& a, const Term& b, ElementType type) {
   if (is_zero_constant(b) && !is_zero_constant(a)) return product(b, a, type);
   if (is_zero_constant(a)) {
@@ -370,6 +414,12 @@ Term Algebra::product(const Term& a, const Term& b, ElementType type) {
     const auto result = finite ? by_pieces({&a, &b}, type, false, of_pieces) : std::nullopt;
     if (result) return *result;
   }
+  if (a.selection != 0 && b.selection != 0) {
+    const auto [least, most] = std::minmax(a.value, b.value);
+    return drawn_term(hash(hash(0x25, least), most), -kInfinity, kInfinity);
+  }
+  if (a.selection != 0 && !is_finite(b, type)) return multiplied_selection(a, b);
+  if (b.selection != 0 && !is_finite(a, type)) return multiplied_selection(b, a);
   Term all = plain_product(a, b);
   if (a.value == b.value && all.low < 0) all.low = 0;
   const auto x = known_real(a);
@@ -396,7 +446,8 @@ Term Algebra::inverse(const Term& a) {
 
 void Algebra::add_product(Accumulator& sum, const Cell& a, const Cell& b, ElementType type) {
   if (is_zero_constant(a) || is_zero_constant(b) || is_infinite_constant(a) ||
-      is_infinite_constant(b)) {
+      is_infinite_constant(b) || (a.selection != 0 && !is_finite(b, type)) ||
+      (b.selection != 0 && !is_finite(a, type))) {
     const Term part = product(a, b, type);
     if (is_zero_constant(part)) return;
     sum.rest = sum.has_rest ? this->sum(sum.rest, part, type) : part;
@@ -404,6 +455,7 @@ void Algebra::add_product(Accumulator& sum, const Cell& a, const Cell& b, Elemen
     return;
   }
   sum.nan = sum.nan || a.nan || b.nan;
+  sum.selection = std::max({sum.selection, a.selection, b.selection});
   sum.value += static_cast<WideUnsigned>(a.value) * b.value;
   sum.exponent += static_cast<WideUnsigned>(a.exponent) * b.exponent;
   if (std::isinf(a.low + b.low) || std::isinf(a.high + b.high)) {
@@ -423,8 +475,12 @@ void Algebra::add_product(Accumulator& sum, const Cell& a, const Cell& b, Elemen
 }
 
 Term Algebra::result(Accumulator& sum, ElementType type) {
-  Term all{remainder(sum.value, kPrime), remainder(sum.exponent, kOrder), sum.low, sum.high,
-           sum.nan};
+  Term all{remainder(sum.value, kPrime),
+           remainder(sum.exponent, kOrder),
+           sum.low,
+           sum.high,
+           sum.nan,
+           sum.selection};
   if (sum.has_rest) all = this->sum(all, sum.rest, type);
   return type.is_float() ? settled(all) : all;
 }

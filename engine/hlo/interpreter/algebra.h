@@ -26,7 +26,8 @@ struct Term {
   /// Contains the function's values, as real numbers or integers before they wrap around.
   double low = 0;
   double high = 0;
-  bool nan = false;  ///< or may be NaN for some inputs
+  bool nan = false;            ///< or may be NaN for some inputs
+  std::uint8_t selection = 0;  ///< as Algebra::selected makes it
 };
 
 /// Whether it is the same number for all inputs; whether that is 0.
@@ -42,7 +43,8 @@ inline bool is_zero(const Term& term) { return term.low == 0 && term.high == 0; 
 /// compared with numbers, as an index is, is a sum of steps [integer > number].
 ///
 /// Rounding, NaN and overflow are left out, with one exception: 0 · x is 0 only where x is finite
-/// for all inputs that are.
+/// for all inputs that are. A selection is 0 where it selects 0, also beside an infinity: select(c,
+/// a, 0) is a product with a symbol of its own, and not with the condition c.
 ///
 /// For an equality stricter than that of real numbers, operations on floating-point elements are
 /// uninterpreted functions instead, with those identities that rounding keeps (algebra_float.cpp).
@@ -106,6 +108,7 @@ class Algebra {
     double low = 0;
     double high = 0;
     bool nan = false;
+    std::uint8_t selection = 0;
     unsigned pending = 0;
     bool has_rest = false;
     Term rest = {};
@@ -157,6 +160,8 @@ class Algebra {
   Term sum(const Term& a, const Term& b, ElementType type);
   Term negated(const Term& a);
   Term product(const Term& a, const Term& b, ElementType type);
+  std::optional<Term> selected(const Term& condition, const Term& yes, const Term& no);
+  Term multiplied_selection(const Term& selection, const Term& factor);
   Term inverse(const Term& a);
   Term settled(Term term);
   std::optional<double> known_real(const Term& term) const;

@@ -194,6 +194,12 @@ Term Algebra::select(const Term& condition, const Term& yes, const Term& no, Ele
     all.nan = false;
     return type.is_float() ? settled(all) : all;
   }
+  const auto is_special = [&](const Term& a) {
+    return (is_constant(a) && std::isinf(a.low)) || is_nan_constant(a);
+  };
+  if (type.is_float() && !is_special(yes) && !is_special(no)) {
+    if (const auto result = selected(condition, yes, no)) return settled(*result);
+  }
   const Term other = complement(condition);
   const bool swap = other.value < condition.value;
   const Term parts[] = {swap ? other : condition, swap ? no : yes, swap ? yes : no};
@@ -246,6 +252,9 @@ Term Algebra::choose(const Term& index, ElementType index_type, std::span<const 
 Term Algebra::sum_where(const Term& condition, const Term& total, const Term& update,
                         ElementType type) {
   if (is_constant(condition)) return condition.low != 0 ? sum(total, update, type) : total;
+  if (type.is_float() && !has_bounds(update)) {
+    return sum(total, select(condition, update, {}, type), type);
+  }
   Term part = plain_product(condition, update);
   part.nan = update.nan;
   part.low = std::min(0.0, update.low);

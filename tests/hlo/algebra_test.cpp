@@ -1,0 +1,275 @@
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "engine/hlo/interpreter/algebra.h"
+
+// Random interpretation against IEEE 754 on inputs whose exponentials are infinite: what it finds
+// equal is equal there too, so that nothing that may be infinite is multiplied by 0 and left out.
+
+namespace p2::hlo::interpreter {
+namespace {
+
+constexpr std::size_t kConditions = 2;
+constexpr std::size_t kInputs = 3;
+
+struct Expression;
+using Pointer = std::shared_ptr<const Expression>;
+
+/// A positive function of inputs, or 0. Without differences, infinities do not cancel.
+struct Expression {
+  enum class Kind : std::uint8_t {
+    Zero,
+    Constant,
+    Input,
+    Exponential,
+    Condition,
+    Add,
+    Multiply,
+    Select
+  };
+  Kind kind = Kind::Zero;
+  std::size_t number = 0;  ///< of the input or the condition
+  Pointer left = {};
+  Pointer right = {};
+};
+using Kind = Expression::Kind;
+
+Pointer make(Kind kind, std::size_t number = 0, Pointer left = {}, Pointer right = {}) {
+  return std::make_shared<const Expression>(
+      Expression{kind, number, std::move(left), std::move(right)});
+}
+
+using Random = std::mt19937_64;
+
+std::size_t below(Random& random, std::size_t limit) { return random() % limit; }
+
+Pointer drawn(Random& random, int depth) {
+  const std::size_t choice = below(random, depth == 0 ? 3 : 8);
+  if (choice == 0) return make(Kind::Input, below(random, kInputs));
+  if (choice == 1) return make(Kind::Exponential, below(random, kInputs));
+  if (choice == 2) return make(Kind::Constant);
+  const Pointer left = drawn(random, depth - 1);
+  const Pointer right = below(random, 4) == 0 ? make(Kind::Zero) : drawn(random, depth - 1);
+  if (choice == 3) return make(Kind::Add, 0, left, right);
+  if (choice <= 5) return make(Kind::Multiply, 0, left, right);
+  const std::size_t condition = below(random, kConditions);
+  return below(random, 2) == 0 ? make(Kind::Select, condition, left, right)
+                               : make(Kind::Select, condition, left, make(Kind::Zero));
+}
+
+/// Another expression, equal or not: at one of the nodes, products and selections change places.
+Pointer rewritten(Random& random, const Pointer& given) {
+  if (!given->left) return given;
+  if (below(random, 2) == 0) {
+    return below(random, 2) == 0
+               ? make(given->kind, given->number, rewritten(random, given->left), given->right)
+               : make(given->kind, given->number, given->left, rewritten(random, given->right));
+  }
+  const Pointer& a = given->left;
+  const Pointer& b = given->right;
+  if (given->kind == Kind::Multiply) {
+    if (a->kind == Kind::Select) {
+      return make(Kind::Select, a->number, make(Kind::Multiply, 0, a->left, b),
+                  a->right->kind == Kind::Zero && below(random, 2) == 0
+                      ? a->right
+                      : make(Kind::Multiply, 0, a->right, b));
+    }
+    if (a->kind == Kind::Multiply && below(random, 2) == 0) {
+      return make(Kind::Multiply, 0, a->left, make(Kind::Multiply, 0, a->right, b));
+    }
+    return make(Kind::Multiply, 0, b, a);
+  }
+  if (given->kind == Kind::Add) {
+    if (a->kind == Kind::Select && b->kind == Kind::Select && a->number == b->number) {
+      return make(Kind::Select, a->number, make(Kind::Add, 0, a->left, b->left),
+                  make(Kind::Add, 0, a->right, b->right));
+    }
+    return make(Kind::Add, 0, b, a);
+  }
+  if (b->kind == Kind::Zero && below(random, 2) == 0) {
+    return make(Kind::Multiply, 0, make(Kind::Condition, given->number), a);
+  }
+  if (a->kind == Kind::Multiply && b->kind == Kind::Multiply && a->right == b->right) {
+    return make(Kind::Multiply, 0, make(Kind::Select, given->number, a->left, b->left), a->right);
+  }
+  if (a->kind == Kind::Multiply && b->kind == Kind::Zero) {
+    return make(Kind::Multiply, 0, make(Kind::Select, given->number, a->left, b), a->right);
+  }
+  return make(Kind::Add, 0, make(Kind::Select, given->number, a, make(Kind::Zero)),
+              make(Kind::Select, given->number, make(Kind::Zero), b));
+}
+
+std::string text_of(const Expression& given) {
+  const auto operands = [&] { return text_of(*given.left) + ", " + text_of(*given.right) + ")"; };
+  switch (given.kind) {
+    case Kind::Zero:
+      return "0";
+    case Kind::Constant:
+      return "0.5";
+    case Kind::Input:
+      return "x" + std::to_string(given.number);
+    case Kind::Exponential:
+      return "exp(x" + std::to_string(given.number) + ")";
+    case Kind::Condition:
+      return "c" + std::to_string(given.number);
+    case Kind::Add:
+      return "add(" + operands();
+    case Kind::Multiply:
+      return "multiply(" + operands();
+    case Kind::Select:
+      return "select(c" + std::to_string(given.number) + ", " + operands();
+  }
+  return {};
+}
+
+struct Point {
+  std::array<double, kInputs> inputs = {};
+  std::array<bool, kConditions> conditions = {};
+};
+
+double value_of(const Expression& given, const Point& at) {
+  switch (given.kind) {
+    case Kind::Zero:
+      return 0;
+    case Kind::Constant:
+      return 0.5;
+    case Kind::Input:
+      return at.inputs[given.number];
+    case Kind::Exponential:
+      return std::exp(at.inputs[given.number]);
+    case Kind::Condition:
+      return at.conditions[given.number] ? 1 : 0;
+    case Kind::Add:
+      return value_of(*given.left, at) + value_of(*given.right, at);
+    case Kind::Multiply:
+      return value_of(*given.left, at) * value_of(*given.right, at);
+    case Kind::Select:
+      return value_of(at.conditions[given.number] ? *given.left : *given.right, at);
+  }
+  return 0;
+}
+
+class Interpretation {
+ public:
+  explicit Interpretation(std::uint64_t seed) : algebra_(seed) {}
+
+  Term of(const Expression& given) {
+    const auto apply = [&](Element code, std::initializer_list<Term> operands) {
+      return algebra_.apply({code, Direction::Eq, kFloat, kFloat},
+                            std::span(operands.begin(), operands.size()));
+    };
+    const std::uint64_t keys[] = {given.number};
+    const std::uint64_t condition_keys[] = {100 + given.number};
+    const auto condition = [&] { return algebra_.input(condition_keys, kTruth); };
+    switch (given.kind) {
+      case Kind::Zero:
+        return {};
+      case Kind::Constant:
+        return apply(Element::Divide,
+                     {apply(Element::Exponential, {Term()}),
+                      apply(Element::Add, {apply(Element::Exponential, {Term()}),
+                                           apply(Element::Exponential, {Term()})})});
+      case Kind::Input:
+        return algebra_.input(keys, kFloat);
+      case Kind::Exponential:
+        return apply(Element::Exponential, {algebra_.input(keys, kFloat)});
+      case Kind::Condition: {
+        const Term operands[] = {condition()};
+        return algebra_.apply({Element::Convert, Direction::Eq, kTruth, kFloat}, operands);
+      }
+      case Kind::Add:
+        return apply(Element::Add, {of(*given.left), of(*given.right)});
+      case Kind::Multiply:
+        return apply(Element::Multiply, {of(*given.left), of(*given.right)});
+      case Kind::Select:
+        return apply(Element::Select, {condition(), of(*given.left), of(*given.right)});
+    }
+    return {};
+  }
+  bool equal(const Expression& a, const Expression& b) {
+    return algebra_.equal(of(a), of(b), kFloat);
+  }
+
+ private:
+  const ElementType kFloat = *ElementType::from_xla("f32");
+  const ElementType kTruth = *ElementType::from_xla("pred");
+  Algebra algebra_;
+};
+
+bool same(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  return a == b || std::fabs(a - b) <= 1e-9 * std::fabs(a);
+}
+
+/// Equal where every input is small, or so large that its exponential is infinite.
+bool equal_everywhere(const Expression& a, const Expression& b) {
+  for (std::size_t bits = 0; bits < 1U << (kInputs + kConditions); ++bits) {
+    Point at;
+    for (std::size_t k = 0; k < kInputs; ++k) {
+      at.inputs[k] = (bits >> k & 1U) != 0 ? 1000.0 + static_cast<double>(k)
+                                           : 0.3 + 0.21 * static_cast<double>(k);
+    }
+    for (std::size_t k = 0; k < kConditions; ++k) {
+      at.conditions[k] = (bits >> (kInputs + k) & 1U) != 0;
+    }
+    if (!same(value_of(a, at), value_of(b, at))) return false;
+  }
+  return true;
+}
+
+TEST_CASE("what random interpretation finds equal is so where exponentials are infinite") {
+  Random random(0x5E1EC7);
+  std::size_t found = 0;
+  std::size_t missed = 0;
+  std::size_t different = 0;
+  for (int k = 0; k < 40'000; ++k) {
+    const Pointer before = drawn(random, 4);
+    Pointer after = before;
+    for (std::size_t rewrites = 1 + below(random, 4); rewrites > 0; --rewrites) {
+      after = rewritten(random, after);
+    }
+    const bool is_found = Interpretation(static_cast<std::uint64_t>(k)).equal(*before, *after);
+    const bool is_equal = equal_everywhere(*before, *after);
+    INFO(text_of(*before));
+    INFO(text_of(*after));
+    REQUIRE((is_equal || !is_found));
+    found += is_found ? 1 : 0;
+    missed += is_equal && !is_found ? 1 : 0;
+    different += is_equal ? 0 : 1;
+  }
+  CHECK(found > 20'000);
+  CHECK(missed < 4'000);
+  CHECK(different > 1'000);
+}
+
+TEST_CASE("a selection of what may be infinite is linear") {
+  const Pointer infinite = make(Kind::Exponential, 0);
+  const Pointer other = make(Kind::Exponential, 1);
+  const Pointer half = make(Kind::Constant);
+  const Pointer zero = make(Kind::Zero);
+  const auto times = [](const Pointer& a, const Pointer& b) {
+    return make(Kind::Multiply, 0, a, b);
+  };
+  const auto select = [&](const Pointer& a) { return make(Kind::Select, 0, a, zero); };
+  Interpretation algebra(7);
+  // As where data parallelism divides a gradient, before and after ReLU.
+  CHECK(algebra.equal(*select(times(half, infinite)), *times(half, select(infinite))));
+  CHECK(algebra.equal(*times(select(times(half, infinite)), other),
+                      *times(half, times(select(infinite), other))));
+  // 0 · ∞ is no 0.
+  CHECK_FALSE(algebra.equal(*select(times(infinite, other)), *times(select(infinite), other)));
+  CHECK_FALSE(algebra.equal(*times(select(other), infinite), *times(select(infinite), other)));
+  CHECK_FALSE(algebra.equal(*select(infinite), *times(make(Kind::Condition, 0), infinite)));
+}
+
+}  // namespace
+}  // namespace p2::hlo::interpreter
