@@ -358,8 +358,9 @@ std::string draw_comparison(const std::vector<Comparison>& all) {
   const std::size_t lines = std::max<std::size_t>((charts.size() + kColumns - 1) / kColumns, 1);
   Svg svg(kChartWidth * kColumns, kHeight * static_cast<double>(lines));
   for (std::size_t i = 0; i < charts.size(); ++i) {
+    const std::size_t row = i / kColumns;
     draw(svg, charts[i], kChartWidth * static_cast<double>(i % kColumns),
-         kHeight * static_cast<double>(i / kColumns), kChartWidth, kHeight);
+         kHeight * static_cast<double>(row), kChartWidth, kHeight);
   }
   return svg.document();
 }

@@ -283,7 +283,7 @@ Rational whole_of(std::string_view digits) {
 /// Of what to_string(Rational) has written.
 Rational rational_of(const std::string& text) {
   const std::size_t slash = text.find('/');
-  const Rational numerator = whole_of(std::string_view(text).substr(0, slash));
+  Rational numerator = whole_of(std::string_view(text).substr(0, slash));
   if (slash == std::string::npos) return numerator;
   const Rational denominator = whole_of(std::string_view(text).substr(slash + 1));
   require(denominator > 0);

@@ -87,7 +87,7 @@ bool add_nvlink(const Server& server, const SourcePosition& where, System& syste
   }
   // A part of a ring reaches each neighbour with half of its port's bandwidth.
   system.interconnects.push_back(
-      joining_gpus("NVLink", InterconnectKind::Ring, server.gpus, 2 * links * bandwidth));
+      joining_gpus("NVLink", InterconnectKind::Ring, server.gpus, bandwidth * links * 2));
   return true;
 }
 

@@ -134,7 +134,7 @@ std::optional<Sharding> sharding_of(const std::string& text, const ArrayShape& s
   if (text.empty()) return Sharding{};
   const std::vector<std::string> one = sharding_list(text);
   if (one.size() != 1) return std::nullopt;
-  const auto sharding =
+  auto sharding =
       read_sharding(one[0], shape.sizes.size(), devices.partitions, global.meshes);
   if (sharding && sharding->kind != Sharding::Kind::Tiled) return std::nullopt;
   return sharding;

@@ -57,7 +57,7 @@ IdGroups read_iota(TextReader& reader) {
 
 std::string axis_name(TextReader& reader) {
   if (!reader.accept("'")) return std::string(reader.word("the name of an axis"));
-  const std::string name(reader.word("the name of an axis"));
+  std::string name(reader.word("the name of an axis"));
   reader.expect("'", "after the name of an axis");
   return name;
 }

@@ -233,7 +233,7 @@ std::vector<std::string> sharding_list(std::string_view text) {
   if (text.starts_with(kPerValue)) {
     rest = text.substr(kPerValue.size(), text.size() - kPerValue.size() - 2);
   } else {
-    const std::size_t inner = text.find_first_not_of(" ", 1);
+    const std::size_t inner = text.find_first_not_of(' ', 1);
     if (!text.starts_with("{") || inner == std::string_view::npos || text[inner] != '{') {
       return {std::string(text)};
     }

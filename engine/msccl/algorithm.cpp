@@ -24,9 +24,9 @@ std::uint64_t transmission_bytes(Protocol protocol) {
   // slots.
   switch (protocol) {
     case Protocol::LL:
-      return 512 * 8 * 16 / 2;
+      return std::uint64_t{512} * 8 * 16 / 2;
     case Protocol::LL128:
-      return 640 * 120 * 8 / 16 * 15;
+      return std::uint64_t{640} * 120 * 8 / 16 * 15;
     case Protocol::Simple:
       return (std::uint64_t{4} << 20) / 8 * 4;
   }

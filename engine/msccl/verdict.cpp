@@ -132,9 +132,9 @@ AlgorithmDecision judge(const Algorithm& algorithm, const Limits& limits) {
   std::optional<Ordering> ordering;
   if (!algorithm.in_place) return judge_within(algorithm, false, limits, ordering);
   if (!algorithm.out_of_place) return judge_within(algorithm, true, limits, ordering);
-  const AlgorithmDecision out_of_place = judge_within(algorithm, false, limits, ordering);
+  AlgorithmDecision out_of_place = judge_within(algorithm, false, limits, ordering);
   if (out_of_place.outcome == Outcome::Refuted) return out_of_place;
-  const AlgorithmDecision in_place = judge_within(algorithm, true, limits, ordering);
+  AlgorithmDecision in_place = judge_within(algorithm, true, limits, ordering);
   if (in_place.outcome == Outcome::Refuted) return in_place;
   if (out_of_place.outcome != Outcome::Established) return out_of_place;
   return is_stricter(out_of_place, in_place) ? out_of_place : in_place;

@@ -434,6 +434,62 @@ TEST_CASE("what is not understood may have no operands, or no results") {
                      kX + "  ROOT y = f32[6] copy(x)\n")) == "valid");
 }
 
+TEST_CASE("modules that do other things beside their outputs are not equal") {
+  const std::string t = kX + "  t = token[] after-all()\n";
+  const std::string twice = "  y = f32[6] add(x, x)\n";
+  const std::string two =
+      "  c = f32[] constant(2)\n  b = f32[6] broadcast(c), dimensions={}\n"
+      "  y = f32[6] multiply(b, x)\n";
+  const auto out = [](const char* name, const char* value, const char* after) {
+    return fmt::format("  {} = token[] outfeed({}, {}), outfeed_config=\"a\"\n", name, value,
+                       after);
+  };
+  const std::string root = "  ROOT r = f32[6] negate(y)\n";
+  const auto verdict = [](const std::string& before, const std::string& after) {
+    const std::string first = summary(same(before, after));
+    CHECK(summary(same(after, before)) == first);
+    return first;
+  };
+  const std::string one = t + twice + out("o", "y", "t") + root;
+  CHECK(verdict(one, one) == "valid");
+  CHECK(verdict(one, t + two + out("o", "y", "t") + root) == "valid");
+  CHECK(verdict(one, t + two + root) == "unknown");
+  CHECK(verdict(one, t + twice + out("o", "x", "t") + root) == "unknown");
+  CHECK(verdict(one, t + two + replaced(out("o", "y", "t"), "\"a\"", "\"b\"") + root) == "unknown");
+  CHECK(verdict(one, t + twice + out("o", "y", "t") + out("p", "y", "o") + root) == "unknown");
+  // The order that the tokens make.
+  const std::string ordered = t + twice + out("o", "x", "t") + out("p", "y", "o") + root;
+  CHECK(verdict(ordered, ordered) == "valid");
+  CHECK(verdict(ordered, t + two + out("o", "x", "t") + out("p", "y", "o") + root) == "valid");
+  CHECK(verdict(ordered, t + twice + out("o", "x", "t") + out("p", "y", "t") + root) == "unknown");
+  CHECK(verdict(ordered, t + twice + out("p", "y", "t") + out("o", "x", "p") + root) == "unknown");
+  // Callbacks, and what is sent to the host.
+  const std::string call = "  n = () custom-call(y), custom_call_target=\"print\"";
+  const std::string effect = ", custom_call_has_side_effect=true\n";
+  CHECK(verdict(kX + twice + call + effect + root, kX + two + call + effect + root) == "valid");
+  CHECK(verdict(kX + twice + call + effect + root, kX + two + root) == "unknown");
+  CHECK(verdict(kX + twice + call + effect + root, kX + two + call + "\n" + root) == "unknown");
+  CHECK(verdict(kX + twice + call + effect + root,
+                kX + twice + replaced(call, "(y)", "(x)") + effect + root) == "unknown");
+  const std::string send =
+      "  s = (f32[6], u32[], token[]) send(y, t), channel_id=2, is_host_transfer=true\n"
+      "  d = token[] send-done(s), channel_id=2, is_host_transfer=true\n";
+  CHECK(verdict(t + twice + send + root, t + two + root) == "unknown");
+}
+
+TEST_CASE("what a computation that is called does beside its result is not passed over") {
+  const auto module = [](const std::string& effect) {
+    return "HloModule m\n\nf {\n  x = f32[6] parameter(0)\n" + effect +
+           "  ROOT y = f32[6] add(x, x)\n}\n\nENTRY e {\n  x = f32[6] parameter(0)\n"
+           "  ROOT y = f32[6] call(x), to_apply=f\n}\n";
+  };
+  const std::string print =
+      "  n = () custom-call(x), custom_call_target=\"print\", custom_call_has_side_effect=true\n";
+  CHECK(summary(compared(module(""), module(""))) == "valid");
+  CHECK(summary(compared(module(print), module(""))) == "unknown");
+  CHECK(summary(compared(module(""), module(print))) == "unknown");
+}
+
 TEST_CASE("an update at an offset that an input gives stays whole, however large the tensor is") {
   const std::string update =
       "  x = f32[1000000,4] parameter(0)\n  u = f32[1,4] parameter(1)\n"

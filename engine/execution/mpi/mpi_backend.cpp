@@ -116,8 +116,8 @@ class MpiRank final : public HostRank {
 
   std::uint64_t run_collective(const Call& call, std::uint64_t elements,
                                ElementType type) override {
-    const MPI_Comm group = by_partition_[call.partition];
-    const MPI_Datatype element = datatype(type);
+    MPI_Comm group = by_partition_[call.partition];
+    MPI_Datatype element = datatype(type);
     const auto count = static_cast<int>(elements);
     std::byte* rows = buffer(0);
     switch (call.collective) {

@@ -210,9 +210,9 @@ class NcclRank final : public Rank {
   }
 
   std::uint64_t run_collective(const Call& call, std::uint64_t count, ElementType type) override {
-    const ncclComm_t group = by_partition_[call.partition];
+    ncclComm_t group = by_partition_[call.partition];
     const ncclDataType_t element = datatype(type);
-    const cudaStream_t stream = device_.stream();
+    cudaStream_t stream = device_.stream();
     std::byte* rows = buffers_[0]->get();
     std::byte* spare = buffers_[1]->get();
     switch (call.collective) {
@@ -244,7 +244,7 @@ class NcclRank final : public Rank {
     for (std::size_t i = 0; i < step.size(); ++i) {
       if (step[i].sends) pack(step[i], regions, messages[i]);
     }
-    const ncclComm_t world = device_.world();
+    ncclComm_t world = device_.world();
     require(::ncclGroupStart(), "ncclGroupStart");
     for (std::size_t i = 0; i < step.size(); ++i) {
       const auto count = static_cast<std::size_t>(step[i].box.elements());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,5 +49,18 @@ bool are_distinguishable(ComparisonContext& context, Value before, Value after, 
 
 /// Whether both values have the same uninterpreted subterms.
 bool same_uninterpreted_terms(const ComparisonContext& context, Value a, Value b);
+
+/// What two modules do beside their outputs: infeeds, outfeeds, messages, custom calls with side
+/// effects.
+struct EffectComparison {
+  const Instruction* first = nullptr;  ///< one such operation of one of the modules
+  /// If they are the same operations in the same order: the modules with all that these are given
+  /// as further outputs. Else null, as where one is in a computation that the entry calls.
+  std::shared_ptr<const Module> before = {};
+  std::shared_ptr<const Module> after = {};
+};
+
+/// Nothing where neither has effects.
+std::optional<EffectComparison> compare_effects(const Module& before, const Module& after);
 
 }  // namespace p2::hlo

@@ -469,10 +469,59 @@ void hold_stricter(ModuleDecision& decision, const Module& before, const Module&
   decision.unknown = strict.unknown;
 }
 
+/// The decision about the outputs.
+ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
+                              const std::shared_ptr<const Module>& after, const Devices& devices,
+                              const ModuleRelation& relation, const ComparisonOptions& options,
+                              const Limits& limits) {
+  ModuleDecision decision;
+  const bool stricter = options.equality != FloatEquality::Real;
+  if (stricter && identical(before, after, devices, relation, limits)) {
+    decision.devices = devices;
+    decision.equality = options.equality;
+  } else {
+    decision = related(before, after, devices, relation, options, limits);
+    if (!options.ordered) excuse_rounding(decision, *before, *after, relation, limits);
+    if (stricter && decision.outcome == Outcome::Established) {
+      hold_stricter(decision, *before, *after, relation, options.equality, limits);
+    }
+    if (decision.outcome == Outcome::Undecided) decision.equality = options.equality;
+  }
+  const Instruction* const promise =
+      decision.outcome == Outcome::Established ? new_promise(*before, *after) : nullptr;
+  if (promise != nullptr) {
+    decision.outcome = Outcome::Undecided;
+    decision.reason = "Equal if what an operation promises of its indices holds.";
+    decision.unknown = {
+        unknown_operation(*after, *promise, "it promises sorted or unique indices")};
+  }
+  return decision;
+}
+
+/// Modules with equal outputs are not equal if what they do beside them differs, or may differ.
+void require_same_effects(ModuleDecision& decision, const Module& before, const Module& after,
+                          const ModuleRelation& relation, const ComparisonOptions& options,
+                          const Limits& limits) {
+  const auto effects = compare_effects(before, after);
+  if (!effects) return;
+  const bool comparable = effects->before && relation.before == relation.after && !options.relation;
+  if (comparable) {
+    const ModuleRelation all = relation_of(*effects->before, *effects->after, decision.devices);
+    const ModuleDecision further =
+        decide_outputs(effects->before, effects->after, decision.devices, all, options, limits);
+    if (further.outcome == Outcome::Established) return;
+  }
+  const Module& module = has_instruction(before, effects->first) ? before : after;
+  decision.outcome = Outcome::Undecided;
+  decision.reason = "The outputs are equal; whether the modules do the same beside them is open.";
+  decision.unknown = {unknown_operation(module, *effects->first, "it has a side effect")};
+}
+
 }  // namespace
 
-ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<const Module> after,
-                       const ComparisonOptions& options, const Limits& limits) {
+ModuleDecision compare(const std::shared_ptr<const Module>& before,
+                       const std::shared_ptr<const Module>& after, const ComparisonOptions& options,
+                       const Limits& limits) {
   const Devices devices = devices_of({before.get(), after.get()}, options.devices);
   require_devices(devices, *before);
   require_devices(devices, *after);
@@ -485,25 +534,9 @@ ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<con
           : relation_of(*before, *after, devices));
   ModuleDecision decision;
   try {
-    const bool stricter = options.equality != FloatEquality::Real;
-    if (stricter && identical(before, after, devices, *relation, limits)) {
-      decision.devices = devices;
-      decision.equality = options.equality;
-    } else {
-      decision = related(before, after, devices, *relation, options, limits);
-      if (!options.ordered) excuse_rounding(decision, *before, *after, *relation, limits);
-      if (stricter && decision.outcome == Outcome::Established) {
-        hold_stricter(decision, *before, *after, *relation, options.equality, limits);
-      }
-      if (decision.outcome == Outcome::Undecided) decision.equality = options.equality;
-    }
-    const Instruction* const promise =
-        decision.outcome == Outcome::Established ? new_promise(*before, *after) : nullptr;
-    if (promise != nullptr) {
-      decision.outcome = Outcome::Undecided;
-      decision.reason = "Equal if what an operation promises of its indices holds.";
-      decision.unknown = {
-          unknown_operation(*after, *promise, "it promises sorted or unique indices")};
+    decision = decide_outputs(before, after, devices, *relation, options, limits);
+    if (decision.outcome == Outcome::Established) {
+      require_same_effects(decision, *before, *after, *relation, options, limits);
     }
   } catch (const IllFormed& error) {
     decision = ill_formed(error.fault, devices);

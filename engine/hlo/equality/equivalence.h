@@ -110,11 +110,13 @@ struct ComparisonOptions {
   std::string relation_file = {};
 };
 
-/// Decides whether all outputs of two modules are equal on every device, for all inputs. Throws
+/// Decides whether all outputs of two modules are equal on every device, for all inputs, and so is
+/// what they do beside them (outfeeds, messages, calls with side effects), in its order. Throws
 /// InputError if the number of devices is needed and unknown, and LimitReached before it compares;
 /// a limit met while it does makes it Undecided.
-ModuleDecision compare(std::shared_ptr<const Module> before, std::shared_ptr<const Module> after,
-                       const ComparisonOptions& options, const Limits& limits);
+ModuleDecision compare(const std::shared_ptr<const Module>& before,
+                       const std::shared_ptr<const Module>& after, const ComparisonOptions& options,
+                       const Limits& limits);
 
 /// Links programs that run together, as the module after of compare() with these `devices`. If they
 /// are ill-formed, or communicate illegally or in a way that is not understood, the decision.

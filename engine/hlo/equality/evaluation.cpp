@@ -315,7 +315,7 @@ void Evaluation::name_tensors() {
         const auto value = name(number, piece, evaluate({number, 0}, 0, region.map));
         if (!value || region.map != whole.map) continue;
         tensor.value = *value;
-        context_.named[number] = std::move(tensor);
+        context_.named[number] = tensor;
       } catch (const Refinement& refinement) {
         for (const Region& part : split_region(space_, region, refinement)) {
           open.push_back(space_.with_reused(part));

@@ -1,5 +1,6 @@
 // Symbolic evaluation of constants and elementwise operations.
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <fmt/format.h>

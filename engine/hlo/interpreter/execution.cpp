@@ -31,7 +31,6 @@ namespace {
 
 using interpreter::Algebra;
 using interpreter::Array;
-using interpreter::ArrayTree;
 using interpreter::Draw;
 using interpreter::Inputs;
 using interpreter::Interpreter;

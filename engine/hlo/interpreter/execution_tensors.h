@@ -109,7 +109,7 @@ class Inputs {
   std::vector<std::int64_t> contents(const Shape& shape, std::uint32_t input, std::uint32_t device,
                                      Form form) const {
     if (form == Form::Global) return {};
-    const std::vector<std::int64_t> own = {-1, device};
+    std::vector<std::int64_t> own = {-1, device};
     if (!relation_.is_mixed() || shape.is_tuple) return own;
     const TensorRelation& relation = related(input, device);
     std::vector<std::int64_t> all = {&relation - relation_.inputs.data(), relation.part_of(device)};
