@@ -434,6 +434,26 @@ TEST_CASE("what is not understood may have no operands, or no results") {
                      kX + "  ROOT y = f32[6] copy(x)\n")) == "valid");
 }
 
+TEST_CASE("a custom call that reads its operands as they lie in memory is one of their layouts") {
+  const std::string x = "  x = f32[2,3]{1,0} parameter(0)\n";
+  const auto call = [](const char* operand, const char* layout, const char* result) {
+    return fmt::format(
+        "  y = f32[2,3]{} custom-call({}), custom_call_target=\"f\", "
+        "operand_layout_constraints={{f32[2,3]{}}}\n",
+        result, operand, layout);
+  };
+  const std::string copied = "  c = f32[2,3]{0,1} copy(x)\n";
+  const std::string root = "  ROOT r = f32[2,3]{1,0} copy(y)\n";
+  const std::string before = x + call("x", "{1,0}", "{1,0}") + root;
+  CHECK(summary(same(before, before)) == "valid");
+  CHECK(summary(same(before, x + call("x", "{1,0:T(2,128)S(1)}", "{1,0:T(8,128)}") + root)) ==
+        "valid");
+  CHECK(summary(same(before, x + copied + call("c", "{0,1}", "{1,0}") + root)) == "unknown");
+  CHECK(summary(same(before, x + call("x", "{1,0}", "{0,1}") + root)) == "unknown");
+  CHECK(summary(same(before, x + "  y = f32[2,3]{1,0} custom-call(x), custom_call_target=\"f\"\n" +
+                                 root)) == "unknown");
+}
+
 TEST_CASE("modules that do other things beside their outputs are not equal") {
   const std::string t = kX + "  t = token[] after-all()\n";
   const std::string twice = "  y = f32[6] add(x, x)\n";

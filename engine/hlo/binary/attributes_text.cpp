@@ -308,6 +308,13 @@ void add_custom_call(const Instruction& instruction, const std::string& where,
       {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
        "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"});
   attributes.add("custom_call_target", in_quotes(instruction.custom_call_target()));
+  if (instruction.constrain_layout()) {
+    std::string shapes;
+    for (const Shape& shape : instruction.operand_shapes_with_layout()) {
+      shapes += (shapes.empty() ? "" : ", ") + shape_text(shape, where);
+    }
+    attributes.add("operand_layout_constraints", "{" + shapes + "}");
+  }
   attributes.flag("custom_call_has_side_effect", instruction.custom_call_has_side_effect());
   if (instruction.has_literal()) {
     attributes.add("literal", fmt::format("{} {}", shape_text(instruction.literal().shape(), where),

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/hlo/module.h"
 #include "engine/hlo/text/text_reader.h"
@@ -28,8 +29,25 @@ constexpr auto kComputations = std::to_array<std::string_view>(
 constexpr auto kIgnored = std::to_array<std::string_view>(
     {"metadata", "control-predecessors", "origin", "statistics", "schedule_config",
      "original_value", "constrain_layout", "execution_thread", "async_execution_thread",
-     "is_stable_layout", "operand_layout_constraints", "parameter_replication",
-     "cross_program_prefetch_index", "stacktrace", "has_dynamic_root"});
+     "is_stable_layout", "parameter_replication", "cross_program_prefetch_index", "stacktrace",
+     "has_dynamic_root"});
+
+/// The layouts of a custom call that reads its operands as they lie in memory, and of its results;
+/// tiles and memory spaces apart, which the compiler chooses.
+std::string constrained_layouts(std::string_view operands, const Shape& results) {
+  std::string text = "operand_layout_constraints=";
+  bool skips = false;
+  for (const char each : without_blanks(operands)) {
+    skips = (skips || each == ':') && each != '}';
+    if (!skips) text += each;
+  }
+  text += ";result_layout=";
+  for (const ArrayShape& result : results.arrays()) {
+    text +=
+        result.row_major() ? "{}" : fmt::format("{{{}}}", fmt::join(result.minor_to_major, ","));
+  }
+  return text + ";";
+}
 
 template <typename Names>
 bool contains(const Names& names, std::string_view name) {
@@ -206,6 +224,10 @@ void read_attribute(TextReader& reader, std::string_view name, const Instruction
   }
   if (name == "window") {  // blanks separate its parts
     attributes.others += fmt::format("{}={};", name, value);
+    return;
+  }
+  if (name == "operand_layout_constraints") {
+    attributes.others += constrained_layouts(value, instruction.shape);
     return;
   }
   const bool tuning = name == "backend_config" && instruction.opcode != "custom-call";
