@@ -50,7 +50,7 @@ details{border-top:1px solid var(--rule);content-visibility:auto;contain-intrins
 summary{cursor:pointer;padding:.4em 0;overflow-wrap:anywhere}
 figure{margin:1em 0}figure svg{max-width:100%;height:auto}figcaption{color:var(--soft)}
 figure svg text:not([fill]){fill:var(--ink)}figure svg [fill="white"],figure svg [fill="#ffffff"]{fill:var(--ground)}
-figure svg [stroke="#333333"]{stroke:var(--ink)}figure svg [stroke="#dddddd"]{stroke:var(--rule)}
+figure svg [stroke="#333333"],figure svg [stroke="#000000"]{stroke:var(--ink)}figure svg [stroke="#dddddd"]{stroke:var(--rule)}
 figure svg [fill="#000000"],figure svg [fill="#333333"]{fill:var(--ink)}figure svg [fill="#eeeeee"]{fill:var(--panel)}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
 footer{margin-top:3em;color:var(--soft);font-size:.85em}

@@ -132,8 +132,9 @@ std::string_view plot_colour(std::size_t number) {
 }
 
 std::string_view ink_on(std::string_view colour) {
-  const bool is_dark = colour == plot_colour(0) || colour == plot_colour(6);
-  return is_dark ? "#fffffe" : "#000001";  // not the colours that a page replaces in the dark
+  // A page in the dark replaces white and black by each other, but not the colours next to them.
+  if (colour == plot_colour(6)) return "#ffffff";
+  return colour == plot_colour(0) ? "#fffffe" : "#000001";
 }
 
 double text_width(std::string_view text) {

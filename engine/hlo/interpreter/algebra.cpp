@@ -121,9 +121,10 @@ std::uint64_t Algebra::hash(std::uint64_t state, std::uint64_t value) {
 }
 
 /// A power of kGenerator: e itself is no small number.
-Algebra::Algebra(std::uint64_t seed, FloatEquality equality)
+Algebra::Algebra(std::uint64_t seed, FloatEquality equality, Selections selections)
     : seed_(seed),
       equality_(equality),
+      selections_(selections),
       generator_(interpreter::power(kGenerator, hash(0xE, seed) % (kOrder - 1) + 1, kPrime)) {}
 
 Term Algebra::drawn_term(std::uint64_t state, double low, double high) {
@@ -362,10 +363,14 @@ Term Algebra::simple_sum(const Term& a, const Term& b, ElementType type) {
 /// multiplied with a selection as a symbol of its own, too. `Term::selection` counts how often
 /// selecting and multiplying took turns, and symbols of different turns are different ones. So what
 /// is equal is the same selections, then the same factors, then the same selections, …, within a
-/// turn in any order, of equal terms; and all of that is linear.
+/// turn in any order, of equal terms; and all of that is linear. Nothing where infinity itself is
+/// selected, or symbols would take too many turns.
 std::optional<Term> Algebra::selected(const Term& condition, const Term& yes, const Term& no) {
   const std::uint8_t before = std::max(yes.selection, no.selection);
   if (before >= kMaxSelections) return std::nullopt;
+  for (const Term* each : {&yes, &no}) {
+    if (is_infinite_constant(*each) || is_nan_constant(*each)) return std::nullopt;
+  }
   const auto turn = static_cast<std::uint8_t>(before | 1U);
   const Term other = complement(condition);
   const bool swap = other.value < condition.value;

@@ -44,16 +44,22 @@ inline bool is_zero(const Term& term) { return term.low == 0 && term.high == 0; 
 ///
 /// Rounding, NaN and overflow are left out, with one exception: 0 · x is 0 only where x is finite
 /// for all inputs that are. A selection is 0 where it selects 0, also beside an infinity: select(c,
-/// a, 0) is a product with a symbol of its own, and not with the condition c.
+/// a, 0) is no product with the condition c where a may be infinite (Selections).
 ///
 /// For an equality stricter than that of real numbers, operations on floating-point elements are
 /// uninterpreted functions instead, with those identities that rounding keeps (algebra_float.cpp).
 class Algebra {
  public:
+  /// What a selection of what may be infinite is: a function of its operands, or linear in those
+  /// that are selected (algebra.cpp: `selected`). The first finds more products equal, such as
+  /// those of two selections, the second sums and multiples, such as gradients of several devices.
+  enum class Selections : std::uint8_t { Uninterpreted, Linear };
+
   using Cell = Term;
   static constexpr bool kSymbolic = true;
 
-  explicit Algebra(std::uint64_t seed, FloatEquality equality = FloatEquality::Real);
+  explicit Algebra(std::uint64_t seed, FloatEquality equality = FloatEquality::Real,
+                   Selections selections = Selections::Uninterpreted);
 
   FloatEquality equality() const { return equality_; }
   /// Whether elements of a type are rounded, so that the order of operations on them counts.
@@ -116,6 +122,8 @@ class Algebra {
   void add_product(Accumulator& sum, const Cell& a, const Cell& b, ElementType type);
   Cell result(Accumulator& sum, ElementType type);
 
+  /// Whether a selection of what may be infinite was met, and taken as uninterpreted.
+  bool met_selections() const { return met_selections_; }
   /// The number of random values drawn: n of them coincide with a probability below n² / 2^60.
   std::uint64_t drawn() const { return drawn_; }
   std::size_t bytes() const {
@@ -231,6 +239,8 @@ class Algebra {
 
   std::uint64_t seed_;
   FloatEquality equality_;
+  Selections selections_;
+  bool met_selections_ = false;
   std::uint64_t generator_;  ///< e
   std::uint64_t drawn_ = 0;
   std::unordered_map<std::uint64_t, Fact> facts_;

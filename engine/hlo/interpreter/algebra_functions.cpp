@@ -194,11 +194,11 @@ Term Algebra::select(const Term& condition, const Term& yes, const Term& no, Ele
     all.nan = false;
     return type.is_float() ? settled(all) : all;
   }
-  const auto is_special = [&](const Term& a) {
-    return (is_constant(a) && std::isinf(a.low)) || is_nan_constant(a);
-  };
-  if (type.is_float() && !is_special(yes) && !is_special(no)) {
-    if (const auto result = selected(condition, yes, no)) return settled(*result);
+  if (type.is_float()) {
+    met_selections_ = true;
+    if (selections_ == Selections::Linear) {
+      if (const auto result = selected(condition, yes, no)) return settled(*result);
+    }
   }
   const Term other = complement(condition);
   const bool swap = other.value < condition.value;
@@ -253,7 +253,8 @@ Term Algebra::sum_where(const Term& condition, const Term& total, const Term& up
                         ElementType type) {
   if (is_constant(condition)) return condition.low != 0 ? sum(total, update, type) : total;
   if (type.is_float() && !has_bounds(update)) {
-    return sum(total, select(condition, update, {}, type), type);
+    const auto part = selected(condition, update, {});
+    return sum(total, part ? *part : select(condition, update, {}, type), type);
   }
   Term part = plain_product(condition, update);
   part.nan = update.nan;

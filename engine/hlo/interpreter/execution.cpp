@@ -174,6 +174,7 @@ class ExecutionComparison {
     std::vector<UnknownOperation> unknown = {};  ///< on which the difference depends
     std::optional<std::size_t> output = {};      ///< that differs
     std::uint32_t device = 0;                    ///< on which it does
+    bool met_selections = false;                 ///< of what may be infinite
     std::exception_ptr failure = {};             ///< NotUnderstood, LimitReached
   };
 
@@ -259,11 +260,20 @@ class ExecutionComparison {
     decision_.violation = std::move(difference);
   }
 
+  /// Both kinds of selections are right, and each shows what the other one does not.
   Interpretation interpret(std::uint64_t seed, FloatEquality equality, const Limits& limits) const {
+    Interpretation found = interpret(seed, equality, Algebra::Selections::Uninterpreted, limits);
+    if (found.is_equal || found.failure || !found.met_selections) return found;
+    Interpretation other = interpret(seed, equality, Algebra::Selections::Linear, limits);
+    return other.is_equal ? other : found;
+  }
+
+  Interpretation interpret(std::uint64_t seed, FloatEquality equality,
+                           Algebra::Selections selections, const Limits& limits) const {
     Interpretation found;
     OpaqueInstructions opaque;
     try {
-      Algebra algebra(seed, equality);
+      Algebra algebra(seed, equality, selections);
       Work work(limits, most_);
       const auto first = outputs(algebra, before_, relation_.before, kDraws[0], seed, work, opaque);
       const auto second = outputs(algebra, after_, relation_.after, kDraws[0], seed, work, opaque);
@@ -291,6 +301,7 @@ class ExecutionComparison {
                     }
                     return found.is_equal;
                   });
+      found.met_selections = algebra.met_selections();
     } catch (const NotUnderstood&) {
       found.failure = std::current_exception();
     } catch (const LimitReached&) {
