@@ -113,7 +113,11 @@ void PlanRules::check_shapes() const {
                               op.type == OpType::PutWithSignalAndFlush;
     const bool must_use_port =
         op.type == OpType::PutWithSignal || op.type == OpType::PutWithSignalAndFlush;
-    if ((port && !may_use_port) || (must_use_port && !port)) {
+    const auto is_remote = [](const Region& region) { return region.kind == Region::Kind::Remote; };
+    const bool remote =
+        std::ranges::any_of(op.sources, is_remote) || std::ranges::any_of(op.targets, is_remote);
+    if ((port && !may_use_port) || (must_use_port && !port) ||
+        (remote && !port && op.channel_type != ChannelType::Memory)) {
       fail(Rule::Malformed,
            fmt::format("does not work on a {} channel", to_string(op.channel_type)), place, op);
     }

@@ -1,0 +1,129 @@
+#include <functional>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/onesided/judge.h"
+#include "engine/onesided/plan.h"
+#include "proofs/certificate/plan_certificate.h"
+#include "tests/onesided/plans.h"
+
+namespace p2::onesided {
+namespace {
+
+using Json = nlohmann::json;
+
+/// The reason for which a plan is malformed; nothing for a valid plan.
+std::string complaint(const Json& plan) {
+  const std::string text = plan.dump(1);
+  const auto read = read_plan("plan", text);
+  std::optional<Violation> violation;
+  if (const auto* const found = std::get_if<Violation>(&read)) {
+    violation = *found;
+  } else {
+    const PlanDecision decision = judge(std::get<Plan>(read), "plan", {});
+    if (decision.outcome == Outcome::Established) {
+      CHECK(std::holds_alternative<CertificateFiles>(onesided_certificate(text, true, {})));
+      return "";
+    }
+    violation = decision.violation;
+  }
+  REQUIRE(violation);
+  CHECK_MESSAGE(violation->rule == Rule::Malformed, violation->reason);
+  // The checker reads by itself.
+  CHECK(std::holds_alternative<std::string>(onesided_certificate(text, true, {})));
+  CHECK(std::holds_alternative<CertificateFiles>(onesided_certificate(text, false, {})));
+  return violation->reason;
+}
+
+void for_each_object(Json& value, const std::function<void(Json&)>& visit) {
+  for (Json& each : value) {
+    if (each.is_structured()) for_each_object(each, visit);
+  }
+  if (value.is_object()) visit(value);
+}
+
+bool names(const std::string& reason, const std::string& key) {
+  return reason.find("\"" + key + "\"") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a member that means nothing is named, whatever object of a plan has it") {
+  std::size_t objects = 0;
+  for (const Plan& plan : small_execution_plans()) {
+    Json json = Json::parse(to_json(plan));
+    for_each_object(json, [&](Json& object) {
+      if (objects++ % 7 != 0 && &object != &json) return;
+      object["fence_after"] = true;
+      CHECK_MESSAGE(names(complaint(json), "fence_after"), object.dump());
+      object.erase("fence_after");
+      object["comment"] = "a remark";
+      CHECK_MESSAGE(complaint(json).empty(), object.dump());
+      object.erase("comment");
+    });
+  }
+  CHECK(objects > 200);
+}
+
+TEST_CASE("no misspelt member is skipped") {
+  std::size_t members = 0;
+  for (const Plan& plan : small_execution_plans()) {
+    Json json = Json::parse(to_json(plan));
+    for_each_object(json, [&](Json& object) {
+      std::vector<std::string> keys;
+      for (const auto& [key, value] : object.items()) keys.push_back(key);
+      for (const std::string& key : keys) {
+        if (members++ % 5 != 0 && &object != &json) continue;
+        const Json value = object[key];
+        object.erase(key);
+        object[key + "s"] = value;
+        CHECK_MESSAGE(!complaint(json).empty(), key << " " << object.dump());
+        object.erase(key + "s");
+        object[key] = value;
+      }
+    });
+  }
+  CHECK(members > 800);
+}
+
+TEST_CASE("members that the executor does not read say what it does") {
+  Json json;
+  Json* reduction = nullptr;
+  for (const Plan& plan : small_execution_plans()) {
+    json = Json::parse(to_json(plan));
+    for_each_object(json, [&](Json& object) {
+      const std::string name = object.value("name", "");
+      if (name == "re" || name == "res" || name == "rre" || name == "repkt") reduction = &object;
+    });
+    if (reduction != nullptr) break;
+  }
+  REQUIRE(reduction != nullptr);
+  (*reduction)["reduce_op"] = "sum";
+  CHECK(complaint(json).empty());
+  (*reduction)["reduce_op"] = "max";
+  CHECK(complaint(json).find("expected sum") != std::string::npos);
+  reduction->erase("reduce_op");
+
+  Json& region = [&]() -> Json& {
+    for (Json& each : (*reduction)["src_buff"]) {
+      if (each.contains("type")) return each;
+    }
+    return (*reduction)["dst_buff"][0];
+  }();
+  region["rank"] = 99;  // an own buffer is that of the own rank
+  CHECK(complaint(json).find("rank of an own buffer") != std::string::npos);
+  region.erase("rank");
+  region["buffer_id"] = 0;  // own, or a peer's?
+  CHECK(names(complaint(json), "buffer_id"));
+  region.erase("buffer_id");
+
+  Json& op = json["gpus"][0]["threadblocks"][0]["ops"].emplace_back(Json{{"name", "nop"}});
+  CHECK(complaint(json).empty());
+  op["channel_ids"] = {0};  // a signal that was meant
+  CHECK(names(complaint(json), "channel_ids"));
+  op = {{"name", "nop"}, {"ops", {{{"name", "nop"}}}}};  // of a pipeline that was meant
+  CHECK(names(complaint(json), "ops"));
+}
+
+}  // namespace p2::onesided
