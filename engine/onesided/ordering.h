@@ -62,7 +62,7 @@ struct CounterUses {
   bool waits_ordered = true;
 
   bool is_deterministic() const { return signals_ordered && waits_ordered; }
-  bool has_surplus() const { return waits_per_launch > 0 && signals_per_launch > waits_per_launch; }
+  bool has_surplus() const { return !waits.empty() && signals_per_launch > waits_per_launch; }
   bool has_deficit() const { return signals_per_launch < waits_per_launch; }
 };
 
@@ -144,6 +144,7 @@ class Ordering {
   void match_counters();
   void collect_accesses(LimitWatch& watch);
   void follow_packets();
+  transfer::Event event_after(const Node& node) const;
   void add_memory(transfer::Event from, transfer::Event to, transfer::EdgeKind kind) {
     edges_.memory.push_back({from, to, kind});
   }

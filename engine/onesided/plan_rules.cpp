@@ -73,6 +73,13 @@ class PlanRules {
 };
 
 void PlanRules::check_collective() const {
+  if (!has_messages(plan_)) {
+    fail_plan(
+        Rule::Malformed,
+        fmt::format("No message of {} to {} bytes can be cut into chunks of whole units of {} "
+                    "bytes.",
+                    plan_.min_bytes, plan_.max_bytes, plan_.alignment));
+  }
   const auto ranks = static_cast<std::uint64_t>(plan_.gpus.size());
   for (std::size_t r = 0; r < plan_.gpus.size(); ++r) {
     const std::uint64_t in = plan_.gpus[r].input_chunks;
@@ -116,6 +123,14 @@ void PlanRules::check_shapes() const {
     const auto is_remote = [](const Region& region) { return region.kind == Region::Kind::Remote; };
     const bool remote =
         std::ranges::any_of(op.sources, is_remote) || std::ranges::any_of(op.targets, is_remote);
+    for (std::size_t k = 0; k < op.sources.size(); ++k) {
+      if (is_packet_source(op.type, k) && op.sources[k].buffer != Buffer::Scratch) {
+        fail(Rule::Malformed,
+             fmt::format("reads packets from {}, the executor looks for them in scratch",
+                         letter(op.sources[k].buffer)),
+             place, op);
+      }
+    }
     if ((port && !may_use_port) || (must_use_port && !port) ||
         (remote && !port && op.channel_type != ChannelType::Memory)) {
       fail(Rule::Malformed,

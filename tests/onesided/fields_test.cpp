@@ -126,4 +126,74 @@ TEST_CASE("members that the executor does not read say what it does") {
   CHECK(names(complaint(json), "ops"));
 }
 
+TEST_CASE("a plan is for some message, and its packets are where the executor looks") {
+  Json json = Json::parse(to_json(small_execution_plans()[0]));
+  json["min_message_size"] = 1 << 20;
+  json["max_message_size"] = 1 << 21;
+  CHECK(complaint(json).empty());
+  json["max_message_size"] = (1 << 20) - 16;
+  CHECK(complaint(json).find("No message of") != std::string::npos);
+  json["min_message_size"] = json["max_message_size"] = (1 << 20) + 1;
+  CHECK(complaint(json).find("No message of") != std::string::npos);
+  json["min_message_size"] = 0;
+  json["max_message_size"] = 15;
+  CHECK(complaint(json).find("No message of") != std::string::npos);
+
+  json = Json::parse(to_json(small_execution_plans()[2]));
+  CHECK(complaint(json).empty());
+  for (Json& op : json["gpus"][0]["threadblocks"][0]["ops"]) {
+    if (op["name"] != "repkt" && op["name"] != "upkt") continue;
+    op["src_buff"].back()["type"] = "o";
+    CHECK(complaint(json).find("looks for them in scratch") != std::string::npos);
+    return;
+  }
+  FAIL("no packets are read");
+}
+
+TEST_CASE("a packet is no plain memory, though it looks so in chunks of one unit") {
+  Plan plan = small_execution_plans()[2];
+  REQUIRE(plan.has_packets());
+  const auto verdict = [&] { return judge(plan, "plan", {}).outcome; };
+  REQUIRE(verdict() == Outcome::Established);
+  const auto region = [](Buffer buffer, std::uint32_t index) {
+    return Region{Region::Kind::Own, buffer, 0, index, 1};
+  };
+  for (Gpu& gpu : plan.gpus) {
+    std::vector<Op>& ops = gpu.blocks[0].ops;
+    for (std::size_t k = 0; k < ops.size(); ++k) {
+      if (ops[k].type != OpType::ReducePackets) continue;
+      // The own contribution by way of a packet, which is then read as what it is not.
+      ops[k].sources[0] = region(Buffer::Scratch, 2 * gpu.scratch_chunks);
+      Op copy;
+      copy.type = OpType::CopyPackets;
+      copy.sources = {region(Buffer::Input, 0)};
+      copy.targets = {region(Buffer::Scratch, gpu.scratch_chunks)};
+      ops.insert(ops.begin() + static_cast<std::ptrdiff_t>(k), {copy, Op{}});
+      break;
+    }
+    gpu.scratch_chunks += 1;
+  }
+  const auto one = unroll(plan, "plan", {1, 0}, launches_to_check(plan));
+  CHECK(!judge(std::get<Unrolling>(one), {}).violation);
+  CHECK(verdict() == Outcome::Refuted);
+}
+
+TEST_CASE("pipelines whose rounds differ with the message are not judged") {
+  Plan plan = small_execution_plans()[0];
+  std::vector<Op>& ops = plan.gpus[0].blocks[0].ops;
+  for (const auto& [unit, chunks] : {std::pair(160, 3), std::pair(112, 2)}) {
+    Op pipeline;
+    pipeline.type = OpType::Pipeline;
+    pipeline.unit_size = static_cast<std::uint64_t>(unit);
+    pipeline.num_chunks = static_cast<std::uint32_t>(chunks);
+    pipeline.body = {Op{}};
+    ops.push_back(pipeline);
+  }
+  // Three rounds each in chunks of 160 bytes, three and two in chunks of 112.
+  CHECK_THROWS_AS(judge(plan, "plan", {}), LimitReached);
+  ops.back().unit_size = 320;
+  ops.back().num_chunks = 6;
+  CHECK(judge(plan, "plan", {}).outcome == Outcome::Established);
+}
+
 }  // namespace p2::onesided

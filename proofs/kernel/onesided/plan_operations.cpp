@@ -80,6 +80,9 @@ void Unroller::add_operands(const Json& op, const char* key, const std::string& 
   expect_only(region, {kind, "index", "size", region.contains("type") ? "rank" : kind});
   if (region.contains("type")) {
     if (std::tolower(form) != 'o') fail(at.name + " has an operand of the wrong kind");
+    if (form == 'O' && std::string(key) == "src_buff" && text(op, "name") != "ppkt" &&
+        buffer(region, "type") != 's')
+      fail(at.name + " reads packets that are not in scratch");
     out.push_back(operand(at.rank, buffer(region, "type"), region, form, at, port, false));
   } else if (region.contains("buffer_id")) {
     if (std::tolower(form) != 'r') fail(at.name + " has an operand of the wrong kind");

@@ -87,6 +87,14 @@ Unroller::Unroller(const Json& plan, std::uint32_t chunk, Budget& budget)
                      "min_message_size", "max_message_size"});
   pair_channels();
   const std::string& name = collective_;
+  std::uint64_t chunks = 1;  // of a message
+  for (const UserCells& user : out_.users)
+    chunks = std::max<std::uint64_t>(chunks, name == "allgather" ? user.outputs : user.inputs);
+  const std::uint64_t unit =
+      number_or(plan, "buffer_alignment", 16) * ((chunks + chunk - 1) / chunk);
+  const std::uint64_t least = plan.value("min_message_size", std::uint64_t{0});
+  const std::uint64_t most = plan.value("max_message_size", ~std::uint64_t{0}) / unit;
+  if (most == 0 || least > most * unit) fail("a plan for no message");
   for (std::uint32_t r = 0; r < ranks; ++r) {
     const UserCells& user = out_.users[r];
     const bool same = user.inputs == user.outputs;
