@@ -238,6 +238,8 @@ void Events::follow_packets() {
   for (const std::vector<Touch>& cell : touches) {
     std::map<std::uint32_t, Event> packet;  // by launch
     for (const Touch& each : cell) {
+      const bool polled = std::ranges::any_of(cell, &Touch::polled);
+      if (polled && each.writes && !each.packets) is_refuted = true;
       if (!each.writes || !each.packets || all[each.event].user || writes_back(each)) continue;
       if (!packet.emplace(all[each.event].launch, each.event).second) is_refuted = true;
     }

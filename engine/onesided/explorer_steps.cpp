@@ -326,6 +326,9 @@ void Explorer::execute(State& state, const Operation& operation, std::uint32_t b
       View own = before;
       for (const Operand& source : statement.sources) {
         for (const PastAccess& each : state.accesses[source.cell(k)]) {
+          if (source.polled && each.writes && !each.packets) {
+            refute(Rule::PacketOverwritten, "no packet in " + describe(plan_, source.cell(k)));
+          }
           if (source.polled && each.writes && each.packets && each.block != kNone &&
               each.launch == now.launch) {
             own.join(state.begins[plan_.blocks[each.block].rank][operation.launch]);

@@ -118,6 +118,8 @@ class Ordering {
     Cell cell;
   };
   const std::optional<Overwrite>& overwritten_packet() const { return overwritten_; }
+  /// A node that writes no packet where the second one polls.
+  const std::optional<Overwrite>& doubtful_packet() const { return doubtful_; }
   /// Waits that no signal of the launches can end.
   const std::vector<std::uint32_t>& unmatched_waits() const { return unmatched_; }
 
@@ -165,6 +167,7 @@ class Ordering {
   std::vector<std::size_t> starts_;
   std::vector<Access> unfed_;
   std::optional<Overwrite> overwritten_;
+  std::optional<Overwrite> doubtful_;
   // By rank and launch.
   std::vector<std::vector<transfer::Event>> begins_;
   std::vector<std::vector<transfer::Event>> ends_;

@@ -251,6 +251,11 @@ void Ordering::follow_packets() {
         break;
       }
     }
+    const Access* const plain =
+        std::find_if(first, last, [](const Access& each) { return each.writes && !each.packets; });
+    if (poll != last && plain != last && !doubtful_) {
+      doubtful_ = Overwrite{plain->node, poll->node, cell};
+    }
     for (; poll != last; ++poll) {
       if (!poll->polled || poll->cell != poll->start + 2 * poll->element) continue;
       const Node& reader = nodes_[poll->node];

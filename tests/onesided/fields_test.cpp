@@ -178,6 +178,24 @@ TEST_CASE("a packet is no plain memory, though it looks so in chunks of one unit
   CHECK(verdict() == Outcome::Refuted);
 }
 
+TEST_CASE("what is no packet may look like one") {
+  Plan plan = small_execution_plans()[2];
+  for (Gpu& gpu : plan.gpus) {
+    gpu.scratch_chunks = 2;
+    Op copy;  // after the packet was read; the next launch polls there
+    copy.type = OpType::Copy;
+    copy.sources = {Region{Region::Kind::Own, Buffer::Input, 0, 0, 1}};
+    copy.targets = {Region{Region::Kind::Own, Buffer::Scratch, 0, 0, 1}};
+    gpu.blocks[0].ops.emplace_back();
+    gpu.blocks[0].ops.push_back(copy);
+  }
+  const PlanDecision decision = judge(plan, "plan", {});
+  REQUIRE(decision.violation);
+  CHECK(decision.violation->rule == Rule::PacketOverwritten);
+  CHECK(decision.violation->reason.find("may look like") != std::string::npos);
+  CHECK(std::holds_alternative<std::string>(onesided_certificate(to_json(plan), true, {})));
+}
+
 TEST_CASE("pipelines whose rounds differ with the message are not judged") {
   Plan plan = small_execution_plans()[0];
   std::vector<Op>& ops = plan.gpus[0].blocks[0].ops;
