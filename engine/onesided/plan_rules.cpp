@@ -85,22 +85,26 @@ void PlanRules::check_collective() const {
     const std::uint64_t in = plan_.gpus[r].input_chunks;
     const std::uint64_t out = plan_.gpus[r].output_chunks;
     bool right = true;
+    // Chunks of all ranks are equally long, so that equal messages have equally many.
+    const Gpu& first = plan_.gpus.front();
+    const bool alike = std::max(in, out) == std::max(first.input_chunks, first.output_chunks);
     const bool same = in == out || (plan_.in_place && (in == 0 || out == 0));
     if (plan_.collective == "allreduce" || plan_.collective == "broadcast" ||
         plan_.collective == "sendrecv") {
-      right = same;
+      right = same && alike;
     } else if (plan_.collective == "alltoall") {
-      right = same && std::max(in, out) % ranks == 0;
+      right = same && alike && std::max(in, out) % ranks == 0;
     } else if (plan_.collective == "allgather") {
-      right = out == in * ranks;
+      right = alike && out == in * ranks;
     } else if (plan_.collective == "reducescatter") {
-      right = in == out * ranks;
+      right = alike && in == out * ranks;
     }
     if (!right) {
-      fail_plan(Rule::SizeMismatch,
-                fmt::format("gpu {} has {} chunks of input and {} of output, which is no {} of {} "
-                            "ranks.",
-                            r, in, out, plan_.collective, ranks));
+      fail_plan(
+          Rule::SizeMismatch,
+          fmt::format("gpu {} has {} chunks of input and {} of output{}, which is no {} of {} "
+                      "ranks.",
+                      r, in, out, alike ? "" : ", gpu 0 others", plan_.collective, ranks));
     }
   }
 }
@@ -171,6 +175,15 @@ void PlanRules::check_limits() const {
   for_each_op(plan_, [&](const Op& op, OpPlace place) {
     limit(op.channels.size(), kMaxChannelsPerOp, "channels in one op", place);
     limit(op.semaphores.size(), kMaxSemaphoresPerOp, "semaphores in one op", place);
+    // Thread j serves the j-th: what is beyond the last thread would never happen.
+    const std::size_t lanes = std::max(op.channels.size(), op.semaphores.size());
+    if (lanes > plan_.threads) {
+      fail(Rule::ExecutorLimit,
+           fmt::format("has {} channels or semaphores, each served by a thread of its own, and its "
+                       "thread block {} threads",
+                       lanes, plan_.threads),
+           place, op);
+    }
     if (op.type == OpType::Barrier) {
       limit(std::size_t{op.barrier} + 1, kMaxBarriers, "barriers", place);
     }

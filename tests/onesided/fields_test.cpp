@@ -178,6 +178,34 @@ TEST_CASE("a packet is no plain memory, though it looks so in chunks of one unit
   CHECK(verdict() == Outcome::Refuted);
 }
 
+TEST_CASE("every channel of an op has a thread, and all ranks have equally many chunks") {
+  const auto rule = [](const Plan& plan) {
+    const PlanDecision decision = judge(plan, "plan", {});
+    const std::string text = to_json(plan);
+    CHECK(std::holds_alternative<CertificateFiles>(
+        onesided_certificate(text, decision.outcome == Outcome::Established, {})));
+    return decision.violation ? std::string(to_string(decision.violation->rule)) : "valid";
+  };
+  Plan plan = small_execution_plans()[0];
+  // A second channel, signalled in the same op.
+  for (Gpu& gpu : plan.gpus) {
+    gpu.memory_peers.push_back(gpu.memory_peers.front());
+    gpu.blocks[0].channels[0].ids.push_back(1);
+    for (Op& op : gpu.blocks[0].ops) {
+      if (!op.channels.empty()) op.channels.push_back(1);
+    }
+  }
+  plan.threads = 2;
+  CHECK(rule(plan) == "valid");
+  plan.threads = 1;
+  CHECK(rule(plan) == "executor-limit");
+
+  plan = small_execution_plans()[3];
+  REQUIRE(plan.collective == "sendrecv");
+  plan.gpus[1].input_chunks = plan.gpus[1].output_chunks = 0;
+  CHECK(rule(plan) == "size-mismatch");
+}
+
 TEST_CASE("what is no packet may look like one") {
   Plan plan = small_execution_plans()[2];
   for (Gpu& gpu : plan.gpus) {

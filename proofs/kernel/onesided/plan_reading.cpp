@@ -87,19 +87,18 @@ Unroller::Unroller(const Json& plan, std::uint32_t chunk, Budget& budget)
                      "min_message_size", "max_message_size"});
   pair_channels();
   const std::string& name = collective_;
-  std::uint64_t chunks = 1;  // of a message
-  for (const UserCells& user : out_.users)
-    chunks = std::max<std::uint64_t>(chunks, name == "allgather" ? user.outputs : user.inputs);
+  const std::uint32_t cells = name == "allgather" ? out_.users[0].outputs : out_.users[0].inputs;
   const std::uint64_t unit =
-      number_or(plan, "buffer_alignment", 16) * ((chunks + chunk - 1) / chunk);
-  const std::uint64_t least = plan.value("min_message_size", std::uint64_t{0});
+      number_or(plan, "buffer_alignment", 16) * std::max<std::uint64_t>(1, cells / chunk);
   const std::uint64_t most = plan.value("max_message_size", ~std::uint64_t{0}) / unit;
-  if (most == 0 || least > most * unit) fail("a plan for no message");
+  if (most == 0 || plan.value("min_message_size", std::uint64_t{0}) > most * unit)
+    fail("a plan for no message");
   for (std::uint32_t r = 0; r < ranks; ++r) {
     const UserCells& user = out_.users[r];
-    const bool same = user.inputs == user.outputs;
-    const bool right = name == "allgather"       ? user.outputs == user.inputs * ranks
-                       : name == "reducescatter" ? user.inputs == user.outputs * ranks
+    const bool alike = user.inputs == out_.users[0].inputs;
+    const bool same = alike && user.inputs == user.outputs;
+    const bool right = name == "allgather"       ? user.outputs == user.inputs * ranks && alike
+                       : name == "reducescatter" ? user.inputs == user.outputs * ranks && alike
                        : name == "alltoall"      ? same && user.inputs % (ranks * chunk) == 0
                        : name == "allreduce" || name == "broadcast" || name == "sendrecv" ? same
                                                                                           : true;
