@@ -236,9 +236,9 @@ void Events::follow_packets() {
   std::set<std::pair<Event, Event>> seen;
   std::map<Event, std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>>> elements;
   for (const std::vector<Touch>& cell : touches) {
+    const bool polled = std::ranges::any_of(cell, &Touch::polled);
     std::map<std::uint32_t, Event> packet;  // by launch
     for (const Touch& each : cell) {
-      const bool polled = std::ranges::any_of(cell, &Touch::polled);
       if (polled && each.writes && !each.packets) is_refuted = true;
       if (!each.writes || !each.packets || all[each.event].user || writes_back(each)) continue;
       if (!packet.emplace(all[each.event].launch, each.event).second) is_refuted = true;

@@ -128,7 +128,8 @@ void PlanRules::check_shapes() const {
     const bool remote =
         std::ranges::any_of(op.sources, is_remote) || std::ranges::any_of(op.targets, is_remote);
     for (std::size_t k = 0; k < op.sources.size(); ++k) {
-      if (is_packet_source(op.type, k) && op.sources[k].buffer != Buffer::Scratch) {
+      if (is_packet_source(op.type, k) && op.type != OpType::GroupStorePackets &&
+          op.sources[k].buffer != Buffer::Scratch) {
         fail(Rule::Malformed,
              fmt::format("reads packets from {}, the executor looks for them in scratch",
                          letter(op.sources[k].buffer)),

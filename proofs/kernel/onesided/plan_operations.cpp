@@ -77,7 +77,8 @@ void Unroller::add_operands(const Json& op, const char* key, const std::string& 
     if (number_or(region, "rank", at.rank) != at.rank)
       fail(at.name + " calls the buffer of another rank its own");
     if (std::tolower(form) != 'o') fail(at.name + " has an operand of the wrong kind");
-    if (form == 'O' && std::string(key) == "src_buff" && text(op, "name") != "ppkt" &&
+    const std::string& name = text(op, "name");
+    if (form == 'O' && std::string(key) == "src_buff" && name != "ppkt" && name != "gstorepkt" &&
         buffer(region, "type") != 's')
       fail(at.name + " reads packets that are not in scratch");
     out.push_back(operand(at.rank, buffer(region, "type"), region, form, at, port, false));
