@@ -42,8 +42,9 @@ Events::Events(const onesided::Unrolling& unrolling)
 void Events::add_block(std::uint32_t number) {
   const onesided::Block& block = plan_.blocks[number];
   std::map<std::uint32_t, std::uint32_t> passes;  // by barrier
-  std::optional<Event> release;
-  std::optional<Event> local_release;
+  // By lane: what the last releasing fence follows.
+  std::map<std::uint32_t, std::optional<Event>> release;
+  std::map<std::uint32_t, std::optional<Event>> local_release;
   std::vector<std::pair<std::uint32_t, std::size_t>> relaxed;  // waits that a fence may acquire
   auto operation = block.operations.begin();
   for (std::uint32_t launch = 0; launch < plan_.launches; ++launch) {
@@ -108,7 +109,8 @@ void Events::add_block(std::uint32_t number) {
           Use use{event, operation->lane, {}, any};
           if (releases(operation->order)) use.fence = event;
           if (operation->order == Order::Relaxed) {
-            use.fence = operation->local ? local_release : release;
+            use.fence =
+                operation->local ? local_release[operation->lane] : release[operation->lane];
           }
           signals[operation->object].push_back(use);
           break;
@@ -124,13 +126,15 @@ void Events::add_block(std::uint32_t number) {
         }
         case OpKind::Fence:
           if (releases(operation->order)) {
-            local_release = event;
-            if (!operation->local) release = event;
+            local_release[operation->lane] = event;
+            if (!operation->local) release[operation->lane] = event;
           }
           if (acquires(operation->order)) {
             std::erase_if(relaxed, [&](const auto& each) {
               Use& use = waits[each.first][each.second];
-              const bool reached = !operation->local || all[use.event].operation->local;
+              const Operation& waited = *all[use.event].operation;
+              const bool reached =
+                  waited.lane == operation->lane && (!operation->local || waited.local);
               if (reached) use.fence = event;
               return reached;
             });
@@ -230,9 +234,12 @@ void Events::follow_packets() {
            statement.sources[0].first == touch.start && statement.targets.size() > 1;
   };
   std::set<std::pair<Event, Event>> seen;
+  std::map<Event, std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>>> elements;
   for (const std::vector<Touch>& cell : touches) {
+    const bool polled = std::ranges::any_of(cell, &Touch::polled);
     std::map<std::uint32_t, Event> packet;  // by launch
     for (const Touch& each : cell) {
+      if (polled && each.writes && !each.packets) is_refuted = true;
       if (!each.writes || !each.packets || all[each.event].user || writes_back(each)) continue;
       if (!packet.emplace(all[each.event].launch, each.event).second) is_refuted = true;
     }
@@ -243,10 +250,17 @@ void Events::follow_packets() {
         is_refuted = true;
       } else {
         seen.emplace(found->second, each.event);
+        elements[each.event].emplace(all[found->second].rank, each.statement, each.element);
       }
     }
   }
   for (const auto& [writer, poll] : seen) {
+    // Elements that go on before others have seen their packets are no events here.
+    std::uint64_t count = 0;
+    for (const Statement& each : all[poll].operation->statements) count += each.sources[0].count;
+    const auto by_rank = std::ranges::count_if(
+        elements[poll], [&](const auto& each) { return std::get<0>(each) == all[writer].rank; });
+    if (static_cast<std::uint64_t>(by_rank) != count) throw LeftOpen{};
     packets.push_back({writer, poll});
     begun.push_back({begins[all[writer].rank][all[writer].launch], poll});
   }
@@ -285,7 +299,7 @@ class Races {
     const EventInfo& x = at(a.event);
     const EventInfo& y = at(b.event);
     if (a.event == b.event) {
-      if (x.user || a.start == b.start) return true;
+      if (x.user || (a.start == b.start && a.element == b.element)) return true;
       throw LeftOpen{};  // threads of one operation: no order of events shows it
     }
     if (x.user && y.user) return true;
@@ -296,7 +310,10 @@ class Races {
     }
     if (!x.user && !y.user && !x.transfer && !y.transfer && x.block == y.block) {
       if (x.segment != y.segment) return true;  // the block's meets order them
-      if (a.start == b.start && x.operation->packets == y.operation->packets) return true;
+      if (a.start == b.start && a.element == b.element &&
+          x.operation->packets == y.operation->packets) {
+        return true;
+      }
     }
     const auto ignores = [&](const Touch& poll, const Touch& packet) {
       return poll.polled && packet.writes && packet.packets && !at(packet.event).user &&

@@ -205,8 +205,7 @@ std::optional<JsonValue> JsonValue::find(std::string_view key) const {
   return std::nullopt;
 }
 
-void JsonValue::only_keys(std::initializer_list<std::string_view> known,
-                          std::string_view what) const {
+void JsonValue::only_keys(const std::vector<std::string_view>& known, std::string_view what) const {
   expect_object(what);
   for (std::uint32_t at = nodes_->nodes[node_].content; at != 0; at = nodes_->nodes[at].next) {
     const std::string& key = nodes_->strings[nodes_->nodes[at].content];

@@ -41,7 +41,10 @@ class JsonValue {
   JsonValue member(std::string_view key, std::string_view what) const;
   std::optional<JsonValue> find(std::string_view key) const;
   /// Refuses, at its position, the first key that is not in `known`.
-  void only_keys(std::initializer_list<std::string_view> known, std::string_view what) const;
+  void only_keys(std::initializer_list<std::string_view> known, std::string_view what) const {
+    only_keys(std::vector<std::string_view>(known), what);
+  }
+  void only_keys(const std::vector<std::string_view>& known, std::string_view what) const;
 
   SourcePosition position() const;
   [[noreturn]] void fail(std::string_view message) const;

@@ -45,6 +45,19 @@ std::optional<Violation> find_deficit(const Ordering& ordering, std::uint32_t c,
                              uses.waits_per_launch));
 }
 
+template <typename Words>
+Violation overwritten(const Ordering& ordering, const Ordering::Overwrite& overwrite,
+                      const Words& words) {
+  Violation violation;
+  violation.rule = Rule::PacketOverwritten;
+  violation.cell = describe(ordering.unrolling(), overwrite.cell);
+  violation.reason = words(violation.cell, ordering.describe(overwrite.first),
+                           ordering.describe(overwrite.second));
+  violation.happenings = {ordering.happening(overwrite.first),
+                          ordering.happening(overwrite.second)};
+  return violation;
+}
+
 Violation cycle_of(const Ordering& ordering, const HappensBefore& time) {
   Violation violation;
   violation.rule = Rule::Deadlock;
@@ -70,15 +83,10 @@ Violation cycle_of(const Ordering& ordering, const HappensBefore& time) {
 std::optional<Violation> find_deadlock(const Ordering& ordering, const HappensBefore& time) {
   const Unrolling& unrolling = ordering.unrolling();
   if (const auto& overwrite = ordering.overwritten_packet()) {
-    Violation violation;
-    violation.rule = Rule::PacketOverwritten;
-    violation.cell = describe(unrolling, overwrite->cell);
-    violation.reason =
-        fmt::format("Two packets with the flag of one launch go to {}: {} and {}.", violation.cell,
-                    ordering.describe(overwrite->first), ordering.describe(overwrite->second));
-    violation.happenings = {ordering.happening(overwrite->first),
-                            ordering.happening(overwrite->second)};
-    return violation;
+    return overwritten(ordering, *overwrite, [](const auto& cell, const auto& a, const auto& b) {
+      return fmt::format("Two packets with the flag of one launch go to {}: {} and {}.", cell, a,
+                         b);
+    });
   }
   const std::vector<bool> occurs = occurring(time);
   for (const Access& poll : ordering.unfed_polls()) {
@@ -101,6 +109,12 @@ std::optional<Violation> find_deadlock(const Ordering& ordering, const HappensBe
     const CounterUses& uses = ordering.counters()[c];
     if (uses.waits.empty()) continue;
     if (auto deficit = find_deficit(ordering, c, uses.waits.back())) return deficit;
+  }
+  if (const auto& doubtful = ordering.doubtful_packet()) {
+    return overwritten(ordering, *doubtful, [](const auto& cell, const auto& a, const auto& b) {
+      return fmt::format("{} writes no packet to {}, where {} polls: it may look like the packet.",
+                         a, cell, b);
+    });
   }
   return std::nullopt;
 }

@@ -134,12 +134,12 @@ std::uint64_t Explorer::hash(const State& state) const {
   };
   for (const BlockState& each : state.blocks) {
     add(each.next);
-    add(mixed(each.launch, each.runs, each.is_at_barrier, each.segment, each.has_fence,
-              each.has_local_fence));
+    add(mixed(each.launch, each.runs, each.is_at_barrier, each.segment));
     add(each.needs.value_or(~std::uint64_t{0}));
-    for (const View* view : {&each.meet, &each.open, &each.release_fence, &each.local_release_fence,
-                             &each.relaxed_waits, &each.local_relaxed_waits}) {
-      add(view->hash());
+    for (const View* view : {&each.meet, &each.open}) add(view->hash());
+    for (const auto& [lane, fences] : each.fences) {
+      add(mixed(lane, fences.release.hash(), fences.local_release.hash(),
+                fences.relaxed_waits.hash(), fences.local_relaxed_waits.hash()));
     }
     for (const auto& [lane, view] : each.lanes) add(mixed(lane, view.hash()));
   }

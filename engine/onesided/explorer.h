@@ -91,12 +91,13 @@ struct BlockState {
   View meet = {};
   View open = {};  ///< what the operations of the segment know and are
   std::map<std::uint32_t, View> lanes = {};
-  View release_fence = {};
-  View local_release_fence = {};
-  bool has_fence = false;
-  bool has_local_fence = false;
-  View relaxed_waits = {};  ///< what an acquiring fence will make known
-  View local_relaxed_waits = {};
+  struct Fences {  ///< of one thread
+    View release = {};
+    View local_release = {};
+    View relaxed_waits = {};  ///< what an acquiring fence will make known
+    View local_relaxed_waits = {};
+  };
+  std::map<std::uint32_t, Fences> fences = {};  ///< by lane
 };
 
 struct RankState {

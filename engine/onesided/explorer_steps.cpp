@@ -189,9 +189,8 @@ void Explorer::take_block(State& state, std::uint32_t number) {
       View released;
       if (releases(operation.order)) released = view;
       if (operation.order == Order::Relaxed) {
-        if (operation.local ? block.has_local_fence : block.has_fence) {
-          released = operation.local ? block.local_release_fence : block.release_fence;
-        }
+        const BlockState::Fences& own = block.fences[operation.lane];
+        released = operation.local ? own.local_release : own.release;
       }
       signal(state, operation, operation.object, released, code.rank);
       return finish_lane(view);
@@ -216,24 +215,23 @@ void Explorer::take_block(State& state, std::uint32_t number) {
       if (operation.order != Order::None) view.join(begun);
       if (acquires(operation.order)) view.join(released);
       if (operation.order == Order::Relaxed) {
-        block.relaxed_waits.join(released);
-        if (operation.local) block.local_relaxed_waits.join(released);
+        BlockState::Fences& own = block.fences[operation.lane];
+        own.relaxed_waits.join(released);
+        if (operation.local) own.local_relaxed_waits.join(released);
       }
       return finish_lane(view);
     }
-    case OpKind::Fence:
+    case OpKind::Fence: {
+      BlockState::Fences& own = block.fences[operation.lane];
       if (acquires(operation.order)) {
-        view.join(operation.local ? block.local_relaxed_waits : block.relaxed_waits);
+        view.join(operation.local ? own.local_relaxed_waits : own.relaxed_waits);
       }
       if (releases(operation.order)) {
-        block.local_release_fence = view;
-        block.has_local_fence = true;
-        if (!operation.local) {
-          block.release_fence = view;
-          block.has_fence = true;
-        }
+        own.local_release = view;
+        if (!operation.local) own.release = view;
       }
       return finish_lane(view);
+    }
     case OpKind::Push:
     case OpKind::PushSignal:
       state.pushed[operation.object].push_back(
@@ -278,10 +276,11 @@ void Explorer::access(State& state, Cell cell, const PastAccess& now, const View
                       const std::set<std::uint32_t>& proved) {
   for (const PastAccess& before : state.accesses[cell]) {
     if ((!before.writes && !now.writes) || view.has(before.step)) continue;
-    if (before.step == now.step && before.start == now.start) continue;
+    const bool same_element = before.start == now.start && before.element == now.element;
+    if (before.step == now.step && same_element) continue;
     const bool threads = !before.transfer && !now.transfer && before.block != kNone &&
                          before.block == now.block && before.segment == now.segment;
-    if (threads && before.start == now.start && before.packet_op == now.packet_op) continue;
+    if (threads && same_element && before.packet_op == now.packet_op) continue;
     // A poll and the packets of its launch or of earlier ones.
     if (before.polled && now.writes && now.packets && now.block != kNone &&
         now.launch <= before.launch) {
@@ -312,18 +311,9 @@ void Explorer::execute(State& state, const Operation& operation, std::uint32_t b
   now.launch = static_cast<std::int32_t>(operation.launch);
   now.packet_op = operation.packets;
   now.transfer = operation.kind == OpKind::Push;
-  // A poll proves that the writer of its packet has begun that launch.
-  for (const Statement& statement : operation.statements) {
-    for (const Operand& source : statement.sources) {
-      for (std::uint32_t k = 0; source.polled && k < source.count; ++k) {
-        for (const PastAccess& each : state.accesses[source.cell(k)]) {
-          if (each.writes && each.packets && each.block != kNone && each.launch == now.launch) {
-            view.join(state.begins[plan_.blocks[each.block].rank][operation.launch]);
-          }
-        }
-      }
-    }
-  }
+  // A poll proves that the writer of its packet has begun that launch: to the element that polls,
+  // and after the operation to all.
+  const View before = view;
   for (const Statement& statement : operation.statements) {
     const std::uint32_t count = statement.sources.front().count;
     for (std::uint32_t k = 0; k < count; ++k) {
@@ -333,6 +323,19 @@ void Explorer::execute(State& state, const Operation& operation, std::uint32_t b
       result.sum.emplace();
       std::int64_t flag = operation.launch;
       std::set<std::uint32_t> proved;
+      View own = before;
+      for (const Operand& source : statement.sources) {
+        for (const PastAccess& each : state.accesses[source.cell(k)]) {
+          if (source.polled && each.writes && !each.packets) {
+            refute(Rule::PacketOverwritten, "no packet in " + describe(plan_, source.cell(k)));
+          }
+          if (source.polled && each.writes && each.packets && each.block != kNone &&
+              each.launch == now.launch) {
+            own.join(state.begins[plan_.blocks[each.block].rank][operation.launch]);
+          }
+        }
+      }
+      view.join(own);
       for (const Operand& source : statement.sources) {
         const Cell cell = source.cell(k);
         const Content& held = state.cells[cell];
@@ -357,7 +360,7 @@ void Explorer::execute(State& state, const Operation& operation, std::uint32_t b
           now.polled = source.polled;
           now.read = static_cast<std::uint32_t>(state.proofs.size());
           state.proofs.emplace_back();
-          access(state, cell + half, now, view, {});
+          access(state, cell + half, now, own, {});
           state.accesses[cell + half].push_back(now);
           result.reads.insert(now.read);
         }
@@ -376,7 +379,7 @@ void Explorer::execute(State& state, const Operation& operation, std::uint32_t b
           refute(Rule::PacketOverwritten, "two packets of one launch in " + describe(plan_, cell));
         }
         for (std::uint32_t half = 0; half < (target.packets ? 2U : 1U); ++half) {
-          access(state, cell + half, now, view, proved);
+          access(state, cell + half, now, own, proved);
           state.accesses[cell + half].push_back(now);
           state.cells[cell + half] = result;
           state.cells[cell + half].packet = -1;

@@ -34,8 +34,11 @@ struct Ordering::BlockState {
   std::vector<std::uint32_t> nodes = {};      ///< nodes of the segment
   std::map<std::uint32_t, Event> lanes = {};
   std::vector<Pushed> pushed = {};
-  Event release_fence = kNoEvent;                      ///< for all ranks
-  Event local_release_fence = kNoEvent;                ///< for blocks of the own rank
+  struct Fences {
+    Event release = kNoEvent;        ///< for all ranks
+    Event local_release = kNoEvent;  ///< for blocks of the own rank
+  };
+  std::map<std::uint32_t, Fences> fences = {};         ///< by lane
   std::vector<std::uint32_t> relaxed_waits = {};       ///< nodes that wait for an acquiring fence
   std::map<std::uint32_t, std::uint32_t> passes = {};  ///< by barrier
 };
@@ -235,7 +238,8 @@ void Ordering::add_operation(std::uint32_t number, const Operation& operation, B
       if (releases(operation.order)) {
         release_of_[index] = event;
       } else if (operation.order == Order::Relaxed) {
-        release_of_[index] = operation.local ? state.local_release_fence : state.release_fence;
+        release_of_[index] = operation.local ? state.fences[operation.lane].local_release
+                                             : state.fences[operation.lane].release;
       }
       break;
     case OpKind::Wait:
@@ -244,12 +248,13 @@ void Ordering::add_operation(std::uint32_t number, const Operation& operation, B
       break;
     case OpKind::Fence:
       if (releases(operation.order)) {
-        state.local_release_fence = event;
-        if (!operation.local) state.release_fence = event;
+        state.fences[operation.lane].local_release = event;
+        if (!operation.local) state.fences[operation.lane].release = event;
       }
       if (acquires(operation.order)) {
         std::erase_if(state.relaxed_waits, [&](std::uint32_t wait) {
-          const bool reached = !operation.local || nodes_[wait].operation->local;
+          const Operation& waited = *nodes_[wait].operation;
+          const bool reached = waited.lane == operation.lane && (!operation.local || waited.local);
           if (reached) acquire_of_[wait] = event;
           return reached;
         });

@@ -62,7 +62,7 @@ struct CounterUses {
   bool waits_ordered = true;
 
   bool is_deterministic() const { return signals_ordered && waits_ordered; }
-  bool has_surplus() const { return waits_per_launch > 0 && signals_per_launch > waits_per_launch; }
+  bool has_surplus() const { return !waits.empty() && signals_per_launch > waits_per_launch; }
   bool has_deficit() const { return signals_per_launch < waits_per_launch; }
 };
 
@@ -118,6 +118,8 @@ class Ordering {
     Cell cell;
   };
   const std::optional<Overwrite>& overwritten_packet() const { return overwritten_; }
+  /// A node that writes no packet where the second one polls.
+  const std::optional<Overwrite>& doubtful_packet() const { return doubtful_; }
   /// Waits that no signal of the launches can end.
   const std::vector<std::uint32_t>& unmatched_waits() const { return unmatched_; }
 
@@ -144,6 +146,7 @@ class Ordering {
   void match_counters();
   void collect_accesses(LimitWatch& watch);
   void follow_packets();
+  transfer::Event event_after(const Node& node) const;
   void add_memory(transfer::Event from, transfer::Event to, transfer::EdgeKind kind) {
     edges_.memory.push_back({from, to, kind});
   }
@@ -164,6 +167,7 @@ class Ordering {
   std::vector<std::size_t> starts_;
   std::vector<Access> unfed_;
   std::optional<Overwrite> overwritten_;
+  std::optional<Overwrite> doubtful_;
   // By rank and launch.
   std::vector<std::vector<transfer::Event>> begins_;
   std::vector<std::vector<transfer::Event>> ends_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "engine/onesided/ordering.h"
@@ -226,6 +227,8 @@ void Ordering::collect_accesses(LimitWatch& watch) {
 /// A poll sees the one packet that has the flag of its launch.
 void Ordering::follow_packets() {
   std::vector<std::uint64_t> seen;  // pairs of nodes that are joined
+  // By poll and rank that it sees packets of: the elements that see one.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint64_t>> elements;
   for (Cell cell = 0; cell < unrolling_.cells; ++cell) {
     const auto [first, last] = accesses_of(cell);
     const Access* poll = std::find_if(first, last, [](const Access& each) { return each.polled; });
@@ -248,6 +251,11 @@ void Ordering::follow_packets() {
         break;
       }
     }
+    const Access* const plain =
+        std::find_if(first, last, [](const Access& each) { return each.writes && !each.packets; });
+    if (poll != last && plain != last && !doubtful_) {
+      doubtful_ = Overwrite{plain->node, poll->node, cell};
+    }
     for (; poll != last; ++poll) {
       if (!poll->polled || poll->cell != poll->start + 2 * poll->element) continue;
       const Node& reader = nodes_[poll->node];
@@ -256,6 +264,8 @@ void Ordering::follow_packets() {
         if (!is_packet(*a) || nodes_[a->node].launch != reader.launch || writes_back(*a)) continue;
         is_fed = true;
         seen.push_back(std::uint64_t{a->node} << 32U | poll->node);
+        elements[{poll->node, nodes_[a->node].rank}].insert(std::uint64_t{poll->statement} << 32U |
+                                                            poll->element);
       }
       if (!is_fed) unfed_.push_back(*poll);
     }
@@ -263,13 +273,27 @@ void Ordering::follow_packets() {
   std::sort(seen.begin(), seen.end());
   seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
   for (const std::uint64_t pair : seen) {
+    const auto poll = static_cast<std::uint32_t>(pair);
     const Node& writer = nodes_[pair >> 32U];
-    const Node& reader = nodes_[pair & 0xffffffffU];
+    const Node& reader = nodes_[poll];
+    std::uint64_t count = 0;
+    for (const Statement& each : reader.operation->statements) count += each.sources[0].count;
+    // An element goes on before the others have seen their packets.
+    const bool by_all = elements[{poll, writer.rank}].size() == count;
     const Event from = writer.is_transfer() ? writer.after : writer.own;
-    add_memory(begins_[writer.rank][static_cast<std::size_t>(writer.launch)], reader.own,
-               EdgeKind::Message);
+    add_memory(begins_[writer.rank][static_cast<std::size_t>(writer.launch)],
+               by_all ? reader.own : event_after(reader), EdgeKind::Message);
     edges_.packets.push_back({from, reader.own, EdgeKind::Message});
   }
+}
+
+/// The first event before which all elements of an operation have been executed.
+Event Ordering::event_after(const Node& node) const {
+  if (!unrolling_.blocks[node.block].single_thread) return node.before;
+  const Event next = node.own + 1;
+  const bool in_launch = next < process_.size() && process_[next] == node.block &&
+                         nodes_[node_of_event_[next]].launch == node.launch;
+  return in_launch ? next : ends_[node.rank][static_cast<std::size_t>(node.launch)];
 }
 
 }  // namespace p2::onesided

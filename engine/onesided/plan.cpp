@@ -137,6 +137,13 @@ std::optional<Shape> shape_of(OpType type) {
   }
 }
 
+bool is_packet_source(OpType type, std::size_t k) {
+  const auto shape = shape_of(type);
+  return type == OpType::UnpackPackets || type == OpType::ReadPutPackets ||
+         type == OpType::GroupStorePackets ||
+         (shape && shape->packets && k > 0 && !shape->pairwise);
+}
+
 std::string_view to_string(Rule rule) { return kRuleNames[static_cast<std::size_t>(rule)]; }
 
 bool is_race(Rule rule) { return Rule::SignalSurplus <= rule && rule <= Rule::ScratchReuse; }

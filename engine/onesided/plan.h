@@ -246,6 +246,9 @@ struct Shape {
 /// Of an op that touches memory; nothing for the others.
 std::optional<Shape> shape_of(OpType type);
 
+/// Whether an op polls its source number k for packets.
+bool is_packet_source(OpType type, std::size_t k);
+
 /// Whether a text is JSON whose top-level keys are those of an MSCCL++ execution plan.
 bool is_plan_json(std::string_view text);
 

@@ -34,10 +34,17 @@ std::vector<std::uint32_t> ids(const JsonValue& object, const char* key) {
   return read;
 }
 
+/// Refuses members that mean nothing here: what a misspelt one was to change, or one of another
+/// version of the format, would not be judged. Any object may have a name and remarks.
+void expect_keys(const JsonValue& object, std::vector<std::string_view> known,
+                 std::string_view what) {
+  known.insert(known.end(), {"name", "comment", "description"});
+  object.only_keys(known, what);
+}
+
 ChannelType channel_type(const JsonValue& value) {
   const std::string& name = value.string("a channel type");
-  for (const ChannelType type :
-       {ChannelType::None, ChannelType::Memory, ChannelType::Port, ChannelType::Switch}) {
+  for (const ChannelType type : {ChannelType::Memory, ChannelType::Port, ChannelType::Switch}) {
     if (name == to_string(type)) return type;
   }
   value.fail(fmt::format("the channel type is \"{}\", expected memory, port or switch", name));
@@ -51,16 +58,20 @@ Buffer buffer(const JsonValue& value) {
   value.fail(fmt::format("the buffer type is \"{}\", expected i, o or s", name));
 }
 
-std::vector<Region> regions(const JsonValue& op, const char* key) {
+/// The regions of an op of GPU `gpu`.
+std::vector<Region> regions(const JsonValue& op, const char* key, std::size_t gpu) {
   std::vector<Region> read;
   const auto list = op.find(key);
   if (!list) return read;
   for (const JsonValue& each : list->array(key)) {
     Region& region = read.emplace_back();
+    const char* kind = "switch_channel_id";
     if (const auto type = each.find("type")) {
       region.buffer = buffer(*type);
+      kind = "type";
     } else if (const auto id = each.find("buffer_id")) {
       region.kind = Region::Kind::Remote;
+      kind = "buffer_id";
       region.id = number_of(*id, "\"buffer_id\"", 0, kMaxId);
     } else {
       region.kind = Region::Kind::Switch;
@@ -69,6 +80,13 @@ std::vector<Region> regions(const JsonValue& op, const char* key) {
     }
     region.index = member_number(each, "index", 0, kMaxChunks);
     region.size = member_number(each, "size", 0, kMaxChunks);
+    if (const auto rank = each.find("rank"); rank && region.kind == Region::Kind::Own) {
+      rank->integer("the rank of an own buffer, that of its GPU,", static_cast<std::int64_t>(gpu),
+                    static_cast<std::int64_t>(gpu));
+      expect_keys(each, {"type", "index", "size", "rank"}, "a region");
+    } else {
+      expect_keys(each, {kind, "index", "size"}, "a region");
+    }
   }
   return read;
 }
@@ -120,7 +138,50 @@ void require_members(const JsonValue& op, OpType type) {
   require("dst_buff");
 }
 
-Op op_of(const JsonValue& value, bool in_pipeline) {
+/// The members that mean something to an op.
+std::vector<std::string_view> members_of(OpType type) {
+  switch (type) {
+    case OpType::Nop:
+      return {};
+    case OpType::Barrier:
+      return {"barrier_id", "num_threadblocks"};
+    case OpType::Signal:
+    case OpType::RelaxedSignal:
+    case OpType::Wait:
+    case OpType::RelaxedWait:
+    case OpType::Flush:
+      return {"channel_ids", "channel_type"};
+    case OpType::SemaphoreRelease:
+    case OpType::SemaphoreAcquire:
+      return {"semaphore_ids"};
+    case OpType::Pipeline:
+      return {"iter_context", "ops"};
+    case OpType::Reduce:
+    case OpType::ReduceSend:
+    case OpType::ReadReduce:
+    case OpType::ReadReduceSend:
+    case OpType::ReducePackets:
+    case OpType::ReduceSendPackets:
+    case OpType::ReduceCopyPackets:
+    case OpType::ReduceCopySendPackets:
+    case OpType::GroupLoadReduceStore:
+      return {"src_buff", "dst_buff", "channel_ids", "channel_type", "tbg_info", "reduce_op"};
+    default:
+      return {"src_buff", "dst_buff", "channel_ids", "channel_type", "tbg_info"};
+  }
+}
+
+/// The executor computes sums, whatever is asked for.
+void expect_sum(const JsonValue& reduction) {
+  const std::string& name = reduction.string("\"reduce_op\"");
+  if (name == "sum") return;
+  reduction.fail(
+      fmt::format("the reduction is \"{}\", expected sum, the only one that the "
+                  "executor computes",
+                  name));
+}
+
+Op op_of(const JsonValue& value, std::size_t gpu, bool in_pipeline) {
   Op op;
   op.line = value.position().line;
   op.column = value.position().column;
@@ -132,14 +193,19 @@ Op op_of(const JsonValue& value, bool in_pipeline) {
   }
   op.type = *type;
   require_members(value, op.type);
-  op.sources = regions(value, "src_buff");
-  op.targets = regions(value, "dst_buff");
-  if (const auto given = value.find("channel_type")) op.channel_type = channel_type(*given);
+  expect_keys(value, members_of(op.type), fmt::format("the op {}", to_string(op.type)));
+  op.sources = regions(value, "src_buff", gpu);
+  op.targets = regions(value, "dst_buff", gpu);
+  if (const auto given = value.find("channel_type")) {
+    if (given->string("a channel type") != "none") op.channel_type = channel_type(*given);
+  }
+  if (const auto given = value.find("reduce_op")) expect_sum(*given);
   if (value.find("channel_ids")) op.channels = ids(value, "channel_ids");
   if (value.find("semaphore_ids")) op.semaphores = ids(value, "semaphore_ids");
   if (const auto group = value.find("tbg_info")) {
     op.group_member = member_number(*group, "tb_id", 0, kMaxId);
     op.group_size = member_number(*group, "tbg_size", 1, kMaxId);
+    expect_keys(*group, {"tb_id", "tbg_size"}, "\"tbg_info\"");
   }
   if (const auto given = value.find("barrier_id")) {
     op.barrier = number_of(*given, "\"barrier_id\"", 0, kMaxId);
@@ -152,24 +218,27 @@ Op op_of(const JsonValue& value, bool in_pipeline) {
     op.unit_size = static_cast<std::uint64_t>(
         context.member("unit_size", "\"iter_context\"").integer("\"unit_size\"", 1, kMaxUnit));
     op.num_chunks = member_number(context, "num_chunks", 0, kMaxChunks);
+    expect_keys(context, {"unit_size", "num_chunks"}, "\"iter_context\"");
     for (const JsonValue& each : value.member("ops", "a pipeline").array("\"ops\"")) {
-      op.body.push_back(op_of(each, true));
+      op.body.push_back(op_of(each, gpu, true));
     }
   }
   return op;
 }
 
 References references(const JsonValue& value, const char* type, const char* list) {
+  expect_keys(value, {type, list, "buff"}, "an object of a thread block");
+  if (const auto held = value.find("buff")) buffer(*held);  // of a channel: nothing depends on it
   return {channel_type(value.member(type, "an object of a thread block")), ids(value, list)};
 }
 
-ThreadBlock block_of(const JsonValue& value, std::size_t position) {
+ThreadBlock block_of(const JsonValue& value, std::size_t gpu, std::size_t position) {
   ThreadBlock block;
   const JsonValue id = value.member("id", "a thread block");
   id.integer("the id of a thread block, its position,", static_cast<std::int64_t>(position),
              static_cast<std::int64_t>(position));
   for (const JsonValue& each : value.member("ops", "a thread block").array("\"ops\"")) {
-    block.ops.push_back(op_of(each, false));
+    block.ops.push_back(op_of(each, gpu, false));
   }
   for (const JsonValue& each : value.member("channels", "a thread block").array("\"channels\"")) {
     block.channels.push_back(references(each, "channel_type", "channel_ids"));
@@ -179,6 +248,7 @@ ThreadBlock block_of(const JsonValue& value, std::size_t position) {
       block.remote_buffers.push_back(references(each, "access_channel_type", "remote_buffer_ids"));
     }
   }
+  expect_keys(value, {"id", "ops", "channels", "remote_buffer_refs"}, "a thread block");
   return block;
 }
 
@@ -188,15 +258,19 @@ void read_channel(const JsonValue& value, Gpu& gpu) {
     const std::vector<std::uint32_t> peers = ids(value, "connected_to");
     std::vector<std::uint32_t>& all =
         type == ChannelType::Memory ? gpu.memory_peers : gpu.port_peers;
-    if (type != ChannelType::None) all.insert(all.end(), peers.begin(), peers.end());
-    return;
+    all.insert(all.end(), peers.begin(), peers.end());
+    return expect_keys(value, {"channel_type", "connected_to"}, "a channel");
   }
   const Buffer held = buffer(value.member("buffer_type", "a switch channel"));
   for (const JsonValue& group :
        value.member("rank_groups", "a switch channel").array("\"rank_groups\"")) {
-    member_number(group, "size", 0, kMaxId);
     gpu.switches.push_back({held, ids(group, "ranks")});
+    const auto ranks = static_cast<std::int64_t>(gpu.switches.back().ranks.size());
+    group.member("size", "a rank group")
+        .integer("\"size\", the number of its ranks,", ranks, ranks);
+    expect_keys(group, {"size", "ranks"}, "a rank group");
   }
+  expect_keys(value, {"channel_type", "buffer_type", "rank_groups"}, "a switch channel");
 }
 
 Gpu gpu_of(const JsonValue& value, std::size_t position) {
@@ -218,14 +292,22 @@ Gpu gpu_of(const JsonValue& value, std::size_t position) {
          each.member("access_channel_types", "a remote buffer").array("access_channel_types")) {
       remote.access.push_back(channel_type(type));
     }
+    expect_keys(each, {"rank", "type", "access_channel_types"}, "a remote buffer");
   }
   if (const auto semaphores = value.find("semaphores")) {
     for (const JsonValue& each : semaphores->array("\"semaphores\"")) {
       gpu.semaphores.push_back(member_number(each, "init_value", 0, kMaxId));
+      expect_keys(each, {"init_value"}, "a semaphore");
     }
   }
   const auto blocks = value.member("threadblocks", "a GPU").array("\"threadblocks\"");
-  for (std::size_t i = 0; i < blocks.size(); ++i) gpu.blocks.push_back(block_of(blocks[i], i));
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    gpu.blocks.push_back(block_of(blocks[i], position, i));
+  }
+  expect_keys(value,
+              {"id", "input_chunks", "output_chunks", "scratch_chunks", "threadblocks", "channels",
+               "remote_buffers", "semaphores"},
+              "a GPU");
   return gpu;
 }
 
@@ -258,6 +340,11 @@ Plan plan_of(const JsonValue& root) {
         .fail(fmt::format("{} GPUs, expected 1 to {}", gpus.size(), kMaxRanks));
   }
   for (std::size_t i = 0; i < gpus.size(); ++i) plan.gpus.push_back(gpu_of(gpus[i], i));
+  expect_keys(
+      root,
+      {"collective", "protocol", "inplace", "reuse_resources", "gpus", "num_threads_per_block",
+       "use_double_scratch_buffer", "buffer_alignment", "min_message_size", "max_message_size"},
+      "the plan");
   return plan;
 }
 

@@ -73,27 +73,38 @@ class PlanRules {
 };
 
 void PlanRules::check_collective() const {
+  if (!has_messages(plan_)) {
+    fail_plan(
+        Rule::Malformed,
+        fmt::format("No message of {} to {} bytes can be cut into chunks of whole units of {} "
+                    "bytes.",
+                    plan_.min_bytes, plan_.max_bytes, plan_.alignment));
+  }
   const auto ranks = static_cast<std::uint64_t>(plan_.gpus.size());
   for (std::size_t r = 0; r < plan_.gpus.size(); ++r) {
     const std::uint64_t in = plan_.gpus[r].input_chunks;
     const std::uint64_t out = plan_.gpus[r].output_chunks;
     bool right = true;
+    // Chunks of all ranks are equally long, so that equal messages have equally many.
+    const Gpu& first = plan_.gpus.front();
+    const bool alike = std::max(in, out) == std::max(first.input_chunks, first.output_chunks);
     const bool same = in == out || (plan_.in_place && (in == 0 || out == 0));
     if (plan_.collective == "allreduce" || plan_.collective == "broadcast" ||
         plan_.collective == "sendrecv") {
-      right = same;
+      right = same && alike;
     } else if (plan_.collective == "alltoall") {
-      right = same && std::max(in, out) % ranks == 0;
+      right = same && alike && std::max(in, out) % ranks == 0;
     } else if (plan_.collective == "allgather") {
-      right = out == in * ranks;
+      right = alike && out == in * ranks;
     } else if (plan_.collective == "reducescatter") {
-      right = in == out * ranks;
+      right = alike && in == out * ranks;
     }
     if (!right) {
-      fail_plan(Rule::SizeMismatch,
-                fmt::format("gpu {} has {} chunks of input and {} of output, which is no {} of {} "
-                            "ranks.",
-                            r, in, out, plan_.collective, ranks));
+      fail_plan(
+          Rule::SizeMismatch,
+          fmt::format("gpu {} has {} chunks of input and {} of output{}, which is no {} of {} "
+                      "ranks.",
+                      r, in, out, alike ? "" : ", gpu 0 others", plan_.collective, ranks));
     }
   }
 }
@@ -113,7 +124,20 @@ void PlanRules::check_shapes() const {
                               op.type == OpType::PutWithSignalAndFlush;
     const bool must_use_port =
         op.type == OpType::PutWithSignal || op.type == OpType::PutWithSignalAndFlush;
-    if ((port && !may_use_port) || (must_use_port && !port)) {
+    const auto is_remote = [](const Region& region) { return region.kind == Region::Kind::Remote; };
+    const bool remote =
+        std::ranges::any_of(op.sources, is_remote) || std::ranges::any_of(op.targets, is_remote);
+    for (std::size_t k = 0; k < op.sources.size(); ++k) {
+      if (is_packet_source(op.type, k) && op.type != OpType::GroupStorePackets &&
+          op.sources[k].buffer != Buffer::Scratch) {
+        fail(Rule::Malformed,
+             fmt::format("reads packets from {}, the executor looks for them in scratch",
+                         letter(op.sources[k].buffer)),
+             place, op);
+      }
+    }
+    if ((port && !may_use_port) || (must_use_port && !port) ||
+        (remote && !port && op.channel_type != ChannelType::Memory)) {
       fail(Rule::Malformed,
            fmt::format("does not work on a {} channel", to_string(op.channel_type)), place, op);
     }
@@ -152,6 +176,15 @@ void PlanRules::check_limits() const {
   for_each_op(plan_, [&](const Op& op, OpPlace place) {
     limit(op.channels.size(), kMaxChannelsPerOp, "channels in one op", place);
     limit(op.semaphores.size(), kMaxSemaphoresPerOp, "semaphores in one op", place);
+    // Thread j serves the j-th: what is beyond the last thread would never happen.
+    const std::size_t lanes = std::max(op.channels.size(), op.semaphores.size());
+    if (lanes > plan_.threads) {
+      fail(Rule::ExecutorLimit,
+           fmt::format("has {} channels or semaphores, each served by a thread of its own, and its "
+                       "thread block {} threads",
+                       lanes, plan_.threads),
+           place, op);
+    }
     if (op.type == OpType::Barrier) {
       limit(std::size_t{op.barrier} + 1, kMaxBarriers, "barriers", place);
     }

@@ -322,9 +322,7 @@ void Unroller::run_data(const At& at, const Shape& shape, Block& block) {
   Operation& operation = add(at, block, Operation::Kind::Compute);
   operation.packets = shape.packets;
   const auto source = [&](std::size_t k, Statement& statement) {
-    const bool packets = op.type == OpType::UnpackPackets || op.type == OpType::ReadPutPackets ||
-                         op.type == OpType::GroupStorePackets ||
-                         (shape.packets && k > 0 && !shape.pairwise);
+    const bool packets = is_packet_source(op.type, k);
     add_operand(at, op.sources[k], packets, packets, false, statement.sources);
   };
   const auto target = [&](std::size_t k, Statement& statement) {

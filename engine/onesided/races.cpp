@@ -49,7 +49,7 @@ class RaceSearch {
 bool share_thread(const Node& a, const Access& of_a, const Node& b, const Access& of_b) {
   if (a.is_user() || b.is_user() || a.is_transfer() || b.is_transfer()) return false;
   return a.block == b.block && a.segment == b.segment && of_a.start == of_b.start &&
-         a.operation->packets == b.operation->packets;
+         of_a.element == of_b.element && a.operation->packets == b.operation->packets;
 }
 
 /// A poll that sees a packet proves that the reads its value is made of are over: for every write
@@ -91,7 +91,7 @@ bool RaceSearch::is_read_over(const Access& read, const Access& write) const {
 bool RaceSearch::is_ordered(const Access& a, const Access& b) const {
   const Node& x = node(a);
   const Node& y = node(b);
-  if (a.node == b.node) return a.start == b.start || x.is_user();
+  if (a.node == b.node) return (a.start == b.start && a.element == b.element) || x.is_user();
   if (x.is_user() && y.is_user()) return true;
   if (share_thread(x, a, y, b)) return true;
   // A poll waits for the packet of its launch, and ignores those of earlier ones.

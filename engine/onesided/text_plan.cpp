@@ -232,6 +232,13 @@ TextStatement Parser::statement(Words& words, std::size_t indent) {
   if (name == "for") {
     out.kind = Kind::For;
     out.name = words.word("the variable of a loop");
+    for (const std::string_view taken : {"r", "b", "n", "launch"}) {
+      if (out.name == taken) {
+        throw InputError(at, fmt::format("the variable of a loop is {}, which has a meaning, "
+                                         "expected another name",
+                                         taken));
+      }
+    }
     if (!words.accept_word("in")) words.unexpected("in");
     out.set = set(words, true);
     words.expect(":", "after the values of a loop");

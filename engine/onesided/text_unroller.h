@@ -33,6 +33,7 @@ class TextUnroller {
     std::uint32_t block = 0;
     std::uint32_t launch = 0;
     std::uint32_t lane = 0;
+    bool in_loop = false;  ///< over threads: `lane` runs the statement
     std::map<std::string, std::int64_t, std::less<>> names = {};
     Block* out = nullptr;
   };
@@ -75,6 +76,7 @@ class TextUnroller {
   std::uint32_t counter(const std::string& name, std::uint32_t from, std::uint32_t to);
   std::uint32_t queue(std::uint32_t from, std::uint32_t to);
   const TextCounter& declared(const TextStatement& statement) const;
+  void expand_fences();
 
   const TextPlan& plan_;
   const std::string& source_;
@@ -92,6 +94,7 @@ class TextUnroller {
     Scope scope = {};
   };
   std::map<std::pair<std::uint32_t, std::set<std::uint32_t>>, BarrierUse> barriers_;
+  std::map<std::uint32_t, std::int64_t> slopes_;  ///< by counter: of its absolute expectations
   std::uint64_t operations_ = 0;
   std::uint64_t input_cells_ = 0;
   std::uint64_t output_cells_ = 0;

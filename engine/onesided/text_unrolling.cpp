@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -100,9 +101,48 @@ void TextUnroller::run_counter(const TextStatement& statement, Scope& scope) {
     return static_cast<std::uint32_t>(given);
   };
   if (statement.amount) operation.amount = natural(*statement.amount);
+  if (!waits) return;
+  // What a wait expects has to rise alike in all waits of a counter: what launches expect is
+  // compared with what they signal.
+  std::int64_t slope = -1;  // relative to the last expectation
   if (statement.threshold) {
     launch_degree(*statement.threshold);
     operation.threshold = natural(*statement.threshold);
+    ++scope.launch;
+    slope = value(*statement.threshold, scope) - static_cast<std::int64_t>(*operation.threshold);
+    --scope.launch;
+    if (slope < 0) {
+      fail(statement.threshold->line, statement.threshold->column,
+           "falls with the launch, expected it to rise or to stay");
+    }
+  }
+  if (slopes_.try_emplace(operation.counter, slope).first->second != slope) {
+    fail(statement.line, statement.column,
+         fmt::format("waits on {} expect different multiples of launch, or some += and some >=, "
+                     "expected the same in all of them",
+                     out_.counters[operation.counter].name));
+  }
+}
+
+/// A fence that all threads of a block execute orders what each of them signals and has seen.
+void TextUnroller::expand_fences() {
+  for (Block& block : out_.blocks) {
+    std::uint32_t lanes = 1;
+    for (const Operation& each : block.operations) {
+      if (each.lane != kNone) lanes = std::max(lanes, each.lane + 1);
+    }
+    std::vector<Operation> all;
+    for (Operation& each : block.operations) {
+      const bool by_all = each.lane == kNone;
+      for (std::uint32_t lane = 0; lane < (by_all ? lanes : 1); ++lane) {
+        if (++operations_ > 2 * kMaxOperations) {
+          throw LimitReached(LimitReached::Kind::Size, "more than 2^20 operations");
+        }
+        all.push_back(each);
+        if (by_all) all.back().lane = lane;
+      }
+    }
+    block.operations = std::move(all);
   }
 }
 
@@ -161,6 +201,7 @@ void TextUnroller::run_statement(const TextStatement& statement, Scope& scope) {
   switch (statement.kind) {
     case Kind::For: {
       const std::uint32_t lane = scope.lane;
+      const bool in_loop = std::exchange(scope.in_loop, true);
       const auto shadowed = scope.names.find(statement.name);
       const auto before =
           shadowed == scope.names.end() ? std::nullopt : std::optional(shadowed->second);
@@ -171,6 +212,7 @@ void TextUnroller::run_statement(const TextStatement& statement, Scope& scope) {
         run_body(statement.body, scope);
       }
       scope.lane = lane;
+      scope.in_loop = in_loop;
       if (before) {
         scope.names[statement.name] = *before;
       } else {
@@ -190,6 +232,7 @@ void TextUnroller::run_statement(const TextStatement& statement, Scope& scope) {
       Operation& fence = add(statement, scope, Operation::Kind::Fence);
       fence.order = *statement.order;
       fence.local = statement.scope == TextStatement::Scope::Gpu;
+      if (plan_.threads && !scope.in_loop) fence.lane = kNone;
       if (statement.scope == TextStatement::Scope::Block) fence.order = Order::None;
       return;
     }
@@ -263,7 +306,17 @@ Unrolling TextUnroller::run() {
   out_.ranks = plan_.ranks;
   out_.in_place = plan_.in_place;
   out_.rank_word = "rank";
-  for (const TextBlock& block : plan_.blocks) require_same_launches(source_, block.body);
+  for (const TextBlock& block : plan_.blocks) {
+    // Its ranks and blocks are looked at as the values of a loop around it.
+    TextStatement around;
+    around.body = block.body;
+    around.set = block.ranks;
+    require_same_launches(source_, {around});
+    if (!block.blocks) continue;
+    around.body.clear();
+    around.set = *block.blocks;
+    require_same_launches(source_, {around});
+  }
   size_user_buffers();
   lay_out();
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<const TextBlock*>> bodies;
@@ -285,6 +338,7 @@ Unrolling TextUnroller::run() {
     }
   }
   check_barriers();
+  if (plan_.threads) expand_fences();
   return std::move(out_);
 }
 

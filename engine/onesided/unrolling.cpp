@@ -98,6 +98,8 @@ Happening happening(const Unrolling& unrolling, const Operation& operation) {
 namespace {
 
 constexpr std::uint32_t kMaxGroupMultiple = 64;
+/// All sizes of chunks are examined up to this multiple of the sizes of groups.
+constexpr std::uint32_t kMaxResidues = 8;
 
 /// The least common multiple of the sizes of thread block groups.
 std::uint32_t group_multiple(const Plan& plan) {
@@ -109,17 +111,14 @@ std::uint32_t group_multiple(const Plan& plan) {
   return multiple;
 }
 
-struct Pipelines {
-  std::uint64_t unit = 0;       ///< the greatest common divisor of the unit sizes
-  std::uint64_t largest = 0;    ///< unit, in units
-  bool one_round = true;        ///< some message is handled in one round by all pipelines
-  bool several_rounds = false;  ///< some message is not
+/// Of the chunks of all messages that the plan is for, in units of the alignment; `largest` is 0
+/// if there is no such message.
+struct ChunkSizes {
+  std::uint64_t smallest = 1;
+  std::uint64_t largest = 0;
 };
 
-Pipelines pipelines_of(const Plan& plan) {
-  Pipelines found;
-  found.unit = smallest_unit(plan);
-  if (found.unit == 0) return found;
+ChunkSizes chunk_sizes(const Plan& plan) {
   std::uint64_t chunks = 1;
   for (const Gpu& gpu : plan.gpus) {
     const std::uint64_t of_message = plan.collective == "allgather" || gpu.input_chunks == 0
@@ -127,16 +126,52 @@ Pipelines pipelines_of(const Plan& plan) {
                                          : gpu.input_chunks;
     chunks = std::max(chunks, of_message);
   }
-  const std::uint64_t largest = plan.max_bytes / chunks;
-  const std::uint64_t smallest =
-      std::max<std::uint64_t>(plan.alignment, (plan.min_bytes + chunks - 1) / chunks);
+  const std::uint64_t unit = chunks * plan.alignment;  // below 2^45
+  const std::uint64_t rest = plan.min_bytes % unit == 0 ? 0 : 1;
+  return {std::max<std::uint64_t>(1, plan.min_bytes / unit + rest), plan.max_bytes / unit};
+}
+
+struct Pipelines {
+  std::uint64_t unit = 0;       ///< the greatest common divisor of the unit sizes
+  std::uint64_t largest = 0;    ///< unit, in units
+  bool one_round = true;        ///< some message is handled in one round by all pipelines
+  bool several_rounds = false;  ///< some message is not
+};
+
+/// Throws LimitReached where the rounds of pipelines differ: which numbers of rounds occur together
+/// depends on the message's size.
+Pipelines pipelines_of(const Plan& plan) {
+  Pipelines found;
+  found.unit = smallest_unit(plan);
+  if (found.unit == 0) return found;
+  const ChunkSizes sizes = chunk_sizes(plan);
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> share;  // units and chunks
   for_each_op(plan, [&](const Op& op, OpPlace) {
     if (op.type != OpType::Pipeline || op.num_chunks == 0) return;
+    if (!share) share = {op.unit_size, op.num_chunks};
+    if (op.unit_size * share->second != share->first * op.num_chunks) {
+      throw LimitReached(LimitReached::Kind::Size,
+                         "pipelines whose numbers of rounds differ from each other");
+    }
     found.largest = std::max(found.largest, op.unit_size / found.unit);
-    if (smallest > op.unit_size / op.num_chunks) found.one_round = false;
-    if (largest > op.unit_size / op.num_chunks) found.several_rounds = true;
+    if (sizes.smallest * plan.alignment > op.unit_size / op.num_chunks) found.one_round = false;
+    if (sizes.largest > op.unit_size / op.num_chunks / plan.alignment) found.several_rounds = true;
   });
   return found;
+}
+
+/// Whether scratch holds packets and what is none: packets are as large as two of the latter, so
+/// that elements meet differently in chunks of different sizes.
+bool mixes_packets(const Plan& plan) {
+  bool packets = false;
+  bool plain = false;
+  for_each_op(plan, [&](const Op& op, OpPlace) {
+    const auto shape = shape_of(op.type);
+    if (!shape) return;
+    packets = packets || shape->packets;
+    plain = plain || !shape->packets || op.sources.size() + op.targets.size() > 2;
+  });
+  return packets && plain;
 }
 
 }  // namespace
@@ -149,13 +184,30 @@ std::uint64_t smallest_unit(const Plan& plan) {
   return unit;
 }
 
+bool has_messages(const Plan& plan) {
+  const ChunkSizes sizes = chunk_sizes(plan);
+  return sizes.smallest <= sizes.largest;
+}
+
 std::vector<Sizes> sizes_to_check(const Plan& plan) {
   const std::uint32_t multiple = group_multiple(plan);
+  const ChunkSizes range = chunk_sizes(plan);
   std::vector<std::uint32_t> chunks = {1};
+  if (multiple == 1 && mixes_packets(plan)) chunks = {1, 2, 3};
   if (multiple > 1) {
-    chunks = {multiple, multiple + 1, 2 * multiple + 1};
-    constexpr std::uint32_t kMaxResidues = 8;
-    for (std::uint32_t rest = 2; rest < std::min(multiple, kMaxResidues); ++rest) {
+    // The cuts of chunks of c and c + multiple cells stand in the same order as soon as c exceeds
+    // the square of the multiple.
+    chunks.clear();
+    const std::uint32_t square = multiple * multiple;
+    for (std::uint32_t c = 1; multiple <= kMaxResidues && c <= square + multiple; ++c) {
+      std::uint64_t size = c;
+      if (c > square && size < range.smallest) {
+        size += (range.smallest - size + multiple - 1) / multiple * multiple;
+      }
+      if (range.smallest <= size && size <= range.largest) chunks.push_back(c);
+    }
+    if (multiple > kMaxResidues) chunks = {multiple, multiple + 1, 2 * multiple + 1};
+    for (std::uint32_t rest = 2; multiple > kMaxResidues && rest < kMaxResidues; ++rest) {
       chunks.push_back(multiple + rest);
     }
   }
@@ -170,13 +222,14 @@ std::vector<Sizes> sizes_to_check(const Plan& plan) {
   if (pipelines.unit == 0 || pipelines.one_round) {
     for (const std::uint32_t chunk : chunks) all.push_back({chunk, 0});
   }
+  if (all.empty()) all.push_back({});  // for no message: unroll() refuses it
   return all;
 }
 
 std::vector<std::string> notes_on(const Plan& plan) {
   std::vector<std::string> open;
   const std::uint32_t multiple = group_multiple(plan);
-  if (multiple > 8) {
+  if (multiple > kMaxResidues) {
     open.push_back(
         fmt::format("of the {} residues of chunk sizes modulo {}, by which thread block "
                     "groups cut them, 8 were examined",

@@ -192,6 +192,10 @@ struct Sizes {
 /// The greatest common divisor of the unit sizes of all pipelines, in bytes; 0 if there is none.
 std::uint64_t smallest_unit(const Plan& plan);
 
+/// Whether the plan is for any message at all: of the sizes in its range some can be cut into
+/// chunks of whole units of its alignment.
+bool has_messages(const Plan& plan);
+
 /// The choices that stand for all message sizes that the plan is for.
 std::vector<Sizes> sizes_to_check(const Plan& plan);
 

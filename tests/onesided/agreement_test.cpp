@@ -87,4 +87,35 @@ TEST_CASE("the explorer agrees with the graph about random plans") {
   CHECK((counts.open + counts.unread) * 3 < wanted);
 }
 
+TEST_CASE("the launches that are examined stand for more of them") {
+  const char* const given = std::getenv("P2_PLANS");
+  const std::uint64_t wanted = given != nullptr ? std::strtoull(given, nullptr, 10) : 1500;
+  constexpr std::uint32_t kMore = 4;
+  const std::vector<std::string> plans = small_plans();
+  Counts counts;
+  for (std::uint64_t seed = 0; seed < wanted; ++seed) {
+    const std::string text = mutated(plans[seed % plans.size()], seed + 5000000);
+    try {
+      const TextPlan plan = read_text_plan("plan", text);
+      const std::uint32_t launches = launches_to_check(plan);
+      const auto unroll_for = [&](std::size_t, std::uint32_t count) {
+        return unroll(plan, "plan", count);
+      };
+      const PlanDecision few = judge(plan, "plan", {});
+      const PlanDecision many = judge_unrollings("plan", 1, launches + kMore, unroll_for, {});
+      if (few.outcome == Outcome::Undecided || many.outcome == Outcome::Undecided) {
+        ++counts.open;
+        continue;
+      }
+      ++(few.outcome == Outcome::Refuted ? counts.invalid : counts.valid);
+      CHECK_MESSAGE(few.outcome == many.outcome,
+                    text << (few.violation ? few.violation->reason : many.violation->reason));
+    } catch (const InputError&) {
+      ++counts.unread;
+    }
+  }
+  CHECK(counts.valid * 10 > wanted);
+  CHECK(counts.invalid * 3 > wanted);
+}
+
 }  // namespace p2::onesided

@@ -41,7 +41,12 @@ std::string forge(CertificateFiles& files, const std::string& claim, std::uint64
   std::mt19937_64 random(seed);
   std::string& plan = files.at("plan.json");
   const bool has_fault = files.contains("fault.json");
-  switch (random() % 5) {
+  switch (random() % 6) {
+    case 4: {  // a member that is called otherwise
+      const std::size_t at = plan.find("\":", random() % plan.size());
+      if (at != std::string::npos) plan[at - 1] = static_cast<char>('a' + random() % 26);
+      return resealed(claim, files);
+    }
     case 0: {  // what is claimed
       if (has_fault) {
         files.erase("fault.json");

@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -41,6 +43,22 @@ TEST_CASE("check answers for one-sided plans with the keys of the contract") {
   CHECK(checked(lacking.path(), kRefuted).at("rule") == "malformed");
   const TemporaryFile broken("{\"gpus\":[],\"inplace\":true,", ".json");
   CHECK(run({"check", broken.path()}).exit == kBadInput);
+}
+
+TEST_CASE("examples are valid, and those that are refused are not, for all engines") {
+  std::size_t plans = 0;
+  for (const auto& [folder, exit] :
+       {std::pair(kExamples, kEstablished), std::pair(kExamples + "refused/", kRefuted)}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().extension() != ".plan") continue;
+      ++plans;
+      CHECK_MESSAGE(run({"check", entry.path().string(), "--engine", "all"}).exit == exit,
+                    entry.path().string());
+    }
+  }
+  CHECK(plans == 10);
+  CHECK(checked(kExamples + "refused/combine-one-counter.plan", kRefuted).at("rule") ==
+        "data-race");
 }
 
 TEST_CASE("a repaired plan is valid, and leaving out a change is not") {

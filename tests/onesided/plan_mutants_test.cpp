@@ -30,8 +30,9 @@ TEST_CASE("the engines agree about mutants of MSCCL++ plans, and no valid one fa
     if (plan == nullptr || plan->gpus.size() > kMaxGpus) continue;
     for (std::uint64_t seed = 0; seed < kMutants; ++seed) {
       const Plan mutant = mutated(*plan, number * kMutants + seed);
+      const std::vector<Sizes> sizes = sizes_to_check(mutant);
       const auto unrolled =
-          unroll(mutant, file, sizes_to_check(mutant).front(), launches_to_check(mutant));
+          unroll(mutant, file, sizes[seed % sizes.size()], launches_to_check(mutant));
       const auto* const unrolling = std::get_if<Unrolling>(&unrolled);
       if (unrolling == nullptr) continue;
       const UnrollingDecision decision = judge(*unrolling, limits);

@@ -1,5 +1,7 @@
 #include "tests/onesided/plans.h"
 
+#include <algorithm>
+#include <array>
 #include <random>
 #include <sstream>
 
@@ -222,6 +224,64 @@ rank 1..2:
   copy o[0] <- s[0]
   for p in (r+1)%n except 0: put s@p[0] <- s[0]
   signal c @(r+1)%n
+)",
+          // Threads that fence, each what it signals and has seen.
+          R"(plan allreduce ranks 2
+threads
+buffer s 2
+counter c per peer
+counter d per peer
+counter e
+rank all block 0:
+  for p in all except r: signal d @p relaxed
+  for p in all except r: wait d from p relaxed
+  sync
+  for p in all: put s@p[r] <- i[0]
+  sync
+  fence release
+  for p in all: signal c @p relaxed
+  wait e
+  sync
+  reduce o[0] <- s[0] + s[1]
+rank all block 1:
+  for p in all: wait c from p relaxed
+  fence acquire
+  sync
+  signal e @r
+)",
+          // A poll whose elements see packets of different ranks.
+          R"(plan allgather ranks 2
+buffer s 2 packets double
+counter c per peer
+counter d per peer
+rank all block 0:
+  put_packets s@0[r] <- i[0]
+  put_packets s@1[r] <- i[0]
+rank 0 block 1:
+  signal d @1 relaxed
+  wait d from 1 relaxed
+  put o@1[0..1] <- s[0..1]
+  signal c @1
+  wait c from 1
+rank 1 block 1:
+  signal d @0 relaxed
+  wait d from 0 relaxed
+  put o@0[0..1] <- s[0..1]
+  signal c @0
+  wait c from 0
+)",
+          // Expectations that rise with the launch, of threads.
+          R"(plan sendrecv ranks 2
+threads
+counter c per peer
+rank all:
+  signal c @1-r relaxed
+  wait c from 1-r >= 2*launch+1 relaxed
+  sync
+  put o@(1-r)[0] <- i[0]
+  sync
+  signal c @1-r
+  wait c from 1-r >= 2*launch+2
 )"};
 }
 
@@ -242,7 +302,38 @@ std::string mutated(const std::string& plan, std::uint64_t seed) {
     }
     if (statements.size() < 2) break;
     const std::size_t at = statements[random() % statements.size()];
-    switch (random() % 9) {
+    switch (random() % 13) {
+      case 8: {  // threads or none
+        const auto found = std::find(lines.begin(), lines.end(), "threads");
+        if (found == lines.end()) {
+          lines.insert(lines.begin() + 1, "threads");
+        } else {
+          lines.erase(found);
+        }
+        break;
+      }
+      case 9:
+        lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(at),
+                     random() % 2 == 0 ? "  fence acquire" : "  fence release");
+        break;
+      case 10: {  // what is expected
+        constexpr std::array<const char*, 5> kExpected = {"launch+1", "2*launch+2", "launch+2",
+                                                          "3*launch+1", "2"};
+        if (const std::size_t old = lines[at].find(">= "); old != std::string::npos) {
+          lines[at] = lines[at].substr(0, old + 3) + kExpected[random() % kExpected.size()];
+        } else if (lines[at].starts_with("  wait") && lines[at].find('=') == std::string::npos) {
+          replace(lines[at], " relaxed", "");
+          lines[at] += std::string(" >= ") + kExpected[random() % kExpected.size()];
+        }
+        break;
+      }
+      case 11:
+        replace(lines[at], " sys", "");
+        if (lines[at].find("signal") != std::string::npos ||
+            lines[at].find("wait") != std::string::npos) {
+          lines[at] += " gpu";
+        }
+        break;
       case 0:
         lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(at));
         break;

@@ -188,4 +188,85 @@ TEST_CASE("JSON without a field is refused, text that is no JSON is an input err
   CHECK_THROWS_AS(read_plan("plan.json", "{\"gpus\":"), InputError);
 }
 
+TEST_CASE("what is expected of a counter rises with what it gets, in every launch") {
+  const auto text = [](const std::string& waits) {
+    return "plan sendrecv ranks 2\ncounter c per peer\ncounter d per peer\nrank 0:\n"
+           "  loop 10: signal c @1 relaxed\nrank all:\n  signal d @1-r relaxed\n"
+           "  wait d from 1-r relaxed\n  put o@(1-r)[0] <- i[0]\n  signal d @1-r\n"
+           "  wait d from 1-r\nrank 1:\n" +
+           waits;
+  };
+  CHECK(verdict(text("  wait c from 0 >= 10*launch+10 relaxed\n")) == "valid");
+  // Enough for nine launches.
+  CHECK(verdict(text("  wait c from 0 >= 11*launch+1 relaxed\n")) == "unmatched-wait");
+  // Two that rise differently would hide each other.
+  CHECK(complaint([&] {
+          verdict(text("  wait c from 0 >= 11*launch+1 relaxed\n  wait c from 0 >= 12 relaxed\n"));
+        }).find("different multiples of launch") != std::string::npos);
+  CHECK(complaint([&] {
+          verdict(text("  wait c from 0 += 10 relaxed\n  wait c from 0 >= 10*launch relaxed\n"));
+        }).find("different multiples of launch") != std::string::npos);
+  CHECK(complaint([&] {
+          verdict(text("  wait c from 0 >= 9-launch relaxed\n"));
+        }).find("falls with the launch") != std::string::npos);
+  // A wait for the same number in every launch proves nothing but for the first.
+  CHECK(verdict(exchange_plan(kMeet, "  signal d @1-r\n  wait d from 1-r >= 1\n",
+                              "counter d per peer\n")) == "signal-surplus");
+  CHECK(verdict(exchange_plan(kMeet, "  signal d @1-r\n  wait d from 1-r >= launch+1\n",
+                              "counter d per peer\n")) == "valid");
+}
+
+TEST_CASE("names that have a meaning are no variables, and launches are no ranks") {
+  for (const std::string name : {"r", "b", "n", "launch"}) {
+    CHECK(complaint([&] {
+            verdict("plan allreduce ranks 2\nrank all:\n  for " + name +
+                    " in all: copy o[0] <- i[0]\n");
+          }).find("which has a meaning") != std::string::npos);
+  }
+  for (const std::string block : {"rank 0..launch:", "rank 0 block launch:"}) {
+    CHECK(complaint([&] {
+            verdict("plan allreduce ranks 1\n" + block + "\n  copy o[0] <- i[0]\n");
+          }).find("launch is used where") != std::string::npos);
+  }
+}
+
+TEST_CASE("a fence of a thread orders what this thread signals and has seen") {
+  const auto text = [](const std::string& meet) {
+    return "plan sendrecv ranks 2\nthreads\nbuffer s 1\ncounter c per peer\n"
+           "counter d per peer\ncounter e per peer\nrank all block 0:\n"
+           "  signal d @(1-r) relaxed\n  wait d from (1-r) relaxed\n  sync\n"
+           "  put s@(1-r)[0] <- i[0]\n  sync\n  for p in all: signal c @p\n  wait e from r\n"
+           "  sync\n  copy o[0] <- s[0]\nrank all block 1:\n"
+           "  for p in all: wait c from p relaxed\n  fence acquire\n" +
+           meet + "  signal e @r\n";
+  };
+  CHECK(verdict(text("  sync\n")) == "valid");
+  // Thread 0 signals while thread 1 still waits.
+  CHECK(verdict(text("")) == "missing-sync");
+  const auto release = [](const std::string& fence) {
+    return "plan sendrecv ranks 2\nthreads\nbuffer s 1\ncounter c per peer\n"
+           "counter d per peer\nrank all:\n  signal d @(1-r) relaxed\n"
+           "  wait d from (1-r) relaxed\n  sync\n  put s@(1-r)[0] <- i[0]\n  sync\n" +
+           fence +
+           "  for p in all: signal c @p relaxed\n  for p in all: wait c from p\n  sync\n"
+           "  copy o[0] <- s[0]\n";
+  };
+  CHECK(verdict(release("  fence release\n")) == "valid");
+  CHECK(verdict(release("  for p in all: fence release\n")) == "valid");
+  CHECK(verdict(release("  for p in 0..0: fence release\n")) == "relaxed-order");
+}
+
+TEST_CASE("an element that has seen its packet knows nothing of the others") {
+  const auto text = [](const std::string& poll) {
+    return "plan test ranks 3\nbuffer s 2 packets double\nbuffer o 2\ncounter c per peer\n"
+           "counter d per peer\nrank 0:\n  put_packets s@2[0] <- i[0]\n  wait c from 2\n"
+           "  signal d @2 relaxed\nrank 1:\n  put_packets s@2[1] <- i[0]\n  wait c from 2\n"
+           "  signal d @2 relaxed\nrank 2:\n" +
+           poll + "  for p in 0..1: signal c @p\n  for p in 0..1: wait d from p\n";
+  };
+  // o[1] of rank 0 is written when rank 1 has begun.
+  CHECK(verdict(text("  put o@0[0..1] <- s[0..1]\n")) == "early-access");
+  CHECK(verdict(text("  put o@0[0] <- s[0]\n  put o@0[1] <- s[1]\n")) == "unknown-collective");
+}
+
 }  // namespace p2::onesided

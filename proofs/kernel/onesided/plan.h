@@ -3,6 +3,7 @@
 #include <cctype>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,8 @@ namespace p2::kernel::plan {
 /// Ends the check as incomplete.
 [[noreturn]] void leave_open(const std::string& why);
 const Json& member(const Json& object, const char* key);
+/// Refuses members that mean nothing; any object may have a name and remarks.
+void expect_only(const Json& object, const std::set<std::string>& known);
 std::uint64_t number(const Json& value, const char* what, std::uint64_t end);
 std::uint32_t number(const Json& object, const char* key);
 std::uint64_t number_or(const Json& object, const char* key, std::uint64_t otherwise,

@@ -14,6 +14,11 @@ const std::map<std::string, Form> kForms = {
     {"recpkt", {"o+O", "oO"}},     {"recspkt", {"o+O", "oO+R"}},  {"gstore", {"o", "s"}},
     {"gstorepkt", {"O", "S"}},     {"glres", {"s", "s"}}};
 
+const std::set<std::string> kDataMembers = {"src_buff",     "dst_buff", "channel_ids",
+                                            "channel_type", "tbg_info", "reduce_op"};
+const std::set<std::string> kReductions = {"re",     "res",    "rre",     "rres", "repkt",
+                                           "respkt", "recpkt", "recspkt", "glres"};
+
 /// The form of operand k; a fault where there can be none.
 char form_of(const std::string& forms, std::size_t k) {
   const std::size_t more = forms.find('+');
@@ -54,6 +59,7 @@ const Json& Unroller::remote_buffer(const Json& region, const Place& at,
                                   "remote_buffer_ids", type, number(region, "buffer_id"));
   const Json& held = list(list(plan_, "gpus")[at.rank], "remote_buffers").at(id);
   const List& access = list(held, "access_channel_types");
+  if (type != "memory" && type != "port") fail(at.name + " has no channel to a remote buffer");
   if (std::ranges::find(access, Json(type)) == access.end())
     fail(at.name + " names a remote buffer that is not registered for its channels");
   return held;
@@ -67,14 +73,23 @@ void Unroller::add_operands(const Json& op, const char* key, const std::string& 
   const char form = form_of(forms, k);
   const bool port = type == "port";
   if (region.contains("type")) {
+    expect_only(region, {"type", "index", "size", "rank"});
+    if (number_or(region, "rank", at.rank) != at.rank)
+      fail(at.name + " calls the buffer of another rank its own");
     if (std::tolower(form) != 'o') fail(at.name + " has an operand of the wrong kind");
+    const std::string& name = text(op, "name");
+    if (form == 'O' && std::string(key) == "src_buff" && name != "ppkt" && name != "gstorepkt" &&
+        buffer(region, "type") != 's')
+      fail(at.name + " reads packets that are not in scratch");
     out.push_back(operand(at.rank, buffer(region, "type"), region, form, at, port, false));
   } else if (region.contains("buffer_id")) {
+    expect_only(region, {"buffer_id", "index", "size"});
     if (std::tolower(form) != 'r') fail(at.name + " has an operand of the wrong kind");
     const Json& held = remote_buffer(region, at, type);
     out.push_back(
         operand(number(held, "rank"), buffer(held, "type"), region, form, at, port, true));
   } else {
+    expect_only(region, {"switch_channel_id", "index", "size"});
     if (std::tolower(form) != 's') fail(at.name + " has an operand of the wrong kind");
     const std::uint32_t id = listed(at, "channels", "channel_type", "channel_ids", "switch",
                                     number(region, "switch_channel_id"));
@@ -236,20 +251,30 @@ void Unroller::run_op(const Json& op, const Place& at) {
   const std::string& name = text(op, "name");
   if (name == "pipeline") leave_open("pipelines, whose rounds depend on the message's size");
   group_ = {};
+  const auto form = kForms.find(name);
+  const bool is_lane = name.ends_with("signal") || name.ends_with("wait") || name == "flush";
+  expect_only(op, form != kForms.end() ? kDataMembers
+                  : is_lane            ? std::set<std::string>{"channel_ids", "channel_type"}
+                  : name == "barrier"  ? std::set<std::string>{"barrier_id", "num_threadblocks"}
+                  : name == "nop"      ? std::set<std::string>{}
+                                       : std::set<std::string>{"semaphore_ids"});
+  if (op.contains("reduce_op") && (!kReductions.contains(name) || op["reduce_op"] != "sum"))
+    fail(at.name + " is no reduction that is computed");
   if (op.contains("tbg_info")) {
     group_ = {number(op["tbg_info"], "tb_id"), number(op["tbg_info"], "tbg_size")};
+    expect_only(op["tbg_info"], {"tb_id", "tbg_size"});
     if (group_.member >= group_.size) leave_open("a slice outside its group");
   }
   const std::string type = op.contains("channel_type") ? text(op, "channel_type") : "none";
-  if (op.contains("channel_ids") && numbers(op, "channel_ids").size() > 8)
-    fail(at.name + " has more channels than the executor has room for");
-  if (const auto form = kForms.find(name); form != kForms.end())
-    return run_data(op, form->second, at);
+  const std::uint64_t threads = number_or(plan_, "num_threads_per_block", 1024);  // a lane each
+  if (list_or_none(op, "channel_ids").size() > std::min<std::uint64_t>(8, threads) ||
+      list_or_none(op, "semaphore_ids").size() > std::min<std::uint64_t>(16, threads))
+    fail(at.name + " has more channels or semaphores than the executor has room for");
+  if (form != kForms.end()) return run_data(op, form->second, at);
   if (name == "nop") return meet(at);
   if (name == "barrier") return pass_barrier(op, at);
   if (name == "sem_release" || name == "sem_acquire") {
     const Numbers ids = numbers(op, "semaphore_ids");
-    if (ids.size() > 16) fail(at.name + " has more semaphores than the executor has room for");
     for (std::uint32_t j = 0; j < ids.size(); ++j) {
       if (ids[j] >= gpus_[at.rank].semaphores.size()) fail(at.name + " names no semaphore");
       const std::uint32_t counter = gpus_[at.rank].semaphores[ids[j]];

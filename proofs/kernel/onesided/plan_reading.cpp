@@ -15,6 +15,12 @@ const Json& member(const Json& object, const char* key) {
   if (!object.is_object() || !object.contains(key)) fail(std::string("a plan without ") + key);
   return object[key];
 }
+void expect_only(const Json& object, const std::set<std::string>& known) {
+  for (const auto& [key, value] : object.items()) {
+    if (!known.contains(key) && key != "name" && key != "comment" && key != "description")
+      fail("a plan with a member that means nothing: " + shortened(key));
+  }
+}
 std::uint64_t number(const Json& value, const char* what, std::uint64_t end) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= end)
     fail(std::string(what) + " is not a number below " + std::to_string(end));
@@ -76,13 +82,23 @@ Unroller::Unroller(const Json& plan, std::uint32_t chunk, Budget& budget)
   if (ranks == 0 || ranks > 4096) fail("a plan without GPUs, or with more than 4096");
   gpus_.resize(ranks);
   for (std::uint32_t r = 0; r < ranks; ++r) read_gpu(r);
+  expect_only(plan, {"collective", "protocol", "inplace", "reuse_resources", "gpus",
+                     "num_threads_per_block", "use_double_scratch_buffer", "buffer_alignment",
+                     "min_message_size", "max_message_size"});
   pair_channels();
   const std::string& name = collective_;
+  const std::uint32_t cells = name == "allgather" ? out_.users[0].outputs : out_.users[0].inputs;
+  const std::uint64_t unit =
+      number_or(plan, "buffer_alignment", 16) * std::max<std::uint64_t>(1, cells / chunk);
+  const std::uint64_t most = plan.value("max_message_size", ~std::uint64_t{0}) / unit;
+  if (most == 0 || plan.value("min_message_size", std::uint64_t{0}) > most * unit)
+    fail("a plan for no message");
   for (std::uint32_t r = 0; r < ranks; ++r) {
     const UserCells& user = out_.users[r];
-    const bool same = user.inputs == user.outputs;
-    const bool right = name == "allgather"       ? user.outputs == user.inputs * ranks
-                       : name == "reducescatter" ? user.inputs == user.outputs * ranks
+    const bool alike = user.inputs == out_.users[0].inputs;
+    const bool same = alike && user.inputs == user.outputs;
+    const bool right = name == "allgather"       ? user.outputs == user.inputs * ranks && alike
+                       : name == "reducescatter" ? user.inputs == user.outputs * ranks && alike
                        : name == "alltoall"      ? same && user.inputs % (ranks * chunk) == 0
                        : name == "allreduce" || name == "broadcast" || name == "sendrecv" ? same
                                                                                           : true;
@@ -113,17 +129,20 @@ void Unroller::read_gpu(std::uint32_t rank) {
     if (type == "switch") {
       const char held = buffer(channel, "buffer_type");
       for (const Json& group : list(channel, "rank_groups")) {
-        number(group, "size");
         gpu.switches.emplace_back(held, numbers(group, "ranks"));
         const Numbers& all = gpu.switches.back().second;
+        if (number(group, "size") != all.size()) fail("a switch that is not of its size");
+        expect_only(group, {"size", "ranks"});
         if (all.empty() || std::ranges::max(all) >= gpus_.size()) fail("a switch without ranks");
       }
+      expect_only(channel, {"channel_type", "buffer_type", "rank_groups"});
     } else if (type == "memory" || type == "port") {
       for (const std::uint32_t peer : numbers(channel, "connected_to")) {
         if (peer >= gpus_.size()) fail("a channel to a rank that does not exist");
         gpu.channels[type].push_back({peer});
       }
-    } else if (type != "none") {
+      expect_only(channel, {"channel_type", "connected_to"});
+    } else {
       fail("a channel that is not memory, port or switch");
     }
   }
@@ -131,11 +150,15 @@ void Unroller::read_gpu(std::uint32_t rank) {
     if (number(remote, "rank") >= gpus_.size()) fail("a buffer of a rank that does not exist");
     buffer(remote, "type");
     if (list(remote, "access_channel_types").size() > 8) leave_open("many types of a buffer");
+    expect_only(remote, {"rank", "type", "access_channel_types"});
   }
   for (const Json& semaphore : list_or_none(json, "semaphores")) {
     gpu.semaphores.push_back(static_cast<std::uint32_t>(counters_.size()));
     counters_.push_back({number(semaphore, "init_value"), {}, {}});
+    expect_only(semaphore, {"init_value"});
   }
+  expect_only(json, {"id", "input_chunks", "output_chunks", "scratch_chunks", "threadblocks",
+                     "channels", "remote_buffers", "semaphores"});
   const std::uint64_t in = number(json, "input_chunks") * chunk_;
   const std::uint64_t out = number(json, "output_chunks") * chunk_;
   const std::uint64_t scratch = number(json, "scratch_chunks") * chunk_ * (packets_ ? 2 : 1);
@@ -207,6 +230,9 @@ void Unroller::check_block(const Json& block, std::uint32_t rank) const {
     if (list_or_none(block, lists).size() > 64) leave_open("long lists of a thread block");
     for (const Json& each : list_or_none(block, lists)) {
       const std::string& type = text(each, type_key);
+      if (type != "memory" && type != "port" && type != "switch") fail("a list of no channels");
+      if (each.contains("buff")) buffer(each, "buff");  // on which nothing depends
+      expect_only(each, {type_key, ids, "buff"});
       const auto found = gpu.channels.find(type);
       std::size_t has = type == "switch"              ? gpu.switches.size()
                         : found == gpu.channels.end() ? 0
@@ -222,6 +248,7 @@ void Unroller::check_block(const Json& block, std::uint32_t rank) const {
   list(block, "channels");
   check("channels", "channel_type", "channel_ids");
   check("remote_buffer_refs", "access_channel_type", "remote_buffer_ids");
+  expect_only(block, {"id", "ops", "channels", "remote_buffer_refs"});
 }
 
 }  // namespace p2::kernel::plan
