@@ -90,10 +90,11 @@ void PlanRules::check_collective() const {
       right = in == out * ranks;
     }
     if (!right) {
-      fail_plan(Rule::SizeMismatch,
-                fmt::format("gpu {} has {} chunks of input and {} of output, which is no {} of {} "
-                            "ranks.",
-                            r, in, out, plan_.collective, ranks));
+      fail_plan(
+          Rule::SizeMismatch,
+          fmt::format("gpu {} has {} chunks of input and {} of output, which is not a {} of {} "
+                      "ranks.",
+                      r, in, out, plan_.collective, ranks));
     }
   }
 }
