@@ -36,11 +36,11 @@ int run_campaign(const Arguments& arguments, std::ostream& out, std::ostream& er
       "(default\n"
       "1), --timeout belongs after --.",
       slurm_flags(), {arguments.begin(), dashes});
-  const CommonOptions common = line.common();
   if (line.help_wanted()) {
     out << line.help();
     return kEstablished;
   }
+  const CommonOptions common = line.common();
   SlurmRequest request;
   if (!line.has("slurm")) {
     throw InputError({"command line"}, "no --slurm, expected a folder for the jobs");

@@ -42,15 +42,17 @@ std::vector<FlagGroup> check_flag_groups() {
          "with --after: whether two modules have the same outputs on every device"},
         {"after", "FILE", "the rewritten module"},
         {"relate", "FILE",
-         "how the tensors of --before, which is not partitioned, stand to those of --after or, "
-         "without it, of the programs that FILE names for devices (docs/partition.md; default: by "
-         "the shardings)"},
+         "the tile of each tensor of --before, which is unpartitioned, that each device holds in "
+         "--after (docs/partition.md; default: from the shardings of the modules); without "
+         "--after, FILE also names the program of each device"},
         {"dump", "DIR",
          "all modules of a folder of --xla_dump_to, pass by pass: which pass breaks one first"},
         {"numbers", "real|reassociated|bitwise",
          "in which sense two modules have to be equal: as real numbers (default), with the same "
          "floating-point operations but sums in any order, or with the same in the same order"},
-        {"order", "", "floating-point sums also have to be added in the same order"},
+        {"order", "",
+         "floating-point sums also have to be added in the same order, all else is compared as "
+         "real numbers; not with --numbers reassociated or bitwise"},
         {"reduces", "AXES",
          "whether a module is the AllReduce (or --goal) over these axes; without --axes all "
          "devices are axis 0"},

@@ -212,8 +212,10 @@ FlagGroup reduction_flag_group() {
   return {"Reduction",
           {{"reduce", "AXES", "axes to reduce over: 0 or 0,2 or names"},
            {"synthesis-hierarchy", "a|b|c|d|collapsed|lattice",
-            "levels of the instructions (default collapsed)"},
-           {"dialect", "printed|published", "reading of the rules (default published)"}}};
+            "levels that steps may group over: (a) to (d) of the P2 paper, section 3.4, collapsed "
+            "(default) or lattice"},
+           {"dialect", "printed|published",
+            "how the paper's rules are read, see docs/cli.md (default published)"}}};
 }
 
 FlagGroup terms_flag_group() {
@@ -393,7 +395,7 @@ InstanceSpec CommandLine::instance_spec(std::vector<std::string>* other_words) c
     } else if (other_words != nullptr) {
       other_words->push_back(word);
     } else {
-      throw InputError({"--collectives"}, "'" + word + "' is no definition, expected FILE.p2c");
+      throw InputError({"--collectives"}, "'" + word + "' is not a definition, expected FILE.p2c");
     }
   }
   return spec;

@@ -13,11 +13,11 @@ int run_merge(const Arguments& arguments, std::ostream& out, std::ostream& err) 
       "the\n"
       "same command writes. Exit code 3, with the names of the shards, if answers are missing.",
       {}, arguments, "files");
-  const CommonOptions common = line.common();
   if (line.help_wanted()) {
     out << line.help();
     return kEstablished;
   }
+  const CommonOptions common = line.common();
   return print_answer(merge({line.texts("files")}, options_of(common, err)), common, out, err);
 }
 

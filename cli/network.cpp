@@ -29,7 +29,7 @@ std::int64_t level_number(const std::string& text, std::int64_t most) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > most) {
     throw InputError({"--levels"},
-                     "\"" + text + "\" is no whole number from 1 to " + std::to_string(most));
+                     "\"" + text + "\" is not a whole number from 1 to " + std::to_string(most));
   }
   return value;
 }

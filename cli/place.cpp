@@ -25,11 +25,11 @@ int run_place(const Arguments& arguments, std::ostream& out, std::ostream& err) 
       "Lists every parallelism matrix and draws which device holds which part; or orders them by\n"
       "the time that a step of training communicates.",
       {system_flag_group(), rank_flags()}, arguments);
-  const CommonOptions common = line.common();
   if (line.help_wanted()) {
     out << line.help();
     return kEstablished;
   }
+  const CommonOptions common = line.common();
   if (line.has("rank")) {
     RankRequest request;
     request.instance = line.instance_spec();

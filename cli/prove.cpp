@@ -16,7 +16,8 @@ std::vector<FlagGroup> prove_flags() {
         {"all", "", "all claims that are known here"},
         {"max-devices", "N", "all systems of 2 to N devices (default 6); without --hierarchy only"},
         {"size", "N", "programs of at most N steps (default 5)"},
-        {"dialect", "printed|published|both", "reading of the rules (default published)"},
+        {"dialect", "printed|published|both",
+         "how the paper's rules are read, see docs/cli.md (default published)"},
         {"reduce", "AXES", "axes to reduce over: 0 or 0,2 or names"},
         {"from", "a|b|c|d|collapsed|lattice", "only programs over this hierarchy"},
         {"to", "a|b|c|d|collapsed|lattice", "only expressed over this hierarchy"},
@@ -83,11 +84,11 @@ int run_prove(const Arguments& arguments, std::ostream& out, std::ostream& err) 
       "Settles statements of the paper on every small system, or on the one given, and shows the\n"
       "smallest counterexample of those that are false.",
       prove_flags(), arguments, "claims");
-  const CommonOptions common = line.common();
   if (line.help_wanted()) {
     out << line.help();
     return kEstablished;
   }
+  const CommonOptions common = line.common();
   if (line.has("list")) return print_answer(list_claims(), common, out, err);
   const std::optional<DocumentFormat> report = report_format(line);
   const ProveAnswer answer = prove(request_of(line), options_of(common, err));

@@ -14,7 +14,6 @@ constexpr const char* kPlanFlags[] = {"chunks", "to-host", "plan-out",
                                       "run",    "backend", "iterations",
                                       "warmup", "system",  "element-bytes"};
 constexpr std::uint64_t kMaxHosts = 1024;
-constexpr std::uint64_t kMaxChunks = 1'000'000;
 
 std::vector<FlagGroup> reshard_flags() {
   return {
@@ -29,13 +28,14 @@ std::vector<FlagGroup> reshard_flags() {
          "a unit task per intersection of slices (default) or per source slice"},
         {"pad", "", "round dimensions up to what both meshes divide evenly"},
         {"strategy", "exact|naive|load-balance|greedy",
-         "exact (default), or what the paper compares with"},
+         "exact: a shortest schedule (default), or a baseline of Zhuang et al., MLSys 2023"},
         {"certify", "DIR",
          "write a certificate of optimality, or else of the lower bound, which p2-check accepts"},
         {"plot", "FILE", "draw the timeline as SVG", Flag::Kind::Output}}},
       {"Plan",
        {{"plan", "broadcast|sendrecv|local-allgather|global-allgather",
-         "say what every device sends and receives"},
+         "also make the point-to-point transfers of every device, each slice sent by this "
+         "algorithm"},
         {"chunks", "N", "parts that a broadcast sends a slice in (default 16)"},
         {"to-host", "N",
          "the first host of the mesh --to; default: the one after the last of --from"},
@@ -76,7 +76,8 @@ std::optional<ReshardPlanSpec> plan_of(const CommandLine& line) {
                {"sendrecv", TransferStrategy::SendRecv},
                {"local-allgather", TransferStrategy::LocalAllGather},
                {"global-allgather", TransferStrategy::GlobalAllGather}});
-  plan.chunks = static_cast<std::int64_t>(line.integer("chunks", 1, kMaxChunks, 16));
+  plan.chunks =
+      static_cast<std::int64_t>(line.integer("chunks", 1, ReshardPlanSpec::kMaxChunks, 16));
   if (line.has("chunks") && plan.strategy != TransferStrategy::Broadcast) {
     throw InputError({"--chunks"}, "only a broadcast goes in chunks, expected --plan broadcast");
   }
@@ -87,7 +88,8 @@ std::optional<ReshardPlanSpec> plan_of(const CommandLine& line) {
   plan.element_bytes = static_cast<std::int64_t>(line.integer("element-bytes", 1, 64, 4));
   plan.file = line.text("plan-out");
   if (!line.has("run") && (line.has("backend") || line.has("iterations") || line.has("warmup"))) {
-    throw InputError({"command line"}, "says how to run the plan, expected --run as well");
+    throw InputError({"command line"},
+                     "--backend, --iterations or --warmup without --run, expected --run as well");
   }
   return plan;
 }

@@ -77,11 +77,11 @@ int run_synth(const Arguments& arguments, std::ostream& out, std::ostream& err) 
        synthesis_flag_group(),
        {"Campaigns", campaign_flags()}},
       arguments);
-  const CommonOptions common = line.common();
   if (line.help_wanted()) {
     out << line.help();
     return kEstablished;
   }
+  const CommonOptions common = line.common();
   SynthesizeAnswer answer = synthesize(synthesize_request(line, common), options_of(common, err));
   if (!answer.is_leader) return kEstablished;
   if (answer.smt2) {

@@ -49,7 +49,7 @@ TaskSchedule schedule_of(const UnitTasks& tasks, Order order) {
   return exact_schedule(tasks, SchedulingProblem(tasks), 1, {}, progress).schedule;
 }
 
-Times times_of(const Setting& setting, PlanStrategy strategy, Order order) {
+Times times_of(const Setting& setting, TransferStrategy strategy, Order order) {
   static const p2::Network on = network();
   const Sharding from = parse_sharding("from", setting.from, setting.shape.size());
   const Sharding to = parse_sharding("to", setting.to, setting.shape.size());
@@ -77,10 +77,10 @@ void figure5() {
        {std::pair(1, 1), {1, 2}, {1, 3}, {1, 4}, {2, 2}, {3, 2}, {4, 2}}) {
     const Setting setting{
         {1024, 1024, 256}, "1x1:R,R,R", fmt::format("{}x{}:R,R,R", nodes, devices)};
-    const Times gather = times_of(setting, PlanStrategy::GlobalAllGather, Order::LoadBalance);
-    const Times ours = times_of(setting, PlanStrategy::Broadcast, Order::Exact);
+    const Times gather = times_of(setting, TransferStrategy::GlobalAllGather, Order::LoadBalance);
+    const Times ours = times_of(setting, TransferStrategy::Broadcast, Order::Exact);
     fmt::print("| {} node{} of {} | {} | {} | {} | {:.2f} |\n", nodes, nodes == 1 ? "" : "s",
-               devices, cell(times_of(setting, PlanStrategy::SendRecv, Order::LoadBalance)),
+               devices, cell(times_of(setting, TransferStrategy::SendRecv, Order::LoadBalance)),
                cell(gather), cell(ours), gather.simulated / ours.simulated);
   }
 }
@@ -99,11 +99,11 @@ void figure6() {
   fmt::print("|---|---|---|---|---|\n");
   for (std::size_t i = 0; i < std::size(kCases); ++i) {
     const Setting setting = setting_of(i);
-    const Times gather = times_of(setting, PlanStrategy::GlobalAllGather, Order::LoadBalance);
-    const Times ours = times_of(setting, PlanStrategy::Broadcast, Order::Exact);
+    const Times gather = times_of(setting, TransferStrategy::GlobalAllGather, Order::LoadBalance);
+    const Times ours = times_of(setting, TransferStrategy::Broadcast, Order::Exact);
     fmt::print("| {} | {} | {} | {} | {:.2f} |\n", i + 1,
-               cell(times_of(setting, PlanStrategy::SendRecv, Order::LoadBalance)), cell(gather),
-               cell(ours), gather.simulated / ours.simulated);
+               cell(times_of(setting, TransferStrategy::SendRecv, Order::LoadBalance)),
+               cell(gather), cell(ours), gather.simulated / ours.simulated);
   }
 }
 
@@ -113,9 +113,9 @@ void figure8() {
   fmt::print("|---|---|---|---|---|---|\n");
   for (std::size_t i = 0; i < std::size(kCases); ++i) {
     const Setting setting = setting_of(i);
-    const Times naive = times_of(setting, PlanStrategy::Broadcast, Order::Naive);
-    const Times balance = times_of(setting, PlanStrategy::Broadcast, Order::LoadBalance);
-    const Times exact = times_of(setting, PlanStrategy::Broadcast, Order::Exact);
+    const Times naive = times_of(setting, TransferStrategy::Broadcast, Order::Naive);
+    const Times balance = times_of(setting, TransferStrategy::Broadcast, Order::LoadBalance);
+    const Times exact = times_of(setting, TransferStrategy::Broadcast, Order::Exact);
     fmt::print("| {} | {} | {} | {} | {:.2f} | {:.2f} |\n", i + 1, cell(naive), cell(balance),
                cell(exact), naive.simulated / exact.simulated, balance.simulated / exact.simulated);
   }

@@ -74,7 +74,7 @@ void clear(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     if (name != "manifest.json" && !name.starts_with("cube-")) {
-      throw InputError({entry.path().string()}, "is no cube, expected a folder for cubes alone");
+      throw InputError({entry.path().string()}, "is not a cube, expected a folder for cubes alone");
     }
     ours.push_back(entry.path());
   }

@@ -82,8 +82,8 @@ class Formation {
 struct Formed {
   std::vector<Group> groups;
   /// Whether every device takes part. A Master form excludes a device unless InsideGroup or
-  /// Parallel forms the same groups, and then the instruction is not a Master (semantics:
-  /// Dialects).
+  /// Parallel forms the same groups, and then the instruction is not a Master: the dialects
+  /// differ only in the collectives that a Master may have.
   bool everyone = true;
 };
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,8 +51,9 @@ struct RuleText {
 /// `msccl/data-race`: stable, and different for formats that share a name.
 std::string rule_id(std::string_view format, std::string_view rule);
 
-/// What is to be said of a rule; nothing for the premises of a user's own collectives.
-std::optional<RuleText> rule_text(std::string_view format, std::string_view rule);
+/// The text of a rule; it refers to `rule`. An unknown rule of the format `program` is a premise of
+/// a user-defined collective; of another format it breaks an invariant.
+RuleText rule_text(std::string_view format, std::string_view rule);
 
 /// The page that explains the rules of a format.
 std::string rule_page(std::string_view format);

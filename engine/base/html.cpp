@@ -310,14 +310,12 @@ void add_rules(const std::vector<FileReport>& reports, std::string& out) {
   for (const FileReport& report : reports) {
     for (const Property& each : report.properties) {
       if (each.rule.empty()) continue;
-      const auto text = rule_text(report.format, each.rule);
+      const RuleText text = rule_text(report.format, each.rule);
       rules[rule_anchor(report, each)] = fmt::format(
           "<dt id=\"{}\"><strong>{}</strong></dt><dd><p>{}</p><p>{} See <code>{}</code> of the "
           "documentation.</p></dd>\n",
           xml_text(rule_anchor(report, each)), xml_text(rule_id(report.format, each.rule)),
-          text ? xml_text(std::string(text->summary))
-               : "A premise of a collective of the user's own does not hold.",
-          text ? xml_text(std::string(text->help)) : "See its definition.",
+          xml_text(std::string(text.summary)), xml_text(std::string(text.help)),
           rule_page(report.format));
     }
   }

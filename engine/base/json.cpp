@@ -79,7 +79,7 @@ Json Json::parse(const std::string& text) { return converted(nlohmann::ordered_j
 Json& Json::add(std::string key, Json value) & {
   if (is_null()) value_ = Object{};
   auto* members = std::get_if<Object>(&value_);
-  invariant(members != nullptr, "a member is added to a JSON value that is no object");
+  invariant(members != nullptr, "a member is added to a JSON value that is not an object");
   members->emplace_back(std::move(key), std::move(value));
   return *this;
 }
@@ -87,7 +87,7 @@ Json& Json::add(std::string key, Json value) & {
 Json& Json::push_back(Json value) {
   if (is_null()) value_ = Array{};
   auto* elements = std::get_if<Array>(&value_);
-  invariant(elements != nullptr, "an element is added to a JSON value that is no array");
+  invariant(elements != nullptr, "an element is added to a JSON value that is not an array");
   elements->push_back(std::move(value));
   return *this;
 }

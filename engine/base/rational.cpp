@@ -114,14 +114,15 @@ Rational Rational::floor() const {
 
 std::int64_t Rational::to_int64() const {
   if (!is_big() && denominator_ == 1) return numerator_;
-  throw LimitReached(LimitReached::Kind::Size, to_string() + " is no whole number of 64 bits");
+  throw LimitReached(LimitReached::Kind::Size, to_string() + " is not a whole number of 64 bits");
 }
 
 std::uint64_t Rational::to_uint64() const {
   const Big value = big();
   const Integer numerator = boost::multiprecision::numerator(value.value);
   if (!is_whole() || numerator < 0 || numerator > UINT64_MAX) {
-    throw LimitReached(LimitReached::Kind::Size, to_string() + " is no natural number of 64 bits");
+    throw LimitReached(LimitReached::Kind::Size,
+                       to_string() + " is not a natural number of 64 bits");
   }
   return static_cast<std::uint64_t>(numerator);
 }

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/invariant.h"
+
 namespace p2 {
 namespace {
 
@@ -38,6 +40,8 @@ constexpr auto kProgramRules = std::to_array<RuleText>({
     {"goal-excess", "At the end a device holds what it should not.",
      "The steps are legal, but reduce over more devices than the reduction class has, or leave "
      "more behind than the goal asks for."},
+    {"all-sizes", "The program is valid for the given sizes, but not for all.",
+     "The explanation names sizes for which it is not valid."},
 });
 
 constexpr auto kMscclRules = std::to_array<RuleText>({
@@ -91,7 +95,7 @@ constexpr auto kOnesidedRules = std::to_array<RuleText>({
      "The numbers in an op are positions in the list of its thread block, by channel type."},
     {"no-peer", "A rank is named that the plan does not have.",
      "Compare the rank with the number of ranks."},
-    {"wrong-peer", "A transfer goes through a channel to another rank than its buffer's.",
+    {"wrong-peer", "A transfer goes through a channel to a different rank from its buffer's.",
      "Channel and buffer have to belong to the same peer."},
     {"size-mismatch", "Regions that belong together have different sizes.",
      "An operation works element by element: all its regions are equally long."},
@@ -159,7 +163,7 @@ constexpr auto kPlanRules = std::to_array<RuleText>({
 });
 
 constexpr auto kHloRules = std::to_array<RuleText>({
-    {"contributions", "An output holds other contributions than it should.",
+    {"contributions", "An output holds the wrong contributions.",
      "Compare the groups, their order, the dimensions and the offsets of the collectives."},
     {"value", "An output has another value for inputs that were drawn.",
      "Both modules were run on the same inputs: compare device, output and index with the "
@@ -175,8 +179,13 @@ constexpr auto kHloRules = std::to_array<RuleText>({
      "Every device stands in one group at most; groups have the size that the shapes say."},
     {"pairs", "The source-target pairs of a collective-permute are malformed.",
      "No device is twice a source, or twice a target."},
-    {"operands", "An instruction has other operands than it needs.",
+    {"operands", "An instruction does not have the operands that it needs.",
      "Compare the number and the types of the operands."},
+    {"unmatched", "A send, a receive or a collective has no counterpart on another device.",
+     "A send needs a receive on the same channel with the same pair of devices; a collective needs "
+     "one on the same channel in the program of every device of its groups."},
+    {"deadlock", "Devices wait for each other for ever.",
+     "The explanation names the cycle: issue one of its communications earlier."},
 });
 
 constexpr auto kDefinitionRules = std::to_array<RuleText>({
@@ -192,7 +201,7 @@ constexpr auto kDefinitionRules = std::to_array<RuleText>({
     {"no-double-count", "A contribution is counted twice.",
      "A premise that the rows which are added up are disjoint is missing, or does not hold for "
      "every size."},
-    {"realisable", "A row after the step is no sum of disjoint rows before it.",
+    {"realisable", "A row after the step is not a sum of disjoint rows before it.",
      "Copying and adding cannot make what the post-state says."},
     {"keeps-all", "A contribution is lost.",
      "What a device of the group held, some device of it has to hold after the step."},
@@ -264,12 +273,14 @@ std::string rule_id(std::string_view format, std::string_view rule) {
   return fmt::format("{}/{}", format, rule);
 }
 
-std::optional<RuleText> rule_text(std::string_view format, std::string_view rule) {
+RuleText rule_text(std::string_view format, std::string_view rule) {
   const std::span<const RuleText> rules = rules_of(format);
   const auto found = std::find_if(rules.begin(), rules.end(),
                                   [&](const RuleText& each) { return each.name == rule; });
-  if (found == rules.end()) return std::nullopt;
-  return *found;
+  if (found != rules.end()) return *found;
+  invariant(format == "program", "a rule without a text");
+  return {rule, "A premise of a user-defined collective does not hold.",
+          "See the definition given with --collectives."};
 }
 
 std::string rule_page(std::string_view format) {

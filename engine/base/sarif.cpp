@@ -68,10 +68,7 @@ class Rules {
 
  private:
   static ordered_json described(const std::string& format, const std::string& rule) {
-    const RuleText text =
-        rule_text(format, rule)
-            .value_or(RuleText{rule, "A premise of a collective of the user's own does not hold.",
-                               "See the definition given with --collectives."});
+    const RuleText text = rule_text(format, rule);
     return {{"id", rule_id(format, rule)},
             {"name", rule},
             {"shortDescription", {{"text", text.summary}}},

@@ -283,9 +283,10 @@ double CsvTable::positive(std::size_t row, std::string_view column) const {
   const double number = std::strtod(value.c_str(), &end);
   const bool decimal = value.find_first_not_of("0123456789.eE+-") == std::string::npos;
   if (value.empty() || *end != '\0' || !decimal || !std::isfinite(number) || number <= 0) {
-    throw InputError(position(row),
-                     fmt::format("the {} \"{}\" is no positive number, expected one such as 0.25",
-                                 column, value));
+    throw InputError(
+        position(row),
+        fmt::format("the {} \"{}\" is not a positive number, expected one such as 0.25", column,
+                    value));
   }
   return number;
 }

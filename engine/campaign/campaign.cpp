@@ -75,7 +75,7 @@ std::string header_line(const Json& header) {
 }
 
 InputError no_journal(const std::string& path, std::size_t line) {
-  return {{path, line, 1}, "is no line of a journal, expected a file that --resume has written"};
+  return {{path, line, 1}, "is not a line of a journal, expected a file that --resume has written"};
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ void read_amount(const std::string& text, Traffic& traffic) {
     traffic.calls = calls.integer("the number of calls", 1, 1'000'000'000);
     if (!calls.at_end()) {
       throw InputError({"--rank"},
-                       fmt::format("\"{}\" is no amount, expected one such as 96x64M", text));
+                       fmt::format("\"{}\" is not an amount, expected one such as 96x64M", text));
     }
   }
   traffic.bytes = parse_bytes("--rank", times == std::string::npos ? text : text.substr(times + 1));
@@ -78,10 +78,11 @@ std::vector<Traffic> read_traffic(const RankRequest& request, const Axes& axes) 
     const std::size_t equals = part.find('=');
     const std::size_t colon = part.find(':', equals == std::string::npos ? 0 : equals);
     if (equals == std::string::npos || colon == std::string::npos) {
-      throw InputError({"--rank"},
-                       fmt::format("\"{}\" is no traffic, expected AXIS=COLLECTIVE:BYTES "
-                                   "such as data=AllReduce:2G",
-                                   part));
+      throw InputError(
+          {"--rank"},
+          fmt::format("\"{}\" is not a description of traffic, expected AXIS=COLLECTIVE:BYTES "
+                      "such as data=AllReduce:2G",
+                      part));
     }
     Traffic traffic;
     traffic.axis = find_axis(axes, part.substr(0, equals), {"--rank"});

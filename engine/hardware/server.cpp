@@ -17,8 +17,8 @@ constexpr std::size_t kMaxDirectLinks = 18;
 std::int64_t required(const std::optional<std::int64_t>& bandwidth, const char* flag,
                       const char* what) {
   if (bandwidth) return *bandwidth;
-  throw InputError({flag}, fmt::format("nothing says the bandwidth of {}, expected --{}, e.g. {}",
-                                       what, std::string(flag).substr(2), "25 GB/s"));
+  throw InputError({flag}, fmt::format("missing bandwidth of {}, expected --{}, e.g. {}", what,
+                                       std::string(flag).substr(2), "25 GB/s"));
 }
 
 Interconnect joining_gpus(const char* name, InterconnectKind kind, std::size_t span,
@@ -119,7 +119,7 @@ std::int64_t add_nics(const Server& server, const SourcePosition& where, System&
   if (!regular) {
     throw InputError(
         where,
-        "GPUs with the same nearest NICs are no runs of equal length with equally many "
+        "GPUs with the same nearest NICs are not runs of equal length with equally many "
         "NICs, expected such runs");
   }
   std::int64_t bandwidth = INT64_MAX;

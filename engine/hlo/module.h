@@ -170,7 +170,8 @@ Reducer reducer_of(const Computation& computation);
 
 /// Why a module has no meaning: its shapes or groups are inconsistent.
 struct Fault {
-  std::string rule;    ///< `shapes`, `groups`, `pairs`, `operands`: stable names
+  /// `shapes`, `groups`, `pairs`, `operands`, `unmatched`, `deadlock`: stable names.
+  std::string rule;
   std::string reason;  ///< one sentence
   SourcePosition position;
 };

@@ -61,7 +61,7 @@ class Mesh {
       const std::string& name = axis.string("the name of an axis");
       const auto found = std::find_if(axes_.begin(), axes_.end(),
                                       [&](const MeshAxis& each) { return each.name == name; });
-      if (found == axes_.end()) axis.fail(fmt::format("'{}' is no axis of the mesh", name));
+      if (found == axes_.end()) axis.fail(fmt::format("'{}' is not an axis of the mesh", name));
       const auto number = static_cast<std::size_t>(found - axes_.begin());
       if (std::find(all.begin(), all.end(), number) != all.end()) {
         axis.fail(fmt::format("axis '{}' is named twice", name));
@@ -363,7 +363,8 @@ class RelationReader {
           read_ranges(box.member("of", "a box"), relation.whole.sizes, "of the whole tensor");
       const JsonValue there = box.member("at", "a box");
       const auto [at, same] = read_ranges(there, local.sizes, "of the device's tensor");
-      if (same != sizes) there.fail("a box has other sizes here than in the whole tensor");
+      if (same != sizes)
+        there.fail("a box has different sizes here from those in the whole tensor");
       if (volume(sizes) > 0) relation.pieces[device].push_back({of, at, sizes});
     }
     relation.words = fmt::format("{} boxes", all.size());
@@ -452,7 +453,7 @@ class RelationReader {
       if (own.empty()) continue;
       const ArrayShape& local = locals.shapes[relation.number_on(device)];
       if (local.sizes.size() != relation.whole.sizes.size()) {
-        value.fail(fmt::format("{} has other dimensions than {}", to_string(local),
+        value.fail(fmt::format("{} has different dimensions from {}", to_string(local),
                                to_string(relation.whole)));
       }
       for (std::size_t i = 0; i < own.size(); ++i) {

@@ -194,7 +194,7 @@ IdGroups iota_groups(std::int64_t groups, std::int64_t members, const Sizes& siz
   if (!order.empty()) {
     if (!std::is_permutation(order.begin(), order.end(), permutation.begin(), permutation.end())) {
       throw InputError(where,
-                       "the transposition is no permutation of the dimensions, expected one");
+                       "the transposition is not a permutation of the dimensions, expected one");
     }
     permutation = order;
   }

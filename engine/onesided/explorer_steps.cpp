@@ -342,7 +342,7 @@ void Explorer::execute(State& state, const Operation& operation, std::uint32_t b
         if (source.packets && !source.polled) flag = held.packet;
         if (source.polled) {
           if (held.packet != std::int64_t{operation.launch}) {
-            refute(Rule::Deadlock, "a transfer finds another packet than it polled");
+            refute(Rule::Deadlock, "a transfer finds a different packet from the one it polled");
           }
           proved.insert(held.reads.begin(), held.reads.end());
           for (const std::uint32_t read : held.reads) state.proofs[read].emplace_back(step, k);

@@ -307,10 +307,10 @@ transfer::HappensBefore Ordering::graph(Graph kind) const {
 std::string Ordering::describe(std::uint32_t index) const {
   const Node& node = nodes_[index];
   if (node.is_user()) {
-    return node.launch < 0
-               ? fmt::format("the user of {} {} before launch 0", unrolling_.rank_word, node.rank)
-               : fmt::format("the user of {} {} after launch {}", unrolling_.rank_word, node.rank,
-                             node.launch);
+    return node.launch < 0 ? fmt::format("the caller on {} {} (before launch 0)",
+                                         unrolling_.rank_word, node.rank)
+                           : fmt::format("the caller on {} {} (after launch {})",
+                                         unrolling_.rank_word, node.rank, node.launch);
   }
   return onesided::describe(unrolling_, *node.operation);
 }

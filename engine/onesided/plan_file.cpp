@@ -484,7 +484,7 @@ bool is_plan_json(std::string_view text) {
 std::variant<Plan, Violation> read_plan(const std::string& source, const std::string& text) {
   const JsonDocument document(source, text);
   const JsonValue root = document.root();
-  if (!root.is_object()) root.fail("the plan is no object, expected { … }");
+  if (!root.is_object()) root.fail("the plan is not an object, expected { … }");
   try {
     return plan_of(root);
   } catch (const InputError& error) {

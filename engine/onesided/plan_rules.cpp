@@ -102,7 +102,7 @@ void PlanRules::check_collective() const {
     if (!right) {
       fail_plan(
           Rule::SizeMismatch,
-          fmt::format("gpu {} has {} chunks of input and {} of output{}, which is no {} of {} "
+          fmt::format("gpu {} has {} chunks of input and {} of output{}, which is not a {} of {} "
                       "ranks.",
                       r, in, out, alike ? "" : ", gpu 0 others", plan_.collective, ranks));
     }

@@ -211,6 +211,26 @@ std::string missing_order(Rule rule, const std::string& first, const std::string
   }
 }
 
+/// An operation with what tells it from the others of its statement: its counter, or what it
+/// writes.
+std::string line_of(const Ordering& ordering, std::uint32_t index) {
+  const Unrolling& unrolling = ordering.unrolling();
+  const Operation& operation = *ordering.nodes()[index].operation;
+  const std::string text = ordering.describe(index);
+  switch (operation.kind) {
+    case Operation::Kind::Signal:
+    case Operation::Kind::Wait:
+      return fmt::format("{}, {}", text, unrolling.counters[operation.object].name);
+    case Operation::Kind::PushSignal:
+      return fmt::format("{}, {}", text, unrolling.counters[operation.counter].name);
+    default:
+      break;
+  }
+  if (operation.statements.empty() || operation.statements[0].targets.empty()) return text;
+  return fmt::format("{} to {}", text,
+                     describe(unrolling, operation.statements[0].targets[0].first));
+}
+
 std::vector<std::string> schedule_of(const Ordering& ordering, const transfer::HappensBefore& time,
                                      const Node& x, const Node& y) {
   std::vector<std::string> lines;
@@ -223,13 +243,14 @@ std::vector<std::string> schedule_of(const Ordering& ordering, const transfer::H
     if (rank != x.rank && rank != y.rank) continue;
     const Operation::Kind kind = ordering.nodes()[node].operation->kind;
     if (kind != Operation::Kind::Meet && kind != Operation::Kind::Barrier) {
-      lines.push_back(ordering.describe(node));
+      lines.push_back(line_of(ordering, node));
     }
   }
   if (lines.size() > kMaxScheduleLines) {
     const std::size_t left_out = lines.size() - kMaxScheduleLines;
     lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(left_out));
-    lines.insert(lines.begin(), fmt::format("({} operations before)", left_out));
+    lines.insert(lines.begin(),
+                 fmt::format("({} operation{} before)", left_out, left_out == 1 ? "" : "s"));
   }
   return lines;
 }

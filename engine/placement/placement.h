@@ -107,7 +107,7 @@ std::vector<std::uint32_t> digit_sums(const std::vector<Factor>& factors, Factor
 
 /// A placed system: the devices as points of a grid, one dimension per parallelism factor. Device
 /// ids are row-major over the hardware levels and, inside one level, over that column's factors in
-/// axis order (semantics: Device id). Factors of size 1 have no digit and are left out.
+/// axis order. Factors of size 1 have no digit and are left out.
 class DeviceGrid {
  public:
   /// The placement must have passed check_placement for this hierarchy and these axes.

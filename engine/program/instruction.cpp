@@ -215,7 +215,8 @@ GroupShape linear_shape(const SynthesisHierarchy& hierarchy, std::uint32_t slice
     shape.pattern.reduced = factors_between(hierarchy, slice, innermost);
     return shape;
   }
-  invariant(ancestor < slice && slice <= innermost, "a form's level is no ancestor of its slice");
+  invariant(ancestor < slice && slice <= innermost,
+            "a form's level is not an ancestor of its slice");
   shape.ancestor = {ancestor};
   shape.pattern.reduced = factors_between(hierarchy, ancestor, slice);
   if (form == Form::Master) shape.pattern.pinned = factors_between(hierarchy, slice, innermost);

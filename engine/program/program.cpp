@@ -157,7 +157,7 @@ GroupShape parse_linear_form(TextCursor& cursor, std::uint32_t slice,
   const std::uint32_t ancestor = parse_level(cursor, hierarchy);
   if (ancestor >= slice) {
     throw InputError(
-        where, fmt::format("level {} is no ancestor of {}, expected a level above it",
+        where, fmt::format("level {} is not an ancestor of {}, expected a level above it",
                            hierarchy.levels()[ancestor].name, hierarchy.levels()[slice].name));
   }
   cursor.expect(")", "after the level of the form");

@@ -110,7 +110,7 @@ GivenInstance read_instance(const std::string& source, const Headers& headers,
   const auto need = [&](bool known, const std::string& text, std::string_view what) {
     if (!known)
       throw InputError(TextCursor(source, text).position(),
-                       fmt::format("nothing says the {}, expected it to be given", what));
+                       fmt::format("missing {}, expected headers or flags that give them", what));
   };
   if (const auto* text = headers.find("reduce")) {
     need(given.axes.has_value(), *text, "axes");
@@ -181,7 +181,28 @@ void take_devices(const std::string& source, const Headers& headers, const Insta
                    "the classes are not those of the placement, expected none or the same ones");
 }
 
+bool has_program_key(const nlohmann::json& object) {
+  return std::ranges::any_of(kHeaderKeys, [&](std::string_view key) {
+    return object.contains(key == "synthesis-hierarchy" ? "synthesis_hierarchy" : key);
+  });
+}
+
 }  // namespace
+
+bool resembles_program(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  TextCursor cursor("", text);
+  if (cursor.peek() == '{') {
+    const nlohmann::json root = nlohmann::json::parse(cursor.rest(), nullptr, false);
+    return root.is_discarded() || root.contains("steps") || has_program_key(root);
+  }
+  const std::string word(cursor.peek_name());
+  if (word.empty()) return false;
+  if (word == "skip" || CollectiveSet().called(word)) return true;
+  if (!suggestion(word, fmt::format("{}", fmt::join(kHeaderKeys, ", "))).empty()) return true;
+  cursor.take(word.size());
+  return cursor.peek() == '(' || cursor.peek() == '{';
+}
 
 std::vector<std::string> listed_programs(const std::string& file, const std::string& text) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/program/program.h"
@@ -38,6 +39,10 @@ struct ProgramFile {
 /// Without classes all devices form one.
 ProgramFile read_program(const std::string& source, const std::string& text,
                          const GivenInstance& given);
+
+/// Whether a text may be meant as a program, right or wrong: JSON with a key of programs or with a
+/// syntax error, or notation that begins with a header, a step, or a name close to a header.
+bool resembles_program(std::string_view text);
 
 /// The readers of the two formats; read_program also finds the beginning of the goal.
 ProgramFile read_program_notation(const std::string& source, const std::string& text,

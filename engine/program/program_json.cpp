@@ -74,12 +74,12 @@ GivenInstance read_instance(const JsonValue& root, GivenInstance given) {
     given.axes = Axes(read_parts<Axis>(*list, "the axes", "a"), list->position());
   }
   if (const auto list = root.find("reduce")) {
-    if (!given.axes) list->fail("nothing says the axes, expected them to be given");
+    if (!given.axes) list->fail("missing axes, expected a key or flag that gives them");
     given.reduction = read_reduction(*list, *given.axes);
   }
   if (const auto matrix = root.find("placement")) {
     if (!given.hierarchy || !given.axes) {
-      matrix->fail("nothing says the hierarchy and axes, expected them to be given");
+      matrix->fail("missing hierarchy and axes, expected keys or flags that give them");
     }
     given.placement = read_placement(*matrix);
     check_placement(*given.placement, *given.hierarchy, *given.axes, matrix->position());

@@ -176,10 +176,11 @@ Schedule read_schedule(const RecordText& source) {
     if (text.empty()) return true;
     std::vector<Cell> parts = parse_cell(text);
     if (parts.empty()) {
-      throw InputError({source.file, line, column},
-                       fmt::format("'{}' is no action, expected <stage><action><microbatch> such "
-                                   "as 0F1, 0B1, 0I1, 0W1 or 0SEND_F1",
-                                   text));
+      throw InputError(
+          {source.file, line, column},
+          fmt::format("'{}' is not an action, expected <stage><action><microbatch> such "
+                      "as 0F1, 0B1, 0I1, 0W1 or 0SEND_F1",
+                      text));
     }
     for (Cell& cell : parts) {
       cell.rank = static_cast<std::uint32_t>(line - 1);

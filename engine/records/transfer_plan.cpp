@@ -113,7 +113,7 @@ Box read_box(const JsonValue& value, const Tensor& tensor) {
   Box box;
   for (const JsonValue& range : value.array("a box")) {
     const std::vector<JsonValue> ends = range.array("a range of a box");
-    if (ends.size() != 2) range.fail("is no range, expected [begin, end]");
+    if (ends.size() != 2) range.fail("is not a range, expected [begin, end]");
     box.begin.push_back(ends[0].integer("the begin of a range", -kMaxExtent, kMaxExtent));
     box.end.push_back(ends[1].integer("the end of a range", -kMaxExtent, kMaxExtent));
   }

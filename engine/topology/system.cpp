@@ -176,7 +176,7 @@ std::int64_t parse(const Quantity& quantity, std::string_view text, const Source
   const auto unit = std::find_if(quantity.units.begin(), quantity.units.end(),
                                  [rest](const Unit& each) { return each.name == rest; });
   if (!number || unit == quantity.units.end()) {
-    throw InputError(where, fmt::format("\"{}\" is no {}, expected one such as {}", text,
+    throw InputError(where, fmt::format("\"{}\" is not a {}, expected one such as {}", text,
                                         quantity.name, quantity.example));
   }
   const bool too_fine = number->fraction.size() > unit->exponent;

@@ -187,13 +187,19 @@ using Kind = Diagnostic::Kind;
 constexpr std::size_t kMaxMebibytes = 128;
 constexpr std::size_t kMaxXmlMebibytes = 512;
 
+constexpr const char* kNotRecognized =
+    "format not recognized, expected a program (.p2, JSON) or the output of synth, a definition "
+    "(.p2c), a module of XLA or StableHLO, MSCCL XML, a one-sided plan (MSCCL++ or text), a "
+    "resharding plan, a flight recorder dump, a pipeline schedule, a transfer plan, a system or an "
+    "operation graph";
+
 /// Recognizes the subject by its content.
 SubjectCheck check_file(const std::string& file, const std::vector<std::string>& other_ranks,
                         const CheckQuestion& question) {
   const std::string text =
       module_text(file, read_file(file, kMaxXmlMebibytes), question.options.limits);
   if (question.engines.of_modules && !is_module_text(text)) {
-    throw InputError({file}, fmt::format("is no module of XLA or StableHLO, expected one for "
+    throw InputError({file}, fmt::format("is not a module of XLA or StableHLO, expected one for "
                                          "--engine {}",
                                          question.request.engine));
   }
@@ -210,6 +216,7 @@ SubjectCheck check_file(const std::string& file, const std::vector<std::string>&
   if (kind == FileKind::Definition) return check_definition(file, question);
   if (kind == FileKind::System) return check_system(file, text, question);
   if (kind == FileKind::OperationGraph) return check_graph(file, text, question);
+  if (!kind && !resembles_program(text)) throw InputError({file}, kNotRecognized);
   listed_programs(file, text);  // throws for the output of synth without programs
   return check_program(file, text, question);
 }

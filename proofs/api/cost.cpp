@@ -20,7 +20,7 @@ std::pair<std::uint64_t, std::uint64_t> parse_sizes(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) {
     throw InputError({"--sizes"},
-                     fmt::format("\"{}\" is no range, expected one such as 1K:1G", text));
+                     fmt::format("\"{}\" is not a range, expected one such as 1K:1G", text));
   }
   const std::uint64_t low = parse_bytes("--sizes", text.substr(0, colon));
   const std::uint64_t high = parse_bytes("--sizes", text.substr(colon + 1));

@@ -269,8 +269,8 @@ void add_text(const hlo::Dump& dump, const Summary& summary, bool details, Docum
   }
   add_conclusions(summary, document);
   if (!summary.uninterpreted.empty()) {
-    document.line(
-        fmt::format("not looked into by valid steps: {}", fmt::join(summary.uninterpreted, ", ")));
+    document.line(fmt::format("treated as uninterpreted functions by valid steps: {}",
+                              fmt::join(summary.uninterpreted, ", ")));
   }
   if (!dump.left_out.empty()) {
     document.line(

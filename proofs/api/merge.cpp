@@ -53,9 +53,10 @@ std::vector<NamedJournal> read_journals(const std::vector<std::string>& paths) {
     journal.shard = shard_in(journal);
     header.erase("shard");
     if (!journals.empty() && header != journals.front().text.header) {
-      refuse(path, fmt::format("is the journal of other questions than {}, expected journals of "
-                               "one campaign",
-                               journals.front().path));
+      refuse(path,
+             fmt::format("is the journal of different questions from {}, expected journals of "
+                         "one campaign",
+                         journals.front().path));
     }
     if (!journals.empty() && journal.shard.count != journals.front().shard.count) {
       refuse(path,
@@ -128,8 +129,9 @@ CampaignRun run_of(const std::vector<NamedJournal>& journals) {
             const auto now = nlohmann::ordered_json::parse(header.dump());
             const NamedJournal& any = journals.front();
             if (any.text.header.at("sha256") != now.at("sha256")) {
-              refuse(any.path,
-                     "is of other contents of the files than they have now, expected the same");
+              refuse(
+                  any.path,
+                  "was written for other contents of the files, expected those that they have now");
             }
             take_answers(journals, questions);
             return true;
@@ -152,10 +154,11 @@ Answer merge(const MergeRequest& request, const Options& options) {
     refuse(journals.front().path,
            fmt::format("is of '{}', expected prove, check, synth or cost", command));
   } catch (const nlohmann::json::exception& error) {
-    throw InputError({request.journals.front()},
-                     fmt::format("or another one is no journal of this version ({}), expected one "
-                                 "that --resume has written",
-                                 error.what()));
+    throw InputError(
+        {request.journals.front()},
+        fmt::format("or another one is not a journal of this version ({}), expected one "
+                    "that --resume has written",
+                    error.what()));
   }
 }
 

@@ -29,16 +29,24 @@ using hlo::ModuleDecision;
 using hlo::StableHloModule;
 
 void require_applicable(const std::string& file, const ModuleQuestion& question) {
-  const auto refuse = [&](const std::string& flag) {
+  for (const std::string& flag : question.program_flags) {
+    if (flag == "goal" && question.reduces) continue;
+    if (flag == "certify" || flag == "explain") {
+      throw InputError({file}, fmt::format("is one module, and --{} is for a comparison of two, "
+                                           "expected --before and --after",
+                                           flag));
+    }
+    throw InputError({file},
+                     fmt::format("is a module, to which --{} does not apply, expected the check "
+                                 "without it",
+                                 flag));
+  }
+  if (question.engine == "z3" || question.engine == "cnf") {
     throw InputError({file},
                      fmt::format("is a module, which other engines judge, expected the check "
-                                 "without {}",
-                                 flag));
-  };
-  for (const std::string& flag : question.program_flags) {
-    if (flag != "goal" || !question.reduces) refuse("--" + flag);
+                                 "without --engine {}",
+                                 question.engine));
   }
-  if (question.engine == "z3" || question.engine == "cnf") refuse("--engine " + question.engine);
   if (question.numbers == FloatEquality::Real) return;
   const std::string given = fmt::format("--numbers {}", to_string(question.numbers));
   if (question.ordered) {
@@ -75,7 +83,7 @@ std::vector<StableHloModule> read_modules(const std::string& file, const std::st
                                           const Limits& limits) {
   if (hlo::is_stablehlo(text)) return hlo::read_stablehlo(file, text, limits);
   if (!hlo::is_hlo(text)) {
-    throw InputError({file}, "is no module of XLA or StableHLO, expected one");
+    throw InputError({file}, "is not a module of XLA or StableHLO, expected one");
   }
   return {{hlo::read_hlo(file, text, limits), {}}};
 }
@@ -244,9 +252,10 @@ ModuleCheck check_module_file(const std::string& file, const std::string& text,
     const auto module = read_module(file, text, limits);
     const auto goal = hlo::goal_called(name);
     if (!goal) {
-      throw InputError({"--goal"}, fmt::format("'{}' is no goal of a module, expected allreduce, "
-                                               "reducescatter, allgather, broadcast or alltoall",
-                                               name));
+      throw InputError({"--goal"},
+                       fmt::format("'{}' is not a goal of a module, expected allreduce, "
+                                   "reducescatter, allgather, broadcast or alltoall",
+                                   name));
     }
     const hlo::Devices devices = devices_of({module.get()}, options.devices);
     const auto specification =

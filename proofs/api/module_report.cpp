@@ -120,7 +120,7 @@ std::string relation_text(const ModuleDecision& decision) {
   if (decision.before == decision.after) {
     return decision.before == hlo::Form::Global ? "Both modules are unpartitioned." : "";
   }
-  return fmt::format("The module {} is unpartitioned; devices hold of its tensors: {}.",
+  return fmt::format("The module {} is unpartitioned; the shardings of its tensors: {}.",
                      decision.before == hlo::Form::Global ? "before" : "after",
                      placements_text(decision.placements));
 }
@@ -223,7 +223,8 @@ std::vector<Document::Block> text_of(const ModuleSubject& subject, const ModuleD
     document.line(fmt::format("not understood: {} more", decision.unknown.size() - shown));
   }
   if (!decision.uninterpreted.empty()) {
-    document.line(fmt::format("not looked into: {}", fmt::join(decision.uninterpreted, ", ")));
+    document.line(fmt::format("treated as uninterpreted functions: {}",
+                              fmt::join(decision.uninterpreted, ", ")));
   }
   std::string lines;
   for (const hlo::CollectiveLine& line : decision.collectives) {

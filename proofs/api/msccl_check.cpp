@@ -267,8 +267,8 @@ Evidence certify(const std::string& text, const AlgorithmCheckQuestion& question
 AlgorithmCheckAnswer check_algorithm(const std::string& file, const std::string& text,
                                      const AlgorithmCheckQuestion& question, const Limits& limits) {
   if (!question.inapplicable_options.empty()) {
-    throw InputError({file}, fmt::format("is MSCCL XML, which the explicit engine alone judges, "
-                                         "expected the check without --{}",
+    throw InputError({file}, fmt::format("is MSCCL XML, to which --{} does not apply, expected "
+                                         "the check without it",
                                          question.inapplicable_options.front()));
   }
   AlgorithmCheckAnswer answer;

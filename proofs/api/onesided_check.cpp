@@ -65,7 +65,11 @@ SourcePosition position_of(const std::string& file, const Violation& violation) 
 std::string trace_of(const Violation& violation) {
   std::string text;
   for (const Happening& each : violation.happenings) {
-    if (each.where.line > 0) text += fmt::format("    line {}: {}\n", each.where.line, each.text);
+    if (each.where.line == 0) continue;
+    const std::string place = fmt::format("line {}", each.where.line);
+    const bool said = each.text.find(place + " ") != std::string::npos;  // of the text format
+    text +=
+        said ? fmt::format("    {}\n", each.text) : fmt::format("    {}: {}\n", place, each.text);
   }
   if (!violation.missing.empty()) text += violation.missing + "\n";
   if (!violation.schedule.empty()) {
@@ -102,8 +106,8 @@ std::string text_of(const std::string& file, const PlanFacts& facts, const PlanD
   if (!reason_of(decision).empty()) text += reason_of(decision) + "\n";
   if (decision.violation) text += trace_of(*decision.violation);
   if (facts.run) {
-    text += fmt::format("A run with late stores shows it (seed {}): {}.\n", facts.run->seed,
-                        facts.run->reason);
+    text += fmt::format("Reproduced by a simulated run with delayed stores (seed {}): {}.\n",
+                        facts.run->seed, facts.run->reason);
   }
   for (const EngineAnswer& each : facts.others) {
     text += fmt::format("{}: {}\n", each.engine, to_string(each.outcome));
@@ -337,7 +341,7 @@ std::shared_ptr<const onesided::UserGoal> goal_of(const std::string& file,
             sum, [&](const auto& each) { return begin.holds(each.first, chunk, c); });
         if (times == (end.holds(r, chunk, c) ? 1 : 0)) continue;
         throw InputError({"--goal"},
-                         fmt::format("chunk {} of rank {} is no sum of inputs, expected "
+                         fmt::format("chunk {} of rank {} is not a sum of inputs, expected "
                                      "a goal whose outputs are",
                                      chunk, r));
       }

@@ -43,7 +43,7 @@ JudgedPlan judged_plan(const std::string& file, const Limits& limits) {
     unrolled = unroll(plan, file, all[refuted ? subject.decision.sizes.size() - 1 : 0],
                       launches_to_check(plan));
   } else {
-    throw InputError({file}, "is no one-sided plan, expected files of the kind of the first");
+    throw InputError({file}, "is not a one-sided plan, expected files of the kind of the first");
   }
   if (auto* const launches = std::get_if<Unrolling>(&unrolled)) {
     subject.launches = std::move(*launches);

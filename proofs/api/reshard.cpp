@@ -25,7 +25,6 @@ namespace p2 {
 namespace {
 
 constexpr std::uint64_t kMaxConflicts = 2'000'000;  // of the SAT solver, unless told otherwise
-constexpr std::int64_t kMaxChunks = 1'000'000;
 
 /// The tensor of the request, parsed.
 struct Tensor {
@@ -250,20 +249,33 @@ std::string draw_partitions(const Tensor& tensor) {
   return svg.document();
 }
 
-std::string optimality_text(const ReshardAnswer& answer) {
-  if (answer.optimal) return "optimal";
+/// `makespan 268959744 elements, optimal`: of tasks from a file, in the unit of the file.
+std::string makespan_text(const ReshardAnswer& answer, bool of_tensor) {
+  const std::string_view unit = of_tensor ? " elements" : "";
+  const std::string makespan = fmt::format("makespan {}{}", answer.schedule.makespan, unit);
+  if (answer.optimal) return makespan + ", optimal";
   const auto bound = static_cast<double>(answer.lower_bound);
   const auto gap = static_cast<double>(answer.schedule.makespan - answer.lower_bound) / bound;
-  return fmt::format("not shown to be optimal: at least {}, a gap of {:.1f} %", answer.lower_bound,
-                     100 * gap);
+  return fmt::format("{}, not shown to be optimal: at least {}{}, a gap of {:.1f} %", makespan,
+                     answer.lower_bound, unit, 100 * gap);
+}
+
+/// `tensor 1026×1024×512, padded from 1024×1024×512`; nothing where the shape is as it was given.
+std::optional<std::string> padding_text(const ReshardQuestion& problem) {
+  if (!problem.tensor) return std::nullopt;
+  const TensorShape given = parse_shape("--shape", problem.request.tensor->shape);
+  if (given == problem.tensor->shape) return std::nullopt;
+  return fmt::format("tensor {}, padded from {}", fmt::join(problem.tensor->shape, "×"),
+                     fmt::join(given, "×"));
 }
 
 void add_schedule_text(const ReshardQuestion& problem, const ReshardAnswer& answer,
                        Document& document) {
+  if (const auto padding = padding_text(problem)) document.line(*padding);
   document.line(fmt::format("{} tasks   strategy {}", answer.tasks.size(),
                             to_string(problem.request.strategy)));
   document.line("");
-  document.line(fmt::format("makespan {}, {}", answer.schedule.makespan, optimality_text(answer)));
+  document.line(makespan_text(answer, problem.tensor.has_value()));
   document.line(fmt::format("lower bound: {}", answer.bound_reason));
   document.line("");
   const Evidence& evidence = answer.results[0].evidence;
@@ -327,9 +339,9 @@ double formula_multiple(const reshard::FormulaTime& formula, const TensorShape& 
 Json add_plan(const ReshardQuestion& problem, ReshardAnswer& answer, Document& text) {
   const ReshardPlanSpec& spec = *problem.request.plan;
   const Tensor& tensor = *problem.tensor;
-  if (spec.chunks < 1 || spec.chunks > kMaxChunks) {
+  if (spec.chunks < 1 || spec.chunks > ReshardPlanSpec::kMaxChunks) {
     throw InputError({"--chunks"}, fmt::format("found {}, expected a whole number from 1 to {}",
-                                               spec.chunks, kMaxChunks));
+                                               spec.chunks, ReshardPlanSpec::kMaxChunks));
   }
   if (spec.first_host && *spec.first_host > tensor.from.mesh[0]) {
     throw InputError({"--to-host", 1, 1},
@@ -357,7 +369,7 @@ Json add_plan(const ReshardQuestion& problem, ReshardAnswer& answer, Document& t
   Json bottleneck;
   text.line("");
   text.line(fmt::format("plan: {}, {} transfers, {}", plan.strategy, plan.transfers(),
-                        fault ? fault->explanation : "right"));
+                        fault ? fault->explanation : "valid"));
   text.line(fmt::format("by the formulas: {:.4g} times the time to send the tensor once",
                         formula_multiple(formula, tensor.shape)));
   if (spec.system && !fault) {

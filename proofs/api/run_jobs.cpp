@@ -173,7 +173,7 @@ ProgramJobs read_settings(const RunRequest& request) {
       choose<Inputs::Kind>("--inputs", request.inputs,
                            {{"integers", Inputs::Kind::Integers}, {"reals", Inputs::Kind::Reals}});
   if (jobs.inputs == Inputs::Kind::Reals && jobs.type == ElementType::Int32) {
-    throw InputError({"--inputs"}, "reals are no int32, expected integers or another type");
+    throw InputError({"--inputs"}, "reals are not int32, expected integers or another type");
   }
   jobs.check =
       choose<Check>("--check", request.check,

@@ -112,8 +112,8 @@ class ProgramText {
           wrong.element, wrong.got ? fmt::format("{}", *wrong.got) : "nothing", wrong.expected));
     }
     if (!size.strayed.empty()) {
-      document_.line(fmt::format("ranks that issued other calls than planned: {}",
-                                 fmt::join(size.strayed, ", ")));
+      document_.line(
+          fmt::format("ranks whose calls differ from the plan: {}", fmt::join(size.strayed, ", ")));
     }
   }
 

@@ -207,7 +207,7 @@ void add_dump(const hlo::Dump& dump, const std::vector<DumpPair>& pairs, bool de
               Document& document);
 
 /// The options present in the request that only apply to programs, as flags without dashes: of
-/// `certify`, `explain`, `smt2`, `goal`, `collectives`.
+/// `certify`, `explain`, `smt2`, `repair`, `all-sizes`, `goal`, `collectives`.
 std::vector<std::string> program_options(const CheckRequest& request);
 
 /// The text of a check with what only a page has: the lines at fault, the schedule that leads

@@ -77,12 +77,12 @@ std::vector<PlacementPrograms> search(const SynthesisQuestion& question) {
   std::vector<Instance> instances = instances_of(question);
   require_one(question.request, instances.size(), "placements", "--placement");
   SearchProgress progress;
-  const ProgressReporter reporter(question.limits.progress, [&] {
+  const ProgressReporter reporter(question.options.progress, [&] {
     return fmt::format("synth: {} of {} searches done, {} states expanded",
                        progress.searches_done.load(), progress.searches.load(),
                        progress.states.load());
   });
-  SynthesisOptions options = question.options;
+  SynthesisOptions options = question.search;
   options.progress = &progress;
   return find_programs(std::move(instances), options);
 }
@@ -99,7 +99,7 @@ std::vector<std::string> defined_names(const CollectiveSet& collectives) {
 void add_header_text(const SynthesisQuestion& question, const Beginning& beginning,
                      Document& document) {
   const GivenInstance& given = question.given;
-  const Terms& terms = question.options.terms;
+  const Terms& terms = question.search.terms;
   std::vector<std::string> reduced;
   for (const std::uint32_t axis : *given.reduction) reduced.push_back((*given.axes)[axis].name);
   if (const auto& open = question.open) {
@@ -113,7 +113,7 @@ void add_header_text(const SynthesisQuestion& question, const Beginning& beginni
   }
   document.line(
       fmt::format("dialect {}, programs of at most {} steps{}{}",
-                  to_string(question.options.dialect), question.options.size,
+                  to_string(question.search.dialect), question.search.size,
                   terms.collectives.extended()
                       ? fmt::format(", with {}", fmt::join(defined_names(terms.collectives), ", "))
                       : "",
@@ -123,8 +123,8 @@ void add_header_text(const SynthesisQuestion& question, const Beginning& beginni
 
 Json header_json(const SynthesisQuestion& question) {
   const GivenInstance& given = question.given;
-  const Terms& terms = question.options.terms;
-  Json json = Json::object({{"dialect", to_string(question.options.dialect)},
+  const Terms& terms = question.search.terms;
+  Json json = Json::object({{"dialect", to_string(question.search.dialect)},
                             {"goal", terms.goal.name},
                             {"collectives", Json::array_of(defined_names(terms.collectives))}});
   if (question.engines.cnf_left_out) json.add("not_asked", Json::array({"cnf"}));
@@ -135,7 +135,7 @@ Json header_json(const SynthesisQuestion& question) {
            open ? open->hierarchy_json(*given.hierarchy) : parts_json(given.hierarchy->levels()))
       .add("axes", open ? open->axes_json(*given.axes) : parts_json(*given.axes))
       .add("reduce", Json::array_of(*given.reduction))
-      .add("size", question.options.size);
+      .add("size", question.search.size);
 }
 
 /// Disagreement before Undecided before Refuted: with a placement undecided, the whole is.
@@ -152,7 +152,7 @@ std::optional<std::string> smt2_query(const SynthesisQuestion& question,
                                       const PlacementPrograms& found,
                                       std::vector<Diagnostic>& diagnostics) {
   try {
-    z3_encoding::SynthesisQuery query = query_of(found, question.options, question.engines);
+    z3_encoding::SynthesisQuery query = query_of(found, question.search, question.engines);
     found.for_each_lowered([&](const Program& each) { query.known.push_back(each.steps); });
     return smt_lib(query, query.size);
   } catch (const LimitReached&) {
@@ -171,7 +171,7 @@ std::optional<CertificatePlace> certificate_place(const SynthesizeRequest& reque
 
 void require_sound(const SynthesisQuestion& question, const PlacementPrograms& found,
                    SoundSteps& sound) {
-  if (!question.options.terms.collectives.extended()) return;
+  if (!question.search.terms.collectives.extended()) return;
   found.for_each_lowered([&](const Program& each) { sound.require("--collectives", each); });
 }
 
@@ -203,14 +203,14 @@ std::vector<SystemAnswer> answer_systems(const std::deque<SynthesisQuestion>& qu
     }
   }
   std::atomic<std::size_t> done = 0;
-  const ProgressReporter reporter(questions.front().limits.progress, [&] {
+  const ProgressReporter reporter(questions.front().options.progress, [&] {
     return fmt::format("synth: solvers have checked {} of {} placements", done.load(), count);
   });
   const SynthesizeRequest& request = questions.front().request;
   std::vector<std::vector<PlacementQuestion>> asked;
   bool json = request.json;
   for (std::size_t i = 0; i < questions.size(); ++i) {
-    SoundSteps sound(questions[i].options.limits);
+    SoundSteps sound(questions[i].search.limits);
     std::vector<PlacementQuestion>& placements = asked.emplace_back();
     for (const PlacementPrograms& found : all[i]) {
       require_sound(questions[i], found, sound);
@@ -256,7 +256,7 @@ class PlacementQuestions final : public campaign::Questions {
     const auto [number, placement] = places_[question];
     AskedSystem& system = systems_[number];
     SynthesisQuestion own = system.question;
-    own.options.limits = limits;
+    own.search.limits = limits;
     const PlacementPrograms found = system.search.find(placement, limits);
     SoundSteps sound(limits);
     require_sound(own, found, sound);
@@ -297,7 +297,7 @@ class PlacementQuestions final : public campaign::Questions {
  private:
   struct AskedSystem {
     AskedSystem(const SynthesisQuestion& asked, std::vector<Instance> instances)
-        : question(asked), search(std::move(instances), asked.options) {}
+        : question(asked), search(std::move(instances), asked.search) {}
 
     const SynthesisQuestion& question;
     ProgramSearch search;
@@ -387,15 +387,15 @@ SynthesisQuestion parse(const SynthesizeRequest& request, InstanceSpec spec, con
   question.engines = engines_called(request.engine);
   question.engines.z3_definitions = z3_definitions;
   soundness = read_terms(spec, options, question.given);
-  question.options = {.dialect = question.given.dialect,
-                      .terms = question.given.terms,
-                      .size = request.size,
-                      .jobs = options.jobs,
-                      .limits = options.limits,
-                      .explicit_only = request.engine != "auto",
-                      .count_only = request.count_only && !request.certify && !request.exists &&
-                                    !request.smt2 && !request.cubes && !request.all_sizes && !open};
-  const Terms& terms = question.options.terms;
+  question.search = {.dialect = question.given.dialect,
+                     .terms = question.given.terms,
+                     .size = request.size,
+                     .jobs = options.jobs,
+                     .limits = options.limits,
+                     .explicit_only = request.engine != "auto",
+                     .count_only = request.count_only && !request.certify && !request.exists &&
+                                   !request.smt2 && !request.cubes && !request.all_sizes && !open};
+  const Terms& terms = question.search.terms;
   question.engines = on_terms(std::move(question.engines), terms);
   if (request.certify) require_paper("--certify", terms);
   if (request.cubes) require_paper("--cubes", terms);

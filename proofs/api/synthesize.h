@@ -70,10 +70,10 @@ std::vector<ExistenceAnswer> find_property(const PlacementPrograms& found,
 /// A request whose texts are parsed.
 struct SynthesisQuestion {
   const SynthesizeRequest& request;
-  const Options& limits;
+  const Options& options;
   std::string system;  ///< as it was given
   GivenInstance given;
-  SynthesisOptions options;
+  SynthesisOptions search;
   Engines engines;
   std::optional<ProgramProperty> property;
   std::optional<OpenSizes> open = {};  ///< sizes given as *

@@ -22,7 +22,7 @@ Provenance provenance_of(const SynthesisQuestion& question,
                          std::map<std::string, std::string> tools) {
   tools["p2-verify"] = build_info().version;
   return {
-      std::move(tools), {{"size", std::to_string(question.options.size)}}, question.limits.seed};
+      std::move(tools), {{"size", std::to_string(question.search.size)}}, question.options.seed};
 }
 
 /// Writes the certificate that `make` returns, if it returns one.
@@ -47,13 +47,13 @@ Evidence certify_all_sizes(const SynthesisQuestion& question, const PlacementPro
                            const SizesAnswer& answer, const CertificatePlace& place,
                            std::vector<Diagnostic>& diagnostics) {
   if (answer.outcome != Outcome::Established) return {};
-  if (answer.engine != SearchEngine::Machine || question.options.dialect != Dialect::Published) {
+  if (answer.engine != SearchEngine::Machine || question.search.dialect != Dialect::Published) {
     diagnostics.push_back({Diagnostic::Kind::Undecided,
                            "--certify: p2-check knows of all sizes in dialect published only"});
     return {};
   }
   const Instance& instance = found.instance();
-  const NamedProblem named = make_problem(instance, question.options.dialect);
+  const NamedProblem named = make_problem(instance, question.search.dialect);
   std::vector<Step> choices;
   for (std::size_t move = 0; move < named.problem.moves.size(); ++move) {
     choices.push_back(
@@ -66,7 +66,7 @@ Evidence certify_all_sizes(const SynthesisQuestion& question, const PlacementPro
   return write_certificate(
       place,
       [&] {
-        return all_sizes_certificate(instance, choices, std::move(programs), question.options.size,
+        return all_sizes_certificate(instance, choices, std::move(programs), question.search.size,
                                      provenance_of(question, {}));
       },
       diagnostics);
@@ -77,7 +77,7 @@ Evidence certify_all_sizes(const SynthesisQuestion& question, const PlacementPro
 Evidence certify_list(const SynthesisQuestion& question, const PlacementPrograms& found,
                       const CertificatePlace& place, SynthesizedPlacement& placement,
                       std::vector<Diagnostic>& diagnostics) {
-  const SynthesisOptions& options = question.options;
+  const SynthesisOptions& options = question.search;
   const Instance& instance = found.instance();
   const auto make = [&]() -> std::optional<CertificateFiles> {
     cnf::Absence others = cnf::refute(
@@ -108,7 +108,7 @@ Outcome existence_outcome(const std::vector<ExistenceAnswer>& answers) {
 std::string text_of(const ExistenceAnswer& answer, const SynthesisQuestion& question) {
   const ProgramProperty& property = *question.property;
   const std::string kind = (property.used ? "with " : "without ") + property.name;
-  const std::uint32_t size = question.options.size;
+  const std::uint32_t size = question.search.size;
   switch (answer.outcome) {
     case Outcome::Established:
       return fmt::format("{}: there is a program {}: {}", answer.engine, kind, answer.program);
@@ -250,7 +250,7 @@ void PlacementQuestion::ask() {
 
 bool PlacementQuestion::is_settled() const {
   if (!question_.property) {
-    return placement_.settled_size == question_.options.size && !list_cut_;
+    return placement_.settled_size == question_.search.size && !list_cut_;
   }
   return std::ranges::none_of(placement_.existence, [](const ExistenceAnswer& each) {
     return each.outcome == Outcome::Undecided;
@@ -269,11 +269,11 @@ PlacementAnswer PlacementQuestion::take_answer(std::size_t number, std::size_t c
 void PlacementQuestion::ask_engines() {
   if (question_.property) {
     placement_.existence =
-        find_property(found_, *question_.property, question_.options, question_.engines);
+        find_property(found_, *question_.property, question_.search, question_.engines);
     return;
   }
-  if (placement_.settled_size != question_.options.size) return;
-  placement_.comparisons = compare_with_solvers(found_, question_.options, question_.engines);
+  if (placement_.settled_size != question_.search.size) return;
+  placement_.comparisons = compare_with_solvers(found_, question_.search, question_.engines);
   if (question_.request.cubes && !certificate_) write_cubes();
   if (certificate_ && !asks_all_sizes()) {
     evidence_ = certify_list(question_, found_, *certificate_, placement_, diagnostics_);
@@ -281,7 +281,7 @@ void PlacementQuestion::ask_engines() {
 }
 
 void PlacementQuestion::write_cubes() {
-  const SynthesisOptions& options = question_.options;
+  const SynthesisOptions& options = question_.search;
   const std::string& folder = *question_.request.cubes;
   try {
     const std::size_t count =
@@ -297,7 +297,7 @@ void PlacementQuestion::write_cubes() {
 
 void PlacementQuestion::decide_all_sizes() {
   const Instance& instance = found_.instance();
-  const SynthesisOptions& options = question_.options;
+  const SynthesisOptions& options = question_.search;
   open_ = question_.request.all_sizes ? OpenSizes::all(instance.grid) : *question_.open;
   all_sizes_.emplace();
   if (placement_.settled_size != options.size) return;
@@ -310,11 +310,11 @@ void PlacementQuestion::decide_all_sizes() {
 }
 
 void PlacementQuestion::list_programs() {
-  OutputRoom room(question_.options.limits, 6);
+  OutputRoom room(question_.search.limits, 6);
   list_cut_ = !room.visit([&](const auto& listed) {
     found_.for_each([&](const std::vector<Step>& steps) {
       placement_.programs.push_back(
-          to_string(steps, &found_.instance(), question_.options.terms.collectives));
+          to_string(steps, &found_.instance(), question_.search.terms.collectives));
       listed();
     });
   });
@@ -328,7 +328,7 @@ Outcome PlacementQuestion::outcome() const {
         [](const ExistenceAnswer& each) { return each.outcome == Outcome::Undecided; });
     return agreed == Outcome::Disagreement || all_decided ? agreed : Outcome::Undecided;
   }
-  bool confirmed = placement_.settled_size == question_.options.size;
+  bool confirmed = placement_.settled_size == question_.search.size;
   for (const ListComparison& comparison : placement_.comparisons) {
     if (comparison.differs()) return Outcome::Disagreement;
     confirmed = confirmed && comparison.complete;
@@ -345,7 +345,7 @@ Result PlacementQuestion::result() const {
   result.outcome = outcome();
   result.engines = engine_answers(placement_);
   result.model = fmt::format("dialect {}, programs of at most {} steps",
-                             to_string(question_.options.dialect), question_.options.size);
+                             to_string(question_.search.dialect), question_.search.size);
   result.evidence = evidence_;
   if (result.outcome == Outcome::Refuted) {
     Counterexample& none = result.counterexample.emplace();
@@ -380,7 +380,7 @@ void PlacementQuestion::add_text(Document& document, std::size_t number, std::si
   for (const ExistenceAnswer& each : placement_.existence) {
     document.line(text_of(each, question_));
   }
-  if (placement_.settled_size < question_.options.size) {
+  if (placement_.settled_size < question_.search.size) {
     document.line(fmt::format("stopped at a limit: only programs of at most {} steps are settled",
                               placement_.settled_size));
   }
@@ -400,7 +400,7 @@ void PlacementQuestion::add_text(Document& document, std::size_t number, std::si
     fmt::format_to(std::back_inserter(list), "{:>5}  {}\n", index, program);
   };
   if (question_.request.explain) {
-    const SynthesisOptions& options = question_.options;
+    const SynthesisOptions& options = question_.search;
     found_.for_each_lowered([&](const Program& program) {
       title();
       list += draw_derivation(program, options.dialect, &instance, options.limits) + "\n";
@@ -439,10 +439,10 @@ Json PlacementQuestion::json() const {
     json.add("texts", Json::array_of(placement_.programs));
   } else if (question_.listed()) {
     Json list = Json::array();
-    OutputRoom room(question_.options.limits, 1);
+    OutputRoom room(question_.search.limits, 1);
     const bool whole = room.visit([&](const auto& listed) {
       found_.for_each_lowered([&](const Program& program) {
-        list.push_back(program_json(program, &instance, question_.options.dialect));
+        list.push_back(program_json(program, &instance, question_.search.dialect));
         listed();
       });
     });

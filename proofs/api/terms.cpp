@@ -123,7 +123,7 @@ Program require_built_in(const std::string& file, const Program& program,
   if (!found.missing) return std::move(found.program);
   const Step& step = program.steps[*found.missing];
   throw InputError(
-      {file}, fmt::format("step {}: {} is no sequence of built-in collectives there, "
+      {file}, fmt::format("step {}: {} is not a sequence of built-in collectives there, "
                           "expected {}",
                           *found.missing + 1, program.terms.collectives.name_of(step.collective),
                           expected));

@@ -33,7 +33,7 @@ Settlement refuted(const Subject& subject, const Moves& program, const std::vect
 std::uint32_t move_of(const Subject& subject, const Step& step) {
   const Move wanted{with_pattern(subject.from.hierarchy, *step.shape).pattern, step.collective};
   const auto found = std::find(subject.moves.begin(), subject.moves.end(), wanted);
-  invariant(found != subject.moves.end(), "the SAT solver found a step that is no instruction");
+  invariant(found != subject.moves.end(), "the SAT solver found a step that is not an instruction");
   return static_cast<std::uint32_t>(found - subject.moves.begin());
 }
 

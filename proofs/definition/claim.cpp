@@ -251,7 +251,7 @@ std::string explain_exchange(const Step& step, const GroupState& exchanged, cons
   const std::string outcome =
       failed ? fmt::format("the step is refused by premise {}",
                            step.definition.premises[failed->premise].name)
-             : "the step ends in another state than with the two exchanged after it";
+             : "the step ends in a different state from the one with the two exchanged after it";
   return fmt::format("With {} {} and {} exchanged before the step, {}: their numbers matter.", what,
                      first, first + 1, outcome);
 }

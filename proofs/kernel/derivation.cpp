@@ -146,7 +146,7 @@ std::string judge_program(const std::string& claim, const Files& files) {
   if (beyond && !problem.instance) malformed("problem.json has no hierarchy");
   for (std::size_t n = 1; beyond && n <= steps; ++n) {
     if (!problem.steps[n - 1].instruction) {
-      reject(problem.name(n) + " is no instruction over " + problem.instance->kind);
+      reject(problem.name(n) + " is not an instruction over " + problem.instance->kind);
     }
   }
   Derivation derivation(files, problem, budget);

@@ -34,7 +34,7 @@ std::pair<Names, Numbers> read_parts(const Json& value) {
     const std::string& name = as_text(item["name"]);
     const bool plain = std::ranges::all_of(name, in_name);
     if (!plain || name.find_first_not_of("0123456789-") != 0 || !seen.insert(name).second) {
-      malformed("\"" + name + "\" is no name of a level or axis");
+      malformed("\"" + name + "\" is not a name of a level or axis");
     }
     parts.first.push_back(name);
     parts.second.push_back(as_number(item["size"], UINT32_MAX));

@@ -199,7 +199,7 @@ def compiled_module(compiled: Any, text: str, out_info: Any) -> ModuleText:
     paths = jax.tree_util.tree_flatten_with_path(out_info)[0]
     out_shapes = [tuple(leaf.shape) for _, leaf in paths]
     if len(in_shardings) != len(in_shapes) or len(out_shardings) != len(out_shapes):
-        raise InputError("JAX names another number of shardings than of arrays")
+        raise InputError("JAX names different numbers of shardings and arrays")
     # An argument without sharding is not used, and left out of the module.
     inputs = [
         (sharding, shape)
@@ -374,7 +374,7 @@ def compare(
         relate = relation_of(second)
     elif relate is None and first.partitioned and relation_of(first) != relation_of(second):
         raise InputError(
-            "the devices hold other parts of the inputs or outputs before than after, expected the "
+            "the devices hold different parts of the inputs or outputs before and after, expected the "
             "same shardings, or an unpartitioned function on one side"
         )
     verdict = compare_texts(

@@ -121,7 +121,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         """A tensor that was made before, and is no input: a constant."""
         if tensor.numel() > MAX_CONSTANT or tensor.device.type == "meta":
             raise InputError(
-                f"a tensor of {list(tensor.shape)} is used that is no argument, expected an argument, "
+                f"a tensor of {list(tensor.shape)} is used that is not an argument, expected an argument, "
                 f"a parameter, a buffer, or at most {MAX_CONSTANT} elements"
             )
         with _disable_current_modes():

@@ -123,7 +123,7 @@ def _read(path: Path) -> dict[str, Any]:
     except InputError as error:
         raise InputError(f"{path}: {error}", str(path)) from error
     except Exception as error:  # a broken pickle raises whatever its bytes lead to
-        raise InputError(f"{path}: is no dump of the flight recorder: {error}", str(path)) from error
+        raise InputError(f"{path}: is not a dump of the flight recorder: {error}", str(path)) from error
     if not isinstance(dump, dict) or not isinstance(dump.get("entries"), list):
         raise InputError(f"{path}: has no entries, expected a dump of the flight recorder", str(path))
     return dump

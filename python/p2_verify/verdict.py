@@ -144,7 +144,7 @@ class Verdict:
             if self.counterexample.drawing:
                 parts.append(f"<pre>{html.escape(self.counterexample.drawing)}</pre>")
         if self.assumed:
-            parts.append(f"<p>not looked into: {html.escape(', '.join(self.assumed))}</p>")
+            parts.append(f"<p>treated as uninterpreted functions: {html.escape(', '.join(self.assumed))}</p>")
         return "".join(parts) + "</div>"
 
 

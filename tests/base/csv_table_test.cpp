@@ -44,6 +44,6 @@ TEST_CASE("what is no table is refused with its line") {
   for (const char* number : {"", "x", "1x", "-1", "0", "inf", "nan", "0x10", "1e999"}) {
     CHECK(refused((std::string("a,b\n") + number + ",1").c_str()) ==
           "t.csv:2:1: the a \"" + std::string(number) +
-              "\" is no positive number, expected one such as 0.25");
+              "\" is not a positive number, expected one such as 0.25");
   }
 }

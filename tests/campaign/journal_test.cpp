@@ -138,7 +138,7 @@ TEST_CASE("a journal of something else is refused, and nothing that is no journa
   CHECK(message(file.path(), other).find("'size' mismatch") != std::string::npos);
   for (const char* text : {"no journal\n", "no journal", "{\"journal\":\"test\"}\n", "\n", "7"}) {
     const TemporaryFile notes(text, ".txt");
-    CHECK(message(notes.path(), kHeader).find(":1:1: is no line of a journal") !=
+    CHECK(message(notes.path(), kHeader).find(":1:1: is not a line of a journal") !=
           std::string::npos);
     CHECK(bytes_of(notes.path()) == text);
   }

@@ -122,7 +122,7 @@ TEST_CASE("bad input ends all ranks, and so does a limit") {
   const TemporaryFile notes("no journal\n", ".txt");
   const Process bad = under_mpirun(2, kProve + " --resume " + notes.path());
   CHECK(bad.exit == 2);
-  CHECK(bad.printed.find("is no line of a journal") != std::string::npos);
+  CHECK(bad.printed.find("is not a line of a journal") != std::string::npos);
   const Process late = under_mpirun(2, std::string(P2_VERIFY) +
                                            " prove expressiveness --from c --to d --hierarchy 4,4 "
                                            "--axes 4,4 --reduce 0 --placement [[2,2],[2,2]] "

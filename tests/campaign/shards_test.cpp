@@ -592,9 +592,9 @@ TEST_CASE("what merge and --shard refuse") {
   const std::string large = prove({"--max-devices", "5", "--shard", "2/2"}, "large");
   const std::string thirds = prove({"--max-devices", "4", "--shard", "2/3"}, "thirds");
   const std::string whole = prove({"--max-devices", "4"}, "whole");
-  CHECK(message({"merge", small, large}).find("other questions") != std::string::npos);
+  CHECK(message({"merge", small, large}).find("different questions") != std::string::npos);
   CHECK(message({"merge", small, thirds}).find("shards") != std::string::npos);
-  CHECK(message({"merge", small, kSystems + "a100-2nodes.json"}).find("no line of a journal") !=
+  CHECK(message({"merge", small, kSystems + "a100-2nodes.json"}).find("not a line of a journal") !=
         std::string::npos);
   CHECK(run({"merge", small, rest}).out == run({"merge", whole}).out);
   CHECK(run({"merge", small, rest, small}).out == run({"merge", whole}).out);

@@ -294,7 +294,7 @@ TEST_CASE("a file that cannot be read makes its pairs unknown, and hides no othe
   folder.put(kSplit, "nothing of the kind\n");
   const Ran ran = check_dump(folder);
   CHECK(ran.exit == kUndecided);
-  CHECK(ran.out.find("is no module of XLA or StableHLO") != std::string::npos);
+  CHECK(ran.out.find("is not a module of XLA or StableHLO") != std::string::npos);
 
   folder.put(kReorder, kWrong);  // the pass cannot be told
   folder.put(kModule + "sm_9.0a_gpu_after_optimizations.txt", kWrong);
@@ -400,7 +400,7 @@ TEST_CASE("a folder without modules, and flags that ask something else, are bad 
     CHECK(ran.out.empty());
     CHECK(ran.err.find(message) != std::string::npos);
   };
-  refused({"check", "--dump", folder.path("none")}, "is no folder, expected the one of XLA's");
+  refused({"check", "--dump", folder.path("none")}, "is not a folder, expected the one of XLA's");
   refused({"check", "--dump", folder.path()}, "has no module of a dump, expected what XLA writes");
   folder.put(kModule + "before_optimizations.txt", "not what the name says\n");
   refused({"check", "--dump", folder.path()}, "has no module of a dump");

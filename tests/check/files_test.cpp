@@ -52,6 +52,30 @@ TEST_CASE("links are not followed by **, so that they cannot lead round") {
   CHECK(named(folder, "**/*.xml") == Words{"in/a.xml"});
 }
 
+TEST_CASE("a file of no format is not taken for a program; a program with a mistake is") {
+  const TemporaryFolder folder;
+  const auto complaint = [&](const std::string& text) {
+    const Ran ran = run({"check", folder.put("file", text)});
+    CHECK(ran.exit == kBadInput);
+    return ran.err;
+  };
+  for (const char* text : {"", "# p2\n\nVerification and synthesis of programs\n", "id,bytes,us\n",
+                           "#!/bin/sh\nset -e\n", "[1]", "{}", "{\"version\": 3}", "\xff\xfe"}) {
+    CAPTURE(text);
+    CHECK(complaint(text).find("file: format not recognized, expected a program") !=
+          std::string::npos);
+  }
+  CHECK(complaint("\nAllReduce{0,1}").find("file:1:1: no instance and no devices") !=
+        std::string::npos);
+  CHECK(complaint("devices 4\nclases {0,1}\nskip").find("file:2:1: unknown header 'clases'") !=
+        std::string::npos);
+  CHECK(complaint("hirarchy 4\naxes 4\nreduce 0\nskip").find("file:1:1: unknown header") !=
+        std::string::npos);
+  CHECK(complaint("{\"devices\": 4}").find("file:1:1: a program lacks the key") !=
+        std::string::npos);
+  CHECK(complaint("{\"devices\": 4,").find("file:1:") != std::string::npos);
+}
+
 TEST_CASE("a file named twice is judged once, in the order of the command line") {
   CHECK(matching_files({kValidXml, kRefusedXml, kValidXml}) == Words{kValidXml, kRefusedXml});
   const Ran ran = run({"check", kExamples + "msccl/**/*.xml", "--format", "json"});

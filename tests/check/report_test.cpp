@@ -11,6 +11,8 @@
 #include "engine/base/xml_elements.h"
 #include "engine/collective/kernels.h"
 #include "engine/msccl/step_graph.h"
+#include "engine/onesided/plan.h"
+#include "engine/reshard/plans/plan_check.h"
 #include "tests/check/folder.h"
 #include "tests/cli/run.h"
 
@@ -175,22 +177,76 @@ TEST_CASE("paths are relative to the current folder, and escaped") {
   CHECK(!artifact.contains("uriBaseId"));
 }
 
-TEST_CASE("every rule has a text, and none is about a rule that is not there") {
-  for (int kind = 0; kind <= static_cast<int>(msccl::Fault::Kind::LostContribution); ++kind) {
-    const std::string_view name = to_string(static_cast<msccl::Fault::Kind>(kind));
-    CAPTURE(name);
-    REQUIRE(rule_text("msccl", name));
-    CHECK(rule_text("msccl", name)->summary.ends_with("."));
-    CHECK(text_of(P2_SOURCE_DIR "/docs/msccl.md").find("`" + std::string(name) + "`") !=
-          std::string::npos);
+/// The rules of a format whose names are an enumeration.
+template <typename Rule>
+std::vector<std::string> names_to(Rule last) {
+  std::vector<std::string> names;
+  for (int rule = 0; rule <= static_cast<int>(last); ++rule) {
+    names.emplace_back(to_string(static_cast<Rule>(rule)));
   }
+  return names;
+}
+
+TEST_CASE("every rule that a format can report has a text of its own") {
+  std::vector<std::string> premises = {"master", "empty-group", "goal-lacks", "goal-excess",
+                                       "all-sizes"};
   for (int premise = 0; premise <= static_cast<int>(Premise::Informative); ++premise) {
-    CHECK(rule_text("program", name_of(static_cast<Premise>(premise))));
+    premises.emplace_back(name_of(static_cast<Premise>(premise)));
   }
-  for (const char* rule : {"master", "empty-group", "goal-lacks", "goal-excess"}) {
-    CHECK(rule_text("program", rule));
+  const std::map<std::string, std::vector<std::string>> formats = {
+      {"program", premises},
+      {"msccl", names_to(msccl::Fault::Kind::LostContribution)},
+      {"onesided", names_to(onesided::Rule::WrongResult)},
+      {"reshard-plan", names_to(reshard::PlanRule::Missing)},
+      {"hlo",
+       {"contributions", "value", "order", "signature", "shapes", "groups", "pairs", "operands",
+        "unmatched", "deadlock"}},
+      {"definition",
+       {"satisfiable", "nothing-invented", "chunks-apart", "sums-whole", "no-double-count",
+        "realisable", "keeps-all", "measure", "equivariant"}},
+      {"flight-recorder",
+       {"mismatched-collective", "reordered-collectives", "mismatched-type", "mismatched-size",
+        "missing-call", "deadlock", "unmatched-send", "unmatched-receive"}},
+      {"pipeline-schedule",
+       {"stage-placement", "duplicate-work", "missing-work", "order", "deadlock", "missing-send",
+        "missing-receive", "p2p-order"}},
+      {"transfer-plan", {"bounds", "source", "destination", "twice", "missing"}}};
+  for (const auto& [format, rules] : formats) {
+    for (const std::string& rule : rules) {
+      CAPTURE(format);
+      CAPTURE(rule);
+      const RuleText text = rule_text(format, rule);
+      CHECK(text.name == rule);
+      CHECK(text.summary.ends_with("."));
+      CHECK(text.summary.find("user-defined") == std::string_view::npos);
+    }
   }
-  CHECK(!rule_text("msccl", "disjoint"));
+  for (const std::string& rule : formats.at("msccl")) {
+    CHECK(text_of(P2_SOURCE_DIR "/docs/msccl.md").find("`" + rule + "`") != std::string::npos);
+  }
+}
+
+TEST_CASE("only a program breaks premises of user-defined collectives") {
+  CHECK(rule_text("program", "own-premise").summary ==
+        "A premise of a user-defined collective does not hold.");
+  CHECK_THROWS_AS(rule_text("msccl", "disjoint"), InternalError);
+  CHECK_THROWS_AS(rule_text("hlo", "own-premise"), InternalError);
+}
+
+TEST_CASE("refuted files of several formats can be reported") {
+  std::vector<std::string> command = {"check"};
+  for (const char* files : {"programs/refused/*.p2", "msccl/refused/*.xml",
+                            "onesided/refused/*.plan", "records/refused/**/*"}) {
+    command.push_back(kExamples + files);
+  }
+  for (const char* format : {"sarif", "html"}) {
+    std::vector<std::string> each = command;
+    each.insert(each.end(), {"--format", format});
+    const Ran ran = run(each);
+    CAPTURE(ran.err);
+    CHECK(ran.exit == kRefuted);
+    CHECK(ran.out.find("user-defined") == std::string::npos);
+  }
 }
 
 TEST_CASE("reports can be written to a file, whole") {

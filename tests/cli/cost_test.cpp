@@ -366,7 +366,7 @@ TEST_CASE("what cannot be priced or fitted is bad input, in one line") {
       {{"--system", a100, "--axes", "32", "--reduce", "0", "--algorithm", "star"},
        "--algorithm: unknown 'star', expected ring or tree"},
       {{"--system", a100, "--axes", "32", "--reduce", "0", "--sizes", "1K"},
-       "--sizes: \"1K\" is no range, expected one such as 1K:1G"},
+       "--sizes: \"1K\" is not a range, expected one such as 1K:1G"},
       {{"--system", a100, "--axes", "32", "--reduce", "0", "--sizes", "2K:1K"},
        "--sizes: the first size is larger than the last, expected SMALL:LARGE"},
       {{"--system", a100, "--axes", "32", "--reduce", "0", "--fit-links", "NIC"},

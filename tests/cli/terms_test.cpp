@@ -141,7 +141,7 @@ TEST_CASE("definitions and goals that cannot be used end in exit 2 and one line"
   refuses_saying(synth({"--collectives", "/no/such.p2c"}), "/no/such.p2c: cannot be read");
   refuses_saying(synth({"--goal", "/no/such.p2c"}), "/no/such.p2c: cannot be read");
   refuses_saying(synth({"--collectives", kScatter, "scatter"}),
-                 "--collectives: 'scatter' is no definition, expected FILE.p2c");
+                 "--collectives: 'scatter' is not a definition, expected FILE.p2c");
   refuses_saying(synth({"--goal", "scatter"}), "--goal: unknown 'scatter', expected allreduce, ");
   refuses_saying({"check", five.path(), "--goal", "reducescatter"},
                  "goal reducescatter: premise divisible refuses the class of device 0");
@@ -245,7 +245,7 @@ TEST_CASE("run, cost, oracle and export take programs with collectives of --coll
   CHECK(state["contributors"][3][4].empty());
 
   refuses_saying({"export", kReduceThenScatter, "--collectives", kScatter, "--to", "json"},
-                 "step 2: Scatter is no sequence of built-in collectives there");
+                 "step 2: Scatter is not a sequence of built-in collectives there");
   const std::string quantised = kCollectiveFiles + "sound/quantised-";
   const TemporaryFile program(
       "devices 4\nQuantisedReduceScatter{0,1,2,3}; QuantisedAllGather{0,1,2,3}", ".p2");

@@ -119,17 +119,17 @@ TEST_CASE("several NICs for a GPU count together, those of a run that does not d
 TEST_CASE("what is missing or cannot be expressed is said") {
   const Server plain = read(matrix({{"X", "PHB"}, {"PHB", "X"}}));
   CHECK(complaint([&] { links_of(plain, 1); }) ==
-        "--pcie: nothing says the bandwidth of PCIe, expected --pcie, e.g. 25 GB/s");
+        "--pcie: missing bandwidth of PCIe, expected --pcie, e.g. 25 GB/s");
   CHECK(complaint([&] {
           links_of(read(kSwitched), 1);
-        }).starts_with("--nvlink: nothing says the bandwidth of an NVLink"));
+        }).starts_with("--nvlink: missing bandwidth of an NVLink"));
   Server joined = read(matrix({{"X", "NV4"}, {"NV4", "X"}}));
   joined.nvlink_bandwidth = kGiga;
   CHECK(complaint([&] { links_of(joined, 2); }) ==
         "t: lists no NIC, expected one where there are several nodes");
   Server nics = read(kSwitched);
   nics.nvlink_bandwidth = kGiga;
-  CHECK(complaint([&] { links_of(nics, 2); }).starts_with("--nic: nothing says the bandwidth"));
+  CHECK(complaint([&] { links_of(nics, 2); }).starts_with("--nic: missing bandwidth"));
   Server crossed = read(matrix({{"X", "SYS", "NV4", "SYS"},
                                 {"SYS", "X", "SYS", "NV4"},
                                 {"NV4", "SYS", "X", "SYS"},
@@ -271,7 +271,7 @@ TEST_CASE("p2-verify system writes a system that cost takes") {
   CHECK(run({"system", xml.path()}).err ==
         "p2-verify: --from: is missing, expected --from nvidia-smi-topo or nccl-topo\n");
   CHECK(run({"system", "--from", "nvidia-smi", xml.path()}).exit == 2);
-  CHECK(
-      run({"system", "--from", "nccl-topo", xml.path(), "--nic", "fast"}).err ==
-      "p2-verify: --nic: \"fast\" is no bandwidth, expected one such as 270 GB/s or 100 Gbit/s\n");
+  CHECK(run({"system", "--from", "nccl-topo", xml.path(), "--nic", "fast"}).err ==
+        "p2-verify: --nic: \"fast\" is not a bandwidth, expected one such as 270 GB/s or 100 "
+        "Gbit/s\n");
 }

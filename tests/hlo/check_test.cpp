@@ -307,14 +307,16 @@ TEST_CASE("questions that cannot be asked are refused in one sentence") {
   };
   refused({"check", "--before", file.path()}, "expected --before and --after");
   refused({"check", "--before", file.path(), "--after", P2_SOURCE_DIR "/README.md"},
-          "is no module of XLA or StableHLO");
+          "is not a module of XLA or StableHLO");
   refused({"check", "--before", all.path(), "--after", all.path()},
           "expected --replicas or --partitions");
-  refused({"check", file.path(), "--certify", "/tmp/never-written"}, "expected the check without");
+  refused({"check", file.path(), "--certify", "/tmp/never-written"},
+          "expected --before and --after");
   refused({"check", file.path(), "--engine", "z3"}, "expected the check without");
-  refused({"check", file.path(), "--goal", "allgather"}, "expected the check without");
+  refused({"check", file.path(), "--goal", "allgather"}, "--goal does not apply");
   refused({"check", file.path(), "--order"}, "expected --before and --after");
-  refused({"check", file.path(), "--reduces", "0", "--goal", "reduce"}, "is no goal of a module");
+  refused({"check", file.path(), "--reduces", "0", "--goal", "reduce"},
+          "is not a goal of a module");
   refused({"check", file.path(), "--reduces", "0", "--axes", "2,4"}, "multiply to 8, expected 4");
   const Ran given =
       run({"check", "--before", all.path(), "--after", all.path(), "--replicas", "4"});

@@ -364,8 +364,8 @@ TEST_CASE("what is not shown is said, with the first instruction that differs") 
   CHECK(decision.shown == FloatEquality::Reassociated);
   CHECK(decision.reason ==
         "Equal up to the order of sums, not shown equal bit for bit: element [0] of output 0 on "
-        "device 0 is another sequence of operations. The first instruction after with a value that "
-        "none before has is add x (test.hlo:40).");
+        "device 0 is computed by a different sequence of floating-point operations. The first "
+        "instruction after with a value that none before has is add x (test.hlo:40).");
 }
 
 TEST_CASE("identical modules are equal bit for bit whatever their size") {

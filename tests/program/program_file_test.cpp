@@ -121,7 +121,7 @@ TEST_CASE("mistakes in a program are named with line, column and what was expect
         "program:1:14: no form is called 'Inside', expected InsideGroup, Parallel or Master; did "
         "you mean 'InsideGroup'?");
   CHECK(refused("Reduce(node, Parallel(gpu))", &linear) ==
-        "program:1:23: level gpu is no ancestor of node, expected a level above it");
+        "program:1:23: level gpu is not an ancestor of node, expected a level above it");
   CHECK(refused("Reduce(gpu, InsideGroup)", &linear) ==
         "program:1:7: (gpu, InsideGroup) forms only groups of one device, expected groups of at "
         "least "
@@ -321,7 +321,7 @@ TEST_CASE("wrong .p2 headers are refused where they are wrong") {
         "f:2:9: device 2 is in no class, expected every device in exactly one class");
   CHECK(refused("hierarchy 2,0\naxes 2\nreduce 0\nskip").rfind("f:1:13: ", 0) == 0);
   CHECK(refused("hierarchy 2,2\nreduce 0\nskip") ==
-        "f:2:8: nothing says the axes, expected it to be given");
+        "f:2:8: missing axes, expected headers or flags that give them");
   CHECK(refused("hierarchy 4,4\naxes 4,4\nreduce 0\nskip") ==
         "f:1:1: several placements are possible, expected a placement to be given");
   CHECK(refused(kHeader + "dialect spoken\nskip") ==

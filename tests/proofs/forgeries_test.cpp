@@ -97,7 +97,7 @@ const std::vector<Forgery>& forgeries() {
       // Steps that are no instructions over the hierarchy that the claim compares.
       {"not-expressible", "problem.json",
        replace(kColumnStep, R"({"collective":"AllReduce","groups":[[0,2],[1,3]]})"),
-       "step 1 (AllReduce) is no instruction over b"},
+       "step 1 (AllReduce) is not an instruction over b"},
       {"not-expressible", "problem.json", replace("\"groups\":[[0,2],[1,3]]", "\"groups\":[[0,2]]"),
        "form other groups"},
       {"not-expressible", "problem.json", replace("Parallel(root)", "Parallel(node)"),
@@ -113,7 +113,7 @@ const std::vector<Forgery>& forgeries() {
            R"({"devices":1,"classes":[[0]],"dialect":"published","hierarchy":[{"name":"n","size":1}],
                   "axes":[{"name":"a","size":1}],"reduce":[0],"placement":[[1]],
                   "synthesis_hierarchy":"b","to":"a","steps":[{"collective":"AllReduce","groups":[[0]]}]})"),
-       "step 1 (AllReduce) is no instruction over b"},
+       "step 1 (AllReduce) is not an instruction over b"},
       // A list of programs.
       {"synthesis-complete", "problem.json", replace("\"programs\":[[0]]", "\"programs\":[]"),
        "clause 23 of problem.cnf is not in the CNF of the claim"},

@@ -145,6 +145,12 @@ TEST_CASE("reshard of a tensor, with and without padding") {
   CHECK(padded["tasks"].size() == 4);
   CHECK(padded["makespan"] == 268959744);
   CHECK(padded["optimal"] == true);
+  pad.pop_back();
+  pad.back() = "text";
+  pad.push_back("--pad");
+  const std::string text = run_reshard(pad).out;
+  CHECK(text.starts_with("tensor 1026×1024×512, padded from 1024×1024×512\n4 tasks"));
+  CHECK(text.find("makespan 268959744 elements, optimal\n") != std::string::npos);
   // 342, 342 and 340 rows; sender 0 has 512 of them.
   const json uneven = json::parse(run_reshard(flags).out);
   CHECK(uneven["tasks"].size() == 4);

@@ -8,6 +8,7 @@
 
 using namespace p2::reshard;
 using p2::Decomposition;
+using p2::TransferStrategy;
 using p2::kernel::Verdict;
 
 namespace {
@@ -42,7 +43,7 @@ TEST_CASE("p2-check accepts the plans of all cases, and no claim that they are w
   std::vector<Case> cases = table2({12, 24, 8});
   for (const Case& odd : odd_cases()) cases.push_back(odd);
   for (const Case& each : cases) {
-    for (const PlanStrategy strategy : kStrategies) {
+    for (const TransferStrategy strategy : kStrategies) {
       const Plan plan = plan_for(each, strategy, Decomposition::Intersection);
       const auto result = checked(plan, true);
       CHECK_MESSAGE(result.verdict == Verdict::Accepted, result.reason);

@@ -44,7 +44,7 @@ TEST_CASE("reshard --plan: a plan in JSON, in text, in a file; check and run rea
   CHECK(answer["plan"]["programs"] == json::parse(p2::read_file(file.path)));
   CHECK(answer["optimal"] == true);
   const Ran drawn = run(with({"--plan", "broadcast"}));
-  CHECK(drawn.out.find("plan: broadcast in 2 chunks, 4 transfers, right\n") != std::string::npos);
+  CHECK(drawn.out.find("plan: broadcast in 2 chunks, 4 transfers, valid\n") != std::string::npos);
   CHECK(drawn.out.find("     4     2  -           [0:4, 0:8]      <0 | <0\n") != std::string::npos);
 
   const Place certificate("certificate");

@@ -11,6 +11,7 @@
 
 namespace execution = p2::execution;
 using namespace p2::reshard;
+using p2::TransferStrategy;
 
 namespace {
 
@@ -87,10 +88,10 @@ TEST_CASE("Z3, clauses and box arithmetic agree on the plans of table 2") {
   for (const Case& each : table2({12, 24, 8})) {
     CAPTURE(each.name);
     const bool large = each.name == "case 4";
-    all_agree(plan_for(each, large ? PlanStrategy::SendRecv : PlanStrategy::Broadcast,
+    all_agree(plan_for(each, large ? TransferStrategy::SendRecv : TransferStrategy::Broadcast,
                        p2::Decomposition::Intersection, 2));
     if (!large) {
-      all_agree(plan_for(each, PlanStrategy::GlobalAllGather, p2::Decomposition::Source));
+      all_agree(plan_for(each, TransferStrategy::GlobalAllGather, p2::Decomposition::Source));
     }
   }
 }
@@ -115,10 +116,12 @@ TEST_CASE("Z3, clauses and box arithmetic agree on 300 mutated plans, rule by ru
 
 TEST_CASE("a solver says that it does not know where a plan is too large or a limit is met") {
   const Case large{"", {64, 64}, "1x1:R,R", "2x4:R,R"};
-  const Plan plan = plan_for(large, PlanStrategy::Broadcast, p2::Decomposition::Intersection, 200);
+  const Plan plan =
+      plan_for(large, TransferStrategy::Broadcast, p2::Decomposition::Intersection, 200);
   CHECK(p2::cnf::judge({&plan, {}}).outcome == p2::Outcome::Undecided);
   CHECK(p2::z3_encoding::judge({&plan, {}}).outcome == p2::Outcome::Undecided);
-  const Plan small = plan_for(large, PlanStrategy::Broadcast, p2::Decomposition::Intersection, 20);
+  const Plan small =
+      plan_for(large, TransferStrategy::Broadcast, p2::Decomposition::Intersection, 20);
   CHECK(p2::cnf::judge({&small, {std::chrono::steady_clock::now(), {}, {}}}).outcome ==
         p2::Outcome::Undecided);
   CHECK(p2::z3_encoding::judge({&small, {std::chrono::steady_clock::now(), {}, {}}}).outcome ==

@@ -13,6 +13,7 @@
 namespace execution = p2::execution;
 using namespace p2::reshard;
 using p2::Decomposition;
+using p2::TransferStrategy;
 
 namespace {
 
@@ -145,7 +146,7 @@ TEST_CASE("a message is the box in row-major order, unpacked to its coordinates"
 
 TEST_CASE("plans are written and read again, and mistakes in the text are named") {
   for (const Case& each : odd_cases()) {
-    const Plan plan = plan_for(each, PlanStrategy::LocalAllGather, Decomposition::Source);
+    const Plan plan = plan_for(each, TransferStrategy::LocalAllGather, Decomposition::Source);
     const std::string text = to_json(plan);
     REQUIRE(is_plan(text));
     const Plan again = read_plan("plan.json", text);
@@ -155,7 +156,7 @@ TEST_CASE("plans are written and read again, and mistakes in the text are named"
     CHECK(to_json(again) == text);
     CHECK(to_json(read_plan("plan.json", plan_json(plan).dump())) == text);
   }
-  Plan quoted = plan_for(odd_cases().front(), PlanStrategy::SendRecv, Decomposition::Source);
+  Plan quoted = plan_for(odd_cases().front(), TransferStrategy::SendRecv, Decomposition::Source);
   quoted.strategy = "by \"hand\"";
   CHECK(read_plan("plan.json", to_json(quoted)).strategy == quoted.strategy);
   CHECK(read_plan("plan.json", plan_json(quoted).document()).strategy == quoted.strategy);
@@ -205,7 +206,7 @@ TEST_CASE("every strategy of every case: right by boxes, by single elements, and
   for (const Case& uneven : table2({7, 5, 3})) cases.push_back(uneven);
   for (const Case& odd : odd_cases()) cases.push_back(odd);
   for (const Case& each : cases) {
-    for (const PlanStrategy strategy : kStrategies) {
+    for (const TransferStrategy strategy : kStrategies) {
       for (const Decomposition decomposition : kDecompositions) {
         const Plan plan = plan_for(each, strategy, decomposition);
         CAPTURE(each.name);
@@ -224,7 +225,7 @@ TEST_CASE("every strategy of every case: right by boxes, by single elements, and
 TEST_CASE("what each strategy sends between hosts") {
   // One device to two hosts of two devices: 4, 2, 1 + the ring's share and 2 times the tensor.
   const Case one{"", {8, 2}, "1x1:R,R", "2x2:R,R"};
-  const auto between_hosts = [&](PlanStrategy strategy) {
+  const auto between_hosts = [&](TransferStrategy strategy) {
     const Plan plan = plan_for(one, strategy, Decomposition::Intersection, 4);
     std::int64_t elements = 0;
     for (std::uint32_t d = 0; d < plan.programs.size(); ++d) {
@@ -237,12 +238,12 @@ TEST_CASE("what each strategy sends between hosts") {
     }
     return elements;
   };
-  CHECK(between_hosts(PlanStrategy::SendRecv) == 64);
-  CHECK(between_hosts(PlanStrategy::LocalAllGather) == 32);
-  CHECK(between_hosts(PlanStrategy::GlobalAllGather) == 16 + 2 * 3 * 4);
-  CHECK(between_hosts(PlanStrategy::Broadcast) == 32);
+  CHECK(between_hosts(TransferStrategy::SendRecv) == 64);
+  CHECK(between_hosts(TransferStrategy::LocalAllGather) == 32);
+  CHECK(between_hosts(TransferStrategy::GlobalAllGather) == 16 + 2 * 3 * 4);
+  CHECK(between_hosts(TransferStrategy::Broadcast) == 32);
   // K chunks over a chain of four devices take K + 3 steps in all.
-  const Plan plan = plan_for(one, PlanStrategy::Broadcast, Decomposition::Intersection, 4);
+  const Plan plan = plan_for(one, TransferStrategy::Broadcast, Decomposition::Intersection, 4);
   CHECK(plan.programs[0].size() == 4);
   CHECK(plan.programs[1].size() == 5);
   CHECK(plan.transfers() == 16);

@@ -37,7 +37,7 @@ std::vector<Case> odd_cases() {
           {"scattered to gathered in place", {8}, "1x4:S1", "1x4:R", 0}};
 }
 
-Plan plan_for(const Case& of, PlanStrategy strategy, Decomposition decomposition,
+Plan plan_for(const Case& of, TransferStrategy strategy, Decomposition decomposition,
               std::int64_t chunks) {
   const Reshard problem = of.problem();
   const UnitTasks tasks =

@@ -24,12 +24,13 @@ std::vector<Case> table2(const TensorShape& shape);
 /// Uneven shards, empty ones, one and four dimensions, meshes that share hosts.
 std::vector<Case> odd_cases();
 
-constexpr PlanStrategy kStrategies[] = {PlanStrategy::SendRecv, PlanStrategy::LocalAllGather,
-                                        PlanStrategy::GlobalAllGather, PlanStrategy::Broadcast};
+constexpr TransferStrategy kStrategies[] = {
+    TransferStrategy::SendRecv, TransferStrategy::LocalAllGather, TransferStrategy::GlobalAllGather,
+    TransferStrategy::Broadcast};
 constexpr Decomposition kDecompositions[] = {Decomposition::Intersection, Decomposition::Source};
 
 /// With senders as load_balanced_schedule() chooses them.
-Plan plan_for(const Case& of, PlanStrategy strategy, Decomposition decomposition,
+Plan plan_for(const Case& of, TransferStrategy strategy, Decomposition decomposition,
               std::int64_t chunks = 3);
 
 /// The elements of every device's destination buffer, found one element and one step at a time, in

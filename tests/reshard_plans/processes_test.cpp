@@ -14,6 +14,7 @@
 using namespace p2::reshard;
 using p2::Process;
 using p2::shell;
+using p2::TransferStrategy;
 
 namespace {
 
@@ -44,7 +45,7 @@ class PlanFiles {
 
 void add_all(const std::vector<Case>& cases, PlanFiles& files) {
   for (const Case& each : cases) {
-    for (const PlanStrategy strategy : kStrategies) {
+    for (const TransferStrategy strategy : kStrategies) {
       for (const auto decomposition : kDecompositions) {
         files.add(plan_for(each, strategy, decomposition));
       }
@@ -123,7 +124,8 @@ TEST_CASE("a message of more elements than MPI counts is refused, once, before t
   const Process process =
       shell(std::string(P2_VERIFY) + " run --backend mpi --force" + files.names());
   CHECK(process.exit == 2);
-  const std::string expected = "a message has 3000000000 elements, expected at most 2147483647 on MPI";
+  const std::string expected =
+      "a message has 3000000000 elements, expected at most 2147483647 on MPI";
   CHECK(process.printed.find(expected) != std::string::npos);
   CHECK(process.printed.find(expected) == process.printed.rfind(expected));
 }

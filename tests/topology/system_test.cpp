@@ -175,11 +175,12 @@ TEST_CASE("what is no quantity is refused with an example of one") {
         "+1 GB/s", "1. GB/s", ".5 GB/s", "1e3 GB/s", "1,5 GB/s", "1 2 GB/s", "0x1 GB/s", "700 ns",
         "nan GB/s"}) {
     CHECK(bandwidth_complaint(text) ==
-          "f:2:3: \"" + text + "\" is no bandwidth, expected one such as 270 GB/s or 100 Gbit/s");
+          "f:2:3: \"" + text +
+              "\" is not a bandwidth, expected one such as 270 GB/s or 100 Gbit/s");
   }
   for (const std::string text : {"", "700", "ns", "700 NS", "1 min", "-1 ns", "270 GB/s"}) {
     CHECK(latency_complaint(text) ==
-          "f:2:3: \"" + text + "\" is no latency, expected one such as 700 ns or 1.5 us");
+          "f:2:3: \"" + text + "\" is not a latency, expected one such as 700 ns or 1.5 us");
   }
 }
 
@@ -384,7 +385,7 @@ TEST_CASE("a mistake in an interconnect is told where it is") {
   CHECK(link_complaint(start + "8") ==
         "f:3:62: the bandwidth of an interconnect is a number, expected a string");
   CHECK(link_complaint(start + "\"8 GiB/s\"") ==
-        "f:3:62: \"8 GiB/s\" is no bandwidth, expected one such as 270 GB/s or 100 Gbit/s");
+        "f:3:62: \"8 GiB/s\" is not a bandwidth, expected one such as 270 GB/s or 100 Gbit/s");
   CHECK(link_complaint(R"("level": "gpu", "bandwidth": "1 B/s", "name": "N", "kind": "bus")") ==
         "f:3:61: the kind of an interconnect is \"bus\", expected one of switch, ring, shared-nic, "
         "shared-medium");

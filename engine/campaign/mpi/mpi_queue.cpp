@@ -387,7 +387,7 @@ class Leader {
         const auto threads = take_bytes<std::uint32_t>(message.bytes, at);
         if (message.bytes.substr(at) != identity_) {
           throw ToolError(
-              fmt::format("rank {} was started with another command than rank 0, or "
+              fmt::format("rank {} was started with a different command from rank 0, or "
                           "is another version of p2-verify",
                           message.rank));
         }

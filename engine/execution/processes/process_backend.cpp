@@ -26,7 +26,7 @@ std::vector<std::byte> to_wire(const Job& job, const RankResult& result) {
   std::vector<std::byte> bytes(seconds.begin(), seconds.end());
   bytes.insert(bytes.end(), audits.begin(), audits.end());
   bytes.push_back(std::byte{result.strayed});
-  invariant(bytes.size() == wire_size(job), "a rank's result has another size than agreed");
+  invariant(bytes.size() == wire_size(job), "a rank's result differs from the agreed size");
   return bytes;
 }
 

@@ -90,7 +90,7 @@ std::string convolution_text(const ConvolutionDimensions& numbers, const std::st
       if (at < 0 || at >= static_cast<std::int64_t>(text.size()) || name.size() != 1 ||
           text[static_cast<std::size_t>(at)] != '\0') {
         throw InputError({where},
-                         "dimension numbers of a convolution that are no permutation of at "
+                         "dimension numbers of a convolution that are not a permutation of at "
                          "most 12, expected one");
       }
       text[static_cast<std::size_t>(at)] = name[0];

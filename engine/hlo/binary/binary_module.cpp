@@ -252,7 +252,7 @@ std::string text_of_binary_module(const std::string& source, std::string_view by
     if (!file.mutable_module()->ParseFromArray(bytes.data(), size) ||
         file.module().computations_size() == 0) {
       throw InputError({source},
-                       "is no module in binary form, expected HloProto or "
+                       "is not a module in binary form, expected HloProto or "
                        "HloModuleProto");
     }
   }

@@ -345,8 +345,7 @@ ModuleDecision related(const std::shared_ptr<const Module>& before,
     if (relation.mismatch) return undecided(devices, *relation.mismatch);
     if (options.ordered) {
       return undecided(devices,
-                       "Orders of addition are compared of two partitioned modules: one of these "
-                       "is not partitioned.");
+                       "--order compares two partitioned modules; one of these is unpartitioned.");
     }
     if (!relation.is_mixed()) return *execute(relation);
     ModuleDecision decision = mixed(before, after, devices, relation, operations, options, limits);

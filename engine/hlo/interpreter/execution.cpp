@@ -289,8 +289,8 @@ class ExecutionComparison {
                     }
                     if (!found.is_equal && equality != FloatEquality::Real) {
                       found.difference = fmt::format(
-                          "element [{}] of output {} on device {} is another sequence "
-                          "of operations.",
+                          "element [{}] of output {} on device {} is computed by a different "
+                          "sequence of floating-point operations.",
                           fmt::join(index, ","), output, device);
                     } else if (!found.is_equal) {
                       found.difference = fmt::format(

@@ -14,8 +14,9 @@ namespace p2::hlo {
 /// An estimate of the operations on elements that executing a module on all devices takes.
 double estimated_operations(const Module& module, const Devices& devices);
 
-/// Makes of a refutation the decision where another engine finds the modules equal: a disagreement,
-/// or Undecided if only infinities differ, which real numbers leave out. `other` is that in words.
+/// Turns a refutation into Disagreement when another engine finds the modules equal, or into
+/// Undecided if only infinities differ, which real numbers leave out. `other`: what that engine
+/// finds, in words.
 void contradict(ModuleDecision& refuted, const std::string& other);
 
 /// Compares two modules by executing them on all devices, in two ways: on numbers, which refutes,

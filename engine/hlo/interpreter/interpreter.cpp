@@ -37,7 +37,7 @@ std::shared_ptr<const Tree> declared(std::shared_ptr<const Tree> tree, const Sha
       const bool sized = value.array.shape.sizes == to.array.sizes;
       if (!sized) give_up(instruction, "its result has other sizes");
       const bool typed = real || value.array.shape.type == to.array.type;
-      if (!typed) give_up(instruction, "it is of another type than its operand");
+      if (!typed) give_up(instruction, "its type differs from that of its operand");
       return value.array.shape.minor_to_major == to.array.minor_to_major &&
              value.array.shape.type == to.array.type;
     }

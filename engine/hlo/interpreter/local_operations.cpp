@@ -196,7 +196,7 @@ auto LocalOperations<A>::combine(std::uint32_t reducer, const Cell& a, const Cel
   if (const auto& operation = binary(reducer)) return arithmetic_.apply(*operation, operands);
   const Cells results = call(reducer, {a, b});
   if (results.size() != 1) {
-    give_up(module_.computations[reducer].instructions[0], "it is no reducer of two elements");
+    give_up(module_.computations[reducer].instructions[0], "it is not a reducer of two elements");
   }
   return results[0];
 }

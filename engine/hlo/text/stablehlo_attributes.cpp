@@ -348,7 +348,7 @@ void read_attributes(MlirOperation& operation, const Meshes& meshes, Instruction
       TextReader reader(pairs->text, pairs->where);
       for (const auto& row : rows_of(read_integers(reader), pairs->where)) {
         if (row.size() != 2) {
-          throw InputError(pairs->where, "found a row that is no pair, expected two ids");
+          throw InputError(pairs->where, "found a row that is not a pair, expected two ids");
         }
         attributes.pairs.emplace_back(row[0], row[1]);
       }

@@ -238,7 +238,7 @@ bool FunctionReader::finish_run(const Scope& scope, MlirOperation& operation) {
     for (const std::uint32_t operand : operation.operands) {
       const auto& literal = scope.computation.instructions[operand].literal;
       if (!literal) {
-        throw InputError(where, "found an operand that is no constant, expected constants");
+        throw InputError(where, "found an operand that is not a constant, expected constants");
       }
       run.inputs.push_back(*literal);
     }

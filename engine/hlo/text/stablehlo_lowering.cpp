@@ -64,7 +64,7 @@ std::string direct_opcode(std::string_view name) {
 const Shape& result_shape(const MlirOperation& operation) {
   if (operation.types.empty()) {
     throw InputError(operation.position,
-                     fmt::format("{} without a result, expected one", operation.name));
+                     fmt::format("missing result of {}, expected one", operation.name));
   }
   return operation.types.front();
 }

@@ -180,7 +180,7 @@ std::string without_metadata(std::string_view text) {
 std::vector<PlacedFile> placed_files(Dump& dump) {
   std::error_code failure;
   if (!fs::is_directory(dump.folder, failure)) {
-    throw InputError({dump.folder}, "is no folder, expected the one of XLA's --xla_dump_to");
+    throw InputError({dump.folder}, "is not a folder, expected the one of XLA's --xla_dump_to");
   }
   std::vector<std::string> names;
   fs::directory_iterator next(dump.folder, failure);

@@ -14,9 +14,10 @@
 namespace p2 {
 
 /// What is checked, and against what. The subject of each file is recognized by its content:
-/// a reduction program (JSON or `.p2` notation), an algorithm as MSCCL XML, a one-sided plan (an
-/// execution plan of MSCCL++, or the text format), a module of XLA or StableHLO, or the plan of a
-/// resharding.
+/// a reduction program (JSON or `.p2` notation) or the output of `synth`, an algorithm as MSCCL
+/// XML, a one-sided plan (an execution plan of MSCCL++, or the text format), a module of XLA or
+/// StableHLO, the plan of a resharding, a record (flight recorder dumps of one job, a pipeline
+/// schedule, a transfer plan), a definition of a collective, a system, or an operation graph.
 struct CheckRequest {
   /// Paths and patterns: `*`, `?` and `[…]` match inside one name, `**` any number of folders. A
   /// file that is named twice is checked once.

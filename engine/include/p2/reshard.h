@@ -74,8 +74,10 @@ enum class TransferStrategy : std::uint8_t {
 
 /// A plan of point-to-point transfers of every device, made from the schedule and checked.
 struct ReshardPlanSpec {
+  static constexpr std::int64_t kMaxChunks = 1'000'000;
+
   TransferStrategy strategy = TransferStrategy::Broadcast;
-  std::int64_t chunks = 16;  ///< of a broadcast
+  std::int64_t chunks = 16;  ///< of a broadcast, from 1 to kMaxChunks
   /// The first host of the destination mesh; absent: the one after the last of the source mesh.
   std::optional<std::uint32_t> first_host;
   std::optional<std::string> system;  ///< path of a system file to simulate the plan on

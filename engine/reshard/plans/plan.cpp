@@ -220,7 +220,7 @@ Layout read_layout(const JsonValue& value, std::size_t dimensions, std::size_t d
   try {
     layout.sharding = parse_sharding("spec", text, dimensions);
   } catch (const InputError& error) {
-    spec.fail(fmt::format("'{}' is no sharding of the tensor: {}", words, error.what()));
+    spec.fail(fmt::format("'{}' is not a sharding of the tensor: {}", words, error.what()));
   }
   return layout;
 }

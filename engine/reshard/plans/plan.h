@@ -132,13 +132,11 @@ std::string to_json(const Plan& plan);
 Json to_json(const Layout& layout);
 Json to_json(const Operation& operation);
 
-using PlanStrategy = TransferStrategy;
-
 /// `sendrecv`, `local-allgather`, `global-allgather`, `broadcast`.
-std::string_view to_string(PlanStrategy strategy);
+std::string_view to_string(TransferStrategy strategy);
 
 struct PlanChoice {
-  PlanStrategy strategy = PlanStrategy::SendRecv;
+  TransferStrategy strategy = TransferStrategy::SendRecv;
   Decomposition decomposition = Decomposition::Intersection;
   std::int64_t chunks = 1;  ///< of a broadcast; at most one per element of a piece
 };

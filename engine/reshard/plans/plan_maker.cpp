@@ -158,25 +158,25 @@ void send_piece(const Piece& piece, std::uint32_t sender, const Reshard& problem
   if (to.empty()) return;
   const std::vector<Devices> hosts = by_host(to, problem);
   switch (choice.strategy) {
-    case PlanStrategy::SendRecv:
+    case TransferStrategy::SendRecv:
       for (std::size_t i = 0; i < to.size(); ++i) {
         programs.transfer(1 + i, sender, Buffer::Source, to[i], piece.box);
       }
       break;
-    case PlanStrategy::LocalAllGather:
+    case TransferStrategy::LocalAllGather:
       for (std::size_t i = 0; i < hosts.size(); ++i) {
         const std::vector<Box> parts = parts_for(piece.box, hosts[i].size());
         scatter(sender, hosts[i], parts, 1 + i, programs);
         gather(hosts[i], parts, 1 + hosts.size(), programs);
       }
       break;
-    case PlanStrategy::GlobalAllGather: {
+    case TransferStrategy::GlobalAllGather: {
       const std::vector<Box> parts = parts_for(piece.box, to.size());
       scatter(sender, to, parts, 1, programs);
       gather(to, parts, 2, programs);
       break;
     }
-    case PlanStrategy::Broadcast:
+    case TransferStrategy::Broadcast:
       broadcast(sender, to, split(piece.box, choice.chunks), 1, programs);
       break;
   }
@@ -184,15 +184,15 @@ void send_piece(const Piece& piece, std::uint32_t sender, const Reshard& problem
 
 }  // namespace
 
-std::string_view to_string(PlanStrategy strategy) {
+std::string_view to_string(TransferStrategy strategy) {
   switch (strategy) {
-    case PlanStrategy::SendRecv:
+    case TransferStrategy::SendRecv:
       return "sendrecv";
-    case PlanStrategy::LocalAllGather:
+    case TransferStrategy::LocalAllGather:
       return "local-allgather";
-    case PlanStrategy::GlobalAllGather:
+    case TransferStrategy::GlobalAllGather:
       return "global-allgather";
-    case PlanStrategy::Broadcast:
+    case TransferStrategy::Broadcast:
       break;
   }
   return "broadcast";
@@ -216,7 +216,7 @@ Plan make_plan(const Reshard& problem, const PlanChoice& choice, const TaskSched
   }
   return {problem,
           fmt::format("{}{}", to_string(choice.strategy),
-                      choice.strategy == PlanStrategy::Broadcast
+                      choice.strategy == TransferStrategy::Broadcast
                           ? fmt::format(" in {} chunks", choice.chunks)
                           : ""),
           programs.take()};
@@ -238,13 +238,13 @@ std::int64_t time_of(const Piece& piece, const Reshard& problem, const PlanChoic
   }
   const auto a = static_cast<std::int64_t>(hosts.size());
   switch (choice.strategy) {
-    case PlanStrategy::SendRecv:
+    case TransferStrategy::SendRecv:
       return devices * t;
-    case PlanStrategy::LocalAllGather:
+    case TransferStrategy::LocalAllGather:
       return a * t;
-    case PlanStrategy::GlobalAllGather:
+    case TransferStrategy::GlobalAllGather:
       return std::min<std::int64_t>(a, 2) * t;
-    case PlanStrategy::Broadcast:
+    case TransferStrategy::Broadcast:
       break;
   }
   return a == 0 ? 0 : (choice.chunks + a - 1) * t;
@@ -266,7 +266,7 @@ FormulaTime time_by_formula(const Reshard& problem, const UnitTasks& tasks,
     senders[run.task] = run.sender;
   }
   return {schedule_in_order(timed, order, senders).makespan,
-          choice.strategy == PlanStrategy::Broadcast ? choice.chunks : 1};
+          choice.strategy == TransferStrategy::Broadcast ? choice.chunks : 1};
 }
 
 }  // namespace p2::reshard

@@ -413,7 +413,7 @@ class Comparison {
       const std::vector<Value> arguments = arguments_of(modules_[side], std::move(inputs[side]));
       flatten(Interpreter(modules_[side], arithmetic, devices_, budget_).run(arguments),
               results[side]);
-      if (results[side].size() != outputs_[side].size()) not_covered("outputs that are no arrays");
+      if (results[side].size() != outputs_[side].size()) not_covered("outputs that are not arrays");
       for (std::size_t k = 0; k < results[side].size(); ++k) {
         for (const TensorPtr& tensor : results[side][k].devices) {
           if (tensor->sizes != outputs_[side][k].sizes) malformed("the shape of an output");

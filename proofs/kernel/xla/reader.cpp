@@ -210,7 +210,7 @@ class Reader {
   Module read() {
     std::string_view line;
     while (next(line) && !line.starts_with("HloModule")) {
-      if (!line.empty()) malformed(where_ + " is no module of XLA");
+      if (!line.empty()) malformed(where_ + " is not a module of XLA");
     }
     read_header(line);
     while (next(line)) {
