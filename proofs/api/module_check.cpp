@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "encodings/z3/queries.h"
 #include "engine/base/files.h"
 #ifdef P2_HAS_PROTOBUF
 #include "engine/hlo/binary/binary_module.h"
@@ -37,7 +38,10 @@ void require_applicable(const std::string& file, const ModuleQuestion& question)
   for (const std::string& flag : question.program_flags) {
     if (flag != "goal" || !question.reduces) refuse("--" + flag);
   }
-  if (question.engine == "z3" || question.engine == "cnf") refuse("--engine " + question.engine);
+  if (question.engine == "cnf") refuse("--engine cnf");
+  if (question.engine == "z3" && question.ordered) {
+    throw InputError({"--engine z3"}, "takes elements as real numbers, expected no --order");
+  }
   if (question.numbers == FloatEquality::Real) return;
   const std::string given = fmt::format("--numbers {}", to_string(question.numbers));
   if (question.ordered) {
@@ -61,8 +65,12 @@ hlo::ComparisonOptions options_of(const ModuleQuestion& question) {
   using hlo::ModuleEngine;
   options.engine = question.engine == "symbolic"      ? ModuleEngine::Symbolic
                    : question.engine == "interpreter" ? ModuleEngine::Interpreter
+                   : question.engine == "z3"          ? ModuleEngine::Solver
                    : question.engine == "all"         ? ModuleEngine::All
                                                       : ModuleEngine::Default;
+  options.solver = [](const auto& outputs, const Limits& limits) {
+    return z3_encoding::judge(outputs, limits);
+  };
   if (question.relate) {
     options.relation = read_file(*question.relate);
     options.relation_file = *question.relate;
@@ -227,6 +235,10 @@ ModuleCheck check_module_file(const std::string& file, const std::string& text,
   require_applicable(file, question);
   const hlo::ComparisonOptions options = options_of(question);
   if (!question.reduces) {
+    if (question.engine == "z3") {
+      throw InputError({"--engine z3"},
+                       "compares two modules, expected --before and --after, or --reduces");
+    }
     if (question.ordered) {
       throw InputError({"--order"},
                        "orders are compared of two modules, expected --before and --after");

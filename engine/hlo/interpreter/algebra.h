@@ -50,6 +50,7 @@ class Algebra {
  public:
   using Cell = Term;
   static constexpr bool kSymbolic = true;
+  static constexpr bool kMayRound = true;
 
   explicit Algebra(std::uint64_t seed, FloatEquality equality = FloatEquality::Real);
 
