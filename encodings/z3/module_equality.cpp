@@ -40,8 +40,9 @@ constexpr double kLargestExponent = 16;
 constexpr std::uint64_t kMostWork = 60'000'000;
 constexpr std::uint64_t kWorkOfElement = 6'000'000;
 /// Larger pairs of modules are not asked about.
-constexpr std::size_t kMostExpressions = 60'000;
-constexpr unsigned kMostMonomials = 200;
+constexpr std::size_t kMostExpressions = 300'000;
+/// Products of sums of more monomials are products of symbols for the sums.
+constexpr double kMostMonomials = 32;
 constexpr unsigned kMostSteps = 200'000;
 
 /// Which values of an expression are no real numbers.
@@ -59,6 +60,7 @@ struct Term {
   double high = kInfinite;
   bool in_range = false;  ///< of an Int: `value` is in the range of the type
   bool steps = false;     ///< may be constant for more than a few inputs, so may vanish for them
+  double monomials = 1;   ///< of a Real, about, once products of sums are sums of products
 };
 
 struct Range {
@@ -99,7 +101,7 @@ class Translation {
       : context_(context), expressions_(expressions), meter_(meter), terms_(expressions.size()) {
     normal_.emplace(context);
     normal_->set("som", true);
-    normal_->set("som_blowup", kMostMonomials);
+    normal_->set("som_blowup", static_cast<unsigned>(kMostMonomials));
     normal_->set("sort_sums", true);
     normal_->set("max_steps", kMostSteps);
   }
@@ -108,7 +110,7 @@ class Translation {
   /// What holds iff two elements differ.
   z3::expr difference(const Term& a, const Term& b, ElementType type);
   /// Asserts a term, and what is known of the symbols in it. The inputs among them, by number.
-  std::map<std::uint32_t, z3::expr> add_to(z3::solver& solver, const z3::expr& term) const;
+  std::map<std::uint32_t, z3::expr> add_to(z3::solver& solver, const z3::expr& term);
 
  private:
   using Arguments = std::span<const std::uint32_t>;
@@ -123,6 +125,10 @@ class Translation {
   z3::sort sort_of(ElementType type);
   std::vector<std::uint32_t> parts_of(std::uint32_t expression) const;
   void add_leaves(std::uint32_t expression, std::vector<std::uint32_t>& leaves) const;
+  /// A term with products as applications of an uninterpreted function: normal forms know what
+  /// products are, and Z3 then has linear arithmetic alone, which it decides.
+  z3::expr linear(const z3::expr& term);
+  z3::expr product_of(const z3::expr& term, const std::vector<z3::expr>& factors);
   /// A symbol for a term, the same for the same one.
   z3::expr named(const z3::expr& term);
   void add_fact(const z3::expr& symbol, const z3::expr& fact) {
@@ -191,7 +197,12 @@ class Translation {
     z3::expr term;
     z3::expr symbol;
   };
-  std::vector<z3::expr> symbols_;             ///< of inputs
+  std::vector<z3::expr> symbols_;  ///< of inputs
+  struct Linear {
+    z3::expr from;
+    z3::expr term;
+  };
+  std::map<unsigned, Linear> linear_;         ///< by the number of `from`
   std::map<unsigned, Named> named_;           ///< by the number of the term
   std::map<unsigned, std::uint32_t> inputs_;  ///< by the number of their symbol
 };
@@ -397,6 +408,7 @@ Term Translation::sum(const Term& a, const Term& b, ElementType type) {
   if (is_zero(a)) return b;
   if (is_zero(b)) return a;
   Term term{folded(a.value + b.value, a, b)};
+  term.monomials = a.monomials + b.monomials;
   term.low = a.low + b.low;
   term.high = a.high + b.high;
   term.steps = a.steps && b.steps;
@@ -411,7 +423,15 @@ Term Translation::sum(const Term& a, const Term& b, ElementType type) {
 
 /// 0 · e is 0 only where e is finite for all inputs; else it is a function of e.
 Term Translation::product(const Term& a, const Term& b, ElementType type) {
-  Term term{folded(a.value * b.value, a, b)};
+  Term left = a;
+  Term right = b;
+  for (Term* const each : {&left, &right}) {
+    if (each->monomials == 1 || left.monomials * right.monomials <= kMostMonomials) continue;
+    each->value = named(normal(each->value));
+    each->monomials = 1;
+  }
+  Term term{folded(left.value * right.value, left, right)};
+  term.monomials = left.monomials * right.monomials;
   const std::array<double, 4> ends = {ends_product(a.low, b.low), ends_product(a.low, b.high),
                                       ends_product(a.high, b.low), ends_product(a.high, b.high)};
   term.low = *std::min_element(ends.begin(), ends.end());
@@ -427,6 +447,7 @@ Term Translation::product(const Term& a, const Term& b, ElementType type) {
     const z3::expr chosen =
         is_zero_value ? open.value : z3::ite(zero->value == 0, open.value, term.value);
     term.value = named(normal(chosen));
+    term.monomials = 1;
     term.low = -kInfinite;
     term.high = kInfinite;
   }
@@ -1122,11 +1143,66 @@ z3::expr Translation::difference(const Term& a, const Term& b, ElementType type)
                 (ordinary(x) && ordinary(y) && apart));
 }
 
-std::map<std::uint32_t, z3::expr> Translation::add_to(z3::solver& solver,
-                                                      const z3::expr& term) const {
+z3::expr Translation::product_of(const z3::expr& term, const std::vector<z3::expr>& factors) {
+  std::vector<z3::expr> numbers;
+  std::vector<z3::expr> others;
+  for (const z3::expr& each : factors) (each.is_numeral() ? numbers : others).push_back(each);
+  std::ranges::sort(others, {}, [](const z3::expr& each) { return each.id(); });
+  const z3::sort sort = term.get_sort();
+  const z3::func_decl times = context_.function("times", sort, sort, sort);
+  while (others.size() > 1) {
+    const z3::expr last = others.back();
+    others.pop_back();
+    others.back() = times(others.back(), last);
+  }
+  for (const z3::expr& each : numbers) {
+    if (others.empty()) {
+      others.push_back(each);
+    } else {
+      others[0] = each * others[0];
+    }
+  }
+  return others[0];
+}
+
+z3::expr Translation::linear(const z3::expr& term) {
+  std::vector<z3::expr> open = {term};
+  while (!open.empty()) {
+    const z3::expr each = open.back();
+    if (linear_.contains(each.id())) {
+      open.pop_back();
+      continue;
+    }
+    const std::size_t before = open.size();
+    std::vector<z3::expr> arguments;
+    for (unsigned i = 0; i < each.num_args(); ++i) {
+      const auto found = linear_.find(each.arg(i).id());
+      if (found == linear_.end()) {
+        open.push_back(each.arg(i));
+      } else {
+        arguments.push_back(found->second.term);
+      }
+    }
+    if (open.size() > before) continue;
+    open.pop_back();
+    z3::expr result = each;
+    if (each.decl().decl_kind() == Z3_OP_MUL) {
+      result = product_of(each, arguments);
+    } else if (!arguments.empty()) {
+      std::vector<Z3_ast> all(arguments.begin(), arguments.end());
+      result = z3::expr(
+          context_, Z3_update_term(context_, each, static_cast<unsigned>(all.size()), all.data()));
+      context_.check_error();
+    }
+    linear_.emplace(each.id(), Linear{each, result});
+  }
+  return linear_.at(term.id()).term;
+}
+
+std::map<std::uint32_t, z3::expr> Translation::add_to(z3::solver& solver, const z3::expr& term) {
   std::map<std::uint32_t, z3::expr> inputs;
   std::set<unsigned> seen;
-  solver.add(term);
+  solver.add(linear(term));
   std::vector<z3::expr> open = {term};
   while (!open.empty()) {
     const z3::expr each = open.back();
@@ -1139,7 +1215,7 @@ std::map<std::uint32_t, z3::expr> Translation::add_to(z3::solver& solver,
     const auto facts = facts_.find(each.id());
     if (facts == facts_.end()) continue;
     for (const z3::expr& fact : facts->second) {
-      solver.add(fact);
+      solver.add(linear(fact));
       open.push_back(fact);
     }
   }

@@ -258,13 +258,15 @@ class ExecutionComparison {
                                     ? fmt::format("{}", number.integer)
                                     : fmt::format("{:.7g}", number.real);
       const bool first = &keys == &given_->begin()->first;
-      text += fmt::format("{} input {}, element {}{}: {}", first ? "" : ",", keys[0], keys[1],
-                          keys.size() == 3 ? fmt::format(", on device {}", keys[2]) : "", value);
+      text += fmt::format(
+          "{} input {}, element {}{}: {}", first ? "" : ",", keys[0], keys[1],
+          keys.size() == 3 && keys[2] != kNone ? fmt::format(", on device {}", keys[2]) : "",
+          value);
     }
     return text;
   }
 
-  /// Refutes by execution on numbers near those of a solver, and on drawn ones.
+  /// Refutes by execution on drawn numbers, and on numbers near those of a solver.
   void confirm(const interpreter::OutputExpressions& all, const SolverAnswer& candidate) {
     interpreter::GivenInputs given;
     for (const auto& [input, number] : candidate.inputs) {
@@ -274,14 +276,15 @@ class ExecutionComparison {
       const double whole = std::clamp(std::round(number), 0.0, kLargestGivenInteger);
       given[all.expressions.input_keys(input)] = {real, static_cast<std::int64_t>(whole)};
     }
+    for (std::size_t k = 0; k < std::size(kDraws) && decision_.outcome != Outcome::Refuted; ++k) {
+      execute_on_numbers(kDraws[k], kFirstSeed + k);
+    }
+    if (decision_.outcome == Outcome::Refuted) return;
     Draw near = kDraws[0];
     near.may_overflow = true;  // they may be zeros that something is divided by
     given_ = &given;
     execute_on_numbers(near, kFirstSeed);
     given_ = nullptr;
-    for (std::size_t k = 0; k < std::size(kDraws) && decision_.outcome != Outcome::Refuted; ++k) {
-      execute_on_numbers(kDraws[k], kFirstSeed + k);
-    }
   }
 
   void execute_on_numbers(const Draw& draw, std::uint64_t seed) {
