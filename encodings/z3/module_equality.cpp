@@ -60,7 +60,9 @@ struct Term {
   double high = kInfinite;
   bool in_range = false;  ///< of an Int: `value` is in the range of the type
   bool steps = false;     ///< may be constant for more than a few inputs, so may vanish for them
-  double monomials = 1;   ///< of a Real, about, once products of sums are sums of products
+  /// `value` as a choice among numbers, where it is one.
+  std::optional<z3::expr> cases = {};
+  double monomials = 1;  ///< of a Real, about, once products of sums are sums of products
 };
 
 struct Range {
@@ -165,6 +167,13 @@ class Translation {
   static z3::expr folded(const z3::expr& term, const Term& a, const Term& b) {
     return a.value.is_numeral() && b.value.is_numeral() ? term.simplify() : term;
   }
+  /// A number, or a choice among a few of them.
+  static std::optional<z3::expr> cases_of(const Term& a) {
+    if (a.special) return std::nullopt;
+    return a.value.is_numeral() ? a.value : a.cases;
+  }
+  /// A choice among numbers times `value`, or `open` where it is 0.
+  z3::expr scaled(const z3::expr& cases, const z3::expr& value, const z3::expr& open);
   Term negated(const Term& a);
   Term sum(const Term& a, const Term& b, ElementType type);
   Term product(const Term& a, const Term& b, ElementType type);
@@ -397,6 +406,7 @@ Term Translation::with_special(Term term, const z3::expr& above, const z3::expr&
 
 Term Translation::negated(const Term& a) {
   Term term = a;
+  term.cases.reset();
   term.value = folded(-a.value, a, a);
   term.low = -a.high;
   term.high = -a.low;
@@ -421,6 +431,13 @@ Term Translation::sum(const Term& a, const Term& b, ElementType type) {
                       nan);
 }
 
+z3::expr Translation::scaled(const z3::expr& cases, const z3::expr& value, const z3::expr& open) {
+  if (is_null(cases)) return open;
+  if (cases.is_numeral()) return cases * value;
+  return z3::ite(cases.arg(0), scaled(cases.arg(1), value, open),
+                 scaled(cases.arg(2), value, open));
+}
+
 /// 0 · e is 0 only where e is finite for all inputs; else it is a function of e.
 Term Translation::product(const Term& a, const Term& b, ElementType type) {
   Term left = a;
@@ -436,6 +453,18 @@ Term Translation::product(const Term& a, const Term& b, ElementType type) {
                                       ends_product(a.high, b.low), ends_product(a.high, b.high)};
   term.low = *std::min_element(ends.begin(), ends.end());
   term.high = *std::max_element(ends.begin(), ends.end());
+  const bool both = a.special || b.special;
+  for (const auto& [zero, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    if (!zero->cases || both) continue;
+    const bool finite = is_finite(*other, type);
+    const z3::expr open =
+        finite ? context_.real_val(0) : function("zero times", {{*other, type}}, type).value;
+    term.value = named(normal(scaled(*zero->cases, other->value, open)));
+    term.monomials = 1;
+    term.steps = true;
+    if (!finite) term.low = -kInfinite, term.high = kInfinite;
+    return bounded(std::move(term), type);
+  }
   for (const auto& [zero, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
     const bool is_zero_value = !zero->special && is_null(zero->value);
     const bool is_constant = zero->value.is_numeral();
@@ -530,6 +559,10 @@ Term Translation::choice(const z3::expr& condition, const Term& yes, const Term&
   term.in_range = true;
   term.steps = first.steps || second.steps;
   const z3::expr value = z3::ite(decided, normal(first.value), normal(second.value));
+  const auto yes_cases = is_real(type) ? cases_of(first) : std::nullopt;
+  const auto no_cases = is_real(type) ? cases_of(second) : std::nullopt;
+  const bool few = !(first.cases && second.cases);
+  if (yes_cases && no_cases && few) term.cases = z3::ite(decided, *yes_cases, *no_cases);
   term.value = is_boolean(type) ? normal(value) : named(normal(value));
   if (!first.special && !second.special) return term;
   const Special x = special_of(first);
@@ -966,7 +999,9 @@ Term Translation::converted(const Term& a, ElementType from, ElementType to) {
     const bool real = !to.is_integer();
     const z3::expr one = real ? context_.real_val(1) : context_.int_val(1);
     const z3::expr none = real ? context_.real_val(0) : context_.int_val(0);
-    term.value = named(normal(z3::ite(a.value, one, none)));
+    const z3::expr choice = z3::ite(a.value, one, none);
+    if (real) term.cases = choice;
+    term.value = named(normal(choice));
     term.low = 0;
     term.high = 1;
     term.in_range = term.steps = true;
@@ -1249,6 +1284,9 @@ SolverAnswer answer_about(const OutputExpressions& outputs, z3::context& context
     own.work = std::min(kWorkOfElement, *limits.work - std::min(*limits.work, meter.work()));
     const Meter of_element(context, own);
     z3::solver solver(context);
+    z3::params params(context);
+    params.set("arith.solver", 2U);  // the other one does not end on remainders modulo 2^64
+    solver.set(params);
     const auto inputs = translation.add_to(solver, difference);
     const z3::check_result result = of_element.check(solver, z3::expr_vector(context));
     if (result == z3::unsat) continue;

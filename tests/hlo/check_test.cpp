@@ -311,7 +311,10 @@ TEST_CASE("questions that cannot be asked are refused in one sentence") {
   refused({"check", "--before", all.path(), "--after", all.path()},
           "expected --replicas or --partitions");
   refused({"check", file.path(), "--certify", "/tmp/never-written"}, "expected the check without");
-  refused({"check", file.path(), "--engine", "z3"}, "expected the check without");
+  refused({"check", file.path(), "--engine", "cnf"}, "expected the check without");
+  refused({"check", file.path(), "--engine", "z3"}, "expected --before and --after");
+  refused({"check", "--before", file.path(), "--after", file.path(), "--engine", "z3", "--order"},
+          "expected no --order");
   refused({"check", file.path(), "--goal", "allgather"}, "expected the check without");
   refused({"check", file.path(), "--order"}, "expected --before and --after");
   refused({"check", file.path(), "--reduces", "0", "--goal", "reduce"}, "is no goal of a module");

@@ -11,8 +11,6 @@
 #include <map>
 #include <memory>
 
-#include "engine/hlo/equality/difference.h"
-
 namespace p2::hlo {
 namespace {
 

@@ -41,4 +41,12 @@ std::string text_of(const ComparisonContext& context, const Flow& flow, Value va
 /// bits. Names, calls, tuples and the order of instructions do not matter.
 bool are_identical(const Flow& before, const Flow& after, Fingerprints& fingerprints);
 
+/// Whether two values of `type` are proved to differ: on some concrete inputs their numbers differ
+/// by more than rounding. False if an uninterpreted function occurs in the difference, and if the
+/// search finds no such inputs. Precondition: the values are at fixed indices.
+bool are_distinguishable(ComparisonContext& context, Value before, Value after, ElementType type);
+
+/// Whether both values have the same uninterpreted subterms.
+bool same_uninterpreted_terms(const ComparisonContext& context, Value a, Value b);
+
 }  // namespace p2::hlo

@@ -2,7 +2,7 @@
 // concrete inputs (one-hot vectors, ones, and pseudo-random numbers). Inputs on which the results
 // differ by more than rounding prove that the values differ.
 
-#include "engine/hlo/equality/difference.h"
+#include "engine/hlo/equality/comparison.h"
 
 #include <algorithm>
 #include <array>
