@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -21,7 +22,6 @@ using hlo::ElementType;
 using hlo::SolverAnswer;
 using hlo::interpreter::Direction;
 using hlo::interpreter::Element;
-using hlo::interpreter::ElementOperation;
 using hlo::interpreter::Expressions;
 using hlo::interpreter::Fraction;
 using hlo::interpreter::Numbers;
@@ -43,6 +43,7 @@ constexpr std::uint64_t kWorkOfElement = 6'000'000;
 constexpr std::size_t kMostExpressions = 300'000;
 /// Products of sums of more monomials are products of symbols for the sums.
 constexpr double kMostMonomials = 32;
+/// Of one normal form.
 constexpr unsigned kMostSteps = 200'000;
 
 /// Which values of an expression are no real numbers.
@@ -91,7 +92,7 @@ bool is_symbol(const z3::expr& term) {
 }
 
 bool is_null(const z3::expr& term) {
-  return term.is_numeral() && Z3_get_numeral_double(term.ctx(), term) == 0;
+  return term.is_numeral() && std::string_view(Z3_get_numeral_string(term.ctx(), term)) == "0";
 }
 
 double ends_product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
@@ -100,12 +101,15 @@ double ends_product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 class Translation {
  public:
   Translation(z3::context& context, const Expressions& expressions, const Meter& meter)
-      : context_(context), expressions_(expressions), meter_(meter), terms_(expressions.size()) {
-    normal_.emplace(context);
-    normal_->set("som", true);
-    normal_->set("som_blowup", static_cast<unsigned>(kMostMonomials));
-    normal_->set("sort_sums", true);
-    normal_->set("max_steps", kMostSteps);
+      : context_(context),
+        expressions_(expressions),
+        meter_(meter),
+        normal_(context),
+        terms_(expressions.size()) {
+    normal_.set("som", true);
+    normal_.set("som_blowup", static_cast<unsigned>(kMostMonomials));
+    normal_.set("sort_sums", true);
+    normal_.set("max_steps", kMostSteps);
   }
 
   const Term& of(std::uint32_t expression);
@@ -115,8 +119,6 @@ class Translation {
   std::map<std::uint32_t, z3::expr> add_to(z3::solver& solver, const z3::expr& term);
 
  private:
-  using Arguments = std::span<const std::uint32_t>;
-
   // Constants and symbols
   z3::expr truth(bool value) { return context_.bool_val(value); }
   z3::expr number(double value);
@@ -134,7 +136,9 @@ class Translation {
   /// A symbol for a term, the same for the same one.
   z3::expr named(const z3::expr& term);
   void add_fact(const z3::expr& symbol, const z3::expr& fact) {
-    facts_[symbol.id()].push_back(fact);
+    std::vector<z3::expr>& all = facts_[symbol.id()];
+    const auto same = [&](const z3::expr& each) { return each.id() == fact.id(); };
+    if (std::ranges::none_of(all, same)) all.push_back(fact);
   }
 
   // Values
@@ -150,7 +154,7 @@ class Translation {
   Term bounded(Term term, ElementType type) const;
 
   // Real numbers
-  static bool is_zero(const Term& a) { return a.low == 0 && a.high == 0 && !a.special; }
+  static bool is_zero(const Term& a) { return !a.special && is_null(a.value); }
   static bool may_vanish(const Term& a) { return a.steps && a.low <= 0 && a.high >= 0; }
   static bool is_finite(const Term& a, ElementType type) {
     return !a.special && a.low >= -largest(type) && a.high <= largest(type);
@@ -172,6 +176,8 @@ class Translation {
     if (a.special) return std::nullopt;
     return a.value.is_numeral() ? a.value : a.cases;
   }
+  /// Whether it is 0 for all inputs, as what is subtracted from itself is.
+  bool cancels(const Term& a);
   /// A choice among numbers times `value`, or `open` where it is 0.
   z3::expr scaled(const z3::expr& cases, const z3::expr& value, const z3::expr& open);
   Term negated(const Term& a);
@@ -199,7 +205,7 @@ class Translation {
   z3::context& context_;
   const Expressions& expressions_;
   const Meter& meter_;
-  std::optional<z3::params> normal_;
+  z3::params normal_;
   std::vector<std::optional<Term>> terms_;
   std::map<unsigned, std::vector<z3::expr>> facts_;  ///< by the number of a symbol
   struct Named {
@@ -207,11 +213,12 @@ class Translation {
     z3::expr symbol;
   };
   std::vector<z3::expr> symbols_;  ///< of inputs
-  struct Linear {
+  struct Rewritten {
     z3::expr from;
     z3::expr term;
   };
-  std::map<unsigned, Linear> linear_;         ///< by the number of `from`
+  std::map<unsigned, Rewritten> linear_;      ///< by the number of `from`
+  std::map<unsigned, Rewritten> simple_;      ///< sums in their normal form, likewise
   std::map<unsigned, Named> named_;           ///< by the number of the term
   std::map<unsigned, std::uint32_t> inputs_;  ///< by the number of their symbol
 };
@@ -219,7 +226,7 @@ class Translation {
 /// Sums and products in a normal form, as far as they do not become too long.
 z3::expr Translation::normal(const z3::expr& term) const {
   try {
-    return term.simplify(*normal_);
+    return term.simplify(normal_);
   } catch (const z3::exception&) {
     meter_.checkpoint();
     return term.simplify();
@@ -431,6 +438,15 @@ Term Translation::sum(const Term& a, const Term& b, ElementType type) {
                       nan);
 }
 
+bool Translation::cancels(const Term& a) {
+  if (a.special || a.monomials == 1) return is_zero(a);
+  const auto found = simple_.find(a.value.id());
+  if (found != simple_.end()) return is_null(found->second.term);
+  const Rewritten simple{a.value, normal(a.value)};
+  simple_.emplace(a.value.id(), simple);
+  return is_null(simple.term);
+}
+
 z3::expr Translation::scaled(const z3::expr& cases, const z3::expr& value, const z3::expr& open) {
   if (is_null(cases)) return open;
   if (cases.is_numeral()) return cases * value;
@@ -453,9 +469,9 @@ Term Translation::product(const Term& a, const Term& b, ElementType type) {
                                       ends_product(a.high, b.low), ends_product(a.high, b.high)};
   term.low = *std::min_element(ends.begin(), ends.end());
   term.high = *std::max_element(ends.begin(), ends.end());
-  const bool both = a.special || b.special;
+  const bool any_special = a.special || b.special;
   for (const auto& [zero, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
-    if (!zero->cases || both) continue;
+    if (!zero->cases || any_special) continue;
     const bool finite = is_finite(*other, type);
     const z3::expr open =
         finite ? context_.real_val(0) : function("zero times", {{*other, type}}, type).value;
@@ -466,8 +482,9 @@ Term Translation::product(const Term& a, const Term& b, ElementType type) {
     return bounded(std::move(term), type);
   }
   for (const auto& [zero, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
-    const bool is_zero_value = !zero->special && is_null(zero->value);
+    const bool is_zero_value = cancels(*zero);
     const bool is_constant = zero->value.is_numeral();
+    if (is_zero_value && is_finite(*other, type)) return constant({0, 1});
     if (!is_constant) term.steps = term.steps || zero->steps;
     if ((!is_zero_value && (is_constant || !may_vanish(*zero))) || is_finite(*other, type)) {
       continue;
@@ -646,11 +663,8 @@ Term Translation::real_function(Element code, const std::vector<Term>& operands,
   switch (code) {
     case Element::Add:
       return sum(a, operands[1], type);
-    case Element::Subtract: {
-      Term term = sum(a, negated(operands[1]), type);
-      const z3::expr simple = term.value.simplify();
-      return is_null(simple) && !term.special ? constant({0, 1}) : term;
-    }
+    case Element::Subtract:
+      return sum(a, negated(operands[1]), type);
     case Element::Negate:
       return negated(a);
     case Element::Multiply:
@@ -683,8 +697,6 @@ Term Translation::real_function(Element code, const std::vector<Term>& operands,
     case Element::Sign: {
       const Term none = constant({0, 1});
       const Term minus = constant({-1, 1});
-      Term finite = a;
-      finite.special.reset();
       Term term = choice(a.value > 0, one, choice(a.value < 0, minus, none, type), type);
       if (!a.special) return term;
       const Special& special = *a.special;
@@ -1229,7 +1241,7 @@ z3::expr Translation::linear(const z3::expr& term) {
           context_, Z3_update_term(context_, each, static_cast<unsigned>(all.size()), all.data()));
       context_.check_error();
     }
-    linear_.emplace(each.id(), Linear{each, result});
+    linear_.emplace(each.id(), Rewritten{each, result});
   }
   return linear_.at(term.id()).term;
 }

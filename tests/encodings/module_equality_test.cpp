@@ -105,6 +105,20 @@ TEST_CASE("maxima, comparisons and selections are exact") {
                   "g = pred[4] compare(x, y), direction=LE;a = pred[4] not(g)") == "valid");
   CHECK(of_floats("a = pred[4] compare(x, y), direction=GT",
                   "a = pred[4] compare(x, y), direction=GE") == "invalid");
+  const auto compare_as = [](const std::string& operands, const std::string& direction) {
+    return fmt::format("a = pred[4] compare({}), direction={}", operands, direction);
+  };
+  const std::map<std::string, std::string> turned = {{"EQ", "EQ"}, {"NE", "NE"}, {"LT", "GT"},
+                                                     {"LE", "GE"}, {"GT", "LT"}, {"GE", "LE"}};
+  for (const auto& [direction, other] : turned) {
+    for (const auto& [second, unused] : turned) {
+      CAPTURE(direction);
+      CAPTURE(second);
+      const std::string found =
+          of_floats(compare_as("x, y", direction), compare_as("y, x", second));
+      CHECK((found == "valid") == (second == other));
+    }
+  }
   CHECK(of_floats("p = f32[4] maximum(x, y);a = f32[4] maximum(p, none)",
                   "p = f32[4] maximum(none, x);a = f32[4] maximum(y, p)") == "valid");
   CHECK(of_floats("n = f32[4] negate(x);p = f32[4] negate(y);q = f32[4] maximum(n, p);"
@@ -150,6 +164,10 @@ TEST_CASE("0 times what may overflow is not 0, by whatever way 0 comes in") {
   CHECK(of_floats("t = f32[4] logistic(x);a = f32[4] multiply(t, none)", "a = f32[4] copy(none)") ==
         "valid");
   CHECK(of_floats("d = f32[4] subtract(y, y);" + e + "a = f32[4] multiply(d, e)",
+                  "a = f32[4] copy(none)") != "valid");
+  CHECK(of_floats("n = f32[4] negate(y);d = f32[4] add(n, y);" + e + "a = f32[4] multiply(e, d)",
+                  "a = f32[4] copy(none)") != "valid");
+  CHECK(of_floats("d = f32[4] multiply(y, none);" + e + "a = f32[4] multiply(d, e)",
                   "a = f32[4] copy(none)") != "valid");
   CHECK(of_floats("s = f32[4] multiply(x, y);a = f32[4] multiply(s, none)",
                   "a = f32[4] copy(none)") != "valid");
