@@ -499,22 +499,22 @@ void hold_stricter(ModuleDecision& decision, const Module& before, const Module&
   decision.unknown = strict.unknown;
 }
 
-/// What all engines find, with what a solver finds.
+/// What the other engines find, with what a solver finds.
 ModuleDecision agreed(ModuleDecision decision, ModuleDecision solver) {
   const Outcome found = solver.outcome;
   decision.solver = found;
   if (decision.outcome == Outcome::Disagreement || found == Outcome::Undecided) return decision;
-  if (found == Outcome::Established && decision.outcome == Outcome::Refuted) {
-    return disagreement(decision, "the solver finds them equal");
+  if (decision.outcome == found) return decision;
+  ModuleDecision result = std::move(solver);
+  if (decision.outcome == Outcome::Refuted) {
+    result = disagreement(decision, "the solver finds them equal");
+  } else if (decision.outcome == Outcome::Established) {
+    result = disagreement(result, "another engine finds them equal");
   }
-  if (found == Outcome::Refuted && decision.outcome == Outcome::Established) {
-    return disagreement(solver, "another engine finds them equal");
-  }
-  if (decision.outcome != Outcome::Undecided) return decision;
-  solver.interpreter = decision.interpreter;
-  solver.symbolic = decision.symbolic;
-  solver.solver = found;
-  return solver;
+  result.interpreter = decision.interpreter;
+  result.symbolic = decision.symbolic;
+  result.solver = found;
+  return result;
 }
 
 }  // namespace

@@ -200,9 +200,9 @@ class ExecutionComparison {
         "Whether element [{}] of output {} is equal on device {} is open: {}.",
         fmt::join(element.index, ","), element.output, element.device,
         answer.outcome == Outcome::Refuted
-            ? "Z3 finds it different for some numbers and some functions, but no execution on "
-              "numbers showed a difference"
-            : "Z3 does not decide it");
+            ? "the solver finds it different for some numbers and some functions, but no "
+              "execution on numbers showed a difference"
+            : "the solver does not decide it");
     return decision_;
   }
 
