@@ -19,7 +19,7 @@ std::vector<FlagGroup> check_flag_groups() {
        {{"engine", "auto|explicit|z3|cnf|symbolic|interpreter|all",
          "engines that decide (default auto: explicit, or of programs of many devices one whose "
          "cost does not depend on sizes): of programs also z3, cnf, or all and the reference "
-         "interpreter; of two modules symbolic or interpreter alone, or all"},
+         "interpreter; of two modules symbolic, interpreter or z3 alone, or all"},
         {"all-sizes", "",
          "of programs also whether they are valid for every size of at least 2; sizes that are * "
          "ask this of their factors"},

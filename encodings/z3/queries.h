@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/collective/language/definition.h"
+#include "engine/hlo/equality/equivalence.h"
 #include "engine/onesided/unrolling.h"
 #include "engine/program/instance.h"
 #include "engine/program/program.h"
@@ -105,5 +106,16 @@ struct OrdersQuery {
 /// what they wait for, after which nothing can occur. Without either, one order of Z3's is executed
 /// for the result. Shares the unrolling with the other engines, and no order.
 EngineAnswer judge(const OrdersQuery& query);
+
+/// The query `module-equality`: are the outputs of two modules equal for all inputs?
+///
+/// Floating-point elements are real numbers, with their infinities and NaNs where constants bring
+/// them in; integers are exact, modulo 2^bits; Booleans are Booleans. Sums, products, maxima,
+/// comparisons and selections are what they are; all other functions are uninterpreted, and so is
+/// 0 · e where the bounds of e do not show that it is finite. Elements are asked about one by one,
+/// unless their normal forms are the same. Undecided beyond a number of expressions, or of units of
+/// work, that is small enough for some seconds. An element that Z3 finds different may be equal:
+/// Refuted comes with the numbers of inputs for which the difference is to be looked for.
+hlo::SolverAnswer judge(const hlo::interpreter::OutputExpressions& outputs, const Limits& limits);
 
 }  // namespace p2::z3_encoding

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "encodings/z3/queries.h"
 #include "engine/base/files.h"
 #ifdef P2_HAS_PROTOBUF
 #include "engine/hlo/binary/binary_module.h"
@@ -41,11 +42,13 @@ void require_applicable(const std::string& file, const ModuleQuestion& question)
                                  "without it",
                                  flag));
   }
-  if (question.engine == "z3" || question.engine == "cnf") {
+  if (question.engine == "cnf") {
     throw InputError({file},
-                     fmt::format("is a module, which other engines judge, expected the check "
-                                 "without --engine {}",
-                                 question.engine));
+                     "is a module, which other engines judge, expected the check without "
+                     "--engine cnf");
+  }
+  if (question.engine == "z3" && question.ordered) {
+    throw InputError({"--engine z3"}, "takes elements as real numbers, expected no --order");
   }
   if (question.numbers == FloatEquality::Real) return;
   const std::string given = fmt::format("--numbers {}", to_string(question.numbers));
@@ -70,8 +73,12 @@ hlo::ComparisonOptions options_of(const ModuleQuestion& question) {
   using hlo::ModuleEngine;
   options.engine = question.engine == "symbolic"      ? ModuleEngine::Symbolic
                    : question.engine == "interpreter" ? ModuleEngine::Interpreter
+                   : question.engine == "z3"          ? ModuleEngine::Solver
                    : question.engine == "all"         ? ModuleEngine::All
                                                       : ModuleEngine::Default;
+  options.solver = [](const auto& outputs, const Limits& limits) {
+    return z3_encoding::judge(outputs, limits);
+  };
   if (question.relate) {
     options.relation = read_file(*question.relate);
     options.relation_file = *question.relate;
@@ -236,6 +243,10 @@ ModuleCheck check_module_file(const std::string& file, const std::string& text,
   require_applicable(file, question);
   const hlo::ComparisonOptions options = options_of(question);
   if (!question.reduces) {
+    if (question.engine == "z3") {
+      throw InputError({"--engine z3"},
+                       "compares two modules, expected --before and --after, or --reduces");
+    }
     if (question.ordered) {
       throw InputError({"--order"},
                        "orders are compared of two modules, expected --before and --after");

@@ -22,8 +22,8 @@ struct ModuleQuestion {
   FloatEquality numbers = FloatEquality::Real;
   /// The axes over which a module must compute the goal, in the notation of `--reduces`.
   std::optional<std::string> reduces = {};
-  /// The engine asked for: `explicit`, `symbolic`, `interpreter` or `all` decide; `z3` and `cnf`
-  /// alone are refused.
+  /// The engine asked for: `explicit`, `symbolic`, `interpreter`, `z3` or `all`; `cnf` alone is
+  /// refused, and `z3` where nothing is compared.
   std::string engine = "explicit";
   /// Flags of the request that apply to programs only, without dashes; any of them is refused, but
   /// for `goal` if `reduces` is present.

@@ -64,6 +64,7 @@ Json engines_json(const ModuleDecision& decision) {
   Json engines = Json::object({{"explicit", to_string(decision.outcome)}});
   if (decision.interpreter) engines.add("interpreter", to_string(*decision.interpreter));
   if (decision.symbolic) engines.add("symbolic", to_string(*decision.symbolic));
+  if (decision.solver) engines.add("z3", to_string(*decision.solver));
   return engines;
 }
 
@@ -144,7 +145,9 @@ Json json_of(const ModuleSubject& subject, const ModuleDecision& decision,
     if (decision.shown) json.add("numbers_shown", to_string(*decision.shown));
     json.add("relation", relation_json(decision));
   }
-  if (subject.solvers_asked) json.add("not_asked", Json::array({"z3", "cnf"}));
+  if (subject.solvers_asked) {
+    json.add("not_asked", decision.solver ? Json::array({"cnf"}) : Json::array({"z3", "cnf"}));
+  }
   const bool certified = evidence.kind == Evidence::Kind::Certificate;
   json.add("certificate", certified ? Json(evidence.folder) : Json());
   if (certified) json.add("claim_digest", evidence.claim);
@@ -236,7 +239,11 @@ std::vector<Document::Block> text_of(const ModuleSubject& subject, const ModuleD
   } else if (evidence.kind == Evidence::Kind::SolverOnly) {
     document.line("no certificate: " + printable(evidence.trouble));
   }
-  if (subject.solvers_asked) document.line("z3, cnf: not asked, they know programs of collectives");
+  if (decision.solver) document.line(fmt::format("z3: {}", to_string(*decision.solver)));
+  if (subject.solvers_asked) {
+    document.line(decision.solver ? "cnf: not asked, it knows programs of collectives"
+                                  : "z3, cnf: not asked, they compare no module on its own");
+  }
   return document.blocks;
 }
 
@@ -292,6 +299,7 @@ Result result_of(const ModuleSubject& subject, const ModuleDecision& decision) {
   result.engines = {{"explicit", decision.outcome, 0, rule_of(decision)}};
   if (decision.interpreter) result.engines.push_back({"interpreter", *decision.interpreter});
   if (decision.symbolic) result.engines.push_back({"symbolic", *decision.symbolic});
+  if (decision.solver) result.engines.push_back({"z3", *decision.solver});
   result.model = fmt::format("{}; {}", devices_text(decision),
                              subject.ordered ? "floating-point addition in the order of each module"
                                              : model_text(decision.equality));

@@ -312,7 +312,10 @@ TEST_CASE("questions that cannot be asked are refused in one sentence") {
           "expected --replicas or --partitions");
   refused({"check", file.path(), "--certify", "/tmp/never-written"},
           "expected --before and --after");
-  refused({"check", file.path(), "--engine", "z3"}, "expected the check without");
+  refused({"check", file.path(), "--engine", "cnf"}, "expected the check without");
+  refused({"check", file.path(), "--engine", "z3"}, "expected --before and --after");
+  refused({"check", "--before", file.path(), "--after", file.path(), "--engine", "z3", "--order"},
+          "expected no --order");
   refused({"check", file.path(), "--goal", "allgather"}, "--goal does not apply");
   refused({"check", file.path(), "--order"}, "expected --before and --after");
   refused({"check", file.path(), "--reduces", "0", "--goal", "reduce"},

@@ -1,9 +1,11 @@
 #include <map>
 #include <string>
+#include <variant>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "proofs/certificate/module_certificate.h"
 #include "tests/hlo/modules.h"
 
 // What elements are: infinities and NaN, integers at the limits of their types, rounded constants.
@@ -99,6 +101,35 @@ TEST_CASE("an arithmetic shift of unsigned numbers keeps their highest bit") {
   };
   CHECK(is("255") == "valid; valid");
   CHECK(is("1") == "invalid contributions; invalid value");
+}
+
+TEST_CASE("no index of a narrow type names the places beyond its range") {
+  const std::string entry =
+      "  x = f32[256] parameter(0)\n  i = s8[1] parameter(1)\n  u = f32[] parameter(2)\n";
+  const std::string scattered =
+      entry +
+      "  ROOT y = f32[256] scatter(x, i, u), update_window_dims={}, inserted_window_dims={0}, "
+      "scatter_dims_to_operand_dims={0}, index_vector_dim=0, to_apply=add\n";
+  const auto compared_with_positions = [&](const std::string& type) {
+    const std::string added = fmt::format(
+        "  k = s32[256] iota(), iota_dimension=0\n  n = {0}[256] convert(k)\n"
+        "  j = {0}[1] convert(i)\n  r = {0}[] reshape(j)\n"
+        "  w = {0}[256] broadcast(r), dimensions={{}}\n"
+        "  e = pred[256] compare(n, w), direction=EQ\n  f = f32[256] convert(e)\n"
+        "  v = f32[256] broadcast(u), dimensions={{}}\n  p = f32[256] multiply(f, v)\n"
+        "  ROOT y = f32[256] add(x, p)\n",
+        type);
+    const std::string before = module_text(scattered, 1);
+    const std::string after = module_text(entry + added, 1);
+    ModuleDecision decision = compared(before, after);
+    const std::string verdict = summary(decision);
+    decision.outcome = Outcome::Established;
+    const bool accepted =
+        std::holds_alternative<CertificateFiles>(module_certificate({before, after, decision}, {}));
+    return verdict + (accepted ? ", accepted" : "");
+  };
+  CHECK(compared_with_positions("s32") == "valid, accepted");
+  CHECK(compared_with_positions("s8") == "unknown");  // the place 200 is not the index -56
 }
 
 TEST_CASE("a constant that is printed with few digits is a number of its type") {

@@ -192,6 +192,29 @@ std::optional<ModuleDecision> executed(const Module& before, const Module& after
   }
 }
 
+/// Modules that take more operations on elements are too large for a solver.
+constexpr double kMaxSolved = 1e6;
+
+/// By the solver of the options.
+ModuleDecision solved(const Module& before, const Module& after, const Devices& devices,
+                      const ModuleRelation& relation, double operations,
+                      const ComparisonOptions& options, const Limits& limits) {
+  if (operations > kMaxSolved) {
+    return undecided(devices, fmt::format("Undecided: executing the modules takes some {:.0g} "
+                                          "operations on elements, more than {:.0g} for a solver.",
+                                          operations, kMaxSolved));
+  }
+  try {
+    return compare_by_solver(before, after, devices, relation,
+                             static_cast<std::uint64_t>(20 * kMaxSolved), options.solver,
+                             within_memory(limits));
+  } catch (const LimitReached& limit) {
+    return undecided(devices, fmt::format("Undecided: {}.", limit.what()));
+  } catch (const IllFormed& error) {
+    return ill_formed(error.fault, devices);
+  }
+}
+
 /// By symbolic evaluation of regions, of floating-point sums also in their order.
 ModuleDecision evaluated(const std::vector<Flow>& flows, Fingerprints& fingerprints, bool ordered,
                          const Limits& limits) {
@@ -311,6 +334,9 @@ ModuleDecision mixed(const std::shared_ptr<const Module>& before,
   };
   if (options.engine == ModuleEngine::Symbolic) return evaluate();
   if (options.engine == ModuleEngine::Interpreter) return execute();
+  if (options.engine == ModuleEngine::Solver) {
+    return solved(*before, *after, devices, relation, operations, options, limits);
+  }
   std::optional<ModuleDecision> symbolic;
   if (options.engine == ModuleEngine::All || operations > kExecutedFirst) {
     symbolic = evaluate();
@@ -338,7 +364,10 @@ ModuleDecision related(const std::shared_ptr<const Module>& before,
                        const Limits& limits) {
   const double operations =
       estimated_operations(*before, devices) + estimated_operations(*after, devices);
-  const auto execute = [&](const ModuleRelation& by) {
+  const auto execute = [&](const ModuleRelation& by) -> std::optional<ModuleDecision> {
+    if (options.engine == ModuleEngine::Solver) {
+      return solved(*before, *after, devices, by, operations, options, limits);
+    }
     return executed(*before, *after, devices, by, operations, limits);
   };
   if (!relation.is_partitioned() && !relation.mismatch_is_certain) {
@@ -370,7 +399,8 @@ ModuleDecision related(const std::shared_ptr<const Module>& before,
   if (options.engine == ModuleEngine::Symbolic) return evaluate(false, limits);
   auto first = execute(relation);
   if (!first) return evaluate(false, limits);
-  const bool alone = options.engine == ModuleEngine::Interpreter;
+  const bool alone =
+      options.engine == ModuleEngine::Interpreter || options.engine == ModuleEngine::Solver;
   const bool both = options.engine == ModuleEngine::All;
   if (alone || (first->outcome == Outcome::Established && !both)) return *first;
   Limits rest = limits;
@@ -468,6 +498,24 @@ void hold_stricter(ModuleDecision& decision, const Module& before, const Module&
   decision.unknown = strict.unknown;
 }
 
+/// What the other engines find, with what a solver finds.
+ModuleDecision agreed(ModuleDecision decision, ModuleDecision solver) {
+  const Outcome found = solver.outcome;
+  decision.solver = found;
+  if (decision.outcome == Outcome::Disagreement || found == Outcome::Undecided) return decision;
+  if (decision.outcome == found) return decision;
+  ModuleDecision result = std::move(solver);
+  if (decision.outcome == Outcome::Refuted) {
+    result = disagreement(decision, "the solver finds them equal");
+  } else if (decision.outcome == Outcome::Established) {
+    result = disagreement(result, "another engine finds them equal");
+  }
+  result.interpreter = decision.interpreter;
+  result.symbolic = decision.symbolic;
+  result.solver = found;
+  return result;
+}
+
 /// The decision about the outputs.
 ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
                               const std::shared_ptr<const Module>& after, const Devices& devices,
@@ -479,8 +527,17 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
     decision.devices = devices;
     decision.equality = options.equality;
   } else {
-    decision = related(before, after, devices, relation, options, limits);
-    if (!options.ordered) excuse_rounding(decision, *before, *after, relation, limits);
+    const auto decide = [&](ModuleEngine engine) {
+      ComparisonOptions own = options;
+      own.engine = engine;
+      ModuleDecision found = related(before, after, devices, relation, own, limits);
+      if (!options.ordered) excuse_rounding(found, *before, *after, relation, limits);
+      return found;
+    };
+    decision = decide(options.engine);
+    if (options.engine == ModuleEngine::All && options.solver && !options.ordered) {
+      decision = agreed(std::move(decision), decide(ModuleEngine::Solver));
+    }
     if (stricter && decision.outcome == Outcome::Established) {
       hold_stricter(decision, *before, *after, relation, options.equality, limits);
     }

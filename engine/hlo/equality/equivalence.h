@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +18,10 @@
 #include "p2/result.h"
 
 namespace p2::hlo {
+
+namespace interpreter {
+struct OutputExpressions;
+}
 
 /// An element of an output whose values differ.
 struct DifferingElement {
@@ -80,6 +86,7 @@ struct ModuleDecision : Decision<Difference> {
   /// Of two modules: execution on numbers, which can only refute, and symbolic engines.
   std::optional<Outcome> interpreter = {};
   std::optional<Outcome> symbolic = {};
+  std::optional<Outcome> solver = {};
   /// Constants without elements in the text that were taken as equal in both modules.
   std::vector<std::string> assumed = {};
   /// Opcodes of operations that were compared as uninterpreted functions.
@@ -93,8 +100,22 @@ struct ModuleDecision : Decision<Difference> {
 
 /// Which engines compare two modules. Default: what is affordable, in the order that decides
 /// soonest. Symbolic: symbolic evaluation, which proves, and of two partitioned modules refutes.
-/// Interpreter: execution on numbers and by random interpretation. All: both, which must agree.
-enum class ModuleEngine : std::uint8_t { Default, Symbolic, Interpreter, All };
+/// Interpreter: execution on numbers and by random interpretation. Solver: the solver of the
+/// options on expressions of the inputs; a difference that it finds counts if execution on numbers
+/// shows one. All: all of them, the solver if there is one, which must agree.
+enum class ModuleEngine : std::uint8_t { Default, Symbolic, Interpreter, Solver, All };
+
+/// What a solver says of two modules' outputs: whether all elements are equal for all inputs.
+/// Refuted is no more than a candidate, as functions are uninterpreted.
+struct SolverAnswer {
+  Outcome outcome = Outcome::Undecided;
+  std::string reason = {};  ///< of Undecided: a limit, in words; empty if an element is open
+  std::size_t element = 0;  ///< the first that is not shown equal
+  /// Of Refuted: numbers for which it may differ, by input of the expressions.
+  std::map<std::uint32_t, double> inputs = {};
+};
+using ElementSolver =
+    std::function<SolverAnswer(const interpreter::OutputExpressions&, const Limits&)>;
 
 struct ComparisonOptions {
   DeviceCounts devices = {};
@@ -108,6 +129,7 @@ struct ComparisonOptions {
   /// file for messages. Absent: by the shardings of the modules.
   std::optional<std::string> relation = {};
   std::string relation_file = {};
+  ElementSolver solver = {};  ///< precondition of ModuleEngine::Solver: there is one
 };
 
 /// Decides whether all outputs of two modules are equal on every device, for all inputs, and so is

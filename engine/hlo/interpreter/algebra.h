@@ -57,6 +57,7 @@ class Algebra {
 
   using Cell = Term;
   static constexpr bool kSymbolic = true;
+  static constexpr bool kMayRound = true;
 
   explicit Algebra(std::uint64_t seed, FloatEquality equality = FloatEquality::Real,
                    Selections selections = Selections::Uninterpreted);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/hlo/interpreter/algebra.h"
+#include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/interpreter.h"
 #include "engine/hlo/interpreter/numbers.h"
 
@@ -280,5 +281,6 @@ auto CollectiveOperations<A>::execute(const Instruction& instruction, const Oper
 
 template class CollectiveOperations<Numbers>;
 template class CollectiveOperations<Algebra>;
+template class CollectiveOperations<Expressions>;
 
 }  // namespace p2::hlo::interpreter

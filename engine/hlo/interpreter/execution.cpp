@@ -22,6 +22,7 @@
 #include "engine/hlo/interpreter/algebra.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/execution_tensors.h"
+#include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/interpreter.h"
 #include "engine/hlo/interpreter/numbers.h"
 #include "engine/hlo/sharding.h"
@@ -57,6 +58,12 @@ constexpr double kTolerance = 3e-5;
 /// Errors are known to first order; what differs by as many of them is beyond rounding, also where
 /// all of a tensor cancels.
 constexpr double kRoundingMargin = 4;
+
+/// Numbers that a solver names are executed in multiples of kGivenStep.
+constexpr double kGivenStep = 0x1p-8;
+constexpr double kLargestGiven = 10000;
+constexpr double kLargestGivenInteger = 6;
+constexpr std::size_t kMaxGivenShown = 8;
 
 /// The relative tolerance where constants are rounded to a narrow type.
 constexpr double kNarrowTolerance = 2e-2;
@@ -150,6 +157,54 @@ class ExecutionComparison {
     return decision_;
   }
 
+  /// By a solver, and on numbers where that finds a candidate.
+  ModuleDecision decide_by_solver(const ElementSolver& solver) {
+    interpreter::OutputExpressions all;
+    Interpretation found;
+    const SolverAnswer answer = [&] {
+      OpaqueInstructions opaque;
+      Work work(limits_, most_);
+      interpreter::Expressions& expressions = all.expressions;
+      const auto first =
+          outputs(expressions, before_, relation_.before, kDraws[0], 0, work, opaque);
+      const auto second = outputs(expressions, after_, relation_.after, kDraws[0], 0, work, opaque);
+      const OutputPairs pairs(expressions, devices_, relation_);
+      pairs.visit(first, second,
+                  [&](const interpreter::Expression& a, const interpreter::Expression& b,
+                      const Array<interpreter::Expression>& array, std::uint32_t device,
+                      std::size_t output, const std::vector<std::int64_t>& index) {
+                    all.elements.push_back({a, b, array.shape.type, device, output, index});
+                    return true;
+                  });
+      SolverAnswer of_all = solver(all, limits_);
+      if (of_all.outcome != Outcome::Established && of_all.reason.empty()) {
+        found.output = all.elements.at(of_all.element).output;
+        found.device = all.elements[of_all.element].device;
+      }
+      add_uninterpreted(opaque, found);
+      return of_all;
+    }();
+    decision_.uninterpreted = found.uninterpreted;
+    decision_.solver = answer.outcome;
+    if (answer.outcome == Outcome::Established) return decision_;
+    if (answer.outcome == Outcome::Refuted) confirm(all, answer);
+    if (decision_.outcome == Outcome::Refuted) return decision_;
+    decision_.outcome = Outcome::Undecided;
+    decision_.solver = Outcome::Undecided;
+    decision_.unknown = found.unknown;
+    decision_.reason = fmt::format("Undecided: {}.", answer.reason);
+    if (!answer.reason.empty()) return decision_;
+    const interpreter::OutputElement& element = all.elements[answer.element];
+    decision_.reason = fmt::format(
+        "Whether element [{}] of output {} is equal on device {} is open: {}.",
+        fmt::join(element.index, ","), element.output, element.device,
+        answer.outcome == Outcome::Refuted
+            ? "the solver finds it different for some numbers and some functions, but no "
+              "execution on numbers showed a difference"
+            : "the solver does not decide it");
+    return decision_;
+  }
+
   /// By random interpretation in a stricter sense.
   ModuleDecision decide_rounded(FloatEquality equality) {
     for (const std::uint64_t seed : {kFirstSeed, kSecondSeed}) {
@@ -179,16 +234,57 @@ class ExecutionComparison {
   };
 
   template <typename A>
-  auto outputs(A& arithmetic, const Module& module, Form form, const Draw& draw, std::uint64_t seed,
-               Work& work, OpaqueInstructions& opaque,
-               const typename Interpreter<A>::Observer& observer = {}) const {
+  typename Interpreter<A>::PerDevice outputs(
+      A& arithmetic, const Module& module, Form form, const Draw& draw, std::uint64_t seed,
+      Work& work, OpaqueInstructions& opaque,
+      const typename Interpreter<A>::Observer& observer = {}) const {
     const bool is_before = &module == &before_;
-    const Inputs inputs(devices_, relation_);
+    const Inputs inputs(devices_, relation_, given_);
     Interpreter<A> run(module, is_before ? 1 : 2, devices_, arithmetic, work);
     run.observe(observer);
     auto values = run.run(inputs.of(arithmetic, module, form, draw, seed));
     for (const Instruction* each : run.opaque_instructions()) opaque.insert({is_before, each});
     return values;
+  }
+
+  /// The first inputs that were not drawn.
+  std::string given_text() const {
+    if (given_ == nullptr || given_->empty()) return "";
+    std::string text = "; but of";
+    std::size_t left = kMaxGivenShown;
+    for (const auto& [keys, number] : *given_) {
+      if (left-- == 0) return text + " …";
+      const std::string value = number.real == 0 && number.integer != 0
+                                    ? fmt::format("{}", number.integer)
+                                    : fmt::format("{:.7g}", number.real);
+      const bool first = &keys == &given_->begin()->first;
+      text += fmt::format(
+          "{} input {}, element {}{}: {}", first ? "" : ",", keys[0], keys[1],
+          keys.size() == 3 && keys[2] != kNone ? fmt::format(", on device {}", keys[2]) : "",
+          value);
+    }
+    return text;
+  }
+
+  /// Refutes by execution on drawn numbers, and on numbers near those of a solver.
+  void confirm(const interpreter::OutputExpressions& all, const SolverAnswer& candidate) {
+    interpreter::GivenInputs given;
+    for (const auto& [input, number] : candidate.inputs) {
+      // As drawn numbers are: few digits, and integers that are legal indices.
+      const double size = std::min(std::fabs(number), kLargestGiven);
+      const double real = std::copysign(std::round(size / kGivenStep) * kGivenStep, number);
+      const double whole = std::clamp(std::round(number), 0.0, kLargestGivenInteger);
+      given[all.expressions.input_keys(input)] = {real, static_cast<std::int64_t>(whole)};
+    }
+    for (std::size_t k = 0; k < std::size(kDraws) && decision_.outcome != Outcome::Refuted; ++k) {
+      execute_on_numbers(kDraws[k], kFirstSeed + k);
+    }
+    if (decision_.outcome == Outcome::Refuted) return;
+    Draw near = kDraws[0];
+    near.may_overflow = true;  // they may be zeros that something is divided by
+    given_ = &given;
+    execute_on_numbers(near, kFirstSeed);
+    given_ = nullptr;
   }
 
   void execute_on_numbers(const Draw& draw, std::uint64_t seed) {
@@ -248,13 +344,13 @@ class ExecutionComparison {
     difference.explanation = fmt::format(
         "On device {} (replica {}, partition {}), element [{}] of output {} is {} before, and {} "
         "after, for inputs drawn with seed {:#x}: numbers of magnitude {} to {}{}, integers {} to "
-        "{}.",
+        "{}{}.",
         device, device / devices_.partitions, device % devices_.partitions, fmt::join(index, ","),
         output, text(a), text(b), seed, draw.low, draw.high,
         draw.sign == Draw::Sign::Both       ? " of both signs"
         : draw.sign == Draw::Sign::Negative ? ", negative"
                                             : "",
-        draw.first, draw.last);
+        draw.first, draw.last, given_text());
     difference.of_infinities = type.is_float() && !(std::isfinite(a.real) && std::isfinite(b.real));
     decision_.outcome = Outcome::Refuted;
     decision_.violation = std::move(difference);
@@ -386,6 +482,7 @@ class ExecutionComparison {
   std::uint64_t most_;
   const Limits& limits_;
   double tolerance_ = kTolerance;
+  const interpreter::GivenInputs* given_ = nullptr;  ///< for the execution that runs
   ModuleDecision decision_;
 };
 
@@ -455,6 +552,15 @@ ModuleDecision compare_by_execution(const Module& before, const Module& after,
   return unless_not_understood(before, after, devices, [&] {
     return ExecutionComparison(before, after, devices, relation, most, limits)
         .decide(operations > kLargeOperations ? 1 : std::size(kDraws));
+  });
+}
+
+ModuleDecision compare_by_solver(const Module& before, const Module& after, const Devices& devices,
+                                 const ModuleRelation& relation, std::uint64_t most,
+                                 const ElementSolver& solver, const Limits& limits) {
+  return unless_not_understood(before, after, devices, [&] {
+    return ExecutionComparison(before, after, devices, relation, most, limits)
+        .decide_by_solver(solver);
   });
 }
 

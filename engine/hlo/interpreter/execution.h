@@ -26,6 +26,13 @@ ModuleDecision compare_by_execution(const Module& before, const Module& after,
                                     const Devices& devices, const ModuleRelation& relation,
                                     double operations, std::uint64_t most, const Limits& limits);
 
+/// Compares two modules by asking a solver whether their outputs, as expressions of the inputs, are
+/// equal; a difference that it finds counts where an execution on numbers shows one, for its inputs
+/// or for drawn ones. Precondition: `relation` has no mismatch.
+ModuleDecision compare_by_solver(const Module& before, const Module& after, const Devices& devices,
+                                 const ModuleRelation& relation, std::uint64_t most,
+                                 const ElementSolver& solver, const Limits& limits);
+
 /// Whether two modules that are equal as real numbers are so in a stricter sense, by random
 /// interpretation: Established, or Undecided with where they differ in `reason`. Throws
 /// LimitReached and IllFormed.

@@ -13,6 +13,7 @@
 #include "engine/hlo/interpreter/algebra.h"
 #include "engine/hlo/interpreter/array.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
+#include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/interpreter.h"
 #include "engine/hlo/interpreter/numbers.h"
 #include "engine/hlo/module_relation.h"
@@ -52,11 +53,15 @@ typename A::Cell combined(A& arithmetic, Reducer reducer, ElementType type,
   return arithmetic.apply({code.value(), Direction::Eq, type, type, {}}, operands);
 }
 
+/// Numbers of inputs, by their keys.
+using GivenInputs = std::map<std::vector<std::uint64_t>, Scalar>;
+
 /// The inputs of one comparison, in an arithmetic.
 class Inputs {
  public:
-  Inputs(const Devices& devices, const ModuleRelation& relation)
-      : devices_(devices), relation_(relation) {
+  /// `given`: numbers that are not drawn.
+  Inputs(const Devices& devices, const ModuleRelation& relation, const GivenInputs* given = nullptr)
+      : devices_(devices), relation_(relation), given_(given) {
     for (const TensorRelation& each : relation.inputs) {
       for (const std::uint32_t number : each.all_numbers()) related_[number].push_back(&each);
     }
@@ -175,13 +180,20 @@ class Inputs {
     return tree;
   }
 
-  static Term value(Algebra& algebra, const std::vector<std::uint64_t>& keys, ElementType type,
-                    const Draw& /*draw*/, std::uint64_t /*seed*/) {
-    return algebra.input(keys, type);
+  template <typename A>
+  requires A::kSymbolic static typename A::Cell value(A& arithmetic,
+                                                      const std::vector<std::uint64_t>& keys,
+                                                      ElementType type, const Draw& /*draw*/,
+                                                      std::uint64_t /*seed*/) {
+    return arithmetic.input(keys, type);
   }
 
-  static Scalar value(Numbers& numbers, const std::vector<std::uint64_t>& keys, ElementType type,
-                      const Draw& draw, std::uint64_t seed) {
+  Scalar value(Numbers& numbers, const std::vector<std::uint64_t>& keys, ElementType type,
+               const Draw& draw, std::uint64_t seed) const {
+    if (given_ != nullptr) {
+      const auto found = given_->find(keys);
+      if (found != given_->end()) return found->second;
+    }
     std::uint64_t state = Algebra::hash(0xD, seed);
     for (const std::uint64_t key : keys) state = Algebra::hash(state, key);
     const double unit = static_cast<double>(state >> 11U) * 0x1p-53;
@@ -202,6 +214,7 @@ class Inputs {
 
   const Devices& devices_;
   const ModuleRelation& relation_;
+  const GivenInputs* given_;
   /// By input of the partitioned module: of linked programs, there may be several.
   std::map<std::uint32_t, std::vector<const TensorRelation*>> related_;
 };

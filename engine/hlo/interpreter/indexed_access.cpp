@@ -9,6 +9,7 @@
 
 #include "engine/hlo/interpreter/algebra.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
+#include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/local_operations.h"
 #include "engine/hlo/interpreter/numbers.h"
 
@@ -262,6 +263,9 @@ auto LocalOperations<A>::scatter(const Instruction& instruction, const Operands&
     const std::int64_t places =
         symbolic ? shape.sizes[symbolic->first] - last_in_window[symbolic->first] : 1;
     for (std::int64_t place = 0; place < places; ++place) {
+      // No index of a narrow type names the places beyond its range.
+      const bool named = wrapped(static_cast<std::uint64_t>(place), indices.shape.type) == place;
+      if (symbolic && !named) break;
       Cell& old = cells[static_cast<std::size_t>(
           element + (symbolic ? place * strides[symbolic->first] : 0))];
       Cells total = {old};
@@ -332,5 +336,24 @@ template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::gather(
     const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
 template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::scatter(
     const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
+template void LocalOperations<Expressions>::require_start(
+    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands,
+    std::size_t first, const LocalOperations<Expressions>::Index& sizes,
+    const LocalOperations<Expressions>::Index& window) const;
+template std::optional<LocalOperations<Expressions>::Index>
+LocalOperations<Expressions>::start_index(const LocalOperations<Expressions>::Operands& operands,
+                                          std::size_t first,
+                                          const LocalOperations<Expressions>::Index& sizes,
+                                          const LocalOperations<Expressions>::Index& window);
+template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::dynamic_slice(
+    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
+template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::dynamic_update_slice(
+    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
+template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::symbolic_slice(
+    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
+template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::gather(
+    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
+template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::scatter(
+    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
 
 }  // namespace p2::hlo::interpreter

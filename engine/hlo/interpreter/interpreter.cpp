@@ -10,6 +10,7 @@
 
 #include "engine/hlo/interpreter/algebra.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
+#include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/numbers.h"
 #include "engine/hlo/operations.h"
 
@@ -472,5 +473,6 @@ auto Interpreter<A>::execute_opaque(const Instruction& instruction, const Operan
 
 template class Interpreter<Numbers>;
 template class Interpreter<Algebra>;
+template class Interpreter<Expressions>;
 
 }  // namespace p2::hlo::interpreter

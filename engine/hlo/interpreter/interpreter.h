@@ -60,8 +60,8 @@ class CollectiveOperations {
   std::map<const Instruction*, Collective> collectives_;
 };
 
-/// Executes a module on all devices at once, instruction by instruction, in an arithmetic: Numbers
-/// or Algebra. Devices whose operands are the same tensors share the result.
+/// Executes a module on all devices at once, instruction by instruction, in an arithmetic: Numbers,
+/// Algebra or Expressions. Devices whose operands are the same tensors share the result.
 ///
 /// A module before partitioning has tensors of global shape, which are the same on every device;
 /// `SPMDFullToShardShape` and `xla.sdy.GlobalToLocalShape` take every device's shard of them.

@@ -11,6 +11,7 @@
 
 #include "engine/hlo/interpreter/algebra.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
+#include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/numbers.h"
 #include "engine/hlo/operations.h"
 
@@ -451,5 +452,6 @@ auto LocalOperations<A>::evaluate(const Instruction& instruction, const Operands
 
 template class LocalOperations<Numbers>;
 template class LocalOperations<Algebra>;
+template class LocalOperations<Expressions>;
 
 }  // namespace p2::hlo::interpreter

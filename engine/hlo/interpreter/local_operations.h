@@ -30,7 +30,7 @@ class Work {
 /// Whether an arithmetic does not round floating-point numbers to their types.
 template <typename Arithmetic>
 bool is_real(const Arithmetic& arithmetic) {
-  if constexpr (Arithmetic::kSymbolic) return arithmetic.equality() == FloatEquality::Real;
+  if constexpr (Arithmetic::kMayRound) return arithmetic.equality() == FloatEquality::Real;
   return true;
 }
 
@@ -48,7 +48,8 @@ std::optional<std::vector<Source>> sources_of(const Instruction& instruction,
                                               const std::vector<ArrayShape>& operands,
                                               const ArrayShape& result);
 
-/// The operations that one device executes on its own, in an arithmetic: Numbers or Algebra.
+/// The operations that one device executes on its own, in an arithmetic: Numbers, Algebra or
+/// Expressions.
 template <typename Arithmetic>
 class LocalOperations {
  public:

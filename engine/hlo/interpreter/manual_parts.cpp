@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/hlo/interpreter/algebra.h"
+#include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/interpreter.h"
 #include "engine/hlo/interpreter/numbers.h"
 #include "engine/hlo/module_relation.h"
@@ -145,6 +146,12 @@ template Interpreter<Algebra>::PerDevice Interpreter<Algebra>::shards_of(
     const std::vector<bool>& active);
 template Interpreter<Algebra>::PerDevice Interpreter<Algebra>::whole_of(
     const Instruction& instruction, const Interpreter<Algebra>::Operands& operands,
+    const std::vector<bool>& active);
+template Interpreter<Expressions>::PerDevice Interpreter<Expressions>::shards_of(
+    const Instruction& instruction, const Interpreter<Expressions>::Operands& operands,
+    const std::vector<bool>& active);
+template Interpreter<Expressions>::PerDevice Interpreter<Expressions>::whole_of(
+    const Instruction& instruction, const Interpreter<Expressions>::Operands& operands,
     const std::vector<bool>& active);
 
 }  // namespace p2::hlo::interpreter

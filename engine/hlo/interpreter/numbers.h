@@ -23,6 +23,7 @@ class Numbers {
  public:
   using Cell = Scalar;
   static constexpr bool kSymbolic = false;
+  static constexpr bool kMayRound = false;
 
   Cell constant(const LiteralElement& element, ElementType type) const;
   Cell integer(std::int64_t value, ElementType type) const;

@@ -8,6 +8,7 @@
 #include "engine/hlo/collective.h"
 #include "engine/hlo/interpreter/algebra.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
+#include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/local_operations.h"
 #include "engine/hlo/interpreter/numbers.h"
 
@@ -30,7 +31,7 @@ void LocalOperations<A>::reduce_into(const Instruction& instruction, Cells& tota
 template <typename A>
 bool LocalOperations<A>::is_ordered(const Instruction& instruction, const Operands& operands) {
   if (is_real(arithmetic_) || instruction.called.size() != 1) return false;
-  if constexpr (A::kSymbolic) {
+  if constexpr (A::kMayRound) {
     const bool rounds = std::any_of(operands.begin(), operands.end(), [&](const Tree* operand) {
       return arithmetic_.rounds(operand->array.shape.type);
     });
@@ -44,7 +45,7 @@ auto LocalOperations<A>::reduced_list(const Instruction& instruction, const Cell
                                       const Cells& initial, const std::vector<ElementType>& types,
                                       const std::vector<std::uint32_t>& group) -> Cells {
   Cells results(types.size());
-  if constexpr (A::kSymbolic) {
+  if constexpr (A::kMayRound) {
     const auto& operation = binary(instruction.called[0]);
     Algebra::Reduction reduction{base_opcode(instruction.opcode), {}, {}, 0, {}, group};
     if (operation && operation->attributes.empty()) {
@@ -226,7 +227,7 @@ auto LocalOperations<A>::dot(const Instruction& instruction, const Operands& ope
   for_each_index(sizes, [&](const Index& index) {
     const std::int64_t l = offset_of(index, left_steps);
     const std::int64_t r = offset_of(index, right_steps);
-    if constexpr (A::kSymbolic) {
+    if constexpr (A::kMayRound) {
       if (arithmetic_.rounds(shape.type)) {
         Cells factors;
         for (const auto& [a, b] : steps) {
@@ -295,7 +296,7 @@ auto LocalOperations<A>::convolution(const Instruction& instruction, const Opera
     typename A::Accumulator sum;
     Cells factors;
     bool listed = false;
-    if constexpr (A::kSymbolic) listed = arithmetic_.rounds(shape.type);
+    if constexpr (A::kMayRound) listed = arithmetic_.rounds(shape.type);
     for_each_index(sizes, [&](const Index& k) {
       std::int64_t from = from_base;
       std::int64_t of = feature * at(ker, numbers.kernel_output);
@@ -331,7 +332,7 @@ auto LocalOperations<A>::convolution(const Instruction& instruction, const Opera
 template <typename A>
 auto LocalOperations<A>::contracted(const Instruction& instruction, const Cells& factors,
                                     const Operands& operands) -> Cell {
-  if constexpr (A::kSymbolic) {
+  if constexpr (A::kMayRound) {
     std::string precision;
     for (const char* const name : {"operand_precision", "algorithm"}) {
       const auto value = instruction.attributes.other(name);
@@ -379,5 +380,22 @@ template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::dot(
     const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
 template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::convolution(
     const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
+template bool LocalOperations<Expressions>::is_ordered(
+    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
+template LocalOperations<Expressions>::Cells LocalOperations<Expressions>::reduced_list(
+    const Instruction& instruction, const LocalOperations<Expressions>::Cells& elements,
+    const LocalOperations<Expressions>::Cells& initial, const std::vector<ElementType>& types,
+    const std::vector<std::uint32_t>& group);
+template void LocalOperations<Expressions>::reduce_into(
+    const Instruction& instruction, LocalOperations<Expressions>::Cells& totals,
+    const LocalOperations<Expressions>::Cells& elements);
+template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::reduce(
+    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
+template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::reduce_window(
+    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
+template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::dot(
+    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
+template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::convolution(
+    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
 
 }  // namespace p2::hlo::interpreter

@@ -7,6 +7,7 @@
 
 #include "engine/hlo/interpreter/algebra.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
+#include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/local_operations.h"
 #include "engine/hlo/interpreter/numbers.h"
 
@@ -166,6 +167,11 @@ template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::sort(
     const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
 template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::top_k(
     const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands,
+    std::int64_t k, bool largest);
+template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::sort(
+    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
+template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::top_k(
+    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands,
     std::int64_t k, bool largest);
 
 }  // namespace p2::hlo::interpreter

@@ -49,7 +49,8 @@ struct CheckRequest {
   InstanceSpec instance;
   /// `auto`: the explicit engine, or for programs of many devices one whose cost does not depend on
   /// sizes where it is proved to decide. The engines in addition to the explicit one: `explicit`
-  /// (none), `z3`, `cnf`, `all`; for modules `symbolic` or `interpreter` alone, or `all`.
+  /// (none), `z3`, `cnf`, `all`; for modules `symbolic`, `interpreter` or `z3` alone, or
+  /// `all`.
   std::string engine = "auto";
   /// Programs: also whether they are valid for every size of at least 2 of the factors greater than
   /// 1. Sizes that are `*`, in `instance` or the file, ask this of their factors.

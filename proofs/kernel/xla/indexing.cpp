@@ -237,7 +237,9 @@ Tensor Interpreter::scatter(const Instruction& instruction, const Tensors& opera
       const Type boolean = type_called("pred");
       for (std::size_t k = 0; k < open.size(); ++k) {
         target[open[k].first] += starts[k];
-        const Cell sides[] = {open[k].second, arithmetic_.integer(starts[k], indices.type)};
+        const Cell start = arithmetic_.integer(starts[k], indices.type);
+        if (arithmetic_.known(start, indices.type) != starts[k]) return;  // none of the type's
+        const Cell sides[] = {open[k].second, start};
         const Cell here =
             arithmetic_.apply({Op::Compare, indices.type, boolean, Direction::Eq}, sides);
         const Cell both[] = {condition.value_or(here), here};
