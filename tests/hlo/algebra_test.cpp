@@ -170,7 +170,10 @@ class Interpretation {
     };
     const std::uint64_t keys[] = {given.number};
     const std::uint64_t condition_keys[] = {100 + given.number};
-    const auto condition = [&] { return algebra_.input(condition_keys, kTruth); };
+    const auto condition = [&] {
+      const Term operands[] = {algebra_.input(condition_keys, kFloat), Term()};
+      return algebra_.apply({Element::Compare, Direction::Gt, kFloat, kTruth}, operands);
+    };
     switch (given.kind) {
       case Kind::Zero:
         return {};

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "proofs/certificate/module_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 #include "tests/hlo/modules.h"
 
 // What elements are: infinities and NaN, integers at the limits of their types, rounded constants.

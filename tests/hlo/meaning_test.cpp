@@ -434,6 +434,27 @@ TEST_CASE("what is not understood may have no operands, or no results") {
                      kX + "  ROOT y = f32[6] copy(x)\n")) == "valid");
 }
 
+TEST_CASE("a constant that was folded in its type is no difference for any engine") {
+  const auto scaled = [](const char* by) {
+    return kX + "  c = f32[] constant(" + by +
+           ")\n  b = f32[6] broadcast(c), dimensions={}\n  ROOT y = f32[6] multiply(x, b)\n";
+  };
+  const std::string before = kX +
+                             "  c = f32[] constant(6)\n  b = f32[6] broadcast(c), dimensions={}\n"
+                             "  ROOT y = f32[6] divide(x, b)\n";
+  for (const ModuleEngine engine :
+       {ModuleEngine::Symbolic, ModuleEngine::Interpreter, ModuleEngine::All}) {
+    ComparisonOptions options;
+    options.engine = engine;
+    const auto verdict = [&](const char* by) {
+      return compared(module_text(before, 1), module_text(scaled(by), 1), options).outcome;
+    };
+    CHECK(verdict("0.166666672") ==
+          (engine == ModuleEngine::Symbolic ? Outcome::Undecided : Outcome::Established));
+    CHECK(verdict("0.1667") == Outcome::Refuted);
+  }
+}
+
 TEST_CASE("a custom call that reads its operands as they lie in memory is one of their layouts") {
   const std::string x = "  x = f32[2,3]{1,0} parameter(0)\n";
   const auto call = [](const char* operand, const char* layout, const char* result) {

@@ -5,7 +5,7 @@
 
 #include "engine/onesided/judge.h"
 #include "engine/onesided/plan.h"
-#include "proofs/certificate/plan_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 #include "tests/onesided/plans.h"
 
 namespace p2::onesided {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/hlo/equality/equivalence.h"
 #include "engine/hlo/equality/evaluation.h"
 
 namespace p2::hlo {
@@ -38,9 +39,32 @@ OutputComparison compare_related(ComparisonContext& context);
 /// A value in words, shortened: `1/4·x[2,0] of devices 0–3 + …`. Inputs are named as in `flow`.
 std::string text_of(const ComparisonContext& context, const Flow& flow, Value value);
 
+// Senses stricter than that of real numbers (stricter_equality.cpp).
+
+/// Modules that take more operations on elements are left to the evaluation of regions.
+inline constexpr double kMaxOperations = 2e8;
+/// Modules whose estimate is larger are not executed at all: they would fill the memory first.
+inline constexpr double kMaxAttempted = 2e10;
+
+ModuleDecision undecided(const Devices& devices, std::string reason);
+/// At most half of the memory.
+Limits within_memory(Limits limits);
+
 /// Whether all outputs are the same operations on the same operands, so that they have the same
-/// bits. Names, calls, tuples and the order of instructions do not matter.
-bool are_identical(const Flow& before, const Flow& after, Fingerprints& fingerprints);
+/// bits. Names, calls, tuples and the order of instructions do not matter. Throws LimitReached.
+bool are_identical(const std::shared_ptr<const Module>& before,
+                   const std::shared_ptr<const Module>& after, const Devices& devices,
+                   const ModuleRelation& relation, const Limits& limits);
+
+/// Constants that were folded in their type differ by rounding from what real numbers give: modules
+/// that are refuted as real numbers are established if they are equal bit for bit.
+void accept_if_bitwise_equal(ModuleDecision& decision, const Module& before, const Module& after,
+                             const ModuleRelation& relation, const Limits& limits);
+
+/// Makes undecided what is established as real numbers and not shown equal in the sense asked for.
+void require_stricter_equality(ModuleDecision& decision, const Module& before, const Module& after,
+                               const ModuleRelation& relation, FloatEquality asked,
+                               const Limits& limits);
 
 /// Whether two values of `type` are proved to differ: on some concrete inputs their numbers differ
 /// by more than rounding. False if an uninterpreted function occurs in the difference, and if the

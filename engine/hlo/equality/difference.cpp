@@ -388,7 +388,9 @@ bool same_uninterpreted_terms(const ComparisonContext& context, Value a, Value b
 }
 
 bool are_distinguishable(ComparisonContext& context, Value before, Value after, ElementType type) {
+  const Linear sums[] = {context.values.as_linear(before), context.values.as_linear(after)};
   cancel(context, before, after, type);
+  const Linear left = context.values.as_linear(before);
   std::vector<Atom> inputs;
   for (const Value side : {before, after}) {
     for (const Value part : context.values.subterms(side)) {
@@ -404,9 +406,14 @@ bool are_distinguishable(ComparisonContext& context, Value before, Value after, 
     const auto b = assignment.evaluate(after);
     if (!a || !b) return false;
     double magnitude = 0;
-    for (const LinearTerm& term : context.values.as_linear(before).terms) {
-      const auto value = assignment.evaluate(term.value);
-      if (value) magnitude += std::fabs(term.coefficient.to_double() * *value);
+    for (const Linear& sum : sums) {
+      for (const LinearTerm& term : sum.terms) {
+        const bool cancelled =
+            std::ranges::find(left.terms, term.value, &LinearTerm::value) == left.terms.end();
+        const auto value = cancelled ? std::nullopt : assignment.evaluate(term.value);
+        if (value) magnitude += std::fabs(term.coefficient.to_double() * *value);
+      }
+      if (!left.constant.is_zero()) magnitude += std::fabs(sum.constant.to_double());
     }
     return differ(*a, *b, type, assignment.tolerance(), magnitude);
   };

@@ -135,19 +135,6 @@ std::string groups_text(const Collective& collective) {
   return text;
 }
 
-/// Modules that take more operations on elements are left to the evaluation of regions.
-constexpr double kMaxOperations = 2e8;
-/// Modules whose estimate is larger are not executed at all: they would fill the memory first.
-constexpr double kMaxAttempted = 2e10;
-
-ModuleDecision undecided(const Devices& devices, std::string reason) {
-  ModuleDecision decision;
-  decision.outcome = Outcome::Undecided;
-  decision.devices = devices;
-  decision.reason = std::move(reason);
-  return decision;
-}
-
 ModuleDecision different_signatures(const Devices& devices, std::string reason) {
   ModuleDecision decision{{Outcome::Refuted, Difference{"signature", std::move(reason)}}};
   decision.devices = devices;
@@ -164,17 +151,12 @@ std::optional<std::string> partition_mismatch(const Module& before, const Module
                      *after.partitions);
 }
 
-/// At most half of the memory.
-Limits within_memory(Limits limits) {
-  if (!limits.memory_bytes && physical_memory() != 0) limits.memory_bytes = physical_memory() / 2;
-  return limits;
-}
-
 /// By execution on all devices, which takes some `operations`; nothing where that is not affordable
 /// or fails.
-std::optional<ModuleDecision> executed(const Module& before, const Module& after,
-                                       const Devices& devices, const ModuleRelation& relation,
-                                       double operations, const Limits& limits) {
+std::optional<ModuleDecision> decide_by_execution(const Module& before, const Module& after,
+                                                  const Devices& devices,
+                                                  const ModuleRelation& relation, double operations,
+                                                  const Limits& limits) {
   if (relation.is_partitioned() && operations > kMaxOperations) return std::nullopt;
   if (operations > kMaxAttempted) {
     return undecided(devices, fmt::format("Undecided: executing the modules takes some {:.0g} "
@@ -216,8 +198,8 @@ ModuleDecision solved(const Module& before, const Module& after, const Devices& 
 }
 
 /// By symbolic evaluation of regions, of floating-point sums also in their order.
-ModuleDecision evaluated(const std::vector<Flow>& flows, Fingerprints& fingerprints, bool ordered,
-                         const Limits& limits) {
+ModuleDecision decide_by_regions(const std::vector<Flow>& flows, Fingerprints& fingerprints,
+                                 bool ordered, const Limits& limits) {
   ModuleDecision decision;
   decision.devices = flows[0].devices;
   for (const bool in_order : {false, true}) {
@@ -316,10 +298,11 @@ ModuleDecision evaluated_relation(const std::shared_ptr<const Module>& global,
 }
 
 /// Compares a module before partitioning with a partitioned one.
-ModuleDecision mixed(const std::shared_ptr<const Module>& before,
-                     const std::shared_ptr<const Module>& after, const Devices& devices,
-                     const ModuleRelation& relation, double operations,
-                     const ComparisonOptions& options, const Limits& limits) {
+ModuleDecision compare_with_unpartitioned(const std::shared_ptr<const Module>& before,
+                                          const std::shared_ptr<const Module>& after,
+                                          const Devices& devices, const ModuleRelation& relation,
+                                          double operations, const ComparisonOptions& options,
+                                          const Limits& limits) {
   const bool global_first = relation.before == Form::Global;
   const bool executed_next = options.engine == ModuleEngine::Default && operations <= kMaxAttempted;
   const auto evaluate = [&] {
@@ -330,7 +313,7 @@ ModuleDecision mixed(const std::shared_ptr<const Module>& before,
     return decision;
   };
   const auto execute = [&] {
-    return *executed(*before, *after, devices, relation, operations, limits);
+    return *decide_by_execution(*before, *after, devices, relation, operations, limits);
   };
   if (options.engine == ModuleEngine::Symbolic) return evaluate();
   if (options.engine == ModuleEngine::Interpreter) return execute();
@@ -358,17 +341,17 @@ ModuleDecision mixed(const std::shared_ptr<const Module>& before,
   return decision.outcome == Outcome::Undecided ? *symbolic : decision;
 }
 
-ModuleDecision related(const std::shared_ptr<const Module>& before,
-                       const std::shared_ptr<const Module>& after, const Devices& devices,
-                       const ModuleRelation& relation, const ComparisonOptions& options,
-                       const Limits& limits) {
+ModuleDecision compare_under_relation(const std::shared_ptr<const Module>& before,
+                                      const std::shared_ptr<const Module>& after,
+                                      const Devices& devices, const ModuleRelation& relation,
+                                      const ComparisonOptions& options, const Limits& limits) {
   const double operations =
       estimated_operations(*before, devices) + estimated_operations(*after, devices);
   const auto execute = [&](const ModuleRelation& by) -> std::optional<ModuleDecision> {
     if (options.engine == ModuleEngine::Solver) {
       return solved(*before, *after, devices, by, operations, options, limits);
     }
-    return executed(*before, *after, devices, by, operations, limits);
+    return decide_by_execution(*before, *after, devices, by, operations, limits);
   };
   if (!relation.is_partitioned() && !relation.mismatch_is_certain) {
     if (relation.mismatch) return undecided(devices, *relation.mismatch);
@@ -377,7 +360,8 @@ ModuleDecision related(const std::shared_ptr<const Module>& before,
                        "--order compares two partitioned modules; one of these is unpartitioned.");
     }
     if (!relation.is_mixed()) return *execute(relation);
-    ModuleDecision decision = mixed(before, after, devices, relation, operations, options, limits);
+    ModuleDecision decision =
+        compare_with_unpartitioned(before, after, devices, relation, operations, options, limits);
     if (!relation.is_ambiguous || decision.outcome != Outcome::Established) return decision;
     const auto independent = execute(ModuleRelation{});
     if (independent && independent->outcome == Outcome::Established) return *independent;
@@ -391,7 +375,7 @@ ModuleDecision related(const std::shared_ptr<const Module>& before,
                                    flow_of(after, devices, fingerprints, limits)};
   if (relation.mismatch) return different_signatures(devices, *relation.mismatch);
   const auto evaluate = [&](bool ordered, const Limits& within) {
-    ModuleDecision decision = evaluated(flows, fingerprints, ordered, within);
+    ModuleDecision decision = decide_by_regions(flows, fingerprints, ordered, within);
     if (!ordered) decision.symbolic = decision.outcome;
     return decision;
   };
@@ -425,79 +409,6 @@ ModuleDecision related(const std::shared_ptr<const Module>& before,
   return second.outcome == Outcome::Refuted ? second : *first;
 }
 
-/// Whether two modules have the same operations on the same operands.
-bool identical(const std::shared_ptr<const Module>& before,
-               const std::shared_ptr<const Module>& after, const Devices& devices,
-               const ModuleRelation& relation, const Limits& limits) {
-  if (!relation.is_partitioned() || relation.mismatch) return false;
-  Fingerprints fingerprints;
-  return are_identical(flow_of(before, devices, fingerprints, limits),
-                       flow_of(after, devices, fingerprints, limits), fingerprints);
-}
-
-/// By random interpretation in a stricter sense than that of real numbers.
-ModuleDecision interpreted(const Module& before, const Module& after, const Devices& devices,
-                           const ModuleRelation& relation, FloatEquality equality,
-                           const Limits& limits) {
-  const double operations =
-      estimated_operations(before, devices) + estimated_operations(after, devices);
-  if (operations > kMaxAttempted) {
-    return undecided(devices, fmt::format("executing the modules takes some {:.0g} operations on "
-                                          "elements, more than {:.0g}.",
-                                          operations, kMaxAttempted));
-  }
-  try {
-    const auto most = static_cast<std::uint64_t>(20 * kMaxOperations);
-    const Limits bounded = within_memory(limits);
-    ModuleDecision decision =
-        compare_rounded(before, after, devices, relation, equality, most, bounded);
-    if (decision.outcome == Outcome::Established && relation.is_ambiguous) {
-      return compare_rounded(before, after, devices, ModuleRelation{}, equality, most, bounded);
-    }
-    return decision;
-  } catch (const LimitReached& limit) {
-    return undecided(devices, fmt::format("{}.", limit.what()));
-  }
-}
-
-/// Constants that were folded in their type differ by rounding from what real numbers give: modules
-/// that differ as real numbers are equal if they are bit for bit.
-void excuse_rounding(ModuleDecision& decision, const Module& before, const Module& after,
-                     const ModuleRelation& relation, const Limits& limits) {
-  const bool of_values = decision.violation && decision.violation->element;
-  const double operations = estimated_operations(before, decision.devices) +
-                            estimated_operations(after, decision.devices);
-  if (decision.outcome != Outcome::Refuted || !of_values || operations > kMaxOperations) return;
-  ModuleDecision strict =
-      interpreted(before, after, decision.devices, relation, FloatEquality::Bitwise, limits);
-  if (strict.outcome != Outcome::Established) return;
-  strict.equality = FloatEquality::Bitwise;
-  decision = std::move(strict);
-}
-
-/// Modules that are equal as real numbers, in the stricter sense asked for.
-void hold_stricter(ModuleDecision& decision, const Module& before, const Module& after,
-                   const ModuleRelation& relation, FloatEquality asked, const Limits& limits) {
-  const auto decide = [&](FloatEquality equality) {
-    return interpreted(before, after, decision.devices, relation, equality, limits);
-  };
-  const ModuleDecision strict = decide(asked);
-  decision.uninterpreted = strict.uninterpreted;
-  if (strict.outcome == Outcome::Established) {
-    decision.equality = asked;
-    return;
-  }
-  decision.shown = FloatEquality::Real;
-  if (asked == FloatEquality::Bitwise &&
-      decide(FloatEquality::Reassociated).outcome == Outcome::Established) {
-    decision.shown = FloatEquality::Reassociated;
-  }
-  decision.outcome = Outcome::Undecided;
-  decision.reason = fmt::format("Equal {}, not shown equal {}: {}", words_of(*decision.shown),
-                                words_of(asked), strict.reason);
-  decision.unknown = strict.unknown;
-}
-
 /// What the other engines find, with what a solver finds.
 ModuleDecision agreed(ModuleDecision decision, ModuleDecision solver) {
   const Outcome found = solver.outcome;
@@ -523,15 +434,15 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
                               const Limits& limits) {
   ModuleDecision decision;
   const bool stricter = options.equality != FloatEquality::Real;
-  if (stricter && identical(before, after, devices, relation, limits)) {
+  if (stricter && are_identical(before, after, devices, relation, limits)) {
     decision.devices = devices;
     decision.equality = options.equality;
   } else {
     const auto decide = [&](ModuleEngine engine) {
       ComparisonOptions own = options;
       own.engine = engine;
-      ModuleDecision found = related(before, after, devices, relation, own, limits);
-      if (!options.ordered) excuse_rounding(found, *before, *after, relation, limits);
+      ModuleDecision found = compare_under_relation(before, after, devices, relation, own, limits);
+      if (!options.ordered) accept_if_bitwise_equal(found, *before, *after, relation, limits);
       return found;
     };
     decision = decide(options.engine);
@@ -539,7 +450,7 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
       decision = agreed(std::move(decision), decide(ModuleEngine::Solver));
     }
     if (stricter && decision.outcome == Outcome::Established) {
-      hold_stricter(decision, *before, *after, relation, options.equality, limits);
+      require_stricter_equality(decision, *before, *after, relation, options.equality, limits);
     }
     if (decision.outcome == Outcome::Undecided) decision.equality = options.equality;
   }

@@ -50,9 +50,11 @@ inline bool is_zero(const Term& term) { return term.low == 0 && term.high == 0; 
 /// uninterpreted functions instead, with those identities that rounding keeps (algebra_float.cpp).
 class Algebra {
  public:
-  /// What a selection of what may be infinite is: a function of its operands, or linear in those
-  /// that are selected (algebra.cpp: `selected`). The first finds more products equal, such as
-  /// those of two selections, the second sums and multiples, such as gradients of several devices.
+  /// What a selection by a comparison is, of what may be infinite: a function of its operands, or
+  /// linear in those that are selected (algebra.cpp: `selected`). The first finds more products
+  /// equal, such as those of two selections; the second sums and multiples, such as gradients of
+  /// ReLU on several devices. Selections by other conditions are functions, such as those that
+  /// softmax makes where all is masked.
   enum class Selections : std::uint8_t { Uninterpreted, Linear };
 
   using Cell = Term;
@@ -123,7 +125,7 @@ class Algebra {
   void add_product(Accumulator& sum, const Cell& a, const Cell& b, ElementType type);
   Cell result(Accumulator& sum, ElementType type);
 
-  /// Whether a selection of what may be infinite was met, and taken as uninterpreted.
+  /// Whether a selection was met that may be taken in either way.
   bool met_selections() const { return met_selections_; }
   /// The number of random values drawn: n of them coincide with a probability below n² / 2^60.
   std::uint64_t drawn() const { return drawn_; }

@@ -194,7 +194,7 @@ Term Algebra::select(const Term& condition, const Term& yes, const Term& no, Ele
     all.nan = false;
     return type.is_float() ? settled(all) : all;
   }
-  if (type.is_float()) {
+  if (type.is_float() && fact != facts_.end() && fact->second.kind == Kind::Positive) {
     met_selections_ = true;
     if (selections_ == Selections::Linear) {
       if (const auto result = selected(condition, yes, no)) return settled(*result);
