@@ -368,7 +368,7 @@ Record record_of(const Pricing& pricing) {
   for (const CostCandidate& each : pricing.ranked) {
     Record numbers = Record::array();
     for (const Step& step : each.steps) {
-      const std::string text = to_string(step, source.instance_or_null(), each.collectives);
+      std::string text = to_string(step, source.instance_or_null(), each.collectives);
       numbers.push_back(steps.of(text, [&] { return text; }));
     }
     programs.push_back(

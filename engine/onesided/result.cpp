@@ -360,7 +360,7 @@ std::optional<Violation> find_wrong_result(const Ordering& ordering,
       if (violation) return violation;
       if (goal && !goal->is_send_receive()) {
         if (auto found = find_wrong_output(unrolling, *goal, run, node.rank, launch)) {
-          wrong.push_back({{launch, node.rank}, std::move(*found)});
+          wrong.push_back({{launch, node.rank}, *found});
         }
       }
       if (goal && goal->is_send_receive()) {
@@ -370,7 +370,7 @@ std::optional<Violation> find_wrong_result(const Ordering& ordering,
         }
         if (++ended[launch] == unrolling.ranks) {
           if (auto found = find_wrong_exchange(unrolling, run, outputs[launch], launch)) {
-            wrong.push_back({{launch, 0}, std::move(*found)});
+            wrong.push_back({{launch, 0}, *found});
           }
         }
       }

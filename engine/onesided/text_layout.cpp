@@ -152,8 +152,7 @@ std::uint32_t TextUnroller::queue(std::uint32_t from, std::uint32_t to) {
   return found->second;
 }
 
-template <typename Visit>
-void TextUnroller::for_each_block(const Visit& visit) {
+void TextUnroller::for_each_block(const std::function<void(const TextBlock&, Scope&)>& visit) {
   for (const TextBlock& block : plan_.blocks) {
     for (const std::int64_t rank : values(block.ranks, plan_.ranks, {})) {
       if (rank < 0 || rank >= plan_.ranks) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -58,8 +59,7 @@ class TextUnroller {
   std::uint32_t rank_of(const Expression& expression, const Scope& scope,
                         const TextStatement& statement) const;
 
-  template <typename Visit>
-  void for_each_block(const Visit& visit);
+  void for_each_block(const std::function<void(const TextBlock&, Scope&)>& visit);
   void size_user_buffers();
   void measure(const std::vector<TextStatement>& body, Scope& scope);
   void lay_out();

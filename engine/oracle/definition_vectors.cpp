@@ -137,7 +137,7 @@ class Cases {
   std::string values(const GroupState& state) const {
     const Inputs inputs{options_.type, Inputs::Kind::Integers, state.contributors(), options_.seed};
     const std::size_t chunk = options_.chunk_elements;
-    std::vector<std::byte> buffer(state.devices() * state.chunks() * chunk *
+    std::vector<std::byte> buffer(std::size_t{state.devices()} * state.chunks() * chunk *
                                   size_of(options_.type));
     Reference reference;
     for (std::uint32_t i = 0; i < state.devices(); ++i) {

@@ -134,8 +134,8 @@ class StatePanels {
   }
 
   double height() const {
-    const auto rows = static_cast<double>((devices_.size() + per_row_ - 1) / per_row_);
-    return kHead + rows * (cell_ * chunks_ + kName + kGap);
+    const std::size_t rows = (devices_.size() + per_row_ - 1) / per_row_;
+    return kHead + static_cast<double>(rows) * (cell_ * chunks_ + kName + kGap);
   }
 
   void draw(Svg& svg, double y, const std::string& title, const SystemState& state,
@@ -143,8 +143,8 @@ class StatePanels {
     svg.text(8, y + 14, fitted(title, kPlotWidth - 16));
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       const double x = 8 + width_ * static_cast<double>(i % per_row_);
-      const double top =
-          y + kHead + static_cast<double>(i / per_row_) * (cell_ * chunks_ + kName + kGap);
+      const std::size_t row = i / per_row_;
+      const double top = y + kHead + static_cast<double>(row) * (cell_ * chunks_ + kName + kGap);
       draw_device(svg, x, top, devices_[i], state, refutation);
     }
   }

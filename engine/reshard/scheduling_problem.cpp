@@ -167,12 +167,12 @@ using Users = std::map<std::uint32_t, Indices>;
 /// The hosts whose classes are not a subset of another host's; of equal ones the first.
 Hosts undominated(const Users& users) {
   Hosts kept;
-  for (const auto& [host, classes] : users) {
+  for (const auto& user : users) {
     const bool covered = std::any_of(users.begin(), users.end(), [&](const auto& other) {
-      return other.first != host && contains(other.second, classes) &&
-             (other.second != classes || other.first < host);
+      return other.first != user.first && contains(other.second, user.second) &&
+             (other.second != user.second || other.first < user.first);
     });
-    if (!covered) kept.push_back(host);
+    if (!covered) kept.push_back(user.first);
   }
   return kept;
 }

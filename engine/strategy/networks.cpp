@@ -128,7 +128,7 @@ std::string LanguageNetwork::two_matrices(const std::string& name, const std::st
   add(name + "_up", "gemm",
       {{"b", batch()}, {"s", widths_.steps}, {"n", widths_.inner}, {"k", widths_.model}}, {from});
   pointwise(3);
-  const std::string down =
+  std::string down =
       add(name + "_down", "gemm",
           {{"b", batch()}, {"s", widths_.steps}, {"n", widths_.model}, {"k", widths_.inner}},
           {name + "_up"});

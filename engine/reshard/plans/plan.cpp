@@ -305,7 +305,8 @@ Plan read_plan(const std::string& source, const std::string& text) {
   problem.shape = read_shape(root.member("shape", what), source);
   const JsonValue hosts = root.member("hosts", what);
   for (const JsonValue& host : hosts.array("the hosts of the devices")) {
-    if (problem.hosts.size() == 2 * kMaxMeshDevices) host.fail("expected fewer devices");
+    if (problem.hosts.size() == std::size_t{2} * kMaxMeshDevices)
+      host.fail("expected fewer devices");
     problem.hosts.push_back(
         static_cast<std::uint32_t>(host.integer("a host", 0, 2 * kMaxMeshHosts - 1)));
   }
