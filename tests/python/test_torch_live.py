@@ -237,6 +237,25 @@ class TestFullyShard:
         assert ask().rule == "value"
         assert ask(ranges={1: (0, 5)})
 
+    @pytest.mark.parametrize("total", [torch.mean, torch.sum], ids=["mean", "sum"])
+    def test_relu_between_blocks(self, total):
+        """Devices scale what comes back through ReLU and may be infinite: it is linear."""
+
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.norm, self.up, self.down = nn.RMSNorm(4), nn.Linear(4, 8), nn.Linear(8, 4)
+
+            def forward(self, x):
+                return x + self.down(F.relu(self.up(self.norm(x))))
+
+        verdict = check_module(
+            nn.Sequential(Block(), Block()), lambda model, mesh: fully_shard(model, mesh=mesh),
+            torch.randn(4, 4), mesh=DP, step=train(total=total), placements=[["S0"]],
+            outputs=[["avg"]] if total is torch.mean else [["P"]],
+        )  # fmt: skip
+        assert verdict if total is torch.mean else verdict.rule == "value"
+
     def test_optimizer_of_gathered_parameters(self):
         """Parameters of a module between forward and backward are not those that FSDP trains."""
 
