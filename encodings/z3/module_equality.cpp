@@ -1,4 +1,4 @@
-// The query `module-equality`: what Z3 is asked about two modules, and its answer.
+// The query `module-equality`: which operation is what term, what Z3 is asked, and its answer.
 
 #include <set>
 
@@ -66,6 +66,131 @@ SolverAnswer answer_about(const OutputExpressions& outputs, z3::context& context
 }
 
 }  // namespace
+
+Term Translation::operation(const Expressions::Node& node, const std::vector<Term>& operands) {
+  const ElementType to = node.type;
+  const ElementType from = node.from;
+  const Term& a = operands[0];
+  switch (node.code) {
+    case Element::Compare:
+      if (node.total_order && (a.special || operands[1].special)) {
+        return function(fmt::format("total order {}", static_cast<int>(node.direction)),
+                        {{a, from}, {operands[1], from}}, to);
+      }
+      return {normal(compared(node, a, operands[1]))};
+    case Element::Select:
+      return choice(a.value, operands[1], operands[2], to);
+    case Element::Convert:
+      return converted(a, from, to);
+    case Element::IsFinite: {
+      if (is_finite(a, from)) return {truth(true)};
+      Term finite = a;
+      finite.special.reset();
+      Term term = function("is finite", {{finite, from}}, to);
+      if (a.special) term.value = ordinary(*a.special) && term.value;
+      return term;
+    }
+    case Element::BitcastConvert: {
+      if (from == to) return a;
+      if (!from.is_integer() || !to.is_integer()) {
+        return function(fmt::format("bits of {}", from.name()), {{a, from}}, to);
+      }
+      Term term = a;
+      term.in_range = false;
+      return term;
+    }
+    case Element::Maximum:
+    case Element::Minimum:
+      if (!is_boolean(to)) return extreme(operands, node.code == Element::Maximum, to);
+      break;
+    default:
+      break;
+  }
+  if (is_boolean(to)) return boolean_function(node.code, operands, to);
+  if (to.is_integer()) return integer_function(node.code, operands, to);
+  return real_function(node.code, operands, to);
+}
+
+/// What an operation on results of the same operation is of in the end.
+std::vector<std::uint32_t> Translation::leaves_of(std::uint32_t expression) const {
+  const Expressions::Node& root = expressions_.node(expression);
+  std::vector<std::uint32_t> leaves;
+  std::vector<std::uint32_t> open = {expression};
+  std::set<std::uint32_t> seen;
+  while (!open.empty()) {
+    const std::uint32_t each = open.back();
+    open.pop_back();
+    if (!seen.insert(each).second) continue;
+    step();
+    const Expressions::Node& node = expressions_.node(each);
+    if (node.kind == root.kind && node.code == root.code && node.type == root.type) {
+      for (const std::uint32_t operand : expressions_.operands(each)) open.push_back(operand);
+    } else {
+      leaves.push_back(each);
+    }
+  }
+  std::ranges::sort(leaves);
+  return leaves;
+}
+
+/// The expressions of whose terms one is made: of a largest of largest ones, those.
+std::vector<std::uint32_t> Translation::parts_of(std::uint32_t expression) const {
+  const Expressions::Node& node = expressions_.node(expression);
+  const bool is_extreme = node.code == Element::Maximum || node.code == Element::Minimum;
+  if (node.kind == Expressions::Kind::Operation && is_extreme && !is_boolean(node.type)) {
+    return leaves_of(expression);
+  }
+  const auto operands = expressions_.operands(expression);
+  return {operands.begin(), operands.end()};
+}
+
+Term Translation::translated(std::uint32_t expression, const std::vector<std::uint32_t>& parts) {
+  const Expressions::Node& node = expressions_.node(expression);
+  switch (node.kind) {
+    case Expressions::Kind::Input:
+      return input(node.name, node.type);
+    case Expressions::Kind::Real:
+      return constant(node.real);
+    case Expressions::Kind::Integer:
+      if (is_boolean(node.type)) return {truth(node.integer != 0)};
+      return integer_constant(node.integer, node.type);
+    case Expressions::Kind::Function: {
+      Operands typed;
+      for (const std::uint32_t part : parts) {
+        typed.emplace_back(*terms_[part], expressions_.node(part).type);
+      }
+      Term term = function("named " + expressions_.function_name(node.name), typed, node.type);
+      term.steps = node.type.is_integer();
+      return term;
+    }
+    case Expressions::Kind::Operation:
+      break;
+  }
+  std::vector<Term> operands;
+  for (const std::uint32_t part : parts) operands.push_back(*terms_[part]);
+  return operation(node, operands);
+}
+
+const Term& Translation::of(std::uint32_t expression) {
+  std::vector<std::uint32_t> open = {expression};
+  while (!open.empty()) {
+    const std::uint32_t each = open.back();
+    step();
+    if (terms_[each]) {
+      open.pop_back();
+      continue;
+    }
+    const std::size_t before = open.size();
+    const std::vector<std::uint32_t> parts = parts_of(each);
+    for (const std::uint32_t part : parts) {
+      if (!terms_[part]) open.push_back(part);
+    }
+    if (open.size() > before) continue;
+    open.pop_back();
+    terms_[each] = translated(each, parts);
+  }
+  return *terms_[expression];
+}
 
 z3::expr Translation::difference(const Term& a, const Term& b, ElementType type) {
   if (is_boolean(type)) return normal(a.value != b.value);

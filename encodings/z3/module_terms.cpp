@@ -1,8 +1,8 @@
-// Expressions as terms: constants, symbols, uninterpreted functions, and which operation is what.
+// Constants, symbols, uninterpreted functions, integers and Booleans as terms.
 
 #include "encodings/z3/module_terms.h"
 
-#include <set>
+#include <bit>
 
 #include <fmt/format.h>
 
@@ -19,6 +19,9 @@ constexpr double kDigitsOfFactor = 20;
 /// Of one normal form.
 constexpr unsigned kMaxSteps = 200'000;
 
+/// Below it, doubles are exact for integers.
+constexpr double kExactInteger = 9007199254740992.0;
+
 double without_nan(double bound, double otherwise) { return std::isnan(bound) ? otherwise : bound; }
 
 double factors_in(const Term& term) {
@@ -29,6 +32,27 @@ double factors_in(const Term& term) {
   if (Z3_get_numeral_small(context, term.value, &numerator, &denominator)) return 1;
   const std::string_view digits = Z3_get_numeral_string(context, term.value);
   return 1 + static_cast<double>(digits.size()) / kDigitsOfFactor;
+}
+
+/// Bounds of an integer, as far as they are exact: rounded ones must not come back to small
+/// numbers.
+Interval exact(const Interval& bounds) {
+  return {std::fabs(bounds.low) < kExactInteger ? bounds.low : Interval().low,
+          std::fabs(bounds.high) < kExactInteger ? bounds.high : Interval().high};
+}
+
+Term opposite(const Term& of) {
+  Term term{-of.value};
+  term.bounds = -of.bounds;
+  term.factors = of.factors;
+  return term;
+}
+
+Term total(const Term& a, const Term& b) {
+  Term term{a.value + b.value};
+  term.bounds = exact(a.bounds) + exact(b.bounds);
+  term.factors = std::max(a.factors, b.factors);
+  return term;
 }
 
 }  // namespace
@@ -227,129 +251,233 @@ Term Translation::function(Element code, const std::vector<Term>& operands, Elem
   return function(fmt::format("function {}", static_cast<int>(code)), typed, type);
 }
 
-Term Translation::operation(const Expressions::Node& node, const std::vector<Term>& operands) {
-  const ElementType to = node.type;
-  const ElementType from = node.from;
+z3::expr Translation::wrapped(const Term& a, ElementType type) {
+  const bool is_exact =
+      std::fabs(a.bounds.low) < kExactInteger && std::fabs(a.bounds.high) < kExactInteger;
+  if (a.in_range || (is_exact && a.bounds.within(range_of(type)))) return a.value;
+  const z3::expr size = power_of_two(type.bits());
+  if (is_unsigned(type)) return z3::mod(a.value, size);
+  const z3::expr half = (size / 2).simplify();
+  return z3::mod(a.value + half, size) - half;
+}
+
+Term Translation::wrapped_term(Term a, ElementType type) {
+  if (!type.is_integer()) return a;
+  const z3::expr value = wrapped(a, type);
+  if (value.id() != a.value.id()) {
+    a.value = named(normal(value));
+    a.bounds = range_of(type);
+    a.factors = 1;
+  }
+  a.in_range = true;
+  return a;
+}
+
+Term Translation::integer_product(const Term& a, const Term& b) {
+  Term left = a;
+  Term right = b;
+  shorten(left, right);
+  Term term{left.value * right.value};
+  term.bounds = exact(a.bounds) * exact(b.bounds);
+  term.factors = left.factors + right.factors;
+  return term;
+}
+
+/// Operations with a constant that are products, quotients or remainders.
+std::optional<Term> Translation::integer_by_constant(Element code, const Term& x, std::int64_t by,
+                                                     ElementType type) {
+  const Term a = wrapped_term(x, type);
+  const bool is_natural = a.bounds.low >= 0;
+  const Interval range = range_of(type);
+  const auto bits = static_cast<std::int64_t>(type.bits());
+  const auto power = [&](std::int64_t k) { return power_of_two(static_cast<unsigned>(k)); };
+  const auto size_of_power = [](std::int64_t k) { return std::ldexp(1.0, static_cast<int>(k)); };
+  const auto in_range = [](const z3::expr& value, const Interval& bounds) {
+    return Term{value, {}, bounds, true};
+  };
+  const auto quotient = [&](const z3::expr& value, double divisor) {
+    return in_range(value, is_natural ? Interval{0, std::floor(a.bounds.high / divisor)} : range);
+  };
+  switch (code) {
+    case Element::ShiftLeft:
+      if (by < 0 || by >= bits) return integer_constant(0, type);
+      return integer_product(a, {power(by), {}, {size_of_power(by), size_of_power(by)}});
+    case Element::ShiftRightLogical: {
+      if (by < 0 || by >= bits) return integer_constant(0, type);
+      if (by == 0) return a;
+      const z3::expr natural =
+          is_unsigned(type) ? a.value : z3::ite(a.value < 0, a.value + power(bits), a.value);
+      return quotient(natural / power(by), size_of_power(by));
+    }
+    case Element::ShiftRightArithmetic:
+      if (is_unsigned(type)) return std::nullopt;
+      if (by < 0 || by >= bits) by = bits - 1;
+      return quotient(a.value / power(by), size_of_power(by));
+    case Element::And: {
+      const auto mask = static_cast<std::uint64_t>(by);
+      if (by <= 0 || (mask & (mask + 1)) != 0) return std::nullopt;
+      return in_range(z3::mod(a.value, power(std::popcount(mask))), {0, static_cast<double>(mask)});
+    }
+    case Element::Divide:
+    case Element::Remainder: {
+      const bool has_size = by != std::numeric_limits<std::int64_t>::min();
+      if (by == 0 || by == -1 || !has_size || (is_unsigned(type) && by < 0)) return std::nullopt;
+      const z3::expr divisor = context_.int_val(std::abs(by));
+      const z3::expr size = z3::ite(a.value < 0, -a.value, a.value) / divisor;
+      const z3::expr rounded = z3::ite((a.value < 0) != truth(by < 0), -size, size);
+      if (code == Element::Divide && by > 0) return quotient(rounded, static_cast<double>(by));
+      if (code == Element::Divide) return in_range(rounded, range);
+      const auto most = static_cast<double>(std::abs(by) - 1);
+      return in_range(a.value - rounded * context_.int_val(by), {is_natural ? 0 : -most, most});
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+Term Translation::integer_function(Element code, const std::vector<Term>& operands,
+                                   ElementType type) {
   const Term& a = operands[0];
-  switch (node.code) {
-    case Element::Compare:
-      if (node.total_order && (a.special || operands[1].special)) {
-        return function(fmt::format("total order {}", static_cast<int>(node.direction)),
-                        {{a, from}, {operands[1], from}}, to);
-      }
-      return {normal(compared(node, a, operands[1]))};
-    case Element::Select:
-      return choice(a.value, operands[1], operands[2], to);
-    case Element::Convert:
-      return converted(a, from, to);
-    case Element::IsFinite: {
-      if (is_finite(a, from)) return {truth(true)};
-      Term finite = a;
-      finite.special.reset();
-      Term term = function("is finite", {{finite, from}}, to);
-      if (a.special) term.value = ordinary(*a.special) && term.value;
-      return term;
+  const auto stepped = [](Term term) {
+    term.steps = true;
+    return term;
+  };
+  switch (code) {
+    case Element::Add:
+      return stepped(total(a, operands[1]));
+    case Element::Subtract:
+      return stepped(total(a, opposite(operands[1])));
+    case Element::Multiply:
+      return stepped(integer_product(a, operands[1]));
+    case Element::Negate:
+      return stepped(opposite(a));
+    case Element::Not:
+      return stepped(total(integer_constant(-1, *ElementType::from_xla("s64")), opposite(a)));
+    case Element::Abs: {
+      const Term own = wrapped_term(a, type);
+      if (is_unsigned(type)) return own;
+      // That of the least one wraps.
+      return stepped({named(normal(z3::ite(own.value < 0, -own.value, own.value)))});
     }
-    case Element::BitcastConvert: {
-      if (from == to) return a;
-      if (!from.is_integer() || !to.is_integer()) {
-        return function(fmt::format("bits of {}", from.name()), {{a, from}}, to);
-      }
-      Term term = a;
-      term.in_range = false;
-      return term;
+    case Element::Sign: {
+      const Term own = wrapped_term(a, type);
+      Term term{z3::ite(own.value < 0, context_.int_val(-1),
+                        z3::ite(own.value > 0, context_.int_val(1), context_.int_val(0)))};
+      term.bounds = {-1, 1};
+      return stepped(term);
     }
-    case Element::Maximum:
-    case Element::Minimum:
-      if (!is_boolean(to)) return extreme(operands, node.code == Element::Maximum, to);
-      break;
     default:
       break;
   }
-  if (is_boolean(to)) return boolean_function(node.code, operands, to);
-  if (to.is_integer()) return integer_function(node.code, operands, to);
-  return real_function(node.code, operands, to);
-}
-
-/// What an operation on results of the same operation is of in the end.
-std::vector<std::uint32_t> Translation::leaves_of(std::uint32_t expression) const {
-  const Expressions::Node& root = expressions_.node(expression);
-  std::vector<std::uint32_t> leaves;
-  std::vector<std::uint32_t> open = {expression};
-  std::set<std::uint32_t> seen;
-  while (!open.empty()) {
-    const std::uint32_t each = open.back();
-    open.pop_back();
-    if (!seen.insert(each).second) continue;
-    step();
-    const Expressions::Node& node = expressions_.node(each);
-    if (node.kind == root.kind && node.code == root.code && node.type == root.type) {
-      for (const std::uint32_t operand : expressions_.operands(each)) open.push_back(operand);
-    } else {
-      leaves.push_back(each);
+  std::int64_t by = 0;
+  if (operands.size() == 2 && normal(wrapped(operands[1], type)).is_numeral_i64(by)) {
+    if (auto term = integer_by_constant(code, a, by, type)) {
+      if (code != Element::ShiftLeft) term->value = named(normal(term->value));
+      return stepped(std::move(*term));
     }
   }
-  std::ranges::sort(leaves);
-  return leaves;
+  return function(code, operands, type);
 }
 
-/// The expressions of whose terms one is made: of a largest of largest ones, those.
-std::vector<std::uint32_t> Translation::parts_of(std::uint32_t expression) const {
-  const Expressions::Node& node = expressions_.node(expression);
-  const bool is_extreme = node.code == Element::Maximum || node.code == Element::Minimum;
-  if (node.kind == Expressions::Kind::Operation && is_extreme && !is_boolean(node.type)) {
-    return leaves_of(expression);
+Term Translation::boolean_function(Element code, const std::vector<Term>& operands,
+                                   ElementType type) {
+  const z3::expr& a = operands[0].value;
+  switch (code) {
+    case Element::Not:
+      return {normal(!a)};
+    case Element::Negate:
+    case Element::Abs:
+    case Element::Sign:
+      return {normal(a)};
+    case Element::And:
+    case Element::Multiply:
+    case Element::Minimum:
+      return {normal(a && operands[1].value)};
+    case Element::Or:
+    case Element::Add:
+    case Element::Maximum:
+      return {normal(a || operands[1].value)};
+    case Element::Xor:
+    case Element::Subtract:
+      return {normal(a != operands[1].value)};
+    default:
+      return function(code, operands, type);
   }
-  const auto operands = expressions_.operands(expression);
-  return {operands.begin(), operands.end()};
 }
 
-Term Translation::translated(std::uint32_t expression, const std::vector<std::uint32_t>& parts) {
-  const Expressions::Node& node = expressions_.node(expression);
-  switch (node.kind) {
-    case Expressions::Kind::Input:
-      return input(node.name, node.type);
-    case Expressions::Kind::Real:
-      return constant(node.real);
-    case Expressions::Kind::Integer:
-      if (is_boolean(node.type)) return {truth(node.integer != 0)};
-      return integer_constant(node.integer, node.type);
-    case Expressions::Kind::Function: {
-      Operands typed;
-      for (const std::uint32_t part : parts) {
-        typed.emplace_back(*terms_[part], expressions_.node(part).type);
-      }
-      Term term = function("named " + expressions_.function_name(node.name), typed, node.type);
-      term.steps = node.type.is_integer();
-      return term;
-    }
-    case Expressions::Kind::Operation:
-      break;
+z3::expr Translation::compared(const Expressions::Node& node, const Term& a, const Term& b) {
+  using hlo::interpreter::Direction;
+  z3::expr equal = truth(false);
+  z3::expr less = truth(false);
+  z3::expr greater = truth(false);
+  z3::expr ordered = truth(true);
+  if (is_boolean(node.from)) {
+    equal = a.value == b.value;
+    less = !a.value && b.value;
+    greater = a.value && !b.value;
+  } else {
+    const bool is_integer = node.from.is_integer();
+    const z3::expr left = is_integer ? wrapped(a, node.from) : a.value;
+    const z3::expr right = is_integer ? wrapped(b, node.from) : b.value;
+    const z3::expr difference = normal(left - right);
+    equal = difference == 0;
+    less = difference < 0;
+    greater = difference > 0;
   }
-  std::vector<Term> operands;
-  for (const std::uint32_t part : parts) operands.push_back(*terms_[part]);
-  return operation(node, operands);
+  if (a.special || b.special) {
+    const Special x = special_of(a);
+    const Special y = special_of(b);
+    const z3::expr finite = ordinary(x) && ordinary(y);
+    ordered = !x.nan && !y.nan;
+    less = ordered && ((x.below && !y.below) || (y.above && !x.above) || (finite && less));
+    greater = ordered && ((y.below && !x.below) || (x.above && !y.above) || (finite && greater));
+    equal = ordered && ((x.above && y.above) || (x.below && y.below) || (finite && equal));
+  }
+  switch (node.direction) {
+    case Direction::Eq:
+      return equal;
+    case Direction::Ne:
+      return !equal;
+    case Direction::Lt:
+      return less;
+    case Direction::Ge:
+      return ordered && !less;
+    case Direction::Gt:
+      return greater;
+    case Direction::Le:
+      return ordered && !greater;
+  }
+  return truth(false);
 }
 
-const Term& Translation::of(std::uint32_t expression) {
-  std::vector<std::uint32_t> open = {expression};
-  while (!open.empty()) {
-    const std::uint32_t each = open.back();
-    step();
-    if (terms_[each]) {
-      open.pop_back();
-      continue;
-    }
-    const std::size_t before = open.size();
-    const std::vector<std::uint32_t> parts = parts_of(each);
-    for (const std::uint32_t part : parts) {
-      if (!terms_[part]) open.push_back(part);
-    }
-    if (open.size() > before) continue;
-    open.pop_back();
-    terms_[each] = translated(each, parts);
+Term Translation::converted(const Term& a, ElementType from, ElementType to) {
+  if (from == to) return a;
+  if (is_boolean(from)) {
+    const bool real = !to.is_integer();
+    const z3::expr one = real ? context_.real_val(1) : context_.int_val(1);
+    const z3::expr none = real ? context_.real_val(0) : context_.int_val(0);
+    const z3::expr choice = z3::ite(a.value, one, none);
+    Term term{named(normal(choice)), {}, {0, 1}, true};
+    if (real) term.cases = choice;
+    term.steps = true;
+    return term;
   }
-  return *terms_[expression];
+  if (from.is_integer()) {
+    if (is_boolean(to)) return {normal(wrapped(a, from) != 0)};
+    const bool widens = to.is_float() || to.bits() > from.bits();
+    Term term = widens ? wrapped_term(a, from) : a;
+    term.in_range = false;
+    if (!to.is_float()) return term;
+    term.value = z3::to_real(normal(term.value));
+    term.steps = true;
+    return bounded(std::move(term), to);
+  }
+  if (is_boolean(to)) {
+    const z3::expr some = a.value != 0;
+    return {normal(a.special ? !ordinary(*a.special) || some : some)};
+  }
+  if (to.is_float()) return bounded(a, to);
+  return function(fmt::format("convert {}", from.name()), {{a, from}}, to);
 }
 
 }  // namespace p2::z3_encoding

@@ -104,7 +104,7 @@ class Translation {
     std::uint32_t number;
   };
 
-  // module_terms.cpp: constants, symbols, functions, and what expressions are
+  // module_terms.cpp: constants, symbols, functions, integers and Booleans
   z3::expr truth(bool value) { return context_.bool_val(value); }
   z3::expr number(double value);
   z3::expr power_of_two(unsigned bits);
@@ -128,10 +128,16 @@ class Translation {
   /// An uninterpreted function of terms.
   Term function(const std::string& name, const Operands& operands, ElementType type);
   Term function(Element code, const std::vector<Term>& operands, ElementType type);
-  Term operation(const Expressions::Node& node, const std::vector<Term>& operands);
-  std::vector<std::uint32_t> leaves_of(std::uint32_t expression) const;
-  std::vector<std::uint32_t> parts_of(std::uint32_t expression) const;
-  Term translated(std::uint32_t expression, const std::vector<std::uint32_t>& parts);
+  /// The value modulo 2^bits, in the range of the type.
+  z3::expr wrapped(const Term& a, ElementType type);
+  Term wrapped_term(Term a, ElementType type);
+  Term integer_product(const Term& a, const Term& b);
+  std::optional<Term> integer_by_constant(Element code, const Term& x, std::int64_t by,
+                                          ElementType type);
+  Term integer_function(Element code, const std::vector<Term>& operands, ElementType type);
+  Term boolean_function(Element code, const std::vector<Term>& operands, ElementType type);
+  z3::expr compared(const Expressions::Node& node, const Term& a, const Term& b);
+  Term converted(const Term& a, ElementType from, ElementType to);
 
   // module_reals.cpp: real numbers, infinities and NaNs
   static bool is_zero(const Term& a) { return !a.special && is_null(a.value); }
@@ -160,19 +166,11 @@ class Translation {
   Term extreme(std::vector<Term> all, bool largest, ElementType type);
   Term real_function(Element code, const std::vector<Term>& operands, ElementType type);
 
-  // module_integers.cpp: integers, Booleans, comparisons and conversions
-  /// The value modulo 2^bits, in the range of the type.
-  z3::expr wrapped(const Term& a, ElementType type);
-  Term wrapped_term(Term a, ElementType type);
-  Term integer_product(const Term& a, const Term& b);
-  std::optional<Term> integer_by_constant(Element code, const Term& x, std::int64_t by,
-                                          ElementType type);
-  Term integer_function(Element code, const std::vector<Term>& operands, ElementType type);
-  Term boolean_function(Element code, const std::vector<Term>& operands, ElementType type);
-  z3::expr compared(const Expressions::Node& node, const Term& a, const Term& b);
-  Term converted(const Term& a, ElementType from, ElementType to);
-
-  // module_equality.cpp: what Z3 is given
+  // module_equality.cpp: expressions, and what Z3 is given of their terms
+  Term operation(const Expressions::Node& node, const std::vector<Term>& operands);
+  std::vector<std::uint32_t> leaves_of(std::uint32_t expression) const;
+  std::vector<std::uint32_t> parts_of(std::uint32_t expression) const;
+  Term translated(std::uint32_t expression, const std::vector<std::uint32_t>& parts);
   /// A term with products as applications of an uninterpreted function: normal forms know what
   /// products are, and Z3 then has linear arithmetic alone, which it decides.
   z3::expr linear(const z3::expr& term);

@@ -281,6 +281,28 @@ TEST_CASE("integers wrap around in their type, and not before they are looked at
                     "a = pred[4] compare(s, none), direction=LT",
                     "t = pred[] constant(true);a = pred[4] broadcast(t), dimensions={}") ==
         "invalid");
+  // 2^60 + 128 is no double; 128 is −128 in s8.
+  const auto above = [&](const char* most) {
+    return of_integers(
+        "s64",
+        fmt::format("l = s64[] constant(1152921504606846976);c = s64[4] broadcast(l), "
+                    "dimensions={{}};u = s64[] constant({});d = s64[4] broadcast(u), "
+                    "dimensions={{}};b = s64[4] clamp(c, x, d);s = s64[4] subtract(b, c);"
+                    "n = s8[4] convert(s);k = s8[4] convert(none);"
+                    "a = pred[4] compare(n, k), direction=GE",
+                    most),
+        "t = pred[] constant(true);a = pred[4] broadcast(t), dimensions={}");
+  };
+  CHECK(above("1152921504606847103") == "valid");
+  CHECK(above("1152921504606847104") != "valid");
+  // The least integer has no absolute value.
+  const std::string least =
+      "l = s64[] constant(-9223372036854775808);"
+      "c = s64[4] broadcast(l), dimensions={};";
+  CHECK(of_integers("s64", least + "a = s64[4] divide(x, c)",
+                    least + "n = s64[4] constant({-1,-1,-1,-1});"
+                            "e = pred[4] compare(x, c), direction=EQ;a = s64[4] select(e, n, "
+                            "none)") != "valid");
   CHECK(of_integers("s32", "a = s32[4] divide(x, y)", "a = s32[4] divide(y, x)") == "invalid");
 }
 
