@@ -274,6 +274,35 @@ TEST_CASE("integers wrap around in their type, and not before they are looked at
   CHECK(of_integers("s32", "a = s32[4] abs(x);b = pred[4] compare(a, none), direction=GE",
                     "t = pred[] constant(true);a = pred[4] broadcast(t), dimensions={}") !=
         "valid");
+  // −2 divides what is positive into what is negative: 100 less than that wraps around.
+  CHECK(of_integers("s8",
+                    "c = s8[4] constant({100,100,100,100});d = s8[4] constant({-2,-2,-2,-2});"
+                    "b = s8[4] maximum(x, c);q = s8[4] divide(b, d);s = s8[4] subtract(q, c);"
+                    "a = pred[4] compare(s, none), direction=LT",
+                    "t = pred[] constant(true);a = pred[4] broadcast(t), dimensions={}") ==
+        "invalid");
+  // 2^60 + 128 is no double; 128 is −128 in s8.
+  const auto above = [&](const char* most) {
+    return of_integers(
+        "s64",
+        fmt::format("l = s64[] constant(1152921504606846976);c = s64[4] broadcast(l), "
+                    "dimensions={{}};u = s64[] constant({});d = s64[4] broadcast(u), "
+                    "dimensions={{}};b = s64[4] clamp(c, x, d);s = s64[4] subtract(b, c);"
+                    "n = s8[4] convert(s);k = s8[4] convert(none);"
+                    "a = pred[4] compare(n, k), direction=GE",
+                    most),
+        "t = pred[] constant(true);a = pred[4] broadcast(t), dimensions={}");
+  };
+  CHECK(above("1152921504606847103") == "valid");
+  CHECK(above("1152921504606847104") != "valid");
+  // The least integer has no absolute value.
+  const std::string least =
+      "l = s64[] constant(-9223372036854775808);"
+      "c = s64[4] broadcast(l), dimensions={};";
+  CHECK(of_integers("s64", least + "a = s64[4] divide(x, c)",
+                    least + "n = s64[4] constant({-1,-1,-1,-1});"
+                            "e = pred[4] compare(x, c), direction=EQ;a = s64[4] select(e, n, "
+                            "none)") != "valid");
   CHECK(of_integers("s32", "a = s32[4] divide(x, y)", "a = s32[4] divide(y, x)") == "invalid");
 }
 
@@ -314,6 +343,48 @@ TEST_CASE("limits hold, and what is too large is left open") {
   const ModuleDecision stopped = decided(dot(8, "x", "y"), dot(8, "y", "x"), little);
   CHECK(summary(stopped) == "unknown");
   CHECK(stopped.reason.find("limit") != std::string::npos);
+  // Normal forms take work, too, where the solver is asked nothing.
+  const std::string minus_zero = replaced(
+      dot(8, "x", "y"), "ROOT t = f32[8,8] tanh(p)",
+      "z = f32[8,8] subtract(y, y)\n  q = f32[8,8] add(p, z)\n  ROOT t = f32[8,8] tanh(q)");
+  CHECK(summary(decided(dot(8, "x", "y"), minus_zero, {})) == "valid");
+  CHECK(summary(decided(dot(8, "x", "y"), minus_zero, little)) == "unknown");
+}
+
+TEST_CASE("squares of squares do not double numbers and products each time") {
+  const auto squares = [](int count, const std::string& first, bool by_one) {
+    std::string text = fmt::format(
+        "o = f32[] constant(1);one = f32[4] broadcast(o), dimensions={{}};k = f32[] constant(1.1);"
+        "c = f32[4] broadcast(k), dimensions={{}};p0 = f32[4] {}",
+        first);
+    for (int k = 1; k <= count; ++k) {
+      const std::string last = fmt::format("p{}", k - 1);
+      if (by_one) text += fmt::format(";q{} = f32[4] multiply(one, {})", k, last);
+      text += fmt::format(";p{} = f32[4] multiply({}, {})", k,
+                          by_one ? fmt::format("q{}", k) : last, last);
+    }
+    return text;
+  };
+  for (const std::string first : {"copy(c)", "multiply(c, x)", "copy(x)"}) {
+    CAPTURE(first);
+    CHECK(of_floats(squares(8, first, false), squares(8, first, true)) == "valid");
+    CHECK(of_floats(squares(22, first, false), squares(22, first, true)) != "invalid");
+    CHECK(of_floats(squares(7, first, false), squares(8, first, true)) != "valid");
+  }
+}
+
+TEST_CASE("a difference only in what is infinite is open where real numbers are equal") {
+  std::string before = "p0 = f32[4] copy(x)";
+  std::string after = before;
+  for (int k = 0; k < 12; ++k) {
+    before +=
+        fmt::format(";s{0} = f32[4] add(p{0}, y);p{1} = f32[4] multiply(s{0}, p{0})", k, k + 1);
+    after += fmt::format(
+        ";s{0} = f32[4] multiply(p{0}, y);t{0} = f32[4] multiply(p{0}, p{0});"
+        "p{1} = f32[4] add(s{0}, t{0})",
+        k, k + 1);
+  }
+  CHECK(of_floats(before, after) == "unknown");
 }
 
 TEST_CASE("Z3 and the other engines agree on random partitioned programs") {

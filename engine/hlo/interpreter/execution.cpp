@@ -188,7 +188,14 @@ class ExecutionComparison {
     decision_.solver = answer.outcome;
     if (answer.outcome == Outcome::Established) return decision_;
     if (answer.outcome == Outcome::Refuted) confirm(all, answer);
-    if (decision_.outcome == Outcome::Refuted) return decision_;
+    if (decision_.outcome == Outcome::Refuted) {
+      const bool of_infinities = decision_.violation->of_infinities;
+      if (of_infinities && interpret(kFirstSeed, FloatEquality::Real, limits_).is_equal) {
+        contradict(decision_, "random interpretation finds the modules equal");
+        decision_.solver = Outcome::Undecided;
+      }
+      return decision_;
+    }
     decision_.outcome = Outcome::Undecided;
     decision_.solver = Outcome::Undecided;
     decision_.unknown = found.unknown;
