@@ -24,7 +24,7 @@ import xla_operations as xla  # noqa: E402
 import p2_verify as p2  # noqa: E402
 
 COUNT = int(os.environ.get("P2_EXECUTIONS", "150"))
-ENGINES = ["symbolic", "interpreter", "all"]
+ENGINES = ["symbolic", "interpreter", "z3", "all"]
 
 
 class Sample:
@@ -83,7 +83,7 @@ def test_the_engines_know_what_xla_computes(samples: list[Sample]) -> None:
         *(f"{engine}, {result}: {verdict.value} {count}" for (engine, result, verdict), count in verdicts.items()),
         sep="\n",
     )
-    for engine in ("interpreter", "all"):
+    for engine in ("interpreter", "z3", "all"):
         assert verdicts[engine, "right", "valid"] > 3 * verdicts[engine, "right", "unknown"], verdicts
         assert verdicts[engine, "wrong", "invalid"] > 3 * verdicts[engine, "wrong", "unknown"], verdicts
 
