@@ -27,6 +27,9 @@ namespace z3_encoding {
 EngineAnswer judge(const ValidityQuery&) { refuse("--engine z3"); }
 EngineAnswer judge(const PlanQuery&) { refuse("--engine z3"); }
 EngineAnswer judge(const OrdersQuery&) { refuse("--engine z3"); }
+hlo::SolverAnswer judge(const hlo::interpreter::OutputExpressions&, const Limits&) {
+  refuse("--engine z3");
+}
 std::string smt_lib(const ValidityQuery&) { refuse("--smt2"); }
 std::string solver_version() { return "none"; }
 }  // namespace z3_encoding
