@@ -112,7 +112,8 @@ Pair ParetoElimination::of_term(std::size_t term, std::size_t cell) const {
 
 bool ParetoElimination::make(std::size_t addition, Cost ceiling, const Limits& limits) {
   constexpr std::size_t kMinBufferPairs = 256;
-  const auto [from, part, scope] = additions_[addition];
+  const std::optional<std::size_t> from = additions_[addition].sum;
+  const std::size_t part = additions_[addition].part;
   std::vector<Front> made(assignments_[addition].made);
   std::vector<std::size_t> capacity(made.size(), kMinBufferPairs);
   std::size_t since_limit_check = 0;
@@ -174,7 +175,8 @@ std::optional<Optimum> ParetoElimination::cheapest() const {
 
 void ParetoElimination::extract(std::size_t addition, std::size_t cell, Pair pair,
                                 Strategy& strategy) const {
-  const auto [from, part, scope] = additions_[addition];
+  const std::optional<std::size_t> from = additions_[addition].sum;
+  const std::size_t part = additions_[addition].part;
   const bool is_term = part < terms_.size();
   bool found = false;
   std::size_t sum_cell = 0;

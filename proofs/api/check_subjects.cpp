@@ -47,14 +47,16 @@ ModuleQuestion module_question(const CheckQuestion& question, bool is_comparison
 
 SubjectCheck check_module(const std::string& file, const std::string& text,
                           const CheckQuestion& question) {
-  return check_module_file(file, text, module_question(question, false), question.given,
-                           question.options.limits);
+  ModuleCheck check = check_module_file(file, text, module_question(question, false),
+                                        question.given, question.options.limits);
+  return std::move(static_cast<SubjectCheck&>(check));
 }
 
 SubjectCheck compare_modules(const std::string& before, const std::string& after,
                              const CheckQuestion& question) {
-  return compare_module_files(before, after, module_question(question, true),
-                              question.options.limits);
+  ModuleCheck check = compare_module_files(before, after, module_question(question, true),
+                                           question.options.limits);
+  return std::move(static_cast<SubjectCheck&>(check));
 }
 
 SubjectCheck check_msccl(const std::string& file, const std::string& text,
