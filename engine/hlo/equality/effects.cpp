@@ -2,6 +2,7 @@
 // equal unless they do the same in the same order.
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "engine/hlo/equality/comparison.h"
@@ -45,6 +46,8 @@ struct Effect {
 };
 
 std::vector<Effect> effects_of(const Computation& entry, bool is_linked) {
+  const auto any = [&](const Instruction& each) { return has_effect(each, is_linked); };
+  if (std::none_of(entry.instructions.begin(), entry.instructions.end(), any)) return {};
   std::vector<Effect> effects;
   std::vector<std::set<std::size_t>> waits(entry.instructions.size());
   for (std::uint32_t number = 0; number < entry.instructions.size(); ++number) {
@@ -92,9 +95,7 @@ std::shared_ptr<const Module> with_effects(const Module& module,
   std::vector<std::uint32_t> given;
   for (const Effect& effect : effects) {
     for (const std::uint32_t operand : entry.instructions[effect.instruction].operands) {
-      const bool is_token = entry.instructions[operand].shape.arrays().empty() ||
-                            entry.instructions[operand].opcode == "after-all" ||
-                            to_string(entry.instructions[operand].shape) == "token[]";
+      const bool is_token = to_string(entry.instructions[operand].shape) == "token[]";
       if (!is_token) given.push_back(operand);
     }
   }
