@@ -473,8 +473,9 @@ class RandomExpressions {
       return {below(3) == 0 ? static_cast<double>(small) : fraction, 0};
     }
     const std::int64_t wide = below(2) == 0 ? small : static_cast<std::int64_t>(random_());
-    const std::int64_t edge = std::int64_t{1} << (type.bits() - 1 - below(2));
-    return numbers_.integer(below(4) == 0 ? edge + small : wide, type);
+    const std::uint64_t edge = std::uint64_t{1} << (type.bits() - 1 - below(2));
+    const auto near = static_cast<std::int64_t>(edge + static_cast<std::uint64_t>(small));
+    return numbers_.integer(below(4) == 0 ? near : wide, type);
   }
 
   void add_input(ElementType type) {
