@@ -18,19 +18,19 @@ class RandomProgram {
   RandomProgram(std::uint32_t seed, int devices, int mistakes)
       : random_(seed), devices_(devices), mistakes_(mistakes) {
     for (int i = 0; i < 3; ++i) {
-      const Held held = static_cast<Held>(below(3));
+      const auto sharding = static_cast<Sharding>(below(3));
       global_ += fmt::format("  x{} = f32[4,4] parameter({})\n", i, i);
-      local_ += fmt::format("  x{} = {} parameter({})\n", i, shape(held), i);
+      local_ += fmt::format("  x{} = {} parameter({})\n", i, shape(sharding), i);
       inputs_ += fmt::format("{}\"{}\":{{\"after\":{},\"relation\":{}}}", i == 0 ? "" : ",", i, i,
-                             relation(held));
-      tensors_.push_back({fmt::format("x{}", i), fmt::format("x{}", i), held});
+                             relation(sharding));
+      tensors_.push_back({fmt::format("x{}", i), fmt::format("x{}", i), sharding});
     }
     const int steps = 2 + below(5);
     for (int i = 0; i < steps; ++i) step();
     const Tensor last = tensors_.back();
     global_ += fmt::format("  ROOT out = f32[4,4] copy({})\n", last.global);
-    local_ += fmt::format("  ROOT out = {} copy({})\n", shape(last.held), last.local);
-    outputs_ = fmt::format("\"0\":{{\"after\":0,\"relation\":{}}}", relation(last.held));
+    local_ += fmt::format("  ROOT out = {} copy({})\n", shape(last.sharding), last.local);
+    outputs_ = fmt::format("\"0\":{{\"after\":0,\"relation\":{}}}", relation(last.sharding));
   }
 
   std::string before() const { return before_text(global_); }
@@ -44,12 +44,12 @@ class RandomProgram {
   bool has_mistake() const { return mistaken_; }
 
  private:
-  /// How devices hold a matrix.
-  enum class Held : std::uint8_t { Whole, Rows, Columns, Parts };
+  /// Of a matrix over the devices.
+  enum class Sharding : std::uint8_t { Replicated, Rows, Columns, PartialSums };
   struct Tensor {
     std::string global;
     std::string local;
-    Held held;
+    Sharding sharding;
   };
 
   int below(int end) {
@@ -60,14 +60,14 @@ class RandomProgram {
     mistaken_ = mistaken_ || made;
     return made;
   }
-  std::string shape(Held held) const {
-    if (held == Held::Rows) return fmt::format("f32[{},4]", 4 / devices_);
-    return held == Held::Columns ? fmt::format("f32[4,{}]", 4 / devices_) : "f32[4,4]";
+  std::string shape(Sharding sharding) const {
+    if (sharding == Sharding::Rows) return fmt::format("f32[{},4]", 4 / devices_);
+    return sharding == Sharding::Columns ? fmt::format("f32[4,{}]", 4 / devices_) : "f32[4,4]";
   }
-  static std::string relation(Held held) {
-    if (held == Held::Whole) return "\"replicated\"";
-    if (held == Held::Rows) return "{\"dims\":[[\"d\"],[]]}";
-    if (held == Held::Columns) return "{\"dims\":[[],[\"d\"]]}";
+  static std::string relation(Sharding sharding) {
+    if (sharding == Sharding::Replicated) return "\"replicated\"";
+    if (sharding == Sharding::Rows) return "{\"dims\":[[\"d\"],[]]}";
+    if (sharding == Sharding::Columns) return "{\"dims\":[[],[\"d\"]]}";
     return "{\"dims\":[[],[]],\"sum\":[\"d\"]}";
   }
   std::string global_op(const std::string& text) {
@@ -85,23 +85,23 @@ class RandomProgram {
                        ++names_, devices_ == 2 ? "0,1" : "0,1,2,3");
   }
 
-  /// The same tensor, held otherwise.
-  Tensor moved(Tensor from, Held to) {
-    if (from.held == to) return from;
-    if (from.held == Held::Parts) {
+  /// The same tensor in another sharding.
+  Tensor resharded(Tensor from, Sharding to) {
+    if (from.sharding == to) return from;
+    if (from.sharding == Sharding::PartialSums) {
       if (!mistake()) {
         from.local = local_op("f32[4,4] all-reduce(" + from.local + ")" + groups() +
                               ", to_apply=" + (mistake() ? "maximum" : "add"));
       }
-      return moved({from.global, from.local, Held::Whole}, to);
+      return resharded({from.global, from.local, Sharding::Replicated}, to);
     }
-    if (from.held != Held::Whole) {
-      const int dimension = from.held == Held::Rows ? 0 : 1;
+    if (from.sharding != Sharding::Replicated) {
+      const int dimension = from.sharding == Sharding::Rows ? 0 : 1;
       from.local = local_op(fmt::format("f32[4,4] all-gather({}){}, dimensions={{{}}}", from.local,
                                         groups(), dimension));
-      if (to == Held::Whole) return {from.global, from.local, to};
+      if (to == Sharding::Replicated) return {from.global, from.local, to};
     }
-    if (to == Held::Parts) {  // the second device adds nothing
+    if (to == Sharding::PartialSums) {  // the second device adds nothing
       const std::string id = local_op("u32[] partition-id()");
       const std::string zero = local_op("u32[] constant(0)");
       const std::string first =
@@ -121,7 +121,7 @@ class RandomProgram {
         local_op(fmt::format("u32[] constant({})", mistake() ? 0 : 4 / devices_));
     const std::string at = local_op(fmt::format("u32[] multiply({}, {})", id, size));
     const std::string zero = local_op("u32[] constant(0)");
-    const bool rows = to == Held::Rows;
+    const bool rows = to == Sharding::Rows;
     from.local = local_op(fmt::format("{} dynamic-slice({}, {}, {}), dynamic_slice_sizes={{{}}}",
                                       shape(to), from.local, rows ? at : zero, rows ? zero : at,
                                       shape(to).substr(4, 3)));
@@ -138,37 +138,41 @@ class RandomProgram {
         const char* const names[] = {"exponential", "negate", "logistic", "abs"};
         const std::string name = names[below(4)];
         const bool linear = name == "negate";
-        const Tensor from = a.held == Held::Parts && !linear ? moved(a, Held::Whole) : a;
+        const Tensor from =
+            a.sharding == Sharding::PartialSums && !linear ? resharded(a, Sharding::Replicated) : a;
         tensors_.push_back({global_op("f32[4,4] " + name + "(" + a.global + ")"),
-                            local_op(shape(from.held) + " " + name + "(" + from.local + ")"),
-                            from.held});
+                            local_op(shape(from.sharding) + " " + name + "(" + from.local + ")"),
+                            from.sharding});
         return;
       }
       case 2: {
         const bool sum = below(2) == 0;
-        Tensor left = !sum && a.held == Held::Parts ? moved(a, Held::Rows) : a;
-        const Tensor right = moved(b, left.held);
+        Tensor left =
+            !sum && a.sharding == Sharding::PartialSums ? resharded(a, Sharding::Rows) : a;
+        const Tensor right = resharded(b, left.sharding);
         const std::string name = sum ? "add" : "multiply";
         tensors_.push_back({global_op(fmt::format("f32[4,4] {}({}, {})", name, a.global, b.global)),
-                            local_op(fmt::format("{} {}({}, {})", shape(left.held), name,
+                            local_op(fmt::format("{} {}({}, {})", shape(left.sharding), name,
                                                  left.local, right.local)),
-                            left.held});
+                            left.sharding});
         return;
       }
       case 3:
         return reduced(a);
       case 4: {
-        const Tensor from = a.held == Held::Parts && below(2) == 0 ? moved(a, Held::Whole) : a;
-        const Held to = from.held == Held::Rows      ? Held::Columns
-                        : from.held == Held::Columns ? Held::Rows
-                                                     : from.held;
+        const Tensor from = a.sharding == Sharding::PartialSums && below(2) == 0
+                                ? resharded(a, Sharding::Replicated)
+                                : a;
+        const Sharding to = from.sharding == Sharding::Rows      ? Sharding::Columns
+                            : from.sharding == Sharding::Columns ? Sharding::Rows
+                                                                 : from.sharding;
         tensors_.push_back(
             {global_op("f32[4,4] transpose(" + a.global + "), dimensions={1,0}"),
              local_op(shape(to) + " transpose(" + from.local + "), dimensions={1,0}"), to});
         return;
       }
       default:
-        tensors_.push_back(moved(a, static_cast<Held>(below(4))));
+        tensors_.push_back(resharded(a, static_cast<Sharding>(below(4))));
     }
   }
 
@@ -176,13 +180,20 @@ class RandomProgram {
   void product(const Tensor& a, const Tensor& b) {
     const std::string numbers = ", lhs_contracting_dims={1}, rhs_contracting_dims={0}";
     const int how = below(3);
-    const Tensor left = moved(a, how == 0 ? Held::Rows : how == 1 ? Held::Whole : Held::Columns);
-    const Tensor right = moved(b, how == 0 ? Held::Whole : how == 1 ? Held::Columns : Held::Rows);
-    const Held held = how == 0 ? Held::Rows : how == 1 ? Held::Columns : Held::Parts;
+    const Tensor left = resharded(a, how == 0   ? Sharding::Rows
+                                     : how == 1 ? Sharding::Replicated
+                                                : Sharding::Columns);
+    const Tensor right = resharded(b, how == 0   ? Sharding::Replicated
+                                      : how == 1 ? Sharding::Columns
+                                                 : Sharding::Rows);
+    const Sharding sharding = how == 0   ? Sharding::Rows
+                              : how == 1 ? Sharding::Columns
+                                         : Sharding::PartialSums;
     tensors_.push_back(
         {global_op(fmt::format("f32[4,4] dot({}, {}){}", a.global, b.global, numbers)),
-         local_op(fmt::format("{} dot({}, {}){}", shape(held), left.local, right.local, numbers)),
-         held});
+         local_op(
+             fmt::format("{} dot({}, {}){}", shape(sharding), left.local, right.local, numbers)),
+         sharding});
   }
 
   /// Every row less its sum, or its largest element.
@@ -190,25 +201,25 @@ class RandomProgram {
     const bool sum = below(2) == 0;
     const std::string by = sum ? "add" : "maximum";
     const std::string first = sum ? "0" : "-inf";
-    const Tensor from = a.held == Held::Parts ? moved(a, Held::Columns) : a;
+    const Tensor from = a.sharding == Sharding::PartialSums ? resharded(a, Sharding::Columns) : a;
     const std::string start = global_op("f32[] constant(" + first + ")");
     const std::string row = global_op(
         fmt::format("f32[4] reduce({}, {}), dimensions={{1}}, to_apply={}", a.global, start, by));
     const std::string wide = global_op("f32[4,4] broadcast(" + row + "), dimensions={0}");
     const std::string rows =
-        from.held == Held::Rows ? fmt::format("f32[{}]", 4 / devices_) : "f32[4]";
+        from.sharding == Sharding::Rows ? fmt::format("f32[{}]", 4 / devices_) : "f32[4]";
     const std::string local_start = local_op("f32[] constant(" + first + ")");
     std::string local_row = local_op(fmt::format("{} reduce({}, {}), dimensions={{1}}, to_apply={}",
                                                  rows, from.local, local_start, by));
-    if (from.held == Held::Columns && !mistake()) {
+    if (from.sharding == Sharding::Columns && !mistake()) {
       local_row = local_op(rows + " all-reduce(" + local_row + ")" + groups() + ", to_apply=" + by);
     }
     const std::string local_wide =
-        local_op(shape(from.held) + " broadcast(" + local_row + "), dimensions={0}");
+        local_op(shape(from.sharding) + " broadcast(" + local_row + "), dimensions={0}");
     tensors_.push_back(
         {global_op(fmt::format("f32[4,4] subtract({}, {})", a.global, wide)),
-         local_op(fmt::format("{} subtract({}, {})", shape(from.held), from.local, local_wide)),
-         from.held});
+         local_op(fmt::format("{} subtract({}, {})", shape(from.sharding), from.local, local_wide)),
+         from.sharding});
   }
 
   std::mt19937 random_;

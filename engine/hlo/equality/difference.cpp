@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -391,6 +392,17 @@ bool are_distinguishable(ComparisonContext& context, Value before, Value after, 
   const Linear sums[] = {context.values.as_linear(before), context.values.as_linear(after)};
   cancel(context, before, after, type);
   const Linear left = context.values.as_linear(before);
+  // What both sums are made of where they differ: rounding is relative to it.
+  std::set<Value> uncancelled;
+  for (const LinearTerm& term : left.terms) uncancelled.insert(term.value);
+  std::vector<LinearTerm> terms;
+  double constants = 0;
+  for (const Linear& sum : sums) {
+    for (const LinearTerm& term : sum.terms) {
+      if (uncancelled.contains(term.value)) terms.push_back(term);
+    }
+    if (!left.constant.is_zero()) constants += std::fabs(sum.constant.to_double());
+  }
   std::vector<Atom> inputs;
   for (const Value side : {before, after}) {
     for (const Value part : context.values.subterms(side)) {
@@ -405,15 +417,10 @@ bool are_distinguishable(ComparisonContext& context, Value before, Value after, 
     const auto a = assignment.evaluate(before);
     const auto b = assignment.evaluate(after);
     if (!a || !b) return false;
-    double magnitude = 0;
-    for (const Linear& sum : sums) {
-      for (const LinearTerm& term : sum.terms) {
-        const bool cancelled =
-            std::ranges::find(left.terms, term.value, &LinearTerm::value) == left.terms.end();
-        const auto value = cancelled ? std::nullopt : assignment.evaluate(term.value);
-        if (value) magnitude += std::fabs(term.coefficient.to_double() * *value);
-      }
-      if (!left.constant.is_zero()) magnitude += std::fabs(sum.constant.to_double());
+    double magnitude = constants;
+    for (const LinearTerm& term : terms) {
+      const auto value = assignment.evaluate(term.value);
+      if (value) magnitude += std::fabs(term.coefficient.to_double() * *value);
     }
     return differ(*a, *b, type, assignment.tolerance(), magnitude);
   };

@@ -2,7 +2,6 @@
 // equal unless they do the same in the same order.
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "engine/hlo/equality/comparison.h"
@@ -13,11 +12,10 @@ namespace p2::hlo {
 namespace {
 
 bool has_effect(const Instruction& instruction, bool is_linked) {
-  static constexpr auto kMessages = std::to_array<std::string_view>({"send", "recv"});
   const std::string& opcode = instruction.opcode;
   if (opcode == "infeed" || opcode == "outfeed") return true;
   // Messages between programs that were linked are values.
-  if (std::find(kMessages.begin(), kMessages.end(), opcode) != kMessages.end()) return !is_linked;
+  if (opcode == "send" || opcode == "recv") return !is_linked;
   return opcode == "custom-call" && is_impure(instruction) && !is_forwarding(instruction) &&
          !interpreter::text_attribute(instruction, "custom_call_target").starts_with("xla.sdy.");
 }
@@ -95,8 +93,8 @@ std::shared_ptr<const Module> with_effects(const Module& module,
   std::vector<std::uint32_t> given;
   for (const Effect& effect : effects) {
     for (const std::uint32_t operand : entry.instructions[effect.instruction].operands) {
-      const bool is_token = to_string(entry.instructions[operand].shape) == "token[]";
-      if (!is_token) given.push_back(operand);
+      const Shape& shape = entry.instructions[operand].shape;
+      if (shape.is_tuple || !shape.array.type.is_token()) given.push_back(operand);
     }
   }
   entry.root = add_tuple({entry.root, add_tuple(std::move(given))});

@@ -151,22 +151,18 @@ std::optional<std::string> partition_mismatch(const Module& before, const Module
                      *after.partitions);
 }
 
-/// By execution on all devices, which takes some `operations`; nothing where that is not affordable
-/// or fails.
-std::optional<ModuleDecision> decide_by_execution(const Module& before, const Module& after,
-                                                  const Devices& devices,
-                                                  const ModuleRelation& relation, double operations,
-                                                  const Limits& limits) {
-  if (relation.is_partitioned() && operations > kMaxOperations) return std::nullopt;
-  if (operations > kMaxAttempted) {
+/// compare(), or why it does not decide: also where the modules take more than `most` operations on
+/// elements. `whose`: of that limit in the reason, if not of execution.
+template <typename Compare>
+ModuleDecision decide_within(double most, std::string_view whose, double operations,
+                             const Devices& devices, const Compare& compare) {
+  if (operations > most) {
     return undecided(devices, fmt::format("Undecided: executing the modules takes some {:.0g} "
-                                          "operations on elements, more than {:.0g}.",
-                                          operations, kMaxAttempted));
+                                          "operations on elements, more than {:.0g}{}.",
+                                          operations, most, whose));
   }
-  const Limits bounded = within_memory(limits);
   try {
-    return compare_by_execution(before, after, devices, relation, operations,
-                                static_cast<std::uint64_t>(20 * kMaxOperations), bounded);
+    return compare();
   } catch (const LimitReached& limit) {
     return undecided(devices, fmt::format("Undecided: {}.", limit.what()));
   } catch (const IllFormed& error) {
@@ -174,27 +170,31 @@ std::optional<ModuleDecision> decide_by_execution(const Module& before, const Mo
   }
 }
 
+/// By execution on all devices, which takes some `operations`; nothing where that is not
+/// affordable.
+std::optional<ModuleDecision> decide_by_execution(const Module& before, const Module& after,
+                                                  const Devices& devices,
+                                                  const ModuleRelation& relation, double operations,
+                                                  const Limits& limits) {
+  if (relation.is_partitioned() && operations > kMaxOperations) return std::nullopt;
+  return decide_within(kMaxAttempted, "", operations, devices, [&] {
+    return compare_by_execution(before, after, devices, relation, operations,
+                                static_cast<std::uint64_t>(20 * kMaxOperations),
+                                within_memory(limits));
+  });
+}
+
 /// Modules that take more operations on elements are too large for a solver.
 constexpr double kMaxSolved = 1e6;
 
-/// By the solver of the options.
-ModuleDecision solved(const Module& before, const Module& after, const Devices& devices,
-                      const ModuleRelation& relation, double operations,
-                      const ComparisonOptions& options, const Limits& limits) {
-  if (operations > kMaxSolved) {
-    return undecided(devices, fmt::format("Undecided: executing the modules takes some {:.0g} "
-                                          "operations on elements, more than {:.0g} for a solver.",
-                                          operations, kMaxSolved));
-  }
-  try {
+ModuleDecision decide_by_solver(const Module& before, const Module& after, const Devices& devices,
+                                const ModuleRelation& relation, double operations,
+                                const ElementSolver& solver, const Limits& limits) {
+  return decide_within(kMaxSolved, " for a solver", operations, devices, [&] {
     return compare_by_solver(before, after, devices, relation,
-                             static_cast<std::uint64_t>(20 * kMaxSolved), options.solver,
+                             static_cast<std::uint64_t>(20 * kMaxSolved), solver,
                              within_memory(limits));
-  } catch (const LimitReached& limit) {
-    return undecided(devices, fmt::format("Undecided: {}.", limit.what()));
-  } catch (const IllFormed& error) {
-    return ill_formed(error.fault, devices);
-  }
+  });
 }
 
 /// By symbolic evaluation of regions, of floating-point sums also in their order.
@@ -318,7 +318,7 @@ ModuleDecision compare_with_unpartitioned(const std::shared_ptr<const Module>& b
   if (options.engine == ModuleEngine::Symbolic) return evaluate();
   if (options.engine == ModuleEngine::Interpreter) return execute();
   if (options.engine == ModuleEngine::Solver) {
-    return solved(*before, *after, devices, relation, operations, options, limits);
+    return decide_by_solver(*before, *after, devices, relation, operations, options.solver, limits);
   }
   std::optional<ModuleDecision> symbolic;
   if (options.engine == ModuleEngine::All || operations > kExecutedFirst) {
@@ -349,7 +349,7 @@ ModuleDecision compare_under_relation(const std::shared_ptr<const Module>& befor
       estimated_operations(*before, devices) + estimated_operations(*after, devices);
   const auto execute = [&](const ModuleRelation& by) -> std::optional<ModuleDecision> {
     if (options.engine == ModuleEngine::Solver) {
-      return solved(*before, *after, devices, by, operations, options, limits);
+      return decide_by_solver(*before, *after, devices, by, operations, options.solver, limits);
     }
     return decide_by_execution(*before, *after, devices, by, operations, limits);
   };

@@ -144,9 +144,10 @@ std::optional<Expression> Expressions::simplified(const ElementOperation& operat
     const Scalar result = Numbers().apply(operation, numbers);
     return result.arbitrary ? std::nullopt : std::optional(integer(result.integer, to));
   }
-  const bool widens = operation.code == Element::Convert && !operation.from.is_float() &&
-                      std::abs(Numbers().apply(operation, numbers).real) < kExactIntegers;
-  if (widens) return real({Numbers().apply(operation, numbers).real, 1}, to);
+  if (operation.code == Element::Convert && !operation.from.is_float()) {
+    const double converted = Numbers().apply(operation, numbers).real;
+    if (std::abs(converted) < kExactIntegers) return real({converted, 1}, to);
+  }
   return std::nullopt;
 }
 

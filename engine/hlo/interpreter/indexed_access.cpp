@@ -302,58 +302,42 @@ auto LocalOperations<A>::scatter(const Instruction& instruction, const Operands&
   return array(shape, std::move(cells), operands);
 }
 
-template void LocalOperations<Numbers>::require_start(
-    const Instruction& instruction, const LocalOperations<Numbers>::Operands& operands,
-    std::size_t first, const LocalOperations<Numbers>::Index& sizes,
-    const LocalOperations<Numbers>::Index& window) const;
-template std::optional<LocalOperations<Numbers>::Index> LocalOperations<Numbers>::start_index(
-    const LocalOperations<Numbers>::Operands& operands, std::size_t first,
-    const LocalOperations<Numbers>::Index& sizes, const LocalOperations<Numbers>::Index& window);
-template LocalOperations<Numbers>::Tree LocalOperations<Numbers>::dynamic_slice(
-    const Instruction& instruction, const LocalOperations<Numbers>::Operands& operands);
-template LocalOperations<Numbers>::Tree LocalOperations<Numbers>::dynamic_update_slice(
-    const Instruction& instruction, const LocalOperations<Numbers>::Operands& operands);
-template LocalOperations<Numbers>::Tree LocalOperations<Numbers>::symbolic_slice(
-    const Instruction& instruction, const LocalOperations<Numbers>::Operands& operands);
-template LocalOperations<Numbers>::Tree LocalOperations<Numbers>::gather(
-    const Instruction& instruction, const LocalOperations<Numbers>::Operands& operands);
-template LocalOperations<Numbers>::Tree LocalOperations<Numbers>::scatter(
-    const Instruction& instruction, const LocalOperations<Numbers>::Operands& operands);
-template void LocalOperations<Algebra>::require_start(
-    const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands,
-    std::size_t first, const LocalOperations<Algebra>::Index& sizes,
-    const LocalOperations<Algebra>::Index& window) const;
-template std::optional<LocalOperations<Algebra>::Index> LocalOperations<Algebra>::start_index(
-    const LocalOperations<Algebra>::Operands& operands, std::size_t first,
-    const LocalOperations<Algebra>::Index& sizes, const LocalOperations<Algebra>::Index& window);
-template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::dynamic_slice(
-    const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
-template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::dynamic_update_slice(
-    const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
-template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::symbolic_slice(
-    const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
-template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::gather(
-    const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
-template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::scatter(
-    const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
-template void LocalOperations<Expressions>::require_start(
-    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands,
-    std::size_t first, const LocalOperations<Expressions>::Index& sizes,
-    const LocalOperations<Expressions>::Index& window) const;
-template std::optional<LocalOperations<Expressions>::Index>
-LocalOperations<Expressions>::start_index(const LocalOperations<Expressions>::Operands& operands,
-                                          std::size_t first,
-                                          const LocalOperations<Expressions>::Index& sizes,
-                                          const LocalOperations<Expressions>::Index& window);
-template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::dynamic_slice(
-    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
-template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::dynamic_update_slice(
-    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
-template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::symbolic_slice(
-    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
-template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::gather(
-    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
-template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::scatter(
-    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
+template auto LocalOperations<Numbers>::require_start(const Instruction&, const Operands&,
+                                                      std::size_t, const Index&, const Index&) const
+    -> void;
+template auto LocalOperations<Numbers>::start_index(const Operands&, std::size_t, const Index&,
+                                                    const Index&) -> std::optional<Index>;
+template auto LocalOperations<Numbers>::dynamic_slice(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Numbers>::dynamic_update_slice(const Instruction&, const Operands&)
+    -> Tree;
+template auto LocalOperations<Numbers>::symbolic_slice(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Numbers>::gather(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Numbers>::scatter(const Instruction&, const Operands&) -> Tree;
+
+template auto LocalOperations<Algebra>::require_start(const Instruction&, const Operands&,
+                                                      std::size_t, const Index&, const Index&) const
+    -> void;
+template auto LocalOperations<Algebra>::start_index(const Operands&, std::size_t, const Index&,
+                                                    const Index&) -> std::optional<Index>;
+template auto LocalOperations<Algebra>::dynamic_slice(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Algebra>::dynamic_update_slice(const Instruction&, const Operands&)
+    -> Tree;
+template auto LocalOperations<Algebra>::symbolic_slice(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Algebra>::gather(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Algebra>::scatter(const Instruction&, const Operands&) -> Tree;
+
+template auto LocalOperations<Expressions>::require_start(const Instruction&, const Operands&,
+                                                          std::size_t, const Index&,
+                                                          const Index&) const -> void;
+template auto LocalOperations<Expressions>::start_index(const Operands&, std::size_t, const Index&,
+                                                        const Index&) -> std::optional<Index>;
+template auto LocalOperations<Expressions>::dynamic_slice(const Instruction&, const Operands&)
+    -> Tree;
+template auto LocalOperations<Expressions>::dynamic_update_slice(const Instruction&,
+                                                                 const Operands&) -> Tree;
+template auto LocalOperations<Expressions>::symbolic_slice(const Instruction&, const Operands&)
+    -> Tree;
+template auto LocalOperations<Expressions>::gather(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Expressions>::scatter(const Instruction&, const Operands&) -> Tree;
 
 }  // namespace p2::hlo::interpreter

@@ -135,23 +135,19 @@ auto Interpreter<A>::whole_of(const Instruction& instruction, const Operands& op
   return PerDevice(active.size(), shared);
 }
 
-template Interpreter<Numbers>::PerDevice Interpreter<Numbers>::shards_of(
-    const Instruction& instruction, const Interpreter<Numbers>::Operands& operands,
-    const std::vector<bool>& active);
-template Interpreter<Numbers>::PerDevice Interpreter<Numbers>::whole_of(
-    const Instruction& instruction, const Interpreter<Numbers>::Operands& operands,
-    const std::vector<bool>& active);
-template Interpreter<Algebra>::PerDevice Interpreter<Algebra>::shards_of(
-    const Instruction& instruction, const Interpreter<Algebra>::Operands& operands,
-    const std::vector<bool>& active);
-template Interpreter<Algebra>::PerDevice Interpreter<Algebra>::whole_of(
-    const Instruction& instruction, const Interpreter<Algebra>::Operands& operands,
-    const std::vector<bool>& active);
-template Interpreter<Expressions>::PerDevice Interpreter<Expressions>::shards_of(
-    const Instruction& instruction, const Interpreter<Expressions>::Operands& operands,
-    const std::vector<bool>& active);
-template Interpreter<Expressions>::PerDevice Interpreter<Expressions>::whole_of(
-    const Instruction& instruction, const Interpreter<Expressions>::Operands& operands,
-    const std::vector<bool>& active);
+template auto Interpreter<Numbers>::shards_of(const Instruction&, const Operands&, const Active&)
+    -> PerDevice;
+template auto Interpreter<Numbers>::whole_of(const Instruction&, const Operands&, const Active&)
+    -> PerDevice;
+
+template auto Interpreter<Algebra>::shards_of(const Instruction&, const Operands&, const Active&)
+    -> PerDevice;
+template auto Interpreter<Algebra>::whole_of(const Instruction&, const Operands&, const Active&)
+    -> PerDevice;
+
+template auto Interpreter<Expressions>::shards_of(const Instruction&, const Operands&,
+                                                  const Active&) -> PerDevice;
+template auto Interpreter<Expressions>::whole_of(const Instruction&, const Operands&, const Active&)
+    -> PerDevice;
 
 }  // namespace p2::hlo::interpreter

@@ -346,56 +346,41 @@ auto LocalOperations<A>::contracted(const Instruction& instruction, const Cells&
   give_up(instruction, "a sum that is rounded");
 }
 
-template bool LocalOperations<Numbers>::is_ordered(
-    const Instruction& instruction, const LocalOperations<Numbers>::Operands& operands);
-template LocalOperations<Numbers>::Cells LocalOperations<Numbers>::reduced_list(
-    const Instruction& instruction, const LocalOperations<Numbers>::Cells& elements,
-    const LocalOperations<Numbers>::Cells& initial, const std::vector<ElementType>& types,
-    const std::vector<std::uint32_t>& group);
-template bool LocalOperations<Algebra>::is_ordered(
-    const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
-template LocalOperations<Algebra>::Cells LocalOperations<Algebra>::reduced_list(
-    const Instruction& instruction, const LocalOperations<Algebra>::Cells& elements,
-    const LocalOperations<Algebra>::Cells& initial, const std::vector<ElementType>& types,
-    const std::vector<std::uint32_t>& group);
-template void LocalOperations<Numbers>::reduce_into(
-    const Instruction& instruction, LocalOperations<Numbers>::Cells& totals,
-    const LocalOperations<Numbers>::Cells& elements);
-template LocalOperations<Numbers>::Tree LocalOperations<Numbers>::reduce(
-    const Instruction& instruction, const LocalOperations<Numbers>::Operands& operands);
-template LocalOperations<Numbers>::Tree LocalOperations<Numbers>::reduce_window(
-    const Instruction& instruction, const LocalOperations<Numbers>::Operands& operands);
-template LocalOperations<Numbers>::Tree LocalOperations<Numbers>::dot(
-    const Instruction& instruction, const LocalOperations<Numbers>::Operands& operands);
-template LocalOperations<Numbers>::Tree LocalOperations<Numbers>::convolution(
-    const Instruction& instruction, const LocalOperations<Numbers>::Operands& operands);
-template void LocalOperations<Algebra>::reduce_into(
-    const Instruction& instruction, LocalOperations<Algebra>::Cells& totals,
-    const LocalOperations<Algebra>::Cells& elements);
-template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::reduce(
-    const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
-template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::reduce_window(
-    const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
-template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::dot(
-    const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
-template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::convolution(
-    const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
-template bool LocalOperations<Expressions>::is_ordered(
-    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
-template LocalOperations<Expressions>::Cells LocalOperations<Expressions>::reduced_list(
-    const Instruction& instruction, const LocalOperations<Expressions>::Cells& elements,
-    const LocalOperations<Expressions>::Cells& initial, const std::vector<ElementType>& types,
-    const std::vector<std::uint32_t>& group);
-template void LocalOperations<Expressions>::reduce_into(
-    const Instruction& instruction, LocalOperations<Expressions>::Cells& totals,
-    const LocalOperations<Expressions>::Cells& elements);
-template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::reduce(
-    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
-template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::reduce_window(
-    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
-template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::dot(
-    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
-template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::convolution(
-    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
+template auto LocalOperations<Numbers>::is_ordered(const Instruction&, const Operands&) -> bool;
+template auto LocalOperations<Numbers>::reduced_list(const Instruction&, const Cells&, const Cells&,
+                                                     const std::vector<ElementType>&,
+                                                     const std::vector<std::uint32_t>&) -> Cells;
+template auto LocalOperations<Numbers>::reduce_into(const Instruction&, Cells&, const Cells&)
+    -> void;
+template auto LocalOperations<Numbers>::reduce(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Numbers>::reduce_window(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Numbers>::dot(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Numbers>::convolution(const Instruction&, const Operands&) -> Tree;
+
+template auto LocalOperations<Algebra>::is_ordered(const Instruction&, const Operands&) -> bool;
+template auto LocalOperations<Algebra>::reduced_list(const Instruction&, const Cells&, const Cells&,
+                                                     const std::vector<ElementType>&,
+                                                     const std::vector<std::uint32_t>&) -> Cells;
+template auto LocalOperations<Algebra>::reduce_into(const Instruction&, Cells&, const Cells&)
+    -> void;
+template auto LocalOperations<Algebra>::reduce(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Algebra>::reduce_window(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Algebra>::dot(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Algebra>::convolution(const Instruction&, const Operands&) -> Tree;
+
+template auto LocalOperations<Expressions>::is_ordered(const Instruction&, const Operands&) -> bool;
+template auto LocalOperations<Expressions>::reduced_list(const Instruction&, const Cells&,
+                                                         const Cells&,
+                                                         const std::vector<ElementType>&,
+                                                         const std::vector<std::uint32_t>&)
+    -> Cells;
+template auto LocalOperations<Expressions>::reduce_into(const Instruction&, Cells&, const Cells&)
+    -> void;
+template auto LocalOperations<Expressions>::reduce(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Expressions>::reduce_window(const Instruction&, const Operands&)
+    -> Tree;
+template auto LocalOperations<Expressions>::dot(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Expressions>::convolution(const Instruction&, const Operands&)
+    -> Tree;
 
 }  // namespace p2::hlo::interpreter

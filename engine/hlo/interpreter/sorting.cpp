@@ -158,20 +158,16 @@ auto LocalOperations<A>::top_k(const Instruction& instruction, const Operands& o
   return result;
 }
 
-template LocalOperations<Numbers>::Tree LocalOperations<Numbers>::sort(
-    const Instruction& instruction, const LocalOperations<Numbers>::Operands& operands);
-template LocalOperations<Numbers>::Tree LocalOperations<Numbers>::top_k(
-    const Instruction& instruction, const LocalOperations<Numbers>::Operands& operands,
-    std::int64_t k, bool largest);
-template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::sort(
-    const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands);
-template LocalOperations<Algebra>::Tree LocalOperations<Algebra>::top_k(
-    const Instruction& instruction, const LocalOperations<Algebra>::Operands& operands,
-    std::int64_t k, bool largest);
-template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::sort(
-    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands);
-template LocalOperations<Expressions>::Tree LocalOperations<Expressions>::top_k(
-    const Instruction& instruction, const LocalOperations<Expressions>::Operands& operands,
-    std::int64_t k, bool largest);
+template auto LocalOperations<Numbers>::sort(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Numbers>::top_k(const Instruction&, const Operands&, std::int64_t,
+                                              bool) -> Tree;
+
+template auto LocalOperations<Algebra>::sort(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Algebra>::top_k(const Instruction&, const Operands&, std::int64_t,
+                                              bool) -> Tree;
+
+template auto LocalOperations<Expressions>::sort(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Expressions>::top_k(const Instruction&, const Operands&, std::int64_t,
+                                                  bool) -> Tree;
 
 }  // namespace p2::hlo::interpreter
