@@ -201,7 +201,7 @@ z3::expr Translation::difference(const Term& a, const Term& b, ElementType type)
     }
     return normal(wrapped(a, type) != wrapped(b, type));
   }
-  const z3::expr apart = normal(normal(a.value - b.value) != 0);
+  z3::expr apart = normal(normal(a.value - b.value) != 0);
   if (!a.special && !b.special) return apart;
   const Special x = special_of(a);
   const Special y = special_of(b);

@@ -354,7 +354,7 @@ Term Translation::integer_function(Element code, const std::vector<Term>& operan
     case Element::Not:
       return stepped(total(integer_constant(-1, *ElementType::from_xla("s64")), opposite(a)));
     case Element::Abs: {
-      const Term own = wrapped_term(a, type);
+      Term own = wrapped_term(a, type);
       if (is_unsigned(type)) return own;
       // That of the least one wraps.
       return stepped({named(normal(z3::ite(own.value < 0, -own.value, own.value)))});

@@ -138,19 +138,27 @@ CampaignRun run_of(const std::vector<NamedJournal>& journals) {
           }};
 }
 
+/// What the answers of all commands have.
+Answer common_part(const Answer& answer) { return answer; }
+
 }  // namespace
 
 Answer merge(const MergeRequest& request, const Options& options) {
   try {
     const std::vector<NamedJournal> journals = read_journals(request.journals);
     const std::string command = journals.front().text.header.at("command");
-    if (command == "prove") return merge_proofs(journals, options);
+    if (command == "prove") return common_part(merge_proofs(journals, options));
     const nlohmann::ordered_json& header = journals.front().text.header;
     const CampaignRun run = run_of(journals);
-    if (command == "check") return check_in_campaign(journaled_check(header), options, run);
-    if (command == "synth")
-      return synthesize_in_campaign(journaled_synthesis(header), options, run);
-    if (command == "cost") return cost_in_campaign(journaled_cost(header), options, run);
+    if (command == "check") {
+      return common_part(check_in_campaign(journaled_check(header), options, run));
+    }
+    if (command == "synth") {
+      return common_part(synthesize_in_campaign(journaled_synthesis(header), options, run));
+    }
+    if (command == "cost") {
+      return common_part(cost_in_campaign(journaled_cost(header), options, run));
+    }
     refuse(journals.front().path,
            fmt::format("is of '{}', expected prove, check, synth or cost", command));
   } catch (const nlohmann::json::exception& error) {

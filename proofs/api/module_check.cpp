@@ -195,7 +195,7 @@ ModuleCheck answer(ModuleSubject subject, const ModuleQuestion& question, const 
 std::vector<hlo::PlacedFile> programs_of(const std::string& after, const ModuleQuestion& question,
                                          hlo::ComparisonOptions& options) {
   if (!options.relation) return {};
-  const std::vector<hlo::PlacedFile> programs =
+  std::vector<hlo::PlacedFile> programs =
       hlo::program_files(options.relation_file, *options.relation);
   const bool is_named = after == *question.relate;
   if (programs.empty() && is_named) {

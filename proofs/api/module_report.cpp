@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -106,7 +107,7 @@ std::string placements_text(const std::vector<hlo::Placement>& placements) {
     if (parts.size() == kMaxPlacements) break;
     const std::size_t named =
         tensors.size() <= kMaxNamesTogether + 1 ? tensors.size() : kMaxNamesTogether;
-    std::string names = fmt::to_string(fmt::join(tensors.begin(), tensors.begin() + named, ", "));
+    std::string names = fmt::to_string(fmt::join(std::span(tensors).first(named), ", "));
     if (named < tensors.size()) names += fmt::format(" and {} more", tensors.size() - named);
     parts.push_back(fmt::format("{} {}", names, tiles));
   }

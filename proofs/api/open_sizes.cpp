@@ -295,7 +295,7 @@ std::optional<OpenSizes> close_sizes(const std::string& file, std::string& progr
   const auto text = [&](std::size_t i) { return present[i] ? &values[i] : nullptr; };
   const auto where = [&](std::size_t i) { return position_at(file, program, begins[i]); };
   const std::string before[3] = {values[0], values[1], values[2]};
-  const auto open = close_texts({text(0), text(1), text(2), where(0), where(1), where(2)});
+  auto open = close_texts({text(0), text(1), text(2), where(0), where(1), where(2)});
   if (!open) return open;
   std::size_t order[3] = {0, 1, 2};
   std::ranges::sort(order, {}, [&](std::size_t i) { return begins[i]; });

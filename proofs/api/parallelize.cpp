@@ -113,7 +113,7 @@ std::string collective_commands(const StrategyQuestion& problem, const Strategy&
 // Cross-checks.
 
 Engines engines_of(const ParallelizeRequest& request) {
-  const Engines engines = engines_called(request.engine);
+  Engines engines = engines_called(request.engine);
   if (engines.cnf && !engines.z3 && request.memory_limit) {
     throw InputError({"--engine"}, "cnf knows no memory limit, expected z3, all or explicit");
   }

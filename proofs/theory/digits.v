@@ -43,7 +43,7 @@ Proof.
   revert e i. induction ns as [|n ns IH]; intros e i H Hi.
   - unfold size. destruct e; simpl; lia.
   - pose proof (product_pos ns (positive_tail _ _ H)). destruct e as [|e]; simpl in *.
-    + unfold size. simpl. apply Nat.div_lt_upper_bound; [lia|]. nia.
+    + unfold size. simpl. apply Nat.div_lt_upper_bound; nia.
     + apply IH; eauto using positive_tail. apply Nat.mod_upper_bound. lia.
 Qed.
 
@@ -51,7 +51,7 @@ Lemma make_lt ns f : positive_sizes ns -> (forall e, f e < size ns e) -> make ns
 Proof.
   revert f. induction ns as [|n ns IH]; intros f H Hf; simpl; [lia|].
   assert (make ns (fun e => f (S e)) < product ns).
-  { apply IH; eauto using positive_tail. intros e. apply (Hf (S e)). }
+  { apply IH; [eauto using positive_tail|intros e; apply (Hf (S e))]. }
   specialize (Hf 0). unfold size in Hf. simpl in Hf. nia.
 Qed.
 
@@ -60,11 +60,11 @@ Proof.
   revert f e. induction ns as [|n ns IH]; intros f e H Hf; simpl.
   - specialize (Hf e). unfold size in Hf. destruct e; simpl in Hf; lia.
   - assert (make ns (fun e => f (S e)) < product ns).
-    { apply make_lt; eauto using positive_tail. intros x. apply (Hf (S x)). }
+    { apply make_lt; [eauto using positive_tail|intros x; apply (Hf (S x))]. }
     destruct e as [|e].
     + rewrite Nat.div_add_l, Nat.div_small; lia.
     + rewrite Nat.add_comm, Nat.mod_add, Nat.mod_small by lia.
-      apply (IH (fun e => f (S e))); eauto using positive_tail. intros x. apply (Hf (S x)).
+      apply (IH (fun e => f (S e))); [eauto using positive_tail|intros x; apply (Hf (S x))].
 Qed.
 
 Lemma make_ext ns f g : (forall e, e < length ns -> f e = g e) -> make ns f = make ns g.
