@@ -14,7 +14,7 @@ namespace p2 {
 namespace {
 
 constexpr double kGiga = 1e9;
-constexpr double kSlowestNvlink = 40e9;  // a switch below this is PCIe
+constexpr double kSlowestNvlink = 40e9;  // a switch below this, or called PCIe, is PCIe
 
 std::uint32_t devices_per_part(const System& system, const Interconnect& link) {
   std::uint32_t devices = system.hierarchy.devices();
@@ -28,7 +28,10 @@ std::uint32_t devices_per_part(const System& system, const Interconnect& link) {
 std::string link_name(const Interconnect& link) {
   switch (link.kind) {
     case InterconnectKind::Switch:
-      return static_cast<double>(link.bytes_per_second) < kSlowestNvlink ? "pcie" : "";
+      return link.name.starts_with("PCI") ||
+                     static_cast<double>(link.bytes_per_second) < kSlowestNvlink
+                 ? "pcie"
+                 : "";
     case InterconnectKind::Ring:
       return "cube-mesh";
     case InterconnectKind::SharedNic:
