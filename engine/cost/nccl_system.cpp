@@ -347,6 +347,11 @@ std::vector<NetworkPattern> patterns_of(NcclCollective collective) {
 
 }  // namespace
 
+double NcclSystem::uplink_slowdown(double load, double nic) const {
+  const double as_nic = load * leaves_->oversubscription / leaves_->nics_per_leaf();
+  return as_nic > nic ? as_nic / nic : 1;
+}
+
 std::vector<std::array<double, kNetworkPatterns>> NcclSystem::uplink_slowdowns(
     NcclCollective collective, const std::vector<Group>& groups, const std::vector<Spread>& spreads,
     std::span<const double> bytes, const std::vector<double>& most) const {
@@ -367,9 +372,7 @@ std::vector<std::array<double, kNetworkPatterns>> NcclSystem::uplink_slowdowns(
     for (std::size_t i = 0; i < groups.size(); ++i) {
       double busiest = 0;
       for (const UplinkLoad& each : own[i]) busiest = std::max(busiest, totals[each.uplink]);
-      const double as_nic = busiest * leaves_->oversubscription / leaves_->nics_per_leaf();
-      double& slowdown = slowdowns[i][static_cast<std::size_t>(pattern)];
-      if (as_nic > most[i]) slowdown = as_nic / most[i];
+      slowdowns[i][static_cast<std::size_t>(pattern)] = uplink_slowdown(busiest, most[i]);
     }
   }
   return slowdowns;
@@ -452,6 +455,28 @@ std::vector<GroupTimes> NcclSystem::times(NcclCollective collective, const Patte
     most += spread.nic_load(bytes);
   }
   GroupTimes times{communicator_of_group(spread, bytes, most), bytes, {}};
+  if (oversubscribed() && spread.nodes > 1) {
+    // Translations within a run of nodes, and among the GPUs of a NIC, keep a leaf.
+    const std::uint64_t sharing =
+        leaves_->rails
+            ? groups.groups_in_run(gpus_per_nic_) * (groups.groups_in_run(leaves_->gpus_per_run()) /
+                                                     groups.groups_in_run(whole_.gpus_per_node))
+            : groups.groups_in_run(leaves_->gpus_per_run());
+    UplinkTraffic traffic(*leaves_, first);
+    for (const NetworkPattern pattern : patterns_of(collective)) {
+      double busiest = 0;
+      for (const UplinkLoad& each : traffic.loads(collective, pattern)) {
+        double total = 0;
+        for (std::uint64_t i = sharing; i > 0; --i) total += each.load * spread.nic_load(bytes);
+        busiest = std::max(busiest, total);
+      }
+      times.communicator.uplink_slowdown[static_cast<std::size_t>(pattern)] =
+          uplink_slowdown(busiest, most);
+    }
+  }
+  if (collective == NcclCollective::AllToAll && leaves_ && leaves_->relays) {
+    times.communicator.relayed = UplinkTraffic(*leaves_, first).relayed();
+  }
   times.lines = nccl_lines(times.communicator, collective, choice, parameters_);
   return {std::move(times)};
 }

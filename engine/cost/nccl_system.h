@@ -34,6 +34,7 @@ struct Leaves {
   std::uint32_t gpus_per_nic = 1;
 
   std::uint32_t nics_per_node() const { return gpus_per_node / gpus_per_nic; }
+  std::uint32_t gpus_per_run() const { return nodes_per_run * gpus_per_node; }
   std::uint32_t leaves_per_run() const { return rails ? nics_per_node() : 1; }
   std::uint32_t nics_per_leaf() const { return nodes_per_run * nics_per_node() / leaves_per_run(); }
 };
@@ -67,8 +68,8 @@ class NcclSystem {
   std::vector<GroupTimes> times(NcclCollective collective, const PatternGroups& groups,
                                 double bytes, const NcclChoice& choice) const;
   bool is_symmetric_for(const PatternGroups& groups) const {
-    return !oversubscribed() && groups.respects_runs(whole_.gpus_per_node) &&
-           groups.respects_runs(gpus_per_nic_);
+    return groups.respects_runs(whole_.gpus_per_node) && groups.respects_runs(gpus_per_nic_) &&
+           (!oversubscribed() || groups.respects_runs(leaves_->gpus_per_run()));
   }
 
  private:
@@ -83,6 +84,8 @@ class NcclSystem {
   };
 
   bool oversubscribed() const { return leaves_ && leaves_->oversubscription > 1; }
+  /// How many times longer uplinks are busy than a NIC with this load, if one carries `load`.
+  double uplink_slowdown(double load, double nic) const;
   Spread spread_of(const Group& group) const;
   /// By group: Communicator::uplink_slowdown, where the busiest NIC of group i carries most[i].
   std::vector<std::array<double, kNetworkPatterns>> uplink_slowdowns(

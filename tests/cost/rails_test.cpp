@@ -446,3 +446,53 @@ TEST_CASE("without oversubscription rails change no prediction but those of rela
     }
   }
 }
+
+TEST_CASE(
+    "groups that are translates of each other: one is priced, with exactly the same numbers") {
+  std::mt19937 random(7);
+  const auto any = [&](std::uint32_t low, std::uint32_t high) {
+    return low + static_cast<std::uint32_t>(random() % (high - low + 1));
+  };
+  std::size_t symmetric = 0;
+  std::size_t slowed = 0;
+  for (int run = 0; run < 2000; ++run) {
+    const LeafSpec leaf{any(1, 4), any(0, 3) > 0, {any(2, 9), 1}};
+    const std::uint32_t nodes = leaf.nodes_per_run * any(1, 4);
+    const std::uint32_t gpus = 1U << any(1, 3);
+    const System system = cluster(nodes, gpus, any(1, 2), leaf);
+    const NcclSystem nccl(system, {"test"});
+    std::vector<Axis> named{{"a", 1}, {"b", 1}};
+    for (std::uint32_t left = nodes * gpus, factor = 2; left > 1;) {
+      if (left % factor != 0) {
+        ++factor;
+        continue;
+      }
+      named[any(0, 1)].size *= factor;
+      left /= factor;
+    }
+    const Axes axes(named, {"test"});
+    const auto placements = enumerate_placements(system.hierarchy, axes, {"test"});
+    const DeviceGrid grid(system.hierarchy, axes, placements[random() % placements.size()]);
+    const FactorSet reduced = 1 + any(0, 14);
+    if ((reduced & grid.all_factors()) == 0) continue;
+    const FactorSet pinned = any(0, 15) & grid.all_factors() & ~reduced;
+    const PatternGroups pattern(grid, {reduced & grid.all_factors(), pinned});
+    if (!nccl.is_symmetric_for(pattern)) continue;
+    const std::vector<Group> all = pattern.all();
+    for (const NcclCollective collective : {NcclCollective::AllReduce, NcclCollective::AllGather,
+                                            NcclCollective::Broadcast, NcclCollective::AllToAll}) {
+      const double bytes = any(1, 5) / 7.0;
+      const auto one = nccl.times(collective, pattern, bytes, {});
+      const auto each = nccl.times(collective, all, std::vector(all.size(), bytes), {});
+      REQUIRE(one.size() == each.size());
+      if (one.empty()) continue;
+      ++symmetric;
+      CHECK(one[0].communicator.uplink_slowdown == each[0].communicator.uplink_slowdown);
+      CHECK(one[0].communicator.relayed == each[0].communicator.relayed);
+      CHECK(one[0].communicator.nics == each[0].communicator.nics);
+      for (const double slowdown : one[0].communicator.uplink_slowdown) slowed += slowdown > 1;
+    }
+  }
+  CHECK(symmetric > 1000);
+  CHECK(slowed > 300);
+}
