@@ -84,7 +84,7 @@ class NcclSystem {
   };
 
   bool oversubscribed() const { return leaves_ && leaves_->oversubscription > 1; }
-  /// How many times longer uplinks are busy than a NIC with this load, if one carries `load`.
+  /// How many times longer than a NIC that carries `nic` an uplink is busy with `load`; at least 1.
   double uplink_slowdown(double load, double nic) const;
   Spread spread_of(const Group& group) const;
   /// By group: Communicator::uplink_slowdown, where the busiest NIC of group i carries most[i].

@@ -214,7 +214,7 @@ System system_of(const Server& server, const std::string& name, std::uint32_t no
   // The model of NCCL takes the GPUs of a node from what joins them.
   if (!server.gpu.empty() && server.gpus > 1) {
     system.gpu = server.gpu;
-    system.fabric = nodes == 1 ? "none" : server.fabric.empty() ? "unknown" : server.fabric;
+    system.fabric = server.fabric.empty() ? "unknown" : server.fabric;
   }
   if (!add_nvlink(server, where, system) && server.gpus > 1) {
     system.interconnects.push_back(joining_gpus("PCIe", InterconnectKind::Switch, server.gpus,
@@ -284,8 +284,8 @@ std::vector<std::string> notes_on(const hardware::Server& server, const System& 
   if (!one_nic) {
     notes.emplace_back(
         "the dump of a host does not tell its leaf switches: if the NICs of one index share one, "
-        "add "
-        "\"rails\": true, and \"oversubscription\" of its uplinks, to the interconnect network");
+        "add \"rails\": true, and \"oversubscription\" of its uplinks, to the interconnect "
+        "network");
   }
   return notes;
 }
@@ -305,7 +305,11 @@ ImportAnswer import_system(const ImportRequest& request, const Options&) {
   }
   if (request.name.empty()) throw InputError({"--name"}, "is empty, expected text");
   if (request.dump == ImportRequest::Dump::NvidiaSmiTopo) hardware::name_gpu_by_nvlinks(server);
-  if (!server.nics.empty()) server.fabric = hardware::fabric_of_nics(server);
+  if (request.nodes == 1) {
+    server.fabric = "none";
+  } else if (!server.nics.empty()) {
+    server.fabric = hardware::fabric_of_nics(server);
+  }
   for (const auto& [given, flag, name] : {std::tuple(&request.gpu, "--gpu", &server.gpu),
                                           {&request.fabric, "--fabric", &server.fabric}}) {
     if (!*given) continue;
