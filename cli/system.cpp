@@ -19,7 +19,9 @@ FlagGroup import_flags() {
            {"nodes", "N", "how many such hosts (default 1)"},
            {"nvlink", "BANDWIDTH", "of one NVLink per direction: 25 GB/s"},
            {"pcie", "BANDWIDTH", "of a GPU's slot per direction: 31.5 GB/s"},
-           {"nic", "BANDWIDTH", "of one NIC per direction: 200 Gbit/s"}}};
+           {"nic", "BANDWIDTH", "of one NIC per direction: 200 Gbit/s"},
+           {"gpu", "NAME", "the GPU, where the dump does not tell: H100-SXM"},
+           {"fabric", "NAME", "what joins the nodes: ib-ndr, roce, efa, tcp"}}};
 }
 
 }  // namespace
@@ -28,9 +30,8 @@ int run_system(const Arguments& arguments, std::ostream& out, std::ostream& err)
   const CommandLine line(
       "usage: p2-verify system --from nvidia-smi-topo|nccl-topo FILE [OPTION…]\n"
       "Makes a system file from a dump of a host's hardware: levels node and gpu, NVLink, PCIe,\n"
-      "NICs, and the network where there are several nodes. A bandwidth that the dump does not "
-      "say\n"
-      "has to be given.",
+      "NICs, the GPU's name, and the network where there are several nodes. A bandwidth that the\n"
+      "dump does not say has to be given; what else it does not tell is said.",
       {import_flags()}, arguments, "files");
   if (line.help_wanted()) {
     out << line.help();
@@ -53,6 +54,8 @@ int run_system(const Arguments& arguments, std::ostream& out, std::ostream& err)
   request.nvlink = line.text("nvlink");
   request.pcie = line.text("pcie");
   request.nic = line.text("nic");
+  request.gpu = line.text("gpu");
+  request.fabric = line.text("fabric");
   return print_answer(import_system(request, options_of(common, err)), common, out, err);
 }
 

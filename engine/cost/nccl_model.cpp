@@ -66,14 +66,6 @@ double nvls_gbytes(const Communicator& group, const NcclParameters& parameters) 
   return group.link_gbytes * efficiency * (group.gpus_per_node > 8 ? kLargeDomain : 1);
 }
 
-/// The largest network load of a node in a pair of binary trees, in buffers each way: with three
-/// nodes one is the inner node of a tree with half of the data and a leaf of the other.
-double tree_network_load(std::uint32_t nodes) {
-  if (nodes <= 1) return 0;
-  if (nodes == 2) return 1;
-  return nodes == 3 ? 1.5 : 2;
-}
-
 /// The candidates of one collective on one communicator.
 class Candidates {
  public:
@@ -174,12 +166,15 @@ class Candidates {
   }
 
   /// A line that loads every GPU link and the NICs of a node with so many buffers, each way.
-  NcclLine loaded(double link_load, double link_rate, double nic_load, double nic_rate) const {
+  NcclLine loaded(double link_load, double link_rate, double nic_load, double nic_rate,
+                  NetworkPattern pattern = NetworkPattern::Ring) const {
     NcclLine line;
+    const double slowdown = group_.uplink_slowdown[static_cast<std::size_t>(pattern)];
     const double on_link = link_load == 0 ? 0 : link_load / link_rate;
-    const double on_nic = nic_load == 0 || group_.nodes == 1 ? 0 : nic_load / nic_rate;
+    const double on_nic = nic_load == 0 || group_.nodes == 1 ? 0 : nic_load / nic_rate * slowdown;
     line.us_per_byte = std::max(on_link, on_nic) / 1e3;
     line.network_bound = on_nic > on_link;
+    line.uplink_bound = line.network_bound && slowdown > 1;
     return line;
   }
 
@@ -240,7 +235,7 @@ class Candidates {
     const std::size_t p = index_of(protocol);
     const double chain = group_.gpus_per_node == 1 ? 0 : 2;
     NcclLine line = loaded(chain, link_ * kTreeEfficiency, tree_network_load(group_.nodes),
-                           nic_ * parameters_.tree_network_efficiency);
+                           nic_ * parameters_.tree_network_efficiency, NetworkPattern::Tree);
     if (group_.nodes > 3 && group_.gpus_per_node > 1) line.us_per_byte /= kDeepTreeEfficiency;
     if (protocol == NcclProtocol::Ll) {
       line.us_per_byte = std::max(line.us_per_byte / kTreeLlEfficiency, 2 / ll_limit() / 1e3);
@@ -268,7 +263,8 @@ class Candidates {
   NcclLine nvls_tree() const {
     NcclLine line =
         loaded(1 + 1 / in_node(), nvls_gbytes(group_, parameters_) * kNvlsTreeEfficiency,
-               tree_network_load(group_.nodes), nic_ * parameters_.tree_network_efficiency);
+               tree_network_load(group_.nodes), nic_ * parameters_.tree_network_efficiency,
+               NetworkPattern::Tree);
     line.latency_us = kNvls + 2 * log2_floor(group_.nodes) *
                                   (kNvlsTreeNetwork + step_latency(NcclProtocol::Simple));
     return line;
@@ -283,7 +279,8 @@ class Candidates {
   }
 
   NcclLine pat() const {
-    NcclLine line = loaded(0, link_, (ranks() - 1) / ranks() / kPatEfficiency, nic_);
+    NcclLine line =
+        loaded(0, link_, (ranks() - 1) / ranks() / kPatEfficiency, nic_, NetworkPattern::Pat);
     line.latency_us =
         kPatBase +
         log2_floor(group_.nodes) *
@@ -297,16 +294,19 @@ class Candidates {
     const std::size_t p = index_of(protocol);
     const double network = group_.nodes == 1 ? 0 : kRingNetwork[p] + step_latency(protocol);
     if (collective_ == NcclCollective::SendReceive) {
-      NcclLine line =
-          group_.nodes == 1 ? loaded(1, link_, 0, nic_) : loaded(0, link_, in_node(), nic_);
+      NcclLine line = group_.nodes == 1
+                          ? loaded(1, link_, 0, nic_)
+                          : loaded(0, link_, in_node(), nic_, NetworkPattern::Pairwise);
       if (protocol == NcclProtocol::Ll) line.us_per_byte *= 2;
       line.latency_us =
           kRingBase[p] +
           (group_.nodes == 1 ? (over_pcie(group_) ? kRingPcie[p] : kRingNvlink[p]) : network);
       return line;
     }
+    const double leaving = (ranks() - in_node()) / ranks();  // of what a GPU sends
     NcclLine line =
-        loaded((in_node() - 1) / ranks(), link_, in_node() * (ranks() - in_node()) / ranks(), nic_);
+        loaded((in_node() - 1) / ranks() + group_.relayed * leaving, link_,
+               in_node() * (ranks() - in_node()) / ranks(), nic_, NetworkPattern::Pairwise);
     if (protocol == NcclProtocol::Ll) line.us_per_byte *= 2;
     line.latency_us = kRingBase[p] + network + kPostOverhead * (ranks() - 1);
     return line;
@@ -383,6 +383,12 @@ double usable_link_gbytes(const Communicator& group, const NcclParameters& param
       return group.link_gbytes * parameters.host_memory_efficiency;
   }
   return group.link_gbytes;
+}
+
+double tree_network_load(std::uint32_t nodes) {
+  if (nodes <= 1) return 0;
+  if (nodes == 2) return 1;
+  return nodes == 3 ? 1.5 : 2;
 }
 
 std::vector<NcclLine> nccl_lines(const Communicator& group, NcclCollective collective,

@@ -76,6 +76,15 @@ std::string_view to_string(GpuGeneration generation);
 std::optional<NcclAlgorithm> find_nccl_algorithm(std::string_view name);
 std::optional<NcclProtocol> find_nccl_protocol(std::string_view name);
 
+/// How traffic moves between nodes, which decides what crosses a spine.
+enum class NetworkPattern : std::uint8_t {
+  Ring,      ///< from each node to the next; also chains and in-network reduction
+  Tree,      ///< two binary trees of nodes
+  Pat,       ///< to the nodes that are 1, 2, 4, … further
+  Pairwise,  ///< from every GPU to the others, or to one
+};
+constexpr std::size_t kNetworkPatterns = 4;
+
 /// The GPUs of a collective and what joins them.
 struct Communicator {
   GpuGeneration generation = GpuGeneration::Hopper;
@@ -89,6 +98,12 @@ struct Communicator {
   double nic_gbytes = 0;            ///< nominal rate of one
   Fabric fabric = Fabric::Unknown;
   bool sharp = false;  ///< the fabric reduces
+  /// By NetworkPattern: how much longer the uplinks of leaf switches are busy than the NICs, at
+  /// least 1.
+  std::array<double, kNetworkPatterns> uplink_slowdown{1, 1, 1, 1};
+  /// Of an all-to-all: the part of the traffic to other nodes that goes to the GPU on the
+  /// receiver's rail first, over the GPU links (PXN).
+  double relayed = 0;
 
   std::uint32_t ranks() const { return nodes * gpus_per_node; }
 };
@@ -133,6 +148,7 @@ struct NcclLine {
   double latency_us = 0;
   double us_per_byte = 0;
   bool network_bound = false;  ///< the NICs are slower than the GPU links
+  bool uplink_bound = false;   ///< and the uplinks of leaf switches slower than the NICs
 
   double at(double bytes) const { return latency_us + us_per_byte * bytes; }
 };
@@ -148,6 +164,10 @@ struct NcclChoice {
 /// communicator cannot run counts as none.
 std::vector<NcclLine> nccl_lines(const Communicator& communicator, NcclCollective collective,
                                  const NcclChoice& choice, const NcclParameters& parameters);
+
+/// The largest network load of a node in a pair of binary trees, in buffers each way: with three
+/// nodes one is the inner node of a tree with half of the data and a leaf of the other.
+double tree_network_load(std::uint32_t nodes);
 
 /// The line that is the least at this size.
 const NcclLine& fastest_at(const std::vector<NcclLine>& lines, double bytes);

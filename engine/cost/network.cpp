@@ -248,16 +248,14 @@ std::uint32_t position(std::uint32_t rank, std::uint32_t n, bool second) {
 Stage two_trees(const Group& heads, std::uint64_t half) {
   const auto n = static_cast<std::uint32_t>(heads.size());
   Stage stage;
-  for (const bool second : {false, true}) {
-    for (std::uint32_t rank = 1; rank < n; ++rank) {
-      const std::uint32_t child = heads[position(rank, n, second)];
-      const std::uint32_t above = heads[position(parent(rank, n), n, second)];
-      stage.transfers.push_back({child, above, half});
-      stage.transfers.push_back({above, child, half});
-      std::uint64_t depth = 0;
-      for (std::uint32_t at = rank; at != 0; at = parent(at, n)) ++depth;
-      stage.rounds = std::max(stage.rounds, 2 * depth);
-    }
+  for (const auto& [child, above] : two_tree_edges(n)) {
+    stage.transfers.push_back({heads[child], heads[above], half});
+    stage.transfers.push_back({heads[above], heads[child], half});
+  }
+  for (std::uint32_t rank = 1; rank < n; ++rank) {
+    std::uint64_t depth = 0;
+    for (std::uint32_t at = rank; at != 0; at = parent(at, n)) ++depth;
+    stage.rounds = std::max(stage.rounds, 2 * depth);
   }
   return stage;
 }
@@ -299,6 +297,16 @@ std::vector<Stage> transfers(Collective collective, Algorithm algorithm, const G
       return {chains(group, false, n * rows)};
   }
   return {};
+}
+
+std::vector<std::pair<std::uint32_t, std::uint32_t>> two_tree_edges(std::uint32_t n) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+  for (const bool second : {false, true}) {
+    for (std::uint32_t rank = 1; rank < n; ++rank) {
+      edges.emplace_back(position(rank, n, second), position(parent(rank, n), n, second));
+    }
+  }
+  return edges;
 }
 
 Stage all_to_all(const Group& group, std::uint64_t rows) {

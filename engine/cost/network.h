@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/base/rational.h"
@@ -154,6 +155,10 @@ struct Stage {
 /// head of one is a leaf of the other. All data goes up every edge and its sum comes down.
 std::vector<Stage> transfers(Collective collective, Algorithm algorithm, const Group& group,
                              std::uint64_t rows, const Network& network);
+
+/// The edges, child and parent, of the two binary trees over 0 … n−1, those of the first tree
+/// first.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> two_tree_edges(std::uint32_t n);
 
 /// Every device sends an n-th of its `rows` chunks to each of the others, one after the other.
 Stage all_to_all(const Group& group, std::uint64_t rows);

@@ -170,11 +170,9 @@ StepCost StepPricer::compute_nccl(const Traffic& traffic) const {
                                      : nccl_->times(collective, step.groups, bytes, choice_)) {
     std::vector<NcclTime> lines;
     for (const NcclLine& line : group.lines) {
-      lines.push_back(
-          {rounded_to(line.latency_us * kMicro, kPerSecond),
-           rounded_to(line.us_per_byte * group.bytes * kMicro, kPerByte), line.algorithm,
-           line.protocol,
-           line.network_bound ? nccl_->nic_interconnect() : nccl_->link_interconnect()});
+      lines.push_back({rounded_to(line.latency_us * kMicro, kPerSecond),
+                       rounded_to(line.us_per_byte * group.bytes * kMicro, kPerByte),
+                       line.algorithm, line.protocol, nccl_->interconnect_of(line)});
     }
     cost.shapes.push_back(std::move(lines));
   }

@@ -202,9 +202,7 @@ AxisTime axis_time(const TrafficTime& time, const std::string& axis, const Syste
   shown.algorithm =
       fmt::format("{} {}", to_string(time.line.algorithm), to_string(time.line.protocol));
   const bool waits = 2 * (time.on_link + time.on_nic) < time.time;
-  const std::uint32_t link =
-      time.line.network_bound ? nccl.nic_interconnect() : nccl.link_interconnect();
-  shown.link = waits ? "latency" : system.interconnects[link].name;
+  shown.link = waits ? "latency" : system.interconnects[nccl.interconnect_of(time.line)].name;
   return shown;
 }
 

@@ -47,6 +47,47 @@ constexpr std::array<PcieSpeed, 6> kPcieSpeeds{{{"2.5", 2'500, 8, 10},
                                                 {"32", 32'000, 128, 130},
                                                 {"64", 64'000, 242, 256}}};
 
+/// NVIDIA's GPUs by PCI device (the PCI ID repository, vendor 10de), as system files name them.
+constexpr std::array<std::pair<std::int64_t, std::string_view>, 47> kProducts{
+    {{0x15f8, "P100-PCIE"}, {0x15f9, "P100-SXM2"}, {0x1db1, "V100-SXM2"},
+     {0x1db4, "V100-PCIE"}, {0x1db5, "V100-SXM2"}, {0x1db6, "V100-PCIE"},
+     {0x1db8, "V100-SXM3"}, {0x1df5, "V100-SXM2"}, {0x1df6, "V100S-PCIE"},
+     {0x1eb8, "T4"},        {0x20b0, "A100-SXM4"}, {0x20b1, "A100-PCIE"},
+     {0x20b2, "A100-SXM4"}, {0x20b3, "A100-SXM4"}, {0x20b5, "A100-PCIE"},
+     {0x20b7, "A30-PCIE"},  {0x20bd, "A800-SXM4"}, {0x20f1, "A100-PCIE"},
+     {0x20f3, "A800-SXM4"}, {0x20f5, "A800-PCIE"}, {0x2204, "RTX 3090"},
+     {0x2230, "RTX A6000"}, {0x2235, "A40"},       {0x2236, "A10"},
+     {0x2237, "A10G"},      {0x2321, "H100-PCIE"}, {0x2322, "H800-PCIE"},
+     {0x2324, "H800-SXM"},  {0x2329, "H20-SXM"},   {0x232c, "H20-SXM"},
+     {0x2330, "H100-SXM"},  {0x2331, "H100-PCIE"}, {0x2335, "H200-SXM"},
+     {0x2337, "H100-SXM"},  {0x2338, "H100-SXM"},  {0x2339, "H100-SXM"},
+     {0x233b, "H200-PCIE"}, {0x2342, "GH200"},     {0x2348, "GH200"},
+     {0x26b5, "L40"},       {0x26b9, "L40S"},      {0x27b8, "L4"},
+     {0x2901, "B200"},      {0x2941, "GB200"},     {0x2bb5, "RTX PRO 6000 Blackwell"},
+     {0x3182, "B300"},      {0x31c2, "GB300"}}};
+
+/// The GPU of data centres with a compute capability, where its NVLinks and the generation decide.
+/// Others (75, 86, 89, 120) are also those of cards that differ in access to each other.
+struct Capability {
+  std::int64_t sm;
+  std::string_view with_nvlink;
+  std::string_view without;
+};
+constexpr std::array<Capability, 6> kCapabilities{{{60, "P100-SXM2", "P100-PCIE"},
+                                                   {70, "V100-SXM2", "V100-PCIE"},
+                                                   {80, "A100-SXM4", "A100-PCIE"},
+                                                   {90, "H100-SXM", "H100-PCIE"},
+                                                   {100, "B200", ""},
+                                                   {103, "B300", ""}}};
+
+/// The number of a text such as `0x2330`; -1 for another one.
+std::int64_t hexadecimal(std::string_view text) {
+  std::int64_t number = -1;
+  if (!text.starts_with("0x")) return -1;
+  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), number, 16);
+  return error == std::errc() && end == text.data() + text.size() ? number : -1;
+}
+
 /// The bandwidth of a slot; nothing where the dump leaves speed or width empty.
 std::optional<std::int64_t> pcie_bandwidth(const XmlElement& pci) {
   if (!pci.has("link_speed") || !pci.has("link_width")) return std::nullopt;
@@ -67,6 +108,7 @@ struct Gpu {
   std::int64_t dev = 0;
   std::int64_t sm = 0;
   std::string bus;
+  std::int64_t device = -1;  ///< of vendor NVIDIA; -1 where the dump does not say
   std::optional<std::int64_t> pcie;
   std::vector<std::size_t> path;  ///< the numbers of the elements that contain it, outermost first
   std::uint32_t switched = 0;     ///< links to switches
@@ -90,7 +132,11 @@ class Reading {
     path_.push_back(count_++);
     slots_.push_back(slots_.empty() ? Slot{} : slots_.back());
     if (element.name == "pci") {
-      slots_.back() = {std::string(element.text("busid")), pcie_bandwidth(element)};
+      constexpr std::int64_t kNvidia = 0x10de;
+      const bool named = element.has("vendor") && element.has("device") &&
+                         hexadecimal(element.text("vendor")) == kNvidia;
+      slots_.back() = {std::string(element.text("busid")), pcie_bandwidth(element),
+                       named ? hexadecimal(element.text("device")) : -1};
     }
     if (element.name == "gpu") add_gpu(element);
     if (element.name == "nvlink") add_link(element);
@@ -104,6 +150,7 @@ class Reading {
   struct Slot {
     std::string bus;
     std::optional<std::int64_t> bandwidth;
+    std::int64_t device = -1;
   };
 
   void add_gpu(const XmlElement& element) {
@@ -115,6 +162,7 @@ class Reading {
     gpu.sm = element.integer("sm", 0, 1'000);
     gpu.bus = slots_.back().bus;
     gpu.pcie = slots_.back().bandwidth;
+    gpu.device = slots_.back().device;
     gpu.path = path_;
     for (const Gpu& other : gpus) {
       if (other.dev == gpu.dev) element.fail(fmt::format("dev=\"{}\" is given twice", gpu.dev));
@@ -168,6 +216,36 @@ std::uint32_t links_between(const Gpu& one, const Gpu& other) {
 
 }  // namespace
 
+namespace {
+
+/// Names the GPU by its PCI device, or by its compute capability; not where the GPUs differ.
+void name_gpu(const std::vector<Gpu>& gpus, Server& server) {
+  const Gpu& first = gpus.front();
+  const auto alike = [&](const Gpu& gpu) {
+    return gpu.device == first.device && gpu.sm == first.sm;
+  };
+  if (!std::all_of(gpus.begin(), gpus.end(), alike)) return;
+  for (const auto& [device, name] : kProducts) {
+    if (device != first.device) continue;
+    server.gpu = name;
+    server.gpu_source = fmt::format("PCI device {:#06x}", device);
+    return;
+  }
+  for (const Capability& each : kCapabilities) {
+    if (each.sm != first.sm) continue;
+    const std::vector<std::uint32_t>& links = server.nvlinks.front();
+    const auto joined =
+        std::count_if(links.begin(), links.end(), [](auto count) { return count > 0; });
+    const bool all = static_cast<std::size_t>(joined) + 1 == gpus.size();
+    if (!all && joined > 0) return;  // some of the cards are bridged, or a cube mesh
+    server.gpu = all ? each.with_nvlink : each.without;
+    server.gpu_source =
+        fmt::format("compute capability {} {} NVLink", each.sm, all ? "with" : "without");
+  }
+}
+
+}  // namespace
+
 Server read_nccl_topology(const std::string& source, const std::string& text) {
   Reading reading;
   read_xml(source, text, "system", [&](const XmlElement& element) { reading.add(element); });
@@ -196,6 +274,9 @@ Server read_nccl_topology(const std::string& source, const std::string& text) {
   for (const auto& [sm, bandwidth] : kNvlinkBandwidths) {
     if (gpus.front().sm >= sm) server.nvlink_bandwidth = bandwidth;
   }
+  server.nvswitch =
+      std::all_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return gpu.switched > 0; });
+  name_gpu(gpus, server);
   for (const Net& net : reading.nets) {
     Server::Nic& nic = server.nics.emplace_back(Server::Nic{net.name, net.bandwidth, {}});
     for (const Gpu& gpu : gpus) nic.distance.push_back(distance(gpu.path, net.path));

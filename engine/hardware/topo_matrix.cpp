@@ -90,6 +90,7 @@ class Matrix {
     read_header();
     for (std::size_t row = 0; row < devices_.size(); ++row) read_row(row);
     require_symmetric();
+    read_legend();
   }
 
   Server server() const {
@@ -103,7 +104,8 @@ class Matrix {
     }
     for (std::size_t nic = gpus_; nic < devices_.size(); ++nic) {
       Server::Nic& one = server.nics.emplace_back();
-      one.name = std::string(devices_[nic].text);
+      const auto named = names_.find(devices_[nic].text);
+      one.name = named == names_.end() ? devices_[nic].text : named->second;
       for (std::size_t gpu = 0; gpu < gpus_; ++gpu) {
         one.distance.push_back(*distance_of(cells_[gpu][nic].text));
       }
@@ -183,12 +185,23 @@ class Matrix {
     }
   }
 
+  /// `NIC0: mlx5_0`.
+  void read_legend() {
+    for (; next_ < lines_.size(); ++next_) {
+      const Line& line = lines_[next_];
+      if (line.size() != 2 || !line.front().text.ends_with(':')) continue;
+      const std::string_view nic = line.front().text.substr(0, line.front().text.size() - 1);
+      if (is_numbered(nic, "NIC")) names_[nic] = line.back().text;
+    }
+  }
+
   const std::string& source_;
   std::vector<Line> lines_;
   std::size_t next_ = 0;  ///< the line to read
   std::vector<Word> devices_;
   std::size_t gpus_ = 0;
   std::vector<std::vector<Word>> cells_;
+  std::map<std::string_view, std::string_view> names_;  ///< of NICs, by column
 };
 
 }  // namespace

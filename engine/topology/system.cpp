@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
 #include <optional>
 #include <set>
@@ -310,12 +311,39 @@ std::uint32_t read_span(const JsonValue& value, const Level& level) {
   return span;
 }
 
+std::string ratio_to_string(const Oversubscription& ratio) {
+  return fmt::format("{}:{}", ratio.down, ratio.up);
+}
+
+/// `2:1`, `3:2`.
+Oversubscription read_oversubscription(const JsonValue& value) {
+  const std::string& text = value.string("the oversubscription of an interconnect");
+  Oversubscription read;
+  const char* const end = text.data() + text.size();
+  const auto [colon, down] = std::from_chars(text.data(), end, read.down);
+  if (down == std::errc() && colon != end && *colon == ':') {
+    const auto [rest, up] = std::from_chars(colon + 1, end, read.up);
+    constexpr std::uint32_t kMost = 1'000'000;
+    const bool fits = read.up >= 1 && read.up <= read.down && read.down <= kMost;
+    if (fits && up == std::errc() && rest == end && ratio_to_string(read) == text) return read;
+  }
+  value.fail(
+      fmt::format("\"{}\" is not an oversubscription, expected down:up of at least 1:1, such "
+                  "as 2:1",
+                  text));
+}
+
+bool has_leaves(const Interconnect& link) {
+  return link.rails || link.oversubscription != Oversubscription{};
+}
+
 Interconnect read_interconnect(const JsonValue& value, const Hierarchy& hierarchy) {
   constexpr std::string_view kWhat = "an interconnect";
   constexpr std::array kKinds{InterconnectKind::Switch, InterconnectKind::Ring,
                               InterconnectKind::SharedNic, InterconnectKind::SharedMedium};
   constexpr std::array kDuplexes{Duplex::Full, Duplex::Half};
-  value.only_keys({"name", "kind", "level", "span", "bandwidth", "latency", "duplex", "reduces"},
+  value.only_keys({"name", "kind", "level", "span", "bandwidth", "latency", "duplex", "reduces",
+                   "rails", "oversubscription"},
                   kWhat);
   const Level& level = read_level(value.member("level", kWhat), hierarchy);
   const JsonValue bandwidth = value.member("bandwidth", kWhat);
@@ -339,6 +367,15 @@ Interconnect read_interconnect(const JsonValue& value, const Hierarchy& hierarch
     if (link.reduces && link.kind != InterconnectKind::Switch) {
       reduces->fail("only a switch reduces, expected the kind switch");
     }
+  }
+  if (const auto rails = value.find("rails")) {
+    link.rails = rails->boolean("whether an interconnect has rails");
+  }
+  if (const auto ratio = value.find("oversubscription")) {
+    link.oversubscription = read_oversubscription(*ratio);
+  }
+  if (has_leaves(link) && link.kind != InterconnectKind::Switch) {
+    value.fail("only a switch has leaves, expected the kind switch with rails or oversubscription");
   }
   return link;
 }
@@ -365,6 +402,10 @@ nlohmann::ordered_json to_tree(const Interconnect& link) {
                               {"latency", latency_to_string(link.latency_ps)},
                               {"duplex", to_string(link.duplex)}};
   if (link.reduces) tree["reduces"] = true;
+  if (link.rails) tree["rails"] = true;
+  if (link.oversubscription != Oversubscription{}) {
+    tree["oversubscription"] = ratio_to_string(link.oversubscription);
+  }
   return tree;
 }
 
@@ -388,6 +429,16 @@ System read_system(const std::string& source, const std::string& text) {
     if (system.gpu.empty()) fabric->fail("a fabric without a gpu, expected both or neither");
   } else if (const auto gpu = root.find("gpu")) {
     gpu->fail("a gpu without a fabric, expected both; \"none\" for one node");
+  }
+  bool leaves = false;
+  for (std::size_t i = 0; i < system.interconnects.size(); ++i) {
+    if (!has_leaves(system.interconnects[i])) continue;
+    const JsonValue link = root.member("interconnects", kWhat).array("the interconnects")[i];
+    if (system.gpu.empty()) {
+      link.fail("rails and oversubscription without a gpu, expected a system with gpu and fabric");
+    }
+    if (leaves) link.fail("a second switch with rails or oversubscription, expected at most one");
+    leaves = true;
   }
   return system;
 }

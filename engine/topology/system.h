@@ -65,6 +65,14 @@ enum class Duplex {
   Half,  ///< both directions share it
 };
 
+/// Bandwidth of a leaf switch's ports to NICs against that of its uplinks to the spine: `2:1`.
+struct Oversubscription {
+  std::uint32_t down = 1;
+  std::uint32_t up = 1;  ///< at most `down`
+
+  bool operator==(const Oversubscription&) const = default;
+};
+
 /// One kind of link of a system. Every run of `span` consecutive instances of `level` (inside one
 /// instance of the level above) has its own copy of it.
 struct Interconnect {
@@ -76,6 +84,10 @@ struct Interconnect {
   std::int64_t latency_ps = 0;        ///< picoseconds per message
   Duplex duplex = Duplex::Full;
   bool reduces = false;  ///< a switch that reduces and multicasts itself: NVLS, SHARP
+  /// Of a switch that joins nodes: it is leaf switches below a spine. With rails each run of `span`
+  /// nodes has a leaf for its first NICs, one for its second ones and so on; otherwise one for all.
+  bool rails = false;
+  Oversubscription oversubscription = {};
 
   bool operator==(const Interconnect&) const = default;
 };

@@ -63,7 +63,7 @@ TEST_CASE("the matrix of nvidia-smi is read: NVLinks, and the distance of NICs")
   CHECK(server.gpus == 4);
   CHECK(server.nvlinks[0] == std::vector<std::uint32_t>{0, 18, 18, 18});
   REQUIRE(server.nics.size() == 2);
-  CHECK(server.nics[0].name == "NIC0");
+  CHECK(server.nics[0].name == "mlx5_0");  // by the legend
   CHECK(server.nics[0].distance[0] < server.nics[1].distance[0]);
   CHECK(server.nics[1].distance[3] < server.nics[0].distance[3]);
   CHECK(!server.nvlink_bandwidth);
@@ -243,6 +243,148 @@ TEST_CASE("wrong dumps of NCCL are refused with the line") {
   CHECK(
       refused_xml(dump(gpu(1, "b1", "<nvlink target=\"a\" count=\"0\" tclass=\"0x068000\"/>"), ""))
           .starts_with("t.xml:3:"));
+}
+
+namespace {
+
+/// A host of GPUs on NVSwitches, each with a NIC next to it.
+std::string host_dump(std::size_t gpus, const std::string& sm, const std::string& pci,
+                      const std::string& nic, const std::string& links) {
+  std::string text = "<system version=\"1\"><cpu numaid=\"0\">\n";
+  for (std::size_t i = 0; i < gpus; ++i) {
+    const std::string number = std::to_string(i);
+    text += "<pci busid=\"s" + number + "\" class=\"0x060400\">";
+    text += "<pci busid=\"g" + number + "\" class=\"0x030200\" " + pci +
+            " link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"><gpu dev=\"" + number + "\" sm=\"" +
+            sm + "\">" + links + "</gpu></pci>";
+    text += "<pci busid=\"n" + number + "\" class=\"0x020700\"><nic><net name=\"" + nic + number +
+            "\" dev=\"" + number + "\" speed=\"400000\"/></nic></pci></pci>\n";
+  }
+  return text + "</cpu></system>\n";
+}
+
+std::string to_switches(int count) {
+  return "<nvlink target=\"ffff\" count=\"" + std::to_string(count) + "\" tclass=\"0x068000\"/>";
+}
+
+const std::string kNvidia = "vendor=\"0x10de\" device=";
+
+/// `gpu, fabric` of two such hosts, and `reduces` where their switch does.
+std::string named(const std::string& text) {
+  Server server = read_xml_text(text);
+  const System system = system_of(server, "x", 2, {"t"});
+  return system.gpu + ", " + system.fabric + (system.interconnects[0].reduces ? ", reduces" : "");
+}
+
+}  // namespace
+
+TEST_CASE("NCCL's dump names the GPU by its PCI device, or by its compute capability") {
+  const auto of = [](const std::string& sm, const std::string& pci, int links) {
+    return named(host_dump(4, sm, pci, "mlx5_", links == 0 ? "" : to_switches(links)));
+  };
+  CHECK(of("90", kNvidia + "\"0x2330\"", 18) == "H100-SXM, unknown, reduces");
+  CHECK(of("90", kNvidia + "\"0x2335\"", 18) == "H200-SXM, unknown, reduces");
+  CHECK(of("90", kNvidia + "\"0x2324\"", 8) == "H800-SXM, unknown, reduces");
+  CHECK(of("80", kNvidia + "\"0x20B2\"", 12) == "A100-SXM4, unknown");
+  CHECK(of("100", kNvidia + "\"0x2901\"", 18) == "B200, unknown, reduces");
+  CHECK(of("89", kNvidia + "\"0x26b9\"", 0) == "L40S, unknown");
+  // An unknown device, another vendor, no number, or nothing: what the capability tells.
+  CHECK(of("90", kNvidia + "\"0x23ff\"", 18) == "H100-SXM, unknown, reduces");
+  CHECK(of("80", "vendor=\"0x1002\" device=\"0x2330\"", 12) == "A100-SXM4, unknown");
+  CHECK(of("80", kNvidia + "\"fast\"", 12) == "A100-SXM4, unknown");
+  CHECK(of("80", "", 12) == "A100-SXM4, unknown");
+  CHECK(of("80", "", 0) == "A100-PCIE, unknown");
+  CHECK(of("90", "", 0) == "H100-PCIE, unknown");
+  CHECK(of("70", "", 6) == "V100-SXM2, unknown");
+  // Cards of one capability differ.
+  for (const char* sm : {"75", "86", "89", "120"}) CHECK(of(sm, "", 0) == ", ");
+  // Hosts of different GPUs, and of one.
+  std::string mixed = host_dump(4, "90", "", "mlx5_", to_switches(18));
+  mixed.replace(mixed.find("sm=\"90\""), 7, "sm=\"80\"");
+  CHECK(named(mixed) == ", ");
+  CHECK(system_of(read_xml_text(host_dump(1, "90", "", "mlx5_", "")), "x", 2, {"t"}).gpu.empty());
+}
+
+TEST_CASE("the names of NICs tell some fabrics") {
+  const auto of = [](const std::string& nic) {
+    const TemporaryFile file(host_dump(4, "90", "", nic, to_switches(18)), ".xml");
+    return nlohmann::json::parse(
+               run({"system", "--from", "nccl-topo", file.path(), "--nodes", "2"}).out)["fabric"]
+        .get<std::string>();
+  };
+  CHECK(of("mlx5_") == "unknown");
+  CHECK(of("mlx5_bond_") == "roce");
+  CHECK(of("rocep5s") == "roce");
+  CHECK(of("ibp5s") == "infiniband");
+  CHECK(of("rdmap79s") == "efa");
+  CHECK(of("cxi") == "slingshot");
+  CHECK(of("eth") == "tcp");
+}
+
+TEST_CASE("as many NVLinks as one product has name the GPU of a matrix") {
+  const auto of = [](std::size_t gpus, const std::string& links, const std::string& bandwidth) {
+    std::vector<std::vector<std::string>> cells(gpus, std::vector<std::string>(gpus, links));
+    for (std::size_t i = 0; i < gpus; ++i) cells[i][i] = "X";
+    const TemporaryFile file(matrix(cells), ".txt");
+    const nlohmann::json system = nlohmann::json::parse(
+        run({"system", "--from", "nvidia-smi-topo", file.path(), "--nvlink", bandwidth}).out);
+    return system.value("gpu", "") +
+           (system["interconnects"][0].value("reduces", false) ? ", reduces" : "");
+  };
+  CHECK(of(8, "NV18", "25 GB/s") == "H100-SXM, reduces");
+  CHECK(of(8, "NV18", "50 GB/s") == "B200, reduces");
+  CHECK(of(8, "NV18", "30 GB/s").empty());
+  CHECK(of(8, "NV12", "25 GB/s") == "A100-SXM4");
+  CHECK(of(4, "NV4", "25 GB/s") == "A100-SXM4");  // HGX A100 of four GPUs: links to each other
+  CHECK(of(4, "NV6", "25 GB/s") == "H100-SXM");
+  CHECK(of(16, "NV6", "25 GB/s") == "V100-SXM3");
+  CHECK(of(8, "NV8", "25 GB/s").empty());   // A800 and H800
+  CHECK(of(2, "NV12", "25 GB/s").empty());  // a bridge of PCIe cards
+}
+
+TEST_CASE("an imported system is priced as NCCL runs, without being edited") {
+  const TemporaryFile xml(host_dump(8, "90", kNvidia + "\"0x2330\"", "rocep1s", to_switches(18)),
+                          ".xml");
+  const TemporaryFile system("", ".json");
+  const Ran imported =
+      run({"system", "--from", "nccl-topo", xml.path(), "--nodes", "4", "--output", system.path()});
+  CHECK(imported.exit == 0);
+  CHECK(imported.err.find("gpu H100-SXM, by PCI device 0x2330\n") != std::string::npos);
+  CHECK(imported.err.find("fabric roce, by the names of the NICs\n") != std::string::npos);
+  CHECK(imported.err.find("add \"rails\": true, and \"oversubscription\"") != std::string::npos);
+  const auto all_reduce = [](const std::string& file) {
+    const Ran ran = run({"cost", "--system", file, "--axes", "32", "--reduce", "0", "--algorithm",
+                         "auto", "--format", "json"});
+    REQUIRE(ran.exit == 0);
+    return nlohmann::json::parse(ran.out)["allreduce_seconds"].get<double>();
+  };
+  CHECK(all_reduce(system.path()) > 0);
+  // As the shipped system, but for the fabric.
+  const TemporaryFile again("", ".json");
+  REQUIRE(run({"system", "--from", "nccl-topo", xml.path(), "--nodes", "4", "--fabric", "ib-ndr",
+               "--output", again.path()})
+              .exit == 0);
+  CHECK(all_reduce(again.path()) == all_reduce(kSystems + "dgx-h100-4nodes.json"));
+  CHECK(all_reduce(again.path()) < all_reduce(system.path()));
+
+  const TemporaryFile unknown(host_dump(8, "86", "", "mlx5_", ""), ".xml");
+  const auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> flags{"system",  "--from", "nccl-topo", unknown.path(),
+                                   "--nodes", "4",      "--output",  system.path()};
+    flags.insert(flags.end(), more.begin(), more.end());
+    return run(flags);
+  };
+  CHECK(with({}).err.find("--gpu adds it") != std::string::npos);
+  const std::vector<std::string> cost{"cost",     "--system", system.path(), "--axes", "32",
+                                      "--reduce", "0",        "--algorithm", "auto"};
+  CHECK(run(cost).exit == 2);
+  CHECK(with({"--gpu", "A40"})
+            .err.find("the dump does not tell the fabric of mlx5_0: --fabric "
+                      "adds it") != std::string::npos);
+  CHECK(run(cost).exit == 0);
+  CHECK(with({"--fabric", "roce"}).err ==
+        "p2-verify: --fabric: the GPU is not known, expected --gpu, too\n");
+  CHECK(with({"--gpu", ""}).err == "p2-verify: --gpu: is empty, expected text\n");
 }
 
 TEST_CASE("p2-verify system writes a system that cost takes") {

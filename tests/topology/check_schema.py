@@ -25,4 +25,11 @@ for path, value in [(("hierarchy", 0, "size"), 0), (("hierarchy", 0, "size"), "4
         place = place[key]
     place[path[-1]] = value
     assert not validator.is_valid(broken), path
+rails = systems["dgx-h100-superpod.json"]
+for key, value, good in [("oversubscription", "2:1", True), ("oversubscription", "2", False),
+                         ("oversubscription", 2, False), ("rails", True, True),
+                         ("rails", "yes", False)]:
+    changed = copy.deepcopy(rails)
+    changed["interconnects"][-1][key] = value
+    assert validator.is_valid(changed) == good, (key, value)
 print(f"{len(systems)} systems obey the schema")

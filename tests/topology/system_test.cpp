@@ -307,6 +307,52 @@ TEST_CASE("a GPU and a fabric are named together, and only a switch reduces") {
             .find("only a switch reduces") != std::string::npos);
 }
 
+TEST_CASE("rails and oversubscription: of one switch, in a system that names its GPU") {
+  const auto system = [](const std::string& gpu, const std::string& links) {
+    return "{\"name\": \"s\", " + gpu +
+           "\"hierarchy\": [{\"name\": \"node\", \"size\": 4}, {\"name\": \"gpu\", \"size\": 8}],\n"
+           "\"interconnects\": [" +
+           links + "]}";
+  };
+  const std::string named = R"("gpu": "H100-SXM", "fabric": "ib-ndr", )";
+  const auto leaf = [](const std::string& keys, const std::string& name = "leaf",
+                       const std::string& kind = "switch") {
+    return R"({"level": "node", "bandwidth": "1 GB/s", "name": ")" + name + R"(", "kind": ")" +
+           kind + "\"" + keys + "}";
+  };
+  const System read = parse_system(
+      "f", system(named, leaf(R"(, "span": 2, "rails": true, "oversubscription": "3:2")")));
+  CHECK(read.interconnects[0].rails);
+  CHECK(read.interconnects[0].oversubscription == Oversubscription{3, 2});
+  CHECK(parse_system("f", to_json(read)) == read);
+  const System plain = parse_system("f", system(named, leaf("")));
+  CHECK(!plain.interconnects[0].rails);
+  CHECK(plain.interconnects[0].oversubscription == Oversubscription{1, 1});
+  CHECK(to_json(plain).find("rails") == std::string::npos);
+  CHECK(parse_system("f", system(named, leaf(R"(, "rails": false, "oversubscription": "1:1")"))) ==
+        plain);
+  const auto complaint_of = [&](const std::string& gpu, const std::string& links) {
+    return text_complaint(system(gpu, links));
+  };
+  for (const char* ratio : {"2", "2:", ":1", "1:2", "0:0", "2:0", "-2:1", "02:1", "2:1 ", "2 : 1",
+                            "1.5:1", "4294967297:1", "2000000:1"}) {
+    CHECK(complaint_of(named, leaf(std::string(R"(, "oversubscription": ")") + ratio + "\"")) ==
+          "f:2:114: \"" + std::string(ratio) +
+              "\" is not an oversubscription, expected down:up of at least 1:1, such as 2:1");
+  }
+  CHECK(complaint_of(named, leaf(R"(, "oversubscription": 2)")).find("expected a string") !=
+        std::string::npos);
+  CHECK(complaint_of(named, leaf(R"(, "rails": "yes")")).find("f:2:") == 0);
+  CHECK(
+      complaint_of(named, leaf(R"(, "rails": true)", "leaf", "shared-medium")) ==
+      "f:2:19: only a switch has leaves, expected the kind switch with rails or oversubscription");
+  CHECK(complaint_of("", leaf(R"(, "rails": true)")) ==
+        "f:2:19: rails and oversubscription without a gpu, expected a system with gpu and fabric");
+  CHECK(complaint_of(named, leaf(R"(, "rails": true)", "a") + "," +
+                                leaf(R"(, "oversubscription": "2:1")", "b"))
+            .find("a second switch with rails or oversubscription") != std::string::npos);
+}
+
 TEST_CASE("an interconnect spans its whole level, at no latency and full duplex, unless told") {
   const std::string required =
       R"("name": "N", "kind": "ring", "level": "gpu", "bandwidth": "1 B/s")";
@@ -381,7 +427,7 @@ TEST_CASE("a mistake in an interconnect is told where it is") {
         "f:3:11: no level is named \"cpu\", expected a level of the hierarchy gpu=8");
   CHECK(link_complaint(R"("lanes": 2)") ==
         "f:3:2: unknown key \"lanes\" in an interconnect, expected one of name, kind, level, span, "
-        "bandwidth, latency, duplex, reduces");
+        "bandwidth, latency, duplex, reduces, rails, oversubscription");
   CHECK(link_complaint(start + "8") ==
         "f:3:62: the bandwidth of an interconnect is a number, expected a string");
   CHECK(link_complaint(start + "\"8 GiB/s\"") ==

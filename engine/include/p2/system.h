@@ -42,8 +42,13 @@ struct ImportRequest {
   std::optional<std::string> nvlink;
   std::optional<std::string> pcie;
   std::optional<std::string> nic;
+  /// `gpu` and `fabric` of the system (docs/languages.md), before what the dump tells.
+  std::optional<std::string> gpu = {};
+  std::optional<std::string> fabric = {};
 };
 
+/// The diagnostics say what told the GPU and the fabric, and how to add what the dump does not
+/// tell.
 struct ImportAnswer : Answer {
   std::string system;  ///< the text of a system file
 };
