@@ -210,11 +210,10 @@ void ProgramList::walk(NodeId node, std::uint32_t left, std::vector<std::uint32_
 
 std::optional<std::uint64_t> count_over_d(std::uint32_t levels, std::uint32_t size) {
   // By number of cuts: the programs that cut there and at no other place between levels.
-  constexpr std::array<std::uint64_t, 3> kThreeSteps = {3, 22, 10};
-  constexpr std::array<std::uint64_t, 5> kFourSteps = {3, 44, 171, 60, 2};
-  if (levels == 0 || (size != 3 && size != 4)) return std::nullopt;
-  const std::span<const std::uint64_t> by_cuts =
-      size == 3 ? std::span<const std::uint64_t>(kThreeSteps) : kFourSteps;
+  constexpr std::array<std::array<std::uint64_t, 6>, 3> kByCuts = {
+      {{3, 22, 10}, {3, 44, 171, 60, 2}, {3, 44, 734, 1630, 477, 34}}};
+  if (levels == 0 || size < 3 || size > 5) return std::nullopt;
+  const std::array<std::uint64_t, 6>& by_cuts = kByCuts[size - 3];
   std::uint64_t count = 0;
   std::uint64_t places = 1;  // of so many cuts
   for (std::uint64_t cuts = 0; cuts < by_cuts.size() && cuts < levels; ++cuts) {

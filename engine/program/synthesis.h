@@ -109,7 +109,8 @@ struct SynthesisOptions {
 
 /// The number of valid programs of at most `size` steps over (d) with so many levels above 1 of one
 /// axis, in `published`: `three_steps_for_all_levels` and `four_steps_for_all_levels` of
-/// proofs/theory/numbers.v. Nothing for other sizes, for which no formula is proved.
+/// proofs/theory/numbers.v, `five_steps_for_all_levels` of five_steps.v there. Nothing for other
+/// sizes, for which no formula is proved.
 std::optional<std::uint64_t> count_over_d(std::uint32_t levels, std::uint32_t size);
 
 /// All valid programs of one placement.
