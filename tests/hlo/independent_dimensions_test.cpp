@@ -501,9 +501,11 @@ step {
 
 TEST_CASE("every operation passes on the dimensions along which it does the same") {
   for (const Case& each : kCases) {
-    CAPTURE(each.name);
+    const std::string name = each.name;
+    CAPTURE(name);
     const std::string text = text_with(kScan, each.entry);
-    CHECK(sizes_reduced(each.entry, kScan) == each.sizes);
+    CHECK(fmt::format("{}", fmt::join(sizes_reduced(each.entry, kScan), " ")) ==
+          fmt::format("{}", fmt::join(each.sizes, " ")));
     const auto module = module_of(text);
     const auto reduced = reduce_dimensions(*module, *module, {}, FloatEquality::Real);
     if (reduced) CHECK(computes_parts(*module, *reduced->before, 1));
@@ -669,6 +671,7 @@ class RandomPair {
         return;
       }
       case 6: {
+        if (sizes[d] < 3) return;
         List to = sizes;
         --to[d];
         const bool wrong = mistake();
@@ -771,6 +774,7 @@ class RandomPair {
         return;
       }
       case 14: {
+        if (sizes[d] < 3) return;
         List to = sizes;
         --to[d];
         std::vector<std::string> starts(rank, "i1");
@@ -784,6 +788,7 @@ class RandomPair {
         return;
       }
       case 15: {
+        if (sizes[d] < 3) return;
         List part = sizes;
         --part[d];
         std::vector<std::string> starts(rank, "start");
@@ -1071,7 +1076,7 @@ TEST_CASE("modules that are too large to be executed are decided with reduced di
   options.engine = ModuleEngine::Interpreter;
   const ModuleDecision equal = compared(text("multiply(a, h)"), text("multiply(h, a)"), options);
   CHECK(summary(equal) == "valid");
-  CHECK(equal.reduced == List{65536, 64});
+  CHECK(equal.reduced == List{65536});
   CHECK(summary(compared(text("multiply(a, h)"), text("multiply(h, h)"), options)) ==
         "invalid value");
   options.equality = FloatEquality::Bitwise;

@@ -105,10 +105,19 @@ class ModuleDimensions {
  public:
   ModuleDimensions(const Module& module, DimensionClasses& classes, bool rounded)
       : module_(module), classes_(classes), rounded_(rounded) {
+    const std::set<std::uint32_t> reached = called_from(module.entry);
     for (const Computation& computation : module.computations) {
+      const bool is_reached = reached.contains(static_cast<std::uint32_t>(values_.size()));
       auto& values = values_.emplace_back();
       values.reserve(computation.instructions.size());
-      for (const Instruction& each : computation.instructions) add(each, values);
+      for (const Instruction& each : computation.instructions) {
+        if (is_reached) {
+          add(each, values);
+        } else {
+          values.push_back(of(each.shape));
+          fix(values.back());
+        }
+      }
     }
   }
 
@@ -148,14 +157,26 @@ class ModuleDimensions {
     for (const std::uint32_t each : value.numbers) classes_.fix(each);
     for (const ValueDimensions& part : value.parts) fix(part);
   }
-  void fix_computations(std::vector<std::uint32_t> open) {
+  /// A computation and all that it calls.
+  std::set<std::uint32_t> called_from(std::uint32_t computation) const {
+    std::set<std::uint32_t> all;
+    std::vector<std::uint32_t> open = {computation};
     while (!open.empty()) {
-      const std::uint32_t computation = open.back();
+      const std::uint32_t next = open.back();
       open.pop_back();
-      if (!fixed_.insert(computation).second) continue;
-      for (const ValueDimensions& value : values_[computation]) fix(value);
-      for (const Instruction& each : module_.computations[computation].instructions) {
+      if (!all.insert(next).second) continue;
+      for (const Instruction& each : module_.computations[next].instructions) {
         open.insert(open.end(), each.called.begin(), each.called.end());
+      }
+    }
+    return all;
+  }
+  void fix_called(const Instruction& instruction) {
+    for (const std::uint32_t computation : instruction.called) {
+      if (fixed_.contains(computation)) continue;
+      for (const std::uint32_t each : called_from(computation)) {
+        if (!fixed_.insert(each).second) continue;
+        for (const ValueDimensions& value : values_[each]) fix(value);
       }
     }
   }
@@ -285,7 +306,7 @@ void ModuleDimensions::add(const Instruction& instruction, Values& values) {
   if (start && !is_collective_start) return;
   if (!start && tie_control(instruction, result, operands)) return;
   const bool ends_start = instruction.opcode.ends_with("-start") && !start;
-  fix_computations(instruction.called);
+  fix_called(instruction);
   if (ends_start) {
     for (const ValueDimensions* operand : operands) fix(*operand);
     fix(result);
@@ -362,7 +383,8 @@ Instruction ModuleDimensions::reduced(const Instruction& instruction, const Valu
   const auto is_reduced = [&](const ValueDimensions& of, std::size_t i) {
     return i < of.numbers.size() && classes_.is_reduced(of.numbers[i]);
   };
-  if (instruction.literal && !shape.is_tuple) {
+  if (instruction.literal && !shape.is_tuple &&
+      !shape.array.same_sizes(instruction.literal->shape)) {
     result.literal = reduced_literal(*instruction.literal, shape.array);
   }
   for (std::size_t i = 0; i < result.attributes.limits.size(); ++i) {
