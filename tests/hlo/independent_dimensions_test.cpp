@@ -342,6 +342,9 @@ const Case kCases[] = {
      "x = f32[5,7] parameter(0)\n ROOT y = (f32[5,3], s32[5,3]) custom-call(x), "
      "custom_call_target=\"TopK\"\n",
      {5}},
+    {"top k of all",
+     "x = f32[5,7] parameter(0)\n ROOT y = (f32[5,7], s32[5,7]) topk(x), k=7, largest=true\n",
+     {5}},
     {"gather of rows",
      "t = f32[9,7] parameter(0)\n i = s32[5] parameter(1)\n ROOT y = f32[5,7] gather(t, i), "
      "offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, "
@@ -403,6 +406,11 @@ const Case kCases[] = {
      "(s32[], f32[5,7]) while(t), condition=goes_on, body=step\n ROOT y = f32[5,7] "
      "get-tuple-element(w), index=1\n",
      {5}},
+    {"while, of a matrix that is turned",
+     "x = f32[5,5] parameter(0)\n n = s32[] constant(3)\n t = (s32[], f32[5,5]) tuple(n, x)\n w = "
+     "(s32[], f32[5,5]) while(t), condition=turns_on, body=turn\n ROOT y = f32[5,5] "
+     "get-tuple-element(w), index=1\n",
+     {}},
     {"conditional",
      "x = f32[5,7] parameter(0)\n p = pred[] parameter(1)\n ROOT y = f32[5,7] conditional(p, x, "
      "x), "
@@ -455,6 +463,11 @@ const Case kCases[] = {
      "x = f32[5,7] parameter(0)\n a = f32[5,7] call(x), to_apply=scan\n ROOT z = f32[5,7] "
      "custom-call(a), custom_call_target=\"f\", called_computations={scan}\n",
      {}},
+    {"a computation that only what is not known calls",
+     "x = f32[3] parameter(0)\n s = f32[] parameter(1)\n a = f32[] custom-call(s), "
+     "custom_call_target=\"f\", called_computations={scan}\n ROOT z = (f32[], f32[3]) tuple(a, "
+     "x)\n",
+     {3}},
     {"a matrix factorization",
      "x = f32[5,3,3] parameter(0)\n ROOT y = f32[5,3,3] cholesky(x), lower=true\n",
      {}},
@@ -496,6 +509,21 @@ step {
   m = s32[] subtract(n, o)
   y = f32[5,7] call(x), to_apply=scan
   ROOT u = (s32[], f32[5,7]) tuple(m, y)
+}
+turns_on {
+  t = (s32[], f32[5,5]) parameter(0)
+  n = s32[] get-tuple-element(t), index=0
+  z = s32[] constant(0)
+  ROOT p = pred[] compare(n, z), direction=GT
+}
+turn {
+  t = (s32[], f32[5,5]) parameter(0)
+  n = s32[] get-tuple-element(t), index=0
+  x = f32[5,5] get-tuple-element(t), index=1
+  o = s32[] constant(1)
+  m = s32[] subtract(n, o)
+  y = f32[5,5] transpose(x), dimensions={1,0}
+  ROOT u = (s32[], f32[5,5]) tuple(m, y)
 }
 )";
 
@@ -1042,11 +1070,59 @@ TEST_CASE(
   CHECK(tally.invalid > 20);
 }
 
-/// The element that differs, as executing the modules themselves shows it.
+TEST_CASE("shapes that do not fit are not reduced") {
+  CHECK(sizes_reduced("x = f32[5] parameter(0)\n z = f32[7] parameter(1)\n ROOT y = f32[5] add(x, "
+                      "z)\n")
+            .empty());
+}
+
+TEST_CASE("inputs and outputs of two modules are reduced together") {
+  const auto sizes = [](const std::string& before, const std::string& after) {
+    const auto reduced =
+        reduce_dimensions(*module_of(module_text(before, 2)), *module_of(module_text(after, 2)), {},
+                          FloatEquality::Real);
+    return reduced ? reduced->sizes : List{};
+  };
+  const std::string copy = "x = f32[5] parameter(0)\n ROOT y = f32[5] negate(x)\n";
+  CHECK(sizes(copy, copy) == List{5});
+  // At index 0 these are the same.
+  CHECK(sizes(copy,
+              "x = f32[5] parameter(0)\n a = f32[1] slice(x), slice={[0:1]}\n b = f32[] "
+              "reshape(a)\n c = f32[5] broadcast(b), dimensions={}\n ROOT y = f32[5] negate(c)\n")
+            .empty());
+  CHECK(sizes("x = f32[5] parameter(0)\n c = f32[] constant(0)\n ROOT y = f32[5] broadcast(c), "
+              "dimensions={}\n",
+              "x = f32[5] parameter(0)\n ROOT y = f32[5] iota(), iota_dimension=0\n") == List{5});
+  CHECK(sizes("c = f32[] constant(0)\n ROOT y = f32[5] broadcast(c), dimensions={}\n",
+              "ROOT y = f32[5] iota(), iota_dimension=0\n")
+            .empty());
+}
+
+TEST_CASE("what devices hold in another order is not reduced") {
+  const char* const body = "x = f32[4,3] parameter(0)\n ROOT y = f32[4,3] negate(x)\n";
+  const auto before = module_of(before_text(body));
+  const auto after = module_of(after_text(body));
+  ModuleRelation relation = read_relation(
+      "relation.json",
+      R"({"format":"p2-relation/1","devices":2,"mesh":{"d":2},"inputs":{"0":{"after":0,)"
+      R"("relation":"replicated"}},"outputs":{"0":{"after":0,"relation":"replicated"}}})",
+      *before, *after, {1, 2});
+  const auto sizes = [&] {
+    const auto reduced = reduce_dimensions(*before, *after, relation, FloatEquality::Real);
+    return reduced ? reduced->sizes : List{};
+  };
+  CHECK(sizes() == List{4, 3});
+  const std::vector<Piece> turned = {{{0, 0}, {2, 0}, {2, 3}}, {{2, 0}, {0, 0}, {2, 3}}};
+  relation.inputs[0].pieces[1] = turned;
+  CHECK(sizes() == List{3});
+  relation.inputs[0].pieces[1] = {turned[0]};  // the rest is arbitrary
+  CHECK(sizes().empty());
+}
+
 TEST_CASE("a difference of reduced modules is one of the modules, with the same numbers") {
   const std::string before = module_text(
-      "x = f32[5,7] parameter(0)\n z = f32[] constant(0)\n r = f32[5] reduce(x, z), "
-      "dimensions={1}, "
+      "x = f32[7,5] parameter(0)\n z = f32[] constant(0)\n r = f32[5] reduce(x, z), "
+      "dimensions={0}, "
       "to_apply=add\n ROOT y = f32[5,3] broadcast(r), dimensions={0}\n",
       2);
   const auto first = module_of(before);
