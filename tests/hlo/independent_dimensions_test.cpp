@@ -1159,5 +1159,25 @@ TEST_CASE("modules that are too large to be executed are decided with reduced di
   CHECK(summary(compared(text("multiply(a, h)"), text("multiply(h, a)"), options)) == "valid");
 }
 
+TEST_CASE("what is computed from an overflow is no difference") {
+  const auto softmax = [](const std::string& shift) {
+    return module_text(
+        "x = f32[1,128] parameter(0)\n k = f32[] constant(100)\n kk = f32[1,128] "
+        "broadcast(k), dimensions={}\n h = f32[1,128] multiply(x, kk)\n z = f32[] "
+        "constant(0)\n low = f32[] constant(-inf)\n m = f32[1] reduce(h, low), "
+        "dimensions={1}, to_apply=maximum\n b = f32[1,128] broadcast(m), "
+        "dimensions={0}\n c = f32[1,128] subtract(h, b)\n e = f32[1,128] "
+        "exponential(" +
+            shift +
+            ")\n s = f32[1] reduce(e, z), dimensions={1}, to_apply=add\n d = "
+            "f32[1,128] broadcast(s), dimensions={0}\n ROOT p = f32[1,128] "
+            "divide(e, d)\n",
+        2);
+  };
+  ComparisonOptions options;
+  options.engine = ModuleEngine::Interpreter;
+  CHECK(summary(compared(softmax("h"), softmax("c"), options)) == "valid");
+}
+
 }  // namespace
 }  // namespace p2::hlo
