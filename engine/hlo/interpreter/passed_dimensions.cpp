@@ -124,6 +124,7 @@ bool Correspondence::has_rule() {
   if (opcode == "gather") return gather();
   if (opcode == "scatter") return scatter();
   if (opcode == "map") tie_together();
+  if (opcode == "sort" && instruction_.attributes.dimensions.size() != 1) return false;
   if (opcode == "sort") tie_together(instruction_.attributes.dimensions);
   if (opcode == "map" || opcode == "sort") return is_understood_;
   const bool is_top_k =
