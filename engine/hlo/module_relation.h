@@ -121,6 +121,9 @@ struct ModuleRelation {
   bool mismatch_is_certain = false;
   /// Both modules may as well be partitioned: then inputs of different devices are independent.
   bool is_ambiguous = false;
+  /// Of modules with reduced dimensions: the sizes of their inputs before that, of which elements
+  /// at index 0 are left.
+  std::vector<std::vector<std::int64_t>> drawn_sizes = {};
 
   bool is_partitioned() const { return before == Form::Partitioned && after == before; }
   bool is_mixed() const { return before != after; }

@@ -168,6 +168,9 @@ Json json_of(const ModuleSubject& subject, const ModuleDecision& decision,
              }));
   }
   json.add("uninterpreted", Json::array_of(decision.uninterpreted));
+  if (!decision.reduced.empty()) {
+    json.add("reduced_dimensions", Json::array_of(decision.reduced));
+  }
   json.add("collectives", Json::array_of(decision.collectives, [](const hlo::CollectiveLine& line) {
              return Json::object({{"name", line.name},
                                   {"operation", line.opcode},
@@ -229,6 +232,10 @@ std::vector<Document::Block> text_of(const ModuleSubject& subject, const ModuleD
   if (!decision.uninterpreted.empty()) {
     document.line(fmt::format("treated as uninterpreted functions: {}",
                               fmt::join(decision.uninterpreted, ", ")));
+  }
+  if (!decision.reduced.empty()) {
+    document.line(fmt::format("executed with dimension sizes {} → 1, where indices are independent",
+                              fmt::join(decision.reduced, ", ")));
   }
   std::string lines;
   for (const hlo::CollectiveLine& line : decision.collectives) {

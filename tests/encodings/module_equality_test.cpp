@@ -333,7 +333,11 @@ TEST_CASE("limits hold, and what is too large is left open") {
   const auto decided = [](const std::string& a, const std::string& b, const Limits& limits) {
     return compare(module_of(a), module_of(b), asking(ModuleEngine::Solver), limits);
   };
-  CHECK(summary(decided(dot(300, "x", "y"), dot(300, "x", "y"), {})) == "unknown");
+  CHECK(summary(decided(dot(300, "x", "x"), dot(300, "x", "x"), {})) == "unknown");
+  // One row and one column stand for all.
+  const ModuleDecision reduced = decided(dot(300, "x", "y"), dot(300, "x", "y"), {});
+  CHECK(summary(reduced) == "valid");
+  CHECK(reduced.reduced == std::vector<std::int64_t>{300});
   CHECK(summary(decided(dot(8, "x", "y"), dot(8, "x", "y"), {})) == "valid");
   Limits now;
   now.deadline = std::chrono::steady_clock::now();

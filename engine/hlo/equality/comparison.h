@@ -41,6 +41,9 @@ std::string text_of(const ComparisonContext& context, const Flow& flow, Value va
 
 // Senses stricter than that of real numbers (stricter_equality.cpp).
 
+/// Modules that take more operations on elements are evaluated symbolically before they are
+/// executed, and executed with reduced dimensions.
+inline constexpr double kExecutedFirst = 3e7;
 /// Modules that take more operations on elements are left to the evaluation of regions.
 inline constexpr double kMaxOperations = 2e8;
 /// Modules whose estimate is larger are not executed at all: they would fill the memory first.

@@ -170,31 +170,42 @@ ModuleDecision decide_within(double most, std::string_view whose, double operati
   }
 }
 
-/// By execution on all devices, which takes some `operations`; nothing where that is not
+/// By execution on all devices, of large modules with reduced dimensions; nothing where that is not
 /// affordable.
 std::optional<ModuleDecision> decide_by_execution(const Module& before, const Module& after,
                                                   const Devices& devices,
-                                                  const ModuleRelation& relation, double operations,
+                                                  const ModuleRelation& relation,
                                                   const Limits& limits) {
-  if (relation.is_partitioned() && operations > kMaxOperations) return std::nullopt;
-  return decide_within(kMaxAttempted, "", operations, devices, [&] {
-    return compare_by_execution(before, after, devices, relation, operations,
-                                static_cast<std::uint64_t>(20 * kMaxOperations),
-                                within_memory(limits));
-  });
+  bool is_affordable = true;
+  ModuleDecision decision = decide_reduced(
+      before, after, devices, relation, FloatEquality::Real, kExecutedFirst,
+      [&](const Module& first, const Module& second, const ModuleRelation& by, double operations) {
+        is_affordable = !relation.is_partitioned() || operations <= kMaxOperations;
+        if (!is_affordable) return ModuleDecision{};
+        return decide_within(kMaxAttempted, "", operations, devices, [&] {
+          return compare_by_execution(first, second, devices, by, operations,
+                                      static_cast<std::uint64_t>(20 * kMaxOperations),
+                                      within_memory(limits));
+        });
+      });
+  return is_affordable ? std::optional(std::move(decision)) : std::nullopt;
 }
 
 /// Modules that take more operations on elements are too large for a solver.
 constexpr double kMaxSolved = 1e6;
 
 ModuleDecision decide_by_solver(const Module& before, const Module& after, const Devices& devices,
-                                const ModuleRelation& relation, double operations,
-                                const ElementSolver& solver, const Limits& limits) {
-  return decide_within(kMaxSolved, " for a solver", operations, devices, [&] {
-    return compare_by_solver(before, after, devices, relation,
-                             static_cast<std::uint64_t>(20 * kMaxSolved), solver,
-                             within_memory(limits));
-  });
+                                const ModuleRelation& relation, const ElementSolver& solver,
+                                const Limits& limits) {
+  return decide_reduced(
+      before, after, devices, relation, FloatEquality::Real, 0,
+      [&](const Module& first, const Module& second, const ModuleRelation& by, double operations) {
+        return decide_within(kMaxSolved, " for a solver", operations, devices, [&] {
+          return compare_by_solver(first, second, devices, by,
+                                   static_cast<std::uint64_t>(20 * kMaxSolved), solver,
+                                   within_memory(limits));
+        });
+      });
 }
 
 /// By symbolic evaluation of regions, of floating-point sums also in their order.
@@ -226,9 +237,8 @@ ModuleDecision disagreement(const ModuleDecision& refuted, const std::string& ot
 /// Explaining a difference that is known already takes at most this long.
 constexpr std::chrono::milliseconds kExplanationTime{1000};
 
-/// Modules of more operations on elements are evaluated symbolically before they are executed, with
-/// so much work that execution still has its time.
-constexpr double kExecutedFirst = 3e7;
+/// Modules of more than kExecutedFirst operations are evaluated symbolically with so much work that
+/// execution still has its time.
 constexpr std::uint64_t kWorkBeforeExecution = 30'000'000;
 
 /// Whether a node has a result that is not the same on every device.
@@ -313,12 +323,12 @@ ModuleDecision compare_with_unpartitioned(const std::shared_ptr<const Module>& b
     return decision;
   };
   const auto execute = [&] {
-    return *decide_by_execution(*before, *after, devices, relation, operations, limits);
+    return *decide_by_execution(*before, *after, devices, relation, limits);
   };
   if (options.engine == ModuleEngine::Symbolic) return evaluate();
   if (options.engine == ModuleEngine::Interpreter) return execute();
   if (options.engine == ModuleEngine::Solver) {
-    return decide_by_solver(*before, *after, devices, relation, operations, options.solver, limits);
+    return decide_by_solver(*before, *after, devices, relation, options.solver, limits);
   }
   std::optional<ModuleDecision> symbolic;
   if (options.engine == ModuleEngine::All || operations > kExecutedFirst) {
@@ -349,9 +359,9 @@ ModuleDecision compare_under_relation(const std::shared_ptr<const Module>& befor
       estimated_operations(*before, devices) + estimated_operations(*after, devices);
   const auto execute = [&](const ModuleRelation& by) -> std::optional<ModuleDecision> {
     if (options.engine == ModuleEngine::Solver) {
-      return decide_by_solver(*before, *after, devices, by, operations, options.solver, limits);
+      return decide_by_solver(*before, *after, devices, by, options.solver, limits);
     }
-    return decide_by_execution(*before, *after, devices, by, operations, limits);
+    return decide_by_execution(*before, *after, devices, by, limits);
   };
   if (!relation.is_partitioned() && !relation.mismatch_is_certain) {
     if (relation.mismatch) return undecided(devices, *relation.mismatch);

@@ -87,6 +87,9 @@ struct ModuleDecision : Decision<Difference> {
   std::optional<Outcome> interpreter = {};
   std::optional<Outcome> symbolic = {};
   std::optional<Outcome> solver = {};
+  /// Of two modules that were executed or given to a solver: the sizes of dimensions that were
+  /// reduced to 1 for that, each once, largest first (interpreter/execution.h).
+  std::vector<std::int64_t> reduced = {};
   /// Constants without elements in the text that were taken as equal in both modules.
   std::vector<std::string> assumed = {};
   /// Opcodes of operations that were compared as uninterpreted functions.

@@ -58,29 +58,34 @@ std::optional<std::vector<std::uint32_t>> outputs_of(const Flow& flow, Fingerpri
   return outputs;
 }
 
-/// By random interpretation in a stricter sense than that of real numbers.
+/// By random interpretation in a stricter sense than that of real numbers, of large modules with
+/// reduced dimensions; not beyond `most` operations on elements.
 ModuleDecision decide_rounded(const Module& before, const Module& after, const Devices& devices,
-                              const ModuleRelation& relation, FloatEquality equality,
+                              const ModuleRelation& relation, FloatEquality equality, double most,
                               const Limits& limits) {
-  const double operations =
-      estimated_operations(before, devices) + estimated_operations(after, devices);
-  if (operations > kMaxAttempted) {
-    return undecided(devices, fmt::format("executing the modules takes some {:.0g} operations on "
-                                          "elements, more than {:.0g}.",
-                                          operations, kMaxAttempted));
-  }
-  try {
-    const auto most = static_cast<std::uint64_t>(20 * kMaxOperations);
-    const Limits bounded = within_memory(limits);
-    ModuleDecision decision =
-        compare_rounded(before, after, devices, relation, equality, most, bounded);
-    if (decision.outcome == Outcome::Established && relation.is_ambiguous) {
-      return compare_rounded(before, after, devices, ModuleRelation{}, equality, most, bounded);
+  const auto decide = [&](const Module& first, const Module& second, const ModuleRelation& by,
+                          double operations) {
+    if (operations > most) {
+      return undecided(devices, fmt::format("executing the modules takes some {:.0g} operations on "
+                                            "elements, more than {:.0g}.",
+                                            operations, most));
     }
-    return decision;
-  } catch (const LimitReached& limit) {
-    return undecided(devices, fmt::format("{}.", limit.what()));
+    try {
+      return compare_rounded(first, second, devices, by, equality,
+                             static_cast<std::uint64_t>(20 * kMaxOperations),
+                             within_memory(limits));
+    } catch (const LimitReached& limit) {
+      return undecided(devices, fmt::format("{}.", limit.what()));
+    }
+  };
+  const auto decide_under = [&](const ModuleRelation& by) {
+    return decide_reduced(before, after, devices, by, equality, kExecutedFirst, decide);
+  };
+  ModuleDecision decision = decide_under(relation);
+  if (decision.outcome == Outcome::Established && relation.is_ambiguous) {
+    return decide_under(ModuleRelation{});
   }
+  return decision;
 }
 
 }  // namespace
@@ -110,11 +115,9 @@ bool are_identical(const std::shared_ptr<const Module>& before,
 void accept_if_bitwise_equal(ModuleDecision& decision, const Module& before, const Module& after,
                              const ModuleRelation& relation, const Limits& limits) {
   const bool of_values = decision.violation && decision.violation->element;
-  const double operations = estimated_operations(before, decision.devices) +
-                            estimated_operations(after, decision.devices);
-  if (decision.outcome != Outcome::Refuted || !of_values || operations > kMaxOperations) return;
-  ModuleDecision strict =
-      decide_rounded(before, after, decision.devices, relation, FloatEquality::Bitwise, limits);
+  if (decision.outcome != Outcome::Refuted || !of_values) return;
+  ModuleDecision strict = decide_rounded(before, after, decision.devices, relation,
+                                         FloatEquality::Bitwise, kMaxOperations, limits);
   if (strict.outcome != Outcome::Established) return;
   strict.equality = FloatEquality::Bitwise;
   decision = std::move(strict);
@@ -124,10 +127,12 @@ void require_stricter_equality(ModuleDecision& decision, const Module& before, c
                                const ModuleRelation& relation, FloatEquality asked,
                                const Limits& limits) {
   const auto decide = [&](FloatEquality equality) {
-    return decide_rounded(before, after, decision.devices, relation, equality, limits);
+    return decide_rounded(before, after, decision.devices, relation, equality, kMaxAttempted,
+                          limits);
   };
   const ModuleDecision strict = decide(asked);
   decision.uninterpreted = strict.uninterpreted;
+  decision.reduced = strict.reduced;
   if (strict.outcome == Outcome::Established) {
     decision.equality = asked;
     return;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/hlo/module.h"
@@ -89,6 +90,27 @@ struct ConvolutionDimensions {
   std::int64_t feature_groups = 1, batch_groups = 1;
 };
 ConvolutionDimensions convolution_dimensions(const Instruction& instruction);
+
+/// A dimension of an array of an instruction: its operands have the first numbers, its results
+/// those after them.
+struct ArrayDimension {
+  std::size_t array = 0;
+  std::size_t dimension = 0;
+};
+/// What an operation does index by index: element i along one dimension of its results is computed
+/// from elements i along the dimensions of operands that are the same, and from all elements of
+/// operands without such a dimension, and is the same function of them for all i.
+struct PassedDimensions {
+  std::vector<std::pair<ArrayDimension, ArrayDimension>> same = {};
+  std::vector<ArrayDimension> uniform = {};  ///< all elements of a result are alike along it
+};
+/// Nothing is passed on along dimensions that are not named. Nothing for an operation of which it
+/// is not known. `rounded`: numbers are, so that operations on several types are functions of their
+/// own.
+std::optional<PassedDimensions> passed_dimensions(const Instruction& instruction,
+                                                  const std::vector<const ArrayShape*>& operands,
+                                                  const std::vector<const ArrayShape*>& results,
+                                                  bool rounded);
 
 /// An attribute that is a list, `{0,2}`; empty if it is absent.
 Dimensions list_attribute(const Instruction& instruction, std::string_view name);

@@ -14,6 +14,40 @@ namespace p2::hlo {
 /// An estimate of the operations on elements that executing a module on all devices takes.
 double estimated_operations(const Module& module, const Devices& devices);
 
+/// Two modules with the dimensions at size 1 along which both do the same at every index, from the
+/// inputs at that index alone: they are equal iff the modules are, and what they compute for inputs
+/// is what these do at index 0 (independent_dimensions.cpp).
+struct ReducedModules {
+  std::shared_ptr<const Module> before;
+  std::shared_ptr<const Module> after;
+  ModuleRelation relation;
+  std::vector<std::int64_t> sizes;  ///< of what was reduced, each once, largest first
+};
+/// Nothing where there are none; of linked programs none are looked for.
+std::optional<ReducedModules> reduce_dimensions(const Module& before, const Module& after,
+                                                const ModuleRelation& relation,
+                                                FloatEquality equality);
+
+/// `decide(before, after, relation, operations)` for two modules or, where executing them takes
+/// more than `most` operations on elements, for these with reduced dimensions; the decision says of
+/// what sizes. `operations`: an estimate of what executing them takes.
+template <typename Decide>
+ModuleDecision decide_reduced(const Module& before, const Module& after, const Devices& devices,
+                              const ModuleRelation& relation, FloatEquality equality, double most,
+                              const Decide& decide) {
+  const auto operations = [&](const Module& first, const Module& second) {
+    return estimated_operations(first, devices) + estimated_operations(second, devices);
+  };
+  const double all = operations(before, after);
+  const auto reduced = all > most ? reduce_dimensions(before, after, relation, equality)
+                                  : std::optional<ReducedModules>();
+  if (!reduced) return decide(before, after, relation, all);
+  ModuleDecision decision = decide(*reduced->before, *reduced->after, reduced->relation,
+                                   operations(*reduced->before, *reduced->after));
+  decision.reduced = reduced->sizes;
+  return decision;
+}
+
 /// Turns a refutation into Disagreement when another engine finds the modules equal, or into
 /// Undecided if only infinities differ, which real numbers leave out. `other`: what that engine
 /// finds, in words.

@@ -103,6 +103,18 @@ class Inputs {
     return module.programs.empty() || module.program_of[device] == parameter.program;
   }
 
+  /// The number of an element of an input before dimensions were reduced.
+  std::uint64_t drawn_element(std::uint64_t input, const std::vector<std::int64_t>& sizes,
+                              std::int64_t element) const {
+    if (relation_.drawn_sizes.empty()) return static_cast<std::uint64_t>(element);
+    const std::vector<std::int64_t> strides = strides_of(relation_.drawn_sizes[input]);
+    std::int64_t result = 0;
+    for (std::size_t i = sizes.size(); i-- > 0; element /= sizes[i]) {
+      result += element % sizes[i] * strides[i];
+    }
+    return static_cast<std::uint64_t>(result);
+  }
+
   /// The input of the global module of which a device holds something in its input `number`.
   const TensorRelation& related(std::uint32_t number, std::uint32_t device) const {
     const std::vector<const TensorRelation*>& all = related_.at(number);
@@ -146,7 +158,8 @@ class Inputs {
     };
     /// Element of one of the tensors whose reduction an input is.
     const auto of_part = [&](std::uint64_t of, std::int64_t element, std::uint32_t part) {
-      const auto at = static_cast<std::uint64_t>(element);
+      const ArrayShape& whole = relation_.is_mixed() ? relation_.inputs[of].whole : shape.array;
+      const std::uint64_t at = drawn_element(of, whole.sizes, element);
       return part == 0 ? drawn({of, at, kNone}) : drawn({of, at, kNone, part});
     };
     std::int64_t element = 0;
@@ -165,7 +178,7 @@ class Inputs {
           cells.push_back(std::move(cell));
         }
       } else if (!relation_.is_mixed()) {
-        cells.push_back(drawn({input, static_cast<std::uint64_t>(element), device}));
+        cells.push_back(drawn({input, drawn_element(input, shape.array.sizes, element), device}));
       } else {
         const TensorRelation& relation = related(input, device);
         const auto of = static_cast<std::uint64_t>(&relation - relation_.inputs.data());

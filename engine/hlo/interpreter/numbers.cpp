@@ -94,13 +94,36 @@ double real_function(Element code, double a, double b) {
 /// less precise than arithmetic.
 constexpr double kRounding = 0x1p-51;
 
+/// Whether a result is infinite as it is too large for a double, not at a pole.
+bool overflows(Element code, double a, double b, double result) {
+  if (!std::isinf(result) || std::isinf(a) || std::isinf(b)) return false;
+  switch (code) {
+    case Element::Add:
+    case Element::Subtract:
+    case Element::Multiply:
+    case Element::Exponential:
+    case Element::ExponentialMinusOne:
+      return true;
+    case Element::Divide:
+      return b != 0;
+    case Element::Power:
+      return a != 0;
+    default:
+      return false;
+  }
+}
+
 /// How far the result of a function may be from that of numbers without rounding: the errors of
 /// the operands times the derivatives (the mean value theorem, to first order), and its own.
+/// Infinite where something overflowed: what is computed from that is any number, as x / ∞ = 0.
 float real_error(Element code, const Scalar& x, const Scalar& y, double result) {
   const double a = std::fabs(x.real);
   const double b = std::fabs(y.real);
   const double size = std::fabs(result);
   double error = 0;
+  if (std::isinf(x.error) || std::isinf(y.error) || overflows(code, a, b, result)) {
+    return std::numeric_limits<float>::infinity();
+  }
   switch (code) {
     case Element::Abs:
     case Element::Negate:
@@ -432,7 +455,9 @@ Scalar Numbers::result(const Accumulator& sum, ElementType type) const {
   if (!type.is_float()) return {0, wrapped(sum.integer, type), sum.arbitrary};
   // A sum of n terms is rounded at most n times, each time to no more than the sum of their sizes.
   const double error = sum.error + kRounding * sum.terms * sum.size;
-  return {sum.real, 0, sum.arbitrary, std::isnan(error) ? 0 : static_cast<float>(error)};
+  const float bound = std::isnan(error) ? std::numeric_limits<float>::infinity()  // of ∞ · 0
+                                        : static_cast<float>(error);
+  return {sum.real, 0, sum.arbitrary, bound};
 }
 
 bool Numbers::equal(const Cell& a, const Cell& b, ElementType type) const {

@@ -15,7 +15,8 @@ struct Scalar {
   double real = 0;
   std::int64_t integer = 0;
   bool arbitrary = false;  ///< depends on what may be any number
-  float error = 0;  ///< how far `real` may be, to first order, from the number without rounding
+  /// How far `real` may be, to first order, from the number without rounding.
+  float error = 0;
 };
 
 /// Arithmetic on concrete numbers.
