@@ -70,7 +70,7 @@ Fixpoint pick (n t i before : nat) (l : chunks_of) : chunks_of :=
                pick n t i (if nonzero x then S before else before) l'
   end.
 
-Definition effect (c : collective) (ls : list chunks_of) : list chunks_of :=
+Definition group_effect (c : collective) (ls : list chunks_of) : list chunks_of :=
   match c with
   | AllReduce | AllGather => let u := join_all ls in map (fun _ => u) ls
   | Reduce => match ls with [] => [] | _ :: ls' => join_all ls :: map (fun _ => []) ls' end
@@ -84,7 +84,7 @@ Definition members_of (t : table) (g : list nat) : list chunks_of := map (device
 Definition legal_step_b (c : collective) (gs : list (list nat)) (t : table) : bool :=
   forallb (fun g => legal_b c (members_of t g)) gs.
 Definition table_after (c : collective) (gs : list (list nat)) (m : nat) (t : table) : table :=
-  let effects := map (fun g => (g, effect c (members_of t g))) gs in
+  let effects := map (fun g => (g, group_effect c (members_of t g))) gs in
   map (fun d => match find (fun ge => is_member d (fst ge)) effects with
                 | Some (g, e) => nth (position d g) e []
                 | None => device t d
@@ -388,12 +388,12 @@ Lemma nth_map_const {A B} (y : B) (l : list A) i z : i < length l -> nth i (map 
 Proof. revert i. induction l; intros [|i] Hi; simpl in *; try lia; auto. apply IHl. lia. Qed.
 
 Lemma effect_spec c d r e : legal c (length g) k m (view s g) = true -> In d g -> r < k -> e < m ->
-  has (chunk (nth (position d g) (effect c ls) []) r) e =
+  has (chunk (nth (position d g) (group_effect c ls) []) r) e =
   after c (length g) k m (view s g) (position d g) r e.
 Proof.
   intros Hl Hd Hr He. apply eq_true_iff_eq. pose proof (position_lt d g Hd) as Hp.
   assert (L : length ls = length g) by apply map_length.
-  destruct c; unfold effect.
+  destruct c; unfold group_effect.
   - rewrite nth_map_const by lia. rewrite join_all_spec, allreduce_after by auto. tauto.
   - apply reducescatter_legal in Hl; auto. destruct Hl as [Hs _].
     rewrite (nth_indep _ [] (pick (length ls) (holdings (join_all ls)) 0 0 (join_all ls)))
@@ -426,10 +426,10 @@ Proof.
 Qed.
 
 Lemma effect_range c d r e : In d g ->
-  has (chunk (nth (position d g) (effect c ls) []) r) e = true -> r < k /\ e < m.
+  has (chunk (nth (position d g) (group_effect c ls) []) r) e = true -> r < k /\ e < m.
 Proof.
   intros Hd. pose proof (position_lt d g Hd) as Hp. assert (L : length ls = length g) by apply map_length.
-  destruct c; unfold effect.
+  destruct c; unfold group_effect.
   - rewrite nth_map_const by lia. apply join_all_range.
   - rewrite (nth_indep _ [] (pick (length ls) (holdings (join_all ls)) 0 0 (join_all ls)))
       by (rewrite map_length, seq_length; lia).
@@ -472,15 +472,15 @@ Proof.
   intros T G Hl. rewrite forallb_forall in G. rewrite legal_on_spec in Hl.
   assert (E : forall d, d < m -> device (table_after c gs m t) d =
     match find (is_member d) gs with
-    | Some g => nth (position d g) (effect c (members_of t g)) []
+    | Some g => nth (position d g) (group_effect c (members_of t g)) []
     | None => device t d
     end).
   { intros d Hd. unfold device at 1, table_after.
-    set (F := fun d => match find (fun ge => is_member d (fst ge)) (map (fun g => (g, effect c (members_of t g))) gs) with
+    set (F := fun d => match find (fun ge => is_member d (fst ge)) (map (fun g => (g, group_effect c (members_of t g))) gs) with
        | Some (g, e) => nth (position d g) e [] | None => device t d end).
     rewrite (nth_indep _ [] (F 0)) by (rewrite map_length, seq_length; auto).
     rewrite (map_nth F), seq_nth by auto. unfold F. simpl.
-    rewrite (find_map (fun g => effect c (members_of t g)) (is_member d)). destruct (find (is_member d) gs); auto. }
+    rewrite (find_map (fun g => group_effect c (members_of t g)) (is_member d)). destruct (find (is_member d) gs); auto. }
   constructor.
   - intros d r e Hd Hr He. rewrite E by auto. unfold after_on. destruct (find (is_member d) gs) as [g|] eqn:F.
     + apply find_some in F. destruct F as [Hi Hm]. apply is_member_spec in Hm.
