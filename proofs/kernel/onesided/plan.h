@@ -42,7 +42,13 @@ struct Form {
   }
 };
 
-/// Unrolls the launches of a plan into events.
+/// All ops of a plan, those of pipelines too.
+void for_each_op(const Json& plan, const std::function<void(const Json& op)>& visit);
+/// The bytes that a round of a pipeline does of a chunk; 0 without pipelines.
+std::uint64_t unit_of(const Json& plan);
+
+/// Unrolls the launches of a plan into events. Of a plan with pipelines `chunk` is the number of
+/// their rounds: a cell stands for what a round does of a chunk.
 class Unroller {
  public:
   Unroller(const Json& plan, std::uint32_t chunk, Budget& budget);
@@ -52,6 +58,8 @@ class Unroller {
     check_barriers();
     return std::move(out_);
   }
+  /// Why more rounds of pipelines may differ from these; nothing where they do not.
+  const std::string& rounds_differ() const { return rounds_differ_; }
 
  private:
   using Graph = Execution::Graph;
@@ -59,7 +67,7 @@ class Unroller {
     std::uint32_t peer = 0, out = 0, in = 0, queue = 0;  ///< counters of its signals and waits
   };
   struct Use {
-    std::uint32_t event, rank, launch, block, segment, lane;
+    std::uint32_t event, rank, launch, block, position, segment, lane;
     bool strong;
   };
   struct Counter {
@@ -77,7 +85,9 @@ class Unroller {
   struct Place {
     std::uint32_t rank, block, launch;
     std::string name;
+    std::uint32_t position = 0;  ///< 1 + round in a pipeline, 0 before it, more than all after it
   };
+  bool in_round(std::uint32_t position) const { return position != 0 && position <= chunk_; }
   struct Gpu {
     std::map<std::string, std::vector<Channel>> channels;  // by type
     std::vector<std::pair<char, Numbers>> switches;
@@ -91,6 +101,7 @@ class Unroller {
   void run_launch(std::uint32_t launch);
   void check_block(const Json& block, std::uint32_t rank) const;
   void run_op(const Json& op, const Place& at);
+  void run_pipeline(const Json& op, const Place& at, const std::string& place);
   void run_data(const Json& op, const Form& form, const Place& at);
   void add_operands(const Json& op, const char* key, const std::string& forms, std::size_t k,
                     const Place& at, const std::string& type, std::vector<Operand>& out);
@@ -121,7 +132,8 @@ class Unroller {
   Budget& budget_;
   std::uint32_t launches_ = 3;
   bool packets_ = false, doubled_ = false, in_place_ = false;
-  std::string collective_;
+  std::string collective_, rounds_differ_;
+  bool has_pipelines_ = false;
   Execution out_;
   std::vector<Gpu> gpus_;
   std::vector<Counter> counters_;
@@ -130,8 +142,7 @@ class Unroller {
   std::vector<std::deque<Use>> queues_;  // what was pushed
   Group group_;
   /// By rank, barrier and block: arrivals and departures.
-  std::map<std::array<std::uint32_t, 2>, std::map<std::uint32_t, std::vector<std::uint32_t>>>
-      barriers_;
+  std::map<std::array<std::uint32_t, 2>, std::map<std::uint32_t, std::vector<Use>>> barriers_;
   std::map<std::array<std::uint32_t, 2>, std::uint64_t> expected_;
 };
 

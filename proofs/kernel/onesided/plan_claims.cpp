@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <set>
 
@@ -12,48 +11,55 @@ namespace {
 
 constexpr std::uint32_t kMaxChunk = 1U << 12U;  // units of the alignment
 
-/// Whether `a` of a size is cut alike by groups of so many thread blocks.
+/// The least common multiple of the sizes of groups of thread blocks.
 std::uint64_t common_multiple(const Json& plan) {
   std::uint64_t multiple = 1;
-  for (const Json& gpu : list(plan, "gpus")) {
-    for (const Json& block : list(gpu, "threadblocks")) {
-      for (const Json& op : list(block, "ops")) {
-        if (!op.is_object() || !op.contains("tbg_info")) continue;
-        const std::uint32_t size = number(op["tbg_info"], "tbg_size");
-        if (size == 0) fail("a group of no thread blocks");
-        multiple = std::lcm(multiple, std::uint64_t{size});
-        if (multiple > 64) leave_open("groups of many thread blocks");
-      }
-    }
-  }
+  for_each_op(plan, [&](const Json& op) {
+    if (!op.contains("tbg_info")) return;
+    const std::uint32_t size = number(op["tbg_info"], "tbg_size");
+    if (size == 0) fail("a group of no thread blocks");
+    multiple = std::lcm(multiple, std::uint64_t{size});
+    if (multiple > 64) leave_open("groups of many thread blocks");
+  });
   return multiple;
 }
 
-/// The sizes of chunks, in units of the alignment, that stand for all (docs/certificates.md).
+/// The sizes of chunks, in units of the alignment or rounds of pipelines, that stand for all
+/// (docs/certificates.md).
 Numbers sizes_of(const Json& plan) {
   const std::uint64_t multiple = common_multiple(plan);
-  Numbers sizes(multiple == 1 ? 1 : multiple * (multiple + 1));
+  Numbers sizes(unit_of(plan) != 0 ? 3 : multiple == 1 ? 1 : multiple * (multiple + 1));
   std::iota(sizes.begin(), sizes.end(), 1);
   return sizes;
 }
 
-/// Whether the plan is for messages with chunks of so many units. Precondition: it was unrolled.
-bool is_for(const Json& plan, std::uint32_t chunk) {
-  const char* of_message =
-      text(plan, "collective") == "allgather" ? "output_chunks" : "input_chunks";
-  const std::uint64_t bytes =
-      number_or(plan, "buffer_alignment", 16) * chunk * number(list(plan, "gpus")[0], of_message);
-  constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
-  return plan.value("min_message_size", std::uint64_t{0}) <= bytes &&
-         bytes <= plan.value("max_message_size", kEnd);
+/// Whether the plan is for messages with chunks of so many units of the alignment, or rounds.
+/// Precondition: it was unrolled.
+bool is_for(const Json& plan, std::uint64_t chunk) {
+  const Json& gpu = list(plan, "gpus")[0];
+  const bool of_output =
+      text(plan, "collective") == "allgather" || number(gpu, "input_chunks") == 0;
+  const std::uint64_t alignment = number_or(plan, "buffer_alignment", 16);
+  const std::uint64_t bytes =  // of chunks of one unit
+      alignment *
+      std::max<std::uint32_t>(1, number(gpu, of_output ? "output_chunks" : "input_chunks"));
+  const std::uint64_t round = unit_of(plan);
+  const std::uint64_t least = round == 0 ? chunk : (chunk - 1) * round / alignment + 1;
+  const std::uint64_t most = round == 0 ? chunk : chunk * round / alignment;
+  const std::uint64_t low = plan.value("min_message_size", std::uint64_t{0});
+  const std::uint64_t high = plan.value("max_message_size", ~std::uint64_t{0});
+  return std::max(least, low / bytes + (low % bytes != 0 ? 1 : 0)) <= std::min(most, high / bytes);
 }
 
 /// The first fault with chunks of so many units.
 std::optional<Fault> find_fault(const Json& plan, std::uint32_t chunk, bool surely,
                                 Budget& budget) try {
-  Execution execution = Unroller(plan, chunk, budget).take();
+  Unroller unroller(plan, chunk, budget);
+  Execution execution = unroller.take();
   auto fault = execution.find_fault(surely);
-  const bool stands_for_all = common_multiple(plan) == 1 && execution.separates_packets(chunk);
+  if (!surely && !fault && !unroller.rounds_differ().empty())
+    leave_open("more rounds of pipelines may differ: " + unroller.rounds_differ());
+  const bool stands_for_all = sizes_of(plan).size() == 1 && execution.separates_packets(chunk);
   if (surely && fault && !stands_for_all && !is_for(plan, chunk))
     leave_open("the plan is not for messages of this size");
   if (!surely && !execution.separates_packets(chunk))

@@ -37,9 +37,16 @@ Operand Unroller::operand(std::uint32_t rank, char held, const Json& region, cha
   const auto start = [&](std::uint64_t member) {
     return member * (cells / group_.size) + std::min(member, cells % group_.size);
   };
-  const std::uint64_t length = start(std::uint64_t{group_.member} + 1) - start(group_.member);
+  std::uint64_t length = start(std::uint64_t{group_.member} + 1) - start(group_.member);
   const std::uint64_t width = packets ? 2 : 1;
-  const std::uint64_t begin = (number(region, "index") * chunk_ + start(group_.member)) * width;
+  std::uint64_t begin = (number(region, "index") * chunk_ + start(group_.member)) * width;
+  if (has_pipelines_ && (packets || group_.size != 1))
+    leave_open("pipelines, and packets or groups of thread blocks");
+  if (in_round(at.position)) {
+    if (cells != chunk_) leave_open("a pipeline with regions that are not a chunk");
+    begin += at.position - 1;
+    length = 1;
+  }
   if (begin + length * width > gpu.cells.at(held)) fail(at.name + " is out of bounds");
   std::uint64_t first = gpu.first.at(held) + begin;
   // The half of the launch: honoured by packets, and plainly through memory in own scratch.
@@ -165,7 +172,7 @@ void Unroller::run_data(const Json& op, const Form& form, const Place& at) {
 }
 
 Unroller::Use Unroller::use(const Place& at, std::uint32_t event, std::uint32_t lane, bool strong) {
-  return {event, at.rank, at.launch, at.block, blocks_.at({at.rank, at.block}).segment,
+  return {event, at.rank, at.launch, at.block, at.position, blocks_.at({at.rank, at.block}).segment,
           lane,  strong};
 }
 
@@ -198,9 +205,9 @@ void Unroller::pass_barrier(const Json& op, const Place& at) {
   if (expected_.try_emplace({at.rank, id}, blocks).first->second != blocks)
     fail(at.name + " expects other thread blocks at its barrier");
   auto& passes = barriers_[{at.rank, id}][at.block];
-  passes.push_back(blocks_.at({at.rank, at.block}).meet);
+  passes.push_back(use(at, blocks_.at({at.rank, at.block}).meet, 0, true));
   meet(at);
-  passes.push_back(blocks_.at({at.rank, at.block}).meet);
+  passes.push_back(use(at, blocks_.at({at.rank, at.block}).meet, 0, true));
 }
 
 void Unroller::check_barriers() {
@@ -212,8 +219,10 @@ void Unroller::check_barriers() {
     for (std::size_t k = 0; k < passes; k += 2) {
       const std::uint32_t joint = out_.add({"a barrier"});
       for (const auto& [block, meets] : blocks) {
-        out_.order(meets[k], joint, Graph::Memory);
-        out_.order(joint, meets[k + 1], Graph::Memory);
+        out_.order(meets[k].event, joint, Graph::Memory);
+        out_.order(joint, meets[k + 1].event, Graph::Memory);
+        if (meets[k].position != blocks.begin()->second[k].position)
+          rounds_differ_ = "a barrier joins different rounds";
       }
     }
   }
@@ -228,6 +237,18 @@ void Unroller::match_counters() {
     if (waits == 0) continue;
     if (signals < waits)
       fail(out_.at(counter.waits.back().event).name + " waits more often than it is signalled");
+    const auto in_rounds = [&](const std::vector<Use>& uses) {
+      return std::ranges::count_if(uses, [&](const Use& use) { return in_round(use.position); });
+    };
+    const auto alike = [](const std::vector<Use>& uses) {
+      return std::ranges::all_of(uses,
+                                 [&](const Use& use) { return use.strong == uses[0].strong; });
+    };
+    const auto rounds = in_rounds(counter.waits);
+    if (in_rounds(counter.signals) != rounds)
+      rounds_differ_ = "a round signals more or less often than it waits";
+    if (rounds != 0 && !(alike(counter.signals) && alike(counter.waits)))
+      rounds_differ_ = "a counter of rounds is relaxed in part";
     for (const auto* uses : {&counter.signals, &counter.waits}) {
       for (std::size_t k = 1; k < uses->size(); ++k) {
         if (!follows((*uses)[k - 1], (*uses)[k]))
@@ -238,6 +259,8 @@ void Unroller::match_counters() {
       const Use& wait = counter.waits[k];
       const Use& signal = counter.signals[k - counter.initial];
       out_.order(signal.event, wait.event, Graph::Time);
+      if (signal.launch == wait.launch && signal.position > wait.position)
+        rounds_differ_ = "a round waits for what comes after it";
       // Where signals are left over, in the long run waits end without those of late launches.
       if (signals > waits) continue;
       if (signal.strong && wait.strong) out_.order(signal.event, wait.event, Graph::Memory);
@@ -247,9 +270,29 @@ void Unroller::match_counters() {
   }
 }
 
+namespace {
+std::string name_of(const Json& op, std::uint32_t rank, std::uint32_t block,
+                    const std::string& place, std::uint32_t launch) {
+  return "gpu " + std::to_string(rank) + " tb " + std::to_string(block) + " op " + place + " (" +
+         text(op, "name") + ") launch " + std::to_string(launch);
+}
+}  // namespace
+
+void Unroller::run_pipeline(const Json& op, const Place& at, const std::string& place) {
+  expect_only(op, {"iter_context", "ops"});
+  if (at.position != 0) rounds_differ_ = "a thread block has several pipelines";
+  const List& body = list(op, "ops");
+  for (std::uint32_t round = 0; round < chunk_; ++round) {
+    for (std::size_t k = 0; k < body.size(); ++k) {
+      const std::string inner = place + "." + std::to_string(k) + "#" + std::to_string(round);
+      run_op(body[k], {at.rank, at.block, at.launch,
+                       name_of(body[k], at.rank, at.block, inner, at.launch), round + 1});
+    }
+  }
+}
+
 void Unroller::run_op(const Json& op, const Place& at) {
   const std::string& name = text(op, "name");
-  if (name == "pipeline") leave_open("pipelines, whose rounds depend on the message's size");
   group_ = {};
   const auto form = kForms.find(name);
   const bool is_lane = name.ends_with("signal") || name.ends_with("wait") || name == "flush";
@@ -375,11 +418,16 @@ void Unroller::run_launch(std::uint32_t launch) {
       Block& block = blocks_[{r, b}];
       block = {begin, begin, ++segments_, {}, {}};
       const List& ops = list(blocks[b], "ops");
+      std::uint32_t position = 0;
       for (std::size_t i = 0; i < ops.size(); ++i) {
-        run_op(ops[i], {r, b, launch,
-                        "gpu " + std::to_string(r) + " tb " + std::to_string(b) + " op " +
-                            std::to_string(i) + " (" + text(ops[i], "name") + ") launch " +
-                            std::to_string(launch)});
+        const std::string place = std::to_string(i);
+        const Place at{r, b, launch, name_of(ops[i], r, b, place, launch), position};
+        if (text(ops[i], "name") == "pipeline") {
+          run_pipeline(ops[i], at, place);
+          position = static_cast<std::uint32_t>(chunk_) + 1;
+        } else {
+          run_op(ops[i], at);
+        }
       }
       meet({r, b, launch, named("end", r, launch)});
       ends.push_back(block.meet);

@@ -63,6 +63,32 @@ char buffer(const Json& object, const char* key) {
   return name[0];
 }
 
+void for_each_op(const Json& plan, const std::function<void(const Json& op)>& visit) {
+  for (const Json& gpu : list(plan, "gpus")) {
+    for (const Json& block : list(gpu, "threadblocks")) {
+      for (const Json& op : list(block, "ops")) {
+        visit(op);
+        if (text(op, "name") == "pipeline") std::ranges::for_each(list(op, "ops"), visit);
+      }
+    }
+  }
+}
+
+std::uint64_t unit_of(const Json& plan) {
+  std::uint64_t unit = 0;
+  for_each_op(plan, [&](const Json& op) {
+    if (text(op, "name") != "pipeline") return;
+    const Json& context = member(op, "iter_context");
+    expect_only(context, {"unit_size", "num_chunks"});
+    const std::uint64_t own = number(member(context, "unit_size"), "unit_size", 1ULL << 40U);
+    if (own == 0) fail("a pipeline with rounds of no bytes");
+    if (number(context, "num_chunks") != 1 || (unit != 0 && unit != own))
+      leave_open("pipelines of several chunks, or with different numbers of rounds");
+    unit = own;
+  });
+  return unit;
+}
+
 Unroller::Unroller(const Json& plan, std::uint32_t chunk, Budget& budget)
     : plan_(plan), chunk_(chunk), budget_(budget), out_(budget) {
   text(plan, "name");
@@ -86,6 +112,7 @@ Unroller::Unroller(const Json& plan, std::uint32_t chunk, Budget& budget)
                      "num_threads_per_block", "use_double_scratch_buffer", "buffer_alignment",
                      "min_message_size", "max_message_size"});
   pair_channels();
+  has_pipelines_ = unit_of(plan) != 0;
   const std::string& name = collective_;
   const std::uint32_t cells = name == "allgather" ? out_.users[0].outputs : out_.users[0].inputs;
   const std::uint64_t unit =
@@ -223,7 +250,9 @@ std::uint32_t Unroller::listed(const Place& at, const char* lists, const char* t
 
 /// What a thread block lists exists, and fits into the executor.
 void Unroller::check_block(const Json& block, std::uint32_t rank) const {
-  if (list(block, "ops").size() > 64) fail("more ops than the executor has room for");
+  std::size_t ops = list(block, "ops").size();
+  for (const Json& op : list(block, "ops")) ops += list_or_none(op, "ops").size();
+  if (ops > 64) fail("more ops than the executor has room for");
   const Gpu& gpu = gpus_[rank];
   const auto check = [&](const char* lists, const char* type_key, const char* ids) {
     std::map<std::string, std::size_t> counts;
