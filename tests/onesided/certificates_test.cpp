@@ -9,6 +9,8 @@
 
 #include "engine/onesided/judge.h"
 #include "engine/onesided/plan.h"
+#include "engine/onesided/text_plan.h"
+#include "p2/error.h"
 #include "proofs/certificate/subject_certificates.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/onesided/plans.h"
@@ -20,6 +22,7 @@ namespace {
 using kernel::Verdict;
 
 Outcome judged(const std::string& text) {
+  if (is_text_plan(text)) return judge(read_text_plan("plan", text), "plan", {}).outcome;
   const auto read = read_plan("plan", text);
   if (std::holds_alternative<Violation>(read)) return Outcome::Refuted;
   return judge(std::get<Plan>(read), "plan", {}).outcome;
@@ -126,6 +129,47 @@ TEST_CASE("every small execution plan is certified valid, and its mutants as the
   CHECK(counts[{true, true}] > 100);
   CHECK(counts[{false, true}] > 100);
   CHECK(counts[{true, false}] + counts[{false, false}] < 30);
+}
+
+TEST_CASE("plans in the text format and mutants of them are certified as the engines judge") {
+  const char* const wanted = std::getenv("P2_MUTANTS");
+  const std::uint64_t mutants = wanted == nullptr ? 60 : std::strtoull(wanted, nullptr, 10);
+  std::map<std::pair<bool, bool>, std::size_t> counts;  // as above
+  std::size_t unread = 0, explored = 0;
+  std::map<std::string, std::size_t> reasons;
+  for (const std::string& plan : small_plans()) {
+    for (std::uint64_t seed = 0; seed < mutants; ++seed) {
+      const std::string text = seed == 0 ? plan : mutated(plan, seed);
+      std::optional<Outcome> outcome;  // nothing: no plan
+      try {
+        outcome = judged(text);
+      } catch (const InputError&) {
+        ++unread;
+      }
+      for (const bool valid : {true, false}) {
+        const auto made = onesided_certificate(text, valid, {});
+        const bool is_certified = made.index() == 0;
+        const bool is_so = outcome == (valid ? Outcome::Established : Outcome::Refuted);
+        if (is_certified) CHECK_MESSAGE(is_so, text);
+        if (is_so) ++counts[{valid, is_certified}];
+        if (is_so && !is_certified) ++reasons[std::get<std::string>(made)];
+        if (!is_certified || !valid) continue;
+        const TextPlan read = read_text_plan("plan", text);
+        const auto unrolled = unroll(read, "plan", launches_to_check(read));
+        LimitWatch watch({}, "exploration");
+        const auto seen = explore(std::get<Unrolling>(unrolled), {.max_states = 5'000}, watch);
+        CHECK_MESSAGE(!seen.violation, text);
+        if (!seen.open) ++explored;
+      }
+    }
+  }
+  for (const auto& [reason, count] : reasons) MESSAGE(count << ": " << reason);
+  MESSAGE(counts[{true, true}] << " valid and " << counts[{false, true}] << " invalid certified, "
+                               << counts[{true, false}] << " and " << counts[{false, false}]
+                               << " not, " << unread << " unread, " << explored
+                               << " valid explored");
+  CHECK(counts[{true, true}] > 100);
+  CHECK(counts[{false, true}] > 100);
 }
 
 TEST_CASE("rules about execution plans have plans that break them, and these have certificates") {

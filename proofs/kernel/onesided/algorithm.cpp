@@ -245,10 +245,10 @@ void Algorithm::lay_out() {
   for (std::uint32_t g = 0; g < ranks; ++g) {
     UserCells user{0, gathers ? part : chunks, 0, scatters ? part : chunks};
     if (!in_place_) {
-      user.input = out_.add_space(g, 'i', user.inputs, true);
-      user.output = out_.add_space(g, 'o', user.outputs, true);
+      user.input = out_.add_space(g, "i", user.inputs, true);
+      user.output = out_.add_space(g, "o", user.outputs, true);
     } else {
-      user.input = user.output = out_.add_space(g, gathers ? 'o' : 'i', chunks, true);
+      user.input = user.output = out_.add_space(g, gathers ? "o" : "i", chunks, true);
       if (gathers) user.input += g * part;
       if (scatters) user.output += g * part;
     }
@@ -260,7 +260,7 @@ void Algorithm::lay_out() {
     const std::uint32_t scratch = declared("s_chunks");
     gpus_[g].buffers = {{'i', {user.input, std::min(user.inputs, declared("i_chunks"))}},
                         {'o', {user.output, std::min(user.outputs, declared("o_chunks"))}},
-                        {'s', {out_.add_space(g, 's', scratch, false), scratch}}};
+                        {'s', {out_.add_space(g, "s", scratch, false), scratch}}};
   }
   const auto root = static_cast<std::uint32_t>(root_.number_or("root", 0, ranks, 0));
   out_.goal = [name, ranks, root, part, scatters](
@@ -317,7 +317,7 @@ void Algorithm::run(std::uint32_t gpu) {
       }
       if (does.sends) {
         if (peer("send") < 0) wrong(step.name + " sends to nobody");
-        step.message = out_.add_space(gpu, 'm', step.count, false);
+        step.message = out_.add_space(gpu, "m", step.count, false);
         statement.targets.push_back({step.message, step.count});
         connections_[{gpu, peer("send"), channel}][0].push_back(&step);
       }

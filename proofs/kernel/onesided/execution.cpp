@@ -17,7 +17,8 @@ void Execution::order(std::uint32_t from, std::uint32_t to, Graph graph) {
   predecessors_[to].emplace_back(from, graph);
 }
 
-std::uint32_t Execution::add_space(std::uint32_t rank, char name, std::uint64_t cells, bool user) {
+std::uint32_t Execution::add_space(std::uint32_t rank, const std::string& name, std::uint64_t cells,
+                                   bool user) {
   budget_->spend(32 * cells);
   spaces_.push_back({rank, cells_, static_cast<std::uint32_t>(cells), name, user});
   cells_ += static_cast<std::uint32_t>(cells);
@@ -30,7 +31,7 @@ std::string Execution::where(std::uint32_t cell) const {
                        [](std::uint32_t at, const Space& space) { return at < space.first; });
   // Of spaces without cells the last one is found.
   const Space& space = *std::prev(after);
-  return std::string(1, space.name) + "[" + std::to_string(cell - space.first) + "] of rank " +
+  return space.name + "[" + std::to_string(cell - space.first) + "] of rank " +
          std::to_string(space.rank);
 }
 
@@ -78,8 +79,8 @@ bool Execution::separates_packets(std::uint32_t chunk) const {
 /// A packet that is stored back where the same element found it.
 bool Execution::writes_back(const Access& access) const {
   const Statement& statement = events_[access.event].statements[access.statement];
-  return statement.sources.size() == 1 && statement.sources[0].polled &&
-         statement.sources[0].first == access.start;
+  return statement.sources.size() == 1 && statement.targets.size() > 1 &&
+         statement.sources[0].polled && statement.sources[0].first == access.start;
 }
 
 /// A poll ends with the one packet that is written there in its launch.

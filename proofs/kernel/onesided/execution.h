@@ -45,7 +45,7 @@ struct Event {
 /// Consecutive cells of one buffer of one rank.
 struct Space {
   std::uint32_t rank = 0, first = 0, cells = 0;
-  char name = 's';
+  std::string name = {};
   bool user = false;
 };
 
@@ -77,7 +77,8 @@ class Execution {
   std::uint32_t add(Event event);
   void order(std::uint32_t from, std::uint32_t to, Graph graph);
   /// Appends a buffer; returns its first cell.
-  std::uint32_t add_space(std::uint32_t rank, char name, std::uint64_t cells, bool user);
+  std::uint32_t add_space(std::uint32_t rank, const std::string& name, std::uint64_t cells,
+                          bool user);
   Event& at(std::uint32_t event) { return events_[event]; }
   std::size_t size() const { return events_.size(); }
 

@@ -81,12 +81,29 @@ std::string words_of(const Json& plan) {
          (plan["inplace"] == true ? ", in place)" : ", out of place)");
 }
 
-bool has_goal(const Json& plan) {
+bool has_goal(const std::string& collective) {
   static const std::set<std::string> known = {"allreduce", "allgather", "reducescatter",
                                               "alltoall",  "broadcast", "sendrecv"};
-  return plan.is_object() && plan.contains("collective") && plan["collective"].is_string() &&
-         known.contains(plan["collective"].get<std::string>());
+  return known.contains(collective);
 }
+
+void expect_fault(const Files& files, const std::vector<std::string>& keys,
+                  const std::optional<Fault>& fault) {
+  const Json root = parse_json(files, "fault.json");
+  expect_keys(root, keys);
+  if (!fault) reject("the plan has no such fault");
+  if (fault->text != as_text(root["fault"]))
+    reject("the plan's first fault is another one: " + shortened(fault->text));
+}
+
+constexpr const char* kRight =
+    " has the right result, no race and no deadlock in every interleaving of any number of "
+    "launches, ";
+constexpr const char* kAssumed =
+    "if release and acquire order memory, launches of a rank follow each other, and nobody else "
+    "uses its scratch";
+
+bool is_text(const Json& plan) { return plan.is_object() && plan.contains("text"); }
 
 }  // namespace
 }  // namespace p2::kernel::plan
@@ -97,21 +114,34 @@ using namespace plan;
 
 std::string judge_onesided(const std::string& claim, const Files& files) {
   const Json plan = parse_json(files, "plan.json");
+  const bool valid = claim == "onesided-valid";
   Budget budget;
-  if (claim == "onesided-invalid") {
+  if (is_text(plan)) {
+    expect_keys(plan, {"text"});
+    const TextJudgement found = judge_text(as_text(plan["text"]), !valid, budget);
+    const std::string words = "the one-sided plan in text (" + shortened(found.collective) + ", " +
+                              counted(found.ranks, "rank") +
+                              (found.in_place ? ", in place)" : ", out of place)");
+    if (!valid) {
+      expect_fault(files, {"fault"}, found.fault);
+      return words + " is wrong: " + shortened(found.fault->text);
+    }
+    if (!has_goal(found.collective)) reject("no result is known for the collective");
+    if (found.fault) reject(shortened(found.fault->text));
+    return words + kRight + kAssumed;
+  }
+  if (!valid) {
     const Json root = parse_json(files, "fault.json");
     expect_keys(root, {"chunk", "fault"});
     const std::uint32_t chunk = as_number(root["chunk"], kMaxChunk);
     if (chunk == 0) malformed("chunks of no units");
     const auto fault = find_fault(plan, chunk, true, budget);
-    if (!fault) reject("the plan has no such fault");
-    if (fault->text != as_text(root["fault"]))
-      reject("the plan's first fault is another one: " + shortened(fault->text));
+    expect_fault(files, {"chunk", "fault"}, fault);
     return words_of(plan) + " is wrong, with chunks of " + counted(chunk, "unit") + ": " +
            shortened(fault->text);
   }
   try {
-    if (!has_goal(plan)) reject("no result is known for the collective");
+    if (!has_goal(text(plan, "collective"))) reject("no result is known for the collective");
     for (const std::uint32_t chunk : sizes_of(plan)) {
       const auto fault = find_fault(plan, chunk, false, budget);
       if (fault) reject("with chunks of " + counted(chunk, "unit") + ": " + shortened(fault->text));
@@ -119,15 +149,16 @@ std::string judge_onesided(const std::string& claim, const Files& files) {
   } catch (const Fault& fault) {
     reject(shortened(fault.text));
   }
-  return words_of(plan) +
-         " has the right result, no race and no deadlock in every interleaving of any number of "
-         "launches, for all sizes of chunks, if release and acquire order memory, launches of a "
-         "rank follow each other, and nobody else uses its scratch";
+  return words_of(plan) + kRight + "for all sizes of chunks, " + kAssumed;
 }
 
 std::string onesided_fault(const Files& files) try {
   const Json plan = parse_json(files, "plan.json");
   Budget budget;
+  if (is_text(plan)) {
+    const auto fault = judge_text(as_text(plan["text"]), true, budget).fault;
+    return fault ? Json({{"fault", fault->text}}).dump() + "\n" : "";
+  }
   Unroller(plan, 1, budget);  // or a fault whatever the size
   std::uint32_t least = 1;    // that messages have
   while (least < kMaxChunk && !is_for(plan, least)) ++least;

@@ -90,7 +90,7 @@ std::uint64_t unit_of(const Json& plan) {
 }
 
 Unroller::Unroller(const Json& plan, std::uint32_t chunk, Budget& budget)
-    : plan_(plan), chunk_(chunk), budget_(budget), out_(budget) {
+    : Launches(chunk, budget), plan_(plan) {
   text(plan, "name");
   for (const char* key : {"num_threads_per_block", "buffer_alignment"})
     if (number_or(plan, key, 1) == 0) fail(std::string(key) + " is 0");
@@ -131,20 +131,7 @@ Unroller::Unroller(const Json& plan, std::uint32_t chunk, Budget& budget)
                                                                                           : true;
     if (!right) fail("the sizes of input and output are not those of the collective");
   }
-  out_.is_exchange = name == "sendrecv";
-  out_.goal = [name, ranks](const UserCells& user, std::uint32_t launch, std::uint32_t rank,
-                            std::uint32_t cell) -> std::optional<std::vector<Contribution>> {
-    const std::uint32_t part = user.outputs / ranks;
-    if (name == "allgather") return {{{launch, cell / user.inputs, cell % user.inputs}}};
-    if (name == "alltoall") return {{{launch, cell / part, rank * part + cell % part}}};
-    if (name == "broadcast") return {{{launch, 0, cell}}};
-    if (name != "allreduce" && name != "reducescatter") return std::nullopt;
-    std::vector<Contribution> all;
-    for (std::uint32_t r = 0; r < ranks; ++r)
-      all.push_back({launch, r, name == "allreduce" ? cell : rank * user.outputs + cell});
-    return all;
-  };
-  out_.launches.resize(ranks);
+  set_goal(ranks);
 }
 
 void Unroller::read_gpu(std::uint32_t rank) {
@@ -181,7 +168,7 @@ void Unroller::read_gpu(std::uint32_t rank) {
   }
   for (const Json& semaphore : list_or_none(json, "semaphores")) {
     gpu.semaphores.push_back(static_cast<std::uint32_t>(counters_.size()));
-    counters_.push_back({number(semaphore, "init_value"), {}, {}});
+    counters_.push_back({number(semaphore, "init_value")});
     expect_only(semaphore, {"init_value"});
   }
   expect_only(json, {"id", "input_chunks", "output_chunks", "scratch_chunks", "threadblocks",
@@ -190,25 +177,10 @@ void Unroller::read_gpu(std::uint32_t rank) {
   const std::uint64_t out = number(json, "output_chunks") * chunk_;
   const std::uint64_t scratch = number(json, "scratch_chunks") * chunk_ * (packets_ ? 2 : 1);
   if (in + out + scratch > (1U << 24U)) leave_open("the plan has too many chunks");
-  UserCells user{0, static_cast<std::uint32_t>(in), 0, static_cast<std::uint32_t>(out)};
-  if (!in_place_) {
-    user.input = out_.add_space(rank, 'i', in, true);
-    user.output = out_.add_space(rank, 'o', out, true);
-  } else if (collective_ == "allgather") {
-    user.output = out_.add_space(rank, 'o', out, true);
-    user.input = user.output + rank * user.inputs;
-  } else if (collective_ == "reducescatter") {
-    user.input = out_.add_space(rank, 'i', in, true);
-    user.output = user.input + rank * user.outputs;
-  } else {
-    if (in != out && in != 0 && out != 0) fail("input and output in place differ in size");
-    user.inputs = user.outputs = std::max(user.inputs, user.outputs);
-    user.input = user.output = out_.add_space(rank, in >= out ? 'i' : 'o', user.inputs, true);
-  }
-  out_.users.push_back(user);
+  const UserCells user = lay_out_user(in, out);
   gpu.first = {{'i', user.input},
                {'o', user.output},
-               {'s', out_.add_space(rank, 's', scratch * (doubled_ ? 2 : 1), false)}};
+               {'s', out_.add_space(rank, "s", scratch * (doubled_ ? 2 : 1), false)}};
   gpu.cells = {{'i', user.inputs}, {'o', user.outputs}, {'s', scratch}};
 }
 
