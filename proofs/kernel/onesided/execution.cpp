@@ -1,4 +1,4 @@
-#include "proofs/kernel/onesided/execution.h"
+#include "proofs/kernel/onesided/plan.h"
 
 #include <algorithm>
 #include <set>
@@ -23,6 +23,45 @@ std::uint32_t Execution::add_space(std::uint32_t rank, const std::string& name, 
   spaces_.push_back({rank, cells_, static_cast<std::uint32_t>(cells), name, user});
   cells_ += static_cast<std::uint32_t>(cells);
   return spaces_.back().first;
+}
+
+UserCells Execution::add_user(const std::string& collective, bool in_place, std::uint64_t in,
+                              std::uint64_t out) {
+  const auto rank = static_cast<std::uint32_t>(users.size());
+  UserCells user{0, static_cast<std::uint32_t>(in), 0, static_cast<std::uint32_t>(out)};
+  if (!in_place) {
+    user.input = add_space(rank, "i", in, true);
+    user.output = add_space(rank, "o", out, true);
+  } else if (collective == "allgather") {
+    user.output = add_space(rank, "o", out, true);
+    user.input = user.output + rank * user.inputs;
+  } else if (collective == "reducescatter") {
+    user.input = add_space(rank, "i", in, true);
+    user.output = user.input + rank * user.outputs;
+  } else {
+    user.inputs = user.outputs = std::max(user.inputs, user.outputs);
+    user.input = user.output = add_space(rank, in >= out ? "i" : "o", user.inputs, true);
+  }
+  return users.emplace_back(user);
+}
+
+void Execution::set_goal(const std::string& collective, std::uint32_t root) {
+  is_exchange = collective == "sendrecv";
+  launches.resize(users.size());
+  goal = [name = collective, root, ranks = static_cast<std::uint32_t>(users.size())](
+             const UserCells& user, std::uint32_t launch, std::uint32_t rank,
+             std::uint32_t cell) -> std::optional<std::vector<Contribution>> {
+    const std::uint32_t part = user.outputs / ranks;
+    if (name == "allgather") return {{{launch, cell / user.inputs, cell % user.inputs}}};
+    if (name == "alltoall") return {{{launch, cell / part, rank * part + cell % part}}};
+    if (name == "broadcast") return {{{launch, root, cell}}};
+    const bool scatters = name == "reducescatter";
+    if (name != "allreduce" && !scatters && (name != "reduce" || rank != root)) return std::nullopt;
+    std::vector<Contribution> all;
+    for (std::uint32_t r = 0; r < ranks; ++r)
+      all.push_back({launch, r, scatters ? rank * user.outputs + cell : cell});
+    return all;
+  };
 }
 
 std::string Execution::where(std::uint32_t cell) const {

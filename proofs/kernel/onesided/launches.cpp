@@ -11,44 +11,6 @@ Execution Launches::take() {
   return std::move(out_);
 }
 
-UserCells Launches::lay_out_user(std::uint64_t in, std::uint64_t out) {
-  const auto rank = static_cast<std::uint32_t>(out_.users.size());
-  UserCells user{0, static_cast<std::uint32_t>(in), 0, static_cast<std::uint32_t>(out)};
-  if (!in_place_) {
-    user.input = out_.add_space(rank, "i", in, true);
-    user.output = out_.add_space(rank, "o", out, true);
-  } else if (collective_ == "allgather") {
-    user.output = out_.add_space(rank, "o", out, true);
-    user.input = user.output + rank * user.inputs;
-  } else if (collective_ == "reducescatter") {
-    user.input = out_.add_space(rank, "i", in, true);
-    user.output = user.input + rank * user.outputs;
-  } else {
-    if (in != out && in != 0 && out != 0) fail("input and output in place differ in size");
-    user.inputs = user.outputs = std::max(user.inputs, user.outputs);
-    user.input = user.output = out_.add_space(rank, in >= out ? "i" : "o", user.inputs, true);
-  }
-  return out_.users.emplace_back(user);
-}
-
-void Launches::set_goal(std::uint32_t ranks) {
-  out_.is_exchange = collective_ == "sendrecv";
-  out_.goal = [name = collective_, ranks](
-                  const UserCells& user, std::uint32_t launch, std::uint32_t rank,
-                  std::uint32_t cell) -> std::optional<std::vector<Contribution>> {
-    const std::uint32_t part = user.outputs / ranks;
-    if (name == "allgather") return {{{launch, cell / user.inputs, cell % user.inputs}}};
-    if (name == "alltoall") return {{{launch, cell / part, rank * part + cell % part}}};
-    if (name == "broadcast") return {{{launch, 0, cell}}};
-    if (name != "allreduce" && name != "reducescatter") return std::nullopt;
-    std::vector<Contribution> all;
-    for (std::uint32_t r = 0; r < ranks; ++r)
-      all.push_back({launch, r, name == "allreduce" ? cell : rank * user.outputs + cell});
-    return all;
-  };
-  out_.launches.resize(ranks);
-}
-
 Launches::Use Launches::use(const Place& at, std::uint32_t event, std::uint32_t lane) const {
   const std::uint32_t segment = blocks_.at({at.rank, at.block}).segment;
   return {event, at.rank, at.launch, at.block, at.position, segment, lane};
@@ -202,7 +164,7 @@ void Launches::run_launch(std::uint32_t launch) {
     };
     out_.order(launch == 0 ? add_user(0) : out_.launches[r].back().second, begin, Graph::Memory);
     Numbers ends;
-    for (const std::uint32_t b : blocks_of(r)) {
+    for (const std::uint32_t b : numbers_[r]) {
       blocks_[{r, b}] = {begin, begin, ++segments_};
       run_block(r, b, launch);
       meet({r, b, launch, named("end", r, launch)});

@@ -1,14 +1,144 @@
 #pragma once
 
+#include <array>
 #include <cctype>
 #include <deque>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "proofs/kernel/onesided/execution.h"
+#include "proofs/kernel/input.h"
+
+namespace p2::kernel {
+
+/// A fault of the claim's subject, in words.
+struct Fault {
+  std::string text;
+};
+
+/// Consecutive elements from the cell `first` on, one cell each, or, of packets, two.
+struct Operand {
+  std::uint32_t first = 0, count = 0;
+  bool packets = false;
+  bool polled = false;  ///< packets that are waited for
+
+  std::uint32_t cell(std::uint32_t element) const { return first + (packets ? 2 : 1) * element; }
+};
+
+/// Element by element: every target becomes the sum of the sources.
+struct Statement {
+  std::vector<Operand> sources = {}, targets = {};
+};
+
+/// What happens at one moment of the partial order.
+struct Event {
+  std::string name;
+  std::uint32_t rank = 0, launch = 0;
+  std::uint32_t segment = 0;  ///< of a block, between two meets; 0: of no block
+  std::uint32_t meet = 0;     ///< where all threads of its block meet afterwards; 0: of no block
+  bool user = false;  ///< `launch` launches have ended: reads their output, writes the next input
+  bool packets = false;  ///< its threads have the elements of packets
+  std::vector<Statement> statements = {};
+};
+
+/// Consecutive cells of one buffer of one rank.
+struct Space {
+  std::uint32_t rank = 0, first = 0, cells = 0;
+  std::string name = {};
+  bool user = false;
+};
+
+/// Where the input and the output of a rank are.
+struct UserCells {
+  std::uint32_t input = 0, inputs = 0, output = 0, outputs = 0;
+};
+
+/// One contribution: launch, rank, cell of its input.
+using Contribution = std::array<std::uint32_t, 3>;
+/// What an output cell of a user's has to be the sum of, each once; nothing where it may hold
+/// anything.
+using Goal = std::function<std::optional<std::vector<Contribution>>(
+    const UserCells& user, std::uint32_t launch, std::uint32_t rank, std::uint32_t cell)>;
+
+/// Launches of a plan: events in a partial order, and the memory that they access.
+class Execution {
+ public:
+  /// Which graph an edge belongs to; every graph has the edges of those before it, too.
+  enum Graph : std::uint8_t {
+    Memory,       ///< orders all memory
+    SomeElement,  ///< orders it for some elements of an event
+    Time,         ///< occurs before
+    Program,      ///< occurs before, if a block executes one operation after the other
+  };
+
+  explicit Execution(Budget& budget) : budget_(&budget) {}
+
+  std::uint32_t add(Event event);
+  void order(std::uint32_t from, std::uint32_t to, Graph graph);
+  /// Appends a buffer; returns its first cell.
+  std::uint32_t add_space(std::uint32_t rank, const std::string& name, std::uint64_t cells,
+                          bool user);
+  /// Appends the buffers of the next rank's user. In place the input of an allgather is the rank's
+  /// part of its output, the output of a reduce-scatter its part of the input, and elsewhere both
+  /// are the same.
+  UserCells add_user(const std::string& collective, bool in_place, std::uint64_t in,
+                     std::uint64_t out);
+  /// What the collective defines; nothing of one that is not known. Precondition: the users.
+  void set_goal(const std::string& collective, std::uint32_t root);
+  Event& at(std::uint32_t event) { return events_[event]; }
+  std::size_t size() const { return events_.size(); }
+
+  std::vector<UserCells> users;  ///< by rank
+  Goal goal;
+  bool is_exchange = false;  ///< every rank ends with one rank's input, no two with the same
+  /// Begin and end of every launch, by rank.
+  std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> launches;
+
+  /// Adds the order of packets and polls. Then the first fault; nothing for an execution of which
+  /// every interleaving has the result of the goal. `surely`: only what is a fault for every
+  /// element and every order of a block's threads; incomplete where that is not decided.
+  std::optional<Fault> find_fault(bool surely);
+  /// Whether no chunk, of so many cells, is used both for packets and for what is none.
+  bool separates_packets(std::uint32_t chunk) const;
+
+ private:
+  struct Access {
+    std::uint32_t event, start, element;
+    std::uint16_t statement;
+    bool writes, packets, polled;
+  };
+  std::string where(std::uint32_t cell) const;
+  void collect_accesses();
+  void follow_packets();
+  bool writes_back(const Access& access) const;
+  /// Events in an order of the graph; not all if it has a cycle.
+  Numbers sorted(Graph graph);
+  void close(Graph graph);
+  bool precedes(std::uint32_t a, std::uint32_t b) const {
+    return (before_[b * words_ + a / 64] >> (a % 64) & 1U) != 0;
+  }
+  bool is_ordered(const Access& a, const Access& b, bool surely);
+  bool is_read_over(const Access& read, const Access& write);
+  std::optional<Fault> find_race(Graph graph);
+  std::optional<Fault> find_wrong_output();
+
+  Budget* budget_;
+  std::vector<Event> events_;
+  std::vector<std::vector<std::pair<std::uint32_t, Graph>>> predecessors_;
+  std::vector<Space> spaces_;
+  std::uint32_t cells_ = 0;
+  std::vector<std::vector<Access>> accesses_;  // by cell
+  std::optional<Fault> packet_fault_;
+  Numbers order_;  // of Program
+  std::size_t words_ = 0;
+  std::vector<std::uint64_t> before_;  // by event, a bit for every event that precedes it
+};
+
+}  // namespace p2::kernel
 
 /// How the checker reads execution plans of MSCCL++ (docs/certificates.md).
 namespace p2::kernel::plan {
@@ -42,6 +172,8 @@ struct Form {
   }
 };
 
+/// Whether a result is known for the collective of a plan.
+bool has_goal(const std::string& collective);
 /// All ops of a plan, those of pipelines too.
 void for_each_op(const Json& plan, const std::function<void(const Json& op)>& visit);
 /// The bytes that a round of a pipeline does of a chunk; 0 without pipelines.
@@ -87,16 +219,9 @@ class Launches {
   };
 
   Launches(std::uint64_t chunk, Budget& budget) : chunk_(chunk), budget_(budget), out_(budget) {}
-  Launches(const Launches&) = delete;
-  Launches& operator=(const Launches&) = delete;
 
-  virtual std::vector<std::uint32_t> blocks_of(std::uint32_t rank) const = 0;
   virtual void run_block(std::uint32_t rank, std::uint32_t block, std::uint32_t launch) = 0;
 
-  /// Appends the buffers of the next rank's user.
-  UserCells lay_out_user(std::uint64_t in, std::uint64_t out);
-  /// `collective_` defines the outputs.
-  void set_goal(std::uint32_t ranks);
   bool in_round(std::uint32_t position) const { return position != 0 && position <= chunk_; }
   std::uint32_t add(const Place& at, bool lane_op, std::uint32_t lane,
                     std::vector<Statement> statements = {}, bool packets = false);
@@ -118,6 +243,7 @@ class Launches {
   bool single_threads_ = false;  ///< blocks are threads, which need not meet
   std::string collective_, rounds_differ_;
   Execution out_;
+  std::vector<std::set<std::uint32_t>> numbers_;  // of blocks, by rank
   std::vector<Counter> counters_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Block> blocks_;
   std::uint32_t segments_ = 0;
@@ -154,7 +280,6 @@ class Unroller : public Launches {
 
   void read_gpu(std::uint32_t rank);
   void pair_channels();
-  std::vector<std::uint32_t> blocks_of(std::uint32_t rank) const override;
   void run_block(std::uint32_t rank, std::uint32_t block, std::uint32_t launch) override;
   void check_block(const Json& block, std::uint32_t rank) const;
   void run_op(const Json& op, const Place& at);
@@ -164,8 +289,9 @@ class Unroller : public Launches {
                     const Place& at, const std::string& type, std::vector<Operand>& out);
   Operand operand(std::uint32_t rank, char held, const Json& region, char form, const Place& at,
                   bool port, bool remote) const;
+  void count(const Place& at, std::uint32_t lane, std::uint32_t event, std::uint32_t counter,
+             bool waits, bool strong);
   void signal(const Place& at, std::uint32_t lane, const Channel& channel, bool port, bool strong);
-  void wait(const Place& at, std::uint32_t lane, std::uint32_t counter, bool strong);
   void pass_barrier(const Json& op, const Place& at);
   const Json& remote_buffer(const Json& region, const Place& at, const std::string& type) const;
   /// What the thread block's list of this type has at a position.
@@ -178,13 +304,9 @@ class Unroller : public Launches {
   Group group_;
 };
 
-/// Of a plan in the text format. A text that is no plan is no certificate's.
-struct TextJudgement {
-  std::string collective;
-  std::uint32_t ranks = 0;
-  bool in_place = false;
-  std::optional<Fault> fault = {};  ///< the first one
-};
-TextJudgement judge_text(const std::string& text, bool surely, Budget& budget);
+/// The first fault of a plan in the text format, which is appended to `words`. A text that is no
+/// plan is no certificate's; a valid plan's collective is known.
+std::optional<Fault> find_text_fault(const std::string& text, bool surely, Budget& budget,
+                                     std::string& words);
 
 }  // namespace p2::kernel::plan

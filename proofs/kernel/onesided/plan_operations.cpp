@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 
 #include "proofs/kernel/onesided/plan.h"
 
@@ -26,6 +25,12 @@ char form_of(const std::string& forms, std::size_t k) {
   if (k < std::min(more, forms.size())) return forms[k];
   if (more == std::string::npos) fail("an op with too many operands");
   return forms[more + 1];
+}
+
+std::string name_of(const Json& op, std::uint32_t rank, std::uint32_t block,
+                    const std::string& place, std::uint32_t launch) {
+  return "gpu " + std::to_string(rank) + " tb " + std::to_string(block) + " op " + place + " (" +
+         text(op, "name") + ") launch " + std::to_string(launch);
 }
 
 }  // namespace
@@ -172,18 +177,19 @@ void Unroller::run_data(const Json& op, const Form& form, const Place& at) {
   }
 }
 
+void Unroller::count(const Place& at, std::uint32_t lane, std::uint32_t event,
+                     std::uint32_t counter, bool waits, bool strong) {
+  Use made = use(at, event, lane);
+  if (strong) made.ordering = event;
+  if (waits) made.number = ++counters_[counter].expected;
+  (waits ? counters_[counter].waits : counters_[counter].signals).push_back(made);
+}
+
 /// Through a port it follows what was pushed before.
 void Unroller::signal(const Place& at, std::uint32_t lane, const Channel& channel, bool port,
                       bool strong) {
   const std::uint32_t event = port ? push(at, lane, channel.queue, {}) : add(at, true, lane);
-  Use& made = counters_[channel.out].signals.emplace_back(use(at, event, lane));
-  if (port || strong) made.ordering = event;
-}
-
-void Unroller::wait(const Place& at, std::uint32_t lane, std::uint32_t counter, bool strong) {
-  Use& made = counters_[counter].waits.emplace_back(use(at, add(at, true, lane), lane));
-  if (strong) made.ordering = made.event;
-  made.number = ++counters_[counter].expected;
+  count(at, lane, event, channel.out, false, port || strong);
 }
 
 void Unroller::pass_barrier(const Json& op, const Place& at) {
@@ -197,14 +203,6 @@ void Unroller::pass_barrier(const Json& op, const Place& at) {
   barrier.blocks = blocks;
   pass(at, barrier);
 }
-
-namespace {
-std::string name_of(const Json& op, std::uint32_t rank, std::uint32_t block,
-                    const std::string& place, std::uint32_t launch) {
-  return "gpu " + std::to_string(rank) + " tb " + std::to_string(block) + " op " + place + " (" +
-         text(op, "name") + ") launch " + std::to_string(launch);
-}
-}  // namespace
 
 void Unroller::run_pipeline(const Json& op, const Place& at, const std::string& place) {
   expect_only(op, {"iter_context", "ops"});
@@ -248,13 +246,8 @@ void Unroller::run_op(const Json& op, const Place& at) {
     const Numbers ids = numbers(op, "semaphore_ids");
     for (std::uint32_t j = 0; j < ids.size(); ++j) {
       if (ids[j] >= gpus_[at.rank].semaphores.size()) fail(at.name + " names no semaphore");
-      const std::uint32_t counter = gpus_[at.rank].semaphores[ids[j]];
-      if (name == "sem_acquire") {
-        wait(at, j, counter, true);
-      } else {
-        Use& made = counters_[counter].signals.emplace_back(use(at, add(at, true, j), j));
-        made.ordering = made.event;
-      }
+      count(at, j, add(at, true, j), gpus_[at.rank].semaphores[ids[j]], name == "sem_acquire",
+            true);
     }
     return;
   }
@@ -274,15 +267,9 @@ void Unroller::run_op(const Json& op, const Place& at) {
     } else if (signals) {
       signal(at, j, channel, port, strong);
     } else {
-      wait(at, j, channel.in, strong);
+      count(at, j, add(at, true, j), channel.in, true, strong);
     }
   }
-}
-
-std::vector<std::uint32_t> Unroller::blocks_of(std::uint32_t rank) const {
-  std::vector<std::uint32_t> all(list(list(plan_, "gpus")[rank], "threadblocks").size());
-  std::iota(all.begin(), all.end(), 0);
-  return all;
 }
 
 void Unroller::run_block(std::uint32_t rank, std::uint32_t block, std::uint32_t launch) {
