@@ -84,6 +84,9 @@ std::string forge(CertificateFiles& files, const std::string& claim, std::uint64
       if (at != std::string::npos) plan[at] = static_cast<char>('0' + random() % 4);
       return resealed(claim, files);
     }
+    case 3:  // a byte
+      plan[random() % plan.size()] = static_cast<char>(' ' + random() % 95);
+      return resealed(claim, files);
     default: {
       if (const std::string text = plan_of(files); text != plan) {
         plan = nlohmann::json({{"text", mutated(text, random())}}).dump();
@@ -437,9 +440,12 @@ TEST_CASE("what three rounds of pipelines do not show has no certificate") {
   REQUIRE(certified(to_json(unequal), true));
   unequal.gpus[0].blocks[1].ops[0].unit_size *= 2;
   CHECK_FALSE(certified(to_json(unequal), true));
-  Plan packets = rounds;
+  Plan packets = with_rounds({pipeline({meet})}, {meet});
   packets.protocol = "LL";
-  packets.gpus[0].blocks[0].ops[0].body[0].type = OpType::CopyPackets;
+  CHECK(certified(to_json(packets), true));
+  packets.gpus[0].blocks[1].ops = {copied(Buffer::Input, Buffer::Scratch)};
+  packets.gpus[0].blocks[1].ops[0].type = OpType::CopyPackets;
+  CHECK(judged(to_json(packets)) == Outcome::Established);
   CHECK_FALSE(certified(to_json(packets), true));
 }
 
@@ -465,7 +471,7 @@ rank all:
   wait c += 1
 )";
   const std::string fetched = R"(plan sendrecv ranks 2
-buffer s 1
+buffer s 2
 counter c per peer
 rank all:
   signal c @1-r
@@ -512,72 +518,88 @@ rank all:
   wait d from 1-r
   flush
 )";
+  const std::string counted = R"(plan sendrecv ranks 2
+counter c per peer
+counter d per peer
+rank all:
+  signal c @1-r relaxed
+  wait c from 1-r relaxed
+  put o@(1-r)[0] <- i[0]
+  loop 10: signal d @1-r
+  wait d from 1-r >= 10*launch+10
+)";
   const struct {
     const std::string& original;
     const char* what;
     const char* by;
-  } changes[] = {{oneshot, "plan allreduce", "plan custom"},
-                 {oneshot, "ranks 2\n", "ranks 2 more\n"},
-                 {oneshot, "buffer s 2\n", "buffer s 1\n"},
-                 {oneshot, "buffer s 2\n", "buffer s 2\nbuffer s 2\n"},
-                 {oneshot, "buffer s 2\n", "buffer s 2\nbuffer i 1 double\n"},
-                 {oneshot, "buffer s 2\n", "buffer s 2\nbuffer i 1\nbuffer o 2\n"},
-                 {oneshot, "buffer s 2\n", "buffer s 1048577\n"},
-                 {oneshot, "buffer s 2\n", "\tbuffer s 2\n"},
-                 {oneshot, "counter c per peer\n", "counter c per peer\ncounter c per peer\n"},
-                 {oneshot, "rank all:\n", "rank 0..2:\n"},
-                 {oneshot, "rank all:\n", "rank all block 1024:\n"},
-                 {oneshot, "rank all:\n", "rank all block all:\n"},
-                 {oneshot, "for p in all:", "for b in all:"},
-                 {oneshot, "for p in all:", "for p in q..1:"},
-                 {oneshot, "for p in all:", "for p in 0..launch/8+1:"},
-                 {oneshot, "for p in all:", "for p in 0/0..1:"},
-                 {oneshot, "for p in all:", "for p in 0..1048576*1048576/1048576/1048576:"},
-                 {oneshot, "  for p in all except r: wait c from p relaxed",
-                  "   for p in all except r: wait c from p relaxed"},
-                 {oneshot, "signal c @p\n", "signal c @p acquire\n"},
-                 {oneshot, "signal c @p\n", "signal c @p gpu\n"},
-                 {oneshot, "signal c @p\n", "signal c @p block\n"},
-                 {oneshot, "signal c @p\n", "signal c @p+2\n"},
-                 {oneshot, "signal c @p\n", "signal d @p\n"},
-                 {oneshot, "signal c @p\n", "async signal c @p\n"},
-                 {oneshot, "wait c from p\n", "wait c from p release\n"},
-                 {oneshot, "wait c from p\n", "wait c\n"},
-                 {oneshot, "wait c from p\n", "wait c from p >= 2*launch+2\n"},
-                 {oneshot, "put s@p[r]", "put s@p[r+1]"},
-                 {oneshot, "put s@p[r]", "put t@p[r]"},
-                 {oneshot, "put s@p[r] <- i[0]", "put_packets s@p[r] <- i[0]"},
-                 {oneshot, "s[0] + s[1]", "s[0]"},
-                 {oneshot, "s[0] + s[1]", "s[0] + s[1] s[1]"},
-                 {oneshot, "s[0] + s[1]", "s[0..1] + s[0..1]"},
-                 {oneshot, "s[0] + s[1]", "s[0] + s[1]\nbuffer t 1"},
-                 {shared, "wait c += 1 relaxed", "wait c from 1-r += 1 relaxed"},
-                 {shared, "wait c += 1 relaxed", "wait c += 0-1 relaxed"},
-                 {shared, "put o@(1-r)[0] <- i[0]", "copy o@(1-r)[0] <- i[0]"},
-                 {fetched, "get s[0]", "put s[0]"},
-                 {fetched, "get s[0]", "get s@1048576[0]"},
-                 {fetched, "copy o[0] <- s[0]", "poll o[0] <- s[0]"},
-                 {fetched, "2*launch+2", "2*launch+2+launch/8*9"},
-                 {fetched, "2*launch+2", "2*launch+3"},
-                 {fetched, "2*launch+1", "launch+1"},
-                 {fetched, "2*launch+1", "2-launch"},
-                 {packets, "put_packets s@(1-r)[0]", "put s@(1-r)[0]"},
-                 {packets, "poll o[0] <- s[0]", "put_packets s[0] <- s[0]\n  poll o[0] <- s[0]"},
-                 {packets, "double", ""},
-                 {blocks, "  barrier 0..1\nrank", "  barrier 1..1\nrank"},
-                 {blocks, "  barrier 0..1\nrank", "  barrier 0..1\n  barrier 0..1\nrank"},
-                 {blocks, "  barrier 0..1\nrank", "  barrier 0..2\nrank"},
-                 {blocks, "  copy o[0]", "  multimem_st 1..0 s[0] <- s[0]\n  copy o[0]"},
-                 {fenced, "fence release", "fence release gpu"},
-                 {fenced, "fence release", "fence release block"},
-                 {fenced, "fence release", "fence relaxed"},
-                 {fenced, "fence release", "fence acquire"},
-                 {fenced, "fence acquire", "fence acquire gpu"},
-                 {fenced, "fence acquire", "fence release"},
-                 {proxied, "async signal", "signal"},
-                 {proxied, "  flush\n", ""},
-                 {proxied, "async put", "async get"},
-                 {proxied, "async put", "async async put"}};
+  } changes[] = {
+      {oneshot, "plan allreduce", "plan custom"},
+      {oneshot, "ranks 2\n", "ranks 2 more\n"},
+      {oneshot, "buffer s 2\n", "buffer s 1\n"},
+      {oneshot, "buffer s 2\n", "buffer s 2\nbuffer s 2\n"},
+      {oneshot, "buffer s 2\n", "buffer s 2\nbuffer i 1 double\n"},
+      {oneshot, "buffer s 2\n", "buffer s 2\nbuffer i 1\nbuffer o 2\n"},
+      {oneshot, "buffer s 2\n", "buffer s 1048577\n"},
+      {oneshot, "  reduce", "  \treduce"},
+      {oneshot, "counter c per peer\n", "counter c per peer\ncounter c per peer\n"},
+      {oneshot, "rank all:\n", "rank 0..2:\n"},
+      {oneshot, "rank all:\n", "rank all block 1024:\n"},
+      {oneshot, "rank all:\n", "rank all block all:\n"},
+      {oneshot, "for p in all except r: signal c @p\n", "for n in all except r: signal c @1-r\n"},
+      {oneshot, "for p in all:", "for p in q..1:"},
+      {oneshot, "for p in all:", "for p in 0..launch/8+1:"},
+      {oneshot, "for p in all:", "for p in 0..launch-launch+1:"},
+      {oneshot, "for p in all:", "for p in 0/0..1:"},
+      {oneshot, "for p in all:", "for p in 0..1048576*1048576/1048576/1048576:"},
+      {oneshot, "  for p in all except r: wait c from p relaxed",
+       "   for p in all except r: wait c from p relaxed"},
+      {oneshot, "signal c @p\n", "signal c @p acquire\n"},
+      {oneshot, "signal c @p\n", "signal c @p gpu\n"},
+      {oneshot, "signal c @p\n", "signal c @p block\n"},
+      {oneshot, "  reduce", "  signal c @7\n  reduce"},
+      {oneshot, "signal c @p\n", "signal d @p\n"},
+      {oneshot, "signal c @p\n", "async signal c @p\n"},
+      {oneshot, "wait c from p\n", "wait c from p release\n"},
+      {oneshot, "wait c from p\n", "wait c\n"},
+      {oneshot, "wait c from p\n", "wait c from p >= 2*launch+2\n"},
+      {oneshot, "put s@p[r]", "put s@p[r+1]"},
+      {oneshot, "put s@p[r]", "put t@p[r]"},
+      {oneshot, "put s@p[r] <- i[0]", "put_packets s@p[r] <- i[0]"},
+      {oneshot, "s[0] + s[1]", "s[0]"},
+      {oneshot, "s[0] + s[1]", "s[0] + s[1] s[1]"},
+      {oneshot, "s[0] + s[1]", "s[0] + s[1]\nbuffer t 1"},
+      {shared, "wait c += 1 relaxed", "wait c from 1-r += 1 relaxed"},
+      {shared, "wait c += 1 relaxed", "wait c += 0-1 relaxed"},
+      {shared, "put o@(1-r)[0] <- i[0]", "copy o@(1-r)[0] <- i[0]"},
+      {fetched, "get s[0]", "put s[0]"},
+      {fetched, "get s[0]", "get s@1048576[0]"},
+      {fetched, "copy o[0] <- s[0]", "poll o[0] <- s[0]"},
+      {fetched, "copy o[0] <- s[0]", "copy o[0] <- s[0..1]"},
+      {fetched, "2*launch+2", "2*launch+2+launch/8*9"},
+      {fetched, "2*launch+2", "2*launch+3"},
+      {fetched, "2*launch+1", "launch+1"},
+      {fetched, "2*launch+1", "2-launch"},
+      {packets, "put_packets s@(1-r)[0]", "put s@(1-r)[0]"},
+      {packets, "poll o[0] <- s[0]", "put_packets s[0] <- s[0]\n  poll o[0] <- s[0]"},
+      {packets, "double", ""},
+      {packets, "rank all:\n",
+       "buffer t 1 packets double\nrank all:\n  put_packets t[0] <- i[0]\n"
+       "  put_packets t[0] <- t[0]\n"},
+      {blocks, "  barrier 0..1\nrank", "  barrier 0..1\n  barrier 1..1\nrank"},
+      {blocks, "  barrier 0..1\nrank", "  barrier 0..1\n  barrier 0..1\nrank"},
+      {blocks, "  barrier 0..1\nrank", "  barrier 0..2\nrank"},
+      {blocks, "  copy o[0]", "  multimem_st 1..0 s[0] <- s[0]\n  copy o[0]"},
+      {fenced, "fence release", "fence release gpu"},
+      {fenced, "fence release", "fence release block"},
+      {fenced, "fence release", "fence relaxed"},
+      {fenced, "fence release", "fence acquire"},
+      {fenced, "fence acquire", "fence acquire gpu"},
+      {fenced, "fence acquire", "fence release"},
+      {proxied, "async signal", "signal"},
+      {proxied, "  flush\n", ""},
+      {counted, "10*launch+10", "9*launch+10"},  // which shows after ten launches
+      {proxied, "async put", "async get"},
+      {proxied, "async put", "async async put"}};
   std::size_t unread = 0;
   for (const auto& [original, what, by] : changes) {
     CHECK(certified(original, true));
