@@ -159,6 +159,8 @@ bool flag(const Json& value, const char* key);
 const List& list(const Json& object, const char* key);
 const List& list_or_none(const Json& object, const char* key);
 Numbers numbers(const Json& object, const char* key);
+/// memory, port or switch.
+bool is_channel(const Json& type);
 /// i, o or s.
 char buffer(const Json& object, const char* key);
 

@@ -235,6 +235,7 @@ void Unroller::run_op(const Json& op, const Place& at) {
     if (group_.member >= group_.size) leave_open("a slice outside its group");
   }
   const std::string type = op.contains("channel_type") ? text(op, "channel_type") : "none";
+  if (type != "none" && !is_channel(type)) fail(at.name + " has a channel of no type");
   const std::uint64_t threads = number_or(plan_, "num_threads_per_block", 1024);  // a lane each
   if (list_or_none(op, "channel_ids").size() > std::min<std::uint64_t>(8, threads) ||
       list_or_none(op, "semaphore_ids").size() > std::min<std::uint64_t>(16, threads))

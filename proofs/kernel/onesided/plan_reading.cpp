@@ -59,6 +59,7 @@ Numbers numbers(const Json& object, const char* key) {
     all.push_back(static_cast<std::uint32_t>(number(each, key, 1U << 24U)));
   return all;
 }
+bool is_channel(const Json& type) { return type == "memory" || type == "port" || type == "switch"; }
 char buffer(const Json& object, const char* key) {
   const std::string& name = text(object, key);
   if (name != "i" && name != "o" && name != "s") fail("a buffer that is not i, o or s");
@@ -167,7 +168,9 @@ void Unroller::read_gpu(std::uint32_t rank) {
   for (const Json& remote : list(json, "remote_buffers")) {
     if (number(remote, "rank") >= gpus_.size()) fail("a buffer of a rank that does not exist");
     buffer(remote, "type");
-    if (list(remote, "access_channel_types").size() > 8) leave_open("many types of a buffer");
+    const List& access = list(remote, "access_channel_types");
+    if (!std::ranges::all_of(access, is_channel)) fail("a buffer for channels of no type");
+    if (access.size() > 8) leave_open("many types of a buffer");
     expect_only(remote, {"rank", "type", "access_channel_types"});
   }
   for (const Json& semaphore : list_or_none(json, "semaphores")) {
@@ -237,7 +240,7 @@ void Unroller::check_block(const Json& block, std::uint32_t rank) const {
     if (list_or_none(block, lists).size() > 64) leave_open("long lists of a thread block");
     for (const Json& each : list_or_none(block, lists)) {
       const std::string& type = text(each, type_key);
-      if (type != "memory" && type != "port" && type != "switch") fail("a list of no channels");
+      if (!is_channel(type)) fail("a list of no channels");
       if (each.contains("buff")) buffer(each, "buff");  // on which nothing depends
       expect_only(each, {type_key, ids, "buff"});
       const auto found = gpu.channels.find(type);

@@ -32,8 +32,8 @@ class TextUnroller : public Launches {
     require(accept_word("plan"), "plan");
     collective_ = name();
     require(accept_word("ranks"), "ranks");
-    require((ranks_ = number(4096)) > 0, "ranks");
-    numbers_.resize(ranks_);
+    numbers_.resize(ranks_ = number(4096));
+    require(ranks_ > 0, "ranks");
     in_place_ = accept_word("inplace");
     require(ended(), "inplace, or the end of the line");
     bool declares = true;
@@ -223,8 +223,7 @@ class TextUnroller : public Launches {
   /// The cells of a buffer, of the own rank, of another, or of a group.
   Reference reference(bool of_group) {
     Reference found{{}, here_.rank};
-    Values ranks;
-    if (of_group) ranks = set(false, ranks_);
+    Values ranks = of_group ? set(false, ranks_) : Values{};
     const std::string called = name();
     if (!of_group && accept("@")) found.second = peer();
     if (!of_group) ranks = {found.second};
@@ -366,12 +365,8 @@ class TextUnroller : public Launches {
   }
 
   void barrier() {
-    Values members;
-    if (accept_word("all")) {
-      members.assign(numbers_[here_.rank].begin(), numbers_[here_.rank].end());
-    } else {
-      members = set(false, 0);
-    }
+    const auto& all = numbers_[here_.rank];
+    const Values members = accept_word("all") ? Values(all.begin(), all.end()) : set(false, 0);
     if (mode_ != Mode::Run) return;
     if (std::ranges::find(members, std::int64_t{here_.block}) == members.end())
       fail(here_.name + " is a barrier of other blocks");
