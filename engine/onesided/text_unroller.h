@@ -69,6 +69,7 @@ class TextUnroller {
   void run_data(const TextStatement& statement, Scope& scope);
   void run_barrier(const TextStatement& statement, Scope& scope);
   void check_barriers() const;
+  void check_expectations() const;
   std::vector<Operand> operands(const Reference& reference, const TextStatement& statement,
                                 const Scope& scope) const;
   Operation& add(const TextStatement& statement, Scope& scope, Operation::Kind kind,

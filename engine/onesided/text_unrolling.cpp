@@ -194,6 +194,37 @@ void TextUnroller::check_barriers() const {
   }
 }
 
+/// The last launch has to end without the signals of another one.
+void TextUnroller::check_expectations() const {
+  std::vector<std::uint64_t> signals;  // of the first launch, by counter
+  for (const Counter& each : out_.counters) signals.push_back(each.initial);
+  const auto visit = [&](const auto& use) {
+    for (const Block& block : out_.blocks) {
+      for (const Operation& each : block.operations) {
+        if (each.launch == 0) use(each);
+      }
+    }
+  };
+  visit([&](const Operation& each) {
+    if (each.kind == Operation::Kind::Signal || each.kind == Operation::Kind::PushSignal)
+      ++signals[each.counter];
+  });
+  visit([&](const Operation& each) {
+    if (each.kind != Operation::Kind::Wait || each.threshold.value_or(0) <= signals[each.object])
+      return;
+    const Origin& origin = out_.origins[each.origin];
+    Violation violation;
+    violation.rule = Rule::UnmatchedWait;
+    violation.reason = fmt::format(
+        "{} expects {} on {}, which is {} when all have signalled in that launch: the last launch "
+        "never ends.",
+        describe(out_, each), *each.threshold, out_.counters[each.object].name,
+        signals[each.object]);
+    violation.happenings.push_back({describe(out_, each), {source_, origin.line, origin.column}});
+    throw violation;
+  });
+}
+
 void TextUnroller::run_statement(const TextStatement& statement, Scope& scope) {
   if (++operations_ > kMaxOperations) {  // also of loops around nothing
     throw LimitReached(LimitReached::Kind::Size, "more than 2^20 operations");
@@ -338,6 +369,7 @@ Unrolling TextUnroller::run() {
     }
   }
   check_barriers();
+  check_expectations();
   if (plan_.threads) expand_fences();
   return std::move(out_);
 }

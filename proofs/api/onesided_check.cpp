@@ -283,7 +283,6 @@ Evidence certify(const std::string& text, const PlanDecision& decision,
     return Evidence{Evidence::Kind::SolverOnly, {}, why};
   };
   if (question.request.instance.goal) return none("p2-check knows the plan's own collective only");
-  if (onesided::is_text_plan(text)) return none("p2-check reads execution plans of MSCCL++ only");
   const Provenance provenance{
       {{"p2-verify", build_info().version}}, {{"engine", "explicit"}}, question.options.seed};
   return evidence_of(

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/text_cursor.h"
 #include "p2/error.h"
 #include "proofs/kernel/certificate.h"
 #include "proofs/kernel/claims.h"
@@ -37,7 +38,12 @@ std::variant<CertificateFiles, std::string> completed(CertificateFiles files,
 std::variant<CertificateFiles, std::string> onesided_certificate(const std::string& plan,
                                                                  bool valid,
                                                                  const Provenance& provenance) {
-  return completed({{"plan.json", plan}}, "onesided", valid, kernel::onesided_fault, provenance);
+  std::string file = plan;  // JSON, but for the text format
+  if (plan.find('{') > plan.find_first_not_of(" \t\r\n")) {
+    if (first_not_utf8(plan) != plan.size()) return "the plan is not UTF-8";
+    file = nlohmann::json({{"text", plan}}).dump() + "\n";
+  }
+  return completed({{"plan.json", file}}, "onesided", valid, kernel::onesided_fault, provenance);
 }
 
 std::variant<CertificateFiles, std::string> algorithm_certificate(const std::string& xml,

@@ -12,7 +12,7 @@ namespace {
   malformed(value.dump(-1, ' ', true).substr(0, 60) + " is not " + expected);
 }
 
-constexpr std::size_t kMaxNesting = 8;
+constexpr std::size_t kMaxNesting = 10;
 
 /// Finds, before the values are built, what they do not show: a key twice, and how deep they are.
 /// (A callback of Json::parse would see it, too, but looks through a list after every object in

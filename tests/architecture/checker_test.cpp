@@ -43,8 +43,8 @@ std::size_t checker_lines(Counts counts) {
 
 TEST_CASE(
     "p2-check is small enough to be read: under 1,750 lines for programs, 450 for their costs, 420 "
-    "for strategies, 350 for resharding, 200 for pipelines, 220 for all sizes, 1,650 for one-sided "
-    "plans and algorithms of MSCCL, 4,500 for modules of XLA") {
+    "for strategies, 350 for resharding, 200 for pipelines, 220 for all sizes, 2,300 for one-sided "
+    "plans, in JSON and in text, and algorithms of MSCCL, 4,500 for modules of XLA") {
   const auto modules = [](const std::string& name) { return name == "xla"; };
   const auto strategies = [](const std::string& name) { return name.starts_with("strategy"); };
   const auto reshards = [](const std::string& name) { return name.starts_with("reshard"); };
@@ -68,7 +68,8 @@ TEST_CASE(
   CHECK(checker_lines(modules) > 1000);
   CHECK(checker_lines(modules) < 4500);  // a reader and an interpreter
   CHECK(checker_lines(onesided) > 1000);
-  CHECK(checker_lines(onesided) < 1650);  // two readers, an order, a run
+  // Three readers (plans in JSON, in text, with expressions and loops; XML), an order, a run.
+  CHECK(checker_lines(onesided) < 2300);
   CHECK(checker_lines(sizes) > 100);
   CHECK(checker_lines(sizes) < 220);
   CHECK(checker_lines(programs) > 500);

@@ -49,6 +49,16 @@ bool names(const std::string& reason, const std::string& key) {
 
 }  // namespace
 
+TEST_CASE("the type of a channel is one, also where an op needs none") {
+  Json json = Json::parse(to_json(small_execution_plans()[0]));
+  Json op = json;
+  op["gpus"][0]["threadblocks"][0]["ops"][4]["channel_type"] = "memo5y";  // of a copy
+  CHECK(complaint(op).find("memo5y") != std::string::npos);
+  Json access = json;
+  access["gpus"][0]["remote_buffers"][0]["access_channel_types"].push_back("memo5y");
+  CHECK(complaint(access).find("memo5y") != std::string::npos);
+}
+
 TEST_CASE("a member that means nothing is named, whatever object of a plan has it") {
   std::size_t objects = 0;
   for (const Plan& plan : small_execution_plans()) {

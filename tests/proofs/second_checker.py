@@ -43,7 +43,7 @@ def require(holds, reason):
 # The folder.
 
 def parse(data, name):
-    """JSON: UTF-8, at most 8 deep below the top, no key twice; numbers that are none of the format become None."""
+    """JSON: UTF-8, at most 10 deep below the top, no key twice; numbers that are none of the format become None."""
     require(len(data) <= 64 << 20, name + ": too large")
     try:
         text = data.decode("utf-8")
@@ -53,7 +53,7 @@ def parse(data, name):
     for token in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token.group(), 0)
         deepest = max(deepest, depth)
-    require(deepest <= 9, name + ": nested too deeply")
+    require(deepest <= 11, name + ": nested too deeply")
 
     def unique(pairs):
         require(len({key for key, _ in pairs}) == len(pairs), name + ": duplicate key")

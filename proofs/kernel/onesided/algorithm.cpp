@@ -6,7 +6,7 @@
 
 #include "proofs/kernel/claims.h"
 #include "proofs/kernel/input.h"
-#include "proofs/kernel/onesided/execution.h"
+#include "proofs/kernel/onesided/plan.h"
 
 namespace p2::kernel {
 namespace {
@@ -229,30 +229,21 @@ void Algorithm::read(const std::vector<Element>& elements) {
     malformed("a GPU is missing");
 }
 
-/// In place the input of an allgather is the rank's part of its output, the output of a
-/// reduce-scatter its part of the input, and elsewhere both are the same.
+/// The buffers of all GPUs, and what the collective makes of them.
 void Algorithm::lay_out() {
   std::string name = root_.text("coll");
-  if (name == "reducescatter") name = "reduce_scatter";
+  if (name == "reduce_scatter") name = "reducescatter";
   const auto ranks = static_cast<std::uint32_t>(gpus_.size());
   const auto chunks = static_cast<std::uint32_t>(root_.number("nchunksperloop", 1, kMaxChunks + 1));
-  const bool gathers = name == "allgather", scatters = name == "reduce_scatter";
-  static const std::set<std::string> known = {"allreduce", "allgather", "reduce_scatter",
+  const bool gathers = name == "allgather", scatters = name == "reducescatter";
+  static const std::set<std::string> known = {"allreduce", "allgather", "reducescatter",
                                               "alltoall",  "broadcast", "reduce"};
   if (!known.contains(name) || ((gathers || scatters || name == "alltoall") && chunks % ranks != 0))
     throw CheckFailure(Verdict::Incomplete, "no result is known for the collective");
   const std::uint32_t part = chunks / ranks;
   for (std::uint32_t g = 0; g < ranks; ++g) {
-    UserCells user{0, gathers ? part : chunks, 0, scatters ? part : chunks};
-    if (!in_place_) {
-      user.input = out_.add_space(g, 'i', user.inputs, true);
-      user.output = out_.add_space(g, 'o', user.outputs, true);
-    } else {
-      user.input = user.output = out_.add_space(g, gathers ? 'o' : 'i', chunks, true);
-      if (gathers) user.input += g * part;
-      if (scatters) user.output += g * part;
-    }
-    out_.users.push_back(user);
+    const UserCells user =
+        out_.add_user(name, in_place_, gathers ? part : chunks, scatters ? part : chunks);
     const Element& gpu = *gpus_[g].element;
     const auto declared = [&](const char* key) {
       return static_cast<std::uint32_t>(gpu.number(key, 0, kMaxChunks + 1));
@@ -260,21 +251,9 @@ void Algorithm::lay_out() {
     const std::uint32_t scratch = declared("s_chunks");
     gpus_[g].buffers = {{'i', {user.input, std::min(user.inputs, declared("i_chunks"))}},
                         {'o', {user.output, std::min(user.outputs, declared("o_chunks"))}},
-                        {'s', {out_.add_space(g, 's', scratch, false), scratch}}};
+                        {'s', {out_.add_space(g, "s", scratch, false), scratch}}};
   }
-  const auto root = static_cast<std::uint32_t>(root_.number_or("root", 0, ranks, 0));
-  out_.goal = [name, ranks, root, part, scatters](
-                  const UserCells&, std::uint32_t launch, std::uint32_t rank,
-                  std::uint32_t cell) -> std::optional<std::vector<Contribution>> {
-    if (name == "allgather") return {{{launch, cell / part, cell % part}}};
-    if (name == "alltoall") return {{{launch, cell / part, rank * part + cell % part}}};
-    if (name == "broadcast") return {{{launch, root, cell}}};
-    if (name == "reduce" && rank != root) return std::nullopt;
-    std::vector<Contribution> all;
-    for (std::uint32_t r = 0; r < ranks; ++r)
-      all.push_back({launch, r, scatters ? rank * part + cell : cell});
-    return all;
-  };
+  out_.set_goal(name, static_cast<std::uint32_t>(root_.number_or("root", 0, ranks, 0)));
 }
 
 Operand Algorithm::operand(std::uint32_t gpu, const Step& step, const char* buffer,
@@ -317,7 +296,7 @@ void Algorithm::run(std::uint32_t gpu) {
       }
       if (does.sends) {
         if (peer("send") < 0) wrong(step.name + " sends to nobody");
-        step.message = out_.add_space(gpu, 'm', step.count, false);
+        step.message = out_.add_space(gpu, "m", step.count, false);
         statement.targets.push_back({step.message, step.count});
         connections_[{gpu, peer("send"), channel}][0].push_back(&step);
       }
@@ -414,9 +393,9 @@ std::string judge_algorithm(const std::string& claim, const Files& files) {
   const Element& root = elements[0];
   Budget budget;
   const bool valid = claim == "algorithm-valid";
-  const auto quoted = [](const std::string& text) {
-    return shortened(Json(text).dump(-1, ' ', true));
-  };
+  const std::string words =
+      "the algorithm of MSCCL (" + shortened(Json(root.text("coll")).dump(-1, ' ', true)) + ", " +
+      counted(static_cast<std::size_t>(root.number("ngpus", 1, kMaxNumber)), "rank");
   std::string how;
   for (const bool in_place : calls_of(root)) {
     const auto fault = find_fault_of_call(elements, in_place, !valid, budget);
@@ -427,15 +406,11 @@ std::string judge_algorithm(const std::string& claim, const Files& files) {
     expect_keys(root_of_fault, {"fault"});
     if (as_text(root_of_fault["fault"]) != fault->text)
       reject("the algorithm's first fault is another one: " + shortened(fault->text));
-    return "the algorithm of MSCCL (" + quoted(root.text("coll")) + ", " +
-           counted(static_cast<std::size_t>(root.number("ngpus", 1, kMaxNumber)), "rank") +
-           ") is wrong, called " + (in_place ? "in place" : "out of place") + ": " +
+    return words + ") is wrong, called " + (in_place ? "in place" : "out of place") + ": " +
            shortened(fault->text);
   }
   if (!valid) reject("the algorithm has no such fault");
-  return "the algorithm of MSCCL (" + quoted(root.text("coll")) + ", " +
-         counted(static_cast<std::size_t>(root.number("ngpus", 1, kMaxNumber)), "rank") + ", " +
-         root.text("proto") + ") called " + how +
+  return words + ", " + root.text("proto") + ") called " + how +
          " has the right result, no race and no deadlock in every interleaving, if every step is "
          "one transmission and a connection holds " +
          (root.text("proto") == "Simple" ? "2" : "8");

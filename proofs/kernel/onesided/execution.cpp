@@ -1,4 +1,4 @@
-#include "proofs/kernel/onesided/execution.h"
+#include "proofs/kernel/onesided/plan.h"
 
 #include <algorithm>
 #include <set>
@@ -17,11 +17,51 @@ void Execution::order(std::uint32_t from, std::uint32_t to, Graph graph) {
   predecessors_[to].emplace_back(from, graph);
 }
 
-std::uint32_t Execution::add_space(std::uint32_t rank, char name, std::uint64_t cells, bool user) {
+std::uint32_t Execution::add_space(std::uint32_t rank, const std::string& name, std::uint64_t cells,
+                                   bool user) {
   budget_->spend(32 * cells);
   spaces_.push_back({rank, cells_, static_cast<std::uint32_t>(cells), name, user});
   cells_ += static_cast<std::uint32_t>(cells);
   return spaces_.back().first;
+}
+
+UserCells Execution::add_user(const std::string& collective, bool in_place, std::uint64_t in,
+                              std::uint64_t out) {
+  const auto rank = static_cast<std::uint32_t>(users.size());
+  UserCells user{0, static_cast<std::uint32_t>(in), 0, static_cast<std::uint32_t>(out)};
+  if (!in_place) {
+    user.input = add_space(rank, "i", in, true);
+    user.output = add_space(rank, "o", out, true);
+  } else if (collective == "allgather") {
+    user.output = add_space(rank, "o", out, true);
+    user.input = user.output + rank * user.inputs;
+  } else if (collective == "reducescatter") {
+    user.input = add_space(rank, "i", in, true);
+    user.output = user.input + rank * user.outputs;
+  } else {
+    user.inputs = user.outputs = std::max(user.inputs, user.outputs);
+    user.input = user.output = add_space(rank, in >= out ? "i" : "o", user.inputs, true);
+  }
+  return users.emplace_back(user);
+}
+
+void Execution::set_goal(const std::string& collective, std::uint32_t root) {
+  is_exchange = collective == "sendrecv";
+  launches.resize(users.size());
+  goal = [name = collective, root, ranks = static_cast<std::uint32_t>(users.size())](
+             const UserCells& user, std::uint32_t launch, std::uint32_t rank,
+             std::uint32_t cell) -> std::optional<std::vector<Contribution>> {
+    const std::uint32_t part = user.outputs / ranks;
+    if (name == "allgather") return {{{launch, cell / user.inputs, cell % user.inputs}}};
+    if (name == "alltoall") return {{{launch, cell / part, rank * part + cell % part}}};
+    if (name == "broadcast") return {{{launch, root, cell}}};
+    const bool scatters = name == "reducescatter";
+    if (name != "allreduce" && !scatters && (name != "reduce" || rank != root)) return std::nullopt;
+    std::vector<Contribution> all;
+    for (std::uint32_t r = 0; r < ranks; ++r)
+      all.push_back({launch, r, scatters ? rank * user.outputs + cell : cell});
+    return all;
+  };
 }
 
 std::string Execution::where(std::uint32_t cell) const {
@@ -30,7 +70,7 @@ std::string Execution::where(std::uint32_t cell) const {
                        [](std::uint32_t at, const Space& space) { return at < space.first; });
   // Of spaces without cells the last one is found.
   const Space& space = *std::prev(after);
-  return std::string(1, space.name) + "[" + std::to_string(cell - space.first) + "] of rank " +
+  return space.name + "[" + std::to_string(cell - space.first) + "] of rank " +
          std::to_string(space.rank);
 }
 
@@ -78,8 +118,8 @@ bool Execution::separates_packets(std::uint32_t chunk) const {
 /// A packet that is stored back where the same element found it.
 bool Execution::writes_back(const Access& access) const {
   const Statement& statement = events_[access.event].statements[access.statement];
-  return statement.sources.size() == 1 && statement.sources[0].polled &&
-         statement.sources[0].first == access.start;
+  return statement.sources.size() == 1 && statement.targets.size() > 1 &&
+         statement.sources[0].polled && statement.sources[0].first == access.start;
 }
 
 /// A poll ends with the one packet that is written there in its launch.

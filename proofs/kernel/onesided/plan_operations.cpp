@@ -27,6 +27,12 @@ char form_of(const std::string& forms, std::size_t k) {
   return forms[more + 1];
 }
 
+std::string name_of(const Json& op, std::uint32_t rank, std::uint32_t block,
+                    const std::string& place, std::uint32_t launch) {
+  return "gpu " + std::to_string(rank) + " tb " + std::to_string(block) + " op " + place + " (" +
+         text(op, "name") + ") launch " + std::to_string(launch);
+}
+
 }  // namespace
 
 Operand Unroller::operand(std::uint32_t rank, char held, const Json& region, char form,
@@ -37,9 +43,16 @@ Operand Unroller::operand(std::uint32_t rank, char held, const Json& region, cha
   const auto start = [&](std::uint64_t member) {
     return member * (cells / group_.size) + std::min(member, cells % group_.size);
   };
-  const std::uint64_t length = start(std::uint64_t{group_.member} + 1) - start(group_.member);
+  std::uint64_t length = start(std::uint64_t{group_.member} + 1) - start(group_.member);
   const std::uint64_t width = packets ? 2 : 1;
-  const std::uint64_t begin = (number(region, "index") * chunk_ + start(group_.member)) * width;
+  std::uint64_t begin = (number(region, "index") * chunk_ + start(group_.member)) * width;
+  if (has_pipelines_ && (packets || group_.size != 1))
+    leave_open("pipelines, and packets or groups of thread blocks");
+  if (in_round(at.position)) {
+    if (cells != chunk_) leave_open("a pipeline with regions that are not a chunk");
+    begin += at.position - 1;
+    length = 1;
+  }
   if (begin + length * width > gpu.cells.at(held)) fail(at.name + " is out of bounds");
   std::uint64_t first = gpu.first.at(held) + begin;
   // The half of the launch: honoured by packets, and plainly through memory in own scratch.
@@ -160,96 +173,52 @@ void Unroller::run_data(const Json& op, const Form& form, const Place& at) {
       fail(at.name + " writes to another rank than its channel leads to");
     push(at, j, channel.queue, {statement});
     if (signals) signal(at, j, channel, true, true);
-    if (name == "pwsf") flush(at, j, channel);
+    if (name == "pwsf") flush(at, j, channel.queue);
   }
 }
 
-Unroller::Use Unroller::use(const Place& at, std::uint32_t event, std::uint32_t lane, bool strong) {
-  return {event, at.rank, at.launch, at.block, blocks_.at({at.rank, at.block}).segment,
-          lane,  strong};
+void Unroller::count(const Place& at, std::uint32_t lane, std::uint32_t event,
+                     std::uint32_t counter, bool waits, bool strong) {
+  Use made = use(at, event, lane);
+  if (strong) made.ordering = event;
+  if (waits) made.number = ++counters_[counter].expected;
+  (waits ? counters_[counter].waits : counters_[counter].signals).push_back(made);
 }
 
 /// Through a port it follows what was pushed before.
 void Unroller::signal(const Place& at, std::uint32_t lane, const Channel& channel, bool port,
                       bool strong) {
   const std::uint32_t event = port ? push(at, lane, channel.queue, {}) : add(at, true, lane);
-  counters_[channel.out].signals.push_back(use(at, event, lane, port || strong));
-}
-
-void Unroller::wait(const Place& at, std::uint32_t lane, std::uint32_t counter, bool strong) {
-  counters_[counter].waits.push_back(use(at, add(at, true, lane), lane, strong));
-}
-
-/// Until all that was pushed on the channel is complete.
-void Unroller::flush(const Place& at, std::uint32_t lane, const Channel& channel) {
-  const Use now = use(at, add(at, true, lane), lane, true);
-  if (queues_[channel.queue].empty()) return;
-  const Use& last = queues_[channel.queue].back();
-  if (!follows(last, now)) leave_open("one thread flushes what another one pushes");
-  out_.order(last.event, now.event, Graph::Memory);
+  count(at, lane, event, channel.out, false, port || strong);
 }
 
 void Unroller::pass_barrier(const Json& op, const Place& at) {
   const std::uint32_t blocks = number(op, "num_threadblocks");
   const std::uint32_t id = number(op, "barrier_id");
   if (id >= 16) fail(at.name + " is a barrier that the executor has no room for");
-  meet(at);
-  if (blocks == 1) return;
-  if (expected_.try_emplace({at.rank, id}, blocks).first->second != blocks)
+  if (blocks == 1) return meet(at);
+  Barrier& barrier = barriers_[{at.rank, id}];
+  if (barrier.blocks != 0 && barrier.blocks != blocks)
     fail(at.name + " expects other thread blocks at its barrier");
-  auto& passes = barriers_[{at.rank, id}][at.block];
-  passes.push_back(blocks_.at({at.rank, at.block}).meet);
-  meet(at);
-  passes.push_back(blocks_.at({at.rank, at.block}).meet);
+  barrier.blocks = blocks;
+  pass(at, barrier);
 }
 
-void Unroller::check_barriers() {
-  for (const auto& [barrier, blocks] : barriers_) {
-    if (blocks.size() != expected_.at(barrier)) fail("a barrier of other thread blocks");
-    const std::size_t passes = blocks.begin()->second.size();
-    for (const auto& [block, meets] : blocks)
-      if (meets.size() != passes) fail("a barrier that thread blocks pass unequally often");
-    for (std::size_t k = 0; k < passes; k += 2) {
-      const std::uint32_t joint = out_.add({"a barrier"});
-      for (const auto& [block, meets] : blocks) {
-        out_.order(meets[k], joint, Graph::Memory);
-        out_.order(joint, meets[k + 1], Graph::Memory);
-      }
-    }
-  }
-}
-
-/// The k-th signal ends the k-th wait.
-void Unroller::match_counters() {
-  for (const Counter& counter : counters_) {
-    const auto first_launch = [](const Use& each) { return each.launch == 0; };
-    const auto signals = std::ranges::count_if(counter.signals, first_launch);
-    const auto waits = std::ranges::count_if(counter.waits, first_launch);
-    if (waits == 0) continue;
-    if (signals < waits)
-      fail(out_.at(counter.waits.back().event).name + " waits more often than it is signalled");
-    for (const auto* uses : {&counter.signals, &counter.waits}) {
-      for (std::size_t k = 1; k < uses->size(); ++k) {
-        if (!follows((*uses)[k - 1], (*uses)[k]))
-          leave_open("which signal ends which wait depends on the interleaving");
-      }
-    }
-    for (std::uint64_t k = counter.initial; k < counter.waits.size(); ++k) {
-      const Use& wait = counter.waits[k];
-      const Use& signal = counter.signals[k - counter.initial];
-      out_.order(signal.event, wait.event, Graph::Time);
-      // Where signals are left over, in the long run waits end without those of late launches.
-      if (signals > waits) continue;
-      if (signal.strong && wait.strong) out_.order(signal.event, wait.event, Graph::Memory);
-      // Relaxed ones show that the sender has begun.
-      out_.order(out_.launches[signal.rank][signal.launch].first, wait.event, Graph::Memory);
+void Unroller::run_pipeline(const Json& op, const Place& at, const std::string& place) {
+  expect_only(op, {"iter_context", "ops"});
+  if (at.position != 0) rounds_differ_ = "a thread block has several pipelines";
+  const List& body = list(op, "ops");
+  for (std::uint32_t round = 0; round < chunk_; ++round) {
+    for (std::size_t k = 0; k < body.size(); ++k) {
+      const std::string inner = place + "." + std::to_string(k) + "#" + std::to_string(round);
+      run_op(body[k], {at.rank, at.block, at.launch,
+                       name_of(body[k], at.rank, at.block, inner, at.launch), round + 1});
     }
   }
 }
 
 void Unroller::run_op(const Json& op, const Place& at) {
   const std::string& name = text(op, "name");
-  if (name == "pipeline") leave_open("pipelines, whose rounds depend on the message's size");
   group_ = {};
   const auto form = kForms.find(name);
   const bool is_lane = name.ends_with("signal") || name.ends_with("wait") || name == "flush";
@@ -266,6 +235,7 @@ void Unroller::run_op(const Json& op, const Place& at) {
     if (group_.member >= group_.size) leave_open("a slice outside its group");
   }
   const std::string type = op.contains("channel_type") ? text(op, "channel_type") : "none";
+  if (type != "none" && !is_channel(type)) fail(at.name + " has a channel of no type");
   const std::uint64_t threads = number_or(plan_, "num_threads_per_block", 1024);  // a lane each
   if (list_or_none(op, "channel_ids").size() > std::min<std::uint64_t>(8, threads) ||
       list_or_none(op, "semaphore_ids").size() > std::min<std::uint64_t>(16, threads))
@@ -277,12 +247,8 @@ void Unroller::run_op(const Json& op, const Place& at) {
     const Numbers ids = numbers(op, "semaphore_ids");
     for (std::uint32_t j = 0; j < ids.size(); ++j) {
       if (ids[j] >= gpus_[at.rank].semaphores.size()) fail(at.name + " names no semaphore");
-      const std::uint32_t counter = gpus_[at.rank].semaphores[ids[j]];
-      if (name == "sem_acquire") {
-        wait(at, j, counter, true);
-      } else {
-        counters_[counter].signals.push_back(use(at, add(at, true, j), j, true));
-      }
+      count(at, j, add(at, true, j), gpus_[at.rank].semaphores[ids[j]], name == "sem_acquire",
+            true);
     }
     return;
   }
@@ -298,98 +264,30 @@ void Unroller::run_op(const Json& op, const Place& at) {
     const Channel& channel = gpus_[at.rank].channels[type].at(
         listed(at, "channels", "channel_type", "channel_ids", type, ids[j]));
     if (name == "flush") {
-      flush(at, j, channel);
+      flush(at, j, channel.queue);
     } else if (signals) {
       signal(at, j, channel, port, strong);
     } else {
-      wait(at, j, channel.in, strong);
+      count(at, j, add(at, true, j), channel.in, true, strong);
     }
   }
 }
 
-std::uint32_t Unroller::add(const Place& at, bool lane_op, std::uint32_t lane,
-                            std::vector<Statement> statements, bool packets) {
-  Block& block = blocks_.at({at.rank, at.block});
-  Event event{at.name, at.rank, at.launch, block.segment};
-  event.packets = packets;
-  event.statements = std::move(statements);
-  const std::uint32_t added = out_.add(std::move(event));
-  out_.order(block.meet, added, Graph::Memory);
-  out_.order(block.last, added, Graph::Program);
-  if (lane_op) {
-    const auto [last, is_new] = block.lanes.try_emplace(lane, added);
-    if (!is_new) out_.order(std::exchange(last->second, added), added, Graph::Memory);
-  }
-  block.open.push_back(added);
-  return block.last = added;
-}
-
-/// All threads of a block meet.
-void Unroller::meet(const Place& at) {
-  Block& block = blocks_.at({at.rank, at.block});
-  const std::uint32_t met = out_.add({at.name, at.rank, at.launch});
-  out_.order(block.meet, met, Graph::Memory);
-  for (const std::uint32_t each : block.open) {
-    out_.order(each, met, Graph::Memory);
-    out_.at(each).meet = met;
-  }
-  block = {met, met, ++segments_, {}, {}};
-}
-
-/// What is pushed to the proxy happens by itself, on one channel in the order of pushes.
-std::uint32_t Unroller::push(const Place& at, std::uint32_t lane, std::uint32_t queue,
-                             std::vector<Statement> statements) {
-  const std::uint32_t pushed = add(at, true, lane);
-  Event event{at.name + " transfer", at.rank, at.launch};
-  event.statements = std::move(statements);
-  const std::uint32_t item = out_.add(std::move(event));
-  out_.order(pushed, item, Graph::Memory);
-  const Use now = use(at, item, lane, true);
-  if (!queues_[queue].empty()) {
-    const Use& last = queues_[queue].back();
-    if (!follows(last, now)) leave_open("two threads push on one channel, in no order");
-    out_.order(last.event, item, Graph::Memory);
-  }
-  queues_[queue].push_back(now);
-  return item;
-}
-
-/// All launches of a rank follow each other, with its user between them.
-void Unroller::run_launch(std::uint32_t launch) {
-  const auto named = [](const char* what, std::uint32_t rank, std::uint32_t number) {
-    return what + (" of launch " + std::to_string(number)) + " on gpu " + std::to_string(rank);
-  };
-  for (std::uint32_t r = 0; r < gpus_.size(); ++r) {
-    const std::uint32_t begin = out_.add({named("begin", r, launch), r, launch});
-    const auto add_user = [&](std::uint32_t ended) {
-      Event event{named("the user before the begin", r, ended), r, ended};
-      event.user = true;
-      return out_.add(std::move(event));
-    };
-    out_.order(launch == 0 ? add_user(0) : out_.launches[r].back().second, begin, Graph::Memory);
-    const List& blocks = list(list(plan_, "gpus")[r], "threadblocks");
-    Numbers ends;
-    for (std::uint32_t b = 0; b < blocks.size(); ++b) {
-      if (launch == 0) check_block(blocks[b], r);
-      if (number(blocks[b], "id") != b) fail("the id of a thread block is not its position");
-      Block& block = blocks_[{r, b}];
-      block = {begin, begin, ++segments_, {}, {}};
-      const List& ops = list(blocks[b], "ops");
-      for (std::size_t i = 0; i < ops.size(); ++i) {
-        run_op(ops[i], {r, b, launch,
-                        "gpu " + std::to_string(r) + " tb " + std::to_string(b) + " op " +
-                            std::to_string(i) + " (" + text(ops[i], "name") + ") launch " +
-                            std::to_string(launch)});
-      }
-      meet({r, b, launch, named("end", r, launch)});
-      ends.push_back(block.meet);
+void Unroller::run_block(std::uint32_t rank, std::uint32_t block, std::uint32_t launch) {
+  const Json& json = list(list(plan_, "gpus")[rank], "threadblocks")[block];
+  if (launch == 0) check_block(json, rank);
+  if (number(json, "id") != block) fail("the id of a thread block is not its position");
+  const List& ops = list(json, "ops");
+  std::uint32_t position = 0;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const std::string place = std::to_string(i);
+    const Place at{rank, block, launch, name_of(ops[i], rank, block, place, launch), position};
+    if (text(ops[i], "name") == "pipeline") {
+      run_pipeline(ops[i], at, place);
+      position = static_cast<std::uint32_t>(chunk_) + 1;
+    } else {
+      run_op(ops[i], at);
     }
-    const std::uint32_t end = out_.add({named("end", r, launch), r, launch});
-    out_.order(begin, end, Graph::Memory);
-    for (const std::uint32_t each : ends) out_.order(each, end, Graph::Memory);
-    const std::uint32_t user = add_user(launch + 1);
-    out_.order(end, user, Graph::Memory);
-    out_.launches[r].emplace_back(begin, user);
   }
 }
 

@@ -1,6 +1,8 @@
-#include "proofs/kernel/onesided/plan.h"
-
 #include <algorithm>
+#include <numeric>
+
+#include "proofs/kernel/claims.h"
+#include "proofs/kernel/onesided/plan.h"
 
 namespace p2::kernel::plan {
 
@@ -57,14 +59,41 @@ Numbers numbers(const Json& object, const char* key) {
     all.push_back(static_cast<std::uint32_t>(number(each, key, 1U << 24U)));
   return all;
 }
+bool is_channel(const Json& type) { return type == "memory" || type == "port" || type == "switch"; }
 char buffer(const Json& object, const char* key) {
   const std::string& name = text(object, key);
   if (name != "i" && name != "o" && name != "s") fail("a buffer that is not i, o or s");
   return name[0];
 }
 
+void for_each_op(const Json& plan, const std::function<void(const Json& op)>& visit) {
+  for (const Json& gpu : list(plan, "gpus")) {
+    for (const Json& block : list(gpu, "threadblocks")) {
+      for (const Json& op : list(block, "ops")) {
+        visit(op);
+        if (text(op, "name") == "pipeline") std::ranges::for_each(list(op, "ops"), visit);
+      }
+    }
+  }
+}
+
+std::uint64_t unit_of(const Json& plan) {
+  std::uint64_t unit = 0;
+  for_each_op(plan, [&](const Json& op) {
+    if (text(op, "name") != "pipeline") return;
+    const Json& context = member(op, "iter_context");
+    expect_only(context, {"unit_size", "num_chunks"});
+    const std::uint64_t own = number(member(context, "unit_size"), "unit_size", 1ULL << 40U);
+    if (own == 0) fail("a pipeline with rounds of no bytes");
+    if (number(context, "num_chunks") != 1 || (unit != 0 && unit != own))
+      leave_open("pipelines of several chunks, or with different numbers of rounds");
+    unit = own;
+  });
+  return unit;
+}
+
 Unroller::Unroller(const Json& plan, std::uint32_t chunk, Budget& budget)
-    : plan_(plan), chunk_(chunk), budget_(budget), out_(budget) {
+    : Launches(chunk, budget), plan_(plan) {
   text(plan, "name");
   for (const char* key : {"num_threads_per_block", "buffer_alignment"})
     if (number_or(plan, key, 1) == 0) fail(std::string(key) + " is 0");
@@ -81,11 +110,13 @@ Unroller::Unroller(const Json& plan, std::uint32_t chunk, Budget& budget)
   const auto ranks = static_cast<std::uint32_t>(list(plan, "gpus").size());
   if (ranks == 0 || ranks > 4096) fail("a plan without GPUs, or with more than 4096");
   gpus_.resize(ranks);
+  numbers_.resize(ranks);
   for (std::uint32_t r = 0; r < ranks; ++r) read_gpu(r);
   expect_only(plan, {"collective", "protocol", "inplace", "reuse_resources", "gpus",
                      "num_threads_per_block", "use_double_scratch_buffer", "buffer_alignment",
                      "min_message_size", "max_message_size"});
   pair_channels();
+  has_pipelines_ = unit_of(plan) != 0;
   const std::string& name = collective_;
   const std::uint32_t cells = name == "allgather" ? out_.users[0].outputs : out_.users[0].inputs;
   const std::uint64_t unit =
@@ -104,26 +135,14 @@ Unroller::Unroller(const Json& plan, std::uint32_t chunk, Budget& budget)
                                                                                           : true;
     if (!right) fail("the sizes of input and output are not those of the collective");
   }
-  out_.is_exchange = name == "sendrecv";
-  out_.goal = [name, ranks](const UserCells& user, std::uint32_t launch, std::uint32_t rank,
-                            std::uint32_t cell) -> std::optional<std::vector<Contribution>> {
-    const std::uint32_t part = user.outputs / ranks;
-    if (name == "allgather") return {{{launch, cell / user.inputs, cell % user.inputs}}};
-    if (name == "alltoall") return {{{launch, cell / part, rank * part + cell % part}}};
-    if (name == "broadcast") return {{{launch, 0, cell}}};
-    if (name != "allreduce" && name != "reducescatter") return std::nullopt;
-    std::vector<Contribution> all;
-    for (std::uint32_t r = 0; r < ranks; ++r)
-      all.push_back({launch, r, name == "allreduce" ? cell : rank * user.outputs + cell});
-    return all;
-  };
-  out_.launches.resize(ranks);
+  out_.set_goal(has_goal(collective_) ? collective_ : "", 0);
 }
 
 void Unroller::read_gpu(std::uint32_t rank) {
   const Json& json = list(plan_, "gpus")[rank];
   Gpu& gpu = gpus_[rank];
   if (number(json, "id") != rank) fail("the id of a GPU is not its position");
+  for (std::uint32_t b = 0; b < list(json, "threadblocks").size(); ++b) numbers_[rank].insert(b);
   for (const Json& channel : list(json, "channels")) {
     const std::string& type = text(channel, "channel_type");
     if (type == "switch") {
@@ -149,12 +168,14 @@ void Unroller::read_gpu(std::uint32_t rank) {
   for (const Json& remote : list(json, "remote_buffers")) {
     if (number(remote, "rank") >= gpus_.size()) fail("a buffer of a rank that does not exist");
     buffer(remote, "type");
-    if (list(remote, "access_channel_types").size() > 8) leave_open("many types of a buffer");
+    const List& access = list(remote, "access_channel_types");
+    if (!std::ranges::all_of(access, is_channel)) fail("a buffer for channels of no type");
+    if (access.size() > 8) leave_open("many types of a buffer");
     expect_only(remote, {"rank", "type", "access_channel_types"});
   }
   for (const Json& semaphore : list_or_none(json, "semaphores")) {
     gpu.semaphores.push_back(static_cast<std::uint32_t>(counters_.size()));
-    counters_.push_back({number(semaphore, "init_value"), {}, {}});
+    counters_.push_back({number(semaphore, "init_value")});
     expect_only(semaphore, {"init_value"});
   }
   expect_only(json, {"id", "input_chunks", "output_chunks", "scratch_chunks", "threadblocks",
@@ -163,25 +184,12 @@ void Unroller::read_gpu(std::uint32_t rank) {
   const std::uint64_t out = number(json, "output_chunks") * chunk_;
   const std::uint64_t scratch = number(json, "scratch_chunks") * chunk_ * (packets_ ? 2 : 1);
   if (in + out + scratch > (1U << 24U)) leave_open("the plan has too many chunks");
-  UserCells user{0, static_cast<std::uint32_t>(in), 0, static_cast<std::uint32_t>(out)};
-  if (!in_place_) {
-    user.input = out_.add_space(rank, 'i', in, true);
-    user.output = out_.add_space(rank, 'o', out, true);
-  } else if (collective_ == "allgather") {
-    user.output = out_.add_space(rank, 'o', out, true);
-    user.input = user.output + rank * user.inputs;
-  } else if (collective_ == "reducescatter") {
-    user.input = out_.add_space(rank, 'i', in, true);
-    user.output = user.input + rank * user.outputs;
-  } else {
-    if (in != out && in != 0 && out != 0) fail("input and output in place differ in size");
-    user.inputs = user.outputs = std::max(user.inputs, user.outputs);
-    user.input = user.output = out_.add_space(rank, in >= out ? 'i' : 'o', user.inputs, true);
-  }
-  out_.users.push_back(user);
+  const bool joint = in_place_ && collective_ != "allgather" && collective_ != "reducescatter";
+  if (joint && in != out && in != 0 && out != 0) fail("input and output in place differ in size");
+  const UserCells user = out_.add_user(collective_, in_place_, in, out);
   gpu.first = {{'i', user.input},
                {'o', user.output},
-               {'s', out_.add_space(rank, 's', scratch * (doubled_ ? 2 : 1), false)}};
+               {'s', out_.add_space(rank, "s", scratch * (doubled_ ? 2 : 1), false)}};
   gpu.cells = {{'i', user.inputs}, {'o', user.outputs}, {'s', scratch}};
 }
 
@@ -223,14 +231,16 @@ std::uint32_t Unroller::listed(const Place& at, const char* lists, const char* t
 
 /// What a thread block lists exists, and fits into the executor.
 void Unroller::check_block(const Json& block, std::uint32_t rank) const {
-  if (list(block, "ops").size() > 64) fail("more ops than the executor has room for");
+  std::size_t ops = list(block, "ops").size();
+  for (const Json& op : list(block, "ops")) ops += list_or_none(op, "ops").size();
+  if (ops > 64) fail("more ops than the executor has room for");
   const Gpu& gpu = gpus_[rank];
   const auto check = [&](const char* lists, const char* type_key, const char* ids) {
     std::map<std::string, std::size_t> counts;
     if (list_or_none(block, lists).size() > 64) leave_open("long lists of a thread block");
     for (const Json& each : list_or_none(block, lists)) {
       const std::string& type = text(each, type_key);
-      if (type != "memory" && type != "port" && type != "switch") fail("a list of no channels");
+      if (!is_channel(type)) fail("a list of no channels");
       if (each.contains("buff")) buffer(each, "buff");  // on which nothing depends
       expect_only(each, {type_key, ids, "buff"});
       const auto found = gpu.channels.find(type);
@@ -251,4 +261,146 @@ void Unroller::check_block(const Json& block, std::uint32_t rank) const {
   expect_only(block, {"id", "ops", "channels", "remote_buffer_refs"});
 }
 
+bool has_goal(const std::string& collective) {
+  static const std::set<std::string> known = {"allreduce", "allgather", "reducescatter",
+                                              "alltoall",  "broadcast", "sendrecv"};
+  return known.contains(collective);
+}
+
+namespace {
+
+constexpr std::uint32_t kMaxChunk = 1U << 12U;  // units of the alignment
+
+/// The least common multiple of the sizes of groups of thread blocks.
+std::uint64_t common_multiple(const Json& plan) {
+  std::uint64_t multiple = 1;
+  for_each_op(plan, [&](const Json& op) {
+    if (!op.contains("tbg_info")) return;
+    const std::uint32_t size = number(op["tbg_info"], "tbg_size");
+    if (size == 0) fail("a group of no thread blocks");
+    multiple = std::lcm(multiple, std::uint64_t{size});
+    if (multiple > 64) leave_open("groups of many thread blocks");
+  });
+  return multiple;
+}
+
+/// A plan in the text format is an object with the text.
+bool is_text(const Json& plan) { return plan.is_object() && plan.contains("text"); }
+
+/// The sizes of chunks, in units of the alignment or rounds of pipelines, that stand for all
+/// (docs/certificates.md).
+Numbers sizes_of(const Json& plan) {
+  if (is_text(plan)) return {1};
+  const std::uint64_t multiple = common_multiple(plan);
+  Numbers sizes(unit_of(plan) != 0 ? 3 : multiple == 1 ? 1 : multiple * (multiple + 1));
+  std::iota(sizes.begin(), sizes.end(), 1);
+  return sizes;
+}
+
+/// Whether the plan is for messages with chunks of so many units of the alignment, or rounds.
+/// Precondition: it was unrolled.
+bool is_for(const Json& plan, std::uint64_t chunk) {
+  const Json& gpu = list(plan, "gpus")[0];
+  const bool of_output =
+      text(plan, "collective") == "allgather" || number(gpu, "input_chunks") == 0;
+  const std::uint64_t alignment = number_or(plan, "buffer_alignment", 16);
+  const std::uint64_t chunks = number(gpu, of_output ? "output_chunks" : "input_chunks");
+  const std::uint64_t bytes = alignment * std::max<std::uint64_t>(1, chunks);  // of one unit each
+  const std::uint64_t round = unit_of(plan);
+  const std::uint64_t least = round == 0 ? chunk : (chunk - 1) * round / alignment + 1;
+  const std::uint64_t most = round == 0 ? chunk : chunk * round / alignment;
+  const std::uint64_t low = plan.value("min_message_size", std::uint64_t{0});
+  const std::uint64_t high = plan.value("max_message_size", ~std::uint64_t{0});
+  return std::max(least, low / bytes + (low % bytes != 0 ? 1 : 0)) <= std::min(most, high / bytes);
+}
+
+/// The first fault with chunks of so many units. `words`: the plan.
+std::optional<Fault> find_fault(const Json& plan, std::uint32_t chunk, bool surely, Budget& budget,
+                                std::string& words) try {
+  if (is_text(plan)) return find_text_fault(as_text(plan["text"]), surely, budget, words);
+  Unroller unroller(plan, chunk, budget);
+  Execution execution = unroller.take();
+  auto fault = execution.find_fault(surely);
+  if (!surely && !fault && !unroller.rounds_differ().empty())
+    leave_open("more rounds of pipelines may differ: " + unroller.rounds_differ());
+  const bool stands_for_all = sizes_of(plan).size() == 1 && execution.separates_packets(chunk);
+  if (surely && fault && !stands_for_all && !is_for(plan, chunk))
+    leave_open("the plan is not for messages of this size");
+  if (!surely && !execution.separates_packets(chunk))
+    leave_open("scratch is used for packets and for what is none, so that sizes differ");
+  return fault;
+} catch (const Fault& fault) {
+  return fault;
+}
+
+std::string words_of(const Json& plan) {
+  if (is_text(plan) || !plan.is_object()) return "the one-sided plan";
+  const auto value = [&](const char* key) { return plan.value(key, Json()); };
+  const auto quoted = [&](const char* key) { return shortened(value(key).dump(-1, ' ', true)); };
+  return "the one-sided plan " + quoted("name") + " (" + quoted("collective") + ", " +
+         counted(value("gpus").size(), "rank") +
+         (value("inplace") == true ? ", in place)" : ", out of place)");
+}
+
+}  // namespace
 }  // namespace p2::kernel::plan
+
+namespace p2::kernel {
+
+using namespace plan;
+
+std::string judge_onesided(const std::string& claim, const Files& files) {
+  const Json plan = parse_json(files, "plan.json");
+  if (is_text(plan)) expect_keys(plan, {"text"});
+  std::string words = words_of(plan);
+  Budget budget;
+  if (claim == "onesided-invalid") {
+    const Json root = parse_json(files, "fault.json");
+    expect_keys(root, {"chunk", "fault"});
+    const std::uint32_t chunk = as_number(root["chunk"], is_text(plan) ? 2 : kMaxChunk);
+    if (chunk == 0) malformed("chunks of no units");
+    const auto fault = find_fault(plan, chunk, true, budget, words);
+    if (!fault) reject("the plan has no such fault");
+    if (fault->text != as_text(root["fault"]))
+      reject("the plan's first fault is another one: " + shortened(fault->text));
+    if (!is_text(plan)) words += " with chunks of " + counted(chunk, "unit");
+    return words + " is wrong: " + shortened(fault->text);
+  }
+  try {
+    if (!is_text(plan) && !has_goal(text(plan, "collective")))
+      reject("no result is known for the collective");
+    for (const std::uint32_t chunk : sizes_of(plan)) {
+      const auto fault = find_fault(plan, chunk, false, budget, words);
+      if (fault) reject("with chunks of " + counted(chunk, "unit") + ": " + shortened(fault->text));
+    }
+  } catch (const Fault& fault) {
+    reject(shortened(fault.text));
+  }
+  return words +
+         " has the right result, no race and no deadlock in every interleaving of any number of "
+         "launches" +
+         (is_text(plan) ? "" : ", for all sizes of chunks") +
+         ", if release and acquire order memory, launches of a rank follow each other, and nobody "
+         "else uses its scratch";
+}
+
+std::string onesided_fault(const Files& files) try {
+  const Json plan = parse_json(files, "plan.json");
+  Budget budget;
+  std::uint32_t least = 1;  // that messages have
+  if (!is_text(plan)) {
+    Unroller(plan, 1, budget);  // or a fault whatever the size
+    while (least < kMaxChunk && !is_for(plan, least)) ++least;
+  }
+  std::string words;
+  for (std::uint32_t chunk : sizes_of(plan)) {
+    if (least < kMaxChunk / 2) chunk += least - 1;
+    const auto fault = find_fault(plan, chunk, true, budget, words);
+    if (fault) return Json({{"chunk", chunk}, {"fault", fault->text}}).dump() + "\n";
+  }
+  return "";
+} catch (const Fault& fault) {
+  return Json({{"chunk", 1}, {"fault", fault.text}}).dump() + "\n";
+}
+
+}  // namespace p2::kernel
