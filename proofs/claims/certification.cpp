@@ -66,21 +66,24 @@ std::optional<Refutation> refute_cheaper_programs(const Question& question, cons
 /// No valid program uses a move that the claim forbids.
 Refutation refute_forbidden_moves(const Question& question, const Subject& subject,
                                   const Bounds& bounds) {
-  auto [answer, proof] = settle_by_sat(subject, question.claim->find_forbidden(subject), bounds);
+  CertifiedSettlement settled =
+      settle_by_sat(subject, question.claim->find_forbidden(subject), bounds);
   const bool compares = compares_hierarchies(question);
-  const auto files = [=, from = subject.from](const Provenance& provenance) {
+  const auto files = [=, from = subject.from,
+                      proof = std::move(settled.proof)](const Provenance& provenance) {
     return compares ? expressible_certificate(from, *question.to, question.dialect, bounds.size,
                                               proof, provenance)
                     : unused_certificate(from, question.dialect, bounds.size, proof, provenance);
   };
-  return {compares ? "expressible" : "unused", answer, files};
+  return {compares ? "expressible" : "unused", settled.answer, files};
 }
 
 /// The enumerator lists every valid program.
 Refutation refute_unlisted_programs(const Question& question, const Subject& subject,
                                     const Bounds& bounds) {
-  auto [answer, proof] = list_and_refute_others(subject, bounds);
-  return {"synthesis-complete", answer, [=, from = subject.from](const Provenance& provenance) {
+  CertifiedSettlement listed = list_and_refute_others(subject, bounds);
+  return {"synthesis-complete", listed.answer,
+          [=, from = subject.from, proof = std::move(listed.proof)](const Provenance& provenance) {
             return synthesis_certificate(from, question.dialect, bounds.size, proof, provenance);
           }};
 }
@@ -88,10 +91,12 @@ Refutation refute_unlisted_programs(const Question& question, const Subject& sub
 /// No valid program over any disjoint groups mixes classes.
 Refutation refute_mixing_programs(const Question& question, const Subject& subject,
                                   const Bounds& bounds) {
-  auto [answer, proof] = no_mixing_program_by_sat(subject, bounds);
-  return {"unmixed", answer, [=, from = subject.from](const Provenance& provenance) {
-            return unmixed_certificate(from.grid.devices(), from.classes(), question.dialect,
-                                       answer.settled, proof, provenance);
+  CertifiedSettlement settled = no_mixing_program_by_sat(subject, bounds);
+  return {"unmixed", settled.answer,
+          [=, from = subject.from, steps = settled.answer.settled,
+           proof = std::move(settled.proof)](const Provenance& provenance) {
+            return unmixed_certificate(from.grid.devices(), from.classes(), question.dialect, steps,
+                                       proof, provenance);
           }};
 }
 

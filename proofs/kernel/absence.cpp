@@ -337,7 +337,8 @@ Claim among_instructions(const std::string& name, const Json& root, Budget& budg
   claim.search.size = as_number(root["size"], kMaxSize + 1);
   if (name == "unused") {
     claim.search.uses.emplace();
-    if (root["uses"] != List()) claim.search.uses = as_ascending(root["uses"], choices.size());
+    if (!as_list(root["uses"]).empty())
+      claim.search.uses = as_ascending(root["uses"], choices.size());
     std::string named_steps;
     for (const std::uint32_t use : *claim.search.uses) {
       named_steps += (named_steps.empty() ? ": " : "; ") + choices[use].text();
