@@ -17,14 +17,12 @@
 /// The parts of `synthesize`: the engines on one placement, and the answer about it.
 namespace p2 {
 
-/// As the public one, except that Z3 goes by `z3_definitions`, in the order of Collective, instead
-/// of the built-in ones: tests see whether a difference between the engines is detected.
-SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& options,
-                            std::vector<language::Definition> z3_definitions);
-
-/// As the public one, its questions answered by `run`.
-SynthesizeAnswer synthesize_in_campaign(const SynthesizeRequest& request, const Options& options,
-                                        const CampaignRun& run);
+/// As the public one, its questions answered by `run` or, without one, by this process: one system
+/// after the other. Z3 goes by `z3_definitions`, in the order of Collective: with others than the
+/// built-in ones, tests see whether a difference between the engines is detected.
+SynthesizeAnswer synthesize(
+    const SynthesizeRequest& request, const Options& options, const CampaignRun* run,
+    const std::vector<language::Definition>& z3_definitions = language::built_in_definitions());
 /// The request of the header of a journal. Throws nlohmann::json::exception.
 SynthesizeRequest journaled_synthesis(const nlohmann::ordered_json& header);
 

@@ -26,19 +26,10 @@ Provenance provenance_of(const SynthesisQuestion& question,
 }
 
 /// Writes the certificate that `make` returns, if it returns one.
-Evidence write_certificate(const CertificatePlace& place,
-                           const std::function<std::optional<CertificateFiles>()>& make,
+Evidence write_certificate(const CertificatePlace& place, const MakeFiles& make,
                            std::vector<Diagnostic>& diagnostics) {
-  if (place.is_shared) return addressed_evidence(place.folder + "/complete", make, diagnostics);
-  bool written = false;
-  const auto write = [&] {
-    const std::optional<CertificateFiles> files = make();
-    if (!files) return;
-    write_folder(place.folder, *files);
-    written = true;
-  };
-  const Evidence evidence = written_evidence(place.folder, write, diagnostics);
-  return written || evidence.kind == Evidence::Kind::Unwritten ? evidence : Evidence{};
+  return place.is_shared ? addressed_evidence(place.folder + "/complete", make, diagnostics)
+                         : written_evidence(place.folder, make, diagnostics);
 }
 
 /// Writes that the list of a placement is that of all sizes, where the machine says so; no evidence

@@ -161,14 +161,20 @@ void report_disagreement(const Refutation& refutation, SettledQuestion& result) 
   result.disagreement = true;
 }
 
-/// Calls `write`, which returns the claim of the certificate that it writes to `folder`. Failure to
-/// write leaves the result as it is.
-template <typename Write>
-void write_evidence(const std::string& folder, SettledQuestion& result, Write write) {
-  std::string claim;
-  result.evidence = written_evidence(
-      folder, [&] { claim = write(); }, result.diagnostics);
-  if (result.evidence.kind == Evidence::Kind::Certificate) result.certificate = claim;
+/// The certificate of a refutation, then those of the others, whose trouble is that of all.
+Evidence write_all(const Refutation& refutation, const std::string& folder,
+                   const Provenance& provenance, std::vector<Diagnostic>& diagnostics) {
+  const auto write = [&](const std::string& where, const WriteFiles& files) {
+    return written_evidence(
+        where, [&] { return files(provenance); }, diagnostics);
+  };
+  Evidence evidence = write(folder, refutation.files);
+  for (const auto& [name, files] : refutation.others) {
+    if (evidence.kind != Evidence::Kind::Certificate) break;
+    Evidence other = write(folder + "-" + name, files);
+    if (other.kind != Evidence::Kind::Certificate) evidence = std::move(other);
+  }
+  return evidence;
 }
 
 void certify_counterexample(const Summary& row, const char* which, SettledQuestion& result,
@@ -179,23 +185,21 @@ void certify_counterexample(const Summary& row, const char* which, SettledQuesti
   if (question.claim->settle_costs != nullptr) {
     const std::optional<Refutation> refutation = refute_counterexample(question, bounds);
     if (!refutation) return;
-    return write_evidence(folder, result, [&] {
-      write_folder(folder, refutation->files(from));
-      for (const auto& [name, files] : refutation->others) {
-        write_folder(folder + "-" + name, files(from));
-      }
-      return refutation->claim;
-    });
+    result.evidence = write_all(*refutation, folder, from, result.diagnostics);
+    if (result.evidence.kind == Evidence::Kind::Certificate) result.certificate = refutation->claim;
+    return;
   }
   const ProgramFile file = file_of(result);
   StateTable states(file.program.devices);
   const ProgramDecision verdict = check(file.program, file.dialect, states);
   if (verdict.outcome != Outcome::Established) return;
   const bool compares = compares_hierarchies(question) && file.instance;
-  write_evidence(folder, result, [&] {
-    return std::string(to_string(write_program_certificate(folder, file, verdict, from,
-                                                           compares ? question.to : std::nullopt)));
-  });
+  const auto make = [&] {
+    return program_certificate(file, verdict, from, compares ? question.to : std::nullopt);
+  };
+  result.evidence = written_evidence(folder, make, result.diagnostics);
+  if (result.evidence.kind != Evidence::Kind::Certificate) return;
+  result.certificate = to_string(compares ? ProgramClaim::NotExpressible : ProgramClaim::Valid);
 }
 
 }  // namespace
