@@ -59,12 +59,6 @@ struct ProgramProperty {
 /// Parses `Broadcast`, `Master`, `no-AllReduce`, …. Throws InputError at `--exists`.
 ProgramProperty parse_property(const std::string& text, const CollectiveSet& collectives);
 
-/// The answers of the explicit engine and of `engines` about one placement. cnf is not asked
-/// whether a program avoids a collective or form: its clauses cannot exclude a step.
-std::vector<ExistenceAnswer> find_property(const PlacementPrograms& found,
-                                           const ProgramProperty& property,
-                                           const SynthesisOptions& options, const Engines& engines);
-
 /// A request whose texts are parsed.
 struct SynthesisQuestion {
   const SynthesizeRequest& request;
@@ -78,6 +72,12 @@ struct SynthesisQuestion {
 
   bool listed() const { return !request.count_only && !property; }
 };
+
+/// The answers about one placement and the property of the question, of the explicit engine and of
+/// those asked. cnf is not asked whether a program avoids a collective or form: its clauses cannot
+/// exclude a step.
+std::vector<ExistenceAnswer> find_property(const PlacementPrograms& found,
+                                           const SynthesisQuestion& question);
 
 /// `1 program`, `47 programs`.
 std::string count_text(std::uint64_t programs);

@@ -259,8 +259,7 @@ PlacementAnswer PlacementQuestion::take_answer(std::size_t number, std::size_t c
 
 void PlacementQuestion::ask_engines() {
   if (question_.property) {
-    placement_.existence =
-        find_property(found_, *question_.property, question_.search, question_.engines);
+    placement_.existence = find_property(found_, question_);
     return;
   }
   if (placement_.settled_size != question_.search.size) return;

@@ -135,7 +135,7 @@ std::string confirm_by_z3(const PlacementPrograms& found, const SynthesisOptions
   const Engines engines;
   z3_encoding::SynthesisQuery query = query_of(found, options, engines);
   found.for_each_lowered([&](const Program& program) { query.known.push_back(program.steps); });
-  if (find_one(query).existence != z3_encoding::Existence::None) wrong += " another, or unknown";
+  if (find_one(query).outcome != Outcome::Refuted) wrong += " another, or unknown";
   return wrong;
 }
 
