@@ -112,7 +112,7 @@ std::string find_again(const PlacementPrograms& found, const SynthesisOptions& o
   Engines engines;
   engines.z3 = z3;
   engines.cnf = !z3;
-  const Comparison comparison = compare_with_solvers(found, options, engines)[0];
+  const ListComparison comparison = compare_with_solvers(found, options, engines)[0];
   const bool same = !comparison.differs() && comparison.complete;
   return same ? "" : to_text(comparison, found.list().count());
 }
