@@ -80,8 +80,8 @@ Json check_journal_header(const CheckRequest&, const std::vector<std::string>&, 
                           std::size_t) {
   refuse("--resume");
 }
-std::string journal_text(const FileAnswer&) { refuse("--resume"); }
-FileAnswer journaled_answer(const nlohmann::ordered_json&) { refuse("--resume"); }
+std::string journal_text(const CheckedFile&) { refuse("--resume"); }
+void take_journaled(const nlohmann::ordered_json&, CheckedFile&) { refuse("--resume"); }
 
 namespace campaign {
 std::vector<std::uint32_t> shard_of_questions(const Questions&, std::uint32_t) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -352,10 +353,7 @@ class Conquest {
 };
 
 /// A program, or the proof that there is none. Throws LimitReached.
-struct Conquered {
-  std::optional<std::vector<Literal>> picks;
-  ClauseProof proof;
-};
+using Conquered = std::variant<std::vector<Literal>, ClauseProof>;
 
 Conquered conquer(const SynthesisClauses& problem, unsigned parts, const Limits& limits) {
   std::vector<Literal> cubes;
@@ -378,16 +376,16 @@ Conquered conquer(const SynthesisClauses& problem, unsigned parts, const Limits&
   });
   // The first part that has a program, so that the answer does not depend on threads.
   for (std::size_t i = 0; i < count; ++i) {
-    if (found[i] != 0) return {problem.picks(conquests[i]->solver()), {}};
+    if (found[i] != 0) return problem.picks(conquests[i]->solver());
   }
   conquests[count] = std::make_unique<Conquest>(problem, limits);
   if (conquests[count]->possible_without(cubes)) {
-    return {problem.picks(conquests[count]->solver()), {}};
+    return problem.picks(conquests[count]->solver());
   }
   std::vector<const DratTrace*> traces;
   traces.reserve(conquests.size());
   for (const auto& each : conquests) traces.push_back(&each->trace());
-  return {std::nullopt, clause_proof(problem.clauses(), traces, limits)};
+  return clause_proof(problem.clauses(), traces, limits);
 }
 
 /// A cube for each first step.
@@ -406,10 +404,10 @@ Conquered join(const SynthesisClauses& problem, const std::string& folder, const
   DratTrace proofs;
   read_cube_proofs(folder, problem.clauses(), cubes, proofs);
   Conquest others(problem, limits);
-  if (others.possible_without(cubes)) return {problem.picks(others.solver()), {}};
+  if (others.possible_without(cubes)) return problem.picks(others.solver());
   const std::vector<const DratTrace*> traces = {&proofs, &others.trace()};
   try {
-    return {std::nullopt, clause_proof(problem.clauses(), traces, limits)};
+    return clause_proof(problem.clauses(), traces, limits);
   } catch (const ToolError& error) {
     throw InputError({folder}, fmt::format("the proofs of the cubes prove nothing ({}), expected "
                                            "refutations by resolution, without RAT",
@@ -421,9 +419,9 @@ Conquered join(const SynthesisClauses& problem, const std::string& folder, const
 Absence settle(const SynthesisClauses& problem, Numbered known, std::vector<std::uint32_t> uses,
                const Search& search, const Limits& limits) {
   Absence answer;
-  auto [picks, refuted] = search.refuted_in ? join(problem, *search.refuted_in, limits)
-                                            : conquer(problem, search.parts, limits);
-  if (picks) {
+  Conquered conquered = search.refuted_in ? join(problem, *search.refuted_in, limits)
+                                          : conquer(problem, search.parts, limits);
+  if (const auto* const picks = std::get_if<std::vector<Literal>>(&conquered)) {
     answer.found = problem.program(*picks);
     answer.kind = Absence::Kind::Found;
     return answer;
@@ -434,9 +432,8 @@ Absence settle(const SynthesisClauses& problem, Numbered known, std::vector<std:
   }
   proof.programs = std::move(known);
   proof.uses = std::move(uses);
-  proof.cnf = std::move(refuted.cnf);
+  proof.clauses = std::get<ClauseProof>(std::move(conquered));
   proof.varmap = varmap(problem);
-  proof.lrat = std::move(refuted.lrat);
   answer.kind = Absence::Kind::Absent;
   return answer;
 }

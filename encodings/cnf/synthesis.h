@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "encodings/cnf/drat_to_lrat.h"
 #include "encodings/cnf/solver.h"
 #include "encodings/cnf/stage.h"
 #include "engine/program/program.h"
@@ -50,9 +51,8 @@ struct AbsenceProof {
   std::vector<std::vector<std::uint32_t>>
       programs;                     ///< those known, as numbers of choices, in order
   std::vector<std::uint32_t> uses;  ///< the choices of which one was searched for, in order
-  std::string cnf;                  ///< DIMACS: the clauses that the refutation needs
+  ClauseProof clauses;              ///< the refutation, and the clauses that it needs
   std::string varmap;               ///< what the variables stand for
-  std::string lrat;
 };
 
 struct Absence {

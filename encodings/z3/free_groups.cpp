@@ -318,13 +318,13 @@ void search(const FreeGroupsQuery& query, FreeGroupsAnswer& answer) {
     const z3::check_result result = meter.check(solver, assumptions);
     if (result == z3::unknown) return;
     if (result == z3::sat) {
-      answer.existence = Existence::Exists;
+      answer.outcome = Outcome::Established;
       answer.witness = program_of(solver.get_model(), unrolling, rulebook);
       return;
     }
     ++answer.settled;
   }
-  answer.existence = Existence::None;
+  answer.outcome = Outcome::Refuted;
 }
 
 }  // namespace

@@ -161,15 +161,15 @@ z3::solver solver_for(z3::context& context) {
 }
 
 /// Calls `found` with every program, by increasing size, until it returns false. The result says
-/// what the end is: None if there are no more, Exists if it was stopped, Unknown if a check met a
-/// limit; throws LimitReached if a formula did. `settled` rises with every length that is refuted
-/// to have more.
-Existence for_each_program(const SynthesisQuery& query, ProgramSearch& search,
-                           std::optional<std::uint32_t>& settled,
-                           const std::function<bool(const Choices&)>& found) {
+/// what the end is: Refuted if there are no more, Established if it was stopped, Undecided if a
+/// check met a limit; throws LimitReached if a formula did. `settled` rises with every length that
+/// is refuted to have more.
+Outcome for_each_program(const SynthesisQuery& query, ProgramSearch& search,
+                         std::optional<std::uint32_t>& settled,
+                         const std::function<bool(const Choices&)>& found) {
   search.meter().checkpoint();
   const bool done = search.starts_at_goal();
-  if (done && search.empty_is_asked_for() && !found({})) return Existence::Exists;
+  if (done && search.empty_is_asked_for() && !found({})) return Outcome::Established;
   settled = 0;
   // With nothing to do, or nothing that can be done, no longer program exists.
   if (done || search.instructions().empty()) settled = query.size;
@@ -180,21 +180,21 @@ Existence for_each_program(const SynthesisQuery& query, ProgramSearch& search,
     assumptions.push_back(ends);
     for (;;) {
       const z3::check_result result = search.meter().check(solver, assumptions);
-      if (result == z3::unknown) return Existence::Unknown;
+      if (result == z3::unknown) return Outcome::Undecided;
       if (result == z3::unsat) break;
       const Choices program = search.read(solver.get_model());
-      if (!found(program)) return Existence::Exists;
+      if (!found(program)) return Outcome::Established;
       solver.add(search.other_than(program));
     }
     solver.add(!ends);
     settled = length;
   }
-  return Existence::None;
+  return Outcome::Refuted;
 }
 
-Existence ask(const SynthesisQuery& query, std::vector<Instruction>& instructions,
-              std::optional<std::uint32_t>& settled,
-              const std::function<bool(const Choices&)>& found) {
+Outcome ask(const SynthesisQuery& query, std::vector<Instruction>& instructions,
+            std::optional<std::uint32_t>& settled,
+            const std::function<bool(const Choices&)>& found) {
   try {
     return guarded([&] {
       ProgramSearch search(query);
@@ -202,7 +202,7 @@ Existence ask(const SynthesisQuery& query, std::vector<Instruction>& instruction
       return for_each_program(query, search, settled, found);
     });
   } catch (const LimitReached&) {
-    return Existence::Unknown;
+    return Outcome::Undecided;
   }
 }
 
@@ -227,13 +227,13 @@ SynthesisAnswer enumerate(const SynthesisQuery& query) {
     answer.programs.push_back(program);
     return true;
   };
-  answer.complete = ask(query, answer.instructions, answer.settled, keep) == Existence::None;
+  answer.complete = ask(query, answer.instructions, answer.settled, keep) == Outcome::Refuted;
   return answer;
 }
 
 ExistenceAnswer find_one(const SynthesisQuery& query) {
   ExistenceAnswer answer;
-  answer.existence = ask(query, answer.instructions, answer.settled, [&](const Choices& program) {
+  answer.outcome = ask(query, answer.instructions, answer.settled, [&](const Choices& program) {
     answer.witness = program;
     return false;
   });

@@ -9,6 +9,7 @@
 #include "encodings/z3/queries.h"
 #include "engine/program/instance.h"
 #include "engine/program/program.h"
+#include "p2/result.h"
 
 namespace p2::z3_encoding {
 
@@ -60,10 +61,8 @@ struct SynthesisAnswer {
 /// excluded, and the last answer for every length is unsat.
 SynthesisAnswer enumerate(const SynthesisQuery& query);
 
-enum class Existence : std::uint8_t { Exists, None, Unknown };
-
 struct ExistenceAnswer {
-  Existence existence = Existence::Unknown;
+  Outcome outcome = Outcome::Undecided;  ///< Established: a program exists
   std::vector<Instruction> instructions;
   Choices witness;  ///< a shortest program, where one exists
   /// No program of at most so many steps exists; nothing if not even the empty one was settled.
@@ -102,9 +101,9 @@ struct FreeGroupsQuery {
 };
 
 struct FreeGroupsAnswer {
-  Existence existence = Existence::Unknown;
-  std::vector<Step> witness;  ///< a shortest program, where one exists
-  std::uint32_t settled = 0;  ///< no program of at most so many steps exists
+  Outcome outcome = Outcome::Undecided;  ///< Established: a program exists
+  std::vector<Step> witness;             ///< a shortest program, where one exists
+  std::uint32_t settled = 0;             ///< no program of at most so many steps exists
 };
 
 FreeGroupsAnswer find_one(const FreeGroupsQuery& query);

@@ -20,9 +20,9 @@ struct Window {
 };
 
 /// Builds image networks. Output lengths are given instead of padding and strides.
-class ImageNetwork : public Network {
+class ImageNetwork : public SketchBuilder {
  public:
-  using Network::Network;
+  using SketchBuilder::SketchBuilder;
 
   Feature convolution(const std::string& name, const Feature& from, Window window,
                       std::int64_t channels, std::int64_t side);

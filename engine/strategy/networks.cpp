@@ -11,13 +11,13 @@
 
 namespace p2::operations {
 
-Network::Network(std::string model, std::int64_t batch) {
+SketchBuilder::SketchBuilder(std::string model, std::int64_t batch) {
   sketch_.model = std::move(model);
   sketch_.batch = batch;
 }
 
-std::string Network::add(const std::string& name, const std::string& kind, Dimensions dimensions,
-                         const std::vector<std::string>& from) {
+std::string SketchBuilder::add(const std::string& name, const std::string& kind,
+                               Dimensions dimensions, const std::vector<std::string>& from) {
   OperationSketch operation;
   operation.name = name;
   operation.kind = kind;
@@ -27,15 +27,15 @@ std::string Network::add(const std::string& name, const std::string& kind, Dimen
   return name;
 }
 
-void Network::split_by_experts(const std::string& dimension) {
+void SketchBuilder::split_by_experts(const std::string& dimension) {
   sketch_.operations.back().model = dimension;
 }
 
-void Network::pointwise(std::int64_t operations) {
+void SketchBuilder::pointwise(std::int64_t operations) {
   sketch_.operations.back().pointwise = operations;
 }
 
-void Network::connect(const std::string& from, const std::string& to, std::size_t input) {
+void SketchBuilder::connect(const std::string& from, const std::string& to, std::size_t input) {
   sketch_.tensors.push_back({from, to, input});
 }
 
@@ -62,7 +62,7 @@ struct Widths {
 };
 
 /// Builds language models. Features are `b s model`, named by their operation.
-class LanguageNetwork : public Network {
+class LanguageNetwork : public SketchBuilder {
  public:
   LanguageNetwork(std::string model, std::int64_t batch, Widths widths);
 
@@ -85,7 +85,7 @@ class LanguageNetwork : public Network {
 };
 
 LanguageNetwork::LanguageNetwork(std::string model, std::int64_t batch, Widths widths)
-    : Network(std::move(model), batch), widths_(widths) {}
+    : SketchBuilder(std::move(model), batch), widths_(widths) {}
 
 Dimensions LanguageNetwork::tokens(const std::string& width) const {
   return {{"b", batch()}, {"s", widths_.steps}, {width, widths_.model}};
@@ -155,7 +155,7 @@ GraphSketch rnn_language_model(std::int64_t batch) {
   constexpr std::int64_t kWords = 100'000;
   constexpr std::int64_t kWidth = 2048;
   constexpr std::int64_t kSteps = 256;
-  Network net("RNN language model", batch);
+  SketchBuilder net("RNN language model", batch);
   net.add("embedding", "embedding", {{"b", batch}, {"s", kSteps}, {"d", kWidth}, {"v", kWords}});
   net.add("lstm", "lstm", {{"l", 2}, {"s", kSteps}, {"b", batch}, {"n", kWidth}, {"k", kWidth}},
           {"embedding"});

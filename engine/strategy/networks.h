@@ -12,9 +12,9 @@ namespace p2::operations {
 using Dimensions = std::vector<std::pair<std::string, std::int64_t>>;
 
 /// Builds a sketch operation by operation.
-class Network {
+class SketchBuilder {
  public:
-  Network(std::string model, std::int64_t batch);
+  SketchBuilder(std::string model, std::int64_t batch);
 
   /// Adds an operation whose inputs are the outputs of `from`, in this order; returns its name.
   std::string add(const std::string& name, const std::string& kind, Dimensions dimensions,

@@ -159,8 +159,8 @@ Operation make_operation(const OperationSketch& sketch);
 /// shapes that do not match, an input with two producers, a cycle.
 OperationGraph read_operations(const std::string& source, std::string text);
 
-/// Whether the text of a file claims to be of this format.
-bool claims_operations(const std::string& text);
+/// Whether the text of a file claims to be such a graph.
+bool is_operation_graph(const std::string& text);
 
 /// The value of such a file. Reading it gives the graph of the sketch on this machine.
 Json operation_graph_json(const GraphSketch& sketch, const Machine& machine);

@@ -184,7 +184,7 @@ OperationGraph read_operations(const std::string& source, std::string text) {
   return Reader(document.root()).finish();
 }
 
-bool claims_operations(const std::string& text) {
+bool is_operation_graph(const std::string& text) {
   return text.find("\"operation-graph/") != std::string::npos &&
          text.find("\"pairwise-strategy-graph/") == std::string::npos;
 }

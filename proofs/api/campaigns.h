@@ -77,9 +77,9 @@ Result journaled_result(const nlohmann::ordered_json& record);
 nlohmann::ordered_json record_of(const std::vector<Diagnostic>& diagnostics);
 std::vector<Diagnostic> journaled_diagnostics(const nlohmann::ordered_json& record);
 
-/// As cost(), its questions answered by `run`.
-CostAnswer cost_in_campaign(const CostRequest& request, const Options& options,
-                            const CampaignRun& run);
+/// As the public one, its questions answered by `run` or, without one, by this process: one system
+/// after the other. Not of a request to compare.
+CostAnswer cost(const CostRequest& request, const Options& options, const CampaignRun* run);
 /// The request of the header of a journal. Throws nlohmann::json::exception.
 CostRequest journaled_cost(const nlohmann::ordered_json& header);
 

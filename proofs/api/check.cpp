@@ -99,14 +99,10 @@ class FileQuestions final : public campaign::Questions {
     const bool failed = std::ranges::any_of(
         file.errors, [](const FileError& error) { return error.kind == Kind::ToolFailure; });
     const bool final = !failed && !is_undecided(file);
-    return {journal_text({std::move(file.check), std::move(file.errors), file.seconds}),
-            final || !campaign::may_be_cut_short(limits)};
+    return {journal_text(file), final || !campaign::may_be_cut_short(limits)};
   }
   void record(std::size_t question, const nlohmann::ordered_json& text) override {
-    FileAnswer answer = journaled_answer(text);
-    files_[question].check = std::move(answer.check);
-    files_[question].errors = std::move(answer.errors);
-    files_[question].seconds = answer.seconds;
+    take_journaled(text, files_[question]);
   }
 
  private:
@@ -224,9 +220,6 @@ void add_baseline(const std::vector<KnownFailure>& fixed, Document& document) {
                                    })}}));
 }
 
-CheckAnswer check(const CheckRequest& request, const Options& options,
-                  std::vector<language::Definition> z3_definitions, const CampaignRun* run);
-
 }  // namespace
 
 std::vector<std::string> program_options(const CheckRequest& request) {
@@ -242,28 +235,17 @@ std::vector<std::string> program_options(const CheckRequest& request) {
 }
 
 CheckAnswer check(const CheckRequest& request, const Options& options) {
-  if (!is_campaign(request.part)) return check(request, options, language::built_in_definitions());
+  if (!is_campaign(request.part)) return check(request, options, nullptr);
   const std::string counted = request.dump ? "{} of {} pairs checked" : "{} of {} files checked";
-  return check_in_campaign(request, options, campaign_run(request.part, options, counted));
+  const CampaignRun run = campaign_run(request.part, options, counted);
+  return check(request, options, &run);
 }
 
-CheckAnswer check(const CheckRequest& request, const Options& options,
-                  std::vector<language::Definition> z3_definitions) {
-  return check(request, options, std::move(z3_definitions), nullptr);
-}
-
-CheckAnswer check_in_campaign(const CheckRequest& request, const Options& options,
-                              const CampaignRun& run) {
-  return check(request, options, language::built_in_definitions(), &run);
-}
-
-namespace {
-
-CheckAnswer check(const CheckRequest& request, const Options& options,
-                  std::vector<language::Definition> z3_definitions, const CampaignRun* run) {
+CheckAnswer check(const CheckRequest& request, const Options& options, const CampaignRun* run,
+                  const std::vector<language::Definition>& z3_definitions) {
   require_consistent(request);
   Engines engines = engines_called(request.engine);
-  engines.z3_definitions = std::move(z3_definitions);
+  engines.z3_definitions = z3_definitions;
   InstanceSpec spec = request.instance;
   const std::optional<OpenSizes> open = close_sizes(spec);
   GivenInstance given = given_instance(spec);
@@ -340,7 +322,5 @@ CheckAnswer check(const CheckRequest& request, const Options& options,
   answer.document.exit_code = exit_code_of(answer);
   return answer;
 }
-
-}  // namespace
 
 }  // namespace p2

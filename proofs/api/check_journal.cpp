@@ -80,27 +80,29 @@ std::string digest_of(const CheckRequest& request, std::vector<std::string> file
 
 }  // namespace
 
-std::string journal_text(const FileAnswer& answer) {
-  Record record{{"check", nullptr}, {"errors", Record::array()}, {"seconds", answer.seconds}};
-  if (answer.check) record["check"] = record_of(*answer.check);
-  for (const FileError& each : answer.errors) {
+std::string journal_text(const CheckedFile& file) {
+  Record record{{"check", nullptr}, {"errors", Record::array()}, {"seconds", file.seconds}};
+  if (file.check) record["check"] = record_of(*file.check);
+  for (const FileError& each : file.errors) {
     record["errors"].push_back({number(each.kind), each.where.source, each.where.line,
                                 each.where.column, each.message, each.line});
   }
   return record.dump(-1, ' ', false, Record::error_handler_t::replace);
 }
 
-FileAnswer journaled_answer(const Record& text) {
-  FileAnswer answer;
-  if (!text.at("check").is_null()) answer.check = check_of(text.at("check"));
+void take_journaled(const Record& text, CheckedFile& file) {
+  std::optional<SubjectCheck> check;
+  if (!text.at("check").is_null()) check = check_of(text.at("check"));
+  std::vector<FileError> errors;
   for (const Record& each : text.at("errors")) {
-    answer.errors.push_back({enumeration<Diagnostic::Kind>(each.at(0)),
-                             {each.at(1), each.at(2), each.at(3)},
-                             each.at(4),
-                             each.at(5)});
+    errors.push_back({enumeration<Diagnostic::Kind>(each.at(0)),
+                      {each.at(1), each.at(2), each.at(3)},
+                      each.at(4),
+                      each.at(5)});
   }
-  answer.seconds = text.at("seconds");
-  return answer;
+  file.seconds = text.at("seconds");
+  file.check = std::move(check);
+  file.errors = std::move(errors);
 }
 
 Json check_journal_header(const CheckRequest& request, const std::vector<std::string>& files,

@@ -253,15 +253,12 @@ void certify_all_sizes(const std::string& folder, std::uint64_t seed, CheckedPro
                      checked.file)});
     return;
   }
-  checked.evidence = written_evidence(
-      folder,
-      [&] {
-        write_folder(folder,
-                     all_sizes_certificate(
-                         *checked.read.instance, checked.read.program.steps,
-                         {{{"p2-verify", build_info().version}}, {{"engine", "machine"}}, seed}));
-      },
-      diagnostics);
+  const auto make = [&] {
+    return all_sizes_certificate(
+        *checked.read.instance, checked.read.program.steps,
+        {{{"p2-verify", build_info().version}}, {{"engine", "machine"}}, seed});
+  };
+  checked.evidence = written_evidence(folder, make, diagnostics);
 }
 
 void certify(const CheckQuestion& question, CheckedProgram& checked,
@@ -272,15 +269,12 @@ void certify(const CheckQuestion& question, CheckedProgram& checked,
     certify_all_sizes(*question.certificate, question.options.seed, checked, diagnostics);
     return;
   }
-  checked.evidence = written_evidence(
-      *question.certificate,
-      [&] {
-        write_program_certificate(*question.certificate, checked.read, checked.decision,
-                                  {{{"p2-verify", build_info().version}},
-                                   {{"engine", "explicit"}},
-                                   question.options.seed});
-      },
-      diagnostics);
+  const auto make = [&] {
+    return program_certificate(
+        checked.read, checked.decision,
+        {{{"p2-verify", build_info().version}}, {{"engine", "explicit"}}, question.options.seed});
+  };
+  checked.evidence = written_evidence(*question.certificate, make, diagnostics);
 }
 
 std::string smt_lib_of(const ProgramFile& file, const Engines& engines, const Limits& limits) {

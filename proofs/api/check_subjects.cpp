@@ -54,8 +54,8 @@ SubjectCheck check_module(const std::string& file, const std::string& text,
 
 SubjectCheck compare_modules(const std::string& before, const std::string& after,
                              const CheckQuestion& question) {
-  ModuleCheck check = compare_module_files(before, after, module_question(question, true),
-                                           question.options.limits);
+  ModuleCheck check =
+      compare_module_files(before, after, module_question(question, true), question.options.limits);
   return std::move(static_cast<SubjectCheck&>(check));
 }
 
@@ -75,24 +75,6 @@ SubjectCheck check_msccl(const std::string& file, const std::string& text,
     return judge_with_cache(algorithm, text, question.options.limits, question.cache);
   };
   return subject_of(check_algorithm(file, text, asked, question.options.limits));
-}
-
-SubjectCheck check_plan(const std::string& file, const std::string& text,
-                        const CheckQuestion& question) {
-  PlanCheckQuestion asked;
-  for (const std::string& flag : program_options(question.request)) {
-    if (flag != "certify" && flag != "explain") asked.inapplicable_options.push_back(flag);
-  }
-  asked.z3 = question.engines.z3;
-  asked.cnf = question.engines.cnf;
-  asked.explain = question.request.explain;
-  asked.certificate = question.certificate;
-  const PlanCheckAnswer answer = check_plan_file(file, text, asked, question.options);
-  SubjectCheck check = subject_of(answer);
-  if (answer.outcome == Outcome::Disagreement) {
-    check.input.add("plan", reshard::plan_json(answer.plan));
-  }
-  return check;
 }
 
 namespace {
@@ -243,7 +225,7 @@ SubjectCheck check_system(const std::string& file, const std::string& text,
 SubjectCheck check_graph(const std::string& file, const std::string& text,
                          const CheckQuestion& question) {
   require_applicable(file, question, "an operation graph");
-  if (operations::claims_operations(text)) {
+  if (operations::is_operation_graph(text)) {
     const auto graph = operations::read_operations(file, text);
     return well_formed(file, "graph",
                        fmt::format("operation graph, {} operations, {} tensors",
@@ -262,11 +244,9 @@ std::string word_of(const EngineAnswer& answer) {
                      answer.rule.empty() ? "" : ", " + answer.rule);
 }
 
-Json json_of(const std::string& file, const PlanCheckAnswer& answer) {
-  const reshard::Plan& plan = answer.plan;
-  const reshard::PlanDecision& decision = answer.decision;
+Json json_of(const reshard::Plan& plan, const reshard::PlanDecision& decision,
+             const Result& result) {
   const auto& fault = decision.violation;
-  const Result& result = answer.results.front();
   Json engines = Json::object();
   Json findings = Json::object();
   for (const EngineAnswer& each : result.engines) {
@@ -276,7 +256,7 @@ Json json_of(const std::string& file, const PlanCheckAnswer& answer) {
   }
   const bool certified = result.evidence.kind == Evidence::Kind::Certificate;
   const bool has_step = fault && fault->rule != reshard::PlanRule::Missing;
-  return Json::object({{"file", file},
+  return Json::object({{"file", result.subject},
                        {"format", "reshard-plan"},
                        {"strategy", plan.strategy},
                        {"devices", plan.problem.devices()},
@@ -294,12 +274,11 @@ Json json_of(const std::string& file, const PlanCheckAnswer& answer) {
                        {"counterexample", fault ? fault_json(*fault) : Json()}});
 }
 
-std::string text_of(const std::string& file, const PlanCheckAnswer& answer, bool explain) {
-  const reshard::Plan& plan = answer.plan;
-  const auto& fault = answer.decision.violation;
-  const Result& result = answer.results.front();
+std::string text_of(const reshard::Plan& plan, const reshard::PlanDecision& decision,
+                    const Result& result, bool explain) {
+  const auto& fault = decision.violation;
   std::string text = fmt::format(
-      "{}: {} (plan of a resharding{}{}, {} devices, {} transfers)\n", printable(file),
+      "{}: {} (plan of a resharding{}{}, {} devices, {} transfers)\n", printable(result.subject),
       fault ? fmt::format("invalid, {}", to_string(fault->rule)) : "valid",
       plan.strategy.empty() ? "" : ", ", plan.strategy, plan.problem.devices(), plan.transfers());
   if (fault) text += fault->explanation + "\n";
@@ -313,12 +292,12 @@ std::string text_of(const std::string& file, const PlanCheckAnswer& answer, bool
   return text;
 }
 
-Result result_of(const std::string& file, const PlanCheckAnswer& answer,
+Result result_of(const std::string& file, const reshard::PlanDecision& decision,
                  std::vector<EngineAnswer> engines) {
   Result result;
   result.subject = file;
-  result.outcome = disagree(engines) ? Outcome::Disagreement : answer.decision.outcome;
-  if (const auto& fault = answer.decision.violation) {
+  result.outcome = disagree(engines) ? Outcome::Disagreement : decision.outcome;
+  if (const auto& fault = decision.violation) {
     result.counterexample = Counterexample{
         std::string(to_string(fault->rule)), {file}, fault->explanation, fault_json(*fault)};
   }
@@ -327,12 +306,12 @@ Result result_of(const std::string& file, const PlanCheckAnswer& answer,
   return result;
 }
 
-FileReport report_of(const std::string& file, const PlanCheckAnswer& answer) {
+FileReport report_of(const reshard::PlanDecision& decision, const Result& result) {
   constexpr std::array<const char*, 6> kNames = {"bounds",     "matches", "deadlocks",
                                                  "overwrites", "sources", "result"};
-  const auto& fault = answer.decision.violation;
+  const auto& fault = decision.violation;
   const std::size_t settled = fault ? static_cast<std::size_t>(fault->rule) : kNames.size();
-  FileReport report{file, "reshard-plan", {}, 0};
+  FileReport report{result.subject, "reshard-plan", {}, 0};
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     Property& property = report.properties.emplace_back();
     property.name = kNames[i];
@@ -342,21 +321,22 @@ FileReport report_of(const std::string& file, const PlanCheckAnswer& answer) {
     property.rule = to_string(fault->rule);
     property.message = fault->explanation;
   }
-  const auto& engines = answer.results.front().engines;
-  if (engines.size() > 1) report.properties.push_back(engines_property(engines, word_of));
+  if (result.engines.size() > 1) {
+    report.properties.push_back(engines_property(result.engines, word_of));
+  }
   return report;
 }
 
 /// By engine.
-std::vector<EngineAnswer> ask(const PlanCheckQuestion& question, const reshard::Plan& plan,
+std::vector<EngineAnswer> ask(const Engines& engines, const reshard::Plan& plan,
                               const reshard::PlanDecision& decision, const Limits& limits) {
   std::vector<EngineAnswer> answers;
-  if (question.cnf) answers.push_back(cnf::judge({&plan, limits}));
+  if (engines.cnf) answers.push_back(cnf::judge({&plan, limits}));
   EngineAnswer& own = answers.emplace_back();
   own.engine = "explicit";
   own.outcome = decision.outcome;
   if (decision.violation) own.rule = to_string(decision.violation->rule);
-  if (question.z3) {
+  if (engines.z3) {
     answers.push_back(z3_encoding::judge({&plan, limits}));
   }
   return answers;
@@ -364,31 +344,32 @@ std::vector<EngineAnswer> ask(const PlanCheckQuestion& question, const reshard::
 
 }  // namespace
 
-PlanCheckAnswer check_plan_file(const std::string& file, const std::string& text,
-                                const PlanCheckQuestion& question, const Options& options) {
-  if (!question.inapplicable_options.empty()) {
-    throw InputError({file}, fmt::format("is a plan of a resharding, expected no --{}",
-                                         question.inapplicable_options.front()));
+SubjectCheck check_plan(const std::string& file, const std::string& text,
+                        const CheckQuestion& question) {
+  for (const std::string& flag : program_options(question.request)) {
+    if (flag == "certify" || flag == "explain") continue;
+    throw InputError({file}, fmt::format("is a plan of a resharding, expected no --{}", flag));
   }
-  PlanCheckAnswer answer;
-  answer.plan = reshard::read_plan(file, text);
-  answer.decision = judge(answer.plan);
-  Result& result = answer.results.emplace_back(
-      result_of(file, answer, ask(question, answer.plan, answer.decision, options.limits)));
-  answer.outcome = result.outcome;
-  if (question.certificate && result.outcome != Outcome::Disagreement) {
-    const std::string& folder = *question.certificate;
-    const auto write = [&] {
-      const Provenance provenance{
-          {{"p2-verify", build_info().version}}, {{"engine", "explicit"}}, options.seed};
-      write_folder(folder, plan_certificate(answer.plan, !answer.decision.violation, provenance));
+  const Options& options = question.options;
+  const reshard::Plan plan = reshard::read_plan(file, text);
+  const reshard::PlanDecision decision = judge(plan);
+  SubjectCheck check;
+  Result& result = check.result;
+  result = result_of(file, decision, ask(question.engines, plan, decision, options.limits));
+  const bool disagreement = result.outcome == Outcome::Disagreement;
+  if (question.certificate && !disagreement) {
+    const auto make = [&] {
+      return plan_certificate(
+          plan, !decision.violation,
+          {{{"p2-verify", build_info().version}}, {{"engine", "explicit"}}, options.seed});
     };
-    result.evidence = written_evidence(folder, write, answer.diagnostics);
+    result.evidence = written_evidence(*question.certificate, make, check.diagnostics);
   }
-  answer.document.add(Preformatted{text_of(file, answer, question.explain)});
-  answer.document.json = json_of(file, answer);
-  answer.document.reports.push_back(report_of(file, answer));
-  return answer;
+  check.text = {Preformatted{text_of(plan, decision, result, question.request.explain)}};
+  check.json = json_of(plan, decision, result);
+  check.report = report_of(decision, result);
+  if (disagreement) check.input.add("plan", reshard::plan_json(plan));
+  return check;
 }
 
 }  // namespace p2

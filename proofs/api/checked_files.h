@@ -56,29 +56,12 @@ struct FileError {
   std::string line;     ///< with the position
 };
 
-/// What is known of a file once it is checked.
-struct FileAnswer {
-  std::optional<SubjectCheck> check = {};
-  std::vector<FileError> errors = {};
-  double seconds = 0;
-};
-
-/// An answer in a journal. Read back, its document is the same as text and as JSON; of the result
-/// only the outcomes, the model and the evidence are kept.
-std::string journal_text(const FileAnswer& answer);
-/// Throws nlohmann::json::exception for what journal_text has not written.
-FileAnswer journaled_answer(const nlohmann::ordered_json& text);
-
 /// The first line of a journal of `check`. Throws InputError for a request that has no shards: with
 /// a baseline, a cache, a repair or a query. `files` are all that are read but those of a dump.
 Json check_journal_header(const CheckRequest& request, const std::vector<std::string>& files,
                           const hlo::Dump* dump, std::size_t questions);
 /// The request of such a header. Throws nlohmann::json::exception.
 CheckRequest journaled_check(const nlohmann::ordered_json& header);
-
-/// As check().
-CheckAnswer check_in_campaign(const CheckRequest& request, const Options& options,
-                              const CampaignRun& run);
 
 /// One of the programs of a file that synth wrote.
 struct ListedProgram {
@@ -111,6 +94,13 @@ std::vector<CheckedFile> checked_files(const std::vector<DumpPair>& pairs);
 void check_into(CheckedFile& file, const CheckQuestion& question);
 /// Whether an engine, or all of the file, met a limit.
 bool is_undecided(const CheckedFile& file);
+
+/// Check, errors and seconds in a journal. Read back, the document of the check is the same as text
+/// and as JSON; of the result only the outcomes, the model and the evidence are kept.
+std::string journal_text(const CheckedFile& file);
+/// Throws nlohmann::json::exception, and leaves the file as it is, for what journal_text has not
+/// written.
+void take_journaled(const nlohmann::ordered_json& text, CheckedFile& file);
 
 FileReport report_of(const CheckedFile& file);
 /// `total: 5 files, 3 valid, 1 invalid, 1 not judged`.

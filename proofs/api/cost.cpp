@@ -209,7 +209,19 @@ void check_request(const CostRequest& request, bool in_campaign) {
   if (!request.files.empty()) throw InputError({where}, fmt::format("{}, expected no FILE", why));
 }
 
-/// Without a run: one system after the other, by this process.
+}  // namespace
+
+CostRequest journaled_cost(const nlohmann::ordered_json& header) {
+  CostRequest request;
+  take_instances(header, request);
+  request.max_steps = header.at("size");
+  request.algorithm = header.at("algorithm");
+  request.bytes = header.at("bytes");
+  if (!header.at("top").is_null()) request.top = header.at("top");
+  request.sizes = campaign::optional_text(header, "sizes");
+  return request;
+}
+
 CostAnswer cost(const CostRequest& request, const Options& options, const CampaignRun* run) {
   check_request(request, run != nullptr);
   CostAnswer answer;
@@ -240,29 +252,11 @@ CostAnswer cost(const CostRequest& request, const Options& options, const Campai
   return answer;
 }
 
-}  // namespace
-
-CostRequest journaled_cost(const nlohmann::ordered_json& header) {
-  CostRequest request;
-  take_instances(header, request);
-  request.max_steps = header.at("size");
-  request.algorithm = header.at("algorithm");
-  request.bytes = header.at("bytes");
-  if (!header.at("top").is_null()) request.top = header.at("top");
-  request.sizes = campaign::optional_text(header, "sizes");
-  return request;
-}
-
-CostAnswer cost_in_campaign(const CostRequest& request, const Options& options,
-                            const CampaignRun& run) {
-  return cost(request, options, &run);
-}
-
 CostAnswer cost(const CostRequest& request, const Options& options) {
   if (is_campaign(request.part)) {
-    return cost_in_campaign(
-        request, options,
-        campaign_run(request.part, options, "cost: {} of {} placements answered"));
+    const CampaignRun run =
+        campaign_run(request.part, options, "cost: {} of {} placements answered");
+    return cost(request, options, &run);
   }
   if (!request.compare) return cost(request, options, nullptr);
   check_request(request, false);

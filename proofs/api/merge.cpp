@@ -151,13 +151,13 @@ Answer merge(const MergeRequest& request, const Options& options) {
     const nlohmann::ordered_json& header = journals.front().text.header;
     const CampaignRun run = run_of(journals);
     if (command == "check") {
-      return common_part(check_in_campaign(journaled_check(header), options, run));
+      return common_part(check(journaled_check(header), options, &run));
     }
     if (command == "synth") {
-      return common_part(synthesize_in_campaign(journaled_synthesis(header), options, run));
+      return common_part(synthesize(journaled_synthesis(header), options, &run));
     }
     if (command == "cost") {
-      return common_part(cost_in_campaign(journaled_cost(header), options, run));
+      return common_part(cost(journaled_cost(header), options, &run));
     }
     refuse(journals.front().path,
            fmt::format("is of '{}', expected prove, check, synth or cost", command));

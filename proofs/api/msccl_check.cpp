@@ -162,7 +162,7 @@ std::string limits_text(const msccl::Algorithm& algorithm) {
                            find_unnoticed_overruns(algorithm));
 }
 
-const char* placement_text(const msccl::Algorithm& algorithm) {
+const char* in_place_text(const msccl::Algorithm& algorithm) {
   if (algorithm.in_place && algorithm.out_of_place) return "in place or not";
   return algorithm.in_place ? "in place" : "out of place";
 }
@@ -177,7 +177,7 @@ std::string text_of(const std::string& file, const AlgorithmCheckQuestion& quest
       to_string(decision.outcome), fault ? fmt::format(", {}", to_string(fault->kind)) : "",
       algorithm.collective, algorithm.chunks, algorithm.chunks == 1 ? "" : "s",
       algorithm.gpus.size(), algorithm.gpus.size() == 1 ? "" : "s", to_string(algorithm.protocol),
-      placement_text(algorithm));
+      in_place_text(algorithm));
   if (!reason_of(decision).empty()) text += reason_of(decision) + "\n";
   if (fault) text += trace_text(algorithm, *fault);
   if (decision.safe_sizes) text += sizes_text(algorithm, *decision.safe_sizes);
@@ -222,7 +222,7 @@ Result result_of(const std::string& file, const AlgorithmCheckAnswer& answer) {
         unsupported ? Undecided::Reason::Unsupported : Undecided::Reason::Limit, decision.reason};
   }
   result.model = fmt::format("{}, {}, all interleavings, one transmission per step",
-                             to_string(algorithm.protocol), placement_text(algorithm));
+                             to_string(algorithm.protocol), in_place_text(algorithm));
   return result;
 }
 

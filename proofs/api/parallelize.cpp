@@ -53,7 +53,7 @@ StrategyQuestion read_problem(const ParallelizeRequest& request) {
   const bool placed = request.price == ParallelizeRequest::Price::Placed;
   StrategyQuestion problem;
   std::string text = read_file(request.file);
-  if (!operations::claims_operations(text)) {
+  if (!operations::is_operation_graph(text)) {
     refuse_operation_flags(request);
     problem.pairwise = strategy::read_graph(request.file, text);
     return problem;
@@ -386,11 +386,10 @@ ParallelizeAnswer find_strategy(const ParallelizeRequest& request, const Strateg
   result.evidence.kind = Evidence::Kind::SolverOnly;
   result.seconds = answer.search_seconds;
   if (request.certify && answer.optimal && answer.outcome != Outcome::Disagreement) {
-    const auto write = [&] {
-      write_folder(*request.certify,
-                   make_certificate(request, file.graph, *found, checks, options.seed));
+    const auto make = [&] {
+      return make_certificate(request, file.graph, *found, checks, options.seed);
     };
-    result.evidence = written_evidence(*request.certify, write, answer.diagnostics);
+    result.evidence = written_evidence(*request.certify, make, answer.diagnostics);
   }
   answer.document = strategy_document(request, file, *found, checks, answer);
   return answer;

@@ -311,13 +311,11 @@ PipelineAnswer minimise_memory(const PipelineRequest& request, const Options& op
     set_peaks(request, least->peaks, answer);
     answer.stages = least->run.stages;
     if (request.certify) {
-      const auto write = [&] {
-        write_folder(
-            *request.certify,
-            pipeline_certificate(request.size, request.times, *least,
-                                 {{{"p2-verify", build_info().version}}, {}, options.seed}));
+      const auto make = [&] {
+        return pipeline_certificate(request.size, request.times, *least,
+                                    {{{"p2-verify", build_info().version}}, {}, options.seed});
       };
-      result.evidence = written_evidence(*request.certify, write, answer.diagnostics);
+      result.evidence = written_evidence(*request.certify, make, answer.diagnostics);
     }
   }
   answer.document = memory_document(request, answer);

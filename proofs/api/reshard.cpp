@@ -436,10 +436,8 @@ ReshardAnswer schedule_resharding(const ReshardRequest& request, const Options& 
   }
   result.evidence.kind = Evidence::Kind::SolverOnly;
   if (request.certify) {
-    const auto write = [&] {
-      write_folder(*request.certify, certify_schedule(problem, found, options));
-    };
-    result.evidence = written_evidence(*request.certify, write, answer.diagnostics);
+    const auto make = [&] { return certify_schedule(problem, found, options); };
+    result.evidence = written_evidence(*request.certify, make, answer.diagnostics);
   }
   answer.bound_reason = evidence_text(problem, found, result.evidence);
   answer.results.push_back(std::move(result));

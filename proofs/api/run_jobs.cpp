@@ -104,14 +104,15 @@ void require_effect(const RunRequest& request, const ProgramJobs& jobs) {
                      "with --check none, expected the run that checks, whose calls are recorded");
   }
   if (!jobs.fault) return;
-  const auto [kind, rank, step] = *jobs.fault;
+  const InjectedFault& fault = *jobs.fault;
   const bool fires = std::ranges::any_of(jobs.programs, [&](const ProgramJobs::Source& program) {
-    return rank < program.read.program.devices && step <= program.read.program.steps.size();
+    return fault.rank < program.read.program.devices &&
+           fault.step <= program.read.program.steps.size();
   });
   if (!fires) {
     throw InputError({"--fault"}, fmt::format("no program has a rank {} and a step {}, expected "
                                               "ones that some program has",
-                                              rank, step));
+                                              fault.rank, fault.step));
   }
 }
 

@@ -12,13 +12,14 @@
 #include "engine/hlo/text/xla_dump.h"
 #include "engine/msccl/verdict.h"
 #include "engine/program/instance.h"
-#include "engine/reshard/plans/plan_check.h"
 #include "p2/answer.h"
 #include "p2/check.h"
 #include "proofs/api/engines.h"
 #include "proofs/api/open_sizes.h"
 
 namespace p2 {
+
+struct CampaignRun;
 
 /// A folder of evidence, by the content of the file checked, the version of p2-verify and the
 /// options. An entry that is found is undamaged and no more: the caller checks its evidence again
@@ -94,31 +95,6 @@ struct AlgorithmCheckAnswer : Answer {
 AlgorithmCheckAnswer check_algorithm(const std::string& file, const std::string& text,
                                      const AlgorithmCheckQuestion& question, const Limits& limits);
 
-/// What `check` asks about a plan of a resharding.
-struct PlanCheckQuestion {
-  /// Options that were given and do not apply to plans, as flags without dashes: an InputError
-  /// names the first.
-  std::vector<std::string> inapplicable_options = {};
-  bool z3 = false;                              ///< asks Z3 as well
-  bool cnf = false;                             ///< asks CaDiCaL as well
-  bool explain = false;                         ///< adds a table of the devices and their steps
-  std::optional<std::string> certificate = {};  ///< the folder for a certificate
-};
-
-/// The answer: one result of the engines asked, by name; of several places that break a rule,
-/// engines may find any, so they agree if they name the same rule. The document has the lines of
-/// `check`, one element of its JSON member `results`, and one report. A certificate that cannot be
-/// written is a diagnostic.
-struct PlanCheckAnswer : Answer {
-  reshard::Plan plan;
-  reshard::PlanDecision decision;  ///< of the explicit engine
-};
-
-/// Checks the text of a plan in the format `reshard-plan/1`. Throws InputError, naming `file`, if
-/// it is none.
-PlanCheckAnswer check_plan_file(const std::string& file, const std::string& text,
-                                const PlanCheckQuestion& question, const Options& options);
-
 /// What `check` asks of one file.
 struct CheckQuestion {
   const CheckRequest& request;
@@ -151,6 +127,8 @@ SubjectCheck check_program(const std::string& file, const std::string& text,
                            const CheckQuestion& question);
 SubjectCheck check_msccl(const std::string& file, const std::string& text,
                          const CheckQuestion& question);
+/// Of several places of a plan that break a rule, engines may find any, so they agree if they name
+/// the same rule.
 SubjectCheck check_plan(const std::string& file, const std::string& text,
                         const CheckQuestion& question);
 SubjectCheck check_onesided(const std::string& file, const std::string& text,
@@ -220,9 +198,11 @@ Json outcomes_json(const std::vector<EngineAnswer>& answers);
 Property engines_property(const std::vector<EngineAnswer>& answers,
                           std::string (*text)(const EngineAnswer&) = to_string);
 
-/// As check(); Z3 uses other definitions than the built-in ones, in the order of Collective: to
-/// test that a difference between the engines is detected.
-CheckAnswer check(const CheckRequest& request, const Options& options,
-                  std::vector<language::Definition> z3_definitions);
+/// As the public one, its questions answered by `run` or, without one, by this process. Z3 goes by
+/// `z3_definitions`, in the order of Collective: with others than the built-in ones, tests see
+/// whether a difference between the engines is detected.
+CheckAnswer check(
+    const CheckRequest& request, const Options& options, const CampaignRun* run,
+    const std::vector<language::Definition>& z3_definitions = language::built_in_definitions());
 
 }  // namespace p2

@@ -419,10 +419,31 @@ Json journal_header(const SynthesizeRequest& request, std::uint64_t seed, std::s
   return campaign::with_shard(std::move(header), questions, request.part);
 }
 
-/// Without a run: one system after the other, by this process.
+}  // namespace
+
+SynthesizeRequest journaled_synthesis(const nlohmann::ordered_json& header) {
+  SynthesizeRequest request;
+  take_instances(header, request);
+  request.size = header.at("size");
+  request.engine = header.at("engine");
+  request.certify = campaign::optional_text(header, "certify");
+  request.exists = campaign::optional_text(header, "exists");
+  request.all_sizes = header.at("all_sizes");
+  request.count_only = header.at("count_only");
+  request.explain = header.at("explain");
+  return request;
+}
+
+SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& options) {
+  if (!is_campaign(request.part)) return synthesize(request, options, nullptr);
+  const CampaignRun run =
+      campaign_run(request.part, options, "synth: {} of {} placements answered");
+  return synthesize(request, options, &run);
+}
+
 SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& options,
-                            const std::vector<language::Definition>& z3_definitions,
-                            const CampaignRun* run) {
+                            const CampaignRun* run,
+                            const std::vector<language::Definition>& z3_definitions) {
   check_request(request);
   SynthesizeAnswer answer;
   answer.document.title = "p2-verify synth";
@@ -450,40 +471,6 @@ SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& opt
   answer.is_leader = run->answer(placements, header);
   if (answer.is_leader) add_systems(placements.take_answers(run->shard), run->shard, answer);
   return answer;
-}
-
-}  // namespace
-
-SynthesizeRequest journaled_synthesis(const nlohmann::ordered_json& header) {
-  SynthesizeRequest request;
-  take_instances(header, request);
-  request.size = header.at("size");
-  request.engine = header.at("engine");
-  request.certify = campaign::optional_text(header, "certify");
-  request.exists = campaign::optional_text(header, "exists");
-  request.all_sizes = header.at("all_sizes");
-  request.count_only = header.at("count_only");
-  request.explain = header.at("explain");
-  return request;
-}
-
-SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& options) {
-  if (!is_campaign(request.part)) {
-    return synthesize(request, options, language::built_in_definitions());
-  }
-  const CampaignRun run =
-      campaign_run(request.part, options, "synth: {} of {} placements answered");
-  return synthesize_in_campaign(request, options, run);
-}
-
-SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& options,
-                            std::vector<language::Definition> z3_definitions) {
-  return synthesize(request, options, z3_definitions, nullptr);
-}
-
-SynthesizeAnswer synthesize_in_campaign(const SynthesizeRequest& request, const Options& options,
-                                        const CampaignRun& run) {
-  return synthesize(request, options, language::built_in_definitions(), &run);
 }
 
 }  // namespace p2

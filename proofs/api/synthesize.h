@@ -17,14 +17,12 @@
 /// The parts of `synthesize`: the engines on one placement, and the answer about it.
 namespace p2 {
 
-/// As the public one, except that Z3 goes by `z3_definitions`, in the order of Collective, instead
-/// of the built-in ones: tests see whether a difference between the engines is detected.
-SynthesizeAnswer synthesize(const SynthesizeRequest& request, const Options& options,
-                            std::vector<language::Definition> z3_definitions);
-
-/// As the public one, its questions answered by `run`.
-SynthesizeAnswer synthesize_in_campaign(const SynthesizeRequest& request, const Options& options,
-                                        const CampaignRun& run);
+/// As the public one, its questions answered by `run` or, without one, by this process: one system
+/// after the other. Z3 goes by `z3_definitions`, in the order of Collective: with others than the
+/// built-in ones, tests see whether a difference between the engines is detected.
+SynthesizeAnswer synthesize(
+    const SynthesizeRequest& request, const Options& options, const CampaignRun* run,
+    const std::vector<language::Definition>& z3_definitions = language::built_in_definitions());
 /// The request of the header of a journal. Throws nlohmann::json::exception.
 SynthesizeRequest journaled_synthesis(const nlohmann::ordered_json& header);
 
@@ -61,12 +59,6 @@ struct ProgramProperty {
 /// Parses `Broadcast`, `Master`, `no-AllReduce`, …. Throws InputError at `--exists`.
 ProgramProperty parse_property(const std::string& text, const CollectiveSet& collectives);
 
-/// The answers of the explicit engine and of `engines` about one placement. cnf is not asked
-/// whether a program avoids a collective or form: its clauses cannot exclude a step.
-std::vector<ExistenceAnswer> find_property(const PlacementPrograms& found,
-                                           const ProgramProperty& property,
-                                           const SynthesisOptions& options, const Engines& engines);
-
 /// A request whose texts are parsed.
 struct SynthesisQuestion {
   const SynthesizeRequest& request;
@@ -80,6 +72,12 @@ struct SynthesisQuestion {
 
   bool listed() const { return !request.count_only && !property; }
 };
+
+/// The answers about one placement and the property of the question, of the explicit engine and of
+/// those asked. cnf is not asked whether a program avoids a collective or form: its clauses cannot
+/// exclude a step.
+std::vector<ExistenceAnswer> find_property(const PlacementPrograms& found,
+                                           const SynthesisQuestion& question);
 
 /// `1 program`, `47 programs`.
 std::string count_text(std::uint64_t programs);

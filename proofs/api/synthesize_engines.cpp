@@ -121,81 +121,67 @@ std::string text_of_limit(const ListComparison& comparison) {
                      comparison.engine, settled, comparison.found);
 }
 
-/// One placement and the property that a program is searched for with.
-struct PropertyQuestion {
-  const PlacementPrograms& placement;
-  const ProgramProperty& property;
-  const SynthesisOptions& options;
+/// The text of a program that has the property asked about.
+std::string text_of(const std::vector<Step>& steps, const PlacementPrograms& found,
+                    const SynthesisQuestion& question) {
+  return to_string(steps, &found.instance(), question.search.terms.collectives);
+}
 
-  std::string text(const std::vector<Step>& steps) const {
-    return to_string(steps, &placement.instance(), options.terms.collectives);
-  }
-  bool holds_for(const Step& step) const {
-    return property.holds_for(step.collective, *step.shape);
-  }
-};
+bool holds_for(const ProgramProperty& property, const Step& step) {
+  return property.holds_for(step.collective, *step.shape);
+}
 
 /// The first program of the list with the property.
-ExistenceAnswer find_in_list(const PropertyQuestion& question) {
-  const std::uint32_t settled = question.placement.list().settled();
+ExistenceAnswer find_in_list(const PlacementPrograms& found, const SynthesisQuestion& question) {
+  const std::uint32_t settled = found.list().settled();
   ExistenceAnswer answer{
-      std::string(to_string(question.placement.list().engine())), Outcome::Refuted, {}, settled};
-  question.placement.for_each([&](const std::vector<Step>& steps) {
+      std::string(to_string(found.list().engine())), Outcome::Refuted, {}, settled};
+  found.for_each([&](const std::vector<Step>& steps) {
     if (answer.outcome == Outcome::Established) return;
-    const bool used =
-        std::ranges::any_of(steps, [&](const Step& step) { return question.holds_for(step); });
-    if (used != question.property.used) return;
+    const bool used = std::ranges::any_of(
+        steps, [&](const Step& step) { return holds_for(*question.property, step); });
+    if (used != question.property->used) return;
     answer.outcome = Outcome::Established;
-    answer.program = question.text(steps);
+    answer.program = text_of(steps, found, question);
   });
-  if (answer.outcome == Outcome::Refuted && settled < question.options.size) {
+  if (answer.outcome == Outcome::Refuted && settled < question.search.size) {
     answer.outcome = Outcome::Undecided;
   }
   return answer;
 }
 
-Outcome outcome_of(z3_encoding::Existence existence) {
-  switch (existence) {
-    case z3_encoding::Existence::Exists:
-      return Outcome::Established;
-    case z3_encoding::Existence::None:
-      return Outcome::Refuted;
-    case z3_encoding::Existence::Unknown:
-      break;
-  }
-  return Outcome::Undecided;
-}
-
-ExistenceAnswer find_with_z3(const PropertyQuestion& question, const Engines& engines) {
-  z3_encoding::SynthesisQuery query = query_of(question.placement, question.options, engines);
+ExistenceAnswer find_with_z3(const PlacementPrograms& found, const SynthesisQuestion& question) {
+  const ProgramProperty& property = *question.property;
+  z3_encoding::SynthesisQuery query = query_of(found, question.search, question.engines);
   query.property = {[&](const z3_encoding::Instruction& instruction, const auto&) {
-                      return question.property.holds_for(static_cast<Collective>(instruction.rule),
-                                                         instruction.shape);
+                      return property.holds_for(static_cast<Collective>(instruction.rule),
+                                                instruction.shape);
                     },
-                    question.property.used};
-  const z3_encoding::ExistenceAnswer found = find_one(query);
-  ExistenceAnswer answer{"z3", outcome_of(found.existence), {}, found.settled};
+                    property.used};
+  const z3_encoding::ExistenceAnswer by_z3 = find_one(query);
+  ExistenceAnswer answer{"z3", by_z3.outcome, {}, by_z3.settled};
   if (answer.outcome == Outcome::Established) {
     std::vector<Step> steps;
-    for (const std::uint32_t choice : found.witness) {
-      const z3_encoding::Instruction& instruction = found.instructions[choice];
+    for (const std::uint32_t choice : by_z3.witness) {
+      const z3_encoding::Instruction& instruction = by_z3.instructions[choice];
       steps.push_back({static_cast<Collective>(instruction.rule), {}, instruction.shape});
     }
-    answer.program = question.text(steps);
+    answer.program = text_of(steps, found, question);
   }
   return answer;
 }
 
-ExistenceAnswer find_with_cnf(const PropertyQuestion& question) {
-  const SynthesisOptions& options = question.options;
-  const cnf::Absence absence = cnf::refute(
-      question.placement.instance(), options.dialect, options.size,
-      {.uses = [&](const Step& step) { return question.holds_for(step); }}, options.limits);
+ExistenceAnswer find_with_cnf(const PlacementPrograms& found, const SynthesisQuestion& question) {
+  const SynthesisOptions& options = question.search;
+  const cnf::Absence absence =
+      cnf::refute(found.instance(), options.dialect, options.size,
+                  {.uses = [&](const Step& step) { return holds_for(*question.property, step); }},
+                  options.limits);
   switch (absence.kind) {
     case cnf::Absence::Kind::Absent:
       return {"cnf", Outcome::Refuted, {}, options.size};
     case cnf::Absence::Kind::Found:
-      return {"cnf", Outcome::Established, question.text(absence.found), {}};
+      return {"cnf", Outcome::Established, text_of(absence.found, found, question), {}};
     case cnf::Absence::Kind::Unknown:
       break;
   }
@@ -287,13 +273,11 @@ ProgramProperty parse_property(const std::string& text, const CollectiveSet& col
 }
 
 std::vector<ExistenceAnswer> find_property(const PlacementPrograms& found,
-                                           const ProgramProperty& property,
-                                           const SynthesisOptions& options,
-                                           const Engines& engines) {
-  const PropertyQuestion question{found, property, options};
-  std::vector<ExistenceAnswer> answers = {find_in_list(question)};
-  if (engines.z3) answers.push_back(find_with_z3(question, engines));
-  if (engines.cnf && property.used) answers.push_back(find_with_cnf(question));
+                                           const SynthesisQuestion& question) {
+  const Engines& engines = question.engines;
+  std::vector<ExistenceAnswer> answers = {find_in_list(found, question)};
+  if (engines.z3) answers.push_back(find_with_z3(found, question));
+  if (engines.cnf && question.property->used) answers.push_back(find_with_cnf(found, question));
   return answers;
 }
 

@@ -26,19 +26,10 @@ Provenance provenance_of(const SynthesisQuestion& question,
 }
 
 /// Writes the certificate that `make` returns, if it returns one.
-Evidence write_certificate(const CertificatePlace& place,
-                           const std::function<std::optional<CertificateFiles>()>& make,
+Evidence write_certificate(const CertificatePlace& place, const MakeFiles& make,
                            std::vector<Diagnostic>& diagnostics) {
-  if (place.is_shared) return addressed_evidence(place.folder + "/complete", make, diagnostics);
-  bool written = false;
-  const auto write = [&] {
-    const std::optional<CertificateFiles> files = make();
-    if (!files) return;
-    write_folder(place.folder, *files);
-    written = true;
-  };
-  const Evidence evidence = written_evidence(place.folder, write, diagnostics);
-  return written || evidence.kind == Evidence::Kind::Unwritten ? evidence : Evidence{};
+  return place.is_shared ? addressed_evidence(place.folder + "/complete", make, diagnostics)
+                         : written_evidence(place.folder, make, diagnostics);
 }
 
 /// Writes that the list of a placement is that of all sizes, where the machine says so; no evidence
@@ -268,8 +259,7 @@ PlacementAnswer PlacementQuestion::take_answer(std::size_t number, std::size_t c
 
 void PlacementQuestion::ask_engines() {
   if (question_.property) {
-    placement_.existence =
-        find_property(found_, *question_.property, question_.search, question_.engines);
+    placement_.existence = find_property(found_, question_);
     return;
   }
   if (placement_.settled_size != question_.search.size) return;

@@ -17,9 +17,9 @@ CertificateFiles folder_of(const std::string& claim, std::string problem, cnf::A
                            const Provenance& provenance) {
   CertificateFiles files;
   files["problem.json"] = std::move(problem);
-  files["problem.cnf"] = std::move(proof.cnf);
+  files["problem.cnf"] = std::move(proof.clauses.cnf);
   files["varmap"] = std::move(proof.varmap);
-  files["proof.lrat"] = std::move(proof.lrat);
+  files["proof.lrat"] = std::move(proof.clauses.lrat);
   add_manifest(claim, provenance, files);
   return files;
 }

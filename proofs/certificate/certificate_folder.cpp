@@ -53,6 +53,33 @@ bool holds(const fs::path& folder, const CertificateFiles& files) {
   return read_file((folder / "manifest.json").string()) == files.at("manifest.json");
 }
 
+/// Calls `write`, which returns the folder that it has written, if any; `name` stands for the
+/// folder in what is said of an exception.
+template <typename Write>
+Evidence evidence_in(const std::string& name, const Write& write,
+                     std::vector<Diagnostic>& diagnostics) {
+  const auto trouble = [&](Diagnostic::Kind kind, const std::string& message) {
+    diagnostics.push_back({kind, message});
+    return Evidence{Evidence::Kind::Unwritten, name, message};
+  };
+  try {
+    const std::optional<std::string> folder = write();
+    if (!folder) return {};
+    return {Evidence::Kind::Certificate, *folder, {}, digest_of(*folder)};
+  } catch (const InputError& error) {
+    return trouble(Diagnostic::Kind::BadInput, error.what());
+  } catch (const fs::filesystem_error& error) {
+    return trouble(Diagnostic::Kind::BadInput,
+                   name + ": " + error.code().message() + ", expected a folder");
+  } catch (const LimitReached& error) {
+    return trouble(Diagnostic::Kind::Undecided, name + ": " + error.what());
+  } catch (const std::bad_alloc&) {
+    return trouble(Diagnostic::Kind::Undecided, name + ": out of memory");
+  } catch (const std::exception& error) {
+    return trouble(Diagnostic::Kind::ToolFailure, name + ": tool failure: " + error.what());
+  }
+}
+
 }  // namespace
 
 void add_manifest(const std::string& claim, const Provenance& provenance, CertificateFiles& files) {
@@ -98,52 +125,36 @@ void write_addressed_folder(const fs::path& folder, const CertificateFiles& file
   if (!holds(folder, files)) write_folder(folder, files);
 }
 
-Evidence written_evidence(const std::string& folder, const std::function<void()>& write,
+Evidence written_evidence(const std::string& folder, const MakeFiles& make,
                           std::vector<Diagnostic>& diagnostics) {
-  const auto trouble = [&](Diagnostic::Kind kind, const std::string& message) {
-    diagnostics.push_back({kind, message});
-    return Evidence{Evidence::Kind::Unwritten, folder, message};
-  };
-  try {
-    write();
-    return {Evidence::Kind::Certificate, folder, {}, digest_of(folder)};
-  } catch (const InputError& error) {
-    return trouble(Diagnostic::Kind::BadInput, error.what());
-  } catch (const fs::filesystem_error& error) {
-    return trouble(Diagnostic::Kind::BadInput,
-                   folder + ": " + error.code().message() + ", expected a folder");
-  } catch (const LimitReached& error) {
-    return trouble(Diagnostic::Kind::Undecided, folder + ": " + error.what());
-  } catch (const std::bad_alloc&) {
-    return trouble(Diagnostic::Kind::Undecided, folder + ": out of memory");
-  } catch (const std::exception& error) {
-    return trouble(Diagnostic::Kind::ToolFailure, folder + ": tool failure: " + error.what());
-  }
-}
-
-Evidence addressed_evidence(const std::string& name,
-                            const std::function<std::optional<CertificateFiles>()>& make,
-                            std::vector<Diagnostic>& diagnostics) {
-  std::string folder;
-  const auto write = [&] {
+  const auto write = [&]() -> std::optional<std::string> {
     const std::optional<CertificateFiles> files = make();
-    if (!files) return;
-    folder = addressed_name(name, *files);
-    write_addressed_folder(folder, *files);
+    if (!files) return std::nullopt;
+    write_folder(folder, *files);
+    return folder;
   };
-  Evidence evidence = written_evidence(name, write, diagnostics);
-  if (evidence.kind != Evidence::Kind::Certificate) return evidence;
-  if (folder.empty()) return {};
-  return {Evidence::Kind::Certificate, folder, {}, digest_of(folder)};
+  return evidence_in(folder, write, diagnostics);
 }
 
-Evidence evidence_of(const std::variant<CertificateFiles, std::string>& made,
-                     const std::string& folder, std::vector<Diagnostic>& diagnostics) {
-  if (const auto* const reason = std::get_if<std::string>(&made)) {
-    return {Evidence::Kind::SolverOnly, {}, *reason};
+Evidence addressed_evidence(const std::string& name, const MakeFiles& make,
+                            std::vector<Diagnostic>& diagnostics) {
+  const auto write = [&]() -> std::optional<std::string> {
+    const std::optional<CertificateFiles> files = make();
+    if (!files) return std::nullopt;
+    const std::string folder = addressed_name(name, *files);
+    write_addressed_folder(folder, *files);
+    return folder;
+  };
+  return evidence_in(name, write, diagnostics);
+}
+
+Evidence evidence_of(std::variant<CertificateFiles, std::string> made, const std::string& folder,
+                     std::vector<Diagnostic>& diagnostics) {
+  if (auto* const reason = std::get_if<std::string>(&made)) {
+    return {Evidence::Kind::SolverOnly, {}, std::move(*reason)};
   }
-  const auto write = [&] { write_folder(folder, std::get<CertificateFiles>(made)); };
-  return written_evidence(folder, write, diagnostics);
+  const auto make = [&] { return std::get<CertificateFiles>(std::move(made)); };
+  return written_evidence(folder, make, diagnostics);
 }
 
 std::string certificate_line(const Evidence& evidence) {

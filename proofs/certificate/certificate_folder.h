@@ -42,23 +42,25 @@ std::string addressed_name(const std::string& name, const CertificateFiles& file
 /// `folder` must have an addressed_name. Throws InputError as write_folder does.
 void write_addressed_folder(const std::filesystem::path& folder, const CertificateFiles& files);
 
-/// Calls `write`, which writes a certificate to `folder`. An exception of it does not reach the
-/// caller, whose result stands without the certificate: it becomes Evidence::Kind::Unwritten and a
-/// diagnostic, BadInput where the folder cannot be written, Undecided where a limit was reached or
-/// a file is larger than p2-check reads, ToolFailure otherwise.
-Evidence written_evidence(const std::string& folder, const std::function<void()>& write,
+/// Makes the files of a certificate; nothing where there is no evidence.
+using MakeFiles = std::function<std::optional<CertificateFiles>()>;
+
+/// Writes the files that `make` returns to `folder`; no evidence where it returns none. No
+/// exception reaches the caller, whose result stands without the certificate: it becomes
+/// Evidence::Kind::Unwritten and a diagnostic, BadInput where the folder cannot be written,
+/// Undecided where a limit was reached or a file is larger than p2-check reads, ToolFailure
+/// otherwise.
+Evidence written_evidence(const std::string& folder, const MakeFiles& make,
                           std::vector<Diagnostic>& diagnostics);
 
-/// The same for the files that `make` returns, written to a folder that addressed_name(name) gives
-/// them. No evidence where there are no files.
-Evidence addressed_evidence(const std::string& name,
-                            const std::function<std::optional<CertificateFiles>()>& make,
+/// The same with the folder that addressed_name(name) gives the files.
+Evidence addressed_evidence(const std::string& name, const MakeFiles& make,
                             std::vector<Diagnostic>& diagnostics);
 
 /// Writes the files that were `made` to `folder`, as written_evidence; where there is only a reason
 /// why there are none, the evidence says so.
-Evidence evidence_of(const std::variant<CertificateFiles, std::string>& made,
-                     const std::string& folder, std::vector<Diagnostic>& diagnostics);
+Evidence evidence_of(std::variant<CertificateFiles, std::string> made, const std::string& folder,
+                     std::vector<Diagnostic>& diagnostics);
 
 /// `certificate: FOLDER, claim DIGEST`, printable; the digest is the one that p2-check prints.
 std::string certificate_line(const Evidence& evidence);

@@ -240,11 +240,4 @@ CertificateFiles program_certificate(const ProgramFile& file, const ProgramDecis
   return files;
 }
 
-ProgramClaim write_program_certificate(const std::filesystem::path& folder, const ProgramFile& file,
-                                       const ProgramDecision& verdict, const Provenance& provenance,
-                                       std::optional<HierarchyKind> to) {
-  write_folder(folder, program_certificate(file, verdict, provenance, to));
-  return claim_of(verdict, to);
-}
-
 }  // namespace p2

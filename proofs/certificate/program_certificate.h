@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,11 +39,6 @@ std::string_view to_string(ProgramClaim claim);
 CertificateFiles program_certificate(const ProgramFile& file, const ProgramDecision& verdict,
                                      const Provenance& provenance,
                                      std::optional<HierarchyKind> to = std::nullopt);
-
-/// Writes it to `folder` (see write_folder), returning what it claims.
-ProgramClaim write_program_certificate(const std::filesystem::path& folder, const ProgramFile& file,
-                                       const ProgramDecision& verdict, const Provenance& provenance,
-                                       std::optional<HierarchyKind> to = std::nullopt);
 
 /// The certificate of the claim `program-valid-all-sizes`: that a program of instructions is valid
 /// for all sizes of at least 2 of the factors of the instance. Dialect published only; the size of

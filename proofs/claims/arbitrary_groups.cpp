@@ -227,7 +227,6 @@ CertifiedSettlement no_mixing_program_by_sat(const Subject& subject, const Bound
 
 namespace {
 
-using z3_encoding::Existence;
 using z3_encoding::FreeGroupsAnswer;
 using z3_encoding::FreeGroupsQuery;
 using z3_encoding::GroupPrice;
@@ -246,8 +245,8 @@ std::optional<Settlement> too_large(std::uint32_t devices, const Bounds& bounds)
 
 Settlement answer_of(const FreeGroupsQuery& query, const FreeGroupsAnswer& found,
                      std::string note) {
-  if (found.existence != Existence::Exists) {
-    const bool none = found.existence == Existence::None;
+  if (found.outcome != Outcome::Established) {
+    const bool none = found.outcome == Outcome::Refuted;
     return {none ? Outcome::Established : Outcome::Undecided, found.settled, {}, 0, {}};
   }
   return checked(query.devices, query.classes, found.witness, found.settled, std::move(note));
@@ -317,7 +316,7 @@ Settlement no_groups_are_cheaper_by_z3(const Subject& subject, const Bounds& bou
     query.limit = prices_at(ratio, *known.at(ratio), devices);
     const FreeGroupsAnswer found = find_one(query);
     settled = std::min(settled, found.settled);
-    if (found.existence == Existence::Exists) {
+    if (found.outcome == Outcome::Established) {
       return answer_of(query, found, fmt::format("cheaper at {}", p2::to_string(ratio)));
     }
   }

@@ -66,21 +66,24 @@ std::optional<Refutation> refute_cheaper_programs(const Question& question, cons
 /// No valid program uses a move that the claim forbids.
 Refutation refute_forbidden_moves(const Question& question, const Subject& subject,
                                   const Bounds& bounds) {
-  auto [answer, proof] = settle_by_sat(subject, question.claim->find_forbidden(subject), bounds);
+  CertifiedSettlement settled =
+      settle_by_sat(subject, question.claim->find_forbidden(subject), bounds);
   const bool compares = compares_hierarchies(question);
-  const auto files = [=, from = subject.from](const Provenance& provenance) {
+  const auto files = [=, from = subject.from,
+                      proof = std::move(settled.proof)](const Provenance& provenance) {
     return compares ? expressible_certificate(from, *question.to, question.dialect, bounds.size,
                                               proof, provenance)
                     : unused_certificate(from, question.dialect, bounds.size, proof, provenance);
   };
-  return {compares ? "expressible" : "unused", answer, files};
+  return {compares ? "expressible" : "unused", settled.answer, files};
 }
 
 /// The enumerator lists every valid program.
 Refutation refute_unlisted_programs(const Question& question, const Subject& subject,
                                     const Bounds& bounds) {
-  auto [answer, proof] = list_and_refute_others(subject, bounds);
-  return {"synthesis-complete", answer, [=, from = subject.from](const Provenance& provenance) {
+  CertifiedSettlement listed = list_and_refute_others(subject, bounds);
+  return {"synthesis-complete", listed.answer,
+          [=, from = subject.from, proof = std::move(listed.proof)](const Provenance& provenance) {
             return synthesis_certificate(from, question.dialect, bounds.size, proof, provenance);
           }};
 }
@@ -88,10 +91,12 @@ Refutation refute_unlisted_programs(const Question& question, const Subject& sub
 /// No valid program over any disjoint groups mixes classes.
 Refutation refute_mixing_programs(const Question& question, const Subject& subject,
                                   const Bounds& bounds) {
-  auto [answer, proof] = no_mixing_program_by_sat(subject, bounds);
-  return {"unmixed", answer, [=, from = subject.from](const Provenance& provenance) {
-            return unmixed_certificate(from.grid.devices(), from.classes(), question.dialect,
-                                       answer.settled, proof, provenance);
+  CertifiedSettlement settled = no_mixing_program_by_sat(subject, bounds);
+  return {"unmixed", settled.answer,
+          [=, from = subject.from, steps = settled.answer.settled,
+           proof = std::move(settled.proof)](const Provenance& provenance) {
+            return unmixed_certificate(from.grid.devices(), from.classes(), question.dialect, steps,
+                                       proof, provenance);
           }};
 }
 
@@ -156,14 +161,20 @@ void report_disagreement(const Refutation& refutation, SettledQuestion& result) 
   result.disagreement = true;
 }
 
-/// Calls `write`, which returns the claim of the certificate that it writes to `folder`. Failure to
-/// write leaves the result as it is.
-template <typename Write>
-void write_evidence(const std::string& folder, SettledQuestion& result, Write write) {
-  std::string claim;
-  result.evidence = written_evidence(
-      folder, [&] { claim = write(); }, result.diagnostics);
-  if (result.evidence.kind == Evidence::Kind::Certificate) result.certificate = claim;
+/// The certificate of a refutation, then those of the others, whose trouble is that of all.
+Evidence write_all(const Refutation& refutation, const std::string& folder,
+                   const Provenance& provenance, std::vector<Diagnostic>& diagnostics) {
+  const auto write = [&](const std::string& where, const WriteFiles& files) {
+    return written_evidence(
+        where, [&] { return files(provenance); }, diagnostics);
+  };
+  Evidence evidence = write(folder, refutation.files);
+  for (const auto& [name, files] : refutation.others) {
+    if (evidence.kind != Evidence::Kind::Certificate) break;
+    Evidence other = write(folder + "-" + name, files);
+    if (other.kind != Evidence::Kind::Certificate) evidence = std::move(other);
+  }
+  return evidence;
 }
 
 void certify_counterexample(const Summary& row, const char* which, SettledQuestion& result,
@@ -174,23 +185,21 @@ void certify_counterexample(const Summary& row, const char* which, SettledQuesti
   if (question.claim->settle_costs != nullptr) {
     const std::optional<Refutation> refutation = refute_counterexample(question, bounds);
     if (!refutation) return;
-    return write_evidence(folder, result, [&] {
-      write_folder(folder, refutation->files(from));
-      for (const auto& [name, files] : refutation->others) {
-        write_folder(folder + "-" + name, files(from));
-      }
-      return refutation->claim;
-    });
+    result.evidence = write_all(*refutation, folder, from, result.diagnostics);
+    if (result.evidence.kind == Evidence::Kind::Certificate) result.certificate = refutation->claim;
+    return;
   }
   const ProgramFile file = file_of(result);
   StateTable states(file.program.devices);
   const ProgramDecision verdict = check(file.program, file.dialect, states);
   if (verdict.outcome != Outcome::Established) return;
   const bool compares = compares_hierarchies(question) && file.instance;
-  write_evidence(folder, result, [&] {
-    return std::string(to_string(write_program_certificate(folder, file, verdict, from,
-                                                           compares ? question.to : std::nullopt)));
-  });
+  const auto make = [&] {
+    return program_certificate(file, verdict, from, compares ? question.to : std::nullopt);
+  };
+  result.evidence = written_evidence(folder, make, result.diagnostics);
+  if (result.evidence.kind != Evidence::Kind::Certificate) return;
+  result.certificate = to_string(compares ? ProgramClaim::NotExpressible : ProgramClaim::Valid);
 }
 
 }  // namespace

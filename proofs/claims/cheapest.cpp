@@ -110,7 +110,7 @@ class LabelSearch {
   }
 
   std::size_t bytes() const {
-    return states_.size() * (problem_.devices * 2 * sizeof(StateId) + 128) +
+    return states_.size() * (std::size_t{problem_.devices} * 2 * sizeof(StateId) + 128) +
            labels_.size() * (sizeof(Label) + sizeof(Charge) + sizeof(std::size_t) + 32);
   }
 

@@ -12,8 +12,6 @@
 namespace p2::definition {
 namespace {
 
-using language::GroupState;
-
 /// The search for a number of chunks with which premises can be satisfied: all numbers up to
 /// kMaxSearchedChunks that the premises about n and k admit, but no more than kMaxAsked of them.
 constexpr std::uint32_t kMaxSearchedChunks = 256;

@@ -279,7 +279,7 @@ namespace {
 
 constexpr std::uint32_t kMaxSize = 64;
 
-struct Claim {
+struct AbsenceClaim {
   Problem problem;
   Search search;
   std::string words;
@@ -301,7 +301,7 @@ std::vector<Numbers> read_programs(const Json& value, const Search& search, Budg
 
 /// Every collective on every set of disjoint groups of at least two devices, in order; searched for
 /// are programs that use one with a group across classes.
-Claim among_any_groups(const Json& root, Budget& budget) {
+AbsenceClaim among_any_groups(const Json& root, Budget& budget) {
   const Problem problem = read_problem(root, {"size"}, budget);
   if (problem.instance) malformed("problem.json has a hierarchy");
   std::vector<Step> choices;
@@ -318,8 +318,8 @@ Claim among_any_groups(const Json& root, Budget& budget) {
           "any disjoint groups"};
 }
 
-Claim among_instructions(const std::string& name, const Json& root, Budget& budget) {
-  Claim claim;
+AbsenceClaim among_instructions(const std::string& name, const Json& root, Budget& budget) {
+  AbsenceClaim claim;
   const char* key = name == "unused" ? "uses" : name == "expressible" ? "to" : "programs";
   claim.problem = read_problem(root, {"size", "choices", key}, budget);
   if (!claim.problem.instance) malformed("problem.json has no hierarchy");
@@ -337,7 +337,8 @@ Claim among_instructions(const std::string& name, const Json& root, Budget& budg
   claim.search.size = as_number(root["size"], kMaxSize + 1);
   if (name == "unused") {
     claim.search.uses.emplace();
-    if (root["uses"] != List()) claim.search.uses = as_ascending(root["uses"], choices.size());
+    if (!as_list(root["uses"]).empty())
+      claim.search.uses = as_ascending(root["uses"], choices.size());
     std::string named_steps;
     for (const std::uint32_t use : *claim.search.uses) {
       named_steps += (named_steps.empty() ? ": " : "; ") + choices[use].text();
@@ -374,7 +375,7 @@ void replay(const Search& search, Budget& budget) {
 std::string judge_absence(const std::string& name, const Files& files) {
   Budget budget;
   const Json root = parse_json(files, "problem.json");
-  const Claim claim =
+  const AbsenceClaim claim =
       name == "unmixed" ? among_any_groups(root, budget) : among_instructions(name, root, budget);
   replay(claim.search, budget);
   const auto& stage = claim.search.stage;

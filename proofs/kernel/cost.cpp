@@ -62,8 +62,9 @@ PricedSystem::PricedSystem(const Problem& problem, const Json& uplinks)
     for (const std::uint32_t d : members) all |= 1U << d;
     classes_.push_back(static_cast<char16_t>(all));
     for (const std::uint32_t d : members) {
-      initial.replace(d * devices_, devices_, devices_, static_cast<char16_t>(1U << d));
-      goal.replace(d * devices_, devices_, devices_, classes_.back());
+      const std::size_t row = std::size_t{d} * devices_;
+      initial.replace(row, devices_, devices_, static_cast<char16_t>(1U << d));
+      goal.replace(row, devices_, devices_, classes_.back());
     }
   }
   std::map<std::uint32_t, std::uint32_t> slowest;  // of the uplinks of one span
@@ -81,7 +82,7 @@ PricedSystem::PricedSystem(const Problem& problem, const Json& uplinks)
 }
 
 std::uint32_t PricedSystem::held(const Holdings& state, std::uint32_t device) const {
-  const auto row = state.begin() + device * devices_;
+  const auto row = state.begin() + static_cast<std::ptrdiff_t>(device) * devices_;
   return devices_ - static_cast<std::uint32_t>(std::count(row, row + devices_, 0));
 }
 
@@ -90,7 +91,7 @@ bool PricedSystem::run(const Step& step, const Numbers& group, Holdings& state) 
   const bool copies = step.collective == "Broadcast";
   const bool scatters = step.collective == "ReduceScatter";
   const std::size_t n = held(state, group[0]);
-  std::u16string total = state.substr(group[0] * devices_, devices_);
+  std::u16string total = state.substr(std::size_t{group[0]} * devices_, devices_);
   const std::u16string sent = total;
   bool learns = false;
   for (std::size_t i = 1; i < group.size(); ++i) {

@@ -177,7 +177,7 @@ void check_least(const Pipeline& p, std::uint32_t stage, std::uint32_t held, con
       refutation.rules.push_back(
           {p.backward_of(stage, k + 1 - held), p.forward_of(stage, k), p.backward});
     }
-    refutation.refute(Starts(2 * p.stages * p.microbatches, 0));
+    refutation.refute(Starts(std::size_t{2} * p.stages * p.microbatches, 0));
   }
   if (refutation.next != refutation.cases.size()) malformed("more cases than needed");
 }

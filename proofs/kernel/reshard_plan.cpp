@@ -26,7 +26,7 @@ bool overlap(const Box& a, const Box& b) {
 struct Plan {
   explicit Plan(const Json& root) {
     expect_keys(root, {"dimensions", "has", "needs", "programs"});
-    corners_ = 2 * as_number(root["dimensions"], 65);
+    corners_ = std::size_t{2} * as_number(root["dimensions"], 65);
     for (const Json& box : as_list(root["has"])) has_.push_back(read_box(box, 0));
     for (const Json& box : as_list(root["needs"])) needs_.push_back(read_box(box, 0));
     for (const Json& program : as_list(root["programs"])) read_program(program);
@@ -163,9 +163,9 @@ struct Plan {
 std::string judge_plan(const std::string& claim, const Files& files) {
   Plan plan(parse_json(files, "plan.json"));
   const std::string fault = plan.fault();
-  const std::string words = (fault.empty() ? "every device of the plan ends with its elements"
-                                           : "the plan is wrong: " + fault) +
-                            " (" + plan.words() + ")";
+  std::string words = (fault.empty() ? "every device of the plan ends with its elements"
+                                     : "the plan is wrong: " + fault) +
+                      " (" + plan.words() + ")";
   if (fault.empty() != (claim == "reshard-plan")) reject(words);
   return words;
 }

@@ -193,7 +193,7 @@ std::string judge_schedule(const std::string& claim, const Files& files) {
     expect_keys(bound, keys);
     if (gap) least = as_time(bound["least"]);
     const Numbers some = as_ascending(bound["tasks"], tasks.size());
-    const bool none = bound["senders"] == List();
+    const bool none = as_list(bound["senders"]).empty();
     const Numbers senders = none ? Numbers() : as_ascending(bound["senders"], kHostsEnd);
     const Time shown =
         senders.empty() ? serial_bound(tasks, some, budget) : pool_bound(tasks, some, senders);

@@ -52,10 +52,10 @@ class WithWrongZ3 {
   WithWrongZ3& operator=(const WithWrongZ3&) = delete;
 
   Ran synthesize(const SynthesizeRequest& request) const {
-    return printed(p2::synthesize(request, {}, counting_twice()), Format::Json);
+    return printed(p2::synthesize(request, {}, nullptr, counting_twice()), Format::Json);
   }
   Ran check(const CheckRequest& request) const {
-    const CheckAnswer answer = p2::check(request, {}, counting_twice());
+    const CheckAnswer answer = p2::check(request, {}, nullptr, counting_twice());
     CHECK(answer.document.exit_code == 4);
     return printed(answer, Format::Text);
   }
@@ -303,8 +303,8 @@ TEST_CASE("synth --certify writes one certificate per placement, and they are ac
     const kernel::Result result = check_folder(path);
     CHECK(result.verdict == kernel::Verdict::Accepted);
     const std::string count = std::to_string(placements[i]["programs"].get<int>());
-    CHECK(result.reason.starts_with("there are " + count +
-                                    " valid programs of at most 4 steps over collapsed (8 devices, "));
+    CHECK(result.reason.starts_with(
+        "there are " + count + " valid programs of at most 4 steps over collapsed (8 devices, "));
     CHECK(result.reason.find("synthesis hierarchy collapsed, dialect published), claim ") !=
           std::string::npos);
   }

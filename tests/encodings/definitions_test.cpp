@@ -93,7 +93,7 @@ void find_alike(const Instance& instance, const Terms& terms, std::set<std::stri
   CHECK(answer.complete);
   query.known = known;
   CHECK(answer_to(smt_lib(query, 2)) == z3::unsat);
-  CHECK(find_one(query).existence == z3_encoding::Existence::None);
+  CHECK(find_one(query).outcome == Outcome::Refuted);
   CHECK_MESSAGE(solved == listed, terms.goal.name, " ", to_string(instance.grid.placement()));
 }
 

@@ -15,7 +15,6 @@
 #include "tests/synthesis/brute_force.h"
 
 using namespace p2;
-using z3_encoding::Existence;
 using z3_encoding::SynthesisAnswer;
 using z3_encoding::SynthesisQuery;
 
@@ -121,12 +120,12 @@ TEST_CASE("does a program with a property exist?") {
   SynthesisQuery query = query_for(instance, Dialect::Published, 2);
   query.property = {called("Broadcast"), true};
   const z3_encoding::ExistenceAnswer found = find_one(query);
-  REQUIRE(found.existence == Existence::Exists);
+  REQUIRE(found.outcome == Outcome::Established);
   REQUIRE(found.witness.size() == 2);
   CHECK(kCollectives[found.instructions[found.witness[0]].rule] == Collective::Reduce);
   CHECK(kCollectives[found.instructions[found.witness[1]].rule] == Collective::Broadcast);
   query.size = 1;
-  CHECK(find_one(query).existence == Existence::None);
+  CHECK(find_one(query).outcome == Outcome::Refuted);
 
   query.size = 2;
   query.property = {called("AllReduce"), false};
@@ -172,12 +171,12 @@ TEST_CASE("of all programs but the known ones the one that is left out is found"
   for (const z3_encoding::Choices& program : answer.programs) {
     query.known.push_back(steps_of(program, answer.instructions));
   }
-  CHECK(find_one(query).existence == Existence::None);
+  CHECK(find_one(query).outcome == Outcome::Refuted);
   for (std::size_t left_out = 0; left_out < answer.programs.size(); left_out += 7) {
     const std::vector<Step> steps = query.known[left_out];
     query.known[left_out] = {};
     const z3_encoding::ExistenceAnswer found = find_one(query);
-    REQUIRE(found.existence == Existence::Exists);
+    REQUIRE(found.outcome == Outcome::Established);
     CHECK(found.witness == answer.programs[left_out]);
     query.known[left_out] = steps;
   }

@@ -42,8 +42,8 @@ TEST_CASE("an operation graph is read with what its kinds add") {
   CHECK(graph.operations[0].model == 1U);
   CHECK(graph.operations[2].output.size() == 2);
   CHECK(graph.tensors.size() == 2);
-  CHECK(claims_operations(two_layers()));
-  CHECK_FALSE(claims_operations(R"({"format":"pairwise-strategy-graph/1"})"));
+  CHECK(is_operation_graph(two_layers()));
+  CHECK_FALSE(is_operation_graph(R"({"format":"pairwise-strategy-graph/1"})"));
 }
 
 TEST_CASE("an einsum says itself what it reads and makes") {

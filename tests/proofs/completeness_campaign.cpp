@@ -112,7 +112,7 @@ std::string find_again(const PlacementPrograms& found, const SynthesisOptions& o
   Engines engines;
   engines.z3 = z3;
   engines.cnf = !z3;
-  const Comparison comparison = compare_with_solvers(found, options, engines)[0];
+  const ListComparison comparison = compare_with_solvers(found, options, engines)[0];
   const bool same = !comparison.differs() && comparison.complete;
   return same ? "" : to_text(comparison, found.list().count());
 }
@@ -135,7 +135,7 @@ std::string confirm_by_z3(const PlacementPrograms& found, const SynthesisOptions
   const Engines engines;
   z3_encoding::SynthesisQuery query = query_of(found, options, engines);
   found.for_each_lowered([&](const Program& program) { query.known.push_back(program.steps); });
-  if (find_one(query).existence != z3_encoding::Existence::None) wrong += " another, or unknown";
+  if (find_one(query).outcome != Outcome::Refuted) wrong += " another, or unknown";
   return wrong;
 }
 

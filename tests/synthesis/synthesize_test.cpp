@@ -101,7 +101,7 @@ TEST_CASE("a wrong rule of Z3 is a disagreement, and the reference shows who is 
   request.engine = "all";
   request.count_only = true;
   request.json = false;
-  const SynthesizeAnswer answer = synthesize(request, {}, counting_twice());
+  const SynthesizeAnswer answer = synthesize(request, {}, nullptr, counting_twice());
   CHECK(answer.outcome == Outcome::Disagreement);
   CHECK(!answer.document.json.is_null());
   REQUIRE(answer.placements[0].comparisons.size() == 2);
