@@ -17,7 +17,7 @@ namespace p2::hlo {
 enum class Form : std::uint8_t { Global, Partitioned };
 
 /// How devices hold an input or output of a module before partitioning, for people.
-struct Placement {
+struct TensorTiling {
   std::string tensor;  ///< the parameter's name, or `output 0`
   std::string tiles;   ///< `replicated`, or the number of parts along every dimension: `2×1`
 };
@@ -44,7 +44,7 @@ struct TensorRelation {
   std::vector<std::uint32_t> part = {};  ///< by device; empty with one part
   /// An element is the reduction over the devices that hold it; otherwise all parts are held.
   bool parts_are_devices = false;
-  std::string words = {};  ///< as Placement::tiles
+  std::string words = {};  ///< as TensorTiling::tiles
 
   std::uint32_t part_of(std::uint32_t device) const { return part.empty() ? 0 : part[device]; }
   std::uint32_t number_on(std::uint32_t device) const {
@@ -108,7 +108,7 @@ struct ModuleRelation {
   /// same form.
   std::vector<TensorRelation> inputs = {};
   std::vector<TensorRelation> outputs = {};
-  std::vector<Placement> placements = {};  ///< the same, for people
+  std::vector<TensorTiling> placements = {};  ///< the same, for people
   /// The axes of the devices, outermost first, ids row-major, where they have names.
   std::vector<MeshAxis> mesh = {};
   /// Stated by the user, who then also vouches that constants printed without their elements are

@@ -31,33 +31,7 @@ SubjectCheck subject_of(const Answer& answer) {
   return check;
 }
 
-ModuleQuestion module_question(const CheckQuestion& question, bool is_comparison) {
-  const CheckRequest& request = question.request;
-  std::vector<std::string> flags = program_options(request);
-  if (is_comparison) {
-    std::erase_if(flags,
-                  [](const std::string& flag) { return flag == "certify" || flag == "explain"; });
-  }
-  return {request.replicas,     request.partitions,    request.ordered,  request.numbers,
-          request.reduces,      request.engine,        std::move(flags), request.relate,
-          question.certificate, question.options.seed, request.explain};
-}
-
 }  // namespace
-
-SubjectCheck check_module(const std::string& file, const std::string& text,
-                          const CheckQuestion& question) {
-  ModuleCheck check = check_module_file(file, text, module_question(question, false),
-                                        question.given, question.options.limits);
-  return std::move(static_cast<SubjectCheck&>(check));
-}
-
-SubjectCheck compare_modules(const std::string& before, const std::string& after,
-                             const CheckQuestion& question) {
-  ModuleCheck check =
-      compare_module_files(before, after, module_question(question, true), question.options.limits);
-  return std::move(static_cast<SubjectCheck&>(check));
-}
 
 SubjectCheck check_msccl(const std::string& file, const std::string& text,
                          const CheckQuestion& question) {

@@ -29,10 +29,12 @@ namespace {
 using hlo::ModuleDecision;
 using hlo::StableHloModule;
 
-void require_applicable(const std::string& file, const ModuleQuestion& question) {
-  for (const std::string& flag : question.program_flags) {
-    if (flag == "goal" && question.reduces) continue;
+/// A file alone, or a comparison, which also draws and certifies.
+void require_applicable(const std::string& file, const CheckRequest& request, bool is_comparison) {
+  for (const std::string& flag : program_options(request)) {
+    if (flag == "goal" && request.reduces) continue;
     if (flag == "certify" || flag == "explain") {
+      if (is_comparison) continue;
       throw InputError({file}, fmt::format("is one module, and --{} is for a comparison of two, "
                                            "expected --before and --after",
                                            flag));
@@ -42,46 +44,46 @@ void require_applicable(const std::string& file, const ModuleQuestion& question)
                                  "without it",
                                  flag));
   }
-  if (question.engine == "cnf") {
+  if (request.engine == "cnf") {
     throw InputError({file},
                      "is a module, which other engines judge, expected the check without "
                      "--engine cnf");
   }
-  if (question.engine == "z3" && question.ordered) {
+  if (request.engine == "z3" && request.ordered) {
     throw InputError({"--engine z3"}, "takes elements as real numbers, expected no --order");
   }
-  if (question.numbers == FloatEquality::Real) return;
-  const std::string given = fmt::format("--numbers {}", to_string(question.numbers));
-  if (question.ordered) {
+  if (request.numbers == FloatEquality::Real) return;
+  const std::string given = fmt::format("--numbers {}", to_string(request.numbers));
+  if (request.ordered) {
     throw InputError({given}, "given together with --order, expected one of the two");
   }
-  if (question.engine == "symbolic") {
+  if (request.engine == "symbolic") {
     throw InputError({given},
                      "is not shown by symbolic evaluation, which is of real numbers, expected "
                      "--engine interpreter or no --engine");
   }
 }
 
-hlo::ComparisonOptions options_of(const ModuleQuestion& question) {
+hlo::ComparisonOptions options_of(const CheckRequest& request) {
   hlo::ComparisonOptions options;
-  if (question.replicas) options.devices.replicas = static_cast<std::int64_t>(*question.replicas);
-  if (question.partitions) {
-    options.devices.partitions = static_cast<std::int64_t>(*question.partitions);
+  if (request.replicas) options.devices.replicas = static_cast<std::int64_t>(*request.replicas);
+  if (request.partitions) {
+    options.devices.partitions = static_cast<std::int64_t>(*request.partitions);
   }
-  options.ordered = question.ordered;
-  options.equality = question.numbers;
+  options.ordered = request.ordered;
+  options.equality = request.numbers;
   using hlo::ModuleEngine;
-  options.engine = question.engine == "symbolic"      ? ModuleEngine::Symbolic
-                   : question.engine == "interpreter" ? ModuleEngine::Interpreter
-                   : question.engine == "z3"          ? ModuleEngine::Solver
-                   : question.engine == "all"         ? ModuleEngine::All
-                                                      : ModuleEngine::Default;
+  options.engine = request.engine == "symbolic"      ? ModuleEngine::Symbolic
+                   : request.engine == "interpreter" ? ModuleEngine::Interpreter
+                   : request.engine == "z3"          ? ModuleEngine::Solver
+                   : request.engine == "all"         ? ModuleEngine::All
+                                                     : ModuleEngine::Default;
   options.solver = [](const auto& outputs, const Limits& limits) {
     return z3_encoding::judge(outputs, limits);
   };
-  if (question.relate) {
-    options.relation = read_file(*question.relate);
-    options.relation_file = *question.relate;
+  if (request.relate) {
+    options.relation = read_file(*request.relate);
+    options.relation_file = *request.relate;
   }
   return options;
 }
@@ -155,36 +157,37 @@ ModuleDecision within_limits(const Decide& decide) {
 }
 
 /// Writes the certificate asked for; why there is none is said in the evidence.
-Evidence certify(const ModuleTexts& texts, const ModuleQuestion& question,
-                 const ModuleDecision& decision, const Limits& limits,
-                 std::vector<Diagnostic>& diagnostics) {
+Evidence certify(const ModuleTexts& texts, const CheckQuestion& question,
+                 const ModuleDecision& decision, std::vector<Diagnostic>& diagnostics) {
   const auto none = [](const std::string& why) {
     return Evidence{Evidence::Kind::SolverOnly, {}, why};
   };
-  if (question.ordered) return none("p2-check does not cover orders of addition");
+  if (question.request.ordered) return none("p2-check does not cover orders of addition");
   if (!texts.programs.empty()) return none("p2-check executes one program on all devices");
   if (decision.equality != FloatEquality::Real) {
     return none(fmt::format("p2-check compares real numbers, not what is {}",
                             to_string(decision.equality)));
   }
-  const Provenance provenance{
-      {{"p2-verify", build_info().version}}, {{"engine", question.engine}}, question.seed};
-  return evidence_of(module_certificate({texts.before, texts.after, decision}, provenance, limits),
+  const Provenance provenance{{{"p2-verify", build_info().version}},
+                              {{"engine", question.request.engine}},
+                              question.options.seed};
+  return evidence_of(module_certificate({texts.before, texts.after, decision}, provenance,
+                                        question.options.limits),
                      *question.certificate, diagnostics);
 }
 
 template <typename Decide>
-ModuleCheck answer(ModuleSubject subject, const ModuleQuestion& question, const Decide& decide,
-                   const ModuleTexts& texts = {}, const Limits& limits = {}) {
-  subject.ordered = question.ordered;
-  subject.solvers_asked = question.engine == "all";
+ModuleCheck answer(ModuleSubject subject, const CheckQuestion& question, const Decide& decide,
+                   const ModuleTexts& texts = {}) {
+  subject.ordered = question.request.ordered;
+  subject.solvers_asked = question.request.engine == "all";
   ModuleDecision decision = within_limits(decide);
   const bool settled =
       decision.outcome == Outcome::Established || decision.outcome == Outcome::Refuted;
   Evidence evidence;
   std::vector<Diagnostic> diagnostics;
   if (question.certificate && settled && !texts.after.empty())
-    evidence = certify(texts, question, decision, limits, diagnostics);
+    evidence = certify(texts, question, decision, diagnostics);
   ModuleCheck check = check_of(subject, std::move(decision), evidence);
   check.diagnostics = std::move(diagnostics);
   return check;
@@ -192,12 +195,12 @@ ModuleCheck answer(ModuleSubject subject, const ModuleQuestion& question, const 
 
 /// The programs that the relation names, with their files beside it, and so the devices; none where
 /// all devices run the module `after`.
-std::vector<hlo::PlacedFile> programs_of(const std::string& after, const ModuleQuestion& question,
+std::vector<hlo::PlacedFile> programs_of(const std::string& after, const CheckRequest& request,
                                          hlo::ComparisonOptions& options) {
   if (!options.relation) return {};
   std::vector<hlo::PlacedFile> programs =
       hlo::program_files(options.relation_file, *options.relation);
-  const bool is_named = after == *question.relate;
+  const bool is_named = after == *request.relate;
   if (programs.empty() && is_named) {
     throw InputError({options.relation_file}, "names no modules, expected --after");
   }
@@ -206,8 +209,8 @@ std::vector<hlo::PlacedFile> programs_of(const std::string& after, const ModuleQ
     throw InputError({"--after"},
                      "the relation names the modules that devices run, expected no --after");
   }
-  if (question.replicas || question.partitions) {
-    throw InputError({question.replicas ? "--replicas" : "--partitions"},
+  if (request.replicas || request.partitions) {
+    throw InputError({request.replicas ? "--replicas" : "--partitions"},
                      "the relation says how many devices run its modules, expected it alone");
   }
   std::int64_t devices = 0;
@@ -218,68 +221,12 @@ std::vector<hlo::PlacedFile> programs_of(const std::string& after, const ModuleQ
   return programs;
 }
 
-}  // namespace
-
-std::string module_text(const std::string& file, std::string bytes, const Limits& limits) {
-  if (!hlo::is_binary_module(bytes)) return bytes;
-#ifdef P2_HAS_PROTOBUF
-  return hlo::text_of_binary_module(file, bytes, limits);
-#else
-  static_cast<void>(limits);
-  throw ToolError(
-      fmt::format("{}: is a binary module, which is read with protobuf; this build is "
-                  "without it",
-                  file));
-#endif
-}
-
-bool is_module_text(const std::string& text) {
-  return hlo::is_hlo(text) || hlo::is_stablehlo(text);
-}
-
-ModuleCheck check_module_file(const std::string& file, const std::string& text,
-                              const ModuleQuestion& question, const GivenInstance& given,
-                              const Limits& limits) {
-  require_applicable(file, question);
-  const hlo::ComparisonOptions options = options_of(question);
-  if (!question.reduces) {
-    if (question.engine == "z3") {
-      throw InputError({"--engine z3"},
-                       "compares two modules, expected --before and --after, or --reduces");
-    }
-    if (question.ordered) {
-      throw InputError({"--order"},
-                       "orders are compared of two modules, expected --before and --after");
-    }
-    if (question.numbers != FloatEquality::Real) {
-      throw InputError({"--numbers"},
-                       "numbers are compared of two modules, expected --before and --after");
-    }
-    return answer({file, {}, {}}, question,
-                  [&] { return check_all_modules(file, text, options, limits); });
-  }
-  const std::string& name = given.terms.goal.name;
-  return answer({file, {}, name}, question, [&] {
-    const auto module = read_module(file, text, limits);
-    const auto goal = hlo::goal_called(name);
-    if (!goal) {
-      throw InputError({"--goal"},
-                       fmt::format("'{}' is not a goal of a module, expected allreduce, "
-                                   "reducescatter, allgather, broadcast or alltoall",
-                                   name));
-    }
-    const hlo::Devices devices = devices_of({module.get()}, options.devices);
-    const auto specification =
-        goal_module(*module, *goal, classes_of(*question.reduces, given, devices.count()));
-    return compare(specification, module, options, limits);
-  });
-}
-
 ModuleCheck compare_module_files(const std::string& before, const std::string& after,
-                                 const ModuleQuestion& question, const Limits& limits) {
-  require_applicable(before, question);
-  hlo::ComparisonOptions options = options_of(question);
-  const std::vector<hlo::PlacedFile> programs = programs_of(after, question, options);
+                                 const CheckQuestion& question) {
+  const Limits& limits = question.options.limits;
+  require_applicable(before, question.request, true);
+  hlo::ComparisonOptions options = options_of(question.request);
+  const std::vector<hlo::PlacedFile> programs = programs_of(after, question.request, options);
   ModuleTexts texts{module_text(before, read_file(before), limits),
                     module_text(after, read_file(after), limits)};
   for (const hlo::PlacedFile& program : programs) {
@@ -303,10 +250,10 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
     module = std::get<std::shared_ptr<const hlo::Module>>(linked);
     return compare(first, module, options, limits);
   };
-  ModuleCheck check = answer({after, before, {}}, question, decide, texts, limits);
+  ModuleCheck check = answer({after, before, {}}, question, decide, texts);
   if (module && programs.empty()) add_source(*module, texts.after, check);
   if (module) add_explanation(*first, *module, texts, limits, check);
-  if (module && question.explain) {
+  if (module && question.request.explain) {
     const std::string drawing = hlo::draw_output(*first, *module, check.decision, limits);
     check.text.push_back(drawing.empty()
                              ? Document::Block(Paragraph{
@@ -316,32 +263,90 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   return check;
 }
 
+}  // namespace
+
+std::string module_text(const std::string& file, std::string bytes, const Limits& limits) {
+  if (!hlo::is_binary_module(bytes)) return bytes;
+#ifdef P2_HAS_PROTOBUF
+  return hlo::text_of_binary_module(file, bytes, limits);
+#else
+  static_cast<void>(limits);
+  throw ToolError(
+      fmt::format("{}: is a binary module, which is read with protobuf; this build is "
+                  "without it",
+                  file));
+#endif
+}
+
+bool is_module_text(const std::string& text) {
+  return hlo::is_hlo(text) || hlo::is_stablehlo(text);
+}
+
+SubjectCheck check_module(const std::string& file, const std::string& text,
+                          const CheckQuestion& question) {
+  const CheckRequest& request = question.request;
+  const GivenInstance& given = question.given;
+  const Limits& limits = question.options.limits;
+  require_applicable(file, request, false);
+  const hlo::ComparisonOptions options = options_of(request);
+  if (!request.reduces) {
+    if (request.engine == "z3") {
+      throw InputError({"--engine z3"},
+                       "compares two modules, expected --before and --after, or --reduces");
+    }
+    if (request.ordered) {
+      throw InputError({"--order"},
+                       "orders are compared of two modules, expected --before and --after");
+    }
+    if (request.numbers != FloatEquality::Real) {
+      throw InputError({"--numbers"},
+                       "numbers are compared of two modules, expected --before and --after");
+    }
+    return answer({file, {}, {}}, question,
+                  [&] { return check_all_modules(file, text, options, limits); });
+  }
+  const std::string& name = given.terms.goal.name;
+  return answer({file, {}, name}, question, [&] {
+    const auto module = read_module(file, text, limits);
+    const auto goal = hlo::goal_called(name);
+    if (!goal) {
+      throw InputError({"--goal"},
+                       fmt::format("'{}' is not a goal of a module, expected allreduce, "
+                                   "reducescatter, allgather, broadcast or alltoall",
+                                   name));
+    }
+    const hlo::Devices devices = devices_of({module.get()}, options.devices);
+    const auto specification =
+        goal_module(*module, *goal, classes_of(*request.reduces, given, devices.count()));
+    return compare(specification, module, options, limits);
+  });
+}
+
+SubjectCheck compare_modules(const std::string& before, const std::string& after,
+                             const CheckQuestion& question) {
+  return compare_module_files(before, after, question);
+}
+
 SubjectCheck undecided_comparison(const std::string& before, const std::string& after,
                                   const std::string& reason) {
-  ModuleCheck check = answer({after, before, {}}, {}, [&] {
-    ModuleDecision decision;
-    decision.outcome = Outcome::Undecided;
-    decision.reason = reason;
-    return decision;
-  });
-  return std::move(static_cast<SubjectCheck&>(check));
+  ModuleDecision decision;
+  decision.outcome = Outcome::Undecided;
+  decision.reason = reason;
+  return check_of({after, before, {}}, std::move(decision), {});
 }
 
 CompareAnswer compare(const CompareRequest& request, const Options& options) {
-  ModuleQuestion question;
-  question.replicas = request.replicas;
-  question.partitions = request.partitions;
-  question.ordered = request.ordered;
-  question.numbers = request.numbers;
-  ModuleCheck check = compare_module_files(request.before, request.after, question, options.limits);
+  CheckRequest checked;
+  checked.replicas = request.replicas;
+  checked.partitions = request.partitions;
+  checked.ordered = request.ordered;
+  checked.numbers = request.numbers;
+  EvidenceCache cache({}, {});
+  ModuleCheck check =
+      compare_module_files(request.before, request.after, {checked, options, {}, {}, cache, {}});
   CompareAnswer answer;
   const hlo::ModuleDecision& decision = check.decision;
-  const auto& element =
-      decision.violation ? decision.violation->element : decision.undecided_element;
-  if (element) {
-    answer.element = {element->device, element->replica, element->partition, element->output,
-                      element->index,  element->before,  element->after};
-  }
+  answer.element = decision.violation ? decision.violation->element : decision.undecided_element;
   answer.replicas = decision.devices.replicas;
   answer.partitions = decision.devices.partitions;
   answer.devices_assumed = decision.devices.assumed;

@@ -36,7 +36,7 @@ std::string rule_of(const ModuleDecision& decision) {
   return decision.violation ? decision.violation->rule : "";
 }
 
-Json element_json(const std::string& rule, const hlo::DifferingElement& element) {
+Json element_json(const std::string& rule, const ElementDifference& element) {
   return Json::object({{"rule", rule},
                        {"device", element.device},
                        {"replica", element.replica},
@@ -75,7 +75,7 @@ const char* to_string(hlo::Form form) {
 
 Json relation_json(const ModuleDecision& decision) {
   Json placements = Json::object({});
-  for (const hlo::Placement& placement : decision.placements) {
+  for (const hlo::TensorTiling& placement : decision.placements) {
     placements.add(placement.tensor, placement.tiles);
   }
   return Json::object({{"before", to_string(decision.before)},
@@ -88,17 +88,17 @@ constexpr std::size_t kMaxPlacements = 8;
 constexpr std::size_t kMaxNamesTogether = 4;
 
 /// `x 1×4, w replicated`; of many tensors `x, w1, w2, w3 and 120 more 1×4; y replicated`.
-std::string placements_text(const std::vector<hlo::Placement>& placements) {
+std::string placements_text(const std::vector<hlo::TensorTiling>& placements) {
   std::vector<std::string> parts;
   if (placements.size() <= kMaxPlacements) {
-    for (const hlo::Placement& each : placements) {
+    for (const hlo::TensorTiling& each : placements) {
       parts.push_back(fmt::format("{} {}", each.tensor, each.tiles));
     }
     return fmt::to_string(fmt::join(parts, ", "));
   }
   std::vector<std::pair<std::string, std::vector<std::string>>> kinds;  // in order of appearance
   std::map<std::string, std::size_t> kind_of;
-  for (const hlo::Placement& each : placements) {
+  for (const hlo::TensorTiling& each : placements) {
     const auto [found, is_new] = kind_of.try_emplace(each.tiles, kinds.size());
     if (is_new) kinds.push_back({each.tiles, {}});
     kinds[found->second].second.push_back(each.tensor);

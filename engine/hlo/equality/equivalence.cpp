@@ -56,7 +56,7 @@ void require_devices(const Devices& devices, const Module& module) {
   }
 }
 
-DifferingElement element_of(const ComparisonContext& context, const Mismatch& mismatch) {
+ElementDifference element_of(const ComparisonContext& context, const Mismatch& mismatch) {
   const Flow& flow = *context.flows[0];
   return {mismatch.device,
           mismatch.device / flow.devices.partitions,
@@ -67,7 +67,7 @@ DifferingElement element_of(const ComparisonContext& context, const Mismatch& mi
           text_of(context, flow, mismatch.after)};
 }
 
-std::string explain(const DifferingElement& element) {
+std::string explain(const ElementDifference& element) {
   return fmt::format(
       "On device {} (replica {}, partition {}), element [{}] of output {} is {} before, and {} "
       "after.",

@@ -13,6 +13,7 @@
 #include "engine/hlo/collective.h"
 #include "engine/hlo/module_relation.h"
 #include "engine/hlo/program_communications.h"
+#include "p2/compare.h"
 #include "p2/float_equality.h"
 #include "p2/limits.h"
 #include "p2/result.h"
@@ -23,23 +24,12 @@ namespace interpreter {
 struct OutputExpressions;
 }
 
-/// An element of an output whose values differ.
-struct DifferingElement {
-  std::uint32_t device = 0;
-  std::int64_t replica = 0;
-  std::int64_t partition = 0;
-  std::size_t output = 0;
-  std::vector<std::int64_t> index;
-  std::string before;  ///< its value in terms of the inputs, as text
-  std::string after;
-};
-
 /// Why two modules are not equal, or a module is not well-formed.
 struct Difference {
   std::string rule;         ///< `contributions`, `order`, `signature`, or that of a Fault
   std::string explanation;  ///< one paragraph
-  std::optional<DifferingElement> element = {};  ///< for `contributions` and `order`
-  std::optional<SourcePosition> position = {};   ///< of what is ill-formed
+  std::optional<ElementDifference> element = {};  ///< for `contributions` and `order`
+  std::optional<SourcePosition> position = {};    ///< of what is ill-formed
   /// The element is infinite or not a number in one of the modules: real numbers leave that out.
   bool of_infinities = false;
 };
@@ -74,7 +64,7 @@ struct ModuleDecision : Decision<Difference> {
   /// modules are independent or, if the other one is global, its shards.
   Form before = Form::Partitioned;
   Form after = Form::Partitioned;
-  std::vector<Placement> placements = {};               ///< of the global module, if one is
+  std::vector<TensorTiling> placements = {};            ///< of the global module, if one is
   std::shared_ptr<const ModuleRelation> relation = {};  ///< of two modules
   /// Of two modules: the sense in which the decision holds; a refutation is of real numbers.
   FloatEquality equality = FloatEquality::Real;
@@ -95,7 +85,7 @@ struct ModuleDecision : Decision<Difference> {
   /// Opcodes of operations that were compared as uninterpreted functions.
   std::vector<std::string> uninterpreted = {};
   /// When undecided: an element whose values may be equal or not; absent if a limit was reached.
-  std::optional<DifferingElement> undecided_element = {};
+  std::optional<ElementDifference> undecided_element = {};
   /// When undecided: the operations on which that depends.
   std::vector<UnknownOperation> unknown = {};
   std::vector<CollectiveLine> collectives = {};  ///< of a single module

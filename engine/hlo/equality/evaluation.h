@@ -217,7 +217,7 @@ class Evaluation {
   Value arbitrary(const Query& query, const IndexMap& map);
   Value global_input(const Node& node, std::uint32_t number, const IndexMap& map);
 
-  // evaluation_layout.cpp: slices, reshapes, …, and collectives
+  // evaluation_movement.cpp: slices, reshapes, …, and collectives
   Answer slice(const Query& query, const Node& node, const IndexMap& map);
   Answer dynamic_slice(const Query& query, const Node& node, IndexMap map);
   Answer update_slice(const Query& query, const Node& node, IndexMap map);

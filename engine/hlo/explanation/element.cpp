@@ -323,7 +323,7 @@ std::string draw_output(const Module& before, const Module& after, const ModuleD
         RelatedModules modules(before, after, decision, bounded);
         OutputElement element{0, modules.holder_of(0)};
         if (decision.violation && decision.violation->element) {
-          const DifferingElement& differing = *decision.violation->element;
+          const ElementDifference& differing = *decision.violation->element;
           element = {differing.output, differing.device, differing.index};
         }
         return Drawing(modules).draw(element);

@@ -215,7 +215,7 @@ std::optional<Explanation> explain(const Module& before, const Module& after,
   if (!decision.violation || !decision.violation->element) return {};
   return explain_within(decision, limits, [&](const Limits& bounded) -> std::optional<Explanation> {
     RelatedModules modules(before, after, decision, bounded);
-    const DifferingElement& differing = *decision.violation->element;
+    const ElementDifference& differing = *decision.violation->element;
     return Explainer(modules, differing.output, differing.device).explain();
   });
 }

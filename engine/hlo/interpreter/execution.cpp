@@ -352,7 +352,7 @@ class ExecutionComparison {
       return type.is_float() ? fmt::format("{:.7g}", value.real) : fmt::format("{}", value.integer);
     };
     Difference difference{"value", {}};
-    difference.element = DifferingElement{
+    difference.element = ElementDifference{
         device, device / devices_.partitions, device % devices_.partitions, output, index, text(a),
         text(b)};
     difference.explanation = fmt::format(
