@@ -176,19 +176,9 @@ class Explainer {
 
   /// Changes that make the modules equal at the random point are compared as any two modules.
   void repair(const std::vector<std::uint32_t>& region, Explanation& explanation) {
-    const RepairQuestion question{modules_.subject(),
-                                  modules_.other(),
-                                  modules_.trace(),
-                                  modules_.devices(),
-                                  modules_.relation().mesh,
-                                  modules_.groups(),
-                                  region,
-                                  [&](std::uint32_t array) -> const std::optional<Holding>& {
-                                    return modules_.holding(array);
-                                  }};
     std::size_t tried = 0;
     try {
-      for_each_repair(question, [&](Repair&& repair) {
+      for_each_repair(modules_, region, [&](Repair&& repair) {
         ++tried;
         if (tried > kMaxRepairs ||
             static_cast<double>(tried) * modules_.operations() > kMaxRepairWork) {

@@ -243,23 +243,11 @@ struct Repair {
   Module module;
 };
 
-/// What repairs are made of.
-struct RepairQuestion {
-  const Module& module;  ///< that is wrong
-  const Module& other;
-  const Trace& trace;
-  const Devices& devices;
-  const std::vector<MeshAxis>& mesh;
-  const std::vector<Groups>& groups;  ///< that collectives may have
-  /// The arrays that are not related to the other module, and those that they are computed from.
-  const std::vector<std::uint32_t>& region;
-  /// How an array is made of one of the other module.
-  std::function<const std::optional<Holding>&(std::uint32_t)> holding;
-};
-
-/// Calls `visit` with changes that people forget or make too often, the likeliest first, until it
-/// returns false: a collective that is missing, superfluous, or over other groups; a scaling;
-/// another reducer, order of operands, comparison, constant or slice.
-void for_each_repair(const RepairQuestion& question, const std::function<bool(Repair&&)>& visit);
+/// Calls `visit` with changes of the subject that people forget or make too often, the likeliest
+/// first, until it returns false: a collective that is missing, superfluous, or over other groups;
+/// a scaling; another reducer, order of operands, comparison, constant or slice. `region`: the
+/// arrays that are not related to the other module, from a wrong output back.
+void for_each_repair(RelatedModules& modules, const std::vector<std::uint32_t>& region,
+                     const std::function<bool(Repair&&)>& visit);
 
 }  // namespace p2::hlo

@@ -104,11 +104,12 @@ bool is_reduction(std::string_view opcode) {
 
 class RepairSearch {
  public:
-  RepairSearch(const RepairQuestion& question, const std::function<bool(Repair&&)>& visit)
-      : question_(question), visit_(visit) {
+  RepairSearch(RelatedModules& modules, const std::vector<std::uint32_t>& region,
+               const std::function<bool(Repair&&)>& visit)
+      : modules_(modules), region_(region), visit_(visit) {
     std::set<const Instruction*> seen;
     const auto add = [&](std::uint32_t array) {
-      const Instruction* instruction = question.trace.arrays[array].instruction;
+      const Instruction* instruction = modules.array(array).instruction;
       if (seen.insert(instruction).second) instructions_.push_back(instruction);
     };
     // Back from the region: constants, partial results and multiples as far as they go, other
@@ -121,14 +122,14 @@ class RepairSearch {
       found->second = step;
       open.push_back(array);
     };
-    for (const std::uint32_t array : question.region) reach(array, 0);
+    for (const std::uint32_t array : region) reach(array, 0);
     while (!open.empty()) {
       const std::uint32_t array = open.back();
       open.pop_back();
-      for (const std::uint32_t operand : question.trace.arrays[array].operands) {
-        const bool is_input = question.trace.arrays[operand].depends_on_inputs;
+      for (const std::uint32_t operand : modules.array(array).operands) {
+        const bool is_input = modules.array(operand).depends_on_inputs;
         const bool is_plain =
-            is_input && (!question.holding(operand) || question.holding(operand)->is_plain());
+            is_input && (!modules.holding(operand) || modules.holding(operand)->is_plain());
         const int step = steps[array] + (is_plain ? 1 : 0);
         if (step <= kMaxSteps) reach(operand, step);
       }
@@ -137,7 +138,7 @@ class RepairSearch {
     for (const auto& [array, step] : steps) near.insert(array);
     for (const std::uint32_t array : near) add(array);
     for (const std::uint32_t array : near) {
-      if (question.trace.arrays[array].depends_on_inputs) arrays_.push_back(array);
+      if (modules.array(array).depends_on_inputs) arrays_.push_back(array);
     }
   }
 
@@ -155,7 +156,7 @@ class RepairSearch {
     for (const Instruction* each : instructions_) shift_slice(*each);
     for (const Instruction* each : instructions_) permute_otherwise(*each);
     for (const std::uint32_t array : arrays_) reduce_anywhere(array);
-    for (const std::uint32_t array : question_.region) replace_operands(array);
+    for (const std::uint32_t array : region_) replace_operands(array);
   }
 
  private:
@@ -163,9 +164,9 @@ class RepairSearch {
   void attempt(const Instruction& instruction, std::string words, const Groups& groups,
                const Change& change, bool is_missing = false) {
     if (!goes_on_) return;
-    const auto place = place_of(question_.module, &instruction);
+    const auto place = place_of(modules_.subject(), &instruction);
     if (!place) return;
-    Repair repair{&instruction, std::move(words), is_missing, groups, question_.module};
+    Repair repair{&instruction, std::move(words), is_missing, groups, modules_.subject()};
     Computation& computation = repair.module.computations[place->computation];
     if (!change(repair.module, computation, place->instruction)) return;
     goes_on_ = visit_(std::move(repair));
@@ -180,15 +181,10 @@ class RepairSearch {
     return added;
   }
 
-  std::string over(const Groups& groups) const {
-    const std::string axes = axes_text(groups, question_.mesh);
-    return axes.empty() ? groups_text(groups) : axes;
-  }
-
   std::string all_reduce_words(Reducer reducer, const Groups& groups,
                                const std::string& after) const {
-    return fmt::format("an all-reduce ({}) over {} after {}", to_string(reducer), over(groups),
-                       after);
+    return fmt::format("an all-reduce ({}) over {} after {}", to_string(reducer),
+                       modules_.over(groups), after);
   }
 
   /// Whether an array is all that its instruction makes.
@@ -199,15 +195,15 @@ class RepairSearch {
 
   /// Devices hold parts of a reduction: reduces them.
   void reduce_partial(std::uint32_t number) {
-    const TracedArray& array = question_.trace.arrays[number];
-    const auto& holding = question_.holding(number);
+    const TracedArray& array = modules_.array(number);
+    const auto& holding = modules_.holding(number);
     if (!holding || holding->reducer == Reducer::Unknown || !is_result(array)) return;
     const Instruction& of = *array.instruction;
     attempt(
         of, all_reduce_words(holding->reducer, holding->groups, of.name), holding->groups,
         [&](Module& module, Computation&, std::uint32_t i) {
           Instruction added = all_reduce(module, of, i, holding->reducer, holding->groups);
-          insert_after(module.computations[place_of(question_.module, &of)->computation], i,
+          insert_after(module.computations[place_of(modules_.subject(), &of)->computation], i,
                        {std::move(added)});
           return true;
         },
@@ -216,14 +212,14 @@ class RepairSearch {
 
   /// Devices hold parts of a reduction, and what is computed of them is reduced: reduces before.
   void reduce_before_use(std::uint32_t number) {
-    const TracedArray& array = question_.trace.arrays[number];
-    const auto& holding = question_.holding(number);
+    const TracedArray& array = modules_.array(number);
+    const auto& holding = modules_.holding(number);
     if (!holding || holding->reducer == Reducer::Unknown || !is_result(array)) return;
     const Instruction& of = *array.instruction;
-    const auto place = place_of(question_.module, &of);
+    const auto place = place_of(modules_.subject(), &of);
     if (!place) return;
     for (const Instruction* later : instructions_) {
-      const auto other = place_of(question_.module, later);
+      const auto other = place_of(modules_.subject(), later);
       if (!goes_on_ || later->opcode != "all-reduce" || !other ||
           other->computation != place->computation || other->instruction <= place->instruction) {
         continue;
@@ -241,9 +237,9 @@ class RepairSearch {
             return true;
           });
     }
-    for (const std::uint32_t user : question_.region) {
-      const TracedArray& other = question_.trace.arrays[user];
-      const auto at = place_of(question_.module, other.instruction);
+    for (const std::uint32_t user : region_) {
+      const TracedArray& other = modules_.array(user);
+      const auto at = place_of(modules_.subject(), other.instruction);
       if (!goes_on_ || std::ranges::find(other.operands, number) == other.operands.end() || !at ||
           at->computation != place->computation) {
         continue;
@@ -278,8 +274,9 @@ class RepairSearch {
     if (!is_collective(base_opcode(instruction.opcode)) || !instruction.attributes.pairs.empty()) {
       return;
     }
-    for (const Groups& groups : question_.groups) {
-      attempt(instruction, fmt::format("{} as the groups of {}", over(groups), instruction.name),
+    for (const Groups& groups : modules_.groups()) {
+      attempt(instruction,
+              fmt::format("{} as the groups of {}", modules_.over(groups), instruction.name),
               groups, [&](Module&, Computation& in, std::uint32_t i) {
                 set_groups(in.instructions[i], groups);
                 return true;
@@ -289,8 +286,8 @@ class RepairSearch {
 
   /// An array is a multiple of what it ought to be.
   void scale(std::uint32_t number) {
-    const TracedArray& array = question_.trace.arrays[number];
-    const auto& holding = question_.holding(number);
+    const TracedArray& array = modules_.array(number);
+    const auto& holding = modules_.holding(number);
     if (!holding || holding->factor == Number{1, 1} || !is_result(array)) return;
     const Instruction& of = *array.instruction;
     if (of.program == kEveryProgram) return;  // no device would have the factor
@@ -333,7 +330,7 @@ class RepairSearch {
 
   void change_reducer(const Instruction& instruction) {
     if (!is_reduction(instruction.opcode) || instruction.called.size() != 1) return;
-    const Computation& called = question_.module.computations[instruction.called[0]];
+    const Computation& called = modules_.subject().computations[instruction.called[0]];
     const Instruction& root = called.instructions[called.root];
     for (const char* opcode : {"add", "maximum", "minimum", "multiply"}) {
       if (root.opcode == opcode || reducer_of(called) == Reducer::Unknown) continue;
@@ -373,7 +370,7 @@ class RepairSearch {
     }
     const Number value = literal.elements[0].number;
     std::set<std::int64_t> sizes;
-    for (const Groups& groups : question_.groups) {
+    for (const Groups& groups : modules_.groups()) {
       sizes.insert(static_cast<std::int64_t>(groups[0].size()));
     }
     std::vector<Number> values = other_constants(literal.shape.type);
@@ -399,7 +396,7 @@ class RepairSearch {
   /// The scalar constants of the other module.
   std::vector<Number> other_constants(ElementType type) const {
     std::vector<Number> all;
-    for (const Computation& computation : question_.other.computations) {
+    for (const Computation& computation : modules_.other().computations) {
       for (const Instruction& each : computation.instructions) {
         if (!each.literal || each.literal->elided || each.literal->elements.size() != 1) continue;
         const LiteralElement& element = each.literal->elements[0];
@@ -413,15 +410,15 @@ class RepairSearch {
 
   /// Where nothing is known of an array: reduces it all the same.
   void reduce_anywhere(std::uint32_t number) {
-    const TracedArray& array = question_.trace.arrays[number];
+    const TracedArray& array = modules_.array(number);
     const Instruction& of = *array.instruction;
     if (!is_result(array) || !array.shape.type.is_float()) return;
-    for (const Groups& groups : question_.groups) {
+    for (const Groups& groups : modules_.groups()) {
       attempt(
           of, all_reduce_words(Reducer::Add, groups, of.name), groups,
           [&](Module& module, Computation&, std::uint32_t i) {
             Instruction added = all_reduce(module, of, i, Reducer::Add, groups);
-            insert_after(module.computations[place_of(question_.module, &of)->computation], i,
+            insert_after(module.computations[place_of(modules_.subject(), &of)->computation], i,
                          {std::move(added)});
             return true;
           },
@@ -431,10 +428,10 @@ class RepairSearch {
 
   /// Another value of the same shape in place of an operand.
   void replace_operands(std::uint32_t number) {
-    const Instruction& instruction = *question_.trace.arrays[number].instruction;
-    const auto place = place_of(question_.module, &instruction);
+    const Instruction& instruction = *modules_.array(number).instruction;
+    const auto place = place_of(modules_.subject(), &instruction);
     if (!place) return;
-    const auto& all = question_.module.computations[place->computation].instructions;
+    const auto& all = modules_.subject().computations[place->computation].instructions;
     for (std::size_t k = 0; k < instruction.operands.size(); ++k) {
       const Instruction& operand = all[instruction.operands[k]];
       for (std::uint32_t i = 0; i < place->instruction; ++i) {
@@ -445,7 +442,7 @@ class RepairSearch {
           continue;
         }
         // Devices of another of several linked programs have no value of it.
-        if (!question_.module.programs.empty() &&
+        if (!modules_.subject().programs.empty() &&
             (all[i].program != instruction.program || all[i].program == kEveryProgram)) {
           continue;
         }
@@ -465,9 +462,10 @@ class RepairSearch {
     const Attributes& attributes = instruction.attributes;
     for (std::size_t d = 0; d < attributes.starts.size(); ++d) {
       const std::int64_t size = attributes.limits[d] - attributes.starts[d];
-      const auto place = place_of(question_.module, &instruction);
+      const auto place = place_of(modules_.subject(), &instruction);
       if (!place || size <= 0) continue;
-      const std::int64_t whole = question_.module.computations[place->computation]
+      const std::int64_t whole = modules_.subject()
+                                     .computations[place->computation]
                                      .instructions[instruction.operands[0]]
                                      .shape.array.sizes[d];
       for (std::int64_t start = 0; start + size <= whole; ++start) {
@@ -501,15 +499,15 @@ class RepairSearch {
       reversed.emplace_back(target, source);
     }
     propose(reversed, fmt::format("{} the other way round", instruction.name));
-    for (const Computation& computation : question_.other.computations) {
+    for (const Computation& computation : modules_.other().computations) {
       for (const Instruction& each : computation.instructions) {
         if (each.attributes.pairs.empty()) continue;
         propose(each.attributes.pairs,
                 fmt::format("the pairs of {} in {}", each.name, instruction.name));
       }
     }
-    if (question_.devices.replicas != 1) return;
-    for (const Groups& groups : question_.groups) {
+    if (modules_.devices().replicas != 1) return;
+    for (const Groups& groups : modules_.groups()) {
       const auto size = static_cast<std::int64_t>(groups[0].size());
       for (const std::int64_t step : {1, -1}) {
         for (const bool wraps : {true, false}) {
@@ -522,8 +520,8 @@ class RepairSearch {
                                  group[static_cast<std::size_t>((to + size) % size)]);
             }
           }
-          propose(pairs, fmt::format("{} by {} along {}{}", instruction.name, step, over(groups),
-                                     wraps ? "" : ", without the ends"));
+          propose(pairs, fmt::format("{} by {} along {}{}", instruction.name, step,
+                                     modules_.over(groups), wraps ? "" : ", without the ends"));
         }
       }
     }
@@ -533,7 +531,8 @@ class RepairSearch {
   static constexpr std::int64_t kMaxSliced = 64;
   static constexpr std::size_t kMaxConstants = 24;
 
-  const RepairQuestion& question_;
+  RelatedModules& modules_;
+  const std::vector<std::uint32_t>& region_;
   const std::function<bool(Repair&&)>& visit_;
   std::vector<const Instruction*> instructions_;
   std::vector<std::uint32_t> arrays_;  ///< that depend on inputs
@@ -542,8 +541,9 @@ class RepairSearch {
 
 }  // namespace
 
-void for_each_repair(const RepairQuestion& question, const std::function<bool(Repair&&)>& visit) {
-  RepairSearch(question, visit).run();
+void for_each_repair(RelatedModules& modules, const std::vector<std::uint32_t>& region,
+                     const std::function<bool(Repair&&)>& visit) {
+  RepairSearch(modules, region, visit).run();
 }
 
 }  // namespace p2::hlo
