@@ -121,6 +121,32 @@ TEST_CASE("constants of binary modules are in the physical order of their layout
   CHECK(elements_of(numbers({})) == Texts{"0", "1", "2", "3", "4", "5"});
 }
 
+TEST_CASE("integers of fewer than 8 bits are read where each has a byte") {
+  using Texts = std::vector<std::string>;
+  const auto elements = [](std::int32_t type, std::int64_t size, const std::string& bytes) {
+    return elements_of(constant_module(type, {size}, [&](binary::Literal& literal) {
+      if (type == 21) literal.set_s4s(bytes);
+      if (type == 22) literal.set_u4s(bytes);
+      if (type == 26) literal.set_s2s(bytes);
+      if (type == 27) literal.set_u2s(bytes);
+    }));
+  };
+  // As XLA writes them: the bits of the sign left out; or as numbers of 8 bits.
+  CHECK(elements(21, 5, std::string("\x09\x00\x07\x0e\x08", 5)) ==
+        Texts{"-7", "0", "7", "-2", "-8"});
+  CHECK(elements(21, 2, "\xf9\x07") == Texts{"-7", "7"});
+  CHECK(elements(22, 3, std::string("\x0f\x00\x08", 3)) == Texts{"15", "0", "8"});
+  CHECK(elements(26, 4, std::string("\x03\x02\x01\x00", 4)) == Texts{"-1", "-2", "1", "0"});
+  CHECK(elements(27, 2, "\x03\x01") == Texts{"3", "1"});
+  // Several to a byte, as older XLA wrote them; a single one has zeros below it.
+  for (const std::string bytes : {"\x97", "\x90"}) {
+    CHECK_THROWS_AS(elements(21, 1, bytes), LimitReached);
+    CHECK_THROWS_AS(elements(22, 2, bytes), LimitReached);
+    CHECK_THROWS_AS(elements(22, 1, bytes), LimitReached);
+  }
+  CHECK_THROWS_AS(elements(26, 1, "\x40"), LimitReached);
+}
+
 TEST_CASE("small floating-point numbers are what their formats say") {
   const auto value = [](std::int32_t type, const std::string& bytes, auto set) {
     return text_of(

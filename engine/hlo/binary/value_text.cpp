@@ -137,6 +137,34 @@ std::vector<std::string> little_endian(const std::string& bytes) {
   return texts;
 }
 
+[[noreturn]] void not_read(const Literal& literal, const std::string& where) {
+  throw LimitReached(LimitReached::Kind::Size,
+                     fmt::format("{}: a binary constant of {}, whose elements are not read", where,
+                                 shape_text(literal.shape(), where)));
+}
+
+/// Integers of fewer than 8 bits, a byte each, with or without the bits of the sign above. Older
+/// XLA packs several into a byte, which is not read: then there are fewer bytes, and the byte of a
+/// single element has only zeros below it.
+std::vector<std::string> narrow_integers(const Literal& literal, const std::string& bytes, int bits,
+                                         bool is_signed, const std::string& where) {
+  std::size_t elements = 1;
+  for (const std::int64_t size : literal.shape().dimensions()) {
+    elements *= static_cast<std::size_t>(size);
+  }
+  if (elements != bytes.size()) not_read(literal, where);
+  const int range = 1 << bits;
+  std::vector<std::string> texts;
+  for (const char byte : bytes) {
+    int value = static_cast<signed char>(byte);
+    if (is_signed && value >= range / 2 && value < range) value -= range;
+    const int least = is_signed ? -range / 2 : 0;
+    if (value < least || value >= least + range) not_read(literal, where);
+    texts.push_back(std::to_string(value));
+  }
+  return texts;
+}
+
 /// In the order in which they are stored.
 std::vector<std::string> stored_elements(const Literal& literal, const std::string& where) {
   using Specials = SmallFloat::Specials;
@@ -184,14 +212,20 @@ std::vector<std::string> stored_elements(const Literal& literal, const std::stri
       return small_floats(literal.f8e5m2fnuzs(), {5, 2, 16, Specials::UnsignedNan});
     case 25:
       return small_floats(literal.f8e4m3fnuzs(), {4, 3, 8, Specials::UnsignedNan});
+    case 21:
+      return narrow_integers(literal, literal.s4s(), 4, true, where);
+    case 22:
+      return narrow_integers(literal, literal.u4s(), 4, false, where);
+    case 26:
+      return narrow_integers(literal, literal.s2s(), 2, true, where);
+    case 27:
+      return narrow_integers(literal, literal.u2s(), 2, false, where);
     case 28:
       return small_floats(literal.f8e4m3s(), {4, 3, 7});
     case 29:
       return small_floats(literal.f8e3m4s(), {3, 4, 3});
     default:
-      throw LimitReached(LimitReached::Kind::Size,
-                         fmt::format("{}: a binary constant of {}, whose elements are not read",
-                                     where, shape_text(literal.shape(), where)));
+      not_read(literal, where);
   }
 }
 
