@@ -189,7 +189,7 @@ ModuleCheck answer(ModuleSubject subject, const CheckQuestion& question, const D
   if (question.certificate && settled && !texts.after.empty())
     evidence = certify(texts, question, decision, diagnostics);
   ModuleCheck check = check_of(subject, std::move(decision), evidence);
-  check.diagnostics = std::move(diagnostics);
+  check.shown.diagnostics = std::move(diagnostics);
   return check;
 }
 
@@ -255,10 +255,10 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   if (module) add_explanation(*first, *module, texts, limits, check);
   if (module && question.request.explain) {
     const std::string drawing = hlo::draw_output(*first, *module, check.decision, limits);
-    check.text.push_back(drawing.empty()
-                             ? Document::Block(Paragraph{
-                                   "The modules are too large, or not understood, for a drawing."})
-                             : Preformatted{drawing});
+    check.shown.text.push_back(
+        drawing.empty() ? Document::Block(Paragraph{
+                              "The modules are too large, or not understood, for a drawing."})
+                        : Preformatted{drawing});
   }
   return check;
 }
@@ -303,28 +303,32 @@ SubjectCheck check_module(const std::string& file, const std::string& text,
                        "numbers are compared of two modules, expected --before and --after");
     }
     return answer({file, {}, {}}, question,
-                  [&] { return check_all_modules(file, text, options, limits); });
+                  [&] { return check_all_modules(file, text, options, limits); })
+        .shown;
   }
   const std::string& name = given.terms.goal.name;
-  return answer({file, {}, name}, question, [&] {
-    const auto module = read_module(file, text, limits);
-    const auto goal = hlo::goal_called(name);
-    if (!goal) {
-      throw InputError({"--goal"},
-                       fmt::format("'{}' is not a goal of a module, expected allreduce, "
-                                   "reducescatter, allgather, broadcast or alltoall",
-                                   name));
-    }
-    const hlo::Devices devices = devices_of({module.get()}, options.devices);
-    const auto specification =
-        goal_module(*module, *goal, classes_of(*request.reduces, given, devices.count()));
-    return compare(specification, module, options, limits);
-  });
+  return answer({file, {}, name}, question,
+                [&] {
+                  const auto module = read_module(file, text, limits);
+                  const auto goal = hlo::goal_called(name);
+                  if (!goal) {
+                    throw InputError(
+                        {"--goal"},
+                        fmt::format("'{}' is not a goal of a module, expected allreduce, "
+                                    "reducescatter, allgather, broadcast or alltoall",
+                                    name));
+                  }
+                  const hlo::Devices devices = devices_of({module.get()}, options.devices);
+                  const auto specification = goal_module(
+                      *module, *goal, classes_of(*request.reduces, given, devices.count()));
+                  return compare(specification, module, options, limits);
+                })
+      .shown;
 }
 
 SubjectCheck compare_modules(const std::string& before, const std::string& after,
                              const CheckQuestion& question) {
-  return compare_module_files(before, after, question);
+  return compare_module_files(before, after, question).shown;
 }
 
 SubjectCheck undecided_comparison(const std::string& before, const std::string& after,
@@ -332,7 +336,7 @@ SubjectCheck undecided_comparison(const std::string& before, const std::string& 
   ModuleDecision decision;
   decision.outcome = Outcome::Undecided;
   decision.reason = reason;
-  return check_of({after, before, {}}, std::move(decision), {});
+  return check_of({after, before, {}}, std::move(decision), {}).shown;
 }
 
 CompareAnswer compare(const CompareRequest& request, const Options& options) {
@@ -353,12 +357,12 @@ CompareAnswer compare(const CompareRequest& request, const Options& options) {
   answer.numbers = decision.equality;
   answer.shown = decision.shown;
   answer.uninterpreted = decision.uninterpreted;
-  answer.outcome = check.result.outcome;
-  answer.results = {std::move(check.result)};
+  answer.outcome = check.shown.result.outcome;
+  answer.results = {std::move(check.shown.result)};
   answer.document.title = "p2-verify compare";
-  answer.document.blocks = std::move(check.text);
-  answer.document.json.add("results", Json::array({std::move(check.json)}));
-  answer.document.reports = {std::move(check.report)};
+  answer.document.blocks = std::move(check.shown.text);
+  answer.document.json.add("results", Json::array({std::move(check.shown.json)}));
+  answer.document.reports = {std::move(check.shown.report)};
   return answer;
 }
 

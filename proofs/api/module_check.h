@@ -13,7 +13,8 @@
 namespace p2 {
 
 /// The answer about one module, or about a module before and after a rewrite.
-struct ModuleCheck : SubjectCheck {
+struct ModuleCheck {
+  SubjectCheck shown;
   hlo::ModuleDecision decision;
 };
 

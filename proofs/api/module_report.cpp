@@ -357,11 +357,11 @@ const SourcePosition& position_of(const hlo::Explanation& explanation) {
 ModuleCheck check_of(const ModuleSubject& subject, ModuleDecision decision,
                      const Evidence& evidence) {
   ModuleCheck check;
-  check.result = result_of(subject, decision);
-  check.result.evidence = evidence;
-  check.json = json_of(subject, decision, evidence);
-  check.text = text_of(subject, decision, evidence);
-  check.report = report_of(subject, decision);
+  check.shown.result = result_of(subject, decision);
+  check.shown.result.evidence = evidence;
+  check.shown.json = json_of(subject, decision, evidence);
+  check.shown.text = text_of(subject, decision, evidence);
+  check.shown.report = report_of(subject, decision);
   check.decision = std::move(decision);
   return check;
 }
@@ -372,8 +372,8 @@ void add_source(const hlo::Module& module, const std::string& text, ModuleCheck&
   const std::size_t output = decision.violation->element->output;
   const std::vector<std::string> lines = hlo::source_of_output(module, text, output);
   if (lines.empty()) return;
-  check.json.add("source", Json::array_of(lines));
-  check.text.push_back(
+  check.shown.json.add("source", Json::array_of(lines));
+  check.shown.text.push_back(
       Paragraph{fmt::format("Output {} is computed at {}.", output, lines.front())});
 }
 
@@ -384,11 +384,11 @@ void add_explanation(const hlo::Module& before, const hlo::Module& after, const 
   const SourcePosition& where = explanation->instruction.position;
   const std::vector<std::string> source = hlo::source_lines(
       explanation->is_of_before ? texts.before : texts.of(where.source), where.line);
-  check.json.add("explanation", json_of(*explanation, source));
+  check.shown.json.add("explanation", json_of(*explanation, source));
   std::string text = fmt::format("{}:{}:{}: {}{}", where.source, where.line, where.column,
                                  source.empty() ? "" : fmt::format("({}) ", source.front()),
                                  explanation->paragraph);
-  check.text.push_back(Paragraph{text});
+  check.shown.text.push_back(Paragraph{text});
   if (explanation->repair) {
     const hlo::ExplainedRepair& repair = *explanation->repair;
     const std::size_t line = repair.place.position.line;
@@ -398,11 +398,12 @@ void add_explanation(const hlo::Module& before, const hlo::Module& after, const 
                           line)
             : fmt::format("With {} (line {}), the modules are equal.", repair.words, line);
     if (repair.is_missing) words.front() = 'A';
-    check.text.push_back(Paragraph{words});
+    check.shown.text.push_back(Paragraph{words});
     text += " " + words;
   }
-  if (check.result.counterexample) check.result.counterexample->explanation += " " + text;
-  for (Property& property : check.report.properties) {
+  if (check.shown.result.counterexample)
+    check.shown.result.counterexample->explanation += " " + text;
+  for (Property& property : check.shown.report.properties) {
     if (property.status != Property::Status::Refuted) continue;
     property.message += " " + text;
     if (explanation->is_of_before) continue;

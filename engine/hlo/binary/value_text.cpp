@@ -156,7 +156,9 @@ std::vector<std::string> narrow_integers(const Literal& literal, const std::stri
   const int range = 1 << bits;
   std::vector<std::string> texts;
   for (const char byte : bytes) {
-    int value = static_cast<signed char>(byte);
+    int value = static_cast<unsigned char>(byte);
+    const bool has_sign_above = value >= 256 - range / 2;
+    if (is_signed && has_sign_above) value -= 256;
     if (is_signed && value >= range / 2 && value < range) value -= range;
     const int least = is_signed ? -range / 2 : 0;
     if (value < least || value >= least + range) not_read(literal, where);
