@@ -389,7 +389,7 @@ std::string onesided_fault(const Files& files) try {
   Budget budget;
   std::uint32_t least = 1;  // that messages have
   if (!is_text(plan)) {
-    Unroller(plan, 1, budget);  // or a fault whatever the size
+    const Unroller smallest(plan, 1, budget);  // or a fault whatever the size
     while (least < kMaxChunk && !is_for(plan, least)) ++least;
   }
   std::string words;

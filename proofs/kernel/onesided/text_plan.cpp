@@ -64,7 +64,7 @@ class TextUnroller : public Launches {
       for (auto& [name, buffer] : buffers_) {
         if (name == "i" || name == "o") continue;
         if (buffer.doubled) launches_ = 4;
-        const std::uint64_t width = (buffer.packets ? 2 : 1) * (buffer.doubled ? 2 : 1);
+        const std::uint64_t width = 1ULL << (int{buffer.packets} + int{buffer.doubled});
         buffer.first.push_back(out_.add_space(r, name, buffer.cells * width, false));
       }
     }
@@ -125,7 +125,7 @@ class TextUnroller : public Launches {
   bool at_digit() { return !ended() && '0' <= text()[at_.at] && text()[at_.at] <= '9'; }
   std::string name() {
     require(!at_digit() && !peek_word().empty(), "a name");
-    const std::string found = peek_word();
+    std::string found = peek_word();
     at_.at += found.size();
     return found;
   }
