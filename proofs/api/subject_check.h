@@ -135,6 +135,8 @@ SubjectCheck check_onesided(const std::string& file, const std::string& text,
                             const CheckQuestion& question);
 /// Whether a text is a one-sided plan.
 bool is_onesided(std::string_view text);
+/// Whether the modules of a file are well-formed and, for tests of StableHLO's interpreter, have
+/// the expected results; with `reduces`, whether its only module computes the goal over these axes.
 SubjectCheck check_module(const std::string& file, const std::string& text,
                           const CheckQuestion& question);
 /// Of a `.p2c` file, as `define` does; of a system file and of an operation graph: whether they can
@@ -151,7 +153,8 @@ SubjectCheck check_record(const std::string& file, const std::string& text,
 /// Whether a text is such a record, and whether it is a dump of one rank.
 bool is_record(std::string_view text);
 bool is_rank_dump(std::string_view text);
-/// Two files with a module each.
+/// Whether the module of the file `after` has the same outputs on every device as that of `before`,
+/// for all inputs.
 SubjectCheck compare_modules(const std::string& before, const std::string& after,
                              const CheckQuestion& question);
 

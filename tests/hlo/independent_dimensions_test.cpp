@@ -29,7 +29,7 @@ using interpreter::Scalar;
 using List = std::vector<std::int64_t>;
 using Tree = interpreter::ArrayTree<Scalar>;
 
-constexpr std::uint64_t kMostWork = 100'000'000;
+constexpr std::uint64_t kWorkLimit = 100'000'000;
 
 /// Computations on elements, on f32[2,3] and on a loop's state.
 const char* const kComputations = R"(
@@ -112,7 +112,7 @@ interpreter::Interpreter<Numbers>::PerDevice result_of(const Module& module, con
                                                        const Values& inputs) {
   Numbers numbers;
   const Limits limits;
-  interpreter::Work work(limits, kMostWork);
+  interpreter::Work work(limits, kWorkLimit);
   return interpreter::Interpreter<Numbers>(module, 1, devices, numbers, work).run(inputs);
 }
 
@@ -1004,7 +1004,7 @@ std::uint32_t how_many(std::uint32_t normally) {
 
 ModuleDecision verdict_of(const Module& before, const Module& after,
                           const ModuleRelation& relation) {
-  return compare_by_execution(before, after, {1, 2}, relation, 1e6, kMostWork, {});
+  return compare_by_execution(before, after, {1, 2}, relation, 1e6, kWorkLimit, {});
 }
 
 /// Counts of what is decided with and without reduced dimensions.

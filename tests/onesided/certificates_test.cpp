@@ -450,26 +450,8 @@ TEST_CASE("what three rounds of pipelines do not show has no certificate") {
 }
 
 TEST_CASE("every rule about the text has a text that breaks it alone, without a certificate") {
-  const std::string oneshot = R"(plan allreduce ranks 2
-buffer s 2
-counter c per peer
-rank all:
-  for p in all except r: signal c @p relaxed
-  for p in all except r: wait c from p relaxed
-  for p in all: put s@p[r] <- i[0]
-  for p in all except r: signal c @p
-  for p in all except r: wait c from p
-  reduce o[0] <- s[0] + s[1]
-)";
-  const std::string shared = R"(plan sendrecv ranks 2
-counter c
-rank all:
-  signal c @(1-r) relaxed
-  wait c += 1 relaxed
-  put o@(1-r)[0] <- i[0]
-  signal c @(1-r)
-  wait c += 1
-)";
+  const std::string oneshot = small_plans()[0];
+  const std::string shared = small_plans()[8];
   const std::string fetched = R"(plan sendrecv ranks 2
 buffer s 2
 counter c per peer
