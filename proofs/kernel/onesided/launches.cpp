@@ -1,3 +1,6 @@
+// Launches of a one-sided plan as events in a partial order: the order of a block, of its queues, of
+// barriers and of counters.
+
 #include <algorithm>
 
 #include "proofs/kernel/onesided/plan.h"

@@ -1,3 +1,6 @@
+// One-sided plans in the text format (docs/onesided.md): read and executed word by word, without a
+// syntax tree between.
+
 #include <algorithm>
 #include <cctype>
 
