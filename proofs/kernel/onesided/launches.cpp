@@ -1,5 +1,5 @@
-// Launches of a one-sided plan as events in a partial order: the order of a block, of its queues, of
-// barriers and of counters.
+// Launches of a one-sided plan as events in a partial order: the order of a block, of its queues,
+// of barriers and of counters.
 
 #include <algorithm>
 
