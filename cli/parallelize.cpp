@@ -14,6 +14,9 @@ std::vector<FlagGroup> parallelize_flags() {
       {"Parallelization",
        {{"certify", "DIR",
          "write a certificate that no strategy costs less, which p2-check accepts"},
+        {"cubes", "DIR",
+         "with --engine cnf: write the question whether a strategy costs less as formulas for SAT "
+         "solvers, one for each configuration of a vertex; with --certify read their proofs"},
         {"dot", "FILE", "write the graph with the strategy for Graphviz", Flag::Kind::Output},
         {"memory-limit", "BYTES",
          "only strategies that need at most this memory per device (K, M, G, T)"},
@@ -66,6 +69,7 @@ ParallelizeRequest parallelize_request(const CommandLine& line) {
   }
   request.engine = line.text("engine").value_or("explicit");
   request.certify = line.text("certify");
+  request.cubes = line.text("cubes");
   request.dot = line.has("dot");
   if (line.has("printed")) request.paper = paper_algorithm(line);
   return request;

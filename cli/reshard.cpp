@@ -31,6 +31,9 @@ std::vector<FlagGroup> reshard_flags() {
          "exact: a shortest schedule (default), or a baseline of Zhuang et al., MLSys 2023"},
         {"certify", "DIR",
          "write a certificate of optimality, or else of the lower bound, which p2-check accepts"},
+        {"cubes", "DIR",
+         "write the question whether there is a shorter schedule as formulas for SAT solvers, one "
+         "for each sender of the largest task; with --certify read their proofs"},
         {"plot", "FILE", "draw the timeline as SVG", Flag::Kind::Output}}},
       {"Plan",
        {{"plan", "broadcast|sendrecv|local-allgather|global-allgather",
@@ -112,6 +115,7 @@ ReshardRequest reshard_request(const CommandLine& line) {
   request.tensor = tensor_of(line);
   request.plan = plan_of(line);
   request.certify = line.text("certify");
+  request.cubes = line.text("cubes");
   request.plot = line.has("plot");
   return request;
 }

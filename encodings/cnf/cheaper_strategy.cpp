@@ -95,12 +95,18 @@ class Encoding {
   }
 
   const Clauses& clauses() const { return clauses_; }
+  Clauses take_clauses() { return std::move(clauses_); }
 
-  /// The first configuration of every vertex that holds in the last model.
-  Strategy strategy(const Solver& solver) const {
+  /// By configuration of the first vertex that has most of them.
+  const std::vector<Literal>& cubes() const {
+    return *std::ranges::max_element(chosen_, {}, &std::vector<Literal>::size);
+  }
+
+  /// The first configuration of every vertex that holds in a model.
+  Strategy strategy(const Model& model) const {
     Strategy strategy;
     for (const auto& own : chosen_) {
-      const auto holds = [&](Literal literal) { return solver.holds(literal); };
+      const auto holds = [&](Literal literal) { return model.holds(literal); };
       strategy.push_back(
           static_cast<std::uint32_t>(std::ranges::find_if(own, holds) - own.begin()));
     }
@@ -195,25 +201,33 @@ void refine(const Graph& graph, const Strategy& strategy, const std::vector<Addi
 
 }  // namespace
 
-StrategyRefutation refute_cheaper_strategy(const Graph& graph, Cost below,
-                                           const Limits& limits) try {
+std::optional<SplitClauses> cheaper_strategy_clauses(const Graph& graph, Cost below) try {
+  const auto additions = strategy::additions(graph, strategy::elimination_order(graph).vertices);
+  const auto sums = initial_thresholds(graph, additions, below, kMaxJoinAssignments);
+  if (!sums) return std::nullopt;
+  Encoding encoding(graph, additions, *sums);
+  std::vector<Literal> cubes = encoding.cubes();
+  return SplitClauses{encoding.take_clauses(), std::move(cubes)};
+} catch (const TooManyClauses&) {
+  return std::nullopt;
+}
+
+StrategyRefutation refute_cheaper_strategy(const Graph& graph, Cost below, const Limits& limits,
+                                           const std::optional<std::string>& refuted_in) try {
   StrategyRefutation answer;
   answer.additions = strategy::additions(graph, strategy::elimination_order(graph).vertices);
   auto sums = initial_thresholds(graph, answer.additions, below, kMaxJoinAssignments);
   if (!sums) throw TooManyClauses{};
   for (answer.sums = std::move(*sums);;) {
     const Encoding encoding(graph, answer.additions, answer.sums);
-    const DratTrace trace;
-    Solver solver(limits);
-    solver.write_proof(trace);
-    solver.add(encoding.clauses().literals());
-    if (!solver.possible()) {
-      solver.finish_proof();
+    Decided decided = refuted_in ? decide(encoding.clauses(), encoding.cubes(), *refuted_in, limits)
+                                 : decide(encoding.clauses(), encoding.cubes(), 1, limits);
+    if (auto* const proof = std::get_if<ClauseProof>(&decided)) {
       answer.outcome = Outcome::Established;
-      answer.proof = clause_proof(encoding.clauses(), trace, limits);
+      answer.proof = std::move(*proof);
       return answer;
     }
-    answer.strategy = encoding.strategy(solver);
+    answer.strategy = encoding.strategy(std::get<Model>(decided));
     if (cost_of(graph, answer.strategy) < below) {
       answer.outcome = Outcome::Refuted;
       return answer;

@@ -1,26 +1,101 @@
-// Cube and conquer by other solvers: DIMACS out, LRAT or DRAT in.
+// Cube and conquer: by solvers on threads, or by others, with DIMACS out and LRAT or DRAT in.
+#include "encodings/cnf/drat_to_lrat.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <set>
+#include <memory>
+#include <sstream>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 #include <nlohmann/json.hpp>
 
-#include "encodings/cnf/solver.h"
 #include "engine/base/files.h"
 #include "p2/error.h"
 #include "p2/json.h"
 
 namespace p2::cnf {
+namespace {
+
+/// A solver on clauses, with its proof.
+class Conquest {
+ public:
+  Conquest(std::span<const Literal> clauses, const Limits& limits) : solver_(limits) {
+    solver_.write_proof(trace_);
+    solver_.add(clauses);
+  }
+
+  /// Whether there is a model with one of the cubes, one after the other. A cube that is refuted
+  /// is a unit clause of the proof: it follows without the cubes before it.
+  bool possible_with(std::span<const Literal> cubes) {
+    for (const Literal cube : cubes) {
+      if (solver_.possible(cube)) return true;
+    }
+    solver_.finish_proof();
+    return false;
+  }
+  /// Whether there is a model with none of the cubes.
+  bool possible_without(std::span<const Literal> cubes) {
+    for (const Literal cube : cubes) solver_.exclude(std::span(&cube, 1));
+    if (solver_.possible()) return true;
+    solver_.finish_proof();
+    return false;
+  }
+
+  const Solver& solver() const { return solver_; }
+  const DratTrace& trace() const { return trace_; }
+
+ private:
+  DratTrace trace_;
+  Solver solver_;
+};
+
+}  // namespace
+
+Decided decide(const Clauses& clauses, std::span<const Literal> cubes, unsigned parts,
+               const Limits& limits) {
+  if (parts <= 1) cubes = {};
+  const std::size_t count = std::min<std::size_t>(parts, cubes.size());
+  std::vector<std::unique_ptr<Conquest>> conquests(count + 1);
+  std::vector<char> found(count);
+  // A question waits for its own parts, not for those of others.
+  tbb::this_task_arena::isolate([&] {
+    tbb::parallel_for(
+        std::size_t{0}, count,
+        [&](std::size_t i) {
+          const std::size_t begin = i * cubes.size() / count;
+          const std::size_t end = (i + 1) * cubes.size() / count;
+          conquests[i] = std::make_unique<Conquest>(clauses.literals(), limits);
+          found[i] = conquests[i]->possible_with(cubes.subspan(begin, end - begin)) ? 1 : 0;
+        },
+        tbb::simple_partitioner());
+  });
+  // The first part that has a model, so that the answer does not depend on threads.
+  for (std::size_t i = 0; i < count; ++i) {
+    if (found[i] != 0) return Model(conquests[i]->solver(), clauses.variables());
+  }
+  conquests[count] = std::make_unique<Conquest>(clauses.literals(), limits);
+  if (conquests[count]->possible_without(cubes)) {
+    return Model(conquests[count]->solver(), clauses.variables());
+  }
+  std::vector<const DratTrace*> traces;
+  traces.reserve(conquests.size());
+  for (const auto& each : conquests) traces.push_back(&each->trace());
+  return clause_proof(clauses, traces, limits);
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -207,6 +282,9 @@ void write_cubes(const std::string& folder, const Clauses& clauses,
   write(path / "manifest.json", {manifest(clauses, cubes)});
 }
 
+namespace {
+
+/// Appends the proofs in the folder to `trace`.
 void read_cube_proofs(const std::string& folder, const Clauses& clauses,
                       std::span<const Literal> cubes, const DratTrace& trace) {
   const fs::path path = folder;
@@ -236,6 +314,87 @@ void read_cube_proofs(const std::string& folder, const Clauses& clauses,
   for (std::size_t i = 0; i < cubes.size(); ++i) {
     ProofReader(proofs[i], clauses.variables(), cubes[i], trace).read();
   }
+}
+
+/// The manifest, checked as far as its cubes go.
+nlohmann::json read_manifest(const std::string& folder) {
+  const std::string path = (fs::path(folder) / "manifest.json").string();
+  nlohmann::json found = nlohmann::json::parse(read_file(path), nullptr, false);
+  if (!found.is_object() || found.value("schema", nlohmann::json()) != kSchema ||
+      !found.value("cubes", nlohmann::json()).is_array()) {
+    throw InputError({path}, "is no manifest of cubes, expected what --cubes has written");
+  }
+  return found;
+}
+
+/// A formula of write_cubes: clauses, each ended by 0.
+std::vector<Literal> read_dimacs(const std::string& path) {
+  std::istringstream text(read_file(path));
+  std::string p;
+  std::string cnf;
+  std::int64_t variables = 0;
+  std::int64_t clauses = 0;
+  std::vector<Literal> literals;
+  if (text >> p >> cnf >> variables >> clauses && p == "p" && cnf == "cnf") {
+    for (Literal literal = 0; text >> literal;) {
+      if (literal < -variables || literal > variables) break;
+      literals.push_back(literal);
+      clauses -= literal == 0 ? 1 : 0;
+    }
+  }
+  if (!text.eof() || clauses != 0 || literals.empty() || literals.back() != 0) {
+    throw InputError({path}, "is not whole, expected a formula in DIMACS as --cubes writes it");
+  }
+  return literals;
+}
+
+}  // namespace
+
+Decided decide(const Clauses& clauses, std::span<const Literal> cubes, const std::string& folder,
+               const Limits& limits) {
+  const DratTrace proofs;
+  read_cube_proofs(folder, clauses, cubes, proofs);
+  Conquest others(clauses.literals(), limits);
+  if (others.possible_without(cubes)) return Model(others.solver(), clauses.variables());
+  const std::vector<const DratTrace*> traces = {&proofs, &others.trace()};
+  try {
+    return clause_proof(clauses, traces, limits);
+  } catch (const ToolError& error) {
+    throw InputError({folder}, fmt::format("the proofs of the cubes prove nothing ({}), expected "
+                                           "refutations by resolution, without RAT",
+                                           error.what()));
+  }
+}
+
+std::size_t count_cubes(const std::string& folder) {
+  return read_manifest(folder).at("cubes").size();
+}
+
+std::string digest_of_cubes(const std::string& folder) {
+  return read_manifest(folder).value("fingerprint", std::string());
+}
+
+bool refute_cube(const std::string& folder, std::size_t cube, const Limits& limits) {
+  const fs::path path = folder;
+  const fs::path proof = path / name_of(cube - 1, "drat");
+  if (fs::exists(proof) || fs::exists(path / name_of(cube - 1, "lrat"))) return true;
+  Conquest conquest(read_dimacs((path / name_of(cube - 1, "cnf")).string()), limits);
+  if (conquest.possible_without({})) return false;
+  const fs::path unfinished = fmt::format("{}.{}", proof.string(), ::getpid());
+  std::ofstream file(unfinished, std::ios::binary);
+  conquest.trace().for_each([&](bool learnt, std::span<const Literal> clause) {
+    file << (learnt ? "" : "d ") << fmt::format("{}", fmt::join(clause, " "))
+         << (clause.empty() ? "0\n" : " 0\n");
+    return file.good();
+  });
+  file.close();
+  std::error_code failure;
+  if (file) fs::rename(unfinished, proof, failure);
+  if (!file || failure) {
+    fs::remove(unfinished, failure);
+    throw InputError({proof.string()}, "cannot be written, expected a writable folder with room");
+  }
+  return true;
 }
 
 }  // namespace p2::cnf

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "encodings/cnf/solver.h"
@@ -160,5 +161,44 @@ ClauseProof clause_proof(const Clauses& clauses, const DratTrace& trace, const L
 /// cover everything is a part of it.
 ClauseProof clause_proof(const Clauses& clauses, std::span<const DratTrace* const> traces,
                          const Limits& limits);
+
+// Cube and conquer (Heule, Kullmann, Wieringa, Biere 2011). A cube is a literal; that some cube
+// holds in every model need not be known, it is decided as well.
+
+/// A hard question as clauses, and what splits it.
+struct SplitClauses {
+  Clauses clauses;
+  std::vector<Literal> cubes;
+};
+
+/// A model, or the proof that there is none.
+using Decided = std::variant<Model, ClauseProof>;
+
+/// By `parts` solvers on threads of the caller's TBB arena, each with some of the cubes, and a last
+/// one. 1 part: one solver, without cubes. The answer depends on the parts and not on the threads.
+/// Throws LimitReached.
+Decided decide(const Clauses& clauses, std::span<const Literal> cubes, unsigned parts,
+               const Limits& limits);
+
+/// Writes for cube I, from 1, the formula with that literal as a unit clause, `cube-I.cnf` in
+/// DIMACS, and manifest.json when all are there. Throws InputError where the folder cannot be
+/// written, or holds anything else.
+void write_cubes(const std::string& folder, const Clauses& clauses, std::span<const Literal> cubes);
+
+/// By the proofs in such a folder, `cube-I.lrat` or `cube-I.drat` as text, of solvers outside of
+/// this process, and a last solver. Each lemma is read with the negation of its cube, under which
+/// it was learnt, so that all follow from the formula alone; of LRAT, hints are not read. Throws
+/// LimitReached, and InputError for a folder of another formula, and for proofs that are missing,
+/// malformed, not whole, or prove nothing.
+Decided decide(const Clauses& clauses, std::span<const Literal> cubes, const std::string& folder,
+               const Limits& limits);
+
+/// How many cubes are in a folder of write_cubes. Throws InputError for any other.
+std::size_t count_cubes(const std::string& folder);
+/// The digest of its manifest, which tells apart the folders of different formulas.
+std::string digest_of_cubes(const std::string& folder);
+/// Refutes a cube, from 1, that has no proof there yet, and writes `cube-I.drat`, whole or not at
+/// all: whether it has a proof now. Otherwise it has a model. Throws LimitReached, and InputError.
+bool refute_cube(const std::string& folder, std::size_t cube, const Limits& limits);
 
 }  // namespace p2::cnf

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <string>
 
 #include "encodings/cnf/drat_to_lrat.h"
 #include "engine/program/instance.h"
@@ -59,9 +61,13 @@ struct ScheduleRefutation {
 
 /// Time-indexed order encoding (Tamura et al., "Compiling finite linear CSP into SAT", 2009).
 /// Undecided at a limit, or where p2-check would not read that many clauses: sums of sizes take too
-/// many values.
-ScheduleRefutation refute_shorter_schedule(const UnitTasks& tasks, std::int64_t makespan,
-                                           const Limits& limits);
+/// many values. With `refuted_in`, by the proofs of the cubes in that folder.
+ScheduleRefutation refute_shorter_schedule(
+    const UnitTasks& tasks, std::int64_t makespan, const Limits& limits,
+    const std::optional<std::string>& refuted_in = std::nullopt);
+/// The clauses, with a cube for every sender of the largest task that has several; nothing where
+/// they would be too many.
+std::optional<SplitClauses> shorter_schedule_clauses(const UnitTasks& tasks, std::int64_t makespan);
 
 // Larger graphs are undecided.
 constexpr std::size_t kMaxStrategyClauses = std::size_t{1} << 22;
@@ -84,8 +90,13 @@ struct StrategyRefutation {
 /// sum reaches, as in a totalizer (Bailleux and Boufkhad, 2003) over selected values. Values
 /// between thresholds round down, so a refutation holds; a model that is not cheaper in exact
 /// arithmetic adds its sums as thresholds, and the solver runs again (counterexample-guided
-/// refinement: Clarke et al., 2000).
-StrategyRefutation refute_cheaper_strategy(const strategy::Graph& graph, strategy::Cost below,
-                                           const Limits& limits);
+/// refinement: Clarke et al., 2000). With `refuted_in`, by the proofs of the cubes in that folder.
+StrategyRefutation refute_cheaper_strategy(
+    const strategy::Graph& graph, strategy::Cost below, const Limits& limits,
+    const std::optional<std::string>& refuted_in = std::nullopt);
+/// The clauses before any refinement, which suffice if no strategy costs less, with a cube for
+/// every configuration of a vertex that has most of them; nothing for larger graphs.
+std::optional<SplitClauses> cheaper_strategy_clauses(const strategy::Graph& graph,
+                                                     strategy::Cost below);
 
 }  // namespace p2::cnf

@@ -49,6 +49,19 @@ class ScheduleEncoding {
   }
 
   const Clauses& clauses() const { return clauses_; }
+  Clauses take_clauses() { return std::move(clauses_); }
+
+  /// By sender of the largest task that has several, or of any.
+  const std::vector<Literal>& cubes() const {
+    std::size_t largest = 0;
+    const auto rank = [&](std::size_t i) {
+      return std::pair(tasks_[i].sender_hosts.size() > 1, tasks_[i].size);
+    };
+    for (std::size_t i = 1; i < tasks_.size(); ++i) {
+      if (rank(i) > rank(largest)) largest = i;
+    }
+    return sent_[largest];
+  }
 
  private:
   void add_task(const UnitTask& task, std::int64_t makespan) {
@@ -107,16 +120,23 @@ class ScheduleEncoding {
 
 }  // namespace
 
+std::optional<SplitClauses> shorter_schedule_clauses(const UnitTasks& tasks,
+                                                     std::int64_t makespan) try {
+  ScheduleEncoding encoding(tasks, makespan);
+  std::vector<Literal> cubes = encoding.cubes();
+  return SplitClauses{encoding.take_clauses(), std::move(cubes)};
+} catch (const TooLarge&) {
+  return std::nullopt;
+}
+
 ScheduleRefutation refute_shorter_schedule(const UnitTasks& tasks, std::int64_t makespan,
-                                           const Limits& limits) try {
+                                           const Limits& limits,
+                                           const std::optional<std::string>& refuted_in) try {
   const ScheduleEncoding encoding(tasks, makespan);
-  const DratTrace trace;
-  Solver solver(limits);
-  solver.write_proof(trace);
-  solver.add(encoding.clauses().literals());
-  if (solver.possible()) return {Outcome::Refuted, {}};
-  solver.finish_proof();
-  return {Outcome::Established, clause_proof(encoding.clauses(), trace, limits)};
+  Decided decided = refuted_in ? decide(encoding.clauses(), encoding.cubes(), *refuted_in, limits)
+                               : decide(encoding.clauses(), encoding.cubes(), 1, limits);
+  if (std::holds_alternative<Model>(decided)) return {Outcome::Refuted, {}};
+  return {Outcome::Established, std::get<ClauseProof>(std::move(decided))};
 } catch (const LimitReached&) {
   return {};
 } catch (const TooLarge&) {

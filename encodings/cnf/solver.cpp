@@ -223,6 +223,13 @@ bool Solver::holds(Literal literal) const { return backend_->solver.val(literal)
 
 void Solver::finish_proof() { backend_->solver.flush_proof_trace(); }
 
+Model::Model(const Solver& solver, std::int32_t variables)
+    : true_(static_cast<std::size_t>(variables) + 1) {
+  for (Literal variable = 1; variable <= variables; ++variable) {
+    true_[static_cast<std::size_t>(variable)] = solver.holds(variable);
+  }
+}
+
 Formula::Formula(const Clauses& clauses, std::span<const Literal> known, const Limits& limits)
     : Solver(limits) {
   Facts facts(clauses.variables());

@@ -120,6 +120,19 @@ class Solver {
   std::unique_ptr<Backend> backend_;
 };
 
+/// What holds in the last model of a solver, without the solver.
+class Model {
+ public:
+  Model(const Solver& solver, std::int32_t variables);
+
+  bool holds(Literal literal) const {
+    return true_[static_cast<std::size_t>(literal < 0 ? -literal : literal)] == (literal > 0);
+  }
+
+ private:
+  std::vector<bool> true_;  ///< by variable
+};
+
 /// Clauses in a solver of their own.
 class Formula : public Solver {
  public:
@@ -128,20 +141,5 @@ class Formula : public Solver {
   /// limits must outlive the formula.
   Formula(const Clauses& clauses, std::span<const Literal> known, const Limits& limits);
 };
-
-// Cube and conquer by solvers outside of this process (cubes.cpp): formulas out, proofs in.
-
-/// Writes for cube I, from 1, the formula with that literal as a unit clause, `cube-I.cnf` in
-/// DIMACS, and manifest.json when all are there. Throws InputError where the folder cannot be
-/// written, or holds anything else.
-void write_cubes(const std::string& folder, const Clauses& clauses, std::span<const Literal> cubes);
-
-/// Appends the proofs in the folder, `cube-I.lrat` or `cube-I.drat` as text, to `trace`: each lemma
-/// with the negation of its cube, under which it was learnt, so that all follow from the formula
-/// alone; an empty clause becomes the negation of the cube. Numbers of steps give the clauses that
-/// are deleted; hints are not read, and nothing is checked. Throws InputError for a folder of
-/// another formula, and for proofs that are missing, malformed or not whole.
-void read_cube_proofs(const std::string& folder, const Clauses& clauses,
-                      std::span<const Literal> cubes, const DratTrace& trace);
 
 }  // namespace p2::cnf

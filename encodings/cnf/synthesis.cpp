@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include "encodings/cnf/drat_to_lrat.h"
 #include "encodings/cnf/group_rules.h"
@@ -54,7 +52,8 @@ class SynthesisClauses {
   /// Choice m as a step: by its shape, without groups, or by its groups where they have no name.
   Step step(std::size_t m) const;
   /// What a model picks, step by step.
-  std::vector<Literal> picks(const Solver& solver) const;
+  template <typename Model>
+  std::vector<Literal> picks(const Model& model) const;
   std::vector<Step> program(const std::vector<Literal>& picks) const;
 
  private:
@@ -131,11 +130,12 @@ Step SynthesisClauses::step(std::size_t m) const {
   return {choices_[m].collective, name ? std::vector<Group>() : groups, name};
 }
 
-std::vector<Literal> SynthesisClauses::picks(const Solver& solver) const {
+template <typename Model>
+std::vector<Literal> SynthesisClauses::picks(const Model& model) const {
   std::vector<Literal> picks;
   for (const std::vector<Literal>& choices : picked_) {
     for (const Literal choice : choices) {
-      if (solver.holds(choice)) picks.push_back(choice);
+      if (model.holds(choice)) picks.push_back(choice);
     }
   }
   return picks;
@@ -319,75 +319,6 @@ std::string varmap(const SynthesisClauses& problem) {
   return text;
 }
 
-/// A solver on the clauses of a problem, with its proof.
-class Conquest {
- public:
-  Conquest(const SynthesisClauses& problem, const Limits& limits) : solver_(limits) {
-    solver_.write_proof(trace_);
-    solver_.add(problem.clauses().literals());
-  }
-
-  /// Whether there is a model with one of the cubes, one after the other. A cube that is refuted
-  /// is a unit clause of the proof: it follows without the cubes before it.
-  bool possible_with(std::span<const Literal> cubes) {
-    for (const Literal cube : cubes) {
-      if (solver_.possible(cube)) return true;
-    }
-    solver_.finish_proof();
-    return false;
-  }
-  /// Whether there is a model with none of the cubes.
-  bool possible_without(std::span<const Literal> cubes) {
-    for (const Literal cube : cubes) solver_.exclude(std::span(&cube, 1));
-    if (solver_.possible()) return true;
-    solver_.finish_proof();
-    return false;
-  }
-
-  const Solver& solver() const { return solver_; }
-  const DratTrace& trace() const { return trace_; }
-
- private:
-  DratTrace trace_;
-  Solver solver_;
-};
-
-/// A program, or the proof that there is none. Throws LimitReached.
-using Conquered = std::variant<std::vector<Literal>, ClauseProof>;
-
-Conquered conquer(const SynthesisClauses& problem, unsigned parts, const Limits& limits) {
-  std::vector<Literal> cubes;
-  if (parts > 1 && !problem.picked().empty()) cubes = problem.picked().front();
-  const std::size_t count = std::min<std::size_t>(parts, cubes.size());
-  std::vector<std::unique_ptr<Conquest>> conquests(count + 1);
-  std::vector<char> found(count);
-  // A question waits for its own parts, not for those of others.
-  tbb::this_task_arena::isolate([&] {
-    tbb::parallel_for(
-        std::size_t{0}, count,
-        [&](std::size_t i) {
-          const std::size_t begin = i * cubes.size() / count;
-          const std::size_t end = (i + 1) * cubes.size() / count;
-          conquests[i] = std::make_unique<Conquest>(problem, limits);
-          found[i] =
-              conquests[i]->possible_with(std::span(cubes).subspan(begin, end - begin)) ? 1 : 0;
-        },
-        tbb::simple_partitioner());
-  });
-  // The first part that has a program, so that the answer does not depend on threads.
-  for (std::size_t i = 0; i < count; ++i) {
-    if (found[i] != 0) return problem.picks(conquests[i]->solver());
-  }
-  conquests[count] = std::make_unique<Conquest>(problem, limits);
-  if (conquests[count]->possible_without(cubes)) {
-    return problem.picks(conquests[count]->solver());
-  }
-  std::vector<const DratTrace*> traces;
-  traces.reserve(conquests.size());
-  for (const auto& each : conquests) traces.push_back(&each->trace());
-  return clause_proof(problem.clauses(), traces, limits);
-}
-
 /// A cube for each first step.
 std::span<const Literal> cubes_of(const SynthesisClauses& problem) {
   if (problem.picked().empty() || problem.picked().front().empty()) {
@@ -398,31 +329,20 @@ std::span<const Literal> cubes_of(const SynthesisClauses& problem) {
   return problem.picked().front();
 }
 
-/// The same by the proofs of other solvers in a folder. Throws InputError where they are none.
-Conquered join(const SynthesisClauses& problem, const std::string& folder, const Limits& limits) {
-  const std::span<const Literal> cubes = cubes_of(problem);
-  DratTrace proofs;
-  read_cube_proofs(folder, problem.clauses(), cubes, proofs);
-  Conquest others(problem, limits);
-  if (others.possible_without(cubes)) return problem.picks(others.solver());
-  const std::vector<const DratTrace*> traces = {&proofs, &others.trace()};
-  try {
-    return clause_proof(problem.clauses(), traces, limits);
-  } catch (const ToolError& error) {
-    throw InputError({folder}, fmt::format("the proofs of the cubes prove nothing ({}), expected "
-                                           "refutations by resolution, without RAT",
-                                           error.what()));
-  }
-}
-
 /// Throws LimitReached.
 Absence settle(const SynthesisClauses& problem, Numbered known, std::vector<std::uint32_t> uses,
                const Search& search, const Limits& limits) {
   Absence answer;
-  Conquered conquered = search.refuted_in ? join(problem, *search.refuted_in, limits)
-                                          : conquer(problem, search.parts, limits);
-  if (const auto* const picks = std::get_if<std::vector<Literal>>(&conquered)) {
-    answer.found = problem.program(*picks);
+  std::span<const Literal> cubes;
+  if (search.refuted_in) {
+    cubes = cubes_of(problem);
+  } else if (!problem.picked().empty()) {
+    cubes = problem.picked().front();
+  }
+  Decided decided = search.refuted_in ? decide(problem.clauses(), cubes, *search.refuted_in, limits)
+                                      : decide(problem.clauses(), cubes, search.parts, limits);
+  if (const auto* const model = std::get_if<Model>(&decided)) {
+    answer.found = problem.program(problem.picks(*model));
     answer.kind = Absence::Kind::Found;
     return answer;
   }
@@ -432,7 +352,7 @@ Absence settle(const SynthesisClauses& problem, Numbered known, std::vector<std:
   }
   proof.programs = std::move(known);
   proof.uses = std::move(uses);
-  proof.clauses = std::get<ClauseProof>(std::move(conquered));
+  proof.clauses = std::get<ClauseProof>(std::move(decided));
   proof.varmap = varmap(problem);
   answer.kind = Absence::Kind::Absent;
   return answer;

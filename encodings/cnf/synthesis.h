@@ -36,11 +36,9 @@ struct Search {
   std::vector<std::vector<Step>> known = {};
   /// With such a step, given as found ones are; all programs if empty.
   std::function<bool(const Step& step)> uses = {};
-  /// Cube and conquer (Heule, Kullmann, Wieringa, Biere 2011): a cube for every first step, in so
-  /// many parts, each a solver on a thread of the caller's TBB arena. 1: no cubes.
+  /// Cube and conquer (drat_to_lrat.h) with a cube for every first step, in so many parts.
   unsigned parts = 1;
-  /// A folder of write_cubes with proofs by other solvers, from which the refutation is made
-  /// instead.
+  /// A folder of write_cubes with proofs, from which the refutation is made instead.
   std::optional<std::string> refuted_in = {};
 };
 
@@ -76,7 +74,7 @@ Absence refute(const Instance& instance, Dialect dialect, std::uint32_t size, co
 Absence refute(Stage stage, std::uint32_t size, const std::function<bool(const Step& step)>& uses,
                const Limits& limits = {});
 
-/// Writes that question to a folder, split by its first step (encodings/cnf/solver.h): how many
+/// Writes that question to a folder, split by its first step: how many
 /// cubes there are. Throws InputError where the folder cannot be written or there is no step, and
 /// LimitReached.
 std::size_t write_cubes(const Instance& instance, Dialect dialect, std::uint32_t size,

@@ -1,11 +1,13 @@
 #include "proofs/api/campaigns.h"
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "encodings/cnf/drat_to_lrat.h"
 #include "engine/base/files.h"
 #include "engine/base/limits.h"
 #include "engine/campaign/campaign.h"
@@ -57,7 +59,91 @@ bool answer_questions(const CampaignPart& part, const Options& options, const st
   return true;
 }
 
+/// Which cubes of a folder are refuted.
+class CubeQuestions final : public campaign::Questions {
+ public:
+  explicit CubeQuestions(const std::string& folder)
+      : folder_(folder), refuted_(cnf::count_cubes(folder)) {}
+
+  std::size_t count() const override { return refuted_.size(); }
+  double expected_cost(std::size_t) const override { return 1; }
+  Answer ask(std::size_t question, const Limits& limits) override try {
+    return {cnf::refute_cube(folder_, question + 1, limits) ? "true" : "false"};
+  } catch (const LimitReached&) {
+    return {"null", false};
+  }
+  void record(std::size_t question, const nlohmann::ordered_json& answer) override {
+    refuted_[question] = answer.is_null()     ? Outcome::Undecided
+                         : answer.get<bool>() ? Outcome::Established
+                                              : Outcome::Refuted;
+  }
+
+  const std::vector<Outcome>& refuted() const { return refuted_; }
+
+ private:
+  std::string folder_;
+  std::vector<Outcome> refuted_;
+};
+
+/// `3 of 33 cubes`, `… of shard 1 of 4`.
+std::string cubes_text(std::size_t some, std::size_t all, const CampaignPart& part) {
+  return fmt::format(
+      "{} of {} cube{}{}", some, all, all == 1 ? "" : "s",
+      part.shards == 1 ? "" : fmt::format(" of shard {} of {}", part.shard, part.shards));
+}
+
 }  // namespace
+
+std::string cubes_written(std::size_t count, const std::string& folder) {
+  return fmt::format("{} cube{} in {}: refute each, then give --certify", count,
+                     count == 1 ? " is" : "s are", printable(folder));
+}
+
+CampaignAnswer refute_cubes(const CubesRequest& request, const Options& options) {
+  CubeQuestions cubes(request.folder);
+  const Json header =
+      campaign::with_shard(campaign::journal_header("campaign")
+                               .add("cubes", request.folder)
+                               .add("formula", cnf::digest_of_cubes(request.folder)),
+                           cubes.count(), request.part);
+  const CampaignRun run = campaign_run(request.part, options, "{} of {} cubes refuted");
+  CampaignAnswer answer;
+  answer.is_leader = run.answer(cubes, header);
+  if (!answer.is_leader) return answer;
+  const std::vector<std::uint32_t> shards =
+      campaign::shard_of_questions(cubes, request.part.shards);
+  std::array<std::size_t, 4> counts = {};  // by outcome
+  std::size_t asked = 0;
+  std::size_t first_model = 0;
+  for (std::size_t i = cubes.count(); i-- > 0;) {
+    if (shards[i] != request.part.shard) continue;
+    const Outcome outcome = cubes.refuted()[i];
+    ++asked;
+    ++counts[static_cast<std::size_t>(outcome)];
+    if (outcome == Outcome::Refuted) first_model = i + 1;
+    answer.outcome = worst(answer.outcome, outcome);
+  }
+  const std::size_t refuted = counts[static_cast<std::size_t>(Outcome::Established)];
+  Document& document = answer.document;
+  document.title = "p2-verify campaign";
+  document.line(cubes_text(refuted, asked, request.part) + " are refuted, with proofs in " +
+                request.folder);
+  if (first_model != 0) {
+    document.line(
+        fmt::format("cube {} has a model: what the formulas ask for exists", first_model));
+  }
+  if (const std::size_t open = asked - refuted - counts[static_cast<std::size_t>(Outcome::Refuted)];
+      open != 0) {
+    document.line(cubes_text(open, asked, request.part) +
+                  " were not settled within the limits: run it again");
+  }
+  document.json = Json::object()
+                      .add("folder", request.folder)
+                      .add("cubes", asked)
+                      .add("refuted", refuted)
+                      .add("with_model", counts[static_cast<std::size_t>(Outcome::Refuted)]);
+  return answer;
+}
 
 bool is_campaign(const CampaignPart& part) {
   return part.journal || part.shards > 1 || is_mpi_run();

@@ -32,6 +32,9 @@ bool is_campaign(const CampaignPart& part);
 /// progress: `{} of {} files checked`.
 CampaignRun campaign_run(const CampaignPart& part, const Options& options, std::string counted);
 
+/// `33 cubes are in DIR: refute each, …`
+std::string cubes_written(std::size_t count, const std::string& folder);
+
 /// For the header of a journal.
 Json to_json(const InstanceSpec& spec);
 /// Throws nlohmann::json::exception for what to_json(InstanceSpec) has not written.

@@ -18,6 +18,7 @@
 #include "engine/topology/system.h"
 #include "p2/parallelize.h"
 #include "p2/version.h"
+#include "proofs/api/campaigns.h"
 #include "proofs/api/engines.h"
 #include "proofs/certificate/subject_certificates.h"
 
@@ -160,8 +161,14 @@ Checks run_checks(const ParallelizeRequest& request, const GraphFile& file,
   }
   if (engines.cnf && request.memory_limit) {
     checks.texts.emplace_back("cnf: not asked, it knows no memory limit");
+  } else if (engines.cnf && request.cubes && !request.certify) {
+    const auto question = cnf::cheaper_strategy_clauses(file.graph, found->cost);
+    if (question) cnf::write_cubes(*request.cubes, question->clauses, question->cubes);
+    checks.texts.push_back("cnf: " + (question
+                                          ? cubes_written(question->cubes.size(), *request.cubes)
+                                          : std::string("no cubes, they would be too large")));
   } else if (engines.cnf) {
-    checks.add(check_with_clauses(file.graph, *found, limits, checks.refutation));
+    checks.add(check_with_clauses(file.graph, *found, limits, checks.refutation, request.cubes));
   }
   return checks;
 }
@@ -423,8 +430,9 @@ StrategyCheck check_with_z3(const GraphFile& file, std::optional<Cost> memory_li
 }
 
 StrategyCheck check_with_clauses(const strategy::Graph& graph, const strategy::Found& found,
-                                 const Limits& limits, cnf::StrategyRefutation& refutation) {
-  refutation = cnf::refute_cheaper_strategy(graph, found.cost, limits);
+                                 const Limits& limits, cnf::StrategyRefutation& refutation,
+                                 const std::optional<std::string>& refuted_in) {
+  refutation = cnf::refute_cheaper_strategy(graph, found.cost, limits, refuted_in);
   StrategyCheck check{{.engine = "cnf", .outcome = refutation.outcome}, "cnf: undecided"};
   if (refutation.outcome == Outcome::Established) {
     check.text = "cnf: none costs less";
@@ -444,6 +452,9 @@ ParallelizeAnswer parallelize(const ParallelizeRequest& request, const Options& 
   const StrategyQuestion problem = read_problem(request);
   if (request.paper) return compare_with_paper(request, problem.file(), options);
   engines_of(request);
+  if (request.cubes && (!engines_of(request).cnf || request.memory_limit)) {
+    throw InputError({"--cubes"}, "are clauses, expected --engine cnf without --memory-limit");
+  }
   if (request.memory_limit && !problem.file().memory) {
     throw InputError({"--memory-limit"}, "the file does not say how much memory a vertex needs");
   }

@@ -23,9 +23,11 @@ StrategyCheck check_with_z3(const strategy::GraphFile& file,
                             std::optional<strategy::Cost> memory_limit,
                             const strategy::Found* found, const Limits& limits);
 
-/// `refutation`: where established, the clauses' refutation of a cheaper strategy.
+/// `refutation`: where established, the clauses' refutation of a cheaper strategy. By the proofs of
+/// cubes, where a folder is given.
 StrategyCheck check_with_clauses(const strategy::Graph& graph, const strategy::Found& found,
-                                 const Limits& limits, cnf::StrategyRefutation& refutation);
+                                 const Limits& limits, cnf::StrategyRefutation& refutation,
+                                 const std::optional<std::string>& refuted_in = std::nullopt);
 
 /// Runs the paper's algorithms, as `request.paper` reads them, on the graph and compares with the
 /// least cost.

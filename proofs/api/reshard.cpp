@@ -19,6 +19,7 @@
 #include "engine/reshard/sharding.h"
 #include "engine/topology/system.h"
 #include "p2/version.h"
+#include "proofs/api/campaigns.h"
 #include "proofs/certificate/subject_certificates.h"
 
 namespace p2 {
@@ -59,6 +60,10 @@ ReshardQuestion read_problem(const ReshardRequest& request) {
   if (request.plan && !request.tensor) {
     throw InputError({"--plan"}, "tasks do not say where elements are, expected --shape");
   }
+  if (request.cubes && request.strategy != ReshardStrategy::Exact) {
+    throw InputError({"--cubes"},
+                     "ask whether a shortest schedule is one, expected --strategy exact");
+  }
   std::optional<Tensor> tensor;
   UnitTasks tasks;
   if (request.tasks) {
@@ -94,8 +99,48 @@ ExactSchedule find_schedule(const ReshardQuestion& problem, const Options& optio
   return exact_schedule(problem.tasks, problem.scheduling, options.seed, options.limits, progress);
 }
 
-/// The certificate of the machine-based bound where that is the lower bound, else by clauses.
+/// Writes the cubes of the question whether there is a shorter schedule or, where a certificate is
+/// wanted, reads their proofs, which settle the lower bound.
+std::optional<cnf::ScheduleRefutation> use_cubes(const ReshardQuestion& problem,
+                                                 ExactSchedule& found, const Options& options,
+                                                 std::vector<Diagnostic>& diagnostics) {
+  const ReshardRequest& request = problem.request;
+  const std::int64_t makespan = found.schedule.makespan;
+  if (!request.cubes) return std::nullopt;
+  if (found.bound.value == makespan) {
+    diagnostics.push_back({Diagnostic::Kind::Note,
+                           "--cubes: none, that no schedule is shorter is shown without clauses"});
+    return std::nullopt;
+  }
+  if (!request.certify) {
+    const auto question = cnf::shorter_schedule_clauses(problem.tasks, makespan);
+    if (!question) {
+      diagnostics.push_back({Diagnostic::Kind::Undecided, "--cubes: they would be too large"});
+      return std::nullopt;
+    }
+    cnf::write_cubes(*request.cubes, question->clauses, question->cubes);
+    diagnostics.push_back(
+        {Diagnostic::Kind::Note, cubes_written(question->cubes.size(), *request.cubes)});
+    return std::nullopt;
+  }
+  cnf::ScheduleRefutation refutation =
+      cnf::refute_shorter_schedule(problem.tasks, makespan, options.limits, request.cubes);
+  if (refutation.outcome == Outcome::Established) {
+    found.lower_bound = makespan;
+  } else if (refutation.outcome == Outcome::Refuted) {
+    invariant(!found.optimal(), "no schedule is shorter than the optimum");
+    diagnostics.push_back(
+        {Diagnostic::Kind::Undecided,
+         fmt::format("--cubes: there is a schedule shorter than {}, of none of the cubes",
+                     makespan)});
+  }
+  return refutation;
+}
+
+/// The certificate of the machine-based bound where that is the lower bound, else by clauses, which
+/// may have been refuted already.
 CertificateFiles certify_schedule(const ReshardQuestion& problem, const ExactSchedule& found,
+                                  std::optional<cnf::ScheduleRefutation> refutation,
                                   const Options& options) {
   Provenance provenance{{{"p2-verify", build_info().version}},
                         {{"strategy", std::string(to_string(problem.request.strategy))}},
@@ -112,15 +157,16 @@ CertificateFiles certify_schedule(const ReshardQuestion& problem, const ExactSch
   }
   Limits limits = options.limits;
   if (!limits.work) limits.work = kMaxConflicts;
-  cnf::ScheduleRefutation refutation =
-      cnf::refute_shorter_schedule(problem.tasks, found.schedule.makespan, limits);
-  invariant(refutation.outcome != Outcome::Refuted, "no schedule is shorter than the optimum");
-  if (refutation.outcome == Outcome::Undecided) {
+  if (!refutation) {
+    refutation = cnf::refute_shorter_schedule(problem.tasks, found.schedule.makespan, limits);
+  }
+  invariant(refutation->outcome != Outcome::Refuted, "no schedule is shorter than the optimum");
+  if (refutation->outcome == Outcome::Undecided) {
     throw LimitReached(LimitReached::Kind::Work,
                        "no refutation of a shorter schedule within the limits");
   }
   provenance.tools["CaDiCaL"] = cnf::solver_version();
-  return schedule_certificate(problem.tasks, found.schedule, std::move(refutation.proof),
+  return schedule_certificate(problem.tasks, found.schedule, std::move(refutation->proof),
                               provenance);
 }
 
@@ -150,10 +196,12 @@ std::string bound_text(const LowerBound& bound, const SchedulingProblem& problem
                      bound.value);
 }
 
-std::string evidence_text(const ReshardQuestion& problem, const ExactSchedule& found,
+/// `searched`: the search has settled it, whatever clauses have.
+std::string evidence_text(const ReshardQuestion& problem, const ExactSchedule& found, bool searched,
                           const Evidence& evidence) {
   if (found.lower_bound == found.bound.value) return bound_text(found.bound, problem.scheduling);
   const bool certified = evidence.kind == Evidence::Kind::Certificate;
+  if (!searched && found.optimal()) return "the CNF for a shorter schedule is unsatisfiable";
   return fmt::format("{}a search of {} states found nothing shorter{}",
                      certified ? "" : "solver-only: ", found.states,
                      certified ? ", and the CNF for a shorter schedule is unsatisfiable" : "");
@@ -419,6 +467,9 @@ ReshardAnswer schedule_resharding(const ReshardRequest& request, const Options& 
   const ReshardQuestion problem = read_problem(request);
   ExactSchedule found = find_schedule(problem, options);
   ReshardAnswer answer;
+  const bool searched = found.optimal();
+  std::optional<cnf::ScheduleRefutation> refutation =
+      use_cubes(problem, found, options, answer.diagnostics);
   answer.tasks = problem.tasks;
   answer.schedule = found.schedule;
   answer.lower_bound = found.lower_bound;
@@ -436,10 +487,12 @@ ReshardAnswer schedule_resharding(const ReshardRequest& request, const Options& 
   }
   result.evidence.kind = Evidence::Kind::SolverOnly;
   if (request.certify) {
-    const auto make = [&] { return certify_schedule(problem, found, options); };
+    const auto make = [&] {
+      return certify_schedule(problem, found, std::move(refutation), options);
+    };
     result.evidence = written_evidence(*request.certify, make, answer.diagnostics);
   }
-  answer.bound_reason = evidence_text(problem, found, result.evidence);
+  answer.bound_reason = evidence_text(problem, found, searched, result.evidence);
   answer.results.push_back(std::move(result));
   if (request.plot) answer.plot = draw_timeline(problem, answer.schedule, answer.lower_bound);
   Document& document = answer.document;

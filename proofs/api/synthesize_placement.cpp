@@ -277,9 +277,7 @@ void PlacementQuestion::write_cubes() {
     const std::size_t count =
         cnf::write_cubes(found_.instance(), options.dialect, options.size,
                          {.known = found_.programs()}, folder, options.limits);
-    diagnostics_.push_back(
-        {Diagnostic::Kind::Note, fmt::format("{} cubes are in {}: refute each, then give --certify",
-                                             count, printable(folder))});
+    diagnostics_.push_back({Diagnostic::Kind::Note, cubes_written(count, folder)});
   } catch (const LimitReached& error) {
     diagnostics_.push_back({Diagnostic::Kind::Undecided, "--cubes: " + std::string(error.what())});
   }

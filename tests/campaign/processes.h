@@ -7,15 +7,53 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "tests/cli/temporary_file.h"
+#include "tests/file_bytes.h"
+
 extern char** environ;
 
 namespace p2 {
+
+/// A folder that lives as long as this object.
+class Folder {
+ public:
+  Folder() : file_("", ".campaign") {
+    std::filesystem::remove(file_.path());
+    std::filesystem::create_directories(file_.path());
+  }
+  ~Folder() { std::filesystem::remove_all(file_.path()); }
+
+  std::string operator/(const std::string& name) const { return file_.path() + "/" + name; }
+
+ private:
+  TemporaryFile file_;
+};
+
+using Words = std::vector<std::string>;
+
+inline Words joined(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// Every file below a folder, with its bytes.
+inline std::map<std::string, std::string> files_below(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::string path = entry.path().string().substr(folder.size());
+    // A killed process leaves what it had not written whole, under a hidden name.
+    if (path.starts_with("/.")) continue;
+    if (entry.is_regular_file()) files[path] = bytes_of(entry.path().string());
+  }
+  return files;
+}
 
 /// Starts a program; its output is discarded.
 inline pid_t start(std::vector<std::string> words) {

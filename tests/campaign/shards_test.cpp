@@ -4,8 +4,6 @@
 #include <fstream>
 #include <map>
 #include <random>
-#include <set>
-#include <sstream>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -23,28 +21,6 @@ using namespace p2;
 namespace {
 
 constexpr int kShards = 4;
-
-/// A folder that lives as long as this object.
-class Folder {
- public:
-  Folder() : file_("", ".campaign") {
-    std::filesystem::remove(file_.path());
-    std::filesystem::create_directories(file_.path());
-  }
-  ~Folder() { std::filesystem::remove_all(file_.path()); }
-
-  std::string operator/(const std::string& name) const { return file_.path() + "/" + name; }
-
- private:
-  TemporaryFile file_;
-};
-
-using Words = std::vector<std::string>;
-
-Words joined(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
 
 /// A campaign of each command, with dozens of questions. Certificates go into the folder.
 std::map<std::string, Words> campaigns(const Folder& folder) {
@@ -84,18 +60,6 @@ std::string single_run(const Words& command, const Folder& folder) {
       run(joined({command.begin() + 1, command.end()}, {"--output", folder / "single.json"}));
   REQUIRE_MESSAGE(ran.exit <= 1, ran.err);
   return bytes_of(folder / "single.json");
-}
-
-/// Every file below a folder, with its bytes.
-std::map<std::string, std::string> files_below(const std::string& folder) {
-  std::map<std::string, std::string> files;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    const std::string path = entry.path().string().substr(folder.size());
-    // A killed process leaves what it had not written whole, under a hidden name.
-    if (path.starts_with("/.")) continue;
-    if (entry.is_regular_file()) files[path] = bytes_of(entry.path().string());
-  }
-  return files;
 }
 
 int kills_wanted() {
@@ -375,152 +339,6 @@ TEST_CASE("a file that has changed is not answered from a journal") {
   CHECK(input.exit == 2);
   CHECK(run({"check", program, "--resume", folder / "other", "--cache", folder / "cache"}).exit ==
         2);
-}
-
-TEST_CASE("cubes give the same verdicts, and certificates that p2-check accepts") {
-  const Words prove = {"prove",       "expressiveness",
-                       "--from",      "c",
-                       "--to",        "d",
-                       "--hierarchy", "2,2,2",
-                       "--axes",      "4,2",
-                       "--reduce",    "0",
-                       "--size",      "2",
-                       "--engine",    "cnf",
-                       "--format",    "json"};
-  const auto verdicts = [](const Ran& ran) {
-    std::vector<std::pair<std::string, std::string>> all;
-    const nlohmann::json results = nlohmann::json::parse(ran.out).at("results");
-    for (const auto& result : results) {
-      all.emplace_back(result.at("verdict"), result.at("note"));
-    }
-    return all;
-  };
-  const auto expected = verdicts(run(prove));
-  for (const char* parts : {"2", "3", "1000"}) {
-    const Folder folder;
-    const Ran ran = run(joined(prove, {"--cubes", parts, "--certify", folder / "certificates"}));
-    CHECK_MESSAGE(ran.exit <= 1, ran.err);
-    CHECK(verdicts(ran) == expected);
-    std::size_t accepted = 0;
-    const nlohmann::json results = nlohmann::json::parse(ran.out).at("results");
-    for (const auto& result : results) {
-      if (result.at("certificate").is_null()) continue;
-      CHECK(check_folder(result.at("certificate").get<std::string>()).verdict ==
-            kernel::Verdict::Accepted);
-      if (!result.at("empty_question").get<bool>()) ++accepted;
-    }
-    CHECK(accepted > 0);
-    // The same bytes, whatever the number of threads.
-    const auto files = files_below(folder / "certificates");
-    run(joined(prove, {"--cubes", parts, "--certify", folder / "certificates", "--jobs", "1"}));
-    CHECK(files_below(folder / "certificates") == files);
-  }
-  CHECK(run(joined(prove, {"--cubes", "0"})).exit == 2);
-}
-
-namespace {
-
-/// A proof of CaDiCaL in DRAT as LRAT without hints.
-std::string as_lrat(const std::string& drat, std::uint64_t clauses) {
-  std::string lrat;
-  std::map<std::multiset<int>, std::vector<std::uint64_t>> steps;
-  std::istringstream lines(drat);
-  for (std::string line; std::getline(lines, line);) {
-    const bool deletes = line.starts_with("d ");
-    std::istringstream words(deletes ? line.substr(2) : line);
-    std::multiset<int> literals;
-    for (int literal = 0; words >> literal && literal != 0;) literals.insert(literal);
-    if (!deletes) {
-      clauses += 3;  // gaps
-      steps[literals].push_back(clauses);
-      lrat += fmt::format("{} {}{}0 7 0\n", clauses, fmt::join(literals, " "),
-                          literals.empty() ? "" : " ");
-    } else if (!steps[literals].empty()) {
-      lrat += fmt::format("{} d {} 5 0\n", clauses, steps[literals].back());
-      steps[literals].pop_back();
-    }
-  }
-  return lrat;
-}
-
-}  // namespace
-
-TEST_CASE("cubes that another solver refutes make a certificate that p2-check accepts") {
-  if (wait_for(start({"sh", "-c", "cadical --version"})) != 0) {
-    MESSAGE("skipped: no program cadical");
-    return;
-  }
-  const Folder folder;
-  const std::string cubes = folder / "cubes";
-  const Words synth = {
-      "synth",  "--hierarchy", "2,2,2",       "--axes",           "4,2", "--reduce", "0",
-      "--size", "3",           "--placement", "[[1 2 2],[2 1 1]]"};
-  const Ran written = run(joined(synth, {"--cubes", cubes}));
-  CHECK_MESSAGE(written.exit == 0, written.err);
-  const auto manifest = nlohmann::json::parse(bytes_of(cubes + "/manifest.json"));
-  const std::size_t count = manifest.at("cubes").size();
-  CHECK(count > 5);
-  CHECK(written.err.find(std::to_string(count) + " cubes are in ") != std::string::npos);
-  const Words certify =
-      joined(synth, {"--cubes", cubes, "--certify", folder / "complete", "--format", "json"});
-  const auto refusal = [&] {
-    const Ran ran = run(certify);
-    CHECK(ran.exit == 2);
-    CHECK(!std::filesystem::exists(folder / "complete"));
-    return ran.err;
-  };
-  CHECK(refusal().find(fmt::format("{0} of {0} proofs are missing (cube-1.lrat, cube-2.lrat, "
-                                   "cube-3.lrat, …)",
-                                   count)) != std::string::npos);
-  for (std::size_t i = 1; i <= count; ++i) {
-    const std::string cube = fmt::format("{}/cube-{}", cubes, i);
-    CHECK(wait_for(start({"cadical", "-q", "--no-binary", cube + ".cnf", cube + ".drat"})) == 20);
-    if (i % 2 == 0) continue;  // half of them in the other format
-    std::ofstream(cube + ".lrat") << as_lrat(bytes_of(cube + ".drat"),
-                                             manifest.at("clauses").get<std::uint64_t>());
-    std::filesystem::remove(cube + ".drat");
-  }
-  const Ran joined_proofs = run(certify);
-  REQUIRE_MESSAGE(joined_proofs.exit == 0, joined_proofs.err);
-  const kernel::Result result = check_folder(folder / "complete");
-  CHECK_MESSAGE(result.verdict == kernel::Verdict::Accepted, result.reason);
-  // The same claim as without cubes.
-  const Ran alone = run(joined(synth, {"--certify", folder / "alone", "--format", "json"}));
-  const auto claim = [](const Ran& ran) {
-    return nlohmann::json::parse(ran.out).at("placements")[0].at("claim_digest");
-  };
-  CHECK(claim(joined_proofs) == claim(alone));
-  // Proofs that are cut off, malformed, or of another cube.
-  std::filesystem::remove_all(folder / "complete");
-  const std::string proof = bytes_of(cubes + "/cube-1.lrat");
-  const auto with_proof = [&](const std::string& text) {
-    std::ofstream(cubes + "/cube-1.lrat", std::ios::binary) << text;
-    return refusal();
-  };
-  CHECK(with_proof(proof.substr(0, proof.size() / 2)).find("cube-1.lrat") != std::string::npos);
-  CHECK(with_proof("1 99999999 0 0\n").find("cube-1.lrat:1:1: expected literals") !=
-        std::string::npos);
-  CHECK(with_proof("x 1 0\n").find("expected the number of a step") != std::string::npos);
-  CHECK(with_proof("").find("has no empty clause") != std::string::npos);
-  // Proofs without a lemma: some cubes need more than propagation.
-  for (std::size_t i = 2; i <= count; ++i) {
-    std::ofstream(fmt::format("{}/cube-{}.lrat", cubes, i)) << "9999999 0 0\n";
-  }
-  CHECK(with_proof("9999999 0 0\n").find("not RUP") != std::string::npos);
-  // The cubes of another question.
-  Words shorter = certify;
-  shorter[8] = "2";
-  const Ran other = run(shorter);
-  CHECK(other.exit == 2);
-  CHECK(other.err.find("cubes of another question") != std::string::npos);
-  // What is no folder of cubes is left alone.
-  std::ofstream(cubes + "/notes") << "mine";
-  const Ran mine = run(joined(synth, {"--cubes", cubes}));
-  CHECK(mine.exit == 2);
-  CHECK(bytes_of(cubes + "/notes") == "mine");
-  CHECK(std::filesystem::exists(cubes + "/cube-2.drat"));
-  CHECK(run({"synth", "--hierarchy", "2,2,2", "--axes", "4,2", "--reduce", "0", "--cubes", cubes})
-            .err.find("--placement") != std::string::npos);
 }
 
 TEST_CASE("jobs of Slurm are written for a command that has shards") {

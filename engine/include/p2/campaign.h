@@ -44,6 +44,17 @@ struct SlurmRequest {
 /// one shard, and a folder that cannot be written.
 Answer write_slurm_jobs(const SlurmRequest& request, const Options& options);
 
+/// The parts of one hard question in a folder that `--cubes` has written, as formulas.
+struct CubesRequest {
+  std::string folder;
+  CampaignPart part = {};  ///< without a journal: the proofs in the folder are what is kept
+};
+
+/// Refutes with CaDiCaL every formula that has no proof yet, and writes the proof beside it, whole
+/// or not at all. Established: all of the shard are refuted. Refuted: one has a model. Throws
+/// InputError for a folder of something else.
+CampaignAnswer refute_cubes(const CubesRequest& request, const Options& options);
+
 /// Which journals are put together: those of all shards of one campaign.
 struct MergeRequest {
   std::vector<std::string> journals;  ///< paths of the files that `--resume` has written

@@ -42,7 +42,12 @@ struct ParallelizeRequest {
   /// `explicit`, `z3`, `cnf` or `all`: engines that check the answer besides the search. With `cnf`
   /// the certificate is a refutation of clauses.
   std::string engine = "explicit";
-  std::optional<std::string> certify;   ///< folder for a certificate that no strategy costs less
+  std::optional<std::string> certify;  ///< folder for a certificate that no strategy costs less
+  /// A folder for the question whether a strategy costs less than the one found, as formulas for
+  /// SAT solvers, one for each configuration of a vertex that has most of them: without `certify`
+  /// they are written there, with it the certificate is made of the proofs that are there. Engine
+  /// `cnf`.
+  std::optional<std::string> cubes = {};
   bool dot = false;                     ///< draws the graph for Graphviz
   std::optional<PaperAlgorithm> paper;  ///< compares with the paper's algorithm instead
 };

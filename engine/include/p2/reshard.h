@@ -94,6 +94,10 @@ struct ReshardRequest {
   /// Writes a certificate for p2-check to this folder: no schedule is shorter than this one or,
   /// where that is not proved, than the lower bound.
   std::optional<std::string> certify;
+  /// A folder for the question whether there is a shorter schedule than the one found, as formulas
+  /// for SAT solvers, one for each sender of the largest task: without `certify` they are written
+  /// there, with it the certificate is made of the proofs that are there. docs/campaigns.md.
+  std::optional<std::string> cubes = {};
   bool plot = false;  ///< draws the timeline
 };
 
