@@ -276,7 +276,7 @@ class CanonicalText {
       text_ += fmt::format("  {}{} = {} {}({})", i == computation.root ? "ROOT " : "",
                            instruction.name, shape_text(instruction.shape), instruction.opcode,
                            operands_text(computation, instruction));
-      add_attributes(instruction);
+      add_attributes(computation, instruction);
       text_ += "\n";
     }
     text_ += "}\n";
@@ -359,10 +359,11 @@ class CanonicalText {
       }
     }
     if (instruction.opcode == "slice") return add("slice", "{" + text + "}");
-    if (!text.empty()) add("padding", text);
+    if (text.empty()) refuse_text(instruction, "padding of a scalar");
+    add("padding", text);
   }
 
-  void add_called(const Instruction& instruction) {
+  void add_called(const Computation& computation, const Instruction& instruction) {
     std::vector<std::string> names;
     for (const std::uint32_t called : instruction.called) {
       names.push_back(module_.computations[called].name);
@@ -376,7 +377,15 @@ class CanonicalText {
       add("condition", names[0]);
       add("body", names[1]);
     } else if (opcode == "conditional") {
-      add("branch_computations", list_text(names));
+      const std::uint32_t index = instruction.operands.at(0);
+      const ElementType type = computation.instructions[index].shape.array.type;
+      if (type.kind() == ElementType::Kind::Boolean) {
+        require_count(2);
+        add("true_computation", names[0]);
+        add("false_computation", names[1]);
+      } else {
+        add("branch_computations", list_text(names));
+      }
     } else if (opcode == "select-and-scatter") {
       require_count(2);
       add("select", names[0]);
@@ -389,7 +398,7 @@ class CanonicalText {
     }
   }
 
-  void add_attributes(const Instruction& instruction) {
+  void add_attributes(const Computation& computation, const Instruction& instruction) {
     const Attributes& attributes = instruction.attributes;
     const std::string& opcode = instruction.opcode;
     if (attributes.has_channel) add("channel_id", std::to_string(attributes.channel));
@@ -426,7 +435,7 @@ class CanonicalText {
     if (!attributes.direction.empty()) add("direction", attributes.direction);
     if (opcode != "constant") add_others(instruction);
     if (!attributes.accuracy.empty()) add("result_accuracy", attributes.accuracy);
-    add_called(instruction);
+    add_called(computation, instruction);
     if (!attributes.sharding.empty()) add("sharding", attributes.sharding);
     if (attributes.shardy.empty()) return;
     std::string frontend;
