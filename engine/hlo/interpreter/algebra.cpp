@@ -491,6 +491,7 @@ void Algebra::add_products(std::span<Accumulator> sums, std::span<const Cell> ro
   };
   for (const Cell& a : row) {
     const bool first_is_plain = is_plain(a);
+    const bool is_symmetric = a.low == -a.high;
     for (std::size_t j = 0; j < sums.size(); ++j) {
       const Term& b = columns[j];
       if (!first_is_plain || !is_plain(b) || sums[j].pending + 1 == kMaxPending) {
@@ -502,6 +503,13 @@ void Algebra::add_products(std::span<Accumulator> sums, std::span<const Cell> ro
       sum.value += static_cast<WideUnsigned>(a.value) * b.value;
       sum.exponent += static_cast<WideUnsigned>(a.exponent) * b.exponent;
       ++sum.pending;
+      if (is_symmetric || b.low == -b.high) {  // as inputs are
+        const double high = above(std::max(std::fabs(a.low), std::fabs(a.high)) *
+                                  std::max(std::fabs(b.low), std::fabs(b.high)));
+        sum.low = below(sum.low - high);
+        sum.high = above(sum.high + high);
+        continue;
+      }
       const double ends[] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
       sum.low = below(sum.low + below(std::min({ends[0], ends[1], ends[2], ends[3]})));
       sum.high = above(sum.high + above(std::max({ends[0], ends[1], ends[2], ends[3]})));
