@@ -576,5 +576,52 @@ TEST_CASE("what XLA's text does not say has no canonical text") {
   CHECK_THROWS_AS(canonical_text(read_hlo("a.hlo", elided)), NoCanonicalText);
 }
 
+TEST_CASE("p2-check follows a part that is manual over some axes where its tensors are whole") {
+  const std::string add =
+      "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n";
+  const auto before = [&](const std::string& outside, const std::string& inside,
+                          const std::string& result) {
+    return "HloModule m, num_partitions=4\n" + add +
+           "ENTRY main {\n  x = f32[8] parameter(0), sharding={devices=[4]<=[4]}\n"
+           "  s = f32[8] custom-call(x), custom_call_target=\"Sharding\", sharding=" +
+           outside +
+           "\n  l = f32[4] custom-call(s), custom_call_target=\"SPMDFullToShardShape\", sharding=" +
+           inside +
+           "\n  r = f32[4] all-reduce(l), channel_id=1, replica_groups={{0,2},{1,3}}, "
+           "use_global_device_ids=true, to_apply=add\n"
+           "  e = f32[4] custom-call(r), custom_call_target=\"Sharding\", sharding=" +
+           inside +
+           "\n  ROOT y = f32[4] custom-call(e), custom_call_target=\"SPMDShardToFullShape\", "
+           "sharding=" +
+           result + "\n}\n";
+  };
+  const auto trouble = [&](const std::string& first, const std::string& second) -> std::string {
+    const auto a = std::make_shared<const Module>(read_hlo("before", first));
+    const auto b = std::make_shared<const Module>(read_hlo("after", second));
+    const ModuleDecision decision = compare(a, b, {}, {});
+    CHECK(decision.outcome == Outcome::Established);
+    const auto found = module_certificate({first, second, decision}, {});
+    const auto* why = std::get_if<std::string>(&found);
+    return why != nullptr ? *why : "";
+  };
+  const auto after = [&](const std::string& body) {
+    return "HloModule m, num_partitions=4\n" + add +
+           "ENTRY main_spmd {\n  x = f32[2] parameter(0)\n  r = f32[2] all-reduce(x), "
+           "channel_id=1, replica_groups={{0,2},{1,3}}, use_global_device_ids=true, "
+           "to_apply=add\n" +
+           body + "}\n";
+  };
+  const std::string gather =
+      "  ROOT y = f32[4] all-gather(r), channel_id=2, replica_groups={{0,1},{2,3}}, "
+      "dimensions={0}, use_global_device_ids=true\n";
+  const std::string whole = "{devices=[1,2,2]<=[4] last_tile_dims={manual, replicated}}";
+  CHECK(trouble(before("{devices=[2,2]<=[4] last_tile_dim_replicate}", whole, "{replicated}"),
+                after(gather)) == "");
+  const std::string tiled = "{devices=[2,2]<=[2,2]T(1,0) last_tile_dims={manual}}";
+  const std::string cut = "{devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}";
+  CHECK(trouble(before("{devices=[4]<=[4]}", tiled, cut), after("  ROOT y = f32[2] copy(r)\n"))
+            .find("not covered") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace p2::hlo

@@ -89,8 +89,10 @@ auto LocalOperations<A>::reduce(const Instruction& instruction, const Operands& 
   // A maximum of n elements as n − 1 of two would take n² steps.
   bool at_once = false;
   if constexpr (A::kMayRound) {
-    const auto& reducer = count == 1 ? binary(instruction.called.at(0)) : std::nullopt;
-    at_once = !listed && reducer && arithmetic_.extremum(*reducer, initial[0], {});
+    if (count == 1 && instruction.called.size() == 1 && !listed) {
+      const auto& reducer = binary(instruction.called[0]);
+      at_once = reducer && arithmetic_.extremum(*reducer, initial[0], {});
+    }
   }
   std::vector<Cells> totals(results, listed || at_once ? Cells() : initial);
   const Index strides = strides_of(shapes[0].sizes);
@@ -220,10 +222,12 @@ auto LocalOperations<A>::dot(const Instruction& instruction, const Operands& ope
     const std::size_t l = checked(numbers.lhs_batch[i], left);
     add(lhs.shape.sizes[l], left[l], right[checked(numbers.rhs_batch[i], right)]);
   }
+  const std::size_t rows_begin = sizes.size();
   for (std::size_t i = 0; i < left.size(); ++i) {
     if (contains(numbers.lhs_batch, i) || contains(numbers.lhs_contracting, i)) continue;
     add(lhs.shape.sizes[i], left[i], 0);
   }
+  const std::size_t rows_end = sizes.size();
   for (std::size_t i = 0; i < right.size(); ++i) {
     if (contains(numbers.rhs_batch, i) || contains(numbers.rhs_contracting, i)) continue;
     add(rhs.shape.sizes[i], 0, right[i]);
@@ -266,8 +270,6 @@ auto LocalOperations<A>::dot(const Instruction& instruction, const Operands& ope
       return array(shape, std::move(cells), operands);
     }
   }
-  const std::size_t batch_rank = numbers.lhs_batch.size();
-  const std::size_t row_rank = left.size() - numbers.lhs_contracting.size();
   const auto offsets = [&](const Index& of, std::size_t begin, std::size_t end) {
     const auto part = [&](const Index& all) {
       return Index(all.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -279,10 +281,10 @@ auto LocalOperations<A>::dot(const Instruction& instruction, const Operands& ope
     });
     return result;
   };
-  const std::vector<std::size_t> left_batch = offsets(left_steps, 0, batch_rank);
-  const std::vector<std::size_t> right_batch = offsets(right_steps, 0, batch_rank);
-  const std::vector<std::size_t> rows = offsets(left_steps, batch_rank, row_rank);
-  const std::vector<std::size_t> columns = offsets(right_steps, row_rank, sizes.size());
+  const std::vector<std::size_t> left_batch = offsets(left_steps, 0, rows_begin);
+  const std::vector<std::size_t> right_batch = offsets(right_steps, 0, rows_begin);
+  const std::vector<std::size_t> rows = offsets(left_steps, rows_begin, rows_end);
+  const std::vector<std::size_t> columns = offsets(right_steps, rows_end, sizes.size());
   // The right operand is packed: kColumns factors, of as many columns, beside each other.
   constexpr std::size_t kColumns = A::kColumns;
   const std::size_t blocks = (columns.size() + kColumns - 1) / kColumns;
