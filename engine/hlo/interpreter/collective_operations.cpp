@@ -286,8 +286,7 @@ template <typename A>
 auto Interpreter<A>::manual_tiles(const Instruction& instruction, const std::string& text,
                                   const ArrayShape& local) const -> std::optional<Sharding> {
   if (text.find("manual") == std::string::npos) return std::nullopt;
-  const auto sharding =
-      read_sharding(text, local.sizes.size(), devices_.partitions, module_.meshes);
+  auto sharding = read_sharding(text, local.sizes.size(), devices_.partitions, module_.meshes);
   if (!sharding || sharding->parts > 1)
     give_up(instruction, "the sharding " + text + " is not understood");
   if (sharding->group.empty() || sharding->coordinates.empty()) return std::nullopt;
