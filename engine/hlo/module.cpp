@@ -13,10 +13,7 @@ std::string to_string(const LiteralElement& element) {
   return element.negative_zero ? "-0" : to_string(element.number);
 }
 
-namespace {
-
-/// The attributes in Attributes::others: `name=value` each.
-std::vector<std::string_view> parts_of(std::string_view all) {
+std::vector<std::string_view> attributes_in(std::string_view all) {
   std::vector<std::string_view> parts;
   int depth = 0;
   bool in_string = false;
@@ -36,10 +33,8 @@ std::vector<std::string_view> parts_of(std::string_view all) {
   return parts;
 }
 
-}  // namespace
-
 std::optional<std::string_view> attribute_in(std::string_view others, std::string_view name) {
-  for (const std::string_view part : parts_of(others)) {
+  for (const std::string_view part : attributes_in(others)) {
     if (part.size() > name.size() && part.starts_with(name) && part[name.size()] == '=')
       return part.substr(name.size() + 1);
   }
@@ -132,7 +127,7 @@ void set_apart_if_not_known(Instruction& instruction, bool dynamic) {
     instruction.opcode += "[dynamic]";
     return;
   }
-  for (const std::string_view part : parts_of(instruction.attributes.others)) {
+  for (const std::string_view part : attributes_in(instruction.attributes.others)) {
     const std::string_view name = part.substr(0, part.find('='));
     if (std::ranges::find(kKnown, name) != kKnown.end()) continue;
     instruction.opcode += fmt::format("[{}]", name);

@@ -41,7 +41,9 @@ struct Literal {
   }
 };
 
-/// The value of an attribute in a list as in Attributes::others: `{1}`; nothing without one.
+/// The attributes in a list as in Attributes::others, `name=value` each.
+std::vector<std::string_view> attributes_in(std::string_view others);
+/// The value of one of them: `{1}`; nothing without one.
 std::optional<std::string_view> attribute_in(std::string_view others, std::string_view name);
 
 /// The attributes of an instruction, in the terms of XLA whichever language it was read from.

@@ -30,6 +30,7 @@ bool is_partitioning_call(const Instruction& instruction) {
 struct Signs {
   bool partitioning_calls = false;  ///< `Sharding`, `SPMDFullToShardShape`, `xla.sdy.…`
   bool tiled_shardings = false;     ///< of instructions other than parameters
+  bool placed_shardings = false;    ///< inputs or outputs on one device, or in parts of a sum
   bool devices = false;             ///< collectives, partition-id
 };
 
@@ -40,8 +41,20 @@ Signs signs_of(const Module& module) {
       if (is_partitioning_call(instruction)) signs.partitioning_calls = true;
       const std::string& opcode = instruction.opcode;
       if (opcode == "partition-id" || is_collective(base_opcode(opcode))) signs.devices = true;
-      const bool tiled = instruction.attributes.sharding.find("devices=") != std::string::npos;
+      const std::string& sharding = instruction.attributes.sharding;
+      const bool tiled = sharding.find("devices=") != std::string::npos ||
+                         sharding.find("{mesh[") != std::string::npos;
       if (opcode != "parameter" && tiled) signs.tiled_shardings = true;
+    }
+  }
+  const Computation& entry = module.entry_computation();
+  for (std::uint32_t i = 0; i < entry.instructions.size(); ++i) {
+    const Instruction& instruction = entry.instructions[i];
+    const std::string& sharding = instruction.attributes.sharding;
+    if (instruction.opcode != "parameter" && i != entry.root) continue;
+    if (sharding.find("unreduced") != std::string::npos ||
+        sharding.find("maximal") != std::string::npos) {
+      signs.placed_shardings = true;
     }
   }
   return signs;
@@ -56,7 +69,8 @@ bool is_named_partitioned(const Module& module) {
 /// then has collectives, or an entry that the partitioner named.
 bool is_global(const Module& module, const Signs& signs) {
   if (signs.partitioning_calls) return true;
-  return signs.tiled_shardings && !signs.devices && !is_named_partitioned(module);
+  return (signs.tiled_shardings || signs.placed_shardings) && !signs.devices &&
+         !is_named_partitioned(module);
 }
 
 /// The texts for `count` arrays: a list of as many, or one for all.
@@ -68,8 +82,7 @@ std::vector<std::string> spread(const std::string& text, std::size_t count) {
 }
 
 std::string shardy_sharding(const Instruction& instruction) {
-  const auto found = instruction.attributes.shardy.find("xla.sdy.sharding");
-  return found == instruction.attributes.shardy.end() ? std::string() : found->second;
+  return shardy_attribute(instruction, "xla.sdy.sharding");
 }
 
 std::vector<std::string> input_shardings(const Module& global, const Module& partitioned) {
@@ -134,10 +147,11 @@ std::optional<Sharding> sharding_of(const std::string& text, const ArrayShape& s
   if (text.empty()) return Sharding{};
   const std::vector<std::string> one = sharding_list(text);
   if (one.size() != 1) return std::nullopt;
-  auto sharding =
-      read_sharding(one[0], shape.sizes.size(), devices.partitions, global.meshes);
-  if (sharding && sharding->kind != Sharding::Kind::Tiled) return std::nullopt;
-  return sharding;
+  auto sharding = read_sharding(one[0], shape.sizes.size(), devices.partitions, global.meshes);
+  // Tensors of manual groups are none of the whole module.
+  const bool is_local =
+      sharding && (sharding->kind == Sharding::Kind::Manual || !sharding->group.empty());
+  return is_local ? std::nullopt : sharding;
 }
 
 /// The part of a tile inside the tensor; nothing for an empty one.
@@ -152,24 +166,33 @@ std::vector<Piece> piece_of(const std::vector<std::int64_t>& whole,
   return {piece};
 }
 
-/// Relates the arrays of a global module to those of a partitioned one; or says why they are not
-/// its shards.
-std::optional<std::string> relate(const char* what, const std::vector<ArrayShape>& global,
-                                  const std::vector<ArrayShape>& shards,
-                                  const std::vector<std::string>& texts, const Devices& devices,
-                                  const Module& module, std::vector<TensorRelation>& relations) {
+/// Why arrays of a partitioned module are not the shards of a global one.
+struct NotShards {
+  std::string reason;
+  bool is_understood = true;  ///< otherwise they may be
+};
+
+/// Relates the arrays of a global module to those of a partitioned one.
+std::optional<NotShards> relate(const char* what, const std::vector<ArrayShape>& global,
+                                const std::vector<ArrayShape>& shards,
+                                const std::vector<std::string>& texts, const Devices& devices,
+                                const Module& module, std::vector<TensorRelation>& relations) {
   if (global.size() != shards.size() || texts.size() != global.size()) {
-    return fmt::format("The unpartitioned module has {} {}, the partitioned one {}.", global.size(),
-                       what, shards.size());
+    return NotShards{fmt::format("The unpartitioned module has {} {}, the partitioned one {}.",
+                                 global.size(), what, shards.size())};
   }
   for (std::size_t i = 0; i < global.size(); ++i) {
     const auto sharding = sharding_of(texts[i], global[i], devices, module);
-    if (!sharding) return fmt::format("The sharding {} is not understood.", texts[i]);
+    const bool sums = sharding && (sharding->parts == 1 || global[i].type.is_float() ||
+                                   global[i].type.is_integer());
+    if (!sums) {
+      return NotShards{fmt::format("The sharding {} is not understood.", texts[i]), false};
+    }
     if (sharding->tile_sizes(global[i].sizes) != shards[i].sizes ||
         global[i].type != shards[i].type || global[i].foreign != shards[i].foreign) {
-      return fmt::format(
+      return NotShards{fmt::format(
           "{} {} is {} before partitioning, {} on every device, and its sharding is {}.", what, i,
-          to_string(global[i]), to_string(shards[i]), texts[i].empty() ? "not given" : texts[i]);
+          to_string(global[i]), to_string(shards[i]), texts[i].empty() ? "not given" : texts[i])};
     }
     relations.push_back(tiled(*sharding, global[i], static_cast<std::uint32_t>(i), devices));
   }
@@ -177,6 +200,11 @@ std::optional<std::string> relate(const char* what, const std::vector<ArrayShape
 }
 
 }  // namespace
+
+std::string shardy_attribute(const Instruction& instruction, const std::string& name) {
+  const auto found = instruction.attributes.shardy.find(name);
+  return found == instruction.attributes.shardy.end() ? std::string() : found->second;
+}
 
 std::optional<std::int64_t> TensorRelation::element_of(
     std::uint32_t device, const std::vector<std::int64_t>& index) const {
@@ -215,9 +243,23 @@ TensorRelation tiled(const Sharding& sharding, const ArrayShape& whole, std::uin
     const auto partition = static_cast<std::int64_t>(device) % devices.partitions;
     relation.pieces.push_back(piece_of(whole.sizes, sharding.tile_sizes(whole.sizes),
                                        sharding.tile_start(whole.sizes, partition)));
+    const bool is_elsewhere =
+        sharding.kind == Sharding::Kind::Maximal && partition != sharding.only_partition;
+    if (is_elsewhere) relation.pieces.back().clear();
+    if (sharding.parts == 1) continue;
+    relation.part.push_back(
+        static_cast<std::uint32_t>(sharding.part[static_cast<std::size_t>(partition)]));
   }
-  relation.words =
-      sharding.is_replicated() ? "replicated" : fmt::format("{}", fmt::join(sharding.tiles, "×"));
+  relation.words = sharding.coordinates.empty() ? "replicated"
+                                                : fmt::format("{}", fmt::join(sharding.tiles, "×"));
+  if (sharding.kind == Sharding::Kind::Maximal) {
+    relation.words = fmt::format("on device {}", sharding.only_partition);
+  }
+  if (sharding.parts > 1) {
+    relation.parts = static_cast<std::uint32_t>(sharding.parts);
+    relation.reducer = Reducer::Add;
+    relation.words += fmt::format(", sum of {} parts", sharding.parts);
+  }
   return relation;
 }
 
@@ -276,15 +318,13 @@ ModuleRelation relation_of(const Module& before, const Module& after, const Devi
   relation.mesh = mesh_axes(global.meshes, devices.partitions);
   relation.before = first ? Form::Global : Form::Partitioned;
   relation.after = first ? Form::Partitioned : Form::Global;
-  relation.mismatch =
-      relate("inputs", inputs_of(global), inputs_of(partitioned),
-             input_shardings(global, partitioned), devices, global, relation.inputs);
-  if (!relation.mismatch) {
-    relation.mismatch =
-        relate("outputs", outputs_of(global), outputs_of(partitioned),
-               output_shardings(global, partitioned), devices, global, relation.outputs);
+  auto mismatch = relate("inputs", inputs_of(global), inputs_of(partitioned),
+                         input_shardings(global, partitioned), devices, global, relation.inputs);
+  if (!mismatch) {
+    mismatch = relate("outputs", outputs_of(global), outputs_of(partitioned),
+                      output_shardings(global, partitioned), devices, global, relation.outputs);
   }
-  if (!relation.mismatch) {
+  if (!mismatch) {
     // With the same shapes and no manual parts, both may be partitioned.
     relation.is_ambiguous = same && !signs_before.partitioning_calls &&
                             !signs_after.partitioning_calls &&
@@ -292,7 +332,8 @@ ModuleRelation relation_of(const Module& before, const Module& after, const Devi
     describe(relation, global);
     return relation;
   }
-  if (same) return ModuleRelation{};  // shardings that are left over
+  relation.mismatch = std::move(mismatch->reason);
+  if (same && mismatch->is_understood) return ModuleRelation{};  // shardings that are left over
   if (global_before != global_after) return relation;
   relation.mismatch_is_certain =
       !global_before && before.partitions.value_or(2) > 1 && after.partitions.value_or(2) > 1;

@@ -133,6 +133,9 @@ struct ModuleRelation {
 /// and results, else those in the header of the partitioned one. No sharding means replicated.
 ModuleRelation relation_of(const Module& before, const Module& after, const Devices& devices);
 
+/// Of Attributes::shardy; empty where there is none of this name.
+std::string shardy_attribute(const Instruction& instruction, const std::string& name);
+
 /// The arrays of the parameters, and of the root.
 std::vector<ArrayShape> inputs_of(const Module& module);
 std::vector<ArrayShape> outputs_of(const Module& module);

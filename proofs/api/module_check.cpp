@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -156,9 +158,19 @@ ModuleDecision within_limits(const Decide& decide) {
   }
 }
 
+/// The text of a module that a certificate is about.
+std::string certified_text(const std::string& file, const std::string& text,
+                           const ModuleDecision& decision, const Limits& limits) {
+  if (hlo::is_hlo(text)) return text;
+  hlo::Module module = *read_module(file, text, limits);
+  module.replicas = decision.devices.replicas;
+  return hlo::canonical_text(module);
+}
+
 /// Writes the certificate asked for; why there is none is said in the evidence.
-Evidence certify(const ModuleTexts& texts, const CheckQuestion& question,
-                 const ModuleDecision& decision, std::vector<Diagnostic>& diagnostics) {
+Evidence certify(const ModuleTexts& texts, const ModuleSubject& subject,
+                 const CheckQuestion& question, const ModuleDecision& decision,
+                 std::vector<Diagnostic>& diagnostics) {
   const auto none = [](const std::string& why) {
     return Evidence{Evidence::Kind::SolverOnly, {}, why};
   };
@@ -171,9 +183,22 @@ Evidence certify(const ModuleTexts& texts, const CheckQuestion& question,
   const Provenance provenance{{{"p2-verify", build_info().version}},
                               {{"engine", question.request.engine}},
                               question.options.seed};
-  return evidence_of(module_certificate({texts.before, texts.after, decision}, provenance,
-                                        question.options.limits),
-                     *question.certificate, diagnostics);
+  const Limits& limits = question.options.limits;
+  std::map<std::string, std::string> written_from;
+  for (const auto& [key, file, text] : {std::tuple("before", &subject.before, &texts.before),
+                                        {"after", &subject.file, &texts.after}}) {
+    if (hlo::is_hlo(*text) && !texts.binary.contains(*file)) continue;
+    written_from[key] = std::filesystem::path(*file).filename().string();
+  }
+  try {
+    const std::string before = certified_text(subject.before, texts.before, decision, limits);
+    const std::string after = certified_text(subject.file, texts.after, decision, limits);
+    return evidence_of(
+        module_certificate({before, after, decision, written_from}, provenance, limits),
+        *question.certificate, diagnostics);
+  } catch (const hlo::NoCanonicalText& trouble) {
+    return none(trouble.what());
+  }
 }
 
 template <typename Decide>
@@ -187,7 +212,7 @@ ModuleCheck answer(ModuleSubject subject, const CheckQuestion& question, const D
   Evidence evidence;
   std::vector<Diagnostic> diagnostics;
   if (question.certificate && settled && !texts.after.empty())
-    evidence = certify(texts, question, decision, diagnostics);
+    evidence = certify(texts, subject, question, decision, diagnostics);
   ModuleCheck check = check_of(subject, std::move(decision), evidence);
   check.shown.diagnostics = std::move(diagnostics);
   return check;
@@ -227,8 +252,14 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   require_applicable(before, question.request, true);
   hlo::ComparisonOptions options = options_of(question.request);
   const std::vector<hlo::PlacedFile> programs = programs_of(after, question.request, options);
-  ModuleTexts texts{module_text(before, read_file(before), limits),
-                    module_text(after, read_file(after), limits)};
+  ModuleTexts texts;
+  const auto text_of = [&](const std::string& file) {
+    const std::string bytes = read_file(file);
+    if (hlo::is_binary_module(bytes)) texts.binary.insert(file);
+    return module_text(file, bytes, limits);
+  };
+  texts.before = text_of(before);
+  texts.after = text_of(after);
   for (const hlo::PlacedFile& program : programs) {
     texts.programs[program.file] = module_text(program.file, read_file(program.file), limits);
   }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,7 @@ struct ModuleTexts {
   std::string before;
   std::string after;
   std::map<std::string, std::string> programs = {};  ///< by file, where devices run several after
+  std::set<std::string> binary = {};                 ///< the files whose texts were written
 
   const std::string& of(const std::string& file) const {
     const auto found = programs.find(file);

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/hlo/text/hlo_text.h"
 #include "proofs/kernel/certificate.h"
 #include "proofs/kernel/claims.h"
 
@@ -85,8 +84,6 @@ std::variant<CertificateFiles, std::string> module_certificate(const DecidedModu
                                                                const Provenance& provenance,
                                                                const Limits& limits) {
   const hlo::ModuleDecision& decision = modules.decision;
-  if (!hlo::is_hlo(modules.before) || !hlo::is_hlo(modules.after))
-    return "p2-check reads XLA's text form only";
   if (!decision.relation) return "the modules were not compared by their values";
   if (decision.operations > kMaxOperations)
     return "executing the modules would take more work than p2-check allows itself";
@@ -96,11 +93,13 @@ std::variant<CertificateFiles, std::string> module_certificate(const DecidedModu
     return "the time left is not enough for p2-check to execute the modules";
   const auto relation = json_of(*decision.relation);
   if (!relation) return "p2-check does not know this relation";
-  CertificateFiles files{{"problem.json", text_of({{"before", modules.before},
-                                                   {"after", modules.after},
-                                                   {"replicas", decision.devices.replicas},
-                                                   {"partitions", decision.devices.partitions},
-                                                   {"relation", *relation}})}};
+  Problem problem = {{"before", modules.before},
+                     {"after", modules.after},
+                     {"replicas", decision.devices.replicas},
+                     {"partitions", decision.devices.partitions},
+                     {"relation", *relation}};
+  if (!modules.written_from.empty()) problem["written_from"] = modules.written_from;
+  CertificateFiles files{{"problem.json", text_of(problem)}};
   if (decision.outcome == Outcome::Established) {
     add_manifest("modules-equal", provenance, files);
     const kernel::Result result = check_certificate(files);

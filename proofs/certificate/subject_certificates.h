@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -16,11 +17,13 @@
 
 namespace p2 {
 
-/// Two modules as their files have them, and what was decided about them.
+/// Two modules in XLA's text form, and what was decided about them.
 struct DecidedModules {
   const std::string& before;
   const std::string& after;
   const hlo::ModuleDecision& decision;
+  /// Of `before` and `after`, the files that have another form, from which the texts were written.
+  std::map<std::string, std::string> written_from = {};
 };
 
 /// The certificate of the claim `modules-equal` or `modules-different`, for modules in XLA's text

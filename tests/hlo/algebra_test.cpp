@@ -4,7 +4,9 @@
 #include <limits>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -278,6 +280,79 @@ TEST_CASE("a selection of what may be infinite is linear") {
   CHECK_FALSE(algebra.equal(*select(times(infinite, other)), *times(select(infinite), other)));
   CHECK_FALSE(algebra.equal(*times(select(other), infinite), *times(select(infinite), other)));
   CHECK_FALSE(algebra.equal(*select(infinite), *times(make(Kind::Condition, 0), infinite)));
+}
+
+/// Terms with and without bounds, constants among them, and maxima of others.
+std::vector<Term> drawn_terms(Algebra& algebra, Random& random, ElementType type) {
+  std::vector<Term> terms;
+  for (std::size_t i = 0; i < 3 + below(random, 12); ++i) {
+    const std::uint64_t keys[] = {below(random, 6)};
+    const Term input = algebra.input(keys, type);
+    const Term operands[] = {input, algebra.integer(static_cast<int>(below(random, 5)) - 2, type)};
+    const auto apply = [&](Element code) {
+      return algebra.apply({code, {}, type, type}, operands);
+    };
+    switch (below(random, 6)) {
+      case 0:
+        terms.push_back(operands[1]);
+        break;
+      case 1:
+        terms.push_back(apply(Element::Maximum));
+        break;
+      case 2:
+        terms.push_back(apply(Element::Exponential));
+        break;
+      case 3:
+        terms.push_back(apply(Element::Log));
+        break;
+      default:
+        terms.push_back(input);
+    }
+  }
+  return terms;
+}
+
+TEST_CASE("maxima and sums of products of a list are those of its elements one by one") {
+  const auto f32 = *ElementType::from_xla("f32");
+  Random random(0x5EED19);
+  for (int round = 0; round < 20'000; ++round) {
+    Algebra algebra(0x5EED19);
+    Algebra other(0x5EED19);
+    const Random state = random;
+    const std::vector<Term> terms = drawn_terms(algebra, random, f32);
+    random = state;
+    drawn_terms(other, random, f32);
+    for (const Element code : {Element::Maximum, Element::Minimum}) {
+      const ElementOperation operation{code, {}, f32, f32};
+      Term total = terms[0];
+      for (std::size_t i = 1; i < terms.size(); ++i) {
+        const Term operands[] = {total, terms[i]};
+        total = algebra.apply(operation, operands);
+      }
+      const Term found = *other.extremum(operation, terms[0], std::span(terms).subspan(1));
+      CHECK(found.value == total.value);
+      CHECK(found.low == total.low);
+      CHECK(found.high == total.high);
+      CHECK((found.nan || !total.nan));
+    }
+    std::vector<Term> columns;
+    std::vector<Algebra::Accumulator> one_by_one(Algebra::kColumns);
+    for (const Term& factor : terms) {
+      for (std::size_t j = 0; j < Algebra::kColumns; ++j) {
+        columns.push_back(terms[below(random, terms.size())]);
+        algebra.add_product(one_by_one[j], factor, columns.back(), f32);
+      }
+    }
+    std::vector<Algebra::Accumulator> sums(Algebra::kColumns);
+    other.add_products(sums, terms, columns.data(), f32);
+    for (std::size_t j = 0; j < Algebra::kColumns; ++j) {
+      const Term expected = algebra.result(one_by_one[j], f32);
+      const Term found = other.result(sums[j], f32);
+      CHECK(
+          std::tuple(found.value, found.exponent, found.low, found.high, found.nan) ==
+          std::tuple(expected.value, expected.exponent, expected.low, expected.high, expected.nan));
+    }
+  }
 }
 
 }  // namespace

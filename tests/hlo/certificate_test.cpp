@@ -5,17 +5,24 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <memory>
+#include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "engine/hlo/text/hlo_text.h"
+#include "engine/hlo/text/stablehlo_text.h"
 #include "proofs/certificate/subject_certificates.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/hlo/modules.h"
+#include "tests/hlo/random_program.h"
 
 namespace p2::hlo {
 namespace {
@@ -387,6 +394,233 @@ TEST_CASE("a certificate that modules differ names an element, and no other clai
         Verdict::NotACertificate);
   CHECK(sealed_with("problem.json", "multiply(", "power(", "modules-equal") == Verdict::Incomplete);
   CHECK(sealed_with("problem.json", "multiply(", "add(", "modules-equal") == Verdict::Accepted);
+}
+
+/// All that a module says of its results, but for the positions and the language.
+std::string description_of(const Module& module) {
+  std::string text = fmt::format("{} {} {} {} {} {} {}\n", module.name, module.replicas.value_or(0),
+                                 module.partitions.value_or(0), module.is_scheduled, module.entry,
+                                 module.parameter_shardings, module.output_sharding);
+  for (const auto& [name, mesh] : module.meshes) text += name + mesh + "\n";
+  const auto shape = [](const auto& self, const Shape& of) -> std::string {
+    if (!of.is_tuple)
+      return to_string(of.array) + fmt::format("{{{}}}", fmt::join(of.array.minor_to_major, ","));
+    std::string parts;
+    for (const Shape& part : of.parts) parts += self(self, part) + ";";
+    return "(" + parts + ")";
+  };
+  for (const Computation& computation : module.computations) {
+    text += fmt::format("{} {} {}\n", computation.name, computation.root,
+                        fmt::join(computation.parameters, ","));
+    for (const Instruction& each : computation.instructions) {
+      const Attributes& own = each.attributes;
+      text += fmt::format("{} {} {} ({}) ({})", each.name, each.opcode, shape(shape, each.shape),
+                          fmt::join(each.operands, ","), fmt::join(each.called, ","));
+      for (const auto* list :
+           {&own.dimensions, &own.starts, &own.limits, &own.strides, &own.slice_sizes}) {
+        text += fmt::format(" [{}]", fmt::join(*list, ","));
+      }
+      for (const auto& group : own.groups.lists)
+        text += fmt::format(" <{}>", fmt::join(group, ","));
+      for (const auto& [from, to] : own.pairs) text += fmt::format(" {}-{}", from, to);
+      text += fmt::format(" {} {} {} {} {} {} {} {} {} {}\n", own.groups.all_in_one,
+                          own.has_channel, own.channel, own.global_ids.value_or(false),
+                          own.concat_dimension.value_or(-1), own.index, own.direction, own.sharding,
+                          own.others, own.accuracy);
+      for (const auto& [name, value] : own.shardy) text += name + value + "\n";
+      if (!each.literal) continue;
+      for (const LiteralElement& element : each.literal->elements) text += to_string(element) + ",";
+    }
+  }
+  return text;
+}
+
+const char* const kStableHlo = R"(
+module @jit_step attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func public @main(%arg0: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %arg1: tensor<i1>) -> (tensor<4x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+    %cst = stablehlo.constant dense<1.000000e-01> : tensor<8x2xf32>
+    %c = stablehlo.constant dense<[[1.5, -0.0], [0x7F800000, 3.0]]> : tensor<2x2xf32>
+    %0 = call @twice(%arg0) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %1 = stablehlo.dot_general %0, %cst, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+    %2 = "stablehlo.if"(%arg1) ({
+      %5 = stablehlo.negate %1 : tensor<4x2xf32>
+      stablehlo.return %5 : tensor<4x2xf32>
+    }, {
+      stablehlo.return %1 : tensor<4x2xf32>
+    }) : (tensor<i1>) -> tensor<4x2xf32>
+    %3 = stablehlo.slice %c [0:1, 0:2] : (tensor<2x2xf32>) -> tensor<1x2xf32>
+    %4 = stablehlo.broadcast_in_dim %3, dims = [0, 1] : (tensor<1x2xf32>) -> tensor<4x2xf32>
+    %5 = stablehlo.multiply %2, %4 : tensor<4x2xf32>
+    return %5 : tensor<4x2xf32>
+  }
+  func.func private @twice(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {
+    %0 = stablehlo.add %arg0, %arg0 : tensor<4x8xf32>
+    return %0 : tensor<4x8xf32>
+  }
+})";
+
+/// What the partitioner makes of kStableHlo, with a factor and with what sums the parts.
+std::string step_after(const std::string& factor, const std::string& sum) {
+  return "HloModule jit_step, num_partitions=2\n"
+         "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, "
+         "b)\n}\n"
+         "yes {\n  x = f32[4,2] parameter(0)\n  ROOT n = f32[4,2] negate(x)\n}\n"
+         "no {\n  ROOT x = f32[4,2] parameter(0)\n}\n"
+         "ENTRY main_spmd {\n  x = f32[4,4] parameter(0)\n  p = pred[] parameter(1)\n"
+         "  k = f32[] constant(" +
+         factor +
+         ")\n  w = f32[4,2] broadcast(k), dimensions={}\n  t = f32[4,2] dot(x, w), "
+         "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n  d = f32[4,2] " +
+         sum +
+         "\n  c = f32[4,2] conditional(p, d, d), true_computation=yes, false_computation=no\n"
+         "  s = f32[2] constant({1.5, -0})\n  b = f32[4,2] broadcast(s), dimensions={1}\n"
+         "  ROOT y = f32[4,2] multiply(c, b)\n}\n";
+}
+
+TEST_CASE("StableHLO is certified by its canonical text") {
+  const auto before =
+      std::make_shared<const Module>(read_stablehlo("step.mlir", kStableHlo).at(0).module);
+  const std::string text = canonical_text(*before);
+  const std::string reduced =
+      "all-reduce(t), channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true, "
+      "to_apply=add";
+  const auto certified = [&](const std::string& after) -> std::optional<CertificateFiles> {
+    const auto module = std::make_shared<const Module>(read_hlo("after.hlo", after));
+    const ModuleDecision decision = compare(before, module, {}, {});
+    auto files = module_certificate({text, after, decision, {{"before", "step.mlir"}}}, {});
+    if (auto* found = std::get_if<CertificateFiles>(&files)) return std::move(*found);
+    CAPTURE(std::get<std::string>(files));
+    CHECK(decision.outcome == Outcome::Undecided);
+    return std::nullopt;
+  };
+  const auto right = certified(step_after("0.2", reduced));
+  REQUIRE(right);
+  const kernel::Result accepted = check_certificate(*right);
+  CHECK(accepted.verdict == kernel::Verdict::Accepted);
+  CHECK(accepted.reason.find("a text written from step.mlir") != std::string::npos);
+  CHECK(right->at("manifest.json").find("modules-equal") != std::string::npos);
+  for (const auto& [factor, sum] :
+       {std::pair<std::string, std::string>{"0.2", "copy(t)"}, {"0.1", reduced}}) {
+    const auto wrong = certified(step_after(factor, sum));
+    REQUIRE(wrong);
+    CHECK(wrong->at("manifest.json").find("modules-different") != std::string::npos);
+  }
+  // What the key says has no effect on what is compared.
+  const std::string& problem = right->at("problem.json");
+  const std::string key = R"("written_from":{"before":"step.mlir"})";
+  REQUIRE(problem.find(key) != std::string::npos);
+  for (const char* const other : {R"("written_from":{})", R"("written_from":{"main":"a"})",
+                                  R"("written_from":{"before":1})", R"("written_from":["a"])"}) {
+    CAPTURE(other);
+    CertificateFiles files = *right;
+    std::string& changed = files["problem.json"];
+    changed.replace(changed.find(key), key.size(), other);
+    files.erase("manifest.json");
+    add_manifest("modules-equal", {}, files);
+    CHECK(check_certificate(files).verdict == kernel::Verdict::NotACertificate);
+  }
+}
+
+TEST_CASE("a module's canonical text is read as that module") {
+  std::vector<Module> modules;
+  modules.push_back(read_stablehlo("step.mlir", kStableHlo).at(0).module);
+  modules.push_back(read_hlo("after.hlo", step_after("0.2", "copy(t)")));
+  for (std::uint32_t seed = 0; seed < 500; ++seed) {
+    const RandomProgram program(seed, 2, 10);
+    modules.push_back(read_hlo("before", program.before()));
+    modules.push_back(read_hlo("after", program.after()));
+  }
+  for (const Module& module : modules) {
+    const std::string text = canonical_text(module);
+    CAPTURE(text);
+    CHECK(description_of(read_hlo("text", text)) == description_of(canonical_module(module)));
+  }
+  for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
+    const auto module = std::make_shared<const Module>(modules[k]);
+    const auto again = std::make_shared<const Module>(read_hlo("text", canonical_text(*module)));
+    ModuleDecision decision = compare(module, again, {}, {});
+    CHECK(decision.outcome == Outcome::Established);
+  }
+}
+
+TEST_CASE("what XLA's text does not say has no canonical text") {
+  const auto module = [](const std::string& operation) {
+    return read_stablehlo(
+               "a.mlir",
+               "module @m attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = "
+               "2 : i32} {\n  func.func @main(%a: tensor<4x4xf32>) -> tensor<4x4xf32> "
+               "{\n    %r = " +
+                   operation + "\n    return %r : tensor<4x4xf32>\n  }\n}")
+        .at(0)
+        .module;
+  };
+  const std::string type = " : (tensor<4x4xf32>) -> tensor<4x4xf32>";
+  CHECK_NOTHROW(canonical_text(module("stablehlo.negate %a : tensor<4x4xf32>")));
+  CHECK_NOTHROW(canonical_text(
+      module("\"stablehlo.all_to_all\"(%a) <{concat_dimension = 1 : i64, replica_groups = "
+             "dense<[[0, 1]]> : tensor<1x2xi64>, split_count = 2 : i64, split_dimension = 1 : "
+             "i64}>" +
+             type)));
+  for (const char* const operation :
+       {"\"stablehlo.all_to_all\"(%a) <{concat_dimension = 1 : i64, replica_groups = dense<[[0, "
+        "1]]> : tensor<1x2xi64>, split_count = 2 : i64, split_dimension = 0 : i64}>",
+        "\"stablehlo.all_gather\"(%a) <{all_gather_dim = 0 : i64, channel_handle = "
+        "#stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : "
+        "tensor<1x2xi64>}>",
+        "\"other.operation\"(%a)"}) {
+    CAPTURE(operation);
+    CHECK_THROWS_AS(canonical_text(module(operation + type)), NoCanonicalText);
+  }
+  const std::string elided = "HloModule m\nENTRY e {\n  ROOT c = f32[4] constant({...})\n}\n";
+  CHECK_THROWS_AS(canonical_text(read_hlo("a.hlo", elided)), NoCanonicalText);
+}
+
+TEST_CASE("p2-check follows a part that is manual over some axes where its tensors are whole") {
+  const std::string add =
+      "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n";
+  const auto before = [&](const std::string& outside, const std::string& inside,
+                          const std::string& result) {
+    return "HloModule m, num_partitions=4\n" + add +
+           "ENTRY main {\n  x = f32[8] parameter(0), sharding={devices=[4]<=[4]}\n"
+           "  s = f32[8] custom-call(x), custom_call_target=\"Sharding\", sharding=" +
+           outside +
+           "\n  l = f32[4] custom-call(s), custom_call_target=\"SPMDFullToShardShape\", sharding=" +
+           inside +
+           "\n  r = f32[4] all-reduce(l), channel_id=1, replica_groups={{0,2},{1,3}}, "
+           "use_global_device_ids=true, to_apply=add\n"
+           "  e = f32[4] custom-call(r), custom_call_target=\"Sharding\", sharding=" +
+           inside +
+           "\n  ROOT y = f32[4] custom-call(e), custom_call_target=\"SPMDShardToFullShape\", "
+           "sharding=" +
+           result + "\n}\n";
+  };
+  const auto trouble = [&](const std::string& first, const std::string& second) -> std::string {
+    const auto a = std::make_shared<const Module>(read_hlo("before", first));
+    const auto b = std::make_shared<const Module>(read_hlo("after", second));
+    const ModuleDecision decision = compare(a, b, {}, {});
+    CHECK(decision.outcome == Outcome::Established);
+    const auto found = module_certificate({first, second, decision}, {});
+    const auto* why = std::get_if<std::string>(&found);
+    return why != nullptr ? *why : "";
+  };
+  const auto after = [&](const std::string& body) {
+    return "HloModule m, num_partitions=4\n" + add +
+           "ENTRY main_spmd {\n  x = f32[2] parameter(0)\n  r = f32[2] all-reduce(x), "
+           "channel_id=1, replica_groups={{0,2},{1,3}}, use_global_device_ids=true, "
+           "to_apply=add\n" +
+           body + "}\n";
+  };
+  const std::string gather =
+      "  ROOT y = f32[4] all-gather(r), channel_id=2, replica_groups={{0,1},{2,3}}, "
+      "dimensions={0}, use_global_device_ids=true\n";
+  const std::string whole = "{devices=[1,2,2]<=[4] last_tile_dims={manual, replicated}}";
+  CHECK(trouble(before("{devices=[2,2]<=[4] last_tile_dim_replicate}", whole, "{replicated}"),
+                after(gather)) == "");
+  const std::string tiled = "{devices=[2,2]<=[2,2]T(1,0) last_tile_dims={manual}}";
+  const std::string cut = "{devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}";
+  CHECK(trouble(before("{devices=[4]<=[4]}", tiled, cut), after("  ROOT y = f32[2] copy(r)\n"))
+            .find("not covered") != std::string::npos);
 }
 
 }  // namespace

@@ -1,10 +1,15 @@
 // Unpartitioned modules against partitioned ones: what is right, and the bugs of real systems, each
 // as a module of its own.
 
+#include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 
+#include "engine/hlo/sharding.h"
 #include "tests/hlo/modules.h"
 
 namespace p2::hlo {
@@ -283,6 +288,190 @@ TEST_CASE("two partitioned modules are not taken for one before and one after") 
   CHECK(summary(compared(after_partitioning(largest), after_partitioning(plain))) ==
         "invalid contributions");
   CHECK(summary(compared(before_partitioning(plain), after_partitioning(plain))) == "valid");
+}
+
+/// `2×1: 00 00 10 10, parts 0101, groups …` with the tile of every partition; `unknown` if it is
+/// not understood.
+std::string reading(const std::string& text, std::size_t rank, std::int64_t partitions) {
+  const std::map<std::string, std::string> meshes = {
+      {"mesh", "<[\"x\"=2, \"y\"=4]>"}, {"alone", "<[], device_ids=[3]>"}, {"none", "<[]>"}};
+  const auto found = read_sharding(text, rank, partitions, meshes);
+  if (!found) return "unknown";
+  if (found->kind == Sharding::Kind::Manual) return "manual";
+  if (found->kind == Sharding::Kind::Maximal)
+    return "device " + std::to_string(found->only_partition);
+  std::string all = found->coordinates.empty() ? "whole" : "";
+  for (const std::vector<std::int64_t>& tile : found->coordinates) {
+    all += all.empty() ? "" : " ";
+    for (const std::int64_t each : tile) all += std::to_string(each);
+  }
+  for (const auto& [name, numbers] :
+       {std::pair(", parts ", &found->part), {", groups ", &found->group}}) {
+    if (!numbers->empty()) all += name;
+    for (const std::int64_t each : *numbers) all += std::to_string(each);
+  }
+  return all;
+}
+
+TEST_CASE("shardings are read as XLA and Shardy print them") {
+  // As jaxlib's HloSharding has their tiles, devices and subgroups.
+  CHECK(reading("{replicated}", 2, 4) == "whole");
+  CHECK(reading("{manual}", 2, 4) == "manual");
+  CHECK(reading("{maximal device=3}", 2, 4) == "device 3");
+  CHECK(reading("{unreduced}", 2, 4) == "whole, parts 0123");
+  CHECK(reading("{devices=[2,1,2]0,1,3,2 last_tile_dim_replicate}", 2, 4) == "00 00 10 10");
+  CHECK(reading("{devices=[2,2]<=[2,2]T(1,0) metadata={op_name=\"a\"}}", 2, 4) == "00 10 01 11");
+  CHECK(reading("{devices=[2,2]<=[4] last_tile_dims={manual}}", 1, 4) == "0 0 1 1, groups 0101");
+  CHECK(reading("{devices=[2,2]<=[4] last_tile_dims={unreduced}}", 1, 4) == "0 0 1 1, parts 0101");
+  CHECK(reading("{devices=[1,2,2,2]<=[8] last_tile_dims={manual, replicated, unreduced}}", 1, 8) ==
+        "whole, parts 01010101, groups 00001111");
+  CHECK(reading("{mesh['x'=2,'y'=4], [{'y':(1)2}, {'x'}]}", 2, 8) == "00 00 10 10 01 01 11 11");
+  CHECK(reading("{mesh['x'=2,'y'=2], device_ids=([2,2]T(1,0)), [{'x'}], unreduced={'y'}}", 1, 4) ==
+        "0 1 0 1, parts 0011");
+  CHECK(reading("{mesh['x'=2,'y'=2], device_ids=(3,2,1,0), [{'x'}], manual={'y'}}", 1, 4) ==
+        "1 1 0 0, groups 1010");
+  CHECK(reading("#sdy.sharding<@mesh, [{\"x\", ?}p1, {?}p0], replicated={\"y\"}>", 2, 8) ==
+        "00 00 00 00 10 10 10 10");
+  CHECK(reading("#sdy.sharding<@mesh, [{}], unreduced={\"x\", \"y\":(2)2}>", 1, 8) ==
+        "whole, parts 01012323");
+  CHECK(reading("<mesh<[\"x\"=2, \"y\"=2]>, [{\"y\"}]>", 1, 4) == "0 1 0 1");
+  CHECK(reading("#sdy.sharding<@alone, []>", 2, 4) == "device 3");
+  CHECK(reading("#sdy.sharding<@none, [{}, {}]>", 2, 4) == "whole");
+  for (const char* const text : {"{unknown}",
+                                 "{maximal}",
+                                 "{maximal device=4}",
+                                 "{maximal device=-1}",
+                                 "{unreduced",
+                                 "{replicated shard_as 1}",
+                                 "{unreduced} {manual}",
+                                 "{devices=[2,2]<=[4]}",
+                                 "{devices=[2]<=[4]}",
+                                 "{devices=[4]0,1,2,2}",
+                                 "{devices=[4]0,1,2,4}",
+                                 "{devices=[2,2]<=[4] last_tile_dims={maximal}}",
+                                 "{devices=[2,2]<=[4] last_tile_dims={}}",
+                                 "{devices=[4]<=[4] last_tile_dims={manual}}",
+                                 "{devices=[0]<=[4]}",
+                                 "{mesh['x'=4], [{'y'}]}",
+                                 "{mesh['x'=4], [{'x','x'}]}",
+                                 "{mesh['x'=2], [{'x'}]}",
+                                 "{mesh['x'=4], [{'x'}], unreduced={'x'}}",
+                                 "{mesh['x'=4], [{'x'}, {}]}",
+                                 "{mesh['x'=4], [{'x'}], other={}}",
+                                 "{mesh['x'=2,'y'=2], [{'x':(1)2}], unreduced={'x'}}",
+                                 "{mesh['x'=4], device_ids=(0,1), [{'x'}]}",
+                                 "{mesh['x'=4], [{'x':(3)2}]}",
+                                 "{}",
+                                 "#sdy.sharding<@other, [{}]>",
+                                 "#sdy.sharding<@mesh, [{\"x\"}]>",
+                                 "#sdy.sharding<@alone, [{\"x\"}]>",
+                                 "<mesh<[\"x\"=4]>, [{\"x\"}q1]>"}) {
+    CAPTURE(text);
+    CHECK(reading(text, 1, 4) == "unknown");
+  }
+}
+
+TEST_CASE("a tensor on one device alone") {
+  const auto before = [](const std::string& from, const std::string& to) {
+    return "  x = f32[2] parameter(0), sharding=" + from +
+           "\n  ROOT y = f32[2] negate(x), sharding=" + to + "\n";
+  };
+  const auto after = [](const std::string& pairs) {
+    return "  x = f32[2] parameter(0)\n  p = f32[2] collective-permute(x), channel_id=1, "
+           "source_target_pairs={" +
+           pairs + "}\n  ROOT y = f32[2] negate(p)\n";
+  };
+  const std::string moved = before("{maximal device=1}", "{maximal device=2}");
+  CHECK(verdict(moved, after("{1,2}")) == "valid");
+  CHECK(verdict(moved, after("{1,2},{0,1}")) == "valid");
+  CHECK(verdict(moved, after("{0,2},{1,0}")) == "invalid value");
+  CHECK(verdict(moved, after("{1,0}")) == "invalid value");
+  CHECK(verdict(before("{maximal device=1}", "{replicated}"), after("{1,2}")) == "invalid value");
+  CHECK(verdict(before("{replicated}", "{maximal device=2}"), after("{1,2}")) == "valid");
+  CHECK(verdict(before("{maximal device=4}", "{maximal device=2}"), after("{1,2}")) == "unknown");
+}
+
+TEST_CASE("a tensor that is not reduced yet is the sum of its parts") {
+  const auto before = [](const std::string& from, const std::string& to,
+                         const std::string& operation) {
+    return "  x = f32[4] parameter(0), sharding=" + from + "\n  ROOT y = f32[4] " + operation +
+           ", sharding=" + to + "\n";
+  };
+  const auto after = [](const std::string& groups, const std::string& operation) {
+    return "  x = f32[2] parameter(0)\n  r = f32[2] all-reduce(x), channel_id=1, replica_groups={" +
+           groups + "}, use_global_device_ids=true, to_apply=add\n  ROOT y = f32[2] " + operation +
+           "\n";
+  };
+  const std::string cut = "{devices=[2,2]<=[4] last_tile_dim_replicate}";
+  for (const char* const parts : {"{devices=[2,2]<=[4] last_tile_dims={unreduced}}",
+                                  "{mesh['a'=2,'b'=2], [{'a'}], unreduced={'b'}}"}) {
+    CAPTURE(parts);
+    CHECK(verdict(before(parts, cut, "exponential(x)"), after("{0,1},{2,3}", "exponential(r)")) ==
+          "valid");
+    CHECK(verdict(before(parts, cut, "exponential(x)"), after("{0,2},{1,3}", "exponential(r)")) ==
+          "invalid value");
+    CHECK(verdict(before(parts, cut, "exponential(x)"), after("{0,1},{2,3}", "exponential(x)")) ==
+          "invalid value");
+    // Linear functions may be taken of the parts, others not.
+    CHECK(verdict(before(parts, parts, "negate(x)"), after("{0,1},{2,3}", "negate(x)")) == "valid");
+    CHECK(verdict(before(parts, parts, "negate(x)"), after("{0,1},{2,3}", "negate(r)")) ==
+          "invalid value");
+    CHECK(verdict(before(parts, parts, "tanh(x)"), after("{0,1},{2,3}", "tanh(x)")) ==
+          "invalid value");
+  }
+  const std::string all = "{0,1,2,3}";
+  const std::string sum = "  x = f32[4] parameter(0), sharding={unreduced}\n";
+  const std::string own = "  x = f32[4] parameter(0)\n";
+  const std::string whole = "  ROOT y = f32[4] copy(x), sharding={replicated}\n";
+  CHECK(verdict(sum + whole, own + "  ROOT y = f32[4] all-reduce(x)" + kSum) == "valid");
+  CHECK(verdict(sum + whole, own + "  ROOT y = f32[4] all-reduce(x)" + kLargest) ==
+        "invalid value");
+  CHECK(verdict(sum + whole, own + whole) == "invalid value");
+  // Booleans have no sums.
+  const std::string flags = "  x = pred[4] parameter(0)";
+  CHECK(
+      verdict(flags + ", sharding={unreduced}\n  ROOT y = pred[4] not(x), sharding={replicated}\n",
+              flags + "\n  ROOT y = pred[4] not(x)\n") == "unknown");
+  // Where shardings alone tell which module is unpartitioned, both readings must hold.
+  CHECK(summary(compared(before_partitioning(sum + whole), before_partitioning(own + whole))) ==
+        "unknown");
+}
+
+TEST_CASE("a part that is manual over some axes only") {
+  // Devices are 2 manual groups × 2 tiles.
+  const auto before = [](const std::string& outside, const std::string& inside,
+                         const std::string& groups) {
+    return "  x = f32[8] parameter(0), sharding=" + outside +
+           "\n  s = f32[8] custom-call(x), custom_call_target=\"Sharding\", sharding=" + outside +
+           "\n  l = f32[4] custom-call(s), custom_call_target=\"SPMDFullToShardShape\", sharding=" +
+           inside + "\n  r = f32[4] all-reduce(l), channel_id=1, replica_groups={" + groups +
+           "}, use_global_device_ids=true, to_apply=add\n  e = f32[4] custom-call(r), "
+           "custom_call_target=\"Sharding\", sharding=" +
+           inside +
+           "\n  ROOT y = f32[4] custom-call(e), custom_call_target=\"SPMDShardToFullShape\", "
+           "sharding={devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}\n";
+  };
+  const auto after = [](const std::string& groups) {
+    return "  x = f32[2] parameter(0)\n  ROOT r = f32[2] all-reduce(x), channel_id=1, "
+           "replica_groups={" +
+           groups + "}, use_global_device_ids=true, to_apply=add\n";
+  };
+  const std::string tiles = "{devices=[4]<=[4]}";
+  for (const char* const inside : {"{devices=[2,2]<=[2,2]T(1,0) last_tile_dims={manual}}",
+                                   "{mesh['g'=2,'t'=2], [{'t'}], manual={'g'}}"}) {
+    CAPTURE(inside);
+    CHECK(verdict(before(tiles, inside, "{0,2},{1,3}"), after("{0,2},{1,3}")) == "valid");
+    CHECK(verdict(before(tiles, inside, "{0,2},{1,3}"), after("{0,1},{2,3}")) == "invalid value");
+    CHECK(verdict(before(tiles, inside, "{0,2},{1,3}"), after("{0,3},{1,2}")) == "invalid value");
+  }
+  // The tiles do not make up the groups' tensors, or a form is not known.
+  for (const char* const inside : {"{devices=[2,2]<=[4] last_tile_dims={manual}}",
+                                   "{devices=[4,1]<=[4] last_tile_dims={manual}}",
+                                   "{devices=[2,2]<=[2,2]T(1,0) last_tile_dims={manual,odd}}",
+                                   "{devices=[1,2,2]<=[4] last_tile_dims={manual,unreduced}}"}) {
+    CAPTURE(inside);
+    CHECK(verdict(before(tiles, inside, "{0,2},{1,3}"), after("{0,2},{1,3}")) == "unknown");
+  }
 }
 
 }  // namespace

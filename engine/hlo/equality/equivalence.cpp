@@ -351,6 +351,16 @@ ModuleDecision compare_with_unpartitioned(const std::shared_ptr<const Module>& b
   return decision.outcome == Outcome::Undecided ? *symbolic : decision;
 }
 
+/// Whether equal tensors on every device may be unrelated: some are sums, or on one device alone.
+bool is_weaker_than_equality(const ModuleRelation& relation) {
+  const auto is_placed = [](const TensorRelation& tensor) {
+    return tensor.parts > 1 ||
+           std::ranges::any_of(tensor.pieces, [](const auto& pieces) { return pieces.empty(); });
+  };
+  return std::ranges::any_of(relation.inputs, is_placed) ||
+         std::ranges::any_of(relation.outputs, is_placed);
+}
+
 ModuleDecision compare_under_relation(const std::shared_ptr<const Module>& before,
                                       const std::shared_ptr<const Module>& after,
                                       const Devices& devices, const ModuleRelation& relation,
@@ -372,9 +382,18 @@ ModuleDecision compare_under_relation(const std::shared_ptr<const Module>& befor
     if (!relation.is_mixed()) return *execute(relation);
     ModuleDecision decision =
         compare_with_unpartitioned(before, after, devices, relation, operations, options, limits);
-    if (!relation.is_ambiguous || decision.outcome != Outcome::Established) return decision;
+    const bool is_refuted = decision.outcome == Outcome::Refuted;
+    if (!relation.is_ambiguous || decision.outcome == Outcome::Undecided) return decision;
+    if (is_refuted && !is_weaker_than_equality(relation)) return decision;
     const auto independent = execute(ModuleRelation{});
-    if (independent && independent->outcome == Outcome::Established) return *independent;
+    const bool is_equal = independent && independent->outcome == Outcome::Established;
+    if (is_refuted) {
+      if (!is_equal) return decision;
+      return undecided(devices,
+                       "The modules differ if the first is not partitioned; shardings alone do not "
+                       "tell, and with independent inputs on every device they are equal.");
+    }
+    if (is_equal) return *independent;
     return undecided(devices,
                      "The modules are equal if the first is not partitioned and its inputs are "
                      "replicated; shardings alone do not tell, and with independent inputs on "

@@ -271,7 +271,7 @@ std::optional<double> Algebra::known_real(const Term& term) const {
 
 /// Gives equal functions equal exponents: those of the first one met.
 Term Algebra::settled(Term term) {
-  term.exponent = exponents_.try_emplace(term.value, term.exponent).first->second;
+  term.exponent = exponents_.try_emplace(term.value, term.exponent);
   return term;
 }
 
@@ -436,8 +436,12 @@ Term Algebra::product(const Term& a, const Term& b, ElementType type) {
 Term Algebra::inverse(const Term& a) {
   if (is_infinite_constant(a)) return {};
   if (a.value == 0) return drawn_term(0x22, -kInfinity, kInfinity);
-  Term all{reciprocal(a.value, kPrime), a.exponent == 0 ? 0 : reciprocal(a.exponent, kOrder),
-           -kInfinity, kInfinity, a.nan};
+  if (inverted_.value != a.value || inverted_.exponent != a.exponent) {
+    inverted_ = a;
+    inverse_value_ = reciprocal(a.value, kPrime);
+    inverse_exponent_ = a.exponent == 0 ? 0 : reciprocal(a.exponent, kOrder);
+  }
+  Term all{inverse_value_, inverse_exponent_, -kInfinity, kInfinity, a.nan};
   if (a.low > 0 || a.high < 0) {
     all.low = 1 / a.high - 4e-16 / std::fabs(a.high);
     all.high = 1 / a.low + 4e-16 / std::fabs(a.low);
@@ -476,6 +480,41 @@ void Algebra::add_product(Accumulator& sum, const Cell& a, const Cell& b, Elemen
     sum.value = remainder(sum.value, kPrime);
     sum.exponent = remainder(sum.exponent, kOrder);
     sum.pending = 0;
+  }
+}
+
+void Algebra::add_products(std::span<Accumulator> sums, std::span<const Cell> row,
+                           const Cell* columns, ElementType type) {
+  // Most terms are no constants, have bounds whose sums have, and no selections.
+  const auto is_plain = [](const Term& term) {
+    return term.low < term.high && term.low > -1e307 && term.high < 1e307 && term.selection == 0;
+  };
+  for (const Cell& a : row) {
+    const bool first_is_plain = is_plain(a);
+    const bool is_symmetric = a.low == -a.high;
+    for (std::size_t j = 0; j < sums.size(); ++j) {
+      const Term& b = columns[j];
+      if (!first_is_plain || !is_plain(b) || sums[j].pending + 1 == kMaxPending) {
+        add_product(sums[j], a, b, type);
+        continue;
+      }
+      Accumulator& sum = sums[j];
+      sum.nan |= a.nan | b.nan;
+      sum.value += static_cast<WideUnsigned>(a.value) * b.value;
+      sum.exponent += static_cast<WideUnsigned>(a.exponent) * b.exponent;
+      ++sum.pending;
+      if (is_symmetric || b.low == -b.high) {  // as inputs are
+        const double high = above(std::max(std::fabs(a.low), std::fabs(a.high)) *
+                                  std::max(std::fabs(b.low), std::fabs(b.high)));
+        sum.low = below(sum.low - high);
+        sum.high = above(sum.high + high);
+        continue;
+      }
+      const double ends[] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
+      sum.low = below(sum.low + below(std::min({ends[0], ends[1], ends[2], ends[3]})));
+      sum.high = above(sum.high + above(std::max({ends[0], ends[1], ends[2], ends[3]})));
+    }
+    columns += kColumns;
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -28,6 +29,47 @@ struct Term {
   double high = 0;
   bool nan = false;            ///< or may be NaN for some inputs
   std::uint8_t selection = 0;  ///< as Algebra::selected makes it
+};
+
+/// Numbers by the values of terms: a hash table with linear probing, as values are random.
+class ValueTable {
+ public:
+  /// The number of a value: `number` where it had none.
+  std::uint64_t try_emplace(std::uint64_t value, std::uint64_t number) {
+    if (2 * (size_ + 1) > entries_.size()) grow();
+    Entry& entry = find(value);
+    if (entry.value == kNoValue) {
+      entry = {value, number};
+      ++size_;
+    }
+    return entry.number;
+  }
+  std::size_t bytes() const { return entries_.size() * sizeof(Entry); }
+
+ private:
+  static constexpr std::uint64_t kNoValue = ~std::uint64_t{0};  // values are below 2^60
+  struct Entry {
+    std::uint64_t value = kNoValue;
+    std::uint64_t number = 0;
+  };
+  Entry& find(std::uint64_t value) {
+    const std::size_t mask = entries_.size() - 1;
+    std::size_t place = (value * 0x9E3779B97F4A7C15ULL >> 20U) & mask;
+    while (entries_[place].value != value && entries_[place].value != kNoValue) {
+      place = (place + 1) & mask;
+    }
+    return entries_[place];
+  }
+  void grow() {
+    std::vector<Entry> old(std::max<std::size_t>(64, 2 * entries_.size()));
+    old.swap(entries_);
+    for (const Entry& entry : old) {
+      if (entry.value != kNoValue) find(entry.value) = entry;
+    }
+  }
+
+  std::vector<Entry> entries_;
+  std::size_t size_ = 0;
 };
 
 /// Whether it is the same number for all inputs; whether that is 0.
@@ -124,13 +166,22 @@ class Algebra {
   };
   void add_product(Accumulator& sum, const Cell& a, const Cell& b, ElementType type);
   Cell result(Accumulator& sum, ElementType type);
+  /// As Numbers::add_products.
+  void add_products(std::span<Accumulator> sums, std::span<const Cell> row, const Cell* columns,
+                    ElementType type);
+  static constexpr std::size_t kColumns = 4;
+  static constexpr std::size_t kRows = 16;
+  /// What a reducer makes of `first` and all elements, one after the other, if it is a maximum or
+  /// minimum of real numbers.
+  std::optional<Cell> extremum(const ElementOperation& reducer, const Cell& first,
+                               std::span<const Cell> elements);
 
   /// Whether a selection was met that may be taken in either way.
   bool met_selections() const { return met_selections_; }
   /// The number of random values drawn: n of them coincide with a probability below n² / 2^60.
   std::uint64_t drawn() const { return drawn_; }
   std::size_t bytes() const {
-    return facts_.size() * 120 + exponents_.size() * 40 + sums_.size() * 100;
+    return facts_.size() * 120 + exponents_.bytes() + sums_.size() * 100;
   }
 
  private:
@@ -184,7 +235,10 @@ class Algebra {
   Term integral(const ElementOperation& operation, std::span<const Term> operands);
   Term exponential(const Term& a, ElementType type);
   Term power(const Term& base, const Term& exponent, ElementType type);
+  void add_members(std::vector<Term>& members, const Term& term) const;
+  Term maximum_of(std::vector<Term> members, bool nan);
   Term maximum(const Term& a, const Term& b);
+  Term maximum(const Term& first, std::span<const Term> elements);
   Term minimum(const Term& a, const Term& b);
   Term unwrapped(const Term& a, ElementType type);
   Term compare(const ElementOperation& operation, const Term& a, const Term& b);
@@ -247,7 +301,12 @@ class Algebra {
   std::uint64_t generator_;  ///< e
   std::uint64_t drawn_ = 0;
   std::unordered_map<std::uint64_t, Fact> facts_;
-  std::unordered_map<std::uint64_t, std::uint64_t> exponents_;
+  ValueTable exponents_;
+  /// The last term that was inverted: a tensor is often divided by one broadcast. The reciprocals
+  /// of its value and its exponent.
+  Term inverted_ = {};
+  std::uint64_t inverse_value_ = 0;
+  std::uint64_t inverse_exponent_ = 0;
   std::unordered_map<std::uint64_t, Piecewise> piecewise_;
   std::unordered_map<std::uint64_t, Shifted> shifted_;
   std::unordered_map<std::uint64_t, double> reals_;  ///< constants that are no doubles

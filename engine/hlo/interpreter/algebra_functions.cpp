@@ -28,19 +28,19 @@ Term Algebra::complement(const Term& a) {
   return result;
 }
 
-Term Algebra::maximum(const Term& a, const Term& b) {
-  if (a.value == b.value || a.high <= b.low) return b;
-  if (b.high <= a.low) return a;
-  std::vector<Term> members;
-  for (const Term& each : {a, b}) {
-    const auto fact = facts_.find(each.value);
-    if (fact != facts_.end() && fact->second.kind == Kind::Maximum) {
-      const std::vector<Term>& inner = fact->second.members;
-      members.insert(members.end(), inner.begin(), inner.end());
-    } else {
-      members.push_back(each);
-    }
+/// Adds what a term is the maximum of.
+void Algebra::add_members(std::vector<Term>& members, const Term& term) const {
+  const auto fact = facts_.find(term.value);
+  if (fact != facts_.end() && fact->second.kind == Kind::Maximum) {
+    const std::vector<Term>& inner = fact->second.members;
+    members.insert(members.end(), inner.begin(), inner.end());
+  } else {
+    members.push_back(term);
   }
+}
+
+/// The maximum of several members, without those that others are never less than.
+Term Algebra::maximum_of(std::vector<Term> members, bool nan) {
   std::sort(members.begin(), members.end(),
             [](const Term& x, const Term& y) { return x.value < y.value; });
   members.erase(std::unique(members.begin(), members.end(),
@@ -57,9 +57,51 @@ Term Algebra::maximum(const Term& a, const Term& b) {
   for (const Term& member : members) state = hash(state, member.value);
   if (members.size() == 1) return members[0];
   Term result = drawn_term(state, low, high);
-  result.nan = a.nan || b.nan;
+  result.nan = nan;
   facts_.try_emplace(result.value, Fact{Kind::Maximum, false, std::move(members)});
   return result;
+}
+
+Term Algebra::maximum(const Term& a, const Term& b) {
+  if (a.value == b.value || a.high <= b.low) return b;
+  if (b.high <= a.low) return a;
+  std::vector<Term> members;
+  add_members(members, a);
+  add_members(members, b);
+  return maximum_of(std::move(members), a.nan || b.nan);
+}
+
+std::optional<Term> Algebra::extremum(const ElementOperation& reducer, const Term& first,
+                                      std::span<const Term> elements) {
+  const bool least = reducer.code == Element::Minimum;
+  if (!(least || reducer.code == Element::Maximum) || !reducer.to.is_float() ||
+      rounds(reducer.to)) {
+    return std::nullopt;
+  }
+  if (!least) return maximum(first, elements);
+  std::vector<Term> negations;
+  for (const Term& each : elements) negations.push_back(negated(each));
+  return negated(maximum(negated(first), negations));
+}
+
+/// As maximum(maximum(first, elements[0]), …), without what is between.
+Term Algebra::maximum(const Term& first, std::span<const Term> elements) {
+  Term total = first;  // its bounds, and its value where it has one member
+  std::vector<Term> members;
+  for (const Term& each : elements) {
+    if (total.high <= each.low || (members.empty() && each.value == total.value)) {
+      total = each;
+      members.clear();
+      continue;
+    }
+    if (each.high <= total.low) continue;
+    if (members.empty()) add_members(members, total);
+    add_members(members, each);
+    total.low = std::max(total.low, each.low);
+    total.high = std::max(total.high, each.high);
+    total.nan = total.nan || each.nan;
+  }
+  return members.empty() ? total : maximum_of(std::move(members), total.nan);
 }
 
 Term Algebra::minimum(const Term& a, const Term& b) {

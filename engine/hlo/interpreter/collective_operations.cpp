@@ -283,11 +283,28 @@ auto CollectiveOperations<A>::execute(const Instruction& instruction, const Oper
 }
 
 template <typename A>
+auto Interpreter<A>::manual_tiles(const Instruction& instruction, const std::string& text,
+                                  const ArrayShape& local) const -> std::optional<Sharding> {
+  if (text.find("manual") == std::string::npos) return std::nullopt;
+  auto sharding = read_sharding(text, local.sizes.size(), devices_.partitions, module_.meshes);
+  if (!sharding || sharding->parts > 1)
+    give_up(instruction, "the sharding " + text + " is not understood");
+  if (sharding->group.empty() || sharding->coordinates.empty()) return std::nullopt;
+  for (std::size_t i = 0; i < local.sizes.size(); ++i) {
+    if (local.sizes[i] % sharding->tiles[i] != 0)
+      give_up(instruction, "tiles of a manual group that are not equal");
+  }
+  return sharding;
+}
+
+template <typename A>
 auto Interpreter<A>::shards_of(const Instruction& instruction, const Operands& operands,
                                const Active& active) -> PerDevice {
+  using Index = std::vector<std::int64_t>;
   const auto listed = instruction.attributes.shardy.find("xla.sdy.in_shardings");
+  const bool is_listed = listed != instruction.attributes.shardy.end();
   std::vector<std::string> texts;
-  if (listed != instruction.attributes.shardy.end()) {
+  if (is_listed) {
     texts = sharding_list(listed->second);
   } else if (instruction.operands.size() == 1) {
     texts = {current_->instructions[instruction.operands[0]].attributes.sharding};
@@ -296,21 +313,61 @@ auto Interpreter<A>::shards_of(const Instruction& instruction, const Operands& o
   const std::vector<ArrayShape> shapes = instruction.shape.arrays();
   if (shapes.size() != operands.size()) give_up(instruction, "its results");
   std::vector<Sharding> shardings;
+  std::vector<std::optional<Sharding>> locals;  // the tiles of a manual group's tensor
   std::vector<TensorRelation> tiles;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const auto sharding =
-        read_sharding(texts[k], shapes[k].sizes.size(), devices_.partitions, module_.meshes);
-    if (!sharding || sharding->kind != Sharding::Kind::Tiled) {
+        read_sharding(texts[k], shapes[k].sizes.size(), devices_.partitions, module_.meshes,
+                      shardy_attribute(instruction, "xla.sdy.manual_axes"));
+    if (!sharding || !sharding->is_plain()) {
       give_up(instruction, texts[k].empty() ? "its operand has no sharding"
                                             : "the sharding " + texts[k] + " is not understood");
     }
     const ArrayShape& whole = current_->instructions[instruction.operands[k]].shape.array;
-    if (sharding->tile_sizes(whole.sizes) != shapes[k].sizes) {
+    locals.push_back(is_listed
+                         ? std::nullopt
+                         : manual_tiles(instruction, instruction.attributes.sharding, shapes[k]));
+    const auto& local = locals.back();
+    if (sharding->tile_sizes(whole.sizes) !=
+        (local ? local->tile_sizes(shapes[k].sizes) : shapes[k].sizes)) {
       give_up(instruction, "the shard's sizes are not those of its sharding");
+    }
+    for (std::size_t i = 0; local && i < whole.sizes.size() && !sharding->tiles.empty(); ++i) {
+      if (whole.sizes[i] % sharding->tiles[i] != 0)
+        give_up(instruction, "tiles of a manual group that are not equal");
     }
     tiles.push_back(tiled(*sharding, whole, 0, devices_));
     shardings.push_back(*sharding);
   }
+  // Its own element at an index; in a manual group, that of the device whose tile has it.
+  const auto element_of = [&](std::size_t k, std::uint32_t device, const Index& index) {
+    if (!locals[k]) return tiles[k].element_of(device, index);
+    const Sharding& local = *locals[k];
+    const auto partition_of = [&](std::uint32_t each) { return each % devices_.partitions; };
+    const auto group_of = [&](std::uint32_t each) {
+      return std::pair(each / devices_.partitions,
+                       local.group[static_cast<std::size_t>(partition_of(each))]);
+    };
+    const Index sizes = local.tile_sizes(shapes[k].sizes);
+    std::optional<std::int64_t> found;
+    for (std::uint32_t other = 0; other < active.size(); ++other) {
+      if (group_of(other) != group_of(device)) continue;
+      Index within = local.tile_start(shapes[k].sizes, partition_of(other));
+      bool inside = true;
+      for (std::size_t i = 0; i < index.size(); ++i) {
+        within[i] = index[i] - within[i];
+        inside = inside && within[i] >= 0 && within[i] < sizes[i];
+      }
+      if (!inside) continue;
+      const auto element = tiles[k].element_of(other, within);
+      if (!element || (found && *found != *element))
+        give_up(instruction, "devices hold different tiles of a manual group");
+      found = element;
+    }
+    if (!found) give_up(instruction, "its tiles do not cover the tensor");
+    work_.spend(active.size());
+    return found;
+  };
   PerDevice results(active.size());
   for (std::uint32_t device = 0; device < active.size(); ++device) {
     if (!active[device]) continue;
@@ -319,12 +376,12 @@ auto Interpreter<A>::shards_of(const Instruction& instruction, const Operands& o
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const Array<Cell>& whole = (*operands[k])[device]->array;
       Tree part;
-      if (shardings[k].is_replicated()) {
+      if (shardings[k].is_replicated() && !locals[k]) {
         part.array = whole;
       } else {
         std::vector<Cell> cells;
-        for_each_index(shapes[k].sizes, [&](const std::vector<std::int64_t>& index) {
-          const auto element = tiles[k].element_of(device, index);
+        for_each_index(shapes[k].sizes, [&](const Index& index) {
+          const auto element = element_of(k, device, index);
           cells.push_back(element ? whole.at(*element)
                                   : arithmetic_.arbitrary(
                                         Algebra::hash(Algebra::hash(number_, device), cells.size()),
@@ -360,12 +417,19 @@ auto Interpreter<A>::whole_of(const Instruction& instruction, const Operands& op
   }
   Tree result;
   result.is_tuple = instruction.shape.is_tuple;
+  const bool is_listed = listed != instruction.attributes.shardy.end();
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const auto sharding =
-        read_sharding(texts[k], shapes[k].sizes.size(), devices_.partitions, module_.meshes);
-    if (!sharding || sharding->kind != Sharding::Kind::Tiled) {
+        read_sharding(texts[k], shapes[k].sizes.size(), devices_.partitions, module_.meshes,
+                      shardy_attribute(instruction, "xla.sdy.manual_axes"));
+    if (!sharding || !sharding->is_plain()) {
       give_up(instruction, "the sharding " + texts[k] + " is not understood");
     }
+    // Of a manual group's tensor a device has the tile that its sharding gives.
+    const Instruction& from = current_->instructions[instruction.operands[k]];
+    const auto local = is_listed
+                           ? std::nullopt
+                           : manual_tiles(instruction, from.attributes.sharding, from.shape.array);
     const TensorRelation tiles = tiled(*sharding, shapes[k], 0, devices_);
     std::vector<Cell> cells(static_cast<std::size_t>(shapes[k].elements()));
     std::vector<bool> written(cells.size(), false);
@@ -373,12 +437,16 @@ auto Interpreter<A>::whole_of(const Instruction& instruction, const Operands& op
     for (std::uint32_t device = 0; device < active.size(); ++device) {
       if (!active[device]) give_up(instruction, "not all devices execute it");
       const Array<Cell>& shard = (*operands[k])[device]->array;
-      if (shard.shape.sizes != sharding->tile_sizes(shapes[k].sizes))
+      const std::vector<std::int64_t>& sizes = shard.shape.sizes;
+      const std::vector<std::int64_t> own = local ? local->tile_sizes(sizes) : sizes;
+      if (own != sharding->tile_sizes(shapes[k].sizes))
         give_up(instruction, "the shard's sizes are not those of its sharding");
       part.array.unknown |= shard.unknown;
-      std::int64_t next = 0;
-      for_each_index(shard.shape.sizes, [&](const std::vector<std::int64_t>& index) {
-        const Cell& cell = shard.at(next++);
+      const std::vector<std::int64_t> strides = strides_of(sizes);
+      const std::int64_t first =
+          local ? offset_of(local->tile_start(sizes, device % devices_.partitions), strides) : 0;
+      for_each_index(own, [&](const std::vector<std::int64_t>& index) {
+        const Cell& cell = shard.at(first + offset_of(index, strides));
         const auto element = tiles.element_of(device, index);
         if (!element) return;
         const auto to = static_cast<std::size_t>(*element);
@@ -389,7 +457,7 @@ auto Interpreter<A>::whole_of(const Instruction& instruction, const Operands& op
         cells[to] = cell;
         written[to] = true;
       });
-      work_.spend(static_cast<std::uint64_t>(next));
+      work_.spend(shard.cells->size());
     }
     if (!std::all_of(written.begin(), written.end(), [](bool each) { return each; })) {
       give_up(instruction, "its shards do not cover the tensor");

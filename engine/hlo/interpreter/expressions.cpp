@@ -209,6 +209,11 @@ void Expressions::add_product(Accumulator& sum, const Cell& a, const Cell& b, El
   sum.total = sum.total ? apply({Element::Add, {}, type, type}, both) : product;
 }
 
+void Expressions::add_products(std::span<Accumulator> sums, std::span<const Cell> row,
+                               const Cell* columns, ElementType type) {
+  for (std::size_t k = 0; k < row.size(); ++k) add_product(sums[0], row[k], columns[k], type);
+}
+
 Expression Expressions::result(const Accumulator& sum, ElementType type) {
   return sum.total ? *sum.total : integer(0, type);
 }

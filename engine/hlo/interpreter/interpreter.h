@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "engine/hlo/collective.h"
 #include "engine/hlo/interpreter/local_operations.h"
 #include "engine/hlo/module.h"
+#include "engine/hlo/sharding.h"
 
 namespace p2::hlo::interpreter {
 
@@ -119,6 +121,10 @@ class Interpreter {
   /// An uninterpreted function of the device and the operands of all devices.
   PerDevice execute_opaque(const Instruction& instruction, const Operands& operands,
                            const Active& active);
+  /// The tiles of a manual group's tensor, of shape `local`, that its devices hold, by the sharding
+  /// `text`; nothing where every device holds all of it.
+  std::optional<Sharding> manual_tiles(const Instruction& instruction, const std::string& text,
+                                       const ArrayShape& local) const;
   PerDevice shards_of(const Instruction& instruction, const Operands& operands,
                       const Active& active);
   PerDevice whole_of(const Instruction& instruction, const Operands& operands,

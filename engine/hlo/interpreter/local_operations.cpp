@@ -397,8 +397,8 @@ auto LocalOperations<A>::call(std::uint32_t computation, const Cells& arguments)
           called.instructions[instruction.operands[0]].shape.array.type != shape.type;
       const auto code = of_bits ? Element::BitcastConvert : element_of(opcode);
       if (!code) {
-        const bool same =
-            opcode == "copy" || opcode == "bitcast" || opcode == "reshape" || opcode == "broadcast";
+        const bool same = opcode == "copy" || opcode == "bitcast" || opcode == "reshape" ||
+                          opcode == "broadcast" || is_forwarding(instruction);
         require(same && operands.size() == 1, instruction, "in a function of scalars");
         values.push_back(std::move(operands));
         continue;

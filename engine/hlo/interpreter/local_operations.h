@@ -125,6 +125,7 @@ class LocalOperations {
                                    const Index& window);
   /// A computation that is a binary operation on its two parameters; nothing for any other.
   const std::optional<ElementOperation>& binary(std::uint32_t computation);
+  std::shared_ptr<const Cells> factors_of(const Array<Cell>& factor, ElementType type);
   /// A rounded sum of products of factors, two by two.
   Cell contracted(const Instruction& instruction, const Cells& factors, const Operands& operands);
   /// The result of reducing elements of several arrays.

@@ -451,6 +451,41 @@ Scalar Numbers::arbitrary(std::uint64_t /*key*/, ElementType type) const {
   return type.is_float() ? Scalar{1, 0, true} : Scalar{0, 1, true};
 }
 
+void Numbers::add_products(std::span<Accumulator> sums, std::span<const Cell> row,
+                           const Cell* columns, ElementType type) const {
+  if (!type.is_float() || sums.size() < kColumns) {
+    for (std::size_t j = 0; j < sums.size(); ++j) {
+      for (std::size_t k = 0; k < row.size(); ++k) {
+        add_product(sums[j], row[k], columns[k * kColumns + j], type);
+      }
+    }
+    return;
+  }
+  double real[kColumns] = {};
+  double size[kColumns] = {};
+  double error[kColumns] = {};
+  bool arbitrary[kColumns] = {};
+  for (const Cell& a : row) {
+    const double magnitude = std::fabs(a.real);
+    for (std::size_t j = 0; j < kColumns; ++j) {
+      const Cell& b = columns[j];
+      const double product = a.real * b.real;
+      real[j] += product;
+      size[j] += std::fabs(product);
+      error[j] += magnitude * b.error + std::fabs(b.real) * a.error;
+      arbitrary[j] |= a.arbitrary | b.arbitrary;
+    }
+    columns += kColumns;
+  }
+  for (std::size_t j = 0; j < kColumns; ++j) {
+    sums[j].real += real[j];
+    sums[j].size += size[j];
+    sums[j].error += error[j];
+    sums[j].arbitrary |= arbitrary[j];
+    sums[j].terms += static_cast<std::uint32_t>(row.size());
+  }
+}
+
 Scalar Numbers::result(const Accumulator& sum, ElementType type) const {
   if (!type.is_float()) return {0, wrapped(sum.integer, type), sum.arbitrary};
   // A sum of n terms is rounded at most n times, each time to no more than the sum of their sizes.

@@ -61,6 +61,12 @@ class Numbers {
     }
   }
   Cell result(const Accumulator& sum, ElementType type) const;
+  /// Adds the products of the factors of a row with those of as many columns as there are sums, at
+  /// most kColumns: the k-th of column j is columns[k · kColumns + j]. In the order of the row.
+  void add_products(std::span<Accumulator> sums, std::span<const Cell> row, const Cell* columns,
+                    ElementType type) const;
+  static constexpr std::size_t kColumns = 8;
+  static constexpr std::size_t kRows = 16;  ///< that a dot computes at a time
 
  private:
   Cell computed(const ElementOperation& operation, std::span<const Cell> operands) const;

@@ -86,7 +86,15 @@ auto LocalOperations<A>::reduce(const Instruction& instruction, const Operands& 
   Cells initial;
   for (std::size_t k = 0; k < count; ++k) initial.push_back(operands[count + k]->array.at(0));
   const bool listed = is_ordered(instruction, operands);
-  std::vector<Cells> totals(results, listed ? Cells() : initial);
+  // A maximum of n elements as n − 1 of two would take n² steps.
+  bool at_once = false;
+  if constexpr (A::kMayRound) {
+    if (count == 1 && instruction.called.size() == 1 && !listed) {
+      const auto& reducer = binary(instruction.called[0]);
+      at_once = reducer && arithmetic_.extremum(*reducer, initial[0], {});
+    }
+  }
+  std::vector<Cells> totals(results, listed || at_once ? Cells() : initial);
   const Index strides = strides_of(shapes[0].sizes);
   std::int64_t element = 0;
   Cells elements(count);
@@ -101,7 +109,7 @@ auto LocalOperations<A>::reduce(const Instruction& instruction, const Operands& 
     for (std::size_t k = 0; k < count; ++k) elements[k] = operands[k]->array.at(element);
     ++element;
     Cells& total = totals[static_cast<std::size_t>(to)];
-    if (listed) {
+    if (listed || at_once) {
       total.insert(total.end(), elements.begin(), elements.end());
     } else {
       reduce_into(instruction, total, elements);
@@ -111,6 +119,11 @@ auto LocalOperations<A>::reduce(const Instruction& instruction, const Operands& 
   for (const ArrayShape& shape : shapes) types.push_back(shape.type);
   for (Cells& total : totals) {
     if (listed) total = reduced_list(instruction, total, initial, types);
+    if constexpr (A::kMayRound) {
+      if (!at_once) continue;
+      work_.spend(total.size());
+      total = {*arithmetic_.extremum(*binary(instruction.called[0]), initial[0], total)};
+    }
   }
   Tree result;
   result.is_tuple = instruction.shape.is_tuple;
@@ -165,6 +178,20 @@ auto LocalOperations<A>::reduce_window(const Instruction& instruction, const Ope
   return array(shape, std::move(cells), operands);
 }
 
+/// The elements of a factor of a product of `type`, into which integers are converted.
+template <typename A>
+auto LocalOperations<A>::factors_of(const Array<Cell>& factor, ElementType type)
+    -> std::shared_ptr<const Cells> {
+  const ElementType from = factor.shape.type;
+  if (from == type || from.is_float()) return factor.cells;
+  Cells cells;
+  cells.reserve(factor.cells->size());
+  for (const Cell& cell : *factor.cells) {
+    cells.push_back(apply({Element::Convert, {}, from, type}, {cell}));
+  }
+  return std::make_shared<const Cells>(std::move(cells));
+}
+
 template <typename A>
 auto LocalOperations<A>::dot(const Instruction& instruction, const Operands& operands) -> Tree {
   require(operands.size() == 2, instruction, "its operands");
@@ -195,10 +222,12 @@ auto LocalOperations<A>::dot(const Instruction& instruction, const Operands& ope
     const std::size_t l = checked(numbers.lhs_batch[i], left);
     add(lhs.shape.sizes[l], left[l], right[checked(numbers.rhs_batch[i], right)]);
   }
+  const std::size_t rows_begin = sizes.size();
   for (std::size_t i = 0; i < left.size(); ++i) {
     if (contains(numbers.lhs_batch, i) || contains(numbers.lhs_contracting, i)) continue;
     add(lhs.shape.sizes[i], left[i], 0);
   }
+  const std::size_t rows_end = sizes.size();
   for (std::size_t i = 0; i < right.size(); ++i) {
     if (contains(numbers.rhs_batch, i) || contains(numbers.rhs_contracting, i)) continue;
     add(rhs.shape.sizes[i], 0, right[i]);
@@ -219,34 +248,75 @@ auto LocalOperations<A>::dot(const Instruction& instruction, const Operands& ope
     }
     steps = std::move(longer);
   }
-  const auto exact = [&](const Cell& cell, ElementType from) {
-    if (from == shape.type || from.is_float()) return cell;
-    return apply({Element::Convert, {}, from, shape.type}, {cell});
-  };
+  const std::shared_ptr<const Cells> lhs_cells = factors_of(lhs, shape.type);
+  const std::shared_ptr<const Cells> rhs_cells = factors_of(rhs, shape.type);
+  const std::size_t length = steps.size();
+  const auto size = static_cast<std::size_t>(shape.elements());
   Cells cells;
-  for_each_index(sizes, [&](const Index& index) {
-    const std::int64_t l = offset_of(index, left_steps);
-    const std::int64_t r = offset_of(index, right_steps);
-    if constexpr (A::kMayRound) {
-      if (arithmetic_.rounds(shape.type)) {
+  cells.reserve(size);
+  if constexpr (A::kMayRound) {
+    if (arithmetic_.rounds(shape.type)) {
+      for_each_index(sizes, [&](const Index& index) {
+        const std::int64_t l = offset_of(index, left_steps);
+        const std::int64_t r = offset_of(index, right_steps);
         Cells factors;
         for (const auto& [a, b] : steps) {
-          factors.push_back(exact(lhs.at(l + a), lhs.shape.type));
-          factors.push_back(exact(rhs.at(r + b), rhs.shape.type));
+          factors.push_back((*lhs_cells)[static_cast<std::size_t>(l + a)]);
+          factors.push_back((*rhs_cells)[static_cast<std::size_t>(r + b)]);
         }
-        work_.spend(2 * steps.size());
+        work_.spend(2 * length);
         cells.push_back(contracted(instruction, factors, operands));
-        return;
+      });
+      return array(shape, std::move(cells), operands);
+    }
+  }
+  const auto offsets = [&](const Index& of, std::size_t begin, std::size_t end) {
+    const auto part = [&](const Index& all) {
+      return Index(all.begin() + static_cast<std::ptrdiff_t>(begin),
+                   all.begin() + static_cast<std::ptrdiff_t>(end));
+    };
+    std::vector<std::size_t> result;
+    for_each_index(part(sizes), [&, own = part(of)](const Index& index) {
+      result.push_back(static_cast<std::size_t>(offset_of(index, own)));
+    });
+    return result;
+  };
+  const std::vector<std::size_t> left_batch = offsets(left_steps, 0, rows_begin);
+  const std::vector<std::size_t> right_batch = offsets(right_steps, 0, rows_begin);
+  const std::vector<std::size_t> rows = offsets(left_steps, rows_begin, rows_end);
+  const std::vector<std::size_t> columns = offsets(right_steps, rows_end, sizes.size());
+  // The right operand is packed: kColumns factors, of as many columns, beside each other.
+  constexpr std::size_t kColumns = A::kColumns;
+  const std::size_t blocks = (columns.size() + kColumns - 1) / kColumns;
+  Cells packed(blocks * length * kColumns);
+  Cells row(length);
+  std::vector<typename A::Accumulator> sums;
+  for (std::size_t batch = 0; batch < left_batch.size(); ++batch) {
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      Cell* to = packed.data() + j / kColumns * length * kColumns + j % kColumns;
+      const std::size_t from = right_batch[batch] + columns[j];
+      for (std::size_t k = 0; k < length; ++k) {
+        to[k * kColumns] = (*rhs_cells)[from + static_cast<std::size_t>(steps[k].second)];
       }
     }
-    typename A::Accumulator sum;
-    for (const auto& [a, b] : steps) {
-      arithmetic_.add_product(sum, exact(lhs.at(l + a), lhs.shape.type),
-                              exact(rhs.at(r + b), rhs.shape.type), shape.type);
+    for (std::size_t first = 0; first < rows.size(); first += A::kRows) {
+      const std::size_t height = std::min(A::kRows, rows.size() - first);
+      sums.assign(height * columns.size(), {});
+      for (std::size_t j = 0; j < columns.size(); j += kColumns) {
+        for (std::size_t i = 0; i < height; ++i) {
+          const std::size_t from = left_batch[batch] + rows[first + i];
+          for (std::size_t k = 0; k < length; ++k) {
+            row[k] = (*lhs_cells)[from + static_cast<std::size_t>(steps[k].first)];
+          }
+          const std::size_t width = std::min(kColumns, columns.size() - j);
+          work_.spend(length * width);
+          arithmetic_.add_products(std::span(sums).subspan(i * columns.size() + j, width), row,
+                                   packed.data() + j * length, shape.type);
+        }
+      }
+      for (auto& sum : sums) cells.push_back(arithmetic_.result(sum, shape.type));
     }
-    work_.spend(steps.size());
-    cells.push_back(arithmetic_.result(sum, shape.type));
-  });
+  }
   return array(shape, std::move(cells), operands);
 }
 

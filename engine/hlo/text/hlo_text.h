@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,20 @@ bool is_binary_module(std::string_view bytes);
 /// they are used. Throws InputError for syntax errors and unknown names; shapes and groups are
 /// checked by flow_of. Throws LimitReached.
 Module read_hlo(const std::string& source, const std::string& text, const Limits& limits = {});
+
+/// Thrown for a module without a canonical text; what() is one sentence without its full stop.
+struct NoCanonicalText : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The module that the canonical text of `module` says, whichever language that was read from:
+/// XLA's opcodes and attributes, names that are unique, computations that the entry needs, callees
+/// first, a constant of one value as a broadcast, channels that have numbers. Throws
+/// NoCanonicalText where a module has what XLA's text cannot express, or means something else by.
+Module canonical_module(const Module& module);
+
+/// Its text. read_hlo gives a module with the same text.
+std::string canonical_text(const Module& module);
 
 /// The user's lines from which the instruction on line `line` (from 1) of an HLO text was made,
 /// innermost first: `model.py:14 (mlp)`. They are in the instruction's metadata or in the tables of

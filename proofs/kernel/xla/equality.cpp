@@ -46,7 +46,10 @@ std::string counted_devices(const Devices& devices) {
 class Comparison {
  public:
   explicit Comparison(const Json& problem) {
-    expect_keys(problem, {"after", "before", "partitions", "relation", "replicas"});
+    std::vector<std::string> keys = {"after", "before", "partitions", "relation", "replicas"};
+    const bool is_written = problem.is_object() && problem.contains("written_from");
+    if (is_written) keys.emplace_back("written_from");
+    expect_keys(problem, keys);
     devices_.replicas = as_number(problem["replicas"], kMaxModuleDevices + 1);
     devices_.partitions = as_number(problem["partitions"], kMaxModuleDevices + 1);
     if (devices_.count() < 1 || devices_.replicas * devices_.partitions > kMaxModuleDevices)
@@ -57,15 +60,18 @@ class Comparison {
       const Computation& main = modules_.back().main();
       outputs_.push_back(arrays_of(main.instructions[main.root].shape));
     }
+    if (is_written) read_origins(problem["written_from"]);
     read_relation(problem["relation"]);
   }
 
   std::string words() const {
-    const auto text = [](const Module& module) {
+    const auto text = [&](const std::string& key, const Module& module) {
       std::size_t instructions = 0;
       for (const auto& [name, computation] : module.computations)
         instructions += computation.instructions.size();
-      return printable(module.name) + ", " + counted(instructions, "instruction");
+      const auto origin = origins_.find(key);
+      return key + ": " + printable(module.name) + ", " + counted(instructions, "instruction") +
+             (origin == origins_.end() ? "" : ", a text written from " + origin->second);
     };
     std::string relation = "every device with inputs of its own";
     if (kind_ == "replicated") relation = "all devices with the same inputs";
@@ -81,7 +87,7 @@ class Comparison {
         }
       }
     }
-    return "(before: " + text(modules_[0]) + "; after: " + text(modules_[1]) + "; " +
+    return "(" + text("before", modules_[0]) + "; " + text("after", modules_[1]) + "; " +
            counted_devices(devices_) + "; " + relation + ")";
   }
 
@@ -204,6 +210,15 @@ class Comparison {
     if (is_copied) return text + "on every device";
     if (relation.reducer) text += "as a reduction of " + counted(relation.parts, "part") + " ";
     return text + "in " + counted(relation.pieces.size(), "piece");
+  }
+
+  /// The files from which texts were written: the claim is about the texts.
+  void read_origins(const Json& json) {
+    if (!json.is_object() || json.empty()) malformed("written_from names no file");
+    for (const auto& [key, file] : json.items()) {
+      if (key != "before" && key != "after") malformed("written_from is of before or after");
+      origins_[key] = shortened(printable(as_text(file)));
+    }
   }
 
   void read_relation(const Json& json) {
@@ -493,6 +508,7 @@ class Comparison {
   Devices devices_;
   std::vector<Module> modules_;
   std::vector<std::vector<Shape>> inputs_, outputs_;  ///< before and after
+  std::map<std::string, std::string> origins_;
   std::string kind_;
   std::size_t global_ = 0;
   std::vector<Relation> relations_[2];  ///< of inputs and outputs

@@ -276,6 +276,23 @@ struct Tile {
   }
 };
 
+/// A manual part over some axes only is followed where its devices hold whole tensors of their
+/// group.
+void require_untiled(const Instruction& instruction, std::size_t dimensions) {
+  const auto found = instruction.attributes.find("sharding");
+  if (found == instruction.attributes.end() || found->second.find("manual") == std::string::npos)
+    return;
+  const std::string_view inside = stripped(found->second, '{', '}');
+  if (inside.starts_with("manual")) return;
+  const std::size_t close = inside.find(']');
+  if (!inside.starts_with("devices=[") || close == std::string_view::npos)
+    not_covered("the sharding " + printable(found->second));
+  const Index tiles = integers_in(inside.substr(0, close));
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    if (i >= tiles.size() || tiles[i] != 1) not_covered("the sharding " + printable(found->second));
+  }
+}
+
 }  // namespace
 
 Value Interpreter::manual(const Computation& computation, const Instruction& instruction,
@@ -291,6 +308,7 @@ Value Interpreter::manual(const Computation& computation, const Instruction& ins
     if (operands[i]->devices.empty()) not_covered("a manual part of a tuple");
     const Instruction& from = computation.instructions[instruction.operands[i]];
     const std::size_t dimensions = shapes[i].sizes.size();
+    if (is_annotated) require_untiled(is_cut ? instruction : from, dimensions);
     const Sharding sharding =
         is_annotated
             ? Sharding::read((is_cut ? from : instruction).attribute("sharding"), dimensions,
