@@ -174,7 +174,8 @@ TEST_CASE("plans in the text format and mutants of them are certified as the eng
         if (!is_certified || !valid) continue;
         const TextPlan read = read_text_plan("plan", text);
         const auto unrolled = unroll(read, "plan", launches_to_check(read));
-        LimitWatch watch({}, "exploration");
+        const Limits limits;
+        LimitWatch watch(limits, "exploration");
         const auto seen = explore(std::get<Unrolling>(unrolled), {.max_states = 5'000}, watch);
         CHECK_MESSAGE(!seen.violation, text);
         if (!seen.open) ++explored;

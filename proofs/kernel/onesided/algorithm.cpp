@@ -363,7 +363,7 @@ void Algorithm::connect() {
 
 std::optional<Fault> find_fault_of_call(const std::vector<Element>& elements, bool in_place,
                                         bool surely, Budget& budget) try {
-  return Algorithm(elements, in_place, budget).take().find_fault(surely);
+  return Algorithm(elements, in_place, budget).take().find_fault(surely, 0);
 } catch (const Fault& fault) {
   return fault;
 }
