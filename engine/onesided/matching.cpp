@@ -326,12 +326,50 @@ void match_in_all_interleavings(Ordering& ordering, LimitWatch& watch) {
   }
 }
 
+namespace {
+
+bool has_one_waiter(const Ordering& ordering) {
+  return std::ranges::all_of(ordering.ambiguous(),
+                             [&](std::uint32_t c) { return ordering.counters()[c].waits_ordered; });
+}
+
+Violation stop_of(const Ordering& ordering, Event stuck, const char* why) {
+  Violation violation;
+  violation.rule = Rule::Deadlock;
+  violation.reason = fmt::format("{} never ends {}", ordering.describe_event(stuck), why);
+  if (ordering.node_of(stuck) != kNone) {
+    violation.happenings = {ordering.happening(ordering.node_of(stuck))};
+  }
+  return violation;
+}
+
+}  // namespace
+
+UnrollingDecision find_stop(const Ordering& ordering, const HappensBefore& time,
+                            LimitWatch& watch) {
+  UnrollingDecision decision;
+  if (ordering.ambiguous().empty()) return decision;
+  Interleaving interleaving(ordering, time);
+  if (interleaving.run(0, Interleaving::Numbers::Largest)) return decision;
+  for (std::uint64_t seed = 0; seed < kMaxInterleavings; ++seed) {
+    watch.check();
+    if (interleaving.run(seed, Interleaving::Numbers::AsTheyArrive)) {
+      if (has_one_waiter(ordering)) break;
+      continue;
+    }
+    decision.violation = stop_of(ordering, interleaving.stuck(),
+                                 "in the last launch: what it waits for comes in the next one.");
+    return decision;
+  }
+  decision.open = ambiguous_match(ordering);
+  return decision;
+}
+
 UnrollingDecision search_interleavings(Ordering& ordering, const HappensBefore& time,
                                        LimitWatch& watch) {
   UnrollingDecision decision;
   Interleaving interleaving(ordering, time);
-  const bool one_waiter = std::ranges::all_of(
-      ordering.ambiguous(), [&](std::uint32_t c) { return ordering.counters()[c].waits_ordered; });
+  const bool one_waiter = has_one_waiter(ordering);
   const bool never_stops = interleaving.run(0, Interleaving::Numbers::Largest);
   const bool has_race = find_race(ordering, time, watch).has_value();
   if (never_stops && !has_race) return decision;
@@ -339,16 +377,9 @@ UnrollingDecision search_interleavings(Ordering& ordering, const HappensBefore& 
     watch.check();
     const bool ends = interleaving.run(seed, Interleaving::Numbers::AsTheyArrive);
     if (!ends) {
-      const Event stuck = interleaving.stuck();
-      decision.violation = Violation{};
-      decision.violation->rule = Rule::Deadlock;
-      decision.violation->reason = fmt::format(
-          "{} never ends in an interleaving that was run: other waits take the signals that it "
-          "needs.",
-          ordering.describe_event(stuck));
-      if (ordering.node_of(stuck) != kNone) {
-        decision.violation->happenings = {ordering.happening(ordering.node_of(stuck))};
-      }
+      decision.violation =
+          stop_of(ordering, interleaving.stuck(),
+                  "in an interleaving that was run: other waits take the signals that it needs.");
       return decision;
     }
     if (one_waiter && !has_race) break;

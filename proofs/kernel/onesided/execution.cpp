@@ -211,10 +211,10 @@ Numbers Execution::run(Graph graph, std::optional<std::uint64_t> seed) {
     if (const auto wait = waits.find(e); wait != waits.end()) {
       const auto& [c, k] = wait->second;
       const Counter& counter = shared[c];
-      const std::size_t in_launch = counter.waits.size() / launches[0].size();
+      const std::size_t waits_of_launch = counter.waits.size() / launches[0].size();
       if (expected_.try_emplace(e, counter.waits[k].number).second && !counter.is_known)
         expected_[e] = seed ? expectation[c] += counter.amount(k)
-                            : counter.waits[(k / in_launch + 1) * in_launch - 1].number;
+                            : counter.waits[(k / waits_of_launch + 1) * waits_of_launch - 1].number;
       if (expected_[e] > counter.initial + arrived_[c].size()) {
         blocked[c].push_back(e);
         continue;
@@ -246,26 +246,14 @@ void Execution::match_observed() {
 void Execution::match_always() {
   struct Match {
     const Counter* counter;
-    std::size_t signal, wait;  ///< of the first launch
-    std::size_t before;        ///< launches between the two
+    std::vector<std::pair<const Use*, const Use*>> pairs;  ///< signal and wait, by launch
   };
-  const std::size_t last = launches[0].size() - 1;
-  std::vector<Match> matches;
+  const std::size_t launched = launches[0].size();
   Numbers position(events_.size());
   for (std::uint32_t k = 0; k < order_.size(); ++k) position[order_[k]] = k;
-  const auto all_of = [&](const Match& match, std::size_t end, const auto& holds) {
-    const Counter& counter = *match.counter;
-    const std::size_t signals = counter.signals.size() / (last + 1);
-    const std::size_t waits = counter.waits.size() / (last + 1);
-    for (std::size_t launch = match.before; launch < end; ++launch) {
-      if (!holds(counter.signals[(launch - match.before) * signals + match.signal],
-                 counter.waits[launch * waits + match.wait]))
-        return false;
-    }
-    return true;
-  };
   close(Occurrence);
   std::map<std::uint32_t, std::uint64_t> least;  // signals that a wait needs in any case
+  std::vector<Match> matches;
   for (const Counter& counter : shared) {
     for (std::size_t k = 0; k < counter.waits.size(); ++k) {
       std::uint64_t number = counter.is_known ? counter.waits[k].number : counter.amount(k);
@@ -273,45 +261,45 @@ void Execution::match_always() {
         if (precedes(counter.waits[j].event, counter.waits[k].event)) number += counter.amount(j);
       least[counter.waits[k].event] = number - std::min(number, counter.initial);
     }
-    for (std::size_t k = 0; !counter.surplus && k < counter.signals.size() / (last + 1); ++k) {
-      for (std::size_t j = 0; j < counter.waits.size() / (last + 1); ++j) {
-        for (const std::size_t before : {0, 1}) {
-          matches.push_back({&counter, k, j, before});
-          if (!all_of(matches.back(), last + 1, [&](const Use& signal, const Use& wait) {
-                return position[signal.event] < position[wait.event];
-              }))
-            matches.pop_back();
-        }
-      }
+    const std::size_t signals = counter.signals.size() / launched;
+    const std::size_t waits = counter.waits.size() / launched;
+    for (std::size_t k = 0; !counter.surplus && k < 2 * signals * waits; ++k) {
+      Match match{&counter, {}};
+      const std::size_t before = k % 2;  // launches between the two
+      for (std::size_t launch = before; launch < launched; ++launch)
+        match.pairs.emplace_back(&counter.signals[(launch - before) * signals + k / 2 % signals],
+                                 &counter.waits[launch * waits + k / 2 / signals]);
+      budget_->spend(32 * launched);
+      if (std::ranges::all_of(match.pairs, [&](const auto& pair) {
+            return position[pair.first->event] < position[pair.second->event];
+          }))
+        matches.push_back(std::move(match));
     }
   }
   for (const auto known = predecessors_;; predecessors_ = known) {
-    for (const Match& each : matches) {
-      all_of(each, last + 1, [&](const Use& signal, const Use& wait) {
-        match(*each.counter, signal, wait);
-        return true;
-      });
-    }
+    for (const auto& [counter, pairs] : matches)
+      for (const auto& [signal, wait] : pairs) match(*counter, *signal, *wait);
     close(Occurrence);
     // Fewer signals than the wait needs are neither after this one nor after the wait.
-    const auto must_precede = [&](const Match& match, const Use& signal, const Use& wait) {
+    const auto must_precede = [&](const Counter& counter, const Use& signal, const Use& wait) {
       std::uint64_t others = 0;
-      for (const Use& each : match.counter->signals) {
+      for (const Use& each : counter.signals) {
         budget_->spend(4);
         if (each.event == signal.event || precedes(signal.event, each.event) ||
             precedes(wait.event, each.event))
           continue;
-        if (each.launch == last) return false;  // there may be later launches
+        if (each.launch + 1 == launched) return false;  // there may be later launches
         ++others;
       }
       return others < least[wait.event];
     };
-    if (std::erase_if(matches, [&](const Match& match) {
-          return !all_of(match, last, [&](const Use& signal, const Use& wait) {
-            return must_precede(match, signal, wait);
-          });
-        }) == 0)
-      return;
+    const auto erased = std::erase_if(matches, [&](const Match& each) {
+      return std::ranges::any_of(each.pairs, [&](const auto& pair) {
+        return pair.second->launch + 1 < launched &&
+               !must_precede(*each.counter, *pair.first, *pair.second);
+      });
+    });
+    if (erased == 0) return;
   }
 }
 
@@ -489,24 +477,34 @@ std::optional<Fault> Execution::find_fault(bool surely, std::uint64_t seed) {
   const auto require = [](bool is_so, const std::string& what) {
     if (!is_so) throw CheckFailure(Verdict::Incomplete, what);
   };
+  const auto stops = [&](std::uint32_t event, const std::string& where) {
+    require(!always, events_[event].name + " may never end" + where);
+    return Fault{events_[event].name + " never ends" + where};
+  };
+  constexpr const char* kLanes = "a lane of a block waits for another one";
+  // A launch that needs what comes in the next one stops if it is the last.
+  const auto first_late = [&](const Numbers& order) {
+    const auto found = std::ranges::is_sorted_until(
+        order, {}, [&](std::uint32_t event) { return events_[event].launch; });
+    return found == order.end() ? std::nullopt : std::optional(*found);
+  };
+  if (always || (!shared.empty() && std::ranges::all_of(shared, &Counter::is_known))) {
+    const auto late = first_late(run(Program, std::nullopt));
+    require(!late || !surely || first_late(run(Time, std::nullopt)), kLanes);
+    if (late) return stops(*late, " if its launch is the last");
+  }
   const auto drawn = surely && !shared.empty() ? std::optional(seed) : std::nullopt;
   order_ = run(Program, drawn);
   if (order_.size() < events_.size()) {
     const Numbers occurs = run(surely ? Time : Program, drawn);
-    require(occurs.size() < events_.size(), "a lane of a block waits for another one");
+    require(occurs.size() < events_.size(), kLanes);
     std::vector<bool> known(events_.size());
     for (const std::uint32_t e : occurs) known[e] = true;
-    const auto never = std::ranges::find(known, false) - known.begin();
-    const std::string& name = events_[static_cast<std::size_t>(never)].name;
-    require(!always, name + " may never end: other waits take the signals");
-    return Fault{name + " never ends"};
+    return stops(static_cast<std::uint32_t>(std::ranges::find(known, false) - known.begin()), "");
   }
-  const auto launch_of = [&](std::uint32_t e) { return events_[e].launch; };
-  require(!always || std::ranges::is_sorted(order_, {}, launch_of),
-          "a launch waits for signals of the next one");
   always ? match_always() : match_observed();
   auto race = find_race(surely ? SomeElement : Memory);
-  require(!race || !always, "not in all interleavings known: " + (race ? race->text : ""));
+  require(!race || !always, "not ordered in all interleavings: " + (race ? race->text : ""));
   if (race) return race;
   require(!surely || !find_race(Memory), "elements of an operation differ in their order");
   return find_wrong_output();
