@@ -225,6 +225,30 @@ rank 4 block 1:
   wait c
   for p in 0..3: signal e @p
 )"},
+      {"what signals that are left over order in the first launches they do not in later ones",
+       Outcome::Undecided, false, R"(plan sendrecv ranks 3
+buffer s 1
+counter c
+counter d per peer
+counter e per peer
+rank all block 0:
+  copy o[0] <- i[0]
+rank 0 block 1:
+  wait c
+  get s[0] <- s[0]
+  wait c
+  signal e @1
+  signal e @2
+rank 1 block 0:
+  put s@0[0] <- i[0]
+  signal c @0
+  loop 9: signal d @2
+  wait e from 0
+rank 2 block 0:
+  loop 8: wait d from 1
+  signal c @0
+  wait e from 0
+)"},
       {"all waits take what is there together", Outcome::Established, true,
        R"(plan sendrecv ranks 1
 buffer t 1

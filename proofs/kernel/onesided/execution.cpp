@@ -294,10 +294,8 @@ void Execution::match_always() {
       return others < least[wait.event];
     };
     const auto erased = std::erase_if(matches, [&](const Match& each) {
-      return std::ranges::any_of(each.pairs, [&](const auto& pair) {
-        return pair.second->launch + 1 < launched &&
-               !must_precede(*each.counter, *pair.first, *pair.second);
-      });
+      const auto& [signal, wait] = each.pairs[0];  // it follows in later launches, too
+      return !must_precede(*each.counter, *signal, *wait);
     });
     if (erased == 0) return;
   }
