@@ -500,13 +500,6 @@ ModuleDecision check_all_reduce(const std::string& source, const std::string& te
                                 const Limits& limits) {
   const auto module = std::make_shared<const Module>(
       is_hlo(text) ? read_hlo(source, text) : std::move(read_stablehlo(source, text).at(0).module));
-  const Devices devices = devices_of({module.get()}, {});
-  if (is_all_reduce_chain(module, devices, classes, limits)) {
-    ModuleDecision decision;
-    decision.outcome = Outcome::Established;
-    decision.devices = devices;
-    return decision;
-  }
   return compare(goal_module(*module, Goal::AllReduce, classes), module, {}, limits);
 }
 

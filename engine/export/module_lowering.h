@@ -33,9 +33,7 @@ Module lower_to_module(const Program& program, const SourcePosition& where);
 Module lower_by_rows(const Program& program, const SourcePosition& where);
 
 /// Parses HLO text or StableHLO and decides whether the output is the AllReduce of the input over
-/// `classes`, which partition all devices: a chain of collectives by executing its groups, any
-/// other module by comparing it with an all-reduce. Throws InputError for text that cannot be
-/// parsed.
+/// `classes`, which partition all devices. Throws InputError for text that cannot be parsed.
 ModuleDecision check_all_reduce(const std::string& source, const std::string& text,
                                 const std::vector<std::vector<std::uint32_t>>& classes,
                                 const Limits& limits);
@@ -63,14 +61,5 @@ struct ChainStep {
 /// take no part in, or hold another number of them than the others. Goal and beginning must be the
 /// paper's.
 std::optional<std::vector<ChainStep>> chain_of(const Program& program);
-
-/// Whether a module is a chain of all-reduces (sums), reduce-scatters, all-gathers,
-/// collective-broadcasts, reshapes and transpositions of a vector whose result is the AllReduce of
-/// the input over `classes`, which partition all devices. The groups are executed device by device:
-/// of each the rows that it holds, in an order that all share, and the devices whose inputs they
-/// are the sum of. False says nothing.
-bool is_all_reduce_chain(const std::shared_ptr<const Module>& module, const Devices& devices,
-                         const std::vector<std::vector<std::uint32_t>>& classes,
-                         const Limits& limits);
 
 }  // namespace p2::hlo

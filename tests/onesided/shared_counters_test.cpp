@@ -249,6 +249,43 @@ rank 2 block 0:
   signal c @0
   wait e from 0
 )"},
+      {"which wait comes first may be open where the signals are in order", Outcome::Refuted, true,
+       R"(plan sendrecv ranks 1
+buffer t 1
+counter c
+rank 0 block 0:
+  copy o[0] <- i[0]
+  signal c @0
+  copy t[0] <- i[0]
+  signal c @0
+rank 0 block 1:
+  wait c
+rank 0 block 2:
+  wait c
+  get t[0] <- t[0]
+)"},
+      {"two launches more show how far ahead a rank may be", Outcome::Established, true,
+       R"(plan sendrecv ranks 3
+buffer s 1
+counter c
+counter d per peer
+counter e init 3 per peer
+rank 0:
+  copy o[0] <- i[0]
+  wait c += 5
+  get s[0] <- s[0]
+  signal d @1
+  signal e @2
+rank 1:
+  copy o[0] <- i[0]
+  put s@0[0] <- i[0]
+  loop 4: signal c @0
+  wait d from 0
+rank 2:
+  copy o[0] <- i[0]
+  wait e from 0
+  signal c @0
+)"},
       {"all waits take what is there together", Outcome::Established, true,
        R"(plan sendrecv ranks 1
 buffer t 1
