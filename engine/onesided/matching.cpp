@@ -69,6 +69,7 @@ std::uint64_t least_number(const Ordering& ordering, std::uint32_t c, const Coun
 /// there without it, i.e. are neither after it nor after the wait.
 bool must_precede(const Ordering& ordering, const CounterUses& uses, const CounterUse& signal,
                   const CounterUse& wait, std::uint64_t number, const Ancestors& ancestors) {
+  if (number == 0) return false;
   const std::uint32_t last = ordering.unrolling().launches - 1;
   std::uint64_t others = 0;
   for (const CounterUse& each : uses.signals) {
@@ -238,8 +239,9 @@ OpenQuestion ambiguous_match(const Ordering& ordering) {
 /// the order in which waits end: if a wait ended without one of its signals, one of the signals
 /// that were there instead came after it by matches of waits that had ended before.
 ///
-/// Matches of the last launch are taken to hold where those of the launches before it do: later
-/// launches look as these do.
+/// Matches of the first launches alone are examined. That of a later launch has, for every launch
+/// more before it, as many more signals before it as it needs more, and whatever the signal or the
+/// wait precedes in the first, its image does there.
 void match_in_all_interleavings(Ordering& ordering, LimitWatch& watch) {
   if (ordering.ambiguous().empty()) return;
   const auto last = static_cast<std::int32_t>(ordering.unrolling().launches) - 1;
@@ -315,7 +317,7 @@ void match_in_all_interleavings(Ordering& ordering, LimitWatch& watch) {
     std::set<Key> dropped;
     for_each_match([&](const Key& key, const CounterUse& signal, const CounterUse& wait) {
       watch.step();
-      if (launch_of(wait) == last || dropped.contains(key)) return;
+      if (launch_of(signal) != 0 || dropped.contains(key)) return;
       if (!must_precede(ordering, ordering.counters()[std::get<0>(key)], signal, wait,
                         numbers[wait.event], ancestors)) {
         dropped.insert(key);

@@ -13,6 +13,13 @@ std::uint32_t Execution::add(Event event) {
   return static_cast<std::uint32_t>(events_.size() - 1);
 }
 
+std::uint32_t Execution::add_user_access(const std::string& name, std::uint32_t rank,
+                                         std::uint32_t ended) {
+  const std::uint32_t added = add({name, rank, ended});
+  events_[added].user = true;
+  return added;
+}
+
 void Execution::order(std::uint32_t from, std::uint32_t to, Graph graph) {
   budget_->spend(16);
   predecessors_[to].emplace_back(from, graph);

@@ -164,9 +164,7 @@ void Launches::run_launch(std::uint32_t launch) {
   for (std::uint32_t r = 0; r < out_.users.size(); ++r) {
     const std::uint32_t begin = out_.add({named("begin", r, launch), r, launch});
     const auto add_user = [&](std::uint32_t ended) {
-      Event event{named("the user before the begin", r, ended), r, ended};
-      event.user = true;
-      return out_.add(std::move(event));
+      return out_.add_user_access(named("the user before the begin", r, ended), r, ended);
     };
     out_.order(launch == 0 ? add_user(0) : out_.launches[r].back().second, begin, Graph::Memory);
     Numbers ends;

@@ -104,6 +104,8 @@ class Execution {
   explicit Execution(Budget& budget) : budget_(&budget) {}
 
   std::uint32_t add(Event event);
+  /// The user of a rank between launches, of which so many have ended.
+  std::uint32_t add_user_access(const std::string& name, std::uint32_t rank, std::uint32_t ended);
   void order(std::uint32_t from, std::uint32_t to, Graph graph);
   /// Appends a buffer; returns its first cell.
   std::uint32_t add_space(std::uint32_t rank, const std::string& name, std::uint64_t cells,
