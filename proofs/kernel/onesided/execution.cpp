@@ -263,6 +263,7 @@ void Execution::match_always() {
   std::vector<Match> matches;
   for (const Counter& counter : shared) {
     for (std::size_t k = 0; k < counter.waits.size(); ++k) {
+      budget_->spend(counter.waits.size());
       std::uint64_t number = counter.is_known ? counter.waits[k].number : counter.amount(k);
       for (std::size_t j = 0; !counter.is_known && j < counter.waits.size(); ++j)
         if (precedes(counter.waits[j].event, counter.waits[k].event)) number += counter.amount(j);
