@@ -210,9 +210,6 @@ EngineAnswer decide(const OrdersQuery& query) {
   const onesided::Unrolling& plan = *query.unrolling;
   const Events events(plan);
   if (events.is_refuted) return {"z3", Outcome::Refuted};
-  // Signals of later launches may end a wait, too.
-  const bool ambiguous = std::ranges::any_of(events.ordered, [](bool each) { return !each; });
-  if (ambiguous && plan.judged == plan.launches) return {"z3"};
   const std::vector<Pair> pairs = possible_races(plan, events);
   z3::context context;
   const Meter meter(context, query.limits);
@@ -224,6 +221,9 @@ EngineAnswer decide(const OrdersQuery& query) {
   if (stops != z3::unsat) {
     return {"z3", stops == z3::sat ? Outcome::Refuted : Outcome::Undecided};
   }
+  // Signals of later launches may end a wait, too.
+  const bool ambiguous = std::ranges::any_of(events.ordered, [](bool each) { return !each; });
+  if (ambiguous && plan.judged == plan.launches) return {"z3"};
   z3::solver solver(context);
   times.add_interleaving(solver);
   if (meter.check(solver, none) != z3::sat) return {"z3"};

@@ -20,9 +20,6 @@ namespace {
 
 constexpr std::size_t kShown = 20;  // in text, unless the request says how many
 
-/// Groups are listed in JSON if all programs together list at most so many devices (docs/cost.md).
-constexpr std::uint64_t kMaxListedDevices = std::uint64_t{1} << 22U;
-
 /// `17.3 ms`: four significant digits.
 std::string duration_to_string(double seconds) {
   constexpr std::array<std::string_view, 4> kUnits{"s", "ms", "us", "ns"};

@@ -41,6 +41,9 @@ class ModuleBuilder {
   /// `starts`: the first row, by device.
   Value slice(Value from, const std::vector<std::int64_t>& starts, std::int64_t rows);
   Value updated(Value all, Value part, const std::vector<std::int64_t>& starts);
+  /// The elements of an array of these sizes, transposed, as a vector again.
+  Value transposed(Value of, const std::vector<std::int64_t>& sizes,
+                   const std::vector<std::int64_t>& permutation);
   /// `opcode` as in XLA; groups of devices.
   Value collective(const char* opcode, Value of, const IdGroups& groups, std::int64_t rows);
 
@@ -196,6 +199,20 @@ ModuleBuilder::Value ModuleBuilder::updated(Value all, Value part,
                                             const std::vector<std::int64_t>& starts) {
   return add(make_instruction("dynamic-update-slice", shape_of("f32", {rows(all)}),
                               {all, part, by_partition(starts)}));
+}
+
+ModuleBuilder::Value ModuleBuilder::transposed(Value of, const std::vector<std::int64_t>& sizes,
+                                               const std::vector<std::int64_t>& permutation) {
+  const Value array = add(make_instruction("reshape", shape_of("f32", sizes), {of}));
+  std::vector<std::int64_t> transposed;
+  for (const std::int64_t each : permutation) {
+    transposed.push_back(sizes[static_cast<std::size_t>(each)]);
+  }
+  Instruction instruction =
+      make_instruction("transpose", shape_of("f32", std::move(transposed)), {array});
+  instruction.attributes.dimensions = permutation;
+  return add(
+      make_instruction("reshape", shape_of("f32", {rows(of)}), {add(std::move(instruction))}));
 }
 
 ModuleBuilder::Value ModuleBuilder::by_partition(const std::vector<std::int64_t>& numbers) {
@@ -460,6 +477,8 @@ Module lower_to_module(const Program& program, const SourcePosition& where) {
   ModuleBuilder builder(program.devices, program.chunks());
   ModuleBuilder::Value buffer = builder.parameter();
   for (const ChainStep& step : *chain) {
+    if (!step.sizes.empty()) buffer = builder.transposed(buffer, step.sizes, step.permutation);
+    if (*step.opcode == 0) continue;
     buffer = builder.collective(step.opcode, buffer, step.groups, step.rows);
   }
   return std::move(builder).finished(buffer);
@@ -481,13 +500,6 @@ ModuleDecision check_all_reduce(const std::string& source, const std::string& te
                                 const Limits& limits) {
   const auto module = std::make_shared<const Module>(
       is_hlo(text) ? read_hlo(source, text) : std::move(read_stablehlo(source, text).at(0).module));
-  const Devices devices = devices_of({module.get()}, {});
-  if (is_all_reduce_chain(module, devices, classes, limits)) {
-    ModuleDecision decision;
-    decision.outcome = Outcome::Established;
-    decision.devices = devices;
-    return decision;
-  }
   return compare(goal_module(*module, Goal::AllReduce, classes), module, {}, limits);
 }
 

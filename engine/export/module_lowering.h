@@ -28,14 +28,12 @@ namespace p2::hlo {
 /// Throws InputError at `where` unless the goal is allreduce from the initial state of the paper
 /// and the program uses the five collectives only.
 Module lower_to_module(const Program& program, const SourcePosition& where);
-/// The same module by a table of the rows of every device, which programs need that are no chain of
-/// collectives (module_chain.cpp): in time and memory of devices times chunks.
+/// A module of the same by a table of the rows of every device, which programs need that are no
+/// chain of collectives (module_chain.cpp): in time and memory of devices times chunks.
 Module lower_by_rows(const Program& program, const SourcePosition& where);
 
 /// Parses HLO text or StableHLO and decides whether the output is the AllReduce of the input over
-/// `classes`, which partition all devices: a chain of collectives by executing its groups, any
-/// other module by comparing it with an all-reduce. Throws InputError for text that cannot be
-/// parsed.
+/// `classes`, which partition all devices. Throws InputError for text that cannot be parsed.
 ModuleDecision check_all_reduce(const std::string& source, const std::string& text,
                                 const std::vector<std::vector<std::uint32_t>>& classes,
                                 const Limits& limits);
@@ -47,26 +45,21 @@ std::string to_hlo(const Module& module);
 /// with -1.
 std::string to_stablehlo(const Module& module);
 
-/// A collective of a chain: of a module in which every device holds consecutive rows of the input,
-/// so that no rows are rearranged between collectives. Time and memory of chains grow with devices,
-/// not with devices times rows.
+/// A collective of a chain: of a module in which the rows of all devices are in one order but for
+/// the first row, so that one transposition rearranges all. Time and memory of chains grow with
+/// devices, not with devices times rows.
 struct ChainStep {
-  const char* opcode = "";
-  IdGroups groups;  ///< of all devices
+  const char* opcode = "";  ///< empty: rows are rearranged only
+  IdGroups groups = {};     ///< of all devices
   std::int64_t rows = 0;
+  /// Before the collective the vector is an array of these sizes, which is transposed; if any.
+  std::vector<std::int64_t> sizes = {}, permutation = {};
 };
 
-/// The chain that a valid program lowers to; nothing if some device holds rows that are not
-/// consecutive or come out of order, keeps rows in a step that it takes no part in, or holds
-/// another number of them than the others. Goal and beginning must be the paper's.
+/// The chain that a valid program lowers to; nothing if devices hold rows in different orders, or
+/// in one that no transposition makes ascending, keep rows in a step other than a sum that they
+/// take no part in, or hold another number of them than the others. Goal and beginning must be the
+/// paper's.
 std::optional<std::vector<ChainStep>> chain_of(const Program& program);
-
-/// Whether a module is a chain of all-reduces (sums), reduce-scatters, all-gathers and
-/// collective-broadcasts of a vector whose result is the AllReduce of the input over `classes`,
-/// which partition all devices. The groups are executed device by device: of each the rows that it
-/// holds and the devices whose inputs they are the sum of. False says nothing.
-bool is_all_reduce_chain(const std::shared_ptr<const Module>& module, const Devices& devices,
-                         const std::vector<std::vector<std::uint32_t>>& classes,
-                         const Limits& limits);
 
 }  // namespace p2::hlo

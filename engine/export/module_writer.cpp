@@ -178,6 +178,9 @@ class FunctionWriter {
       return fmt::format(", sizes = [{}]", attributes.slice_sizes[0]);
     }
     if (instruction.opcode == "concatenate") return ", dim = 0";
+    if (instruction.opcode == "transpose") {
+      return fmt::format(", dims = [{}]", fmt::join(attributes.dimensions, ", "));
+    }
     if (instruction.opcode == "broadcast") return ", dims = []";
     return "";
   }

@@ -17,6 +17,9 @@
 namespace p2::hlo {
 namespace {
 
+/// Devices of all different collectives: a few words each.
+constexpr std::size_t kMaxResolved = std::size_t{1} << 28U;
+
 const std::unordered_map<std::string_view, Op>& interpreted_operations() {
   static const std::unordered_map<std::string_view, Op> kOps = {
       {"parameter", Op::Parameter},
@@ -438,6 +441,10 @@ void NodeCompletion::add_collective(Node& node, const Instruction& instruction) 
   const auto [known, added] = collectives_.emplace(
       resolution_text(instruction), static_cast<std::uint32_t>(flow_.collectives.size()));
   if (added) {
+    if (flow_.collectives.size() * flow_.devices.count() > kMaxResolved) {
+      throw LimitReached(LimitReached::Kind::Size,
+                         fmt::format("more than {} devices in different groups", kMaxResolved));
+    }
     flow_.collectives.push_back(resolve(instruction, flow_.module->language, flow_.devices));
   }
   node.collective = known->second;

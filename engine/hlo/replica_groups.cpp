@@ -11,12 +11,6 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// An axis of a mesh as a digit of the mixed-radix number that a device's id is.
-struct Digit {
-  std::int64_t stride = 1;
-  std::int64_t size = 1;
-};
-
 Digit digit_of(const std::vector<MeshAxis>& mesh, const MeshAxis& axis,
                const SourcePosition& where) {
   std::int64_t stride = 1;
@@ -147,6 +141,68 @@ IdGroups read_lists(TextReader& reader) {
 }
 
 }  // namespace
+
+Digits merged(const Digits& digits) {
+  Digits all;
+  for (const Digit& digit : digits) {
+    if (digit.size == 1) continue;
+    if (!all.empty() && all.back().stride == digit.stride * digit.size) {
+      all.back() = {digit.stride, all.back().size * digit.size};
+    } else {
+      all.push_back(digit);
+    }
+  }
+  return all;
+}
+
+Digits joined(Digits front, const Digits& back) {
+  front.insert(front.end(), back.begin(), back.end());
+  return merged(front);
+}
+
+std::optional<std::pair<Digits, Digits>> cut(const Digits& digits, std::int64_t parts) {
+  std::pair<Digits, Digits> halves;
+  for (const Digit& digit : digits) {
+    const std::int64_t front = std::gcd(parts, digit.size);
+    if (parts > 1 && front != parts && front != digit.size) return std::nullopt;
+    parts /= front;
+    if (front > 1) halves.first.push_back({digit.stride * (digit.size / front), front});
+    if (front < digit.size) halves.second.push_back({digit.stride, digit.size / front});
+  }
+  if (parts != 1) return std::nullopt;
+  return halves;
+}
+
+std::vector<std::int64_t> offsets_of(const Digits& digits) {
+  std::vector<std::int64_t> offsets = {0};
+  for (const Digit& digit : digits) {
+    std::vector<std::int64_t> all;
+    for (const std::int64_t offset : offsets) {
+      for (std::int64_t i = 0; i < digit.size; ++i) all.push_back(offset + i * digit.stride);
+    }
+    offsets = std::move(all);
+  }
+  return offsets;
+}
+
+std::optional<Digits> digits_of(const std::vector<std::int64_t>& numbers) {
+  Digits digits;
+  for (std::size_t length = 1; length < numbers.size();) {
+    Digit digit{numbers[length] - numbers[0], 1};
+    while (length * static_cast<std::size_t>(digit.size) < numbers.size() &&
+           numbers[length * static_cast<std::size_t>(digit.size)] - numbers[0] ==
+               digit.size * digit.stride) {
+      ++digit.size;
+    }
+    length *= static_cast<std::size_t>(digit.size);
+    digits.insert(digits.begin(), digit);
+  }
+  const auto is_at = [&](std::int64_t number, std::int64_t offset) {
+    return number == numbers[0] + offset;
+  };
+  if (!std::ranges::equal(numbers, offsets_of(digits), is_at)) return std::nullopt;
+  return digits;
+}
 
 std::int64_t device_product(const std::vector<std::int64_t>& sizes, const SourcePosition& where) {
   std::int64_t all = 1;

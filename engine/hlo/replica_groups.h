@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/hlo/text/text_reader.h"
@@ -11,7 +12,29 @@
 namespace p2::hlo {
 
 /// The largest number of devices: replicas × partitions.
-constexpr std::int64_t kMaxDevices = 65536;
+constexpr std::int64_t kMaxDevices = std::int64_t{1} << 22U;
+
+/// A digit of a number in a mixed radix: it counts to `size`, and stands for multiples of `stride`.
+struct Digit {
+  std::int64_t stride = 1;
+  std::int64_t size = 1;
+
+  bool operator==(const Digit&) const = default;
+};
+/// The numbers that digits count, in order; the digit that changes last stands in front.
+using Digits = std::vector<Digit>;
+
+/// The same numbers in the fewest digits.
+Digits merged(const Digits& digits);
+/// All digits of both, the first ones in front, merged.
+Digits joined(Digits front, const Digits& back);
+/// The digits in front that count to `parts`, and the others; a digit is cut in two where it has
+/// to be, and nothing comes out if it cannot be.
+std::optional<std::pair<Digits, Digits>> cut(const Digits& digits, std::int64_t parts);
+/// The numbers that digits count.
+std::vector<std::int64_t> offsets_of(const Digits& digits);
+/// Digits that count the numbers, less the first one; nothing if none do. Precondition: numbers.
+std::optional<Digits> digits_of(const std::vector<std::int64_t>& numbers);
 
 /// The ids of the groups of a collective. Groups are ordered: shard i belongs to position i.
 using IdGroups = std::vector<std::vector<std::int64_t>>;

@@ -53,13 +53,30 @@ bool shares_counters(const Unrolling& unrolling) {
 
 }  // namespace
 
+namespace {
+
+/// A stop of one launch alone, whose waits need signals of the next one. Launches that leave
+/// signals over may hide it from those that follow.
+UnrollingDecision judge_one_launch(const Unrolling& unrolling, const Limits& limits) {
+  LimitWatch watch(limits, "check of a one-sided plan");
+  const Ordering ordering(unrolling, watch);
+  const transfer::HappensBefore time = ordering.graph(Ordering::Graph::Time);
+  UnrollingDecision decision;
+  decision.violation = find_deadlock(ordering, time);
+  return decision.violation ? decision : find_stop(ordering, time, watch);
+}
+
+}  // namespace
+
 PlanDecision judge_unrollings(const std::string& source, std::size_t count, std::uint32_t launches,
                               const Unroll& unroll, const Limits& limits) {
   PlanDecision decision;
   for (std::size_t k = 0; k < count; ++k) {
     auto unrolled = unroll(k, launches);
+    UnrollingDecision of_one;
     if (const auto* const first = std::get_if<Unrolling>(&unrolled);
         first != nullptr && shares_counters(*first)) {
+      of_one = judge_one_launch(std::get<Unrolling>(unroll(k, 1)), limits);
       unrolled = unroll(k, launches + kLaunchesBeyond);
       if (auto* const longer = std::get_if<Unrolling>(&unrolled)) longer->judged = launches;
     }
@@ -70,6 +87,7 @@ PlanDecision judge_unrollings(const std::string& source, std::size_t count, std:
       const auto& unrolling = std::get<Unrolling>(unrolled);
       decision.sizes.push_back(unrolling.sizes);
       found = judge(unrolling, limits);
+      if (!found.violation && (of_one.violation || !found.open)) found = std::move(of_one);
       if (found.violation) found.violation->sizes = unrolling.sizes;
     }
     if (found.violation) {

@@ -55,6 +55,11 @@ std::optional<Violation> find_deadlock(const Ordering& ordering,
 /// matching is ambiguous. Throws LimitReached.
 void match_in_all_interleavings(Ordering& ordering, LimitWatch& watch);
 
+/// Whether an interleaving of a plan with ambiguous counters, to which no match was added, stops in
+/// its last launch. Precondition: `time` has no cycle. Throws LimitReached.
+UnrollingDecision find_stop(const Ordering& ordering, const transfer::HappensBefore& time,
+                            LimitWatch& watch);
+
 /// A fault of a plan with ambiguous counters that the order of all interleavings does not decide:
 /// whether one stops, or has a race. Precondition: `time` has no cycle. Throws LimitReached.
 UnrollingDecision search_interleavings(Ordering& ordering, const transfer::HappensBefore& time,

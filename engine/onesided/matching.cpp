@@ -69,6 +69,7 @@ std::uint64_t least_number(const Ordering& ordering, std::uint32_t c, const Coun
 /// there without it, i.e. are neither after it nor after the wait.
 bool must_precede(const Ordering& ordering, const CounterUses& uses, const CounterUse& signal,
                   const CounterUse& wait, std::uint64_t number, const Ancestors& ancestors) {
+  if (number == 0) return false;
   const std::uint32_t last = ordering.unrolling().launches - 1;
   std::uint64_t others = 0;
   for (const CounterUse& each : uses.signals) {
@@ -238,8 +239,9 @@ OpenQuestion ambiguous_match(const Ordering& ordering) {
 /// the order in which waits end: if a wait ended without one of its signals, one of the signals
 /// that were there instead came after it by matches of waits that had ended before.
 ///
-/// Matches of the last launch are taken to hold where those of the launches before it do: later
-/// launches look as these do.
+/// Matches of the first launches alone are examined. That of a later launch has, for every launch
+/// more before it, as many more signals before it as it needs more, and whatever the signal or the
+/// wait precedes in the first, its image does there.
 void match_in_all_interleavings(Ordering& ordering, LimitWatch& watch) {
   if (ordering.ambiguous().empty()) return;
   const auto last = static_cast<std::int32_t>(ordering.unrolling().launches) - 1;
@@ -315,7 +317,7 @@ void match_in_all_interleavings(Ordering& ordering, LimitWatch& watch) {
     std::set<Key> dropped;
     for_each_match([&](const Key& key, const CounterUse& signal, const CounterUse& wait) {
       watch.step();
-      if (launch_of(wait) == last || dropped.contains(key)) return;
+      if (launch_of(signal) != 0 || dropped.contains(key)) return;
       if (!must_precede(ordering, ordering.counters()[std::get<0>(key)], signal, wait,
                         numbers[wait.event], ancestors)) {
         dropped.insert(key);
@@ -326,12 +328,50 @@ void match_in_all_interleavings(Ordering& ordering, LimitWatch& watch) {
   }
 }
 
+namespace {
+
+bool has_one_waiter(const Ordering& ordering) {
+  return std::ranges::all_of(ordering.ambiguous(),
+                             [&](std::uint32_t c) { return ordering.counters()[c].waits_ordered; });
+}
+
+Violation stop_of(const Ordering& ordering, Event stuck, const char* why) {
+  Violation violation;
+  violation.rule = Rule::Deadlock;
+  violation.reason = fmt::format("{} never ends {}", ordering.describe_event(stuck), why);
+  if (ordering.node_of(stuck) != kNone) {
+    violation.happenings = {ordering.happening(ordering.node_of(stuck))};
+  }
+  return violation;
+}
+
+}  // namespace
+
+UnrollingDecision find_stop(const Ordering& ordering, const HappensBefore& time,
+                            LimitWatch& watch) {
+  UnrollingDecision decision;
+  if (ordering.ambiguous().empty()) return decision;
+  Interleaving interleaving(ordering, time);
+  if (interleaving.run(0, Interleaving::Numbers::Largest)) return decision;
+  for (std::uint64_t seed = 0; seed < kMaxInterleavings; ++seed) {
+    watch.check();
+    if (interleaving.run(seed, Interleaving::Numbers::AsTheyArrive)) {
+      if (has_one_waiter(ordering)) break;
+      continue;
+    }
+    decision.violation = stop_of(ordering, interleaving.stuck(),
+                                 "in the last launch: what it waits for comes in the next one.");
+    return decision;
+  }
+  decision.open = ambiguous_match(ordering);
+  return decision;
+}
+
 UnrollingDecision search_interleavings(Ordering& ordering, const HappensBefore& time,
                                        LimitWatch& watch) {
   UnrollingDecision decision;
   Interleaving interleaving(ordering, time);
-  const bool one_waiter = std::ranges::all_of(
-      ordering.ambiguous(), [&](std::uint32_t c) { return ordering.counters()[c].waits_ordered; });
+  const bool one_waiter = has_one_waiter(ordering);
   const bool never_stops = interleaving.run(0, Interleaving::Numbers::Largest);
   const bool has_race = find_race(ordering, time, watch).has_value();
   if (never_stops && !has_race) return decision;
@@ -339,16 +379,9 @@ UnrollingDecision search_interleavings(Ordering& ordering, const HappensBefore& 
     watch.check();
     const bool ends = interleaving.run(seed, Interleaving::Numbers::AsTheyArrive);
     if (!ends) {
-      const Event stuck = interleaving.stuck();
-      decision.violation = Violation{};
-      decision.violation->rule = Rule::Deadlock;
-      decision.violation->reason = fmt::format(
-          "{} never ends in an interleaving that was run: other waits take the signals that it "
-          "needs.",
-          ordering.describe_event(stuck));
-      if (ordering.node_of(stuck) != kNone) {
-        decision.violation->happenings = {ordering.happening(ordering.node_of(stuck))};
-      }
+      decision.violation =
+          stop_of(ordering, interleaving.stuck(),
+                  "in an interleaving that was run: other waits take the signals that it needs.");
       return decision;
     }
     if (one_waiter && !has_race) break;

@@ -292,7 +292,9 @@ transfer::HappensBefore Ordering::graph(Graph kind) const {
     add(matched_.surplus_signals);
   }
   if (time || occurrence) add(edges_.packets);
-  if (time) {  // what never ends is on a cycle of itself
+  if (time) {
+    add(edges_.forwarded);
+    // What never ends is on a cycle of itself.
     for (const Access& poll : unfed_) {
       const Event event = nodes_[poll.node].own;
       builder.add_edge(event, event, EdgeKind::Dependency);

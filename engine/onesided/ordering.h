@@ -70,7 +70,8 @@ struct CounterUses {
 ///
 /// - `memory`: happens-before for memory accesses.
 /// - `program`: the same with the program order of every block.
-/// - `occurrence`: what occurs before what by the rules of memory, relaxed signals and packets.
+/// - `occurrence`: what occurs before what by the rules of memory, relaxed signals and packets: all
+///   of one operation before all of another one.
 /// - `signals`: `program` and relaxed signals.
 /// - `time`: what occurs before what, also through packets; its cycles are deadlocks. Counters that
 /// signals are left over of order nothing in the others.
@@ -131,6 +132,7 @@ class Ordering {
     std::vector<transfer::Edge> signals = {};
     std::vector<transfer::Edge> surplus_signals = {};  ///< through counters with a surplus
     std::vector<transfer::Edge> packets = {};
+    std::vector<transfer::Edge> forwarded = {};  ///< packets of operations that poll several
   };
   struct BlockState;
 

@@ -22,6 +22,17 @@ namespace {
 
 constexpr std::size_t kMaxAccesses = std::size_t{1} << 26U;
 
+/// Whether an operation of several elements polls packets.
+bool forwards_elements(const Operation& operation) {
+  std::uint64_t elements = 0;
+  bool polls = false;
+  for (const Statement& each : operation.statements) {
+    elements += each.sources[0].count;
+    polls = polls || std::ranges::any_of(each.sources, &Operand::polled);
+  }
+  return polls && elements > 1;
+}
+
 }  // namespace
 
 /// All blocks arrive before any leaves.
@@ -283,7 +294,10 @@ void Ordering::follow_packets() {
     const Event from = writer.is_transfer() ? writer.after : writer.own;
     add_memory(begins_[writer.rank][static_cast<std::size_t>(writer.launch)],
                by_all ? reader.own : event_after(reader), EdgeKind::Message);
-    edges_.packets.push_back({from, reader.own, EdgeKind::Message});
+    // A packet that is forwarded follows what its own element has seen, not the others.
+    (writer.is_transfer() || !forwards_elements(*writer.operation) ? edges_.packets
+                                                                   : edges_.forwarded)
+        .push_back({from, reader.own, EdgeKind::Message});
   }
 }
 

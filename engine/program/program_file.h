@@ -82,6 +82,9 @@ Json program_json(const Program& program, const Instance* instance, Dialect dial
 /// The same without classes and without the groups of instructions, which follow from the instance:
 /// its size does not depend on the number of devices. `program` needs neither.
 Json program_pattern_json(const Program& program, const Instance& instance, Dialect dialect);
+/// Lists of programs in JSON have groups if all together list at most so many devices
+/// (docs/cli.md).
+constexpr std::uint64_t kMaxListedDevices = std::uint64_t{1} << 22U;
 /// The same on one line.
 std::string to_json(const Program& program, const Instance* instance, Dialect dialect);
 

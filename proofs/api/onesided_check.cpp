@@ -219,7 +219,10 @@ EngineAnswer answer_of(const char* engine, std::size_t count, const onesided::Un
     }
     Outcome found = Outcome::Undecided;
     try {
-      found = ask(std::get<onesided::Unrolling>(unrolled), k);
+      // What a launch stops without may come in the next one, if there is one.
+      const auto one = unroll(k, 1);
+      found = ask(std::get<onesided::Unrolling>(one), k);
+      if (found != Outcome::Refuted) found = ask(std::get<onesided::Unrolling>(unrolled), k);
     } catch (const LimitReached&) {  // undecided
     }
     if (found != Outcome::Established) answer.outcome = found;
@@ -250,7 +253,7 @@ std::vector<EngineAnswer> others_of(std::size_t count, const onesided::Unroll& u
   of_z3.deadline = limits.deadline ? std::min(*limits.deadline, latest) : latest;
   const auto ordered = [&](const onesided::Unrolling& unrolling, std::size_t k) {
     const Outcome found = z3_encoding::judge(z3_encoding::OrdersQuery{&unrolling, of_z3}).outcome;
-    if (found != Outcome::Undecided) return found;
+    if (found != Outcome::Undecided || unrolling.launches == 1) return found;
     // Which signal ends which wait may depend on the interleaving: with launches beyond.
     auto longer = unroll(k, launches + onesided::kLaunchesBeyond);
     auto* const more = std::get_if<onesided::Unrolling>(&longer);

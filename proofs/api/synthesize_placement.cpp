@@ -426,15 +426,31 @@ Json PlacementQuestion::json() const {
   if (question_.listed() && open) {
     json.add("texts", Json::array_of(placement_.programs));
   } else if (question_.listed()) {
+    std::uint64_t devices = 0;  // in classes and groups of all programs
+    found_.for_each([&](const std::vector<Step>& steps) {
+      devices += std::uint64_t{instance.grid.devices()} * (steps.size() + 1);
+    });
+    const bool lists_groups = devices <= kMaxListedDevices;
     Json list = Json::array();
     OutputRoom room(question_.search.limits, 1);
+    const Dialect dialect = question_.search.dialect;
     const bool whole = room.visit([&](const auto& listed) {
-      found_.for_each_lowered([&](const Program& program) {
-        list.push_back(program_json(program, &instance, question_.search.dialect));
+      if (lists_groups) {
+        found_.for_each_lowered([&](const Program& program) {
+          list.push_back(program_json(program, &instance, dialect));
+          listed();
+        });
+        return;
+      }
+      Program program = found_.program({});
+      found_.for_each([&](const std::vector<Step>& steps) {
+        program.steps = steps;
+        list.push_back(program_pattern_json(program, instance, dialect));
         listed();
       });
     });
     json.add("list", std::move(list));
+    if (!lists_groups) json.add("groups_left_out", true);
     if (!whole || list_cut_) json.add("list_cut", true);
   }
   return json;

@@ -310,6 +310,31 @@ TEST_CASE("the programs that synth wrote are priced and run from its file") {
   CHECK(ran.out.find(" programs run, 0 wrong elements") != std::string::npos);
 }
 
+TEST_CASE("the list of synth on a large system has no groups, and is read back") {
+  const TemporaryFile list("", ".json");
+  const std::vector<std::string> asked = {"synth", "--hierarchy", "256,256", "--axes",
+                                          "65536", "--reduce",    "0",       "--format",
+                                          "json",  "--size"};
+  const auto synth = [&](const std::string& size) {
+    std::vector<std::string> words = asked;
+    words.insert(words.end(), {size, "--output", list.path()});
+    CHECK(run(words).exit == 0);
+    return json::parse(bytes_of(list.path()))["placements"][0];
+  };
+  const json small = synth("1");
+  CHECK(!small.contains("groups_left_out"));
+  CHECK(small["list"][0]["steps"][0]["groups"][0].size() == 65536);
+  const json large = synth("3");
+  CHECK(large["groups_left_out"] == true);
+  for (const json& each : large["list"]) {
+    CHECK(!each.contains("classes"));
+    for (const json& step : each["steps"]) CHECK(!step.contains("groups"));
+  }
+  const Ran checked = run({"check", list.path(), "--format", "json"});
+  CHECK(checked.exit == 0);
+  CHECK(json::parse(checked.out)["results"].size() == large["programs"]);
+}
+
 TEST_CASE("--fit finds the bandwidth behind measured times and says how well rows were held out") {
   const std::string header = "system,axes,reduce,placement,algorithm,program,bytes,seconds,use\n";
   // Times of a NIC of 10 GB/s for 1 GiB; the last row is not of this system.

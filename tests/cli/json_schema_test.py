@@ -31,6 +31,7 @@ CASES = [
     ("place", "place --hierarchy node=2,gpu=4 --axes data=4,shard=2", 0),
     ("synth", f"synth {INSTANCE} --size 3", 0),
     ("synth", f"synth {INSTANCE} --size 2 --count", 0),
+    ("synth", "synth --hierarchy 256,256 --axes 65536 --reduce 0 --size 3", 0),
     ("synth", "synth --hierarchy node=*,gpu=2 --axes data=* --reduce data --size 2 --dialect printed", 0),
     ("synth", f"synth {INSTANCE} --size 2 --all-sizes --engine explicit", 0),
     ("synth", f"synth --hierarchy 2,2 --axes 4 --reduce 0 --size 2 --verify --certify {{t}}/synth", 0),

@@ -47,7 +47,7 @@ TEST_CASE("complaints say where and what was expected") {
         "f:4:37: no computation 'g' before this one, expected one");
   CHECK(complaint(
             entry(kEightNumbers + "  ROOT y = f32[8] all-reduce(x), replica_groups={{0,-1}}")) ==
-        "f:4:53: found -1, expected an id from 0 to 65535");
+        "f:4:53: found -1, expected an id from 0 to 4194303");
   CHECK(complaint(
             entry(kEightNumbers + "  ROOT y = f32[8] all-reduce(x), replica_groups=[2,2]<=[3]")) ==
         "f:4:49: 2 groups of 2 out of 3 ids, expected all of them");
@@ -88,8 +88,8 @@ TEST_CASE("too much of anything is refused at once") {
         std::string::npos);
   CHECK(complaint(entry(kEightNumbers +
                         "  y = f32[8] all-reduce(x), replica_groups=[1,1000000000]<=[1000000000]"))
-            .find("expected a size from 0 to 65536") != std::string::npos);
-  CHECK(complaint("HloModule m, replica_count=1000000000\n").find("from 1 to 65536") !=
+            .find("expected a size from 0 to 4194304") != std::string::npos);
+  CHECK(complaint("HloModule m, replica_count=1000000000\n").find("from 1 to 4194304") !=
         std::string::npos);
   CHECK(complaint(entry(kEightNumbers + "  y = f32[8] copy(y)")).find("no instruction 'y'") !=
         std::string::npos);

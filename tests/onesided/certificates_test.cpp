@@ -68,8 +68,10 @@ std::string forge(CertificateFiles& files, const std::string& claim, std::uint64
     case 1:
       if (has_fault) {
         auto fault = nlohmann::json::parse(files["fault.json"]);
-        if (random() % 2 == 0) {
+        if (const std::uint64_t draw = random() % 3; draw == 0) {
           fault["chunk"] = 1 + random() % 6;
+        } else if (draw == 1) {
+          fault["interleaving"] = random() % 300;
         } else {
           auto text = fault["fault"].get<std::string>();
           text[random() % text.size()] = static_cast<char>('0' + random() % 10);
@@ -174,7 +176,8 @@ TEST_CASE("plans in the text format and mutants of them are certified as the eng
         if (!is_certified || !valid) continue;
         const TextPlan read = read_text_plan("plan", text);
         const auto unrolled = unroll(read, "plan", launches_to_check(read));
-        LimitWatch watch({}, "exploration");
+        const Limits limits;
+        LimitWatch watch(limits, "exploration");
         const auto seen = explore(std::get<Unrolling>(unrolled), {.max_states = 5'000}, watch);
         CHECK_MESSAGE(!seen.violation, text);
         if (!seen.open) ++explored;
@@ -356,6 +359,9 @@ TEST_CASE("what three rounds of pipelines do not show has no certificate") {
   } forgeries[] = {
       {"a round signals more or less often than it waits",
        with_rounds(three_releases, {pipeline({acquire(0), meet})})},
+      {"pipelines, and signals that end waits as the interleaving has it",
+       with_rounds({release(0), meet, release(0)},
+                   {release(0), meet, pipeline({acquire(0), meet})})},
       {"a thread block has several pipelines",
        with_rounds({pipeline({acquire(2), meet}), pipeline({release(0), meet})},
                    {pipeline({acquire(0), meet, release(2), meet})})},
@@ -639,6 +645,12 @@ TEST_CASE("no forged certificate of a one-sided plan is accepted") {
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
       if (auto files = certified(mutated(plan, seed), false))
         originals.emplace_back("onesided-invalid", std::move(*files));
+    }
+  }
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    for (const bool valid : {true, false}) {
+      if (auto files = certified(random_shared_plan(seed), valid))
+        originals.emplace_back(valid ? "onesided-valid" : "onesided-invalid", std::move(*files));
     }
   }
   REQUIRE(originals.size() >= 100);

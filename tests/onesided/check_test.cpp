@@ -120,11 +120,19 @@ TEST_CASE("plans of both formats are certified, and it is said why one is not") 
   const Ran some = run({"check", kExamples + "dispatch.plan", "--certify", certificate});
   CHECK(some.exit == kEstablished);
   CHECK(some.out.find("certificate: " + certificate + ", claim ") != std::string::npos);
-  const Ran none =
-      run({"check", kExamples + "overlapped-allgather.plan", "--certify", folder.path() + ".none"});
-  CHECK(none.exit == kEstablished);
-  CHECK(none.out.find("no certificate: which signal ends which wait depends on the interleaving") !=
-        std::string::npos);
+  for (const auto& [plan, exit] : {std::pair("overlapped-allgather.plan", kEstablished),
+                                   {"refused/combine-one-counter.plan", kRefuted}}) {
+    const Ran shared = run({"check", kExamples + plan, "--certify", folder.path() + ".shared"});
+    CHECK(shared.exit == exit);
+    CHECK(shared.out.find("certificate: " + folder.path() + ".shared, claim ") !=
+          std::string::npos);
+  }
+  const TemporaryFile pushes(
+      "plan sendrecv ranks 1\nthreads\nbuffer s 2\nrank 0:\n  copy o[0] <- i[0]\n"
+      "  for p in 0..1: async put s[p] <- i[0]\n  flush\n",
+      ".plan");
+  const Ran none = run({"check", pushes.path(), "--certify", folder.path() + ".none"});
+  CHECK_MESSAGE(none.out.find("no certificate: ") != std::string::npos, none.out);
 }
 
 TEST_CASE("programs are exported as plans of both formats that are valid") {

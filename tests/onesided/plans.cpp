@@ -5,6 +5,8 @@
 #include <random>
 #include <sstream>
 
+#include <fmt/format.h>
+
 namespace p2::onesided {
 
 std::vector<std::string> small_plans() {
@@ -588,6 +590,70 @@ std::vector<Plan> small_execution_plans() {
     }
   });
   return all;
+}
+
+std::string random_shared_plan(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](std::uint64_t end) { return random() % end; };
+  const std::uint64_t ranks = below(2) == 0 ? 1 : 1 + below(3),
+                      blocks = 1 + below(3) + (ranks == 1 ? 1 : 0);
+  std::vector<std::vector<std::string>> codes(ranks * blocks);
+  const auto insert = [&](std::vector<std::string>& code, const std::string& line) {
+    code.insert(code.begin() + static_cast<std::ptrdiff_t>(below(code.size() + 1)), line);
+  };
+  const std::uint64_t counters = 1 + below(2);
+  std::string text =
+      fmt::format("plan sendrecv ranks {}\n{}buffer t 2{}\nbuffer v {}\n", ranks,
+                  below(8) == 0 ? "threads\n" : "", below(4) == 0 ? " double" : "", blocks);
+  for (std::uint64_t b = 0; b < ranks * blocks; ++b) {
+    for (std::uint64_t k = below(3); k > 0; --k) {
+      const std::uint64_t cell = below(2), rank = below(ranks);
+      insert(codes[b], below(2) == 0
+                           ? fmt::format("put t@{}[{}] <- i[0]", rank, cell)
+                           : fmt::format("get v[{}] <- t@{}[{}]", b % blocks, rank, cell));
+    }
+  }
+  for (std::uint64_t c = 0; c < counters; ++c) {
+    const bool has_init = below(5) == 0;
+    text +=
+        fmt::format("counter c{}{}\n", c, has_init ? fmt::format(" init {}", 1 + below(2)) : "");
+    for (std::uint64_t owner = 0; owner < ranks; ++owner) {
+      std::uint64_t left = below(5);
+      for (std::uint64_t k = 0; k < left; ++k) {
+        insert(codes[below(codes.size())],
+               fmt::format("{}signal c{} @{}{}", below(8) == 0 ? "async " : "", c, owner,
+                           below(4) == 0 ? " relaxed" : ""));
+      }
+      if (below(16) == 0) ++left;  // or less, or more than there is
+      if (below(16) == 0 && left > 0) --left;
+      const bool one_waiter = below(2) == 0;
+      const std::uint64_t waiter = below(blocks);
+      while (left > 0) {
+        const std::uint64_t amount = 1 + below(left);
+        left -= amount;
+        insert(codes[owner * blocks + (one_waiter ? waiter : below(blocks))],
+               fmt::format("wait c{} += {}{}", c, amount, below(4) == 0 ? " relaxed" : ""));
+      }
+    }
+  }
+  const std::uint64_t closing = below(3);  // ranks meet at the end of a launch, and at its begin
+  text += "counter z per peer\n";
+  for (std::uint64_t b = 0; b < codes.size(); ++b) {
+    const std::uint64_t own = b % blocks;
+    const std::string all = blocks == 1 ? "" : fmt::format("  barrier 0..{}\n", blocks - 1);
+    const std::string meet =
+        all +
+        (own == 0 ? "  for p in all except r: signal z @p\n  for p in all except r: wait z from p\n"
+                  : "") +
+        all;
+    text += fmt::format("rank {} block {}:\n{}", b / blocks, own,
+                        own == 0 ? "  copy o[0] <- i[0]\n" : "");
+    if (closing == 2) text += meet;
+    for (const std::string& line : codes[b]) text += "  " + line + "\n";
+    if (closing != 0) text += meet;
+    if (closing == 0) text += "  sync\n";
+  }
+  return text;
 }
 
 }  // namespace p2::onesided

@@ -23,6 +23,10 @@ std::vector<std::string> small_plans();
 /// the next, an order, an index or the second half of a buffer changed. Many are still right.
 std::string mutated(const std::string& plan, std::uint64_t seed);
 
+/// One to three ranks with a few blocks that access scratch, and counters, mostly with as many
+/// signals as are waited for, that blocks and ranks share. Outputs are right in any case.
+std::string random_shared_plan(std::uint64_t seed);
+
 /// Small execution plans of MSCCL++, right ones of different kinds: channels, packets, ports, a
 /// switch, semaphores and barriers, groups of thread blocks.
 std::vector<Plan> small_execution_plans();

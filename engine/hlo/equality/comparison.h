@@ -36,6 +36,21 @@ OutputComparison compare_outputs(ComparisonContext& context);
 /// inputs may be arbitrary where shards are padded.
 OutputComparison compare_related(ComparisonContext& context);
 
+/// Compares two modules that are chains of collectives on one vector, in time and memory of
+/// devices: all-reduces (sums), reduce-scatters, all-gathers and collective-broadcasts in which all
+/// devices take part, reshapes and transpositions. Each is executed by its groups: of every device
+/// the elements that it holds, in an order that all share, and the devices whose inputs they are
+/// summed over. Where these differ, or an operation leaves something else, single elements are
+/// followed back to the input. Nothing for other modules, and where neither decides. Both have the
+/// same devices, inputs and outputs. Throws LimitReached.
+std::optional<ModuleDecision> compare_chains(const Flow& before, const Flow& after,
+                                             const Limits& limits);
+
+/// `devices 0–3, 8`, of ascending numbers.
+std::string devices_in_words(const std::vector<std::uint32_t>& ascending);
+/// The sentence about an element that differs.
+std::string explain(const ElementDifference& element);
+
 /// A value in words, shortened: `1/4·x[2,0] of devices 0–3 + …`. Inputs are named as in `flow`.
 std::string text_of(const ComparisonContext& context, const Flow& flow, Value value);
 

@@ -56,6 +56,18 @@ void require_devices(const Devices& devices, const Module& module) {
   }
 }
 
+}  // namespace
+
+std::string explain(const ElementDifference& element) {
+  return fmt::format(
+      "On device {} (replica {}, partition {}), element [{}] of output {} is {} before, and {} "
+      "after.",
+      element.device, element.replica, element.partition, fmt::join(element.index, ","),
+      element.output, element.before, element.after);
+}
+
+namespace {
+
 ElementDifference element_of(const ComparisonContext& context, const Mismatch& mismatch) {
   const Flow& flow = *context.flows[0];
   return {mismatch.device,
@@ -65,14 +77,6 @@ ElementDifference element_of(const ComparisonContext& context, const Mismatch& m
           mismatch.index,
           text_of(context, flow, mismatch.before),
           text_of(context, flow, mismatch.after)};
-}
-
-std::string explain(const ElementDifference& element) {
-  return fmt::format(
-      "On device {} (replica {}, partition {}), element [{}] of output {} is {} before, and {} "
-      "after.",
-      element.device, element.replica, element.partition, fmt::join(element.index, ","),
-      element.output, element.before, element.after);
 }
 
 /// The uninterpreted operations on which an output depends.
@@ -361,10 +365,22 @@ bool is_weaker_than_equality(const ModuleRelation& relation) {
          std::ranges::any_of(relation.outputs, is_placed);
 }
 
+/// Chains of collectives apart, modules on more devices are not compared.
+constexpr std::uint32_t kMaxOtherDevices = 65536;
+
 ModuleDecision compare_under_relation(const std::shared_ptr<const Module>& before,
                                       const std::shared_ptr<const Module>& after,
                                       const Devices& devices, const ModuleRelation& relation,
                                       const ComparisonOptions& options, const Limits& limits) {
+  const auto too_many = [&] {
+    return undecided(devices, fmt::format("More than {} devices: only chains of collectives on one "
+                                          "vector are compared, as real numbers.",
+                                          kMaxOtherDevices));
+  };
+  const bool is_large = devices.count() > kMaxOtherDevices;
+  const bool may_be_chains = (relation.is_partitioned() || relation.mismatch_is_certain) &&
+                             !options.ordered && options.engine == ModuleEngine::Default;
+  if (is_large && !may_be_chains) return too_many();
   const double operations =
       estimated_operations(*before, devices) + estimated_operations(*after, devices);
   const auto execute = [&](const ModuleRelation& by) -> std::optional<ModuleDecision> {
@@ -409,6 +425,10 @@ ModuleDecision compare_under_relation(const std::shared_ptr<const Module>& befor
     return decision;
   };
   if (options.ordered) return evaluate(true, limits);
+  if (options.engine == ModuleEngine::Default) {
+    if (auto decision = compare_chains(flows[0], flows[1], limits)) return *decision;
+    if (is_large) return too_many();
+  }
   if (options.engine == ModuleEngine::Symbolic) return evaluate(false, limits);
   auto first = execute(relation);
   if (!first) return evaluate(false, limits);

@@ -8,12 +8,7 @@
 #include "engine/hlo/equality/comparison.h"
 
 namespace p2::hlo {
-namespace {
-
-constexpr std::size_t kMaxDescribedTerms = 6;
-constexpr int kMaxDescriptionDepth = 3;
-
-std::string number_list(const std::vector<std::uint32_t>& sorted) {
+std::string devices_in_words(const std::vector<std::uint32_t>& sorted) {
   std::string text;
   for (std::size_t i = 0; i < sorted.size();) {
     std::size_t end = i + 1;
@@ -23,8 +18,13 @@ std::string number_list(const std::vector<std::uint32_t>& sorted) {
                         : fmt::format("{}", sorted[i]);
     i = end - i > 2 ? end : i + 1;
   }
-  return text;
+  return fmt::format("device{} {}", sorted.size() == 1 ? "" : "s", text);
 }
+
+namespace {
+
+constexpr std::size_t kMaxDescribedTerms = 6;
+constexpr int kMaxDescriptionDepth = 3;
 
 std::string name_of_input(const Flow& flow, std::int64_t input) {
   for (const Node& node : flow.nodes) {
@@ -139,8 +139,7 @@ std::string describe(const ComparisonContext& context, const Flow& flow, Value v
     text += text.empty() ? "" : between;
     text += terms[i].text;
     if (terms[i].devices.empty()) continue;
-    text += fmt::format(" of device{} {}", terms[i].devices.size() == 1 ? "" : "s",
-                        number_list(terms[i].devices));
+    text += " of " + devices_in_words(terms[i].devices);
   }
   if (terms.size() > kMaxDescribedTerms)
     text += fmt::format(" and {} more", terms.size() - kMaxDescribedTerms);

@@ -267,12 +267,8 @@ Operand Algorithm::operand(std::uint32_t gpu, const Step& step, const char* buff
 
 /// The steps of a GPU, and of its user before and after.
 void Algorithm::run(std::uint32_t gpu) {
-  const auto add_user = [&](std::uint32_t ended) {
-    Event event{"the user of gpu " + std::to_string(gpu), gpu, ended};
-    event.user = true;
-    return out_.add(std::move(event));
-  };
-  const std::uint32_t before = add_user(0);
+  const std::string user = "the user of gpu " + std::to_string(gpu);
+  const std::uint32_t before = out_.add_user_access(user, gpu, 0);
   Numbers last;
   for (auto& [id, block] : gpus_[gpu].blocks) {
     const auto peer = [&own = block, end = static_cast<std::int64_t>(gpus_.size())](
@@ -310,7 +306,7 @@ void Algorithm::run(std::uint32_t gpu) {
     }
     last.push_back(previous);
   }
-  const std::uint32_t after = add_user(1);
+  const std::uint32_t after = out_.add_user_access(user, gpu, 1);
   out_.order(before, after, Execution::Memory);
   for (const std::uint32_t each : last) out_.order(each, after, Execution::Memory);
 }
@@ -363,7 +359,7 @@ void Algorithm::connect() {
 
 std::optional<Fault> find_fault_of_call(const std::vector<Element>& elements, bool in_place,
                                         bool surely, Budget& budget) try {
-  return Algorithm(elements, in_place, budget).take().find_fault(surely);
+  return Algorithm(elements, in_place, budget).take().find_fault(surely, 0);
 } catch (const Fault& fault) {
   return fault;
 }

@@ -1,6 +1,7 @@
 #include "proofs/kernel/onesided/plan.h"
 
 #include <algorithm>
+#include <random>
 #include <set>
 
 namespace p2::kernel {
@@ -10,6 +11,13 @@ std::uint32_t Execution::add(Event event) {
   events_.push_back(std::move(event));
   predecessors_.emplace_back();
   return static_cast<std::uint32_t>(events_.size() - 1);
+}
+
+std::uint32_t Execution::add_user_access(const std::string& name, std::uint32_t rank,
+                                         std::uint32_t ended) {
+  const std::uint32_t added = add({name, rank, ended});
+  events_[added].user = true;
+  return added;
 }
 
 void Execution::order(std::uint32_t from, std::uint32_t to, Graph graph) {
@@ -160,24 +168,145 @@ void Execution::follow_packets() {
   }
 }
 
-Numbers Execution::sorted(Graph graph) {
+void Execution::match(const Counter& counter, const Use& signal, const Use& wait) {
+  order(signal.event, wait.event, counter.surplus ? Time : Occurrence);
+  // Where signals are left over, in the long run waits end without those of late launches.
+  if (counter.surplus) return;
+  if (signal.ordering != Use::kNone && wait.ordering != Use::kNone)
+    order(signal.ordering, wait.ordering, Memory);
+  // Relaxed ones show that the sender has begun.
+  if (signal.seen && wait.seen)
+    order(launches[signal.rank][signal.launch].first, wait.event, Memory);
+}
+
+/// Events in an order of the graph, and of shared counters, in which they can occur; not all if
+/// some never do. The seed draws what occurs next. Without one it is what is of the first launch,
+/// and waits expect as much as they do in any interleaving.
+Numbers Execution::run(Graph graph, std::optional<std::uint64_t> seed) {
   std::vector<Numbers> next(events_.size());
   Numbers missing(events_.size()), order;
+  std::vector<std::uint64_t> turn(events_.size());
+  std::set<std::pair<std::uint64_t, std::uint32_t>> ready;
+  std::mt19937_64 random(seed.value_or(0));
+  std::map<std::uint32_t, std::uint64_t> turns;  // by rank, of some of its events
   for (std::uint32_t e = 0; e < events_.size(); ++e) {
+    const auto [found, is_new] = turns.try_emplace(events_[e].rank, 0);
+    if (seed && (is_new || random() % 16 == 0)) found->second = random();
+    turn[e] = seed ? found->second : events_[e].launch;
     for (const auto& [before, level] : predecessors_[e]) {
       budget_->spend(2);
       if (level > graph) continue;
       next[before].push_back(e);
       ++missing[e];
     }
-    if (missing[e] == 0) order.push_back(e);
+    if (missing[e] == 0) ready.emplace(turn[e], e);
   }
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    for (const std::uint32_t e : next[order[i]]) {
-      if (--missing[e] == 0) order.push_back(e);
+  std::map<std::uint32_t, std::pair<std::size_t, const Use*>> signals;
+  std::map<std::uint32_t, std::pair<std::size_t, std::size_t>> waits;
+  for (std::size_t c = 0; c < shared.size(); ++c) {
+    for (const Use& each : shared[c].signals) signals[each.event] = {c, &each};
+    for (std::size_t k = 0; k < shared[c].waits.size(); ++k)
+      waits[shared[c].waits[k].event] = {c, k};
+  }
+  arrived_.assign(shared.size(), {});
+  expected_.clear();
+  std::vector<std::uint64_t> expectation(shared.size());
+  std::vector<Numbers> blocked(shared.size());
+  while (!ready.empty()) {
+    const std::uint32_t e = ready.begin()->second;
+    ready.erase(ready.begin());
+    if (const auto wait = waits.find(e); wait != waits.end()) {
+      const auto& [c, k] = wait->second;
+      const Counter& counter = shared[c];
+      const std::size_t waits_of_launch = counter.waits.size() / launches[0].size();
+      if (expected_.try_emplace(e, counter.waits[k].number).second && !counter.is_known)
+        expected_[e] = seed ? expectation[c] += counter.amount(k)
+                            : counter.waits[(k / waits_of_launch + 1) * waits_of_launch - 1].number;
+      if (expected_[e] > counter.initial + arrived_[c].size()) {
+        blocked[c].push_back(e);
+        continue;
+      }
     }
+    order.push_back(e);
+    for (const std::uint32_t each : next[e])
+      if (--missing[each] == 0) ready.emplace(turn[each], each);
+    const auto signal = signals.find(e);
+    if (signal == signals.end()) continue;
+    const auto& [c, use] = signal->second;
+    arrived_[c].push_back(use);
+    for (const std::uint32_t each : std::exchange(blocked[c], {})) ready.emplace(turn[each], each);
   }
   return order;
+}
+
+/// What ended the waits in the last run.
+void Execution::match_observed() {
+  for (std::size_t c = 0; c < shared.size(); ++c) {
+    for (const Use& wait : shared[c].waits)
+      for (std::uint64_t k = shared[c].initial; k < expected_[wait.event]; ++k)
+        match(shared[c], *arrived_[c][k - shared[c].initial], wait);
+  }
+}
+
+/// The signals that precede waits in every interleaving: those of the last run, the same in every
+/// launch, without those that do not follow from the others (docs/certificates.md).
+void Execution::match_always() {
+  struct Match {
+    const Counter* counter;
+    std::vector<std::pair<const Use*, const Use*>> pairs;  ///< signal and wait, by launch
+  };
+  const std::size_t launched = launches[0].size();
+  Numbers position(events_.size());
+  for (std::uint32_t k = 0; k < order_.size(); ++k) position[order_[k]] = k;
+  close(Occurrence);
+  std::map<std::uint32_t, std::uint64_t> least;  // signals that a wait needs in any case
+  std::vector<Match> matches;
+  for (const Counter& counter : shared) {
+    for (std::size_t k = 0; k < counter.waits.size(); ++k) {
+      budget_->spend(counter.waits.size());
+      std::uint64_t number = counter.is_known ? counter.waits[k].number : counter.amount(k);
+      for (std::size_t j = 0; !counter.is_known && j < counter.waits.size(); ++j)
+        if (precedes(counter.waits[j].event, counter.waits[k].event)) number += counter.amount(j);
+      least[counter.waits[k].event] = number - std::min(number, counter.initial);
+    }
+    const std::size_t signals = counter.signals.size() / launched;
+    const std::size_t waits = counter.waits.size() / launched;
+    for (std::size_t k = 0; !counter.surplus && k < 2 * signals * waits; ++k) {
+      Match match{&counter, {}};
+      const std::size_t before = k % 2;  // launches between the two
+      for (std::size_t launch = before; launch < launched; ++launch)
+        match.pairs.emplace_back(&counter.signals[(launch - before) * signals + k / 2 % signals],
+                                 &counter.waits[launch * waits + k / 2 / signals]);
+      budget_->spend(32 * launched);
+      if (std::ranges::all_of(match.pairs, [&](const auto& pair) {
+            return position[pair.first->event] < position[pair.second->event];
+          }))
+        matches.push_back(std::move(match));
+    }
+  }
+  for (const auto known = predecessors_;; predecessors_ = known) {
+    for (const auto& [counter, pairs] : matches)
+      for (const auto& [signal, wait] : pairs) match(*counter, *signal, *wait);
+    close(Occurrence);
+    // Fewer signals than the wait needs are neither after this one nor after the wait.
+    const auto must_precede = [&](const Counter& counter, const Use& signal, const Use& wait) {
+      std::uint64_t others = 0;
+      for (const Use& each : counter.signals) {
+        budget_->spend(4);
+        if (each.event == signal.event || precedes(signal.event, each.event) ||
+            precedes(wait.event, each.event))
+          continue;
+        if (each.launch + 1 == launched) return false;  // there may be later launches
+        ++others;
+      }
+      return others < least[wait.event];
+    };
+    const auto erased = std::erase_if(matches, [&](const Match& each) {
+      const auto& [signal, wait] = each.pairs[0];  // it follows in later launches, too
+      return !must_precede(*each.counter, *signal, *wait);
+    });
+    if (erased == 0) return;
+  }
 }
 
 void Execution::close(Graph graph) {
@@ -346,24 +475,44 @@ std::optional<Fault> Execution::find_wrong_output() {
   return std::nullopt;
 }
 
-std::optional<Fault> Execution::find_fault(bool surely) {
+std::optional<Fault> Execution::find_fault(bool surely, std::uint64_t seed) {
   collect_accesses();
   follow_packets();
   if (packet_fault_) return packet_fault_;
-  order_ = sorted(Program);
+  const bool always = !surely && !shared.empty();  // in all interleavings
+  const auto require = [](bool is_so, const std::string& what) {
+    if (!is_so) throw CheckFailure(Verdict::Incomplete, what);
+  };
+  const auto stops = [&](std::uint32_t event, const std::string& where) {
+    require(!always, events_[event].name + " may never end" + where);
+    return Fault{events_[event].name + " never ends" + where};
+  };
+  constexpr const char* kLanes = "a lane of a block waits for another one";
+  // A launch that needs what comes in the next one stops if it is the last.
+  const auto first_late = [&](const Numbers& order) {
+    const auto found = std::ranges::is_sorted_until(
+        order, {}, [&](std::uint32_t event) { return events_[event].launch; });
+    return found == order.end() ? std::nullopt : std::optional(*found);
+  };
+  if (always || (!shared.empty() && std::ranges::all_of(shared, &Counter::is_known))) {
+    const auto late = first_late(run(Program, std::nullopt));
+    require(!late || !surely || first_late(run(Time, std::nullopt)), kLanes);
+    if (late) return stops(*late, " if its launch is the last");
+  }
+  const auto drawn = surely && !shared.empty() ? std::optional(seed) : std::nullopt;
+  order_ = run(Program, drawn);
   if (order_.size() < events_.size()) {
-    const Numbers occurs = sorted(surely ? Time : Program);
-    if (occurs.size() == events_.size())
-      throw CheckFailure(Verdict::Incomplete, "a lane of a block waits for another one");
+    const Numbers occurs = run(surely ? Time : Program, drawn);
+    require(occurs.size() < events_.size(), kLanes);
     std::vector<bool> known(events_.size());
     for (const std::uint32_t e : occurs) known[e] = true;
-    const auto never = std::ranges::find(known, false) - known.begin();
-    return Fault{events_[static_cast<std::size_t>(never)].name + " never ends"};
+    return stops(static_cast<std::uint32_t>(std::ranges::find(known, false) - known.begin()), "");
   }
+  always ? match_always() : match_observed();
   auto race = find_race(surely ? SomeElement : Memory);
+  require(!race || !always, "not ordered in all interleavings: " + (race ? race->text : ""));
   if (race) return race;
-  if (surely && find_race(Memory))
-    throw CheckFailure(Verdict::Incomplete, "elements of an operation differ in their order");
+  require(!surely || !find_race(Memory), "elements of an operation differ in their order");
   return find_wrong_output();
 }
 

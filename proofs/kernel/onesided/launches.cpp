@@ -9,12 +9,15 @@ namespace p2::kernel::plan {
 
 Execution Launches::take() {
   for (std::uint32_t launch = 0; launch < launches_; ++launch) run_launch(launch);
+  // What comes in later launches may end a wait of a shared counter as well.
+  if (std::ranges::any_of(counters_, is_shared))
+    for (std::uint32_t more = 0; more < 2; ++more) run_launch(launches_++);
   match_counters();
   join_barriers();
   return std::move(out_);
 }
 
-Launches::Use Launches::use(const Place& at, std::uint32_t event, std::uint32_t lane) const {
+Use Launches::use(const Place& at, std::uint32_t event, std::uint32_t lane) const {
   const std::uint32_t segment = blocks_.at({at.rank, at.block}).segment;
   return {event, at.rank, at.launch, at.block, at.position, segment, lane};
 }
@@ -94,7 +97,7 @@ void Launches::join_barriers() {
     for (const auto& [block, meets] : barrier.passes)
       if (meets.size() != first.size()) fail("a barrier that thread blocks pass unequally often");
     for (std::size_t k = 0; k < first.size(); k += 2) {
-      const std::uint32_t joint = out_.add({"a barrier"});
+      const std::uint32_t joint = out_.add({"a barrier", 0, first[k].launch});
       for (const auto& [block, meets] : barrier.passes) {
         out_.order(meets[k].event, joint, Graph::Memory);
         out_.order(joint, meets[k + 1].event, Graph::Memory);
@@ -105,9 +108,16 @@ void Launches::join_barriers() {
   }
 }
 
+bool Launches::is_in_order(const std::vector<Use>& uses) {
+  return std::ranges::adjacent_find(uses, std::not_fn(follows)) == uses.end();
+}
+bool Launches::is_shared(const Counter& counter) {
+  return !counter.waits.empty() && !(is_in_order(counter.signals) && is_in_order(counter.waits));
+}
+
 /// The k-th signal ends the wait that expects k.
 void Launches::match_counters() {
-  for (const Counter& counter : counters_) {
+  for (Counter& counter : counters_) {
     if (counter.waits.empty()) continue;
     std::uint64_t signals = 0, rise = 0, most = 0;  // of the first launch
     for (const Use& each : counter.signals) signals += each.launch == 0 ? 1 : 0;
@@ -130,25 +140,18 @@ void Launches::match_counters() {
       rounds_differ_ = "a round signals more or less often than it waits";
     if (rounds != 0 && !(alike(counter.signals) && alike(counter.waits)))
       rounds_differ_ = "a counter of rounds is relaxed in part";
-    for (const auto* uses : {&counter.signals, &counter.waits}) {
-      for (std::size_t k = 1; k < uses->size(); ++k) {
-        if (!follows((*uses)[k - 1], (*uses)[k]))
-          leave_open("which signal ends which wait depends on the interleaving");
-      }
+    counter.surplus = signals > rise;
+    counter.is_known = counter.rise || is_in_order(counter.waits);
+    if (is_shared(counter)) {
+      out_.shared.push_back(counter);
+      continue;
     }
     for (const Use& wait : counter.waits) {
       if (wait.number <= counter.initial) continue;
       const Use& signal = counter.signals[wait.number - counter.initial - 1];
-      out_.order(signal.event, wait.event, Graph::Time);
+      out_.match(counter, signal, wait);
       if (signal.launch == wait.launch && signal.position > wait.position)
         rounds_differ_ = "a round waits for what comes after it";
-      // Where signals are left over, in the long run waits end without those of late launches.
-      if (signals > rise) continue;
-      if (signal.ordering != kNone && wait.ordering != kNone)
-        out_.order(signal.ordering, wait.ordering, Graph::Memory);
-      // Relaxed ones show that the sender has begun.
-      if (signal.seen && wait.seen)
-        out_.order(out_.launches[signal.rank][signal.launch].first, wait.event, Graph::Memory);
     }
   }
 }
@@ -161,9 +164,7 @@ void Launches::run_launch(std::uint32_t launch) {
   for (std::uint32_t r = 0; r < out_.users.size(); ++r) {
     const std::uint32_t begin = out_.add({named("begin", r, launch), r, launch});
     const auto add_user = [&](std::uint32_t ended) {
-      Event event{named("the user before the begin", r, ended), r, ended};
-      event.user = true;
-      return out_.add(std::move(event));
+      return out_.add_user_access(named("the user before the begin", r, ended), r, ended);
     };
     out_.order(launch == 0 ? add_user(0) : out_.launches[r].back().second, begin, Graph::Memory);
     Numbers ends;

@@ -57,6 +57,31 @@ struct UserCells {
   std::uint32_t input = 0, inputs = 0, output = 0, outputs = 0;
 };
 
+/// A signal or a wait of a counter.
+struct Use {
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  std::uint32_t event, rank, launch, block, position, segment, lane;
+  std::uint32_t ordering = kNone;  ///< the event that releases or acquires
+  bool seen = true;                ///< shows that the sender has begun
+  bool pushed = false;
+  std::uint64_t number = 0;  ///< of a wait: what it expects if it comes after those before it
+};
+
+/// The uses of a counter, launch by launch.
+struct Counter {
+  std::uint64_t initial = 0;
+  std::vector<Use> signals = {}, waits = {};
+  std::uint64_t expected = 0;
+  std::optional<std::uint64_t> rise = {};  ///< of what launches expect, if they say it
+  bool surplus = false;                    ///< more signals than launches expect
+  bool is_known = true;                    ///< whatever the interleaving, waits expect their number
+
+  /// What a wait adds to the expectation.
+  std::uint64_t amount(std::size_t wait) const {
+    return waits[wait].number - (wait == 0 ? 0 : waits[wait - 1].number);
+  }
+};
+
 /// One contribution: launch, rank, cell of its input.
 using Contribution = std::array<std::uint32_t, 3>;
 /// What an output cell of a user's has to be the sum of, each once; nothing where it may hold
@@ -71,6 +96,7 @@ class Execution {
   enum Graph : std::uint8_t {
     Memory,       ///< orders all memory
     SomeElement,  ///< orders it for some elements of an event
+    Occurrence,   ///< occurs before, in every launch alike
     Time,         ///< occurs before
     Program,      ///< occurs before, if a block executes one operation after the other
   };
@@ -78,6 +104,8 @@ class Execution {
   explicit Execution(Budget& budget) : budget_(&budget) {}
 
   std::uint32_t add(Event event);
+  /// The user of a rank between launches, of which so many have ended.
+  std::uint32_t add_user_access(const std::string& name, std::uint32_t rank, std::uint32_t ended);
   void order(std::uint32_t from, std::uint32_t to, Graph graph);
   /// Appends a buffer; returns its first cell.
   std::uint32_t add_space(std::uint32_t rank, const std::string& name, std::uint64_t cells,
@@ -90,18 +118,22 @@ class Execution {
   /// What the collective defines; nothing of one that is not known. Precondition: the users.
   void set_goal(const std::string& collective, std::uint32_t root);
   Event& at(std::uint32_t event) { return events_[event]; }
-  std::size_t size() const { return events_.size(); }
+  /// That a signal ends a wait.
+  void match(const Counter& counter, const Use& signal, const Use& wait);
 
   std::vector<UserCells> users;  ///< by rank
   Goal goal;
   bool is_exchange = false;  ///< every rank ends with one rank's input, no two with the same
   /// Begin and end of every launch, by rank.
   std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> launches;
+  /// Which signal ends which of their waits depends on the interleaving.
+  std::vector<Counter> shared;
 
-  /// Adds the order of packets and polls. Then the first fault; nothing for an execution of which
-  /// every interleaving has the result of the goal. `surely`: only what is a fault for every
-  /// element and every order of a block's threads; incomplete where that is not decided.
-  std::optional<Fault> find_fault(bool surely);
+  /// Adds the order of packets and polls, and of shared counters. Then the first fault; nothing for
+  /// an execution of which every interleaving has the result of the goal. `surely`: only what is a
+  /// fault for every element and every order of a block's threads, in the interleaving that the
+  /// seed draws if there are shared counters; incomplete where that is not decided.
+  std::optional<Fault> find_fault(bool surely, std::uint64_t seed);
   /// Whether no chunk, of so many cells, is used both for packets and for what is none.
   bool separates_packets(std::uint32_t chunk) const;
 
@@ -115,8 +147,9 @@ class Execution {
   void collect_accesses();
   void follow_packets();
   bool writes_back(const Access& access) const;
-  /// Events in an order of the graph; not all if it has a cycle.
-  Numbers sorted(Graph graph);
+  Numbers run(Graph graph, std::optional<std::uint64_t> seed);
+  void match_observed();
+  void match_always();
   void close(Graph graph);
   bool precedes(std::uint32_t a, std::uint32_t b) const {
     return (before_[b * words_ + a / 64] >> (a % 64) & 1U) != 0;
@@ -134,6 +167,9 @@ class Execution {
   std::vector<std::vector<Access>> accesses_;  // by cell
   std::optional<Fault> packet_fault_;
   Numbers order_;  // of Program
+  // Of the last run: by shared counter the signals as they arrived; by wait what it expected.
+  std::vector<std::vector<const Use*>> arrived_;
+  std::map<std::uint32_t, std::uint64_t> expected_;
   std::size_t words_ = 0;
   std::vector<std::uint64_t> before_;  // by event, a bit for every event that precedes it
 };
@@ -181,6 +217,12 @@ void for_each_op(const Json& plan, const std::function<void(const Json& op)>& vi
 /// The bytes that a round of a pipeline does of a chunk; 0 without pipelines.
 std::uint64_t unit_of(const Json& plan);
 
+/// The interleaving in which a fault is looked for, and whether the plan has shared counters.
+struct Interleaving {
+  std::uint64_t seed = 0;
+  bool matters = false;
+};
+
 /// The launches of a plan as events, whatever it is written in.
 class Launches {
  public:
@@ -191,24 +233,11 @@ class Launches {
 
  protected:
   using Graph = Execution::Graph;
-  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  static constexpr std::uint32_t kNone = Use::kNone;
   struct Place {
     std::uint32_t rank, block, launch;
     std::string name;
     std::uint32_t position = 0;  ///< 1 + round in a pipeline, 0 before it, more than all after it
-  };
-  struct Use {
-    std::uint32_t event, rank, launch, block, position, segment, lane;
-    std::uint32_t ordering = kNone;  ///< the event that releases or acquires
-    bool seen = true;                ///< shows that the sender has begun
-    bool pushed = false;
-    std::uint64_t number = 0;  ///< of a wait: what it expects
-  };
-  struct Counter {
-    std::uint64_t initial = 0;
-    std::vector<Use> signals = {}, waits = {};
-    std::uint64_t expected = 0;
-    std::optional<std::uint64_t> rise = {};  ///< of what launches expect, if they say it
   };
   struct Block {
     std::uint32_t meet = 0, last = 0, segment = 0;
@@ -236,6 +265,8 @@ class Launches {
     return last.rank == now.rank && last.block == now.block && last.pushed == now.pushed &&
            (last.segment != now.segment || last.lane == now.lane);
   }
+  static bool is_in_order(const std::vector<Use>& uses);
+  static bool is_shared(const Counter& counter);
   Use use(const Place& at, std::uint32_t event, std::uint32_t lane) const;
 
   std::uint64_t chunk_;
@@ -308,7 +339,7 @@ class Unroller : public Launches {
 
 /// The first fault of a plan in the text format, which is appended to `words`. A text that is no
 /// plan is no certificate's; a valid plan's collective is known.
-std::optional<Fault> find_text_fault(const std::string& text, bool surely, Budget& budget,
-                                     std::string& words);
+std::optional<Fault> find_text_fault(const std::string& text, bool surely, Interleaving& drawn,
+                                     Budget& budget, std::string& words);
 
 }  // namespace p2::kernel::plan

@@ -269,6 +269,8 @@ bool has_goal(const std::string& collective) {
 
 namespace {
 
+constexpr std::uint32_t kInterleavings = 256;
+
 constexpr std::uint32_t kMaxChunk = 1U << 12U;  // units of the alignment
 
 /// The least common multiple of the sizes of groups of thread blocks.
@@ -315,12 +317,15 @@ bool is_for(const Json& plan, std::uint64_t chunk) {
 }
 
 /// The first fault with chunks of so many units. `words`: the plan.
-std::optional<Fault> find_fault(const Json& plan, std::uint32_t chunk, bool surely, Budget& budget,
-                                std::string& words) try {
-  if (is_text(plan)) return find_text_fault(as_text(plan["text"]), surely, budget, words);
+std::optional<Fault> find_fault(const Json& plan, std::uint32_t chunk, bool surely,
+                                Interleaving& drawn, Budget& budget, std::string& words) try {
+  if (is_text(plan)) return find_text_fault(as_text(plan["text"]), surely, drawn, budget, words);
   Unroller unroller(plan, chunk, budget);
   Execution execution = unroller.take();
-  auto fault = execution.find_fault(surely);
+  drawn.matters = !execution.shared.empty();
+  if (!surely && drawn.matters && unit_of(plan) != 0)
+    leave_open("pipelines, and signals that end waits as the interleaving has it");
+  auto fault = execution.find_fault(surely, drawn.seed);
   if (!surely && !fault && !unroller.rounds_differ().empty())
     leave_open("more rounds of pipelines may differ: " + unroller.rounds_differ());
   const bool stands_for_all = sizes_of(plan).size() == 1 && execution.separates_packets(chunk);
@@ -356,10 +361,14 @@ std::string judge_onesided(const std::string& claim, const Files& files) {
   Budget budget;
   if (claim == "onesided-invalid") {
     const Json root = parse_json(files, "fault.json");
-    expect_keys(root, {"chunk", "fault"});
+    Interleaving drawn;
+    const bool has_seed = root.is_object() && root.contains("interleaving");
+    expect_keys(root, has_seed ? std::vector<std::string>{"chunk", "fault", "interleaving"}
+                               : std::vector<std::string>{"chunk", "fault"});
+    if (has_seed) drawn.seed = as_number(root["interleaving"], kInterleavings);
     const std::uint32_t chunk = as_number(root["chunk"], is_text(plan) ? 2 : kMaxChunk);
     if (chunk == 0) malformed("chunks of no units");
-    const auto fault = find_fault(plan, chunk, true, budget, words);
+    const auto fault = find_fault(plan, chunk, true, drawn, budget, words);
     if (!fault) reject("the plan has no such fault");
     if (fault->text != as_text(root["fault"]))
       reject("the plan's first fault is another one: " + shortened(fault->text));
@@ -370,7 +379,8 @@ std::string judge_onesided(const std::string& claim, const Files& files) {
     if (!is_text(plan) && !has_goal(text(plan, "collective")))
       reject("no result is known for the collective");
     for (const std::uint32_t chunk : sizes_of(plan)) {
-      const auto fault = find_fault(plan, chunk, false, budget, words);
+      Interleaving any;
+      const auto fault = find_fault(plan, chunk, false, any, budget, words);
       if (fault) reject("with chunks of " + counted(chunk, "unit") + ": " + shortened(fault->text));
     }
   } catch (const Fault& fault) {
@@ -395,8 +405,14 @@ std::string onesided_fault(const Files& files) try {
   std::string words;
   for (std::uint32_t chunk : sizes_of(plan)) {
     if (least < kMaxChunk / 2) chunk += least - 1;
-    const auto fault = find_fault(plan, chunk, true, budget, words);
-    if (fault) return Json({{"chunk", chunk}, {"fault", fault->text}}).dump() + "\n";
+    Interleaving drawn;
+    do {
+      Budget own;
+      const auto fault = find_fault(plan, chunk, true, drawn, own, words);
+      Json found = {{"chunk", chunk}, {"fault", fault ? fault->text : ""}};
+      if (drawn.seed != 0) found["interleaving"] = drawn.seed;
+      if (fault) return found.dump() + "\n";
+    } while (drawn.matters && ++drawn.seed < kInterleavings);
   }
   return "";
 } catch (const Fault& fault) {

@@ -557,13 +557,15 @@ class TextUnroller : public Launches {
 
 }  // namespace
 
-std::optional<Fault> find_text_fault(const std::string& text, bool surely, Budget& budget,
-                                     std::string& words) {
+std::optional<Fault> find_text_fault(const std::string& text, bool surely, Interleaving& drawn,
+                                     Budget& budget, std::string& words) {
   TextUnroller unroller(text, budget);
   words += unroller.words();
   if (!surely && !unroller.is_known()) reject("no result is known for the collective");
   unroller.prepare();
-  return unroller.take().find_fault(surely);
+  Execution execution = unroller.take();
+  drawn.matters = !execution.shared.empty();
+  return execution.find_fault(surely, drawn.seed);
 }
 
 }  // namespace p2::kernel::plan
