@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/hlo/text/hlo_text.h"
+#include "proofs/certificate/relation_certificate.h"
 #include "proofs/kernel/certificate.h"
 #include "proofs/kernel/claims.h"
 
@@ -88,12 +89,6 @@ std::variant<CertificateFiles, std::string> module_certificate(const DecidedModu
   if (!hlo::is_hlo(modules.before) || !hlo::is_hlo(modules.after))
     return "p2-check reads XLA's text form only";
   if (!decision.relation) return "the modules were not compared by their values";
-  if (decision.operations > kMaxOperations)
-    return "executing the modules would take more work than p2-check allows itself";
-  const auto left = limits.deadline ? *limits.deadline - std::chrono::steady_clock::now()
-                                    : std::chrono::hours(24);
-  if (decision.operations * kSecondsPerOperation > std::chrono::duration<double>(left).count())
-    return "the time left is not enough for p2-check to execute the modules";
   const auto relation = json_of(*decision.relation);
   if (!relation) return "p2-check does not know this relation";
   CertificateFiles files{{"problem.json", text_of({{"before", modules.before},
@@ -101,6 +96,27 @@ std::variant<CertificateFiles, std::string> module_certificate(const DecidedModu
                                                    {"replicas", decision.devices.replicas},
                                                    {"partitions", decision.devices.partitions},
                                                    {"relation", *relation}})}};
+  std::string open;
+  if (decision.outcome == Outcome::Established && decision.relation->is_mixed()) {
+    auto evidence = relation_evidence(files);
+    if (evidence.index() == 0) {
+      CertificateFiles related = files;
+      related["relation.json"] = std::move(std::get<0>(evidence));
+      add_manifest("modules-equal", provenance, related);
+      const kernel::Result result = check_certificate(related);
+      if (result.verdict == kernel::Verdict::Accepted) return related;
+      open = result.reason;
+    } else {
+      open = std::get<1>(evidence);
+    }
+    open = "; " + open;
+  }
+  if (decision.operations > kMaxOperations)
+    return "executing the modules would take more work than p2-check allows itself" + open;
+  const auto left = limits.deadline ? *limits.deadline - std::chrono::steady_clock::now()
+                                    : std::chrono::hours(24);
+  if (decision.operations * kSecondsPerOperation > std::chrono::duration<double>(left).count())
+    return "the time left is not enough for p2-check to execute the modules" + open;
   if (decision.outcome == Outcome::Established) {
     add_manifest("modules-equal", provenance, files);
     const kernel::Result result = check_certificate(files);

@@ -56,6 +56,16 @@ std::vector<Index> id_lists(std::string_view text);
 /// Groups along axes of a mesh, `mesh['a'=2,'b'=4] {'a'}`; `devices` as the attribute device_ids.
 std::vector<Index> mesh_groups(std::string_view text, std::string_view devices);
 
+/// The rows of `{[0:4:2], [1:3]}`, with steps.
+std::vector<Index> ranges_of(const std::string& text);
+/// The rows of `0_1x2_0_1`: low, high and interior.
+std::vector<Index> edges_of(const std::string& text);
+/// The elements of a constant, `{ { 1, 2 }, { 3, 4 } }`, in row-major order.
+std::vector<std::string_view> elements_of(std::string_view text);
+/// What an operation that is not understood is a function of, besides its operands: attributes,
+/// and the text of computations without names.
+std::string description_of(const Module& module, const Instruction& instruction, int depth = 0);
+
 /// Executes a module on all devices at once, instruction by instruction.
 class Interpreter {
  public:
@@ -65,15 +75,20 @@ class Interpreter {
   /// The root of the entry computation.
   Value run(const std::vector<Value>& inputs) { return evaluate(module_.main(), inputs); }
 
- private:
   using Operands = std::vector<const Value*>;
+  /// What one instruction of a computation makes of its operands.
+  Value result(const Computation& computation, const Instruction& instruction,
+               const Operands& operands);
+  /// The groups of a collective: a device is in at most one.
+  using Groups = std::vector<std::vector<std::size_t>>;
+  Groups groups_of(const Instruction& instruction, bool reduces) const;
+
+ private:
   using Tensors = std::vector<const Tensor*>;  ///< the operands on one device
   using Local = std::function<Tensor(std::size_t device, const Tensors& operands)>;
 
   // interpreter.cpp
   Value evaluate(const Computation& computation, const std::vector<Value>& arguments);
-  Value result(const Computation& computation, const Instruction& instruction,
-               const Operands& operands);
   /// The same function on every device; it looks at the device's number only if it `differs`.
   Value everywhere(const Operands& operands, const Local& local, bool differs = false);
   /// The same for an instruction of one or several results; `local` makes that of a number.
@@ -122,9 +137,7 @@ class Interpreter {
   Cell at_starts(const std::vector<Cell>& starts, const Type& index_type, const Index& most,
                  const Type& type, Index& chosen, const std::function<Cell(const Index&)>& cell);
   // communication.cpp
-  using Groups = std::vector<std::vector<std::size_t>>;
   std::optional<Value> collective(const Instruction& instruction, const Operands& operands);
-  Groups groups_of(const Instruction& instruction, bool reduces) const;
   void require_together(std::size_t one, std::size_t other) const;
   Value permuted(const Instruction& instruction, const Value& operand);
   Value zeros_like(const Value& value) const;

@@ -11,19 +11,6 @@
 namespace p2::kernel::xla {
 namespace {
 
-/// The rows of `{[0:4:2], [1:3]}`, without brackets.
-std::vector<Index> ranges_of(const std::string& text) {
-  std::vector<Index> ranges;
-  for (const auto part : split(stripped(text, '{', '}'))) {
-    if (trimmed(part).empty()) continue;
-    Index range = integers_in(part);
-    if (range.size() == 2) range.push_back(1);
-    if (range.size() != 3) malformed("a range of a slice");
-    ranges.push_back(std::move(range));
-  }
-  return ranges;
-}
-
 /// Where elements lie in memory, in elements: dimensions in the order of the layout, and the last
 /// of them cut into tiles, which are padded.
 std::vector<std::int64_t> memory_places(const Shape& shape) {
@@ -64,6 +51,30 @@ std::vector<std::int64_t> memory_places(const Shape& shape) {
 }
 
 }  // namespace
+
+std::vector<Index> ranges_of(const std::string& text) {
+  std::vector<Index> ranges;
+  for (const auto part : split(stripped(text, '{', '}'))) {
+    if (trimmed(part).empty()) continue;
+    Index range = integers_in(part);
+    if (range.size() == 2) range.push_back(1);
+    if (range.size() != 3) malformed("a range of a slice");
+    ranges.push_back(std::move(range));
+  }
+  return ranges;
+}
+
+std::vector<Index> edges_of(const std::string& text) {
+  std::vector<Index> edges;
+  for (const auto part : split(text, 'x')) {
+    Index edge;
+    for (const auto number : split(part, '_')) edge.push_back(integers_in(number).at(0));
+    if (edge.size() == 2) edge.push_back(0);
+    if (edge.size() != 3) malformed("the edges of a pad");
+    edges.push_back(std::move(edge));
+  }
+  return edges;
+}
 
 Tensor Interpreter::bitcast(const Computation& computation, const Instruction& instruction,
                             const Tensor& operand) {
@@ -169,14 +180,7 @@ Tensor Interpreter::moved(const Instruction& instruction, const Tensors& operand
       malformed("the size of a concatenation");
     });
   }
-  // pad: low_high_interior of every dimension, joined by x
-  std::vector<Index> edges;
-  for (const auto part : split(instruction.attribute("padding"), 'x')) {
-    Index edge;
-    for (const auto number : split(part, '_')) edge.push_back(integers_in(number).at(0));
-    if (edge.size() == 2) edge.push_back(0);
-    edges.push_back(std::move(edge));
-  }
+  const std::vector<Index> edges = edges_of(instruction.attribute("padding"));
   if (edges.size() != x.sizes.size() && !(x.sizes.empty() && edges.size() == 1))
     malformed("the edges of a pad");
   for (std::size_t i = 0; i < x.sizes.size(); ++i) {
