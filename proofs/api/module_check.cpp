@@ -156,9 +156,19 @@ ModuleDecision within_limits(const Decide& decide) {
   }
 }
 
+Provenance provenance_of(const CheckQuestion& question) {
+  return {{{"p2-verify", build_info().version}},
+          {{"engine", question.request.engine}},
+          question.options.seed};
+}
+
+/// The certificate by a relation at every node, if one was tried, or why there is none.
+using Related = std::optional<std::variant<CertificateFiles, std::string>>;
+
 /// Writes the certificate asked for; why there is none is said in the evidence.
 Evidence certify(const ModuleTexts& texts, const CheckQuestion& question,
-                 const ModuleDecision& decision, std::vector<Diagnostic>& diagnostics) {
+                 const ModuleDecision& decision, const Related& related,
+                 std::vector<Diagnostic>& diagnostics) {
   const auto none = [](const std::string& why) {
     return Evidence{Evidence::Kind::SolverOnly, {}, why};
   };
@@ -168,17 +178,19 @@ Evidence certify(const ModuleTexts& texts, const CheckQuestion& question,
     return none(fmt::format("p2-check compares real numbers, not what is {}",
                             to_string(decision.equality)));
   }
-  const Provenance provenance{{{"p2-verify", build_info().version}},
-                              {{"engine", question.request.engine}},
-                              question.options.seed};
-  return evidence_of(module_certificate({texts.before, texts.after, decision}, provenance,
-                                        question.options.limits),
-                     *question.certificate, diagnostics);
+  const bool is_equal = decision.outcome == Outcome::Established;
+  if (is_equal && related && related->index() == 0)
+    return evidence_of(*related, *question.certificate, diagnostics);
+  auto made = module_certificate({texts.before, texts.after, decision}, provenance_of(question),
+                                 question.options.limits);
+  auto* reason = std::get_if<std::string>(&made);
+  if (reason != nullptr && is_equal && related) *reason += "; " + std::get<1>(*related);
+  return evidence_of(std::move(made), *question.certificate, diagnostics);
 }
 
 template <typename Decide>
 ModuleCheck answer(ModuleSubject subject, const CheckQuestion& question, const Decide& decide,
-                   const ModuleTexts& texts = {}) {
+                   const ModuleTexts& texts = {}, const Related& related = {}) {
   subject.ordered = question.request.ordered;
   subject.solvers_asked = question.request.engine == "all";
   ModuleDecision decision = within_limits(decide);
@@ -187,7 +199,7 @@ ModuleCheck answer(ModuleSubject subject, const CheckQuestion& question, const D
   Evidence evidence;
   std::vector<Diagnostic> diagnostics;
   if (question.certificate && settled && !texts.after.empty())
-    evidence = certify(texts, question, decision, diagnostics);
+    evidence = certify(texts, question, decision, related, diagnostics);
   ModuleCheck check = check_of(subject, std::move(decision), evidence);
   check.shown.diagnostics = std::move(diagnostics);
   return check;
@@ -234,6 +246,16 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   }
   std::shared_ptr<const hlo::Module> first;
   std::shared_ptr<const hlo::Module> module;
+  Related related;
+  if (question.certificate && programs.empty()) {
+    options.evidence = [&](const hlo::ModuleRelation& relation, const hlo::Devices& devices) {
+      related = related_certificate(texts.before, texts.after, relation, devices,
+                                    provenance_of(question));
+      if (std::getenv("P2_WHY") && related->index() == 1)
+        std::fprintf(stderr, "WHY %s\n", std::get<1>(*related).c_str());
+      return related->index() == 0;
+    };
+  }
   const auto decide = [&] {
     first = read_module(before, texts.before, limits);
     if (programs.empty()) {
@@ -250,7 +272,7 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
     module = std::get<std::shared_ptr<const hlo::Module>>(linked);
     return compare(first, module, options, limits);
   };
-  ModuleCheck check = answer({after, before, {}}, question, decide, texts);
+  ModuleCheck check = answer({after, before, {}}, question, decide, texts, related);
   if (module && programs.empty()) add_source(*module, texts.after, check);
   if (module) add_explanation(*first, *module, texts, limits, check);
   if (module && question.request.explain) {

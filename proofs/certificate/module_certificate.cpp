@@ -80,7 +80,36 @@ std::string text_of(const Problem& json) {
   return json.dump(-1, ' ', false, Problem::error_handler_t::replace) + "\n";
 }
 
+std::optional<CertificateFiles> problem_of(const std::string& before, const std::string& after,
+                                           const hlo::ModuleRelation& relation,
+                                           const hlo::Devices& devices) {
+  const auto json = json_of(relation);
+  if (!json) return std::nullopt;
+  return CertificateFiles{{"problem.json", text_of({{"before", before},
+                                                    {"after", after},
+                                                    {"replicas", devices.replicas},
+                                                    {"partitions", devices.partitions},
+                                                    {"relation", *json}})}};
+}
+
 }  // namespace
+
+std::variant<CertificateFiles, std::string> related_certificate(const std::string& before,
+                                                                const std::string& after,
+                                                                const hlo::ModuleRelation& relation,
+                                                                const hlo::Devices& devices,
+                                                                const Provenance& provenance) {
+  if (!hlo::is_hlo(before) || !hlo::is_hlo(after)) return "p2-check reads XLA's text form only";
+  auto files = problem_of(before, after, relation, devices);
+  if (!files) return "p2-check does not know this relation";
+  auto evidence = relation_evidence(*files);
+  if (evidence.index() != 0) return std::get<1>(evidence);
+  (*files)["relation.json"] = std::move(std::get<0>(evidence));
+  add_manifest("modules-equal", provenance, *files);
+  const kernel::Result result = check_certificate(*files);
+  if (result.verdict != kernel::Verdict::Accepted) return result.reason;
+  return *files;
+}
 
 std::variant<CertificateFiles, std::string> module_certificate(const DecidedModules& modules,
                                                                const Provenance& provenance,
@@ -89,48 +118,28 @@ std::variant<CertificateFiles, std::string> module_certificate(const DecidedModu
   if (!hlo::is_hlo(modules.before) || !hlo::is_hlo(modules.after))
     return "p2-check reads XLA's text form only";
   if (!decision.relation) return "the modules were not compared by their values";
-  const auto relation = json_of(*decision.relation);
-  if (!relation) return "p2-check does not know this relation";
-  CertificateFiles files{{"problem.json", text_of({{"before", modules.before},
-                                                   {"after", modules.after},
-                                                   {"replicas", decision.devices.replicas},
-                                                   {"partitions", decision.devices.partitions},
-                                                   {"relation", *relation}})}};
-  std::string open;
-  if (decision.outcome == Outcome::Established && decision.relation->is_mixed()) {
-    auto evidence = relation_evidence(files);
-    if (evidence.index() == 0) {
-      CertificateFiles related = files;
-      related["relation.json"] = std::move(std::get<0>(evidence));
-      add_manifest("modules-equal", provenance, related);
-      const kernel::Result result = check_certificate(related);
-      if (result.verdict == kernel::Verdict::Accepted) return related;
-      open = result.reason;
-    } else {
-      open = std::get<1>(evidence);
-    }
-    open = "; " + open;
-  }
   if (decision.operations > kMaxOperations)
-    return "executing the modules would take more work than p2-check allows itself" + open;
+    return "executing the modules would take more work than p2-check allows itself";
   const auto left = limits.deadline ? *limits.deadline - std::chrono::steady_clock::now()
                                     : std::chrono::hours(24);
   if (decision.operations * kSecondsPerOperation > std::chrono::duration<double>(left).count())
-    return "the time left is not enough for p2-check to execute the modules" + open;
+    return "the time left is not enough for p2-check to execute the modules";
+  auto files = problem_of(modules.before, modules.after, *decision.relation, decision.devices);
+  if (!files) return "p2-check does not know this relation";
   if (decision.outcome == Outcome::Established) {
-    add_manifest("modules-equal", provenance, files);
-    const kernel::Result result = check_certificate(files);
-    if (result.verdict == kernel::Verdict::Accepted) return files;
+    add_manifest("modules-equal", provenance, *files);
+    const kernel::Result result = check_certificate(*files);
+    if (result.verdict == kernel::Verdict::Accepted) return *files;
     return result.reason;
   }
   try {
-    files["run.json"] = kernel::differing_run(files, kSeeds);
+    (*files)["run.json"] = kernel::differing_run(*files, kSeeds);
   } catch (const kernel::CheckFailure& failure) {
     return failure.what();
   }
-  if (files["run.json"].empty()) return "p2-check finds no difference by executing the modules";
-  add_manifest("modules-different", provenance, files);
-  return files;
+  if ((*files)["run.json"].empty()) return "p2-check finds no difference by executing the modules";
+  add_manifest("modules-different", provenance, *files);
+  return *files;
 }
 
 }  // namespace p2

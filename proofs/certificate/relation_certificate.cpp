@@ -35,10 +35,6 @@ class RelationSearch {
       of_[modules.facts()[k].node].push_back(k);
       lines_.push_back({});
     }
-    for (std::size_t k = 0; k < modules.tensors().count(); ++k) {
-      const Tensors::Tensor& tensor = modules.tensors().at(k);
-      if (!tensor.operands.empty()) made_of_[{tensor.operands[0], tensor.form.opcode}].push_back(k);
-    }
   }
 
   /// relation.json, or nothing.
@@ -267,13 +263,17 @@ class RelationSearch {
         for (const std::size_t fact : of_[each]) wanted.insert(sizes_of(fact));
       }
       for (const Index& sizes : wanted) by_elements(node, sizes);
+      if (of_[node].empty() && here.operands.size() == 2 &&
+          modules_.has_numbers(here.operands[1])) {
+        for (const std::size_t fact : first) derive(node, {fact}, {});
+      }
       return;
     }
     if (opcode == "broadcast") {
       const Index dimensions = here.instruction->numbers("dimensions");
       if (dimensions.empty()) return;
       for (const std::size_t fact : first) {
-        for (const std::size_t tensor : made_of(fact, "broadcast")) {
+        for (const std::size_t tensor : made_of(modules_.facts()[fact].tensor, "broadcast")) {
           const Tensors::Tensor& whole = modules_.tensors().at(tensor);
           if (whole.form.numbers[0] == dimensions) derive(node, {fact}, whole.sizes);
         }
@@ -295,11 +295,8 @@ class RelationSearch {
         const bool is_reshape = whole.form.opcode == "reshape";
         const std::size_t base = is_reshape ? whole.operands[0] : modules_.facts()[fact].tensor;
         if (is_reshape) candidates.push_back(modules_.tensors().at(base).sizes);
-        const auto others = made_of_.find({base, "reshape"});
-        if (others != made_of_.end()) {
-          for (const std::size_t each : others->second)
-            candidates.push_back(modules_.tensors().at(each).sizes);
-        }
+        for (const std::size_t each : made_of(base, "reshape"))
+          candidates.push_back(modules_.tensors().at(each).sizes);
         for (const Index& sizes : candidates) {
           if (derive(node, {fact}, sizes)) break;
         }
@@ -325,10 +322,15 @@ class RelationSearch {
     if (opcode == "concatenate" && !found) derive_all(node, choices, {1});
   }
 
-  const Numbers& made_of(std::size_t fact, const std::string& opcode) const {
-    static const Numbers kNone;
-    const auto found = made_of_.find({modules_.facts()[fact].tensor, opcode});
-    return found == made_of_.end() ? kNone : found->second;
+  /// The tensors that an operation makes of that of a fact.
+  Numbers made_of(std::size_t tensor, const std::string& opcode) {
+    for (; indexed_ < modules_.tensors().count(); ++indexed_) {
+      const Tensors::Tensor& each = modules_.tensors().at(indexed_);
+      if (!each.operands.empty())
+        made_of_[{each.operands[0], each.form.opcode}].push_back(indexed_);
+    }
+    const auto found = made_of_.find({tensor, opcode});
+    return found == made_of_.end() ? Numbers() : found->second;
   }
 
   /// Of an operand of which nothing is known; dimensions that another has, too, are its.
@@ -367,7 +369,7 @@ class RelationSearch {
       if (is_all) hint[own.size() + k] = sizes_of(fact)[k];
     }
     if (derive(node, {fact}, hint, true)) return;
-    for (const std::size_t tensor : made_of(fact, "slice")) {
+    for (const std::size_t tensor : made_of(modules_.facts()[fact].tensor, "slice")) {
       Index other;
       for (const Index& row : modules_.tensors().at(tensor).form.numbers)
         other.insert(other.end(), row.begin(), row.end());
@@ -383,8 +385,11 @@ class RelationSearch {
     std::size_t first = output;
     for (std::size_t i = output + 1; i-- > 0;) {
       if (!reached.contains(i) || !of_[i].empty()) continue;
-      first = i;
-      reached.insert(nodes[i].operands.begin(), nodes[i].operands.end());
+      const auto& operands = nodes[i].operands;
+      reached.insert(operands.begin(), operands.end());
+      if (std::any_of(operands.begin(), operands.end(),
+                      [&](std::size_t each) { return !of_[each].empty(); }))
+        first = i;
     }
     const std::string name = nodes[first].instruction->name;
     return fmt::format("output {} is related up to {} {}", number, nodes[first].instruction->opcode,
@@ -428,6 +433,7 @@ class RelationSearch {
   std::vector<Line> lines_;  ///< by fact; of inputs nothing
   std::set<Line> tried_;
   std::set<std::pair<std::size_t, Index>> asked_;
+  std::size_t indexed_ = 0;
   std::map<std::pair<std::size_t, std::string>, Numbers> made_of_;
   std::string lost_;
 };

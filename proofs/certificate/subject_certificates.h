@@ -23,6 +23,15 @@ struct DecidedModules {
   const hlo::ModuleDecision& decision;
 };
 
+/// The certificate of the claim `modules-equal` of a partitioned module and one that is not, by a
+/// relation at every node (relation_certificate.h); or why there is none that p2-check accepts. It
+/// is its own proof: nothing has to be decided before.
+std::variant<CertificateFiles, std::string> related_certificate(const std::string& before,
+                                                                const std::string& after,
+                                                                const hlo::ModuleRelation& relation,
+                                                                const hlo::Devices& devices,
+                                                                const Provenance& provenance);
+
 /// The certificate of the claim `modules-equal` or `modules-different`, for modules in XLA's text
 /// form; or why there is none that p2-check accepts. The checker is asked before it is returned:
 /// it executes both modules by itself, and understands less than the engines. Not where that would

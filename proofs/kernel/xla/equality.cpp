@@ -18,6 +18,7 @@ using namespace xla;
 /// Equal by chance with a probability of about 2^-59 each; two are independent.
 constexpr int kPoints = 2;
 constexpr std::int64_t kMaxModuleDevices = 4096;
+constexpr std::int64_t kMaxExecuted = std::int64_t{1} << 26;  ///< elements of a tensor
 
 /// Whether boxes cover a tensor.
 bool are_all(const Index& sizes, const std::set<std::pair<Index, Index>>& boxes, Budget& budget) {
@@ -456,6 +457,16 @@ class Comparison {
   }
 
   std::pair<std::vector<Value>, std::vector<Value>> execute(Arithmetic& arithmetic) {
+    for (const Module& module : modules_) {
+      for (const auto& [name, computation] : module.computations) {
+        for (const Instruction& each : computation.instructions) {
+          for (const Shape& shape : arrays_of(each.shape)) {
+            if (shape.elements() > kMaxExecuted)
+              not_covered("executing tensors of more than 2^26 elements");
+          }
+        }
+      }
+    }
     auto inputs = draw(arithmetic);
     std::vector<Value> results[2];
     for (std::size_t side = 0; side < 2; ++side) {

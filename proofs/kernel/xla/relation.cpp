@@ -221,7 +221,7 @@ bool RelatedModules::answers(std::size_t number, std::size_t output,
   const Fact& fact = facts_.at(number);
   if (fact.node != local_.outputs.at(relation.number) || fact.tensor != whole_.at(output))
     return false;
-  if (fact.partial.has_value() != relation.reducer.has_value()) return false;
+  if (fact.view || fact.partial.has_value() != relation.reducer.has_value()) return false;
   std::map<std::uint32_t, std::uint32_t> part_of, copies_of;
   for (const Piece& piece : relation.pieces) {
     for (std::size_t k = 0; k < piece.of.size(); ++k) {

@@ -75,6 +75,8 @@ class Tensors {
   const Tensor& at(std::size_t number) const { return tensors_.at(number); }
   std::size_t count() const { return tensors_.size(); }
   bool is_scalar(std::size_t number, const std::string& value) const;
+  /// The integer that all elements are.
+  std::optional<std::int64_t> integer(std::size_t number) const;
 
  private:
   std::size_t intern(Tensor tensor);
@@ -158,12 +160,28 @@ class Places {
   std::map<std::vector<std::size_t>, Reduced> reductions_;
 };
 
+/// What an array is of the elements e of an integer tensor, by numbers that every device knows.
+struct View {
+  enum class Kind : std::uint8_t {
+    Minus,   ///< e − from, in the type of e
+    Within,  ///< from ≤ e < to; if `is_not`, not that
+    Where,   ///< the elements of the tensor where from ≤ e < to, for those e of the tensor `of`
+  };
+  Kind kind = Kind::Minus;
+  bool is_not = false;
+  Index from, to;      ///< by device
+  std::size_t of = 0;  ///< of Where: of the same sizes, at the same places
+};
+/// Where an index of Within has no bound.
+constexpr std::int64_t kNoBound = std::int64_t{1} << 62U;
+
 /// An array of a node is, on every device, the elements of a tensor at these places.
 struct Fact {
   std::size_t node = 0;
   std::size_t tensor = 0;
   std::vector<std::size_t> places;     ///< of every dimension
   std::optional<std::size_t> partial;  ///< nothing: the elements themselves
+  std::optional<View> view = {};       ///< nothing: the elements themselves
 };
 
 /// How devices hold one tensor of a module that is not partitioned: a box of it, and where.
@@ -223,7 +241,17 @@ class RelatedModules {
   std::optional<Fact> scatter(const Node& node, const Form& form, const Facts& facts);
   std::optional<Fact> same(const Node& node, const Form& form, const Facts& facts);
   std::optional<Fact> collective(const Node& node, const Fact& fact);
+  // relation_views.cpp
+  std::optional<Fact> viewed(const Node& node, const Form& form, const Facts& facts,
+                             const Index& hint);
+  std::optional<Fact> by_number(const Node& node, const Form& form, const Fact& fact);
+  std::optional<Fact> combined(const Node& node, const Form& form, const Facts& facts);
+  std::optional<Fact> gathered(const Node& node, Form form, const Fact& x, const Fact& indices);
+  std::optional<Fact> scattered(const Node& node, const Form& form, const Facts& facts);
+  std::optional<Index> offsets(std::size_t place, const std::string& kind) const;
+  bool is_within(std::size_t tensor, std::int64_t size) const;
   std::optional<Index> starts(std::size_t node, std::int64_t most) const;
+  std::optional<Index> one_number(std::size_t node) const;
   std::optional<Fact> made(const Node& node, Form form, const Facts& facts,
                            std::vector<std::size_t> places,
                            std::optional<std::size_t> partial = {});

@@ -88,13 +88,20 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
       }
     }
   } else if (!node.is_function) {
-    if (facts.size() == 1 && node.operands.size() == 1) result = collective(node, *facts[0]);
+    if (facts.size() == 1 && node.operands.size() == 1 && !facts[0]->view)
+      result = collective(node, *facts[0]);
   } else {
     const std::vector<Index> operands = sizes_of(local_.nodes, node);
     const Form form = form_of(local_.module, node, operands);
     if (xla::sizes_of(form, operands) != node.shape.sizes) return std::nullopt;
     const std::string& opcode = form.opcode;
-    if (opcode == "dynamic-slice" && facts.size() == 1 && node.operands.size() > 1) {
+    const bool has_view =
+        std::any_of(facts.begin(), facts.end(), [](const Fact* fact) { return fact->view; });
+    if (has_view) {
+      if (facts.size() == node.operands.size()) result = viewed(node, form, facts, hint);
+    } else if (facts.size() == 1 && node.operands.size() == 2 && op_called(opcode)) {
+      result = by_number(node, form, *facts[0]);
+    } else if (opcode == "dynamic-slice" && facts.size() == 1 && node.operands.size() > 1) {
       result = dynamic(node, form, facts);
     } else if (facts.size() == node.operands.size()) {
       if (op_called(opcode))
@@ -118,7 +125,9 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
   result->node = number;
   // What every rule has to keep.
   const Tensors::Tensor& tensor = tensors_.at(result->tensor);
-  if (result->places.size() != tensor.sizes.size() || tensor.kind != kind_of(node.shape.type))
+  const bool is_condition = result->view && result->view->kind == View::Kind::Within;
+  if (result->places.size() != tensor.sizes.size() ||
+      (is_condition ? "pred" : tensor.kind) != kind_of(node.shape.type))
     return std::nullopt;
   for (std::size_t k = 0; k < result->places.size(); ++k) {
     const Place& place = places_.at(result->places[k]);

@@ -24,6 +24,13 @@ bool is_one_of(const std::string& name, std::initializer_list<const char*> names
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Says where a tensor is, and returns it.
+bool is_sharding(const Instruction& instruction) {
+  if (instruction.opcode != "custom-call" || !instruction.has("custom_call_target")) return false;
+  return is_one_of(std::string(stripped(instruction.attribute("custom_call_target"), '"', '"')),
+                   {"Sharding", "xla.sdy.FuncResultSharding"});
+}
+
 /// Of computations that take operands and nothing else.
 bool is_function(const Node& node) {
   const Instruction& instruction = *node.instruction;
@@ -76,7 +83,7 @@ class Flattening {
       for (const Instruction& each : computation.instructions) {
         if (is_one_of(each.opcode, {"infeed", "outfeed", "recv", "recv-done", "send", "send-done",
                                     "rng", "rng-get-and-update-state"}) ||
-            each.attributes.contains("custom_call_has_side_effect"))
+            (each.attributes.contains("custom_call_has_side_effect") && !is_sharding(each)))
           not_covered(printable(each.opcode));
       }
     }
@@ -157,14 +164,10 @@ class Flattening {
       if (index < 0 || index >= std::ssize(parts)) malformed("no such element of a tuple");
       return parts[static_cast<std::size_t>(index)];
     }
-    const std::string target =
-        opcode == "custom-call" && instruction.has("custom_call_target")
-            ? std::string(stripped(instruction.attribute("custom_call_target"), '"', '"'))
-            : "";
     if (is_one_of(opcode, {"copy", "copy-start", "copy-done", "all-reduce-done", "all-gather-done",
                            "collective-permute-done", "async-update", "async-done",
                            "optimization-barrier", "add-dependency"}) ||
-        is_one_of(target, {"Sharding", "xla.sdy.FuncResultSharding"}))
+        is_sharding(instruction))
       return operands.at(0);
     if (is_one_of(opcode, {"call", "fusion", "async-start"})) {
       const char* key = opcode == "call" ? "to_apply" : "calls";
@@ -583,6 +586,14 @@ bool Tensors::is_scalar(std::size_t number, const std::string& value) const {
   return tensor.form.opcode == "constant" && tensor.sizes.empty() && tensor.form.text == value;
 }
 
+std::optional<std::int64_t> Tensors::integer(std::size_t number) const {
+  const Tensor& tensor = at(number);
+  if (tensor.form.opcode == "broadcast") return integer(tensor.operands[0]);
+  if (tensor.form.opcode != "constant" || !tensor.sizes.empty() || tensor.kind == "float")
+    return std::nullopt;
+  return integers_in(tensor.form.text).at(0);
+}
+
 std::optional<std::size_t> Tensors::make(Form form, std::vector<std::size_t> operands,
                                          const std::string& kind) {
   std::vector<Index> all;
@@ -638,6 +649,15 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
                                                const std::vector<std::size_t>& operands,
                                                const std::string& kind) {
   const std::string& opcode = form.opcode;
+  if (opcode == "gather" && form.numbers[2].size() == 1) {
+    // A gather clamps its indices by itself.
+    const Tensor indices = at(operands[1]);
+    const std::int64_t most =
+        get(at(operands[0]).sizes, form.numbers[2][0]) - get(form.numbers[6], form.numbers[2][0]);
+    if (indices.form.opcode == "clamp" && integer(indices.operands[0]) == 0 &&
+        integer(indices.operands[2]) == most)
+      return make(form, {operands[0], indices.operands[1]}, kind);
+  }
   if (operands.size() != 1) return std::nullopt;
   const Tensor x = at(operands[0]);
   if (opcode == "convert") return x.kind == kind ? std::optional(operands[0]) : std::nullopt;
