@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include <functional>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -277,13 +278,12 @@ class RelationSearch {
           const Tensors::Tensor& whole = modules_.tensors().at(tensor);
           if (whole.form.numbers[0] == dimensions) derive(node, {fact}, whole.sizes);
         }
-        // Of dimensions that are not new all sizes are known.
-        if (dimensions.size() == own_sizes(node).size()) {
-          Index sizes(dimensions.size());
-          for (std::size_t k = 0; k < dimensions.size(); ++k)
-            sizes.at(static_cast<std::size_t>(dimensions[k])) = sizes_of(fact)[k];
-          derive(node, {fact}, sizes);
-        }
+        if (!of_[node].empty()) continue;
+        // Most often a new dimension is not cut.
+        Index sizes = own_sizes(node);
+        for (std::size_t k = 0; k < dimensions.size(); ++k)
+          sizes.at(static_cast<std::size_t>(dimensions[k])) = sizes_of(fact)[k];
+        derive(node, {fact}, sizes);
       }
       return;
     }
@@ -390,6 +390,30 @@ class RelationSearch {
       if (std::any_of(operands.begin(), operands.end(),
                       [&](std::size_t each) { return !of_[each].empty(); }))
         first = i;
+    }
+    if (std::getenv("P2_WHY") && !of_[output].empty()) {
+      for (auto f : of_[output]) {
+      std::function<void(std::size_t, std::size_t, int)> diff = [&](std::size_t a, std::size_t b, int depth) {
+        if (a == b || depth > 200) return;
+        auto& x = modules_.tensors().at(a); auto& y = modules_.tensors().at(b);
+        auto show = [&](auto& t) { std::string r = t.form.opcode + " " + t.form.text + " " + t.kind + " ["; for (auto z : t.sizes) r += std::to_string(z) + ","; r += "] ("; for (auto o : t.operands) r += "t" + std::to_string(o) + " "; r += ")"; for (auto& l : t.form.numbers) { r += " {"; for (auto z : l) r += std::to_string(z) + ","; r += "}"; } return r; };
+        if (x.form != y.form || x.sizes != y.sizes || x.operands.size() != y.operands.size()) { std::fprintf(stderr, "DIFF depth %d t%zu %s\n  vs t%zu %s\n", depth, a, show(x).c_str(), b, show(y).c_str()); return; }
+        for (std::size_t k = 0; k < x.operands.size(); ++k) diff(x.operands[k], y.operands[k], depth + 1);
+      };
+      std::fprintf(stderr, "DIFFERENCES\n");
+      diff(modules_.facts()[f].tensor, modules_.output(number), 0);
+      }
+    }
+    if (std::getenv("P2_WHY")) {
+      for (std::size_t i = 0; i <= output; ++i) {
+        if (!reached.contains(i) && i != first) continue;
+        std::fprintf(stderr, "DBG node %zu %s %s facts %zu:", i, nodes[i].instruction->opcode.c_str(), nodes[i].instruction->name.c_str(), of_[i].size());
+        for (auto f : of_[i]) { auto& t = modules_.tensors().at(modules_.facts()[f].tensor); std::fprintf(stderr, " {t%zu %s(", modules_.facts()[f].tensor, t.form.opcode.c_str()); for (auto o : t.operands) std::fprintf(stderr, "t%zu ", o); std::fprintf(stderr, ") "); for (auto sz : t.sizes) std::fprintf(stderr, "%ld,", sz);
+          for (std::size_t k = 0; k < t.sizes.size(); ++k) { auto p = modules_.facts()[f].places[k]; std::fprintf(stderr, " %s%ld", modules_.places().is_free(p) ? "*" : "", modules_.places().at(p).size); }
+          std::fprintf(stderr, " %s%s}", modules_.facts()[f].partial ? "partial" : "", modules_.facts()[f].view ? "view" : ""); }
+        std::fprintf(stderr, "\n");
+      }
+      for (std::size_t k = 0; k < outputs_.size(); ++k) { auto t = modules_.tensors().at(modules_.output(k)); std::fprintf(stderr, "DBG output %zu = t%zu %s(", k, modules_.output(k), t.form.opcode.c_str()); for (auto o : t.operands) std::fprintf(stderr, "t%zu ", o); std::fprintf(stderr, ")\n"); }
     }
     const std::string name = nodes[first].instruction->name;
     return fmt::format("output {} is related up to {} {}", number, nodes[first].instruction->opcode,

@@ -658,6 +658,12 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
         integer(indices.operands[2]) == most)
       return make(form, {operands[0], indices.operands[1]}, kind);
   }
+  if (opcode == "iota" && form.numbers[1].size() > 1) {
+    const Index size = {get(form.numbers[1], form.numbers[0][0])};
+    const auto line = make({"iota", "", {{0}, size}}, {}, kind);
+    return line ? make({"broadcast", "", {form.numbers[0], form.numbers[1]}}, {*line}, kind)
+                : std::nullopt;
+  }
   if (operands.size() != 1) return std::nullopt;
   const Tensor x = at(operands[0]);
   if (opcode == "convert") return x.kind == kind ? std::optional(operands[0]) : std::nullopt;
