@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include <functional>
 #include <fmt/format.h>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "proofs/kernel/claims.h"
@@ -234,12 +234,16 @@ class RelationSearch {
 
   /// Operands that are scalars are so in the whole.
   bool by_elements(std::size_t node, const Index& sizes) {
+    const Node& here = modules_.local().nodes[node];
     std::vector<Numbers> choices;
-    for (const std::size_t each : modules_.local().nodes[node].operands) {
-      const Index& own = own_sizes(each);
-      choices.push_back(request(each, own.empty() ? own : sizes));
-      if (choices.back().empty()) return false;
+    for (std::size_t k = 0; k < here.operands.size(); ++k) {
+      const Index& own = own_sizes(here.operands[k]);
+      choices.push_back(request(here.operands[k], own.empty() ? own : sizes));
+      // A condition may be what devices know.
+      const bool is_condition = here.instruction->opcode == "select" && k == 0;
+      if (choices.back().empty() && !is_condition) return false;
     }
+    if (choices[0].empty()) choices.erase(choices.begin());
     return derive_all(node, choices, {});
   }
 
@@ -314,6 +318,10 @@ class RelationSearch {
     std::vector<Numbers> choices;
     for (std::size_t k = 0; k < here.operands.size(); ++k) {
       const std::size_t each = here.operands[k];
+      if (of_[each].empty() && opcode == "scatter" && k == 0) {
+        for (const std::size_t tensor : made_of(SIZE_MAX, opcode))
+          request(each, modules_.tensors().at(tensor).sizes);
+      }
       if (of_[each].empty()) request(each, likely_sizes(here, k));
       if (of_[each].empty()) return;
       choices.push_back(of_[each]);
@@ -326,6 +334,7 @@ class RelationSearch {
   Numbers made_of(std::size_t tensor, const std::string& opcode) {
     for (; indexed_ < modules_.tensors().count(); ++indexed_) {
       const Tensors::Tensor& each = modules_.tensors().at(indexed_);
+      made_of_[{SIZE_MAX, each.form.opcode}].push_back(indexed_);
       if (!each.operands.empty())
         made_of_[{each.operands[0], each.form.opcode}].push_back(indexed_);
     }
@@ -393,27 +402,67 @@ class RelationSearch {
     }
     if (std::getenv("P2_WHY") && !of_[output].empty()) {
       for (auto f : of_[output]) {
-      std::function<void(std::size_t, std::size_t, int)> diff = [&](std::size_t a, std::size_t b, int depth) {
-        if (a == b || depth > 200) return;
-        auto& x = modules_.tensors().at(a); auto& y = modules_.tensors().at(b);
-        auto show = [&](auto& t) { std::string r = t.form.opcode + " " + t.form.text + " " + t.kind + " ["; for (auto z : t.sizes) r += std::to_string(z) + ","; r += "] ("; for (auto o : t.operands) r += "t" + std::to_string(o) + " "; r += ")"; for (auto& l : t.form.numbers) { r += " {"; for (auto z : l) r += std::to_string(z) + ","; r += "}"; } return r; };
-        if (x.form != y.form || x.sizes != y.sizes || x.operands.size() != y.operands.size()) { std::fprintf(stderr, "DIFF depth %d t%zu %s\n  vs t%zu %s\n", depth, a, show(x).c_str(), b, show(y).c_str()); return; }
-        for (std::size_t k = 0; k < x.operands.size(); ++k) diff(x.operands[k], y.operands[k], depth + 1);
-      };
-      std::fprintf(stderr, "DIFFERENCES\n");
-      diff(modules_.facts()[f].tensor, modules_.output(number), 0);
+        std::function<void(std::size_t, std::size_t, int)> diff = [&](std::size_t a, std::size_t b,
+                                                                      int depth) {
+          if (a == b || depth > 200) return;
+          auto& x = modules_.tensors().at(a);
+          auto& y = modules_.tensors().at(b);
+          auto show = [&](auto& t) {
+            std::string r = t.form.opcode + " " + t.form.text + " " + t.kind + " [";
+            for (auto z : t.sizes) r += std::to_string(z) + ",";
+            r += "] (";
+            for (auto o : t.operands) r += "t" + std::to_string(o) + " ";
+            r += ")";
+            for (auto& l : t.form.numbers) {
+              r += " {";
+              for (auto z : l) r += std::to_string(z) + ",";
+              r += "}";
+            }
+            return r;
+          };
+          if (x.form != y.form || x.sizes != y.sizes || x.operands.size() != y.operands.size()) {
+            std::fprintf(stderr, "DIFF depth %d t%zu %s\n  vs t%zu %s\n", depth, a, show(x).c_str(),
+                         b, show(y).c_str());
+            return;
+          }
+          for (std::size_t k = 0; k < x.operands.size(); ++k)
+            diff(x.operands[k], y.operands[k], depth + 1);
+        };
+        std::fprintf(stderr, "DIFFERENCES\n");
+        diff(modules_.facts()[f].tensor, modules_.output(number), 0);
       }
     }
     if (std::getenv("P2_WHY")) {
+      for (std::size_t t = 0; t < modules_.tensors().count(); ++t) { auto& x = modules_.tensors().at(t); if (x.form.opcode == "scatter" || x.form.opcode == "unknown") { std::fprintf(stderr, "TENS %zu %s", t, x.form.opcode.c_str()); for (auto z : x.sizes) std::fprintf(stderr, " %ld", z); std::fprintf(stderr, "\n"); } }
+      for (auto o : nodes[first].operands) for (auto f : of_[o]) { auto& x = modules_.facts()[f]; auto& t = modules_.tensors().at(x.tensor); std::fprintf(stderr, "OPER %s: %s view %d kind %d sizes", nodes[o].instruction->name.c_str(), t.form.opcode.c_str(), x.view.has_value(), x.view ? (int)x.view->kind : -1); for (auto z : t.sizes) std::fprintf(stderr, " %ld", z); for (auto p : x.places) std::fprintf(stderr, " %s%ld/%ld", modules_.places().is_free(p) ? "*" : "", modules_.places().at(p).size, modules_.places().at(p).whole); std::fprintf(stderr, "\n"); }
       for (std::size_t i = 0; i <= output; ++i) {
         if (!reached.contains(i) && i != first) continue;
-        std::fprintf(stderr, "DBG node %zu %s %s facts %zu:", i, nodes[i].instruction->opcode.c_str(), nodes[i].instruction->name.c_str(), of_[i].size());
-        for (auto f : of_[i]) { auto& t = modules_.tensors().at(modules_.facts()[f].tensor); std::fprintf(stderr, " {t%zu %s(", modules_.facts()[f].tensor, t.form.opcode.c_str()); for (auto o : t.operands) std::fprintf(stderr, "t%zu ", o); std::fprintf(stderr, ") "); for (auto sz : t.sizes) std::fprintf(stderr, "%ld,", sz);
-          for (std::size_t k = 0; k < t.sizes.size(); ++k) { auto p = modules_.facts()[f].places[k]; std::fprintf(stderr, " %s%ld", modules_.places().is_free(p) ? "*" : "", modules_.places().at(p).size); }
-          std::fprintf(stderr, " %s%s}", modules_.facts()[f].partial ? "partial" : "", modules_.facts()[f].view ? "view" : ""); }
+        std::fprintf(stderr, "DBG node %zu %s %s facts %zu:", i,
+                     nodes[i].instruction->opcode.c_str(), nodes[i].instruction->name.c_str(),
+                     of_[i].size());
+        for (auto f : of_[i]) {
+          auto& t = modules_.tensors().at(modules_.facts()[f].tensor);
+          std::fprintf(stderr, " {t%zu %s(", modules_.facts()[f].tensor, t.form.opcode.c_str());
+          for (auto o : t.operands) std::fprintf(stderr, "t%zu ", o);
+          std::fprintf(stderr, ") ");
+          for (auto sz : t.sizes) std::fprintf(stderr, "%ld,", sz);
+          for (std::size_t k = 0; k < t.sizes.size(); ++k) {
+            auto p = modules_.facts()[f].places[k];
+            std::fprintf(stderr, " %s%ld", modules_.places().is_free(p) ? "*" : "",
+                         modules_.places().at(p).size);
+          }
+          std::fprintf(stderr, " %s%s}", modules_.facts()[f].partial ? "partial" : "",
+                       modules_.facts()[f].view ? "view" : "");
+        }
         std::fprintf(stderr, "\n");
       }
-      for (std::size_t k = 0; k < outputs_.size(); ++k) { auto t = modules_.tensors().at(modules_.output(k)); std::fprintf(stderr, "DBG output %zu = t%zu %s(", k, modules_.output(k), t.form.opcode.c_str()); for (auto o : t.operands) std::fprintf(stderr, "t%zu ", o); std::fprintf(stderr, ")\n"); }
+      for (std::size_t k = 0; k < outputs_.size(); ++k) {
+        auto t = modules_.tensors().at(modules_.output(k));
+        std::fprintf(stderr, "DBG output %zu = t%zu %s(", k, modules_.output(k),
+                     t.form.opcode.c_str());
+        for (auto o : t.operands) std::fprintf(stderr, "t%zu ", o);
+        std::fprintf(stderr, ")\n");
+      }
     }
     const std::string name = nodes[first].instruction->name;
     return fmt::format("output {} is related up to {} {}", number, nodes[first].instruction->opcode,

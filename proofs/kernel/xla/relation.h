@@ -160,12 +160,13 @@ class Places {
   std::map<std::vector<std::size_t>, Reduced> reductions_;
 };
 
-/// What an array is of the elements e of an integer tensor, by numbers that every device knows.
+/// What an array is of the elements e of a tensor, by numbers that every device knows.
 struct View {
   enum class Kind : std::uint8_t {
     Minus,   ///< e − from, in the type of e
     Within,  ///< from ≤ e < to; if `is_not`, not that
     Where,   ///< the elements of the tensor where from ≤ e < to, for those e of the tensor `of`
+    Only,    ///< the elements of the tensor, of any type, where from is not 0; elsewhere zero
   };
   Kind kind = Kind::Minus;
   bool is_not = false;
@@ -238,12 +239,14 @@ class RelatedModules {
   std::optional<Fact> reduce(const Node& node, const Form& form, const Facts& facts);
   std::optional<Fact> dynamic(const Node& node, const Form& form, const Facts& facts);
   std::optional<Fact> gather(const Node& node, Form form, const Facts& facts);
-  std::optional<Fact> scatter(const Node& node, const Form& form, const Facts& facts);
+  std::optional<Fact> scatter(const Node& node, const Form& form, const Facts& facts,
+                              const Index* only = nullptr);
   std::optional<Fact> same(const Node& node, const Form& form, const Facts& facts);
   std::optional<Fact> collective(const Node& node, const Fact& fact);
   // relation_views.cpp
   std::optional<Fact> viewed(const Node& node, const Form& form, const Facts& facts,
                              const Index& hint);
+  std::optional<Fact> chosen(const Node& node, const Facts& facts);
   std::optional<Fact> by_number(const Node& node, const Form& form, const Fact& fact);
   std::optional<Fact> combined(const Node& node, const Form& form, const Facts& facts);
   std::optional<Fact> gathered(const Node& node, Form form, const Fact& x, const Fact& indices);

@@ -60,9 +60,12 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
   budget_.spend(256 + 16 * list.size());
   const Node& node = local_.nodes.at(number);
   Facts facts;
+  // Without a fact about the condition a select is by what devices know of it.
+  const bool is_choice = node.instruction->opcode == "select" && list.size() == 2;
   for (std::size_t k = 0; k < list.size(); ++k) {
     const Fact& fact = facts_.at(list[k]);
-    if (k >= node.operands.size() || fact.node != node.operands[k]) return std::nullopt;
+    const std::size_t operand = k + (is_choice ? 1 : 0);
+    if (operand >= node.operands.size() || fact.node != node.operands[operand]) return std::nullopt;
     facts.push_back(&fact);
   }
   std::optional<Fact> result;
@@ -97,7 +100,9 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
     const std::string& opcode = form.opcode;
     const bool has_view =
         std::any_of(facts.begin(), facts.end(), [](const Fact* fact) { return fact->view; });
-    if (has_view) {
+    if (is_choice) {
+      if (!has_view) result = chosen(node, facts);
+    } else if (has_view) {
       if (facts.size() == node.operands.size()) result = viewed(node, form, facts, hint);
     } else if (facts.size() == 1 && node.operands.size() == 2 && op_called(opcode)) {
       result = by_number(node, form, *facts[0]);
@@ -579,8 +584,8 @@ std::optional<Fact> RelatedModules::gather(const Node& node, Form form, const Fa
   return made(node, form, facts, std::move(places));
 }
 
-std::optional<Fact> RelatedModules::scatter(const Node& node, const Form& form,
-                                            const Facts& facts) {
+std::optional<Fact> RelatedModules::scatter(const Node& node, const Form& form, const Facts& facts,
+                                            const Index* only) {
   const Fact& x = *facts[0];
   const Fact& indices = *facts[1];
   const Fact& updates = *facts[2];
@@ -632,11 +637,27 @@ std::optional<Fact> RelatedModules::scatter(const Node& node, const Form& form,
     summed.push_back(places_.fixed(batches[k]).value());
     is_cut = is_cut || !places_.is_identity(summed.back());
   }
-  if (!is_cut) return made(node, form, facts, std::move(places));
-  if (reducer_of(local_.module, *node.instruction) != Op::Add || !is_zero(x.tensor))
+  if (!is_cut) return only ? std::nullopt : made(node, form, facts, std::move(places));
+  if (reducer_of(local_.module, *node.instruction) != Op::Add || !(only || is_zero(x.tensor)))
     return std::nullopt;
   const auto partial = places_.reduced(Op::Add, places, summed, budget_);
-  return partial ? made(node, form, facts, std::move(places), *partial) : std::nullopt;
+  if (!partial || !*partial) return std::nullopt;
+  auto result = made(node, form, facts, std::move(places), *partial);
+  if (!result || !only) return result;
+  // What updates are added to counts once, too.
+  const Partial& known = places_.partial_at(*result->partial);
+  std::map<std::uint32_t, std::uint32_t> first;
+  for (std::uint32_t device = 0; device < only->size(); ++device) {
+    if ((*only)[device] != (*only)[known.copies[device]]) return std::nullopt;
+    if ((*only)[device] != 0 &&
+        first.emplace(known.groups[device], known.copies[device]).first->second !=
+            known.copies[device])
+      return std::nullopt;
+  }
+  for (const std::uint32_t group : known.groups) {
+    if (!first.contains(group)) return std::nullopt;
+  }
+  return result;
 }
 
 std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fact) {
