@@ -248,12 +248,15 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   std::shared_ptr<const hlo::Module> module;
   Related related;
   if (question.certificate && programs.empty()) {
-    options.evidence = [&](const hlo::ModuleRelation& relation, const hlo::Devices& devices) {
-      related = related_certificate(texts.before, texts.after, relation, devices,
+    options.evidence = [&](const hlo::ModuleRelation& relation,
+                           const hlo::Devices& devices) -> std::optional<std::vector<std::string>> {
+      // Whoever states the relation vouches for constants that are left out.
+      std::vector<std::string> constants;
+      if (relation.is_given) constants = common_elided_constants(texts.before, texts.after);
+      related = related_certificate(texts.before, texts.after, relation, devices, constants,
                                     provenance_of(question));
-      if (std::getenv("P2_WHY") && related->index() == 1)
-        std::fprintf(stderr, "WHY %s\n", std::get<1>(*related).c_str());
-      return related->index() == 0;
+      if (related->index() != 0) return std::nullopt;
+      return constants;
     };
   }
   const auto decide = [&] {

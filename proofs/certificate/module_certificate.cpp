@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -80,27 +81,54 @@ std::string text_of(const Problem& json) {
   return json.dump(-1, ' ', false, Problem::error_handler_t::replace) + "\n";
 }
 
+/// The names of constants that are printed without their elements.
+std::set<std::string> elided_constants(const std::string& text) {
+  std::set<std::string> names;
+  const std::string elided = " constant({...})";
+  for (std::size_t at = text.find(elided); at != std::string::npos;
+       at = text.find(elided, at + 1)) {
+    const std::size_t line = text.rfind('\n', at) + 1;
+    const std::size_t equals = text.find(" = ", line);
+    if (equals > at) continue;
+    const std::size_t name = text.find_last_of(" %\n", equals - 1) + 1;
+    names.insert(text.substr(name, equals - name));
+  }
+  return names;
+}
+
 std::optional<CertificateFiles> problem_of(const std::string& before, const std::string& after,
                                            const hlo::ModuleRelation& relation,
-                                           const hlo::Devices& devices) {
+                                           const hlo::Devices& devices,
+                                           const std::vector<std::string>& constants = {}) {
   const auto json = json_of(relation);
   if (!json) return std::nullopt;
-  return CertificateFiles{{"problem.json", text_of({{"before", before},
-                                                    {"after", after},
-                                                    {"replicas", devices.replicas},
-                                                    {"partitions", devices.partitions},
-                                                    {"relation", *json}})}};
+  Problem problem = {{"before", before},
+                     {"after", after},
+                     {"replicas", devices.replicas},
+                     {"partitions", devices.partitions},
+                     {"relation", *json}};
+  if (!constants.empty()) problem["constants"] = constants;
+  return CertificateFiles{{"problem.json", text_of(problem)}};
 }
 
 }  // namespace
 
-std::variant<CertificateFiles, std::string> related_certificate(const std::string& before,
-                                                                const std::string& after,
-                                                                const hlo::ModuleRelation& relation,
-                                                                const hlo::Devices& devices,
-                                                                const Provenance& provenance) {
+std::vector<std::string> common_elided_constants(const std::string& before,
+                                                 const std::string& after) {
+  const std::set<std::string> own = elided_constants(before);
+  std::vector<std::string> both;
+  for (const std::string& each : elided_constants(after)) {
+    if (own.contains(each)) both.push_back(each);
+  }
+  return both;
+}
+
+std::variant<CertificateFiles, std::string> related_certificate(
+    const std::string& before, const std::string& after, const hlo::ModuleRelation& relation,
+    const hlo::Devices& devices, const std::vector<std::string>& constants,
+    const Provenance& provenance) {
   if (!hlo::is_hlo(before) || !hlo::is_hlo(after)) return "p2-check reads XLA's text form only";
-  auto files = problem_of(before, after, relation, devices);
+  auto files = problem_of(before, after, relation, devices, constants);
   if (!files) return "p2-check does not know this relation";
   auto evidence = relation_evidence(*files);
   if (evidence.index() != 0) return std::get<1>(evidence);

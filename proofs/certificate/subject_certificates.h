@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "encodings/cnf/drat_to_lrat.h"
 #include "encodings/cnf/queries.h"
@@ -23,14 +24,18 @@ struct DecidedModules {
   const hlo::ModuleDecision& decision;
 };
 
+/// The names of constants that both modules have without their elements.
+std::vector<std::string> common_elided_constants(const std::string& before,
+                                                 const std::string& after);
+
 /// The certificate of the claim `modules-equal` of a partitioned module and one that is not, by a
 /// relation at every node (relation_certificate.h); or why there is none that p2-check accepts. It
-/// is its own proof: nothing has to be decided before.
-std::variant<CertificateFiles, std::string> related_certificate(const std::string& before,
-                                                                const std::string& after,
-                                                                const hlo::ModuleRelation& relation,
-                                                                const hlo::Devices& devices,
-                                                                const Provenance& provenance);
+/// is its own proof: nothing has to be decided before. `constants` are printed without their
+/// elements and taken as equal.
+std::variant<CertificateFiles, std::string> related_certificate(
+    const std::string& before, const std::string& after, const hlo::ModuleRelation& relation,
+    const hlo::Devices& devices, const std::vector<std::string>& constants,
+    const Provenance& provenance);
 
 /// The certificate of the claim `modules-equal` or `modules-different`, for modules in XLA's text
 /// form; or why there is none that p2-check accepts. The checker is asked before it is returned:

@@ -79,7 +79,7 @@ std::variant<CertificateFiles, std::string> related(const std::string& before,
   const Devices devices{1, partitions};
   const ModuleRelation read =
       read_relation("relation.json", relation, *module_of(before), *module_of(after), devices);
-  return related_certificate(before, after, read, devices, {});
+  return related_certificate(before, after, read, devices, {}, {});
 }
 
 /// What executing the modules says of the problem: Accepted, Rejected where a run differs, or

@@ -447,9 +447,9 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
   const bool may_have_evidence = options.evidence && !stricter && !options.ordered &&
                                  options.engine == ModuleEngine::Default && relation.is_mixed() &&
                                  !relation.mismatch && !relation.is_ambiguous;
-  if (may_have_evidence && options.evidence(relation, devices)) {
+  if (auto assumed = may_have_evidence ? options.evidence(relation, devices) : std::nullopt) {
     decision.devices = devices;
-    decision.symbolic = Outcome::Established;
+    decision.assumed = std::move(*assumed);
   } else if (stricter && are_identical(before, after, devices, relation, limits)) {
     decision.devices = devices;
     decision.equality = options.equality;

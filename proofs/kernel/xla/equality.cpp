@@ -70,7 +70,12 @@ std::string counted_devices(const Devices& devices) {
 class Comparison {
  public:
   explicit Comparison(const Json& problem) {
-    expect_keys(problem, {"after", "before", "partitions", "relation", "replicas"});
+    std::vector<std::string> keys = {"after", "before", "partitions", "relation", "replicas"};
+    if (problem.is_object() && problem.contains("constants")) {
+      keys.emplace_back("constants");
+      for (const Json& each : as_list(problem["constants"])) equal_.insert(as_text(each));
+    }
+    expect_keys(problem, keys);
     devices_.replicas = as_number(problem["replicas"], kMaxModuleDevices + 1);
     devices_.partitions = as_number(problem["partitions"], kMaxModuleDevices + 1);
     if (devices_.count() < 1 || devices_.replicas * devices_.partitions > kMaxModuleDevices)
@@ -105,8 +110,11 @@ class Comparison {
         }
       }
     }
+    std::string constants;
+    for (const std::string& each : equal_)
+      constants += (constants.empty() ? "; taken as equal: constants " : ", ") + printable(each);
     return "(before: " + text(modules_[0]) + "; after: " + text(modules_[1]) + "; " +
-           counted_devices(devices_) + "; " + relation + ")";
+           counted_devices(devices_) + "; " + relation + constants + ")";
   }
 
   /// Accepts equality for all inputs, or ends the check.
@@ -153,7 +161,7 @@ class Comparison {
 
   RelatedModules relate() {
     if (kind_ != "global") reject("both modules are partitioned");
-    return {modules_[global_], modules_[1 - global_], devices_, relations_[0], budget_};
+    return {modules_[global_], modules_[1 - global_], devices_, relations_[0], equal_, budget_};
   }
   const std::vector<Relation>& output_relations() const { return relations_[1]; }
 
@@ -550,6 +558,7 @@ class Comparison {
   }
 
   Budget budget_;
+  std::set<std::string> equal_;  ///< constants without elements, by their names
   Devices devices_;
   std::vector<Module> modules_;
   std::vector<std::vector<Shape>> inputs_, outputs_;  ///< before and after

@@ -39,9 +39,11 @@ std::optional<std::vector<Segments>> product_of(const std::vector<const Piece*>&
 }  // namespace
 
 RelatedModules::RelatedModules(const Module& whole, const Module& local, const Devices& devices,
-                               const std::vector<Relation>& inputs, Budget& budget)
+                               const std::vector<Relation>& inputs,
+                               const std::set<std::string>& equal, Budget& budget)
     : budget_(budget),
       local_(local, budget),
+      tensors_(equal),
       places_(devices.count()),
       numbers_(make_numbers(0, 0)),
       interpreter_(local, *numbers_, devices, budget) {

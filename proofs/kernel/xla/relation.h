@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -64,6 +65,9 @@ class Tensors {
     auto operator<=>(const Tensor&) const = default;
   };
 
+  /// Constants printed without elements are equal where both have one of these names.
+  explicit Tensors(std::set<std::string> equal) : equal_(std::move(equal)) {}
+
   std::size_t input(std::size_t number, const Shape& shape);
   /// Nothing where the operands do not fit.
   std::optional<std::size_t> make(Form form, std::vector<std::size_t> operands,
@@ -82,6 +86,7 @@ class Tensors {
   std::size_t intern(Tensor tensor);
   std::optional<std::size_t> simplified(const Form& form, const std::vector<std::size_t>& operands,
                                         const std::string& kind);
+  std::set<std::string> equal_;
   std::deque<Tensor> tensors_;
   std::map<Tensor, std::size_t> numbers_;
 };
@@ -201,8 +206,10 @@ struct Relation {
 /// Derives facts about the arrays of a module that is executed on all devices, one by one.
 class RelatedModules {
  public:
+  /// `equal` are the constants that Tensors takes as equal.
   RelatedModules(const Module& whole, const Module& local, const Devices& devices,
-                 const std::vector<Relation>& inputs, Budget& budget);
+                 const std::vector<Relation>& inputs, const std::set<std::string>& equal,
+                 Budget& budget);
 
   /// The fact about a node that follows from those of its operands, by the rule of its operation.
   /// What a hint says depends on the operation: sizes of the whole tensor (docs/certificates.md).

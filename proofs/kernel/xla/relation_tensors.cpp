@@ -24,11 +24,16 @@ bool is_one_of(const std::string& name, std::initializer_list<const char*> names
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Says where a tensor is, and returns it.
-bool is_sharding(const Instruction& instruction) {
-  if (instruction.opcode != "custom-call" || !instruction.has("custom_call_target")) return false;
-  return is_one_of(std::string(stripped(instruction.attribute("custom_call_target"), '"', '"')),
-                   {"Sharding", "xla.sdy.FuncResultSharding"});
+bool calls_one_of(const Instruction& instruction, std::initializer_list<const char*> targets) {
+  return instruction.opcode == "custom-call" && instruction.has("custom_call_target") &&
+         is_one_of(std::string(stripped(instruction.attribute("custom_call_target"), '"', '"')),
+                   targets);
+}
+
+/// A note to a compiler, which returns its operand.
+bool is_note(const Instruction& instruction) {
+  return calls_one_of(instruction, {"AwsNeuronTransferWithStaticRing", "MoveToDevice", "MoveToHost",
+                                    "Sharding", "xla.sdy.FuncResultSharding"});
 }
 
 /// Of computations that take operands and nothing else.
@@ -43,35 +48,39 @@ bool is_function(const Node& node) {
     };
     return is_plain(from) && is_plain(instruction.shape) && from.type == instruction.shape.type;
   }
-  return op_called(opcode) || is_one_of(opcode, {"batch-norm-grad",
-                                                 "batch-norm-inference",
-                                                 "batch-norm-training",
-                                                 "broadcast",
-                                                 "cholesky",
-                                                 "complex",
-                                                 "concatenate",
-                                                 "convolution",
-                                                 "dot",
-                                                 "dynamic-slice",
-                                                 "dynamic-update-slice",
-                                                 "fft",
-                                                 "gather",
-                                                 "imag",
-                                                 "iota",
-                                                 "map",
-                                                 "pad",
-                                                 "real",
-                                                 "reduce",
-                                                 "reduce-window",
-                                                 "reshape",
-                                                 "reverse",
-                                                 "scatter",
-                                                 "select-and-scatter",
-                                                 "slice",
-                                                 "sort",
-                                                 "topk",
-                                                 "transpose",
-                                                 "triangular-solve"});
+  const bool is_call = calls_one_of(
+      instruction, {"AwsNeuronGelu", "AwsNeuronGeluBackward", "AwsNeuronRmsNorm", "AwsNeuronSilu",
+                    "AwsNeuronSiluBackward", "AwsNeuronSoftmax", "AwsNeuronSoftmaxBackward"});
+  return op_called(opcode) || is_call ||
+         is_one_of(opcode, {"batch-norm-grad",
+                            "batch-norm-inference",
+                            "batch-norm-training",
+                            "broadcast",
+                            "cholesky",
+                            "complex",
+                            "concatenate",
+                            "convolution",
+                            "dot",
+                            "dynamic-slice",
+                            "dynamic-update-slice",
+                            "fft",
+                            "gather",
+                            "imag",
+                            "iota",
+                            "map",
+                            "pad",
+                            "real",
+                            "reduce",
+                            "reduce-window",
+                            "reshape",
+                            "reverse",
+                            "scatter",
+                            "select-and-scatter",
+                            "slice",
+                            "sort",
+                            "topk",
+                            "transpose",
+                            "triangular-solve"});
 }
 
 class Flattening {
@@ -83,7 +92,7 @@ class Flattening {
       for (const Instruction& each : computation.instructions) {
         if (is_one_of(each.opcode, {"infeed", "outfeed", "recv", "recv-done", "send", "send-done",
                                     "rng", "rng-get-and-update-state"}) ||
-            (each.attributes.contains("custom_call_has_side_effect") && !is_sharding(each)))
+            (each.attributes.contains("custom_call_has_side_effect") && !is_note(each)))
           not_covered(printable(each.opcode));
       }
     }
@@ -167,7 +176,7 @@ class Flattening {
     if (is_one_of(opcode, {"copy", "copy-start", "copy-done", "all-reduce-done", "all-gather-done",
                            "collective-permute-done", "async-update", "async-done",
                            "optimization-barrier", "add-dependency"}) ||
-        is_sharding(instruction))
+        is_note(instruction))
       return operands.at(0);
     if (is_one_of(opcode, {"call", "fusion", "async-start"})) {
       const char* key = opcode == "call" ? "to_apply" : "calls";
@@ -566,6 +575,13 @@ std::size_t Tensors::scalar(std::string_view literal, const Type& type) {
 std::optional<std::size_t> Tensors::constant(const Instruction& instruction) {
   const auto elements = elements_of(instruction.text);
   const Shape& shape = instruction.shape;
+  if (instruction.text.find("...") != std::string::npos) {
+    if (!equal_.contains(instruction.name)) return std::nullopt;
+    return intern({{"constant", "of the name " + instruction.name, {}},
+                   {},
+                   kind_of(shape.type),
+                   shape.sizes});
+  }
   if (elements.empty() || std::ssize(elements) != shape.elements()) return std::nullopt;
   std::string all;
   bool is_same = true;
@@ -589,7 +605,8 @@ bool Tensors::is_scalar(std::size_t number, const std::string& value) const {
 std::optional<std::int64_t> Tensors::integer(std::size_t number) const {
   const Tensor& tensor = at(number);
   if (tensor.form.opcode == "broadcast") return integer(tensor.operands[0]);
-  if (tensor.form.opcode != "constant" || !tensor.sizes.empty() || tensor.kind == "float")
+  if (tensor.form.opcode != "constant" || !tensor.sizes.empty() || tensor.kind == "float" ||
+      tensor.form.text.starts_with("of the name "))
     return std::nullopt;
   return integers_in(tensor.form.text).at(0);
 }
