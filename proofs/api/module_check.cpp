@@ -18,7 +18,6 @@
 #endif
 #include "engine/hlo/explanation/explanation.h"
 #include "engine/hlo/text/hlo_text.h"
-#include "engine/hlo/text/stablehlo_text.h"
 #include "p2/compare.h"
 #include "p2/version.h"
 #include "proofs/certificate/subject_certificates.h"

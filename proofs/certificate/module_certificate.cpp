@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/hlo/text/hlo_text.h"
-#include "proofs/certificate/relation_certificate.h"
 #include "proofs/kernel/certificate.h"
 #include "proofs/kernel/claims.h"
 

@@ -1,4 +1,4 @@
-#include "proofs/certificate/relation_certificate.h"
+#include "proofs/certificate/subject_certificates.h"
 
 #include <algorithm>
 #include <chrono>

@@ -24,12 +24,16 @@ struct DecidedModules {
   const hlo::ModuleDecision& decision;
 };
 
+/// Evidence for the claim `modules-equal` of problem.json: relation.json, a relation at every node
+/// of the partitioned module, which p2-check replays; or, as the second, where it ends.
+std::variant<std::string, std::string> relation_evidence(const CertificateFiles& files);
+
 /// The names of constants that both modules have without their elements.
 std::vector<std::string> common_elided_constants(const std::string& before,
                                                  const std::string& after);
 
 /// The certificate of the claim `modules-equal` of a partitioned module and one that is not, by a
-/// relation at every node (relation_certificate.h); or why there is none that p2-check accepts. It
+/// relation at every node; or why there is none that p2-check accepts. It
 /// is its own proof: nothing has to be decided before. `constants` are printed without their
 /// elements and taken as equal.
 std::variant<CertificateFiles, std::string> related_certificate(

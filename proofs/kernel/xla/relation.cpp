@@ -1,4 +1,4 @@
-// What is known of two modules from the start, and what is to be shown.
+// Modules without calls and tuples, what is known of them from the start, and what is to be shown.
 
 #include "proofs/kernel/xla/relation.h"
 
@@ -9,6 +9,217 @@
 
 namespace p2::kernel::xla {
 namespace {
+
+constexpr std::size_t kMaxNodes = 1U << 22U;
+
+/// What an instruction of a flattened module makes: an array, or a tuple; nothing of a token.
+struct Tree {
+  std::optional<std::size_t> node;
+  std::vector<Tree> parts;
+};
+
+bool calls_one_of(const Instruction& instruction, std::initializer_list<const char*> targets) {
+  return instruction.opcode == "custom-call" && instruction.has("custom_call_target") &&
+         is_one_of(std::string(stripped(instruction.attribute("custom_call_target"), '"', '"')),
+                   targets);
+}
+
+/// A note to a compiler, which returns its operand.
+bool is_note(const Instruction& instruction) {
+  return calls_one_of(instruction, {"AwsNeuronTransferWithStaticRing", "MoveToDevice", "MoveToHost",
+                                    "Sharding", "xla.sdy.FuncResultSharding"});
+}
+
+/// Of computations that take operands and nothing else.
+bool is_function(const Node& node) {
+  const Instruction& instruction = *node.instruction;
+  const std::string& opcode = instruction.opcode;
+  if (opcode == "bitcast") {
+    // With the last dimension first in memory it is a reshape.
+    const Shape& from = node.computation->instructions.at(instruction.operands.at(0)).shape;
+    const auto is_plain = [](const Shape& shape) {
+      return shape.tiles.empty() && std::is_sorted(shape.layout.rbegin(), shape.layout.rend());
+    };
+    return is_plain(from) && is_plain(instruction.shape) && from.type == instruction.shape.type;
+  }
+  const bool is_call = calls_one_of(
+      instruction, {"AwsNeuronGelu", "AwsNeuronGeluBackward", "AwsNeuronRmsNorm", "AwsNeuronSilu",
+                    "AwsNeuronSiluBackward", "AwsNeuronSoftmax", "AwsNeuronSoftmaxBackward"});
+  return op_called(opcode) || is_call ||
+         is_one_of(opcode, {"batch-norm-grad",
+                            "batch-norm-inference",
+                            "batch-norm-training",
+                            "broadcast",
+                            "cholesky",
+                            "complex",
+                            "concatenate",
+                            "convolution",
+                            "dot",
+                            "dynamic-slice",
+                            "dynamic-update-slice",
+                            "fft",
+                            "gather",
+                            "imag",
+                            "iota",
+                            "map",
+                            "pad",
+                            "real",
+                            "reduce",
+                            "reduce-window",
+                            "reshape",
+                            "reverse",
+                            "scatter",
+                            "select-and-scatter",
+                            "slice",
+                            "sort",
+                            "topk",
+                            "transpose",
+                            "triangular-solve"});
+}
+
+class Flattening {
+ public:
+  Flattening(FlatModule& flat, Budget& budget) : flat_(flat), budget_(budget) {}
+
+  void run() {
+    for (const auto& [name, computation] : flat_.module.computations) {
+      for (const Instruction& each : computation.instructions) {
+        if (is_one_of(each.opcode, {"infeed", "outfeed", "recv", "recv-done", "send", "send-done",
+                                    "rng", "rng-get-and-update-state"}) ||
+            (each.attributes.contains("custom_call_has_side_effect") && !is_note(each)))
+          not_covered(printable(each.opcode));
+      }
+    }
+    const Computation& main = flat_.module.main();
+    std::vector<Tree> arguments;
+    for (const std::uint32_t each : main.parameters) {
+      arguments.push_back(leaves(main, main.instructions[each], main.instructions[each].shape));
+      arrays_of(arguments.back(), flat_.inputs);
+    }
+    arrays_of(of(main, arguments), flat_.outputs);
+  }
+
+ private:
+  static void arrays_of(const Tree& tree, std::vector<std::size_t>& nodes) {
+    if (tree.node) nodes.push_back(*tree.node);
+    for (const Tree& part : tree.parts) arrays_of(part, nodes);
+  }
+
+  std::size_t add(Node node) {
+    budget_.spend(64);
+    if (flat_.nodes.size() == kMaxNodes) not_covered("modules of this size");
+    flat_.nodes.push_back(std::move(node));
+    return flat_.nodes.size() - 1;
+  }
+
+  /// Arrays of which nothing is known but their shape.
+  Tree leaves(const Computation& computation, const Instruction& instruction, const Shape& shape) {
+    Tree tree;
+    if (shape.is_tuple) {
+      for (const Shape& part : shape.parts)
+        tree.parts.push_back(leaves(computation, instruction, part));
+    } else if (shape.type.name != "token") {
+      tree.node = add({&computation, &instruction, {}, shape});
+    }
+    return tree;
+  }
+
+  Tree of(const Computation& computation, const std::vector<Tree>& arguments) {
+    if (++depth_ > 64) not_covered("calls nested deeper than 64");
+    if (arguments.size() != computation.parameters.size())
+      malformed("a computation is called with another number of operands");
+    std::vector<Tree> made(computation.instructions.size());
+    for (std::size_t k = 0; k < arguments.size(); ++k) {
+      require_shape(arguments[k], computation.instructions.at(computation.parameters[k]));
+      made.at(computation.parameters[k]) = arguments[k];
+    }
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      const Instruction& instruction = computation.instructions[i];
+      if (instruction.opcode == "parameter") continue;
+      std::vector<Tree> operands;
+      for (const std::uint32_t each : instruction.operands) operands.push_back(made.at(each));
+      made[i] = result(computation, instruction, operands);
+      require_shape(made[i], instruction);
+    }
+    --depth_;
+    return made.at(computation.root);
+  }
+
+  /// An array has the shape that an instruction says.
+  void require_shape(const Tree& tree, const Instruction& instruction) const {
+    if (instruction.shape.is_tuple || !tree.node) return;
+    const Shape& shape = flat_.nodes[*tree.node].shape;
+    const bool is_start = instruction.opcode.ends_with("-start");
+    if (!is_start &&
+        (shape.sizes != instruction.shape.sizes || !(shape.type == instruction.shape.type)))
+      malformed("the shape of " + printable(instruction.name));
+  }
+
+  Tree result(const Computation& computation, const Instruction& instruction,
+              std::vector<Tree>& operands) {
+    const std::string& opcode = instruction.opcode;
+    const Shape& shape = instruction.shape;
+    if (opcode == "tuple") return {{}, std::move(operands)};
+    if (opcode == "get-tuple-element") {
+      const std::int64_t index = instruction.number("index", -1);
+      auto& parts = operands.at(0).parts;
+      if (parts.empty()) return leaves(computation, instruction, shape);
+      if (index < 0 || index >= std::ssize(parts)) malformed("no such element of a tuple");
+      return parts[static_cast<std::size_t>(index)];
+    }
+    if (is_one_of(opcode, {"copy", "copy-start", "copy-done", "all-reduce-done", "all-gather-done",
+                           "collective-permute-done", "async-update", "async-done",
+                           "optimization-barrier", "add-dependency"}) ||
+        is_note(instruction))
+      return operands.at(0);
+    if (is_one_of(opcode, {"call", "fusion", "async-start"})) {
+      const char* key = opcode == "call" ? "to_apply" : "calls";
+      return of(flat_.module.called(instruction.attribute(key)), operands);
+    }
+    Node node{&computation, &instruction, {}, shape, 0, false};
+    node.is_function = is_function(node);
+    for (const Tree& operand : operands) {
+      if (!operand.node) return leaves(computation, instruction, shape);
+      node.operands.push_back(*operand.node);
+    }
+    std::string collective = opcode;
+    if (opcode.ends_with("-start")) collective.resize(opcode.size() - 6);
+    if (is_one_of(collective,
+                  {"all-reduce", "all-gather", "reduce-scatter", "collective-permute"})) {
+      const bool has_operands = collective != opcode && collective != "all-reduce";
+      Tree tree;
+      for (std::size_t k = 0; k < operands.size(); ++k) {
+        const bool is_single = operands.size() == 1;
+        if (has_operands && (!is_single || !shape.is_tuple || shape.parts.size() < 2))
+          return leaves(computation, instruction, shape);
+        if (!has_operands && shape.is_tuple == is_single)
+          return leaves(computation, instruction, shape);
+        const Shape& part = has_operands ? shape.parts[1] : is_single ? shape : shape.parts.at(k);
+        if (part.is_tuple) return leaves(computation, instruction, shape);
+        Node one = node;
+        one.operands = {node.operands[k]};
+        one.shape = part;
+        tree.parts.push_back({add(std::move(one)), {}});
+      }
+      return operands.size() == 1 ? tree.parts[0] : tree;
+    }
+    if (!shape.is_tuple)
+      return shape.type.name == "token" ? Tree{} : Tree{add(std::move(node)), {}};
+    Tree tree;
+    for (const Shape& part : shape.parts) {
+      if (part.is_tuple || is_one_of(opcode, {"while", "conditional"}))
+        return leaves(computation, instruction, shape);
+      node.shape = part;
+      tree.parts.push_back({add(node), {}});
+      ++node.part;
+    }
+    return tree;
+  }
+
+  FlatModule& flat_;
+  Budget& budget_;
+  int depth_ = 0;
+};
 
 constexpr std::int64_t kMaxNumbers = 4096;  ///< elements of an array of known integers
 
@@ -37,6 +248,10 @@ std::optional<std::vector<Segments>> product_of(const std::vector<const Piece*>&
 }
 
 }  // namespace
+
+FlatModule::FlatModule(const Module& source, Budget& budget) : module(source) {
+  Flattening(*this, budget).run();
+}
 
 RelatedModules::RelatedModules(const Module& whole, const Module& local, const Devices& devices,
                                const std::vector<Relation>& inputs,

@@ -45,6 +45,7 @@ struct Form {
   std::vector<Index> numbers;  ///< dimensions and sizes, as relation_tensors.cpp lists them
   auto operator<=>(const Form&) const = default;
 };
+bool is_one_of(const std::string& name, std::initializer_list<const char*> names);
 /// `float` for all types of real numbers.
 std::string kind_of(const Type& type);
 /// What a reducer does, if that is one commutative and associative operation.
@@ -234,6 +235,7 @@ class RelatedModules {
   void relate_input(std::size_t number, const Shape& shape, const Relation& relation);
   void execute_numbers(const Devices& devices);
   std::optional<Fact> of_numbers(std::size_t number, const Index& hint);
+  std::optional<Fact> collective(const Node& node, const Fact& fact);  // relation_places.cpp
   // relation_rules.cpp
   std::optional<Fact> elementwise(const Node& node, const Form& form, const Facts& facts);
   std::optional<Fact> moved(const Node& node, Form form, const Facts& facts, const Index& hint);
@@ -244,13 +246,12 @@ class RelatedModules {
                              const Index& hint);
   std::optional<Fact> dot(const Node& node, const Form& form, const Facts& facts);
   std::optional<Fact> reduce(const Node& node, const Form& form, const Facts& facts);
+  // relation_indexing.cpp
   std::optional<Fact> dynamic(const Node& node, const Form& form, const Facts& facts);
   std::optional<Fact> gather(const Node& node, Form form, const Facts& facts);
   std::optional<Fact> scatter(const Node& node, const Form& form, const Facts& facts,
                               const Index* only = nullptr);
   std::optional<Fact> same(const Node& node, const Form& form, const Facts& facts);
-  std::optional<Fact> collective(const Node& node, const Fact& fact);
-  // relation_views.cpp
   std::optional<Fact> viewed(const Node& node, const Form& form, const Facts& facts,
                              const Index& hint);
   std::optional<Fact> chosen(const Node& node, const Facts& facts);

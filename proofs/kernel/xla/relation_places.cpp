@@ -1,4 +1,5 @@
-// Where devices have the elements of a whole tensor, and of which reductions it is the value.
+// Where devices have the elements of a whole tensor, of which reductions it is the value, and what
+// they have after they communicate.
 
 #include <algorithm>
 #include <numeric>
@@ -237,6 +238,120 @@ Places::Reduced Places::summed(std::size_t partial,
   }
   if (is_all) return Reduced(std::in_place, std::nullopt);
   return Reduced(std::in_place, this->partial({old.op, old.groups, numbered(parts)}));
+}
+
+std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fact) {
+  const Instruction& instruction = *node.instruction;
+  std::string opcode = instruction.opcode;
+  if (opcode.ends_with("-start")) opcode.resize(opcode.size() - 6);
+  Fact result{0, fact.tensor, fact.places, {}};
+  const Index& own = local_.nodes[fact.node].shape.sizes;
+  Index sizes = own;
+  if (opcode == "collective-permute") {
+    if (fact.partial || node.shape.sizes != own) return std::nullopt;
+    // Executed on the numbers of devices; nobody's is 0.
+    Value value;
+    for (std::size_t device = 0; device < places_.devices(); ++device) {
+      const Type type = type_called("s32");
+      const auto number = static_cast<std::int64_t>(device) + 1;
+      value.devices.push_back(
+          std::make_shared<const Tensor>(Tensor{type, {}, {numbers_->integer(number, type)}}));
+    }
+    value = interpreter_.result(*node.computation, instruction, {&value});
+    std::vector<std::size_t> sources;
+    bool is_all = true;
+    for (const TensorPtr& each : value.devices) {
+      sources.push_back(static_cast<std::size_t>(each->cells.at(0).value));
+      is_all = is_all && sources.back() != 0;
+    }
+    if (!is_all) {
+      if (own.empty()) return std::nullopt;
+      const auto place = places_.fixed(result.places[0]);
+      if (!place) return std::nullopt;
+      result.places[0] = *place;
+    }
+    for (std::size_t& place : result.places) {
+      if (places_.is_free(place)) continue;
+      std::vector<Segments> devices;
+      for (const std::size_t source : sources)
+        devices.push_back(source == 0 ? Segments() : places_.at(place).devices[source - 1]);
+      place = places_.segments(places_.at(place).size, places_.at(place).whole, std::move(devices));
+    }
+    return result;
+  }
+  const bool is_scatter = opcode == "reduce-scatter";
+  if (opcode != "all-reduce" && opcode != "all-gather" && !is_scatter) return std::nullopt;
+  const auto groups = interpreter_.groups_of(instruction, true);
+  std::vector<std::size_t> position(places_.devices(), SIZE_MAX);
+  for (const auto& group : groups) {
+    if (group.size() != groups[0].size()) return std::nullopt;
+    for (std::size_t k = 0; k < group.size(); ++k) position[group[k]] = k;
+  }
+  if (std::find(position.begin(), position.end(), SIZE_MAX) != position.end()) return std::nullopt;
+  const auto count = std::ssize(groups.at(0));
+  const auto along = static_cast<std::size_t>(
+      opcode == "all-reduce" ? 0 : instruction.numbers("dimensions").at(0));
+  if (opcode != "all-reduce" && along >= sizes.size()) return std::nullopt;
+  if (opcode == "all-gather") {
+    sizes[along] *= count;
+    if (fact.partial || node.shape.sizes != sizes) return std::nullopt;
+    std::vector<std::size_t> others = fact.places;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(along));
+    const Numbering classes = places_.classes(others);
+    const Place place = places_.at(fact.places[along]);
+    std::vector<Segments> devices(places_.devices());
+    for (const auto& group : groups) {
+      Segments all;
+      for (const std::size_t each : group) {
+        if (classes[each] != classes[group[0]]) return std::nullopt;
+        if (place.devices.empty()) continue;
+        for (const Segment& segment : place.devices[each])
+          all.push_back({segment.at + static_cast<std::int64_t>(position[each]) * place.size,
+                         segment.of, segment.size});
+      }
+      for (const std::size_t each : group) devices[each] = all;
+    }
+    result.places[along] = place.devices.empty()
+                               ? places_.free(sizes[along], place.whole)
+                               : places_.segments(sizes[along], place.whole, std::move(devices));
+    return result;
+  }
+  const auto op = reducer_of(local_.module, instruction);
+  if (!op) return std::nullopt;
+  if (fact.partial) {
+    if (places_.partial_at(*fact.partial).op != *op) return std::nullopt;
+    const auto left = places_.summed(*fact.partial, groups);
+    if (!left) return std::nullopt;
+    result.partial = *left;
+  } else {
+    // The largest of equal values.
+    const bool is_same =
+        *op == Op::Maximum || *op == Op::Minimum || *op == Op::And || *op == Op::Or;
+    const Numbering classes = places_.classes(fact.places);
+    for (const auto& group : groups) {
+      for (const std::size_t each : group) {
+        if (!is_same || classes[each] != classes[group[0]]) return std::nullopt;
+      }
+    }
+  }
+  if (is_scatter) {
+    if (sizes[along] % count != 0) return std::nullopt;
+    sizes[along] /= count;
+    Index first;
+    Numbering taken;
+    for (const std::size_t each : position) {
+      first.push_back(static_cast<std::int64_t>(each) * sizes[along]);
+      taken.push_back(static_cast<std::uint32_t>(each));
+    }
+    std::size_t& place = result.places[along];
+    place = places_.sliced(place, first, sizes[along], 0, places_.at(place).whole);
+    if (result.partial) {
+      result.partial =
+          places_.refined(*result.partial, Places::common(taken, places_.classes(result.places)));
+      if (!result.partial) return std::nullopt;
+    }
+  }
+  return node.shape.sizes == sizes ? std::optional(result) : std::nullopt;
 }
 
 }  // namespace p2::kernel::xla

@@ -1,4 +1,5 @@
-// Gathers and scatters of which every device does those with indices among its own elements.
+// Slices, gathers and scatters at indices that are data; also where every device does those with
+// indices among its own elements.
 
 #include <algorithm>
 
@@ -6,6 +7,185 @@
 #include "proofs/kernel/xla/relation.h"
 
 namespace p2::kernel::xla {
+
+/// Where an index is on every device, if all know it.
+std::optional<Index> RelatedModules::starts(std::size_t node, std::int64_t most) const {
+  if (!has_numbers(node)) return std::nullopt;
+  Index all;
+  for (const TensorPtr& each : known_[node].devices) {
+    const auto value = numbers_->known(each->cells.at(0), each->type);
+    if (!value) return std::nullopt;
+    all.push_back(std::clamp<std::int64_t>(*value, 0, most));
+  }
+  return all;
+}
+
+std::optional<Fact> RelatedModules::dynamic(const Node& node, const Form& form,
+                                            const Facts& facts) {
+  const Fact& x = *facts[0];
+  const bool is_update = form.opcode == "dynamic-update-slice";
+  const auto size = [&](std::size_t k) {
+    return is_update ? places_.at(facts[1]->places[k]).size : node.shape.sizes[k];
+  };
+  std::vector<std::size_t> places;
+  if (facts.size() == 1) {
+    // Elements of the same tensor.
+    std::optional<std::size_t> partial = x.partial;
+    for (std::size_t k = 0; k < x.places.size(); ++k) {
+      const Place& place = places_.at(x.places[k]);
+      if (size(k) < 1) return std::nullopt;
+      const std::int64_t most = place.size - size(k);
+      const auto first =
+          most == 0 ? Index(places_.devices(), 0) : starts(node.operands[k + 1], most);
+      if (!first) return std::nullopt;
+      if (partial) {
+        // Those that together have the parts take them from the same place.
+        Numbering taken;
+        for (const std::int64_t each : *first) taken.push_back(static_cast<std::uint32_t>(each));
+        partial = places_.refined(*partial, taken);
+        if (!partial) return std::nullopt;
+      }
+      places.push_back(places_.sliced(x.places[k], *first, size(k), 0, place.whole));
+    }
+    if (partial) partial = places_.refined(*partial, places_.classes(places));
+    if (x.partial && !partial) return std::nullopt;
+    return Fact{0, x.tensor, std::move(places), partial};
+  }
+  // Along dimensions that are taken whole nothing moves.
+  Form wide = form;
+  for (std::size_t k = 0; k < x.places.size(); ++k) {
+    std::optional<std::size_t> place = x.places[k];
+    if (size(k) == places_.at(x.places[k]).size) {
+      if (!is_update) wide.numbers[0][k] = places_.at(x.places[k]).whole;
+      if (is_update) place = places_.meet(x.places[k], facts[1]->places[k]);
+      if (!place) return std::nullopt;
+    } else {
+      if (!places_.is_identity(x.places[k]) ||
+          (is_update && !places_.is_identity(facts[1]->places[k])))
+        return std::nullopt;
+      place = places_.identity(node.shape.sizes[k]);
+    }
+    places.push_back(*place);
+  }
+  if (is_update && x.partial != facts[1]->partial) return std::nullopt;
+  for (std::size_t k = is_update ? 2 : 1; k < facts.size(); ++k) {
+    if (facts[k]->partial) return std::nullopt;
+  }
+  return made(node, wide, facts, std::move(places), x.partial);
+}
+
+std::optional<Fact> RelatedModules::gather(const Node& node, Form form, const Facts& facts) {
+  const Fact& x = *facts[0];
+  const Fact& indices = *facts[1];
+  if (x.partial || indices.partial) return std::nullopt;
+  const auto along = static_cast<std::size_t>(form.numbers[5][0]);
+  std::vector<std::size_t> of_slices;
+  std::vector<std::size_t> of_indices = indices.places;
+  for (std::size_t i = 0; i < x.places.size(); ++i) {
+    const Place& place = places_.at(x.places[i]);
+    const auto batch =
+        std::find(form.numbers[3].begin(), form.numbers[3].end(), static_cast<std::int64_t>(i));
+    if (batch != form.numbers[3].end()) {
+      const auto k = static_cast<std::size_t>(
+          form.numbers[4].at(static_cast<std::size_t>(batch - form.numbers[3].begin())));
+      const auto both = places_.meet(x.places[i], of_indices.at(k));
+      if (!both) return std::nullopt;
+      of_indices[k] = *both;
+      continue;
+    }
+    std::int64_t& slice = form.numbers[6][i];
+    const bool is_all =
+        slice == place.size && !contains(form.numbers[1], i) && !contains(form.numbers[2], i);
+    if (!is_all && !places_.is_identity(x.places[i])) return std::nullopt;
+    if (is_all) slice = place.whole;
+    if (contains(form.numbers[1], i)) continue;
+    of_slices.push_back(is_all ? x.places[i] : places_.identity(slice));
+  }
+  if (along < of_indices.size()) {
+    if (!places_.is_identity(of_indices[along])) return std::nullopt;
+    of_indices.erase(of_indices.begin() + static_cast<std::ptrdiff_t>(along));
+  }
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0, slice = 0, other = 0; i < node.shape.sizes.size(); ++i)
+    places.push_back(contains(form.numbers[0], i) ? of_slices.at(slice++) : of_indices.at(other++));
+  return made(node, form, facts, std::move(places));
+}
+
+std::optional<Fact> RelatedModules::scatter(const Node& node, const Form& form, const Facts& facts,
+                                            const Index* only) {
+  const Fact& x = *facts[0];
+  const Fact& indices = *facts[1];
+  const Fact& updates = *facts[2];
+  if (x.partial || indices.partial || updates.partial) return std::nullopt;
+  const auto along = static_cast<std::size_t>(form.numbers[5][0]);
+  std::vector<std::size_t> windows, batches;
+  for (std::size_t i = 0; i < updates.places.size(); ++i)
+    (contains(form.numbers[0], i) ? windows : batches).push_back(updates.places[i]);
+  // The dimensions of the indices that are not along their vectors are those of the updates.
+  std::vector<bool> is_batch;
+  for (std::size_t i = 0, next = 0; i < indices.places.size(); ++i) {
+    if (i == along) {
+      if (!places_.is_identity(indices.places[i])) return std::nullopt;
+      continue;
+    }
+    const auto both = places_.meet(batches.at(next), indices.places[i]);
+    if (!both) return std::nullopt;
+    batches[next++] = *both;
+    is_batch.push_back(contains(form.numbers[4], i));
+  }
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0, window = 0; i < x.places.size(); ++i) {
+    const auto batch =
+        std::find(form.numbers[3].begin(), form.numbers[3].end(), static_cast<std::int64_t>(i));
+    std::optional<std::size_t> place = x.places[i];
+    if (batch != form.numbers[3].end()) {
+      auto k = static_cast<std::size_t>(
+          form.numbers[4].at(static_cast<std::size_t>(batch - form.numbers[3].begin())));
+      if (k > along) --k;
+      place = places_.meet(x.places[i], batches.at(k));
+    } else {
+      const bool is_inserted = contains(form.numbers[1], i);
+      const std::size_t other = is_inserted ? 0 : windows.at(window++);
+      const bool is_all = !is_inserted && !contains(form.numbers[2], i) &&
+                          places_.at(other).size == places_.at(x.places[i]).size;
+      if (is_all)
+        place = places_.meet(x.places[i], other);
+      else if (!places_.is_identity(x.places[i]) || (!is_inserted && !places_.is_identity(other)))
+        return std::nullopt;
+    }
+    if (!place) return std::nullopt;
+    places.push_back(*place);
+  }
+  std::vector<std::size_t> summed;
+  bool is_cut = false;
+  for (std::size_t k = 0; k < batches.size(); ++k) {
+    if (is_batch.at(k)) continue;
+    if (places_.is_free(batches[k]) && !places_.is_identity(batches[k])) return std::nullopt;
+    summed.push_back(places_.fixed(batches[k]).value());
+    is_cut = is_cut || !places_.is_identity(summed.back());
+  }
+  if (!is_cut) return only ? std::nullopt : made(node, form, facts, std::move(places));
+  if (reducer_of(local_.module, *node.instruction) != Op::Add || !(only || is_zero(x.tensor)))
+    return std::nullopt;
+  const auto partial = places_.reduced(Op::Add, places, summed, budget_);
+  if (!partial || !*partial) return std::nullopt;
+  auto result = made(node, form, facts, std::move(places), *partial);
+  if (!result || !only) return result;
+  // What updates are added to counts once, too.
+  const Partial& known = places_.partial_at(*result->partial);
+  std::map<std::uint32_t, std::uint32_t> first;
+  for (std::uint32_t device = 0; device < only->size(); ++device) {
+    if ((*only)[device] != (*only)[known.copies[device]]) return std::nullopt;
+    if ((*only)[device] != 0 &&
+        first.emplace(known.groups[device], known.copies[device]).first->second !=
+            known.copies[device])
+      return std::nullopt;
+  }
+  for (const std::uint32_t group : known.groups) {
+    if (!first.contains(group)) return std::nullopt;
+  }
+  return result;
+}
 
 /// Of every device, the one number that all elements of an array are there.
 std::optional<Index> RelatedModules::one_number(std::size_t node) const {
