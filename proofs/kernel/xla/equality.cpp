@@ -153,6 +153,14 @@ class Comparison {
     }
     const Numbers outputs = as_numbers(evidence["outputs"], 1ULL << 31U);
     if (outputs.size() != relations_[1].size()) malformed("the facts of outputs");
+    const auto& local = related.local();
+    const auto& shapes = outputs_[1 - global_];
+    const bool fits = std::equal(shapes.begin(), shapes.end(), local.outputs.begin(),
+                                 local.outputs.end(), [&](const Shape& shape, std::size_t node) {
+                                   return shape.sizes == local.nodes[node].shape.sizes;
+                                 });
+    if (!fits || local.inputs.size() != inputs_[1 - global_].size())
+      not_covered("inputs or outputs that are not arrays");
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       if (!related.answers(outputs[k], k, relations_[1][k]))
         reject("the fact about output " + std::to_string(k) + " is not what the relation says");
