@@ -20,7 +20,8 @@ Direction direction_called(const std::string& name) {
   return found->second;
 }
 
-/// The elements of a constant, `{ { 1, 2 }, { 3, 4 } }`, in row-major order.
+}  // namespace
+
 std::vector<std::string_view> elements_of(std::string_view text) {
   std::vector<std::string_view> all;
   std::size_t at = 0;
@@ -33,9 +34,7 @@ std::vector<std::string_view> elements_of(std::string_view text) {
   return all;
 }
 
-/// What an operation that is not understood is a function of, besides its operands: attributes,
-/// and the text of computations without names.
-std::string description_of(const Module& module, const Instruction& instruction, int depth = 0) {
+std::string description_of(const Module& module, const Instruction& instruction, int depth) {
   if (depth > 16) not_covered("calls nested deeper than 16");
   std::string text = instruction.opcode + instruction.text;
   for (const auto& [key, value] : instruction.attributes) {
@@ -76,8 +75,6 @@ std::string description_of(const Module& module, const Instruction& instruction,
   }
   return text;
 }
-
-}  // namespace
 
 Index strides_of(const Index& sizes) {
   Index strides(sizes.size(), 1);
