@@ -594,6 +594,41 @@ std::vector<std::pair<const char*, Pair>> false_pairs() {
             "  ROOT y = f32[4,5] all-reduce(e), " +
             sum_b,
         ".b b. -> .."}},
+      {"an edge of a part",
+       {x + "  c = f32[] constant(1)\n  ROOT y = f32[4,5] pad(d, c), padding=0_0x0_1\n",
+        part + "  c = f32[] constant(1)\n  ROOT y = f32[4,5] pad(d, c), padding=0_0x0_1\n",
+        ".b b. -> .."}},
+      {"a sum of what is whole on every device",
+       {x + "  ROOT y = f32[4,8] negate(x)\n",
+        x + "  n = f32[4,8] negate(x)\n  ROOT y = f32[4,8] all-reduce(n), " + sum_b,
+        ".. .. -> .."}},
+      {"the largest of different rows",
+       {"  x = f32[4,8] parameter(0)\n  ROOT y = f32[4,8] negate(x)\n",
+        "  x = f32[2,8] parameter(0)\n  n = f32[2,8] negate(x)\n"
+        "  ROOT y = f32[2,8] all-reduce(n), " +
+            std::string(kAlongA) + ", to_apply=maximum\n",
+        "a. -> a."}},
+      {"parts over different axes",
+       {x + "  u = f32[4,8] parameter(2)\n  v = f32[8,4] parameter(3)\n  e = f32[4,4] dot(u, v)" +
+            dot + "  ROOT y = f32[4,4] add(d, e)\n",
+        part +
+            "  u = f32[4,4] parameter(2)\n  v = f32[4,4] parameter(3)\n  e = f32[4,4] dot(u, v)" +
+            dot + "  f = f32[4,4] add(d, e)\n  ROOT y = f32[4,4] all-reduce(f), " + sum_b,
+        ".b b. .a a. -> .."}},
+      {"a reduction that is none of parts",
+       {"  x = f32[4,8] parameter(0)\n  z = f32[] constant(0)\n"
+        "  ROOT y = f32[4] reduce(x, z), dimensions={1}, to_apply=subtract\n",
+        "  x = f32[4,4] parameter(0)\n  z = f32[] constant(0)\n"
+        "  ROOT y = f32[4] reduce(x, z), dimensions={1}, to_apply=subtract\n",
+        ".b -> ."}},
+      {"a sum that begins with a part",
+       {x + "  z = f32[] constant(0)\n  p = f32[] reduce(x, z), dimensions={0,1}, to_apply=add\n"
+            "  k = f32[4,4] parameter(2)\n  ROOT y = f32[4] reduce(k, p), dimensions={1}, "
+            "to_apply=add\n",
+        part + "  z = f32[] constant(0)\n  p = f32[] reduce(x, z), dimensions={0,1}, to_apply=add\n"
+               "  k = f32[4,4] parameter(2)\n  ROOT y = f32[4] reduce(k, p), dimensions={1}, "
+               "to_apply=add\n",
+        ".b b. .. -> ."}},
       {"a part beside what is whole",
        {x + "  k = f32[4,4] parameter(2)\n  ROOT y = f32[4,8] concatenate(d, k), dimensions={1}\n",
         part +
