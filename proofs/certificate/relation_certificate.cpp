@@ -1,12 +1,10 @@
 #include "proofs/certificate/subject_certificates.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <set>
 
 #include <fmt/format.h>
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "proofs/kernel/claims.h"
@@ -26,6 +24,7 @@ using Numbers = std::vector<std::size_t>;
 
 constexpr std::size_t kMaxFacts = 4;     ///< of one node
 constexpr std::size_t kMaxChoices = 24;  ///< of facts about operands
+constexpr int kMaxDepth = 1000;          ///< of nodes whose sizes are asked for
 
 /// Finds facts from inputs to outputs, each with the rules of the checker.
 class RelationSearch {
@@ -141,9 +140,16 @@ class RelationSearch {
   /// Facts about a node with whole tensors of these sizes, found where the node allows any.
   Numbers request(std::size_t node, const Index& sizes) {
     Numbers known = with_sizes(node, sizes);
-    if (!known.empty() || sizes.size() != own_sizes(node).size() ||
+    if (!known.empty() || sizes.size() != own_sizes(node).size() || depth_ > kMaxDepth ||
         !asked_.insert({node, sizes}).second)
       return known;
+    ++depth_;
+    answer(node, sizes);
+    --depth_;
+    return with_sizes(node, sizes);
+  }
+
+  void answer(std::size_t node, const Index& sizes) {
     const Node& here = modules_.local().nodes[node];
     const std::string& opcode = here.instruction->opcode;
     if (modules_.has_numbers(node)) {
@@ -160,7 +166,7 @@ class RelationSearch {
     if (opcode == "constant") {
       derive(node, {}, sizes);
     } else if (!here.is_function) {
-      return with_sizes(node, sizes);
+      return;
     } else if (opcode == "iota") {
       derive(node, {}, sizes);
     } else if (opcode == "broadcast") {
@@ -201,7 +207,6 @@ class RelationSearch {
       }
       relate(node);
     }
-    return with_sizes(node, sizes);
   }
 
   /// Sizes of a whole tensor after a reshape of arrays: where a group of dimensions has more
@@ -442,6 +447,7 @@ class RelationSearch {
   std::vector<Line> lines_;  ///< by fact; of inputs nothing
   std::set<Line> tried_;
   std::set<std::pair<std::size_t, Index>> asked_;
+  int depth_ = 0;
   std::size_t indexed_ = 0;
   std::map<std::pair<std::size_t, std::string>, Numbers> made_of_;
   std::string lost_;

@@ -189,11 +189,12 @@ std::optional<Fact> RelatedModules::scatter(const Node& node, const Form& form, 
 
 /// Of every device, the one number that all elements of an array are there.
 std::optional<Index> RelatedModules::one_number(std::size_t node) const {
-  if (!has_numbers(node)) {
+  while (!has_numbers(node)) {
     const Node& here = local_.nodes.at(node);
-    const std::string& opcode = here.instruction->opcode;
-    const bool is_moved = opcode == "broadcast" || opcode == "reshape" || opcode == "transpose";
-    return is_moved ? one_number(here.operands.at(0)) : std::nullopt;
+    if (!is_one_of(here.instruction->opcode, {"broadcast", "reshape", "transpose"}) ||
+        here.operands.empty())
+      return std::nullopt;
+    node = here.operands[0];
   }
   Index all;
   for (const TensorPtr& tensor : known_[node].devices) {
@@ -223,11 +224,10 @@ std::optional<Index> RelatedModules::offsets(std::size_t place, const std::strin
 
 /// Whether all elements are from 0 to below `size`.
 bool RelatedModules::is_within(std::size_t tensor, std::int64_t size) const {
+  while (is_one_of(tensors_.at(tensor).form.opcode, {"broadcast", "reshape", "transpose"}))
+    tensor = tensors_.at(tensor).operands[0];
   const Tensors::Tensor& known = tensors_.at(tensor);
-  const std::string& opcode = known.form.opcode;
-  if (opcode == "reshape" || opcode == "broadcast" || opcode == "transpose")
-    return is_within(known.operands[0], size);
-  if (opcode != "clamp") return false;
+  if (known.form.opcode != "clamp") return false;
   const auto low = tensors_.integer(known.operands[0]);
   const auto high = tensors_.integer(known.operands[2]);
   return low && high && 0 <= *low && *low <= *high && *high < size;
