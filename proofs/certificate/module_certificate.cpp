@@ -125,10 +125,10 @@ std::vector<std::string> common_elided_constants(const std::string& before,
 std::variant<CertificateFiles, std::string> related_certificate(
     const CertifiedModules& modules, const hlo::ModuleRelation& relation,
     const hlo::Devices& devices, const std::vector<std::string>& constants,
-    const Provenance& provenance) {
+    const Provenance& provenance, const Limits& limits) {
   auto files = problem_of(modules, relation, devices, constants);
   if (!files) return "p2-check does not know this relation";
-  auto evidence = relation_evidence(*files);
+  auto evidence = relation_evidence(*files, limits);
   if (evidence.index() != 0) return std::get<1>(evidence);
   (*files)["relation.json"] = std::move(std::get<0>(evidence));
   add_manifest("modules-equal", provenance, *files);

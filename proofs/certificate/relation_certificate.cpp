@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/limits.h"
 #include "proofs/kernel/claims.h"
 #include "proofs/kernel/xla/relation.h"
 
@@ -29,19 +30,24 @@ constexpr int kMaxDepth = 1000;          ///< of nodes whose sizes are asked for
 /// Finds facts from inputs to outputs, each with the rules of the checker.
 class RelationSearch {
  public:
-  RelationSearch(RelatedModules& modules, const std::vector<Relation>& outputs)
-      : modules_(modules), outputs_(outputs), of_(modules.local().nodes.size()) {
+  RelationSearch(RelatedModules& modules, const std::vector<Relation>& outputs,
+                 const Limits& limits)
+      : modules_(modules),
+        outputs_(outputs),
+        watch_(limits, "relating the modules node by node"),
+        of_(modules.local().nodes.size()) {
     for (std::size_t k = 0; k < modules.facts().size(); ++k) {
       of_[modules.facts()[k].node].push_back(k);
       lines_.push_back({});
     }
   }
 
-  /// relation.json, or nothing.
+  /// relation.json, or nothing. Throws LimitReached.
   std::optional<std::string> run() {
     const auto& nodes = modules_.local().nodes;
     const std::vector<bool> needed = needed_nodes();
     for (std::size_t i = 0; i < nodes.size(); ++i) {
+      watch_.take(0);
       if (needed[i]) relate(i);
     }
     Numbers answers;
@@ -442,6 +448,7 @@ class RelationSearch {
 
   RelatedModules& modules_;
   const std::vector<Relation>& outputs_;
+  LimitWatch watch_;
   std::size_t given_ = modules_.facts().size();
   std::vector<Numbers> of_;  ///< facts, by node
   std::vector<Line> lines_;  ///< by fact; of inputs nothing
@@ -455,12 +462,13 @@ class RelationSearch {
 
 }  // namespace
 
-std::variant<std::string, std::string> relation_evidence(const CertificateFiles& files) {
+std::variant<std::string, std::string> relation_evidence(const CertificateFiles& files,
+                                                         const Limits& limits) {
   std::variant<std::string, std::string> result;
   try {
     kernel::xla::with_related_modules(
         files, [&](RelatedModules& modules, const std::vector<Relation>& outputs) {
-          RelationSearch search(modules, outputs);
+          RelationSearch search(modules, outputs, limits);
           if (auto text = search.run())
             result.emplace<0>(std::move(*text));
           else

@@ -27,8 +27,10 @@ struct CertifiedModules {
 };
 
 /// Evidence for the claim `modules-equal` of problem.json: relation.json, a relation at every node
-/// of the partitioned module, which p2-check replays; or, as the second, where it ends.
-std::variant<std::string, std::string> relation_evidence(const CertificateFiles& files);
+/// of the partitioned module, which p2-check replays; or, as the second, where it ends. Throws
+/// LimitReached.
+std::variant<std::string, std::string> relation_evidence(const CertificateFiles& files,
+                                                         const Limits& limits = {});
 
 /// The names of constants that both modules have without their elements.
 std::vector<std::string> common_elided_constants(const std::string& before,
@@ -37,11 +39,11 @@ std::vector<std::string> common_elided_constants(const std::string& before,
 /// The certificate of the claim `modules-equal` of a partitioned module and one that is not, by a
 /// relation at every node; or why there is none that p2-check accepts. It
 /// is its own proof: nothing has to be decided before. `constants` are printed without their
-/// elements and taken as equal.
+/// elements and taken as equal. Throws LimitReached.
 std::variant<CertificateFiles, std::string> related_certificate(
     const CertifiedModules& modules, const hlo::ModuleRelation& relation,
     const hlo::Devices& devices, const std::vector<std::string>& constants,
-    const Provenance& provenance);
+    const Provenance& provenance, const Limits& limits = {});
 
 /// The certificate of the claim `modules-equal` or `modules-different`, for modules in XLA's text
 /// form; or why there is none that p2-check accepts. The checker is asked before it is returned:

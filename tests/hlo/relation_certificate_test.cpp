@@ -629,6 +629,18 @@ std::vector<std::pair<const char*, Pair>> false_pairs() {
                "  k = f32[4,4] parameter(2)\n  ROOT y = f32[4] reduce(k, p), dimensions={1}, "
                "to_apply=add\n",
         ".b b. .. -> ."}},
+      {"a constant without its elements in a function",
+       {"  x = f32[4,8] parameter(0)\n"
+        "  ROOT y = f32[4,8] sort(x), dimensions={1}, to_apply=left_out\n",
+        "  x = f32[4,8] parameter(0)\n"
+        "  ROOT y = f32[4,8] sort(x), dimensions={1}, to_apply=left_out\n",
+        ".. -> .."}},
+      {"a function of the device",
+       {"  x = f32[4,8] parameter(0)\n  ROOT y = f32[4,8] map(x), dimensions={0,1}, "
+        "to_apply=numbered\n",
+        "  x = f32[4,8] parameter(0)\n  ROOT y = f32[4,8] map(x), dimensions={0,1}, "
+        "to_apply=numbered\n",
+        ".. -> .."}},
       {"a part beside what is whole",
        {x + "  k = f32[4,4] parameter(2)\n  ROOT y = f32[4,8] concatenate(d, k), dimensions={1}\n",
         part +
@@ -665,8 +677,11 @@ std::vector<std::pair<const char*, Pair>> false_pairs() {
 
 TEST_CASE("what looks alike and is not equal has no certificate") {
   const std::string plus =
-      "plus {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n"
-      "  ROOT c = s32[] add(a, b)\n}\n";
+      "plus {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT c = s32[] add(a, b)\n}\n"
+      "left_out {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+      "  d = f32[] constant({...})\n  ROOT c = f32[] add(a, d)\n}\n"
+      "numbered {\n  a = f32[] parameter(0)\n  i = u32[] partition-id()\n"
+      "  f = f32[] convert(i)\n  ROOT c = f32[] add(a, f)\n}\n";
   for (const auto& [why, pair] : false_pairs()) {
     CAPTURE(std::string(why));
     CAPTURE(pair.after);
