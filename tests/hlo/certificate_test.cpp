@@ -18,7 +18,6 @@
 #include <fmt/ranges.h>
 
 #include "engine/hlo/text/hlo_text.h"
-#include "engine/hlo/text/stablehlo_text.h"
 #include "proofs/certificate/subject_certificates.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/hlo/modules.h"
