@@ -18,7 +18,6 @@
 #include "engine/hlo/equality/equivalence.h"
 #include "engine/hlo/module.h"
 #include "engine/hlo/text/hlo_text.h"
-#include "engine/hlo/text/stablehlo_text.h"
 
 namespace p2::hlo {
 namespace {

@@ -26,7 +26,7 @@ List read_list(TextReader& reader, std::string_view open, std::string_view close
 }
 
 /// `[8]` or `[4,2]T(1,0)`: the ids from 0, transposed.
-List read_iota(TextReader& reader) {
+List read_iota_order(TextReader& reader) {
   const List sizes = read_list(reader, "[", "]");
   List order;
   if (reader.accept("T")) order = read_list(reader, "(", ")");
@@ -122,7 +122,7 @@ bool ends_sharding(TextReader& reader) {
 std::optional<Sharding> read_tiles(TextReader& reader, std::size_t rank, std::int64_t partitions) {
   reader.expect("=", "after devices");
   const List grid = read_list(reader, "[", "]");
-  const List devices = reader.accept("<=") ? read_iota(reader) : read_ids(reader);
+  const List devices = reader.accept("<=") ? read_iota_order(reader) : read_ids(reader);
   std::vector<Subgroup> subgroups;
   if (reader.accept_word("last_tile_dim_replicate")) {
     subgroups = {Subgroup::Replicated};
@@ -370,7 +370,7 @@ std::optional<Sharding> read_named(TextReader& reader, std::size_t rank, std::in
     reader.expect("=", "after device_ids");
     reader.expect("(", "before device ids");
     mesh.names_devices = true;
-    mesh.devices = reader.next_is("[") ? read_iota(reader) : read_ids(reader);
+    mesh.devices = reader.next_is("[") ? read_iota_order(reader) : read_ids(reader);
     reader.expect(")", "after device ids");
     reader.accept(",");
   }

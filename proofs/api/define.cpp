@@ -1,4 +1,4 @@
-#include "proofs/api/define.h"
+#include "proofs/api/terms.h"
 
 #include <algorithm>
 #include <chrono>

@@ -20,7 +20,6 @@
 #endif
 #include "engine/hlo/explanation/explanation.h"
 #include "engine/hlo/text/hlo_text.h"
-#include "engine/hlo/text/stablehlo_text.h"
 #include "p2/compare.h"
 #include "p2/version.h"
 #include "proofs/certificate/subject_certificates.h"
@@ -158,19 +157,41 @@ ModuleDecision within_limits(const Decide& decide) {
   }
 }
 
-/// The text of a module that a certificate is about.
+/// A module in XLA's text form, as a certificate has it.
 std::string certified_text(const std::string& file, const std::string& text,
-                           const ModuleDecision& decision, const Limits& limits) {
+                           const hlo::Devices& devices, const Limits& limits) {
   if (hlo::is_hlo(text)) return text;
   hlo::Module module = *read_module(file, text, limits);
-  module.replicas = decision.devices.replicas;
+  module.replicas = devices.replicas;
   return hlo::canonical_text(module);
 }
+
+/// Throws NoCanonicalText.
+CertifiedModules certified_modules(const ModuleTexts& texts, const ModuleSubject& subject,
+                                   const hlo::Devices& devices, const Limits& limits) {
+  CertifiedModules modules{certified_text(subject.before, texts.before, devices, limits),
+                           certified_text(subject.file, texts.after, devices, limits)};
+  for (const auto& [key, file, text] : {std::tuple("before", &subject.before, &texts.before),
+                                        {"after", &subject.file, &texts.after}}) {
+    if (hlo::is_hlo(*text) && !texts.binary.contains(*file)) continue;
+    modules.written_from[key] = std::filesystem::path(*file).filename().string();
+  }
+  return modules;
+}
+
+Provenance provenance_of(const CheckQuestion& question) {
+  return {{{"p2-verify", build_info().version}},
+          {{"engine", question.request.engine}},
+          question.options.seed};
+}
+
+/// The certificate by a relation at every node, if one was tried, or why there is none.
+using Related = std::optional<std::variant<CertificateFiles, std::string>>;
 
 /// Writes the certificate asked for; why there is none is said in the evidence.
 Evidence certify(const ModuleTexts& texts, const ModuleSubject& subject,
                  const CheckQuestion& question, const ModuleDecision& decision,
-                 std::vector<Diagnostic>& diagnostics) {
+                 const Related& related, std::vector<Diagnostic>& diagnostics) {
   const auto none = [](const std::string& why) {
     return Evidence{Evidence::Kind::SolverOnly, {}, why};
   };
@@ -180,22 +201,16 @@ Evidence certify(const ModuleTexts& texts, const ModuleSubject& subject,
     return none(fmt::format("p2-check compares real numbers, not what is {}",
                             to_string(decision.equality)));
   }
-  const Provenance provenance{{{"p2-verify", build_info().version}},
-                              {{"engine", question.request.engine}},
-                              question.options.seed};
+  const bool is_equal = decision.outcome == Outcome::Established;
+  if (is_equal && related && related->index() == 0)
+    return evidence_of(*related, *question.certificate, diagnostics);
   const Limits& limits = question.options.limits;
-  std::map<std::string, std::string> written_from;
-  for (const auto& [key, file, text] : {std::tuple("before", &subject.before, &texts.before),
-                                        {"after", &subject.file, &texts.after}}) {
-    if (hlo::is_hlo(*text) && !texts.binary.contains(*file)) continue;
-    written_from[key] = std::filesystem::path(*file).filename().string();
-  }
   try {
-    const std::string before = certified_text(subject.before, texts.before, decision, limits);
-    const std::string after = certified_text(subject.file, texts.after, decision, limits);
-    return evidence_of(
-        module_certificate({before, after, decision, written_from}, provenance, limits),
-        *question.certificate, diagnostics);
+    auto made = module_certificate(certified_modules(texts, subject, decision.devices, limits),
+                                   decision, provenance_of(question), limits);
+    auto* reason = std::get_if<std::string>(&made);
+    if (reason != nullptr && is_equal && related) *reason += "; " + std::get<1>(*related);
+    return evidence_of(std::move(made), *question.certificate, diagnostics);
   } catch (const hlo::NoCanonicalText& trouble) {
     return none(trouble.what());
   }
@@ -203,7 +218,7 @@ Evidence certify(const ModuleTexts& texts, const ModuleSubject& subject,
 
 template <typename Decide>
 ModuleCheck answer(ModuleSubject subject, const CheckQuestion& question, const Decide& decide,
-                   const ModuleTexts& texts = {}) {
+                   const ModuleTexts& texts = {}, const Related& related = {}) {
   subject.ordered = question.request.ordered;
   subject.solvers_asked = question.request.engine == "all";
   ModuleDecision decision = within_limits(decide);
@@ -212,7 +227,7 @@ ModuleCheck answer(ModuleSubject subject, const CheckQuestion& question, const D
   Evidence evidence;
   std::vector<Diagnostic> diagnostics;
   if (question.certificate && settled && !texts.after.empty())
-    evidence = certify(texts, subject, question, decision, diagnostics);
+    evidence = certify(texts, subject, question, decision, related, diagnostics);
   ModuleCheck check = check_of(subject, std::move(decision), evidence);
   check.shown.diagnostics = std::move(diagnostics);
   return check;
@@ -265,6 +280,24 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   }
   std::shared_ptr<const hlo::Module> first;
   std::shared_ptr<const hlo::Module> module;
+  Related related;
+  if (question.certificate && programs.empty()) {
+    options.evidence = [&](const hlo::ModuleRelation& relation,
+                           const hlo::Devices& devices) -> std::optional<std::vector<std::string>> {
+      // Whoever states the relation vouches for constants that are left out.
+      std::vector<std::string> constants;
+      if (relation.is_given) constants = common_elided_constants(texts.before, texts.after);
+      try {
+        related =
+            related_certificate(certified_modules(texts, {after, before, {}}, devices, limits),
+                                relation, devices, constants, provenance_of(question));
+      } catch (const hlo::NoCanonicalText& trouble) {
+        related = trouble.what();
+      }
+      if (related->index() != 0) return std::nullopt;
+      return constants;
+    };
+  }
   const auto decide = [&] {
     first = read_module(before, texts.before, limits);
     if (programs.empty()) {
@@ -281,7 +314,7 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
     module = std::get<std::shared_ptr<const hlo::Module>>(linked);
     return compare(first, module, options, limits);
   };
-  ModuleCheck check = answer({after, before, {}}, question, decide, texts);
+  ModuleCheck check = answer({after, before, {}}, question, decide, texts, related);
   if (module && programs.empty()) add_source(*module, texts.after, check);
   if (module) add_explanation(*first, *module, texts, limits, check);
   if (module && question.request.explain) {

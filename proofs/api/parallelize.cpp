@@ -1,4 +1,3 @@
-#include "proofs/api/parallelize.h"
 
 #include <algorithm>
 #include <chrono>

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/strategy/paper_algorithm.h"
-#include "proofs/api/parallelize.h"
+#include "proofs/api/engines.h"
 
 namespace p2 {
 namespace {

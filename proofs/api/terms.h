@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,7 +8,9 @@
 #include "engine/program/instance.h"
 #include "engine/program/program.h"
 #include "p2/answer.h"
+#include "p2/define.h"
 #include "p2/instance.h"
+#include "proofs/definition/examination.h"
 
 namespace p2 {
 
@@ -45,5 +48,16 @@ void require_paper(const std::string& flag, const Terms& terms);
 /// `file` for a step that no sequence of them stands for; `expected` says what to do instead.
 Program require_built_in(const std::string& file, const Program& program,
                          const std::string& expected);
+
+/// A definition file and what its examination found.
+struct ExaminedDefinition {
+  std::string file;
+  definition::Findings findings;
+  double seconds = 0;                             ///< how long the examination took
+  std::optional<language::Traffic> traffic = {};  ///< as stated
+};
+
+/// The answer of `define` for these files, with its document.
+DefineAnswer define_answer(const std::vector<ExaminedDefinition>& examined);
 
 }  // namespace p2

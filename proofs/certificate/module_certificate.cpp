@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -78,12 +79,68 @@ std::string text_of(const Problem& json) {
   return json.dump(-1, ' ', false, Problem::error_handler_t::replace) + "\n";
 }
 
+/// The names of constants that are printed without their elements.
+std::set<std::string> elided_constants(const std::string& text) {
+  std::set<std::string> names;
+  const std::string elided = " constant({...})";
+  for (std::size_t at = text.find(elided); at != std::string::npos;
+       at = text.find(elided, at + 1)) {
+    const std::size_t line = text.rfind('\n', at) + 1;
+    const std::size_t equals = text.find(" = ", line);
+    if (equals > at) continue;
+    const std::size_t name = text.find_last_of(" %\n", equals - 1) + 1;
+    names.insert(text.substr(name, equals - name));
+  }
+  return names;
+}
+
+std::optional<CertificateFiles> problem_of(const CertifiedModules& modules,
+                                           const hlo::ModuleRelation& relation,
+                                           const hlo::Devices& devices,
+                                           const std::vector<std::string>& constants = {}) {
+  const auto json = json_of(relation);
+  if (!json) return std::nullopt;
+  Problem problem = {{"before", modules.before},
+                     {"after", modules.after},
+                     {"replicas", devices.replicas},
+                     {"partitions", devices.partitions},
+                     {"relation", *json}};
+  if (!constants.empty()) problem["constants"] = constants;
+  if (!modules.written_from.empty()) problem["written_from"] = modules.written_from;
+  return CertificateFiles{{"problem.json", text_of(problem)}};
+}
+
 }  // namespace
 
-std::variant<CertificateFiles, std::string> module_certificate(const DecidedModules& modules,
+std::vector<std::string> common_elided_constants(const std::string& before,
+                                                 const std::string& after) {
+  const std::set<std::string> own = elided_constants(before);
+  std::vector<std::string> both;
+  for (const std::string& each : elided_constants(after)) {
+    if (own.contains(each)) both.push_back(each);
+  }
+  return both;
+}
+
+std::variant<CertificateFiles, std::string> related_certificate(
+    const CertifiedModules& modules, const hlo::ModuleRelation& relation,
+    const hlo::Devices& devices, const std::vector<std::string>& constants,
+    const Provenance& provenance, const Limits& limits) {
+  auto files = problem_of(modules, relation, devices, constants);
+  if (!files) return "p2-check does not know this relation";
+  auto evidence = relation_evidence(*files, limits);
+  if (evidence.index() != 0) return std::get<1>(evidence);
+  (*files)["relation.json"] = std::move(std::get<0>(evidence));
+  add_manifest("modules-equal", provenance, *files);
+  const kernel::Result result = check_certificate(*files);
+  if (result.verdict != kernel::Verdict::Accepted) return result.reason;
+  return *files;
+}
+
+std::variant<CertificateFiles, std::string> module_certificate(const CertifiedModules& modules,
+                                                               const hlo::ModuleDecision& decision,
                                                                const Provenance& provenance,
                                                                const Limits& limits) {
-  const hlo::ModuleDecision& decision = modules.decision;
   if (!decision.relation) return "the modules were not compared by their values";
   if (decision.operations > kMaxOperations)
     return "executing the modules would take more work than p2-check allows itself";
@@ -91,29 +148,22 @@ std::variant<CertificateFiles, std::string> module_certificate(const DecidedModu
                                     : std::chrono::hours(24);
   if (decision.operations * kSecondsPerOperation > std::chrono::duration<double>(left).count())
     return "the time left is not enough for p2-check to execute the modules";
-  const auto relation = json_of(*decision.relation);
-  if (!relation) return "p2-check does not know this relation";
-  Problem problem = {{"before", modules.before},
-                     {"after", modules.after},
-                     {"replicas", decision.devices.replicas},
-                     {"partitions", decision.devices.partitions},
-                     {"relation", *relation}};
-  if (!modules.written_from.empty()) problem["written_from"] = modules.written_from;
-  CertificateFiles files{{"problem.json", text_of(problem)}};
+  auto files = problem_of(modules, *decision.relation, decision.devices);
+  if (!files) return "p2-check does not know this relation";
   if (decision.outcome == Outcome::Established) {
-    add_manifest("modules-equal", provenance, files);
-    const kernel::Result result = check_certificate(files);
-    if (result.verdict == kernel::Verdict::Accepted) return files;
+    add_manifest("modules-equal", provenance, *files);
+    const kernel::Result result = check_certificate(*files);
+    if (result.verdict == kernel::Verdict::Accepted) return *files;
     return result.reason;
   }
   try {
-    files["run.json"] = kernel::differing_run(files, kSeeds);
+    (*files)["run.json"] = kernel::differing_run(*files, kSeeds);
   } catch (const kernel::CheckFailure& failure) {
     return failure.what();
   }
-  if (files["run.json"].empty()) return "p2-check finds no difference by executing the modules";
-  add_manifest("modules-different", provenance, files);
-  return files;
+  if ((*files)["run.json"].empty()) return "p2-check finds no difference by executing the modules";
+  add_manifest("modules-different", provenance, *files);
+  return *files;
 }
 
 }  // namespace p2

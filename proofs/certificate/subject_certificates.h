@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "encodings/cnf/drat_to_lrat.h"
 #include "encodings/cnf/queries.h"
@@ -17,20 +18,39 @@
 
 namespace p2 {
 
-/// Two modules in XLA's text form, and what was decided about them.
-struct DecidedModules {
-  const std::string& before;
-  const std::string& after;
-  const hlo::ModuleDecision& decision;
+/// Two modules in XLA's text form, as a certificate has them.
+struct CertifiedModules {
+  std::string before;
+  std::string after;
   /// Of `before` and `after`, the files that have another form, from which the texts were written.
   std::map<std::string, std::string> written_from = {};
 };
+
+/// Evidence for the claim `modules-equal` of problem.json: relation.json, a relation at every node
+/// of the partitioned module, which p2-check replays; or, as the second, where it ends. Throws
+/// LimitReached.
+std::variant<std::string, std::string> relation_evidence(const CertificateFiles& files,
+                                                         const Limits& limits = {});
+
+/// The names of constants that both modules have without their elements.
+std::vector<std::string> common_elided_constants(const std::string& before,
+                                                 const std::string& after);
+
+/// The certificate of the claim `modules-equal` of a partitioned module and one that is not, by a
+/// relation at every node; or why there is none that p2-check accepts. It
+/// is its own proof: nothing has to be decided before. `constants` are printed without their
+/// elements and taken as equal. Throws LimitReached.
+std::variant<CertificateFiles, std::string> related_certificate(
+    const CertifiedModules& modules, const hlo::ModuleRelation& relation,
+    const hlo::Devices& devices, const std::vector<std::string>& constants,
+    const Provenance& provenance, const Limits& limits = {});
 
 /// The certificate of the claim `modules-equal` or `modules-different`, for modules in XLA's text
 /// form; or why there is none that p2-check accepts. The checker is asked before it is returned:
 /// it executes both modules by itself, and understands less than the engines. Not where that would
 /// take more time than is left.
-std::variant<CertificateFiles, std::string> module_certificate(const DecidedModules& modules,
+std::variant<CertificateFiles, std::string> module_certificate(const CertifiedModules& modules,
+                                                               const hlo::ModuleDecision& decision,
                                                                const Provenance& provenance,
                                                                const Limits& limits = {});
 

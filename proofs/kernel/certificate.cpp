@@ -122,7 +122,7 @@ std::string check_manifest(Files& files) {
   if (!root["seed"].is_number_unsigned()) malformed("seed is not a number");
   check_seal(files.at("manifest.json"), as_text(root["seal"]));
   std::string claim = as_text(root["claim"]);
-  const std::vector<std::string> names = kernel::files_of(claim);
+  const std::vector<std::string> names = kernel::files_of(claim, files);
   expect_keys(root["files"], names);
   if (files.size() != names.size() + 1) malformed("unexpected file in the folder");
   for (const std::string& name : names) {

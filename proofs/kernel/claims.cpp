@@ -13,6 +13,7 @@ struct Kind {
   Names statement;  ///< files that say what is claimed
   Names evidence;
   std::string (*judge)(const std::string& claim, const Files& files) = nullptr;
+  Names choice = {};  ///< other evidence, which may be left out
 };
 
 const Kind& kind_of(const std::string& claim) {
@@ -41,7 +42,7 @@ const Kind& kind_of(const std::string& claim) {
       {"reshard-schedule-gap", {{"schedule.json", "bound.json"}, {}, judge_schedule}},
       {"reshard-schedule-clauses", {schedule, {"problem.cnf", "proof.lrat"}, judge_schedule}},
       {"pipeline-memory", {{"pipeline.json"}, {"cases.json"}, judge_pipeline}},
-      {"modules-equal", {problem, {}, judge_modules}},
+      {"modules-equal", {problem, {}, judge_modules, {"relation.json"}}},
       {"modules-different", {problem, {"run.json"}, judge_modules}},
       {"onesided-valid", {plan, {}, judge_onesided}},
       {"onesided-invalid", {plan, {"fault.json"}, judge_onesided}},
@@ -56,10 +57,13 @@ const Kind& kind_of(const std::string& claim) {
 
 }  // namespace
 
-Names files_of(const std::string& claim) {
-  Names names = kind_of(claim).statement;
-  const Names& evidence = kind_of(claim).evidence;
-  names.insert(names.end(), evidence.begin(), evidence.end());
+Names files_of(const std::string& claim, const Files& files) {
+  const Kind& kind = kind_of(claim);
+  Names names = kind.statement;
+  names.insert(names.end(), kind.evidence.begin(), kind.evidence.end());
+  for (const std::string& name : kind.choice) {
+    if (files.contains(name)) names.push_back(name);
+  }
   return names;
 }
 

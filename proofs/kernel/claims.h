@@ -10,9 +10,9 @@
 
 namespace p2::kernel {
 
-/// The files of a certificate with this claim, except its manifest. Rejects an unknown
-/// claim.
-std::vector<std::string> files_of(const std::string& claim);
+/// The files of a certificate with this claim, except its manifest; of those that may be left out
+/// the ones among `files`. Rejects an unknown claim.
+std::vector<std::string> files_of(const std::string& claim, const Files& files);
 /// The claim in words, and the begin of its digest, if the files, those and no others, prove it
 /// (docs/certificates.md). Whatever
 /// the bytes are, it ends in bounded time and memory, and throws nothing but a CheckFailure, or

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "proofs/api/define.h"
+#include "proofs/api/terms.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
 #include "tests/definition/examined.h"

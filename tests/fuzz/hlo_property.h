@@ -4,7 +4,6 @@
 #include <string>
 
 #include "engine/hlo/equality/equivalence.h"
-#include "engine/hlo/text/stablehlo_text.h"
 #include "engine/hlo/text/hlo_text.h"
 #include "tests/fuzz/property.h"
 

@@ -18,7 +18,6 @@
 #include <fmt/ranges.h>
 
 #include "engine/hlo/text/hlo_text.h"
-#include "engine/hlo/text/stablehlo_text.h"
 #include "proofs/certificate/subject_certificates.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/hlo/modules.h"
@@ -34,7 +33,7 @@ bool accepts(const std::string& before, const std::string& after) {
   decision.devices.partitions = 2;
   decision.relation = std::make_shared<const ModuleRelation>();
   return std::holds_alternative<CertificateFiles>(
-      module_certificate({before, after, decision}, {}));
+      module_certificate({before, after}, decision, {}));
 }
 
 std::string module_with(const std::string& body) {
@@ -356,7 +355,7 @@ TEST_CASE("mutated certificates of modules prove nothing that is false") {
       after[digits[below(digits.size())]] = static_cast<char>('0' + below(10));
       ModuleDecision same = decision;
       const bool is_accepted = std::holds_alternative<CertificateFiles>(
-          module_certificate({rewrite.before, after, same}, {}));
+          module_certificate({rewrite.before, after}, same, {}));
       ++(is_accepted ? accepted : rejected);
       if (!is_accepted) continue;
       CAPTURE(after);
@@ -374,7 +373,7 @@ TEST_CASE("a certificate that modules differ names an element, and no other clai
       module_with("  x = f32[4] parameter(0)\n  ROOT o = f32[4] multiply(x, x)\n");
   const ModuleDecision decision = compared(before, after);
   REQUIRE(decision.outcome == Outcome::Refuted);
-  auto made = module_certificate({before, after, decision}, {});
+  auto made = module_certificate({before, after}, decision, {});
   REQUIRE(std::holds_alternative<CertificateFiles>(made));
   CertificateFiles files = std::get<CertificateFiles>(made);
   CHECK(check_certificate(files).verdict == kernel::Verdict::Accepted);
@@ -488,7 +487,7 @@ TEST_CASE("StableHLO is certified by its canonical text") {
   const auto certified = [&](const std::string& after) -> std::optional<CertificateFiles> {
     const auto module = std::make_shared<const Module>(read_hlo("after.hlo", after));
     const ModuleDecision decision = compare(before, module, {}, {});
-    auto files = module_certificate({text, after, decision, {{"before", "step.mlir"}}}, {});
+    auto files = module_certificate({text, after, {{"before", "step.mlir"}}}, decision, {});
     if (auto* found = std::get_if<CertificateFiles>(&files)) return std::move(*found);
     CAPTURE(std::get<std::string>(files));
     CHECK(decision.outcome == Outcome::Undecided);
@@ -600,7 +599,7 @@ TEST_CASE("p2-check follows a part that is manual over some axes where its tenso
     const auto b = std::make_shared<const Module>(read_hlo("after", second));
     const ModuleDecision decision = compare(a, b, {}, {});
     CHECK(decision.outcome == Outcome::Established);
-    const auto found = module_certificate({first, second, decision}, {});
+    const auto found = module_certificate({first, second}, decision, {});
     const auto* why = std::get_if<std::string>(&found);
     return why != nullptr ? *why : "";
   };

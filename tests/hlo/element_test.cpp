@@ -125,7 +125,7 @@ TEST_CASE("no index of a narrow type names the places beyond its range") {
     const std::string verdict = summary(decision);
     decision.outcome = Outcome::Established;
     const bool accepted =
-        std::holds_alternative<CertificateFiles>(module_certificate({before, after, decision}, {}));
+        std::holds_alternative<CertificateFiles>(module_certificate({before, after}, decision, {}));
     return verdict + (accepted ? ", accepted" : "");
   };
   CHECK(compared_with_positions("s32") == "valid, accepted");

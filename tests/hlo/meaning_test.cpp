@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/hlo/collective.h"
-#include "engine/hlo/text/stablehlo_text.h"
+#include "engine/hlo/text/hlo_text.h"
 #include "tests/hlo/modules.h"
 #include "tests/shared_data.h"
 

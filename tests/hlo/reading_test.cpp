@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "engine/hlo/text/hlo_text.h"
-#include "engine/hlo/text/stablehlo_text.h"
 #include "tests/hlo/modules.h"
 
 // Syntax errors, and inputs that are built to exhaust the reader.

@@ -34,7 +34,7 @@ ModuleDecision decided(const RandomProgram& program, ModuleEngine engine) {
 bool is_accepted(const std::string& before, const std::string& after, ModuleDecision decision) {
   decision.outcome = Outcome::Established;
   return std::holds_alternative<CertificateFiles>(
-      module_certificate({before, after, decision}, {}));
+      module_certificate({before, after}, decision, {}));
 }
 
 TEST_CASE("symbolic evaluation of random partitioned programs agrees with their execution") {

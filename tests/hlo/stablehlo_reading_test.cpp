@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/hlo/text/stablehlo_text.h"
+#include "engine/hlo/text/hlo_text.h"
 #include "tests/hlo/modules.h"
 
 // The operations of StableHLO, CHLO and Shardy, in the terms of XLA.

@@ -8,7 +8,7 @@
 #include "engine/strategy/bucket_elimination.h"
 #include "engine/strategy/paper_algorithm.h"
 #include "engine/strategy/strategy.h"
-#include "proofs/api/parallelize.h"
+#include "proofs/api/engines.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"

@@ -54,7 +54,7 @@ std::string explain(const ElementDifference& element);
 /// A value in words, shortened: `1/4·x[2,0] of devices 0–3 + …`. Inputs are named as in `flow`.
 std::string text_of(const ComparisonContext& context, const Flow& flow, Value value);
 
-// Senses stricter than that of real numbers (stricter_equality.cpp).
+// Senses stricter than that of real numbers (effects_and_senses.cpp).
 
 /// Modules that take more operations on elements are evaluated symbolically before they are
 /// executed, and executed with reduced dimensions.

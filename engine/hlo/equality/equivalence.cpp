@@ -483,7 +483,13 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
                               const Limits& limits) {
   ModuleDecision decision;
   const bool stricter = options.equality != FloatEquality::Real;
-  if (stricter && are_identical(before, after, devices, relation, limits)) {
+  const bool may_have_evidence = options.evidence && !stricter && !options.ordered &&
+                                 options.engine == ModuleEngine::Default && relation.is_mixed() &&
+                                 !relation.mismatch && !relation.is_ambiguous;
+  if (auto assumed = may_have_evidence ? options.evidence(relation, devices) : std::nullopt) {
+    decision.devices = devices;
+    decision.assumed = std::move(*assumed);
+  } else if (stricter && are_identical(before, after, devices, relation, limits)) {
     decision.devices = devices;
     decision.equality = options.equality;
   } else {

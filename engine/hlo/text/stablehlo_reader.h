@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/hlo/module.h"
+#include "engine/hlo/text/hlo_text.h"
 #include "engine/hlo/text/mlir_syntax.h"
-#include "engine/hlo/text/stablehlo_text.h"
 
 namespace p2::hlo {
 

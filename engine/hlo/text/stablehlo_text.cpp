@@ -1,6 +1,6 @@
 // Modules of StableHLO: files, headers, the order of computations, and tests of the interpreter.
 
-#include "engine/hlo/text/stablehlo_text.h"
+#include "engine/hlo/text/hlo_text.h"
 
 #include <algorithm>
 

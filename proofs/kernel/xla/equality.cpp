@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 #include <stdexcept>
 
 #include "proofs/kernel/claims.h"
 #include "proofs/kernel/input.h"
-#include "proofs/kernel/xla/interpreter.h"
+#include "proofs/kernel/xla/relation.h"
 
 namespace p2::kernel {
 namespace {
@@ -17,21 +18,44 @@ using namespace xla;
 /// Equal by chance with a probability of about 2^-59 each; two are independent.
 constexpr int kPoints = 2;
 constexpr std::int64_t kMaxModuleDevices = 4096;
+constexpr std::int64_t kMaxExecuted = std::int64_t{1} << 26;  ///< elements of a tensor
 
-/// A box of a whole tensor, and where a device has it.
-struct Piece {
-  std::size_t device = 0;
-  std::uint32_t part = 0;
-  Index of, at, sizes;
-};
-
-/// How devices hold one tensor of a module that is not partitioned.
-struct Relation {
-  std::size_t number = 0;  ///< of the input or output of the other module
-  std::optional<Op> reducer;
-  std::uint32_t parts = 1;
-  std::vector<Piece> pieces;
-};
+/// Whether boxes cover a tensor.
+bool are_all(const Index& sizes, const std::set<std::pair<Index, Index>>& boxes, Budget& budget) {
+  // The cells between the borders of boxes.
+  std::vector<Index> borders(sizes.size());
+  Index counts;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    std::set<std::int64_t> all = {0, sizes[k]};
+    for (const auto& [from, size] : boxes) all.insert({from[k], from[k] + size[k]});
+    borders[k].assign(all.begin(), all.end());
+    counts.push_back(std::ssize(all) - 1);
+    budget.spend(boxes.size());
+  }
+  std::uint64_t cells = 1;
+  for (const std::int64_t count : counts) {
+    cells *= static_cast<std::uint64_t>(count);
+    budget.spend(cells);
+  }
+  std::vector<bool> held(cells, false);
+  for (const auto& [from, size] : boxes) {
+    Index first, number;
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      const auto at = [&](std::int64_t border) {
+        return std::lower_bound(borders[k].begin(), borders[k].end(), border) - borders[k].begin();
+      };
+      first.push_back(at(from[k]));
+      number.push_back(at(from[k] + size[k]) - first.back());
+    }
+    for_each_index(number, [&](const Index& offset) {
+      budget.spend(1);
+      Index cell = first;
+      for (std::size_t k = 0; k < cell.size(); ++k) cell[k] += offset[k];
+      held[xla::place_of(counts, cell)] = true;
+    });
+  }
+  return std::find(held.begin(), held.end(), false) == held.end();
+}
 
 std::size_t place_of(const Index& sizes, Index first, const Index& offset) {
   for (std::size_t i = 0; i < first.size(); ++i) first[i] += offset[i];
@@ -49,6 +73,10 @@ class Comparison {
     std::vector<std::string> keys = {"after", "before", "partitions", "relation", "replicas"};
     const bool is_written = problem.is_object() && problem.contains("written_from");
     if (is_written) keys.emplace_back("written_from");
+    if (problem.is_object() && problem.contains("constants")) {
+      keys.emplace_back("constants");
+      for (const Json& each : as_list(problem["constants"])) equal_.insert(as_text(each));
+    }
     expect_keys(problem, keys);
     devices_.replicas = as_number(problem["replicas"], kMaxModuleDevices + 1);
     devices_.partitions = as_number(problem["partitions"], kMaxModuleDevices + 1);
@@ -87,8 +115,11 @@ class Comparison {
         }
       }
     }
+    std::string constants;
+    for (const std::string& each : equal_)
+      constants += (constants.empty() ? "; taken as equal: constants " : ", ") + printable(each);
     return "(" + text("before", modules_[0]) + "; " + text("after", modules_[1]) + "; " +
-           counted_devices(devices_) + "; " + relation + ")";
+           counted_devices(devices_) + "; " + relation + constants + ")";
   }
 
   /// Accepts equality for all inputs, or ends the check.
@@ -110,6 +141,42 @@ class Comparison {
             });
     }
   }
+
+  /// Accepts equality by the facts that `evidence` lists, or ends the check.
+  void require_related(const Json& evidence) {
+    expect_keys(evidence, {"facts", "outputs"});
+    RelatedModules related = relate();
+    for (const Json& line : as_list(evidence["facts"])) {
+      const Numbers all = as_numbers(line, 1ULL << 31U);
+      if (all.size() < 2 || all[1] > all.size() - 2) malformed("a fact");
+      const auto hint = all.begin() + 2 + all[1];
+      auto fact = related.follows(all[0], {all.begin() + 2, hint}, Index(hint, all.end()));
+      if (!fact)
+        reject("fact " + std::to_string(related.facts().size()) + " does not follow: " +
+               printable(related.local().nodes.at(all[0]).instruction->name));
+      related.add(std::move(*fact));
+    }
+    const Numbers outputs = as_numbers(evidence["outputs"], 1ULL << 31U);
+    if (outputs.size() != relations_[1].size()) malformed("the facts of outputs");
+    const auto& local = related.local();
+    const auto& shapes = outputs_[1 - global_];
+    const bool fits = std::equal(shapes.begin(), shapes.end(), local.outputs.begin(),
+                                 local.outputs.end(), [&](const Shape& shape, std::size_t node) {
+                                   return shape.sizes == local.nodes[node].shape.sizes;
+                                 });
+    if (!fits || local.inputs.size() != inputs_[1 - global_].size())
+      not_covered("inputs or outputs that are not arrays");
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      if (!related.answers(outputs[k], k, relations_[1][k]))
+        reject("the fact about output " + std::to_string(k) + " is not what the relation says");
+    }
+  }
+
+  RelatedModules relate() {
+    if (kind_ != "global") reject("both modules are partitioned");
+    return {modules_[global_], modules_[1 - global_], devices_, relations_[0], equal_, budget_};
+  }
+  const std::vector<Relation>& output_relations() const { return relations_[1]; }
 
   /// The two values of the element that `run` names, or ends the check.
   std::string require_different(const Json& run) {
@@ -273,8 +340,7 @@ class Comparison {
       if (relation.parts == 0 || (relation.parts != 1 && !relation.reducer))
         malformed("parts of a tensor");
       const std::size_t n = whole.sizes.size();
-      budget_.spend(relation.parts * static_cast<std::uint64_t>(whole.elements()));
-      std::vector<bool> held(relation.parts * static_cast<std::size_t>(whole.elements()), false);
+      std::vector<std::set<std::pair<Index, Index>>> held(relation.parts);
       for (const Json& numbers : as_list(each["pieces"])) {
         const Numbers all = as_numbers(numbers, 1ULL << 31U);
         if (all.size() != 2 + 3 * n || all[0] >= devices_.count() || all[1] >= relation.parts)
@@ -288,15 +354,14 @@ class Comparison {
               piece.at[i] + piece.sizes[i] > other.sizes[i])
             malformed("a piece lies beyond its tensor");
         }
-        for_each_index(piece.sizes, [&](const Index& offset) {
-          budget_.spend(1);
-          held[piece.part * static_cast<std::size_t>(whole.elements()) +
-               place_of(whole.sizes, piece.of, offset)] = true;
-        });
+        budget_.spend(3 * n);
+        held[piece.part].emplace(piece.of, piece.sizes);
         relation.pieces.push_back(std::move(piece));
       }
-      if (std::find(held.begin(), held.end(), false) != held.end())
-        reject("an element of a whole tensor is held by no device");
+      for (const auto& boxes : held) {
+        if (!are_all(whole.sizes, boxes, budget_))
+          reject("an element of a whole tensor is held by no device");
+      }
     }
     if (relations.size() != wholes.size() ||
         std::find(used.begin(), used.end(), false) != used.end())
@@ -422,6 +487,16 @@ class Comparison {
   }
 
   std::pair<std::vector<Value>, std::vector<Value>> execute(Arithmetic& arithmetic) {
+    for (const Module& module : modules_) {
+      for (const auto& [name, computation] : module.computations) {
+        for (const Instruction& each : computation.instructions) {
+          for (const Shape& shape : arrays_of(each.shape)) {
+            if (shape.elements() > kMaxExecuted)
+              not_covered("executing tensors of more than 2^26 elements");
+          }
+        }
+      }
+    }
     auto inputs = draw(arithmetic);
     std::vector<Value> results[2];
     for (std::size_t side = 0; side < 2; ++side) {
@@ -505,6 +580,7 @@ class Comparison {
   }
 
   Budget budget_;
+  std::set<std::string> equal_;  ///< constants without elements, by their names
   Devices devices_;
   std::vector<Module> modules_;
   std::vector<std::vector<Shape>> inputs_, outputs_;  ///< before and after
@@ -538,7 +614,10 @@ std::string judge_modules(const std::string& claim, const Files& files) {
       const Json run = parse_json(files, "run.json");
       return comparison.require_different(run) + " " + comparison.words();
     }
-    comparison.require_equal();
+    if (files.contains("relation.json"))
+      comparison.require_related(parse_json(files, "relation.json"));
+    else
+      comparison.require_equal();
     return "for all inputs, in real numbers, the modules have the same outputs " +
            comparison.words();
   });
@@ -548,6 +627,17 @@ std::string differing_run(const Files& files, std::uint32_t seeds) {
   return of_problem(files, [&](Comparison& comparison) {
     const Json run = comparison.first_difference(seeds);
     return run.is_null() ? std::string() : run.dump() + "\n";
+  });
+}
+
+void xla::with_related_modules(
+    const Files& files,
+    const std::function<void(RelatedModules& modules, const std::vector<Relation>& outputs)>&
+        prove) {
+  of_problem(files, [&](Comparison& comparison) {
+    RelatedModules modules = comparison.relate();
+    prove(modules, comparison.output_relations());
+    return 0;
   });
 }
 

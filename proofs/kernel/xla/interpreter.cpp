@@ -3,6 +3,7 @@
 #include "proofs/kernel/xla/interpreter.h"
 
 #include <algorithm>
+#include <set>
 
 #include "proofs/kernel/input.h"
 
@@ -20,7 +21,8 @@ Direction direction_called(const std::string& name) {
   return found->second;
 }
 
-/// The elements of a constant, `{ { 1, 2 }, { 3, 4 } }`, in row-major order.
+}  // namespace
+
 std::vector<std::string_view> elements_of(std::string_view text) {
   std::vector<std::string_view> all;
   std::size_t at = 0;
@@ -33,10 +35,19 @@ std::vector<std::string_view> elements_of(std::string_view text) {
   return all;
 }
 
-/// What an operation that is not understood is a function of, besides its operands: attributes,
-/// and the text of computations without names.
-std::string description_of(const Module& module, const Instruction& instruction, int depth = 0) {
+std::string description_of(const Module& module, const Instruction& instruction, int depth) {
   if (depth > 16) not_covered("calls nested deeper than 16");
+  if (instruction.opcode == "constant" && instruction.text.find("...") != std::string::npos)
+    not_covered("a constant without its elements");
+  // What a function calls is one, too, whatever the device.
+  static const std::set<std::string> kNone = {
+      "all-gather",           "all-gather-start",   "all-reduce",
+      "all-reduce-start",     "all-to-all",         "async-start",
+      "collective-broadcast", "collective-permute", "collective-permute-start",
+      "custom-call",          "partition-id",       "ragged-all-to-all",
+      "reduce-scatter",       "replica-id"};
+  if (depth > 0 && kNone.contains(instruction.opcode))
+    not_covered(instruction.opcode + " in a function");
   std::string text = instruction.opcode + instruction.text;
   for (const auto& [key, value] : instruction.attributes) {
     const bool is_hint = key == "frontend_attributes" || key == "sharding" ||
@@ -76,8 +87,6 @@ std::string description_of(const Module& module, const Instruction& instruction,
   }
   return text;
 }
-
-}  // namespace
 
 Index strides_of(const Index& sizes) {
   Index strides(sizes.size(), 1);

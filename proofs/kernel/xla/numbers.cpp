@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "proofs/kernel/input.h"
-#include "proofs/kernel/xla/arithmetic.h"
+#include "proofs/kernel/xla/interpreter.h"
 
 namespace p2::kernel::xla {
 namespace {

@@ -9,7 +9,7 @@
 namespace p2::kernel::xla {
 namespace {
 
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 26;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 45;
 
 std::int64_t integer(std::string_view text) {
   std::int64_t value = 0;
@@ -125,7 +125,7 @@ class Line {
     for (const std::int64_t size : result.sizes) {
       if (size < 0) fail("a negative size");
     }
-    if (result.elements() > kMaxElements) not_covered("tensors of more than 2^26 elements");
+    if (result.elements() > kMaxElements) not_covered("tensors of more than 2^45 elements");
     return result;
   }
 

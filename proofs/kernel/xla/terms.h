@@ -6,7 +6,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "proofs/kernel/xla/arithmetic.h"
+#include "proofs/kernel/xla/interpreter.h"
 
 namespace p2::kernel::xla {
 

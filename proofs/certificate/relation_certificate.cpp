@@ -1,0 +1,483 @@
+#include "proofs/certificate/subject_certificates.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/limits.h"
+#include "proofs/kernel/claims.h"
+#include "proofs/kernel/xla/relation.h"
+
+namespace p2 {
+namespace {
+
+using kernel::xla::contains;
+using kernel::xla::Fact;
+using kernel::xla::Index;
+using kernel::xla::Node;
+using kernel::xla::RelatedModules;
+using kernel::xla::Relation;
+using kernel::xla::Tensors;
+using Numbers = std::vector<std::size_t>;
+
+constexpr std::size_t kMaxFacts = 4;     ///< of one node
+constexpr std::size_t kMaxChoices = 24;  ///< of facts about operands
+constexpr int kMaxDepth = 1000;          ///< of nodes whose sizes are asked for
+
+/// Finds facts from inputs to outputs, each with the rules of the checker.
+class RelationSearch {
+ public:
+  RelationSearch(RelatedModules& modules, const std::vector<Relation>& outputs,
+                 const Limits& limits)
+      : modules_(modules),
+        outputs_(outputs),
+        watch_(limits, "relating the modules node by node"),
+        of_(modules.local().nodes.size()) {
+    for (std::size_t k = 0; k < modules.facts().size(); ++k) {
+      of_[modules.facts()[k].node].push_back(k);
+      lines_.push_back({});
+    }
+  }
+
+  /// relation.json, or nothing. Throws LimitReached.
+  std::optional<std::string> run() {
+    const auto& nodes = modules_.local().nodes;
+    const std::vector<bool> needed = needed_nodes();
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      watch_.take(0);
+      if (needed[i]) relate(i);
+    }
+    Numbers answers;
+    for (std::size_t k = 0; k < outputs_.size(); ++k) {
+      const std::size_t node = modules_.local().outputs.at(outputs_[k].number);
+      request(node, modules_.tensors().at(modules_.output(k)).sizes);
+      const auto found = std::find_if(of_[node].begin(), of_[node].end(), [&](std::size_t fact) {
+        return modules_.answers(fact, k, outputs_[k]);
+      });
+      if (found == of_[node].end()) {
+        lost_ = lost(node, k);
+        return std::nullopt;
+      }
+      answers.push_back(*found);
+    }
+    return text_of(answers);
+  }
+  const std::string& lost() const { return lost_; }
+
+ private:
+  struct Line {
+    std::size_t node = 0;
+    Numbers facts;
+    Index hint;
+    auto operator<=>(const Line&) const = default;
+  };
+
+  const Index& sizes_of(std::size_t fact) const {
+    return modules_.tensors().at(modules_.facts()[fact].tensor).sizes;
+  }
+  const Index& own_sizes(std::size_t node) const {
+    return modules_.local().nodes[node].shape.sizes;
+  }
+
+  std::vector<bool> needed_nodes() const {
+    const auto& local = modules_.local();
+    std::vector<bool> needed(local.nodes.size(), false);
+    for (const std::size_t each : local.outputs) needed[each] = true;
+    for (std::size_t i = needed.size(); i-- > 0;) {
+      if (!needed[i]) continue;
+      for (const std::size_t each : local.nodes[i].operands) needed[each] = true;
+    }
+    return needed;
+  }
+
+  bool is_total(const Fact& fact) const {
+    return std::all_of(fact.places.begin(), fact.places.end(),
+                       [&](std::size_t place) { return modules_.places().is_total(place); });
+  }
+
+  /// Whether there is a fact by this line; it is added unless it is known.
+  bool derive(std::size_t node, const Numbers& facts, const Index& hint, bool total = false) {
+    if (of_[node].size() >= kMaxFacts) return false;
+    Line line{node, facts, hint};
+    if (!tried_.insert(line).second) return false;
+    auto fact = modules_.follows(node, facts, hint);
+    if (!fact || (total && !is_total(*fact))) return false;
+    for (const std::size_t each : of_[node]) {
+      const Fact& known = modules_.facts()[each];
+      if (known.tensor == fact->tensor && known.places == fact->places &&
+          known.partial == fact->partial)
+        return true;
+    }
+    of_[node].push_back(modules_.add(std::move(*fact)));
+    lines_.push_back(std::move(line));
+    return true;
+  }
+
+  /// Tries all choices of facts about the operands.
+  bool derive_all(std::size_t node, const std::vector<Numbers>& choices, const Index& hint) {
+    std::vector<Numbers> all = {{}};
+    for (const Numbers& each : choices) {
+      std::vector<Numbers> next;
+      for (const Numbers& begin : all) {
+        for (const std::size_t fact : each) {
+          if (next.size() == kMaxChoices) break;
+          next.push_back(begin);
+          next.back().push_back(fact);
+        }
+      }
+      all = std::move(next);
+    }
+    bool found = false;
+    for (const Numbers& facts : all) found = derive(node, facts, hint) || found;
+    return found;
+  }
+
+  Numbers with_sizes(std::size_t node, const Index& sizes) const {
+    Numbers facts;
+    for (const std::size_t each : of_[node]) {
+      if (sizes_of(each) == sizes) facts.push_back(each);
+    }
+    return facts;
+  }
+
+  /// Facts about a node with whole tensors of these sizes, found where the node allows any.
+  Numbers request(std::size_t node, const Index& sizes) {
+    Numbers known = with_sizes(node, sizes);
+    if (!known.empty() || sizes.size() != own_sizes(node).size() || depth_ > kMaxDepth ||
+        !asked_.insert({node, sizes}).second)
+      return known;
+    ++depth_;
+    answer(node, sizes);
+    --depth_;
+    return with_sizes(node, sizes);
+  }
+
+  void answer(std::size_t node, const Index& sizes) {
+    const Node& here = modules_.local().nodes[node];
+    const std::string& opcode = here.instruction->opcode;
+    if (modules_.has_numbers(node)) {
+      Index hint = {0};
+      hint.insert(hint.end(), sizes.begin(), sizes.end());
+      if (!derive(node, {}, hint)) {
+        for (std::int64_t along = 0; along < std::ssize(sizes); ++along) {
+          hint = {1, along};
+          hint.insert(hint.end(), sizes.begin(), sizes.end());
+          if (derive(node, {}, hint)) break;
+        }
+      }
+    }
+    if (opcode == "constant") {
+      derive(node, {}, sizes);
+    } else if (!here.is_function) {
+      return;
+    } else if (opcode == "iota") {
+      derive(node, {}, sizes);
+    } else if (opcode == "broadcast") {
+      Index operand;
+      for (const std::int64_t each : here.instruction->numbers("dimensions"))
+        operand.push_back(sizes.at(static_cast<std::size_t>(each)));
+      request(here.operands[0], operand);
+      derive_all(node, {with_sizes(here.operands[0], operand)}, sizes);
+    } else if (kernel::xla::op_called(opcode)) {
+      by_elements(node, sizes);
+    } else if (opcode == "transpose") {
+      const Index order = here.instruction->numbers("dimensions");
+      Index operand(order.size());
+      for (std::size_t k = 0; k < order.size(); ++k)
+        operand.at(static_cast<std::size_t>(order[k])) = sizes[k];
+      request(here.operands[0], operand);
+      derive_all(node, {with_sizes(here.operands[0], operand)}, {});
+    } else if (opcode == "reshape" || opcode == "bitcast") {
+      if (of_[here.operands[0]].empty())
+        request(here.operands[0], reshaped(own_sizes(node), sizes, own_sizes(here.operands[0])));
+      derive_all(node, {of_[here.operands[0]]}, sizes);
+    } else if (opcode == "reduce" && here.operands.size() == 2) {
+      Index operand = own_sizes(here.operands[0]);
+      const Index along = here.instruction->numbers("dimensions");
+      for (std::size_t i = 0, next = 0; i < operand.size(); ++i) {
+        if (!contains(along, i)) operand[i] = sizes.at(next++);
+      }
+      request(here.operands[0], operand);
+      relate(node);
+    } else if (opcode == "slice" || opcode == "concatenate" || opcode == "pad" ||
+               opcode == "reverse") {
+      Index operand = sizes;
+      for (const std::size_t each : here.operands) {
+        for (std::size_t k = 0; k < std::min(operand.size(), own_sizes(each).size()); ++k)
+          operand[k] = sizes[k] == own_sizes(node)[k] ? own_sizes(each)[k] : sizes[k];
+        operand.resize(own_sizes(each).size());
+        request(each, operand);
+      }
+      relate(node);
+    }
+  }
+
+  /// Sizes of a whole tensor after a reshape of arrays: where a group of dimensions has more
+  /// elements in the whole, the first of its dimensions is larger.
+  static Index reshaped(const Index& own, const Index& whole, const Index& to) {
+    Index sizes = to;
+    for (std::size_t i = 0, j = 0; i < own.size() && j < to.size();) {
+      const std::size_t first = j;
+      std::int64_t a = own[i], b = to[j], ratio = own[i] == 0 ? 1 : whole[i] / own[i];
+      ++i;
+      ++j;
+      while (a != b && (a < b ? i < own.size() : j < to.size())) {
+        if (a < b) {
+          a *= own[i];
+          ratio *= own[i] == 0 ? 1 : whole[i] / own[i];
+          ++i;
+        } else {
+          b *= to[j++];
+        }
+      }
+      // Dimensions of size 1 go with those beside them.
+      while (i < own.size() && own[i] == 1 && (j == to.size() || to[j] != 1)) ratio *= whole[i++];
+      std::size_t at = first;
+      while (at + 1 < j && to[at] == 1) ++at;
+      while (j < to.size() && to[j] == 1 && (i == own.size() || own[i] != 1)) ++j;
+      if (at < sizes.size()) sizes[at] *= ratio;
+    }
+    return sizes;
+  }
+
+  /// Operands that are scalars are so in the whole.
+  bool by_elements(std::size_t node, const Index& sizes) {
+    const Node& here = modules_.local().nodes[node];
+    std::vector<Numbers> choices;
+    for (std::size_t k = 0; k < here.operands.size(); ++k) {
+      const Index& own = own_sizes(here.operands[k]);
+      choices.push_back(request(here.operands[k], own.empty() ? own : sizes));
+      // A condition may be what devices know.
+      const bool is_condition = here.instruction->opcode == "select" && k == 0;
+      if (choices.back().empty() && !is_condition) return false;
+    }
+    if (choices[0].empty()) choices.erase(choices.begin());
+    return derive_all(node, choices, {});
+  }
+
+  /// Facts about a node that follow from those of its operands.
+  void relate(std::size_t node) {
+    const Node& here = modules_.local().nodes[node];
+    const std::string& opcode = here.instruction->opcode;
+    if (opcode == "constant") {
+      if (own_sizes(node).empty()) derive(node, {}, {});
+      return;
+    }
+    if (here.operands.empty()) return;
+    const Numbers first = of_[here.operands[0]];
+    if (!here.is_function) {
+      for (const std::size_t fact : first) derive(node, {fact}, {});
+      return;
+    }
+    if (kernel::xla::op_called(opcode)) {
+      std::set<Index> wanted;
+      for (const std::size_t each : here.operands) {
+        if (own_sizes(each).empty() && !own_sizes(node).empty()) continue;
+        for (const std::size_t fact : of_[each]) wanted.insert(sizes_of(fact));
+      }
+      for (const Index& sizes : wanted) by_elements(node, sizes);
+      if (of_[node].empty() && here.operands.size() == 2 &&
+          modules_.has_numbers(here.operands[1])) {
+        for (const std::size_t fact : first) derive(node, {fact}, {});
+      }
+      return;
+    }
+    if (opcode == "broadcast") {
+      const Index dimensions = here.instruction->numbers("dimensions");
+      if (dimensions.empty()) return;
+      for (const std::size_t fact : first) {
+        for (const std::size_t tensor : made_of(modules_.facts()[fact].tensor, "broadcast")) {
+          const Tensors::Tensor& whole = modules_.tensors().at(tensor);
+          if (whole.form.numbers[0] == dimensions) derive(node, {fact}, whole.sizes);
+        }
+        if (!of_[node].empty()) continue;
+        // Most often a new dimension is not cut.
+        Index sizes = own_sizes(node);
+        for (std::size_t k = 0; k < dimensions.size(); ++k)
+          sizes.at(static_cast<std::size_t>(dimensions[k])) = sizes_of(fact)[k];
+        derive(node, {fact}, sizes);
+      }
+      return;
+    }
+    if (opcode == "reshape" || opcode == "bitcast") {
+      for (const std::size_t fact : first) {
+        const Tensors::Tensor& whole = modules_.tensors().at(modules_.facts()[fact].tensor);
+        std::vector<Index> candidates = {
+            reshaped(own_sizes(here.operands[0]), whole.sizes, own_sizes(node))};
+        const bool is_reshape = whole.form.opcode == "reshape";
+        const std::size_t base = is_reshape ? whole.operands[0] : modules_.facts()[fact].tensor;
+        if (is_reshape) candidates.push_back(modules_.tensors().at(base).sizes);
+        for (const std::size_t each : made_of(base, "reshape"))
+          candidates.push_back(modules_.tensors().at(each).sizes);
+        for (const Index& sizes : candidates) {
+          if (derive(node, {fact}, sizes)) break;
+        }
+      }
+      return;
+    }
+    if (opcode == "slice") {
+      for (const std::size_t fact : first) slices(node, fact);
+      return;
+    }
+    if (opcode == "dynamic-slice") {
+      for (const std::size_t fact : first) derive(node, {fact}, {});
+      if (!of_[node].empty()) return;
+    }
+    std::vector<Numbers> choices;
+    for (std::size_t k = 0; k < here.operands.size(); ++k) {
+      const std::size_t each = here.operands[k];
+      if (of_[each].empty() && opcode == "scatter" && k == 0) {
+        for (const std::size_t tensor : made_of(SIZE_MAX, opcode))
+          request(each, modules_.tensors().at(tensor).sizes);
+      }
+      if (of_[each].empty()) request(each, likely_sizes(here, k));
+      if (of_[each].empty()) return;
+      choices.push_back(of_[each]);
+    }
+    const bool found = derive_all(node, choices, {});
+    if (opcode == "concatenate" && !found) derive_all(node, choices, {1});
+  }
+
+  /// The tensors that an operation makes of that of a fact.
+  Numbers made_of(std::size_t tensor, const std::string& opcode) {
+    for (; indexed_ < modules_.tensors().count(); ++indexed_) {
+      const Tensors::Tensor& each = modules_.tensors().at(indexed_);
+      made_of_[{SIZE_MAX, each.form.opcode}].push_back(indexed_);
+      if (!each.operands.empty())
+        made_of_[{each.operands[0], each.form.opcode}].push_back(indexed_);
+    }
+    const auto found = made_of_.find({tensor, opcode});
+    return found == made_of_.end() ? Numbers() : found->second;
+  }
+
+  /// Of an operand of which nothing is known; dimensions that another has, too, are its.
+  Index likely_sizes(const Node& node, std::size_t operand) const {
+    Index sizes = own_sizes(node.operands[operand]);
+    if (node.instruction->opcode == "dot") {
+      const std::size_t other = 1 - operand;
+      if (of_[node.operands[other]].empty()) return sizes;
+      const Index& whole = sizes_of(of_[node.operands[other]][0]);
+      for (const char* kind : {"batch_dims", "contracting_dims"}) {
+        const Index own =
+            node.instruction->numbers(std::string(operand == 0 ? "lhs_" : "rhs_") + kind);
+        const Index of =
+            node.instruction->numbers(std::string(operand == 0 ? "rhs_" : "lhs_") + kind);
+        for (std::size_t k = 0; k < own.size(); ++k)
+          sizes.at(static_cast<std::size_t>(own[k])) = whole.at(static_cast<std::size_t>(of[k]));
+      }
+    } else if (operand > 0 && !of_[node.operands[0]].empty() &&
+               sizes.size() == own_sizes(node.operands[0]).size()) {
+      for (std::size_t k = 0; k < sizes.size(); ++k) {
+        if (sizes[k] == own_sizes(node.operands[0])[k])
+          sizes[k] = sizes_of(of_[node.operands[0]][0])[k];
+      }
+    }
+    return sizes;
+  }
+
+  void slices(std::size_t node, std::size_t fact) {
+    const Node& here = modules_.local().nodes[node];
+    const Index& own = own_sizes(here.operands[0]);
+    Index hint(3 * own.size());
+    const auto ranges = kernel::xla::ranges_of(here.instruction->attribute("slice"));
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      const bool is_all = ranges[k] == Index{0, own[k], 1};
+      for (std::size_t i = 0; i < 3; ++i) hint[i * own.size() + k] = ranges[k][i];
+      if (is_all) hint[own.size() + k] = sizes_of(fact)[k];
+    }
+    if (derive(node, {fact}, hint, true)) return;
+    for (const std::size_t tensor : made_of(modules_.facts()[fact].tensor, "slice")) {
+      Index other;
+      for (const Index& row : modules_.tensors().at(tensor).form.numbers)
+        other.insert(other.end(), row.begin(), row.end());
+      derive(node, {fact}, other, true);
+    }
+    derive(node, {fact}, {});
+  }
+
+  /// The first node on the way to an output of which nothing is known, though of its operands is.
+  std::string lost(std::size_t output, std::size_t number) const {
+    const auto& nodes = modules_.local().nodes;
+    std::set<std::size_t> reached = {output};
+    std::size_t first = output;
+    for (std::size_t i = output + 1; i-- > 0;) {
+      if (!reached.contains(i) || !of_[i].empty()) continue;
+      const auto& operands = nodes[i].operands;
+      reached.insert(operands.begin(), operands.end());
+      if (std::any_of(operands.begin(), operands.end(),
+                      [&](std::size_t each) { return !of_[each].empty(); }))
+        first = i;
+    }
+    const std::string name = nodes[first].instruction->name;
+    return fmt::format("output {} is related up to {} {}", number, nodes[first].instruction->opcode,
+                       name);
+  }
+
+  /// Only the facts that the outputs need.
+  std::string text_of(const Numbers& answers) const {
+    std::vector<bool> used(lines_.size(), false);
+    for (const std::size_t each : answers) used[each] = true;
+    for (std::size_t k = lines_.size(); k-- > 0;) {
+      if (!used[k]) continue;
+      for (const std::size_t each : lines_[k].facts) used[each] = true;
+    }
+    nlohmann::ordered_json facts = nlohmann::ordered_json::array();
+    Numbers numbers(lines_.size());
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < lines_.size(); ++k) {
+      // Those about inputs come first, and are all there.
+      const bool is_input = k < inputs();
+      if (!is_input && !used[k]) continue;
+      numbers[k] = next++;
+      if (is_input) continue;
+      nlohmann::ordered_json line = {lines_[k].node, lines_[k].facts.size()};
+      for (const std::size_t each : lines_[k].facts) line.push_back(numbers[each]);
+      for (const std::int64_t each : lines_[k].hint) line.push_back(each);
+      facts.push_back(std::move(line));
+    }
+    nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
+    for (const std::size_t each : answers) outputs.push_back(numbers[each]);
+    const nlohmann::ordered_json all = {{"facts", std::move(facts)},
+                                        {"outputs", std::move(outputs)}};
+    return all.dump() + "\n";
+  }
+  std::size_t inputs() const { return given_; }
+
+  RelatedModules& modules_;
+  const std::vector<Relation>& outputs_;
+  LimitWatch watch_;
+  std::size_t given_ = modules_.facts().size();
+  std::vector<Numbers> of_;  ///< facts, by node
+  std::vector<Line> lines_;  ///< by fact; of inputs nothing
+  std::set<Line> tried_;
+  std::set<std::pair<std::size_t, Index>> asked_;
+  int depth_ = 0;
+  std::size_t indexed_ = 0;
+  std::map<std::pair<std::size_t, std::string>, Numbers> made_of_;
+  std::string lost_;
+};
+
+}  // namespace
+
+std::variant<std::string, std::string> relation_evidence(const CertificateFiles& files,
+                                                         const Limits& limits) {
+  std::variant<std::string, std::string> result;
+  try {
+    kernel::xla::with_related_modules(
+        files, [&](RelatedModules& modules, const std::vector<Relation>& outputs) {
+          RelationSearch search(modules, outputs, limits);
+          if (auto text = search.run())
+            result.emplace<0>(std::move(*text));
+          else
+            result.emplace<1>(search.lost());
+        });
+  } catch (const kernel::CheckFailure& failure) {
+    result.emplace<1>(failure.what());
+  }
+  return result;
+}
+
+}  // namespace p2

@@ -1,0 +1,288 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "proofs/kernel/xla/interpreter.h"
+
+namespace p2::kernel::xla {
+
+// Of two modules, one of which is not partitioned, the relation of every array that devices hold
+// to a whole tensor (docs/certificates.md).
+
+using Numbering = std::vector<std::uint32_t>;  ///< of devices; those with one number are a class
+
+/// One array of a module without calls and tuples.
+struct Node {
+  const Computation* computation = nullptr;
+  const Instruction* instruction = nullptr;
+  std::vector<std::size_t> operands;
+  Shape shape;
+  std::size_t part = 0;      ///< which of several results
+  bool is_function = false;  ///< whether it is one of its operands, and nothing else
+};
+
+/// A module with calls and fusions in place. Operands stand before their uses.
+struct FlatModule {
+  explicit FlatModule(const Module& source, Budget& budget);
+
+  const Module& module;
+  std::vector<Node> nodes;
+  std::vector<std::size_t> inputs, outputs;
+};
+
+/// What an operation is, besides its operands and the type of its result.
+struct Form {
+  std::string opcode;
+  std::string text;            ///< what has no rule of its own
+  std::vector<Index> numbers;  ///< dimensions and sizes, as relation_tensors.cpp lists them
+  auto operator<=>(const Form&) const = default;
+};
+bool is_one_of(const std::string& name, std::initializer_list<const char*> names);
+/// `float` for all types of real numbers.
+std::string kind_of(const Type& type);
+/// What a reducer does, if that is one commutative and associative operation.
+std::optional<Op> reducer_of(const Module& module, const Instruction& instruction);
+Form form_of(const Module& module, const Node& node, const std::vector<Index>& operands);
+/// The sizes of the result; nothing where the operands do not fit.
+std::optional<Index> sizes_of(const Form& form, const std::vector<Index>& operands);
+
+/// Whole tensors, as functions of the inputs. Equal functions that are made the same way have the
+/// same number.
+class Tensors {
+ public:
+  struct Tensor {
+    Form form;
+    std::vector<std::size_t> operands;
+    std::string kind;
+    Index sizes;
+    auto operator<=>(const Tensor&) const = default;
+  };
+
+  /// Constants printed without elements are equal where both have one of these names.
+  explicit Tensors(std::set<std::string> equal) : equal_(std::move(equal)) {}
+
+  std::size_t input(std::size_t number, const Shape& shape);
+  /// Nothing where the operands do not fit.
+  std::optional<std::size_t> make(Form form, std::vector<std::size_t> operands,
+                                  const std::string& kind);
+  std::size_t scalar(std::string_view literal, const Type& type);
+  std::optional<std::size_t> constant(const Instruction& instruction);
+  /// A tensor of which nothing is known.
+  std::size_t unknown(const Shape& shape);
+  const Tensor& at(std::size_t number) const { return tensors_.at(number); }
+  std::size_t count() const { return tensors_.size(); }
+  bool is_scalar(std::size_t number, const std::string& value) const;
+  /// The integer that all elements are.
+  std::optional<std::int64_t> integer(std::size_t number) const;
+
+ private:
+  std::size_t intern(Tensor tensor);
+  std::optional<std::size_t> simplified(const Form& form, const std::vector<std::size_t>& operands,
+                                        const std::string& kind);
+  std::set<std::string> equal_;
+  std::deque<Tensor> tensors_;
+  std::map<Tensor, std::size_t> numbers_;
+};
+
+/// Elements [at, at + size) along a dimension of a device's array are [of, of + size) of the whole.
+struct Segment {
+  std::int64_t at = 0, of = 0, size = 0;
+  auto operator<=>(const Segment&) const = default;
+};
+using Segments = std::vector<Segment>;
+
+/// Where indices along one dimension are in the whole tensor, on every device. Without devices:
+/// anywhere, the array and the tensor have the same elements all along the dimension.
+struct Place {
+  std::int64_t size = 0, whole = 0;
+  std::vector<Segments> devices;
+  auto operator<=>(const Place&) const = default;
+};
+
+/// The whole is a reduction of what devices hold. Devices in one class of `groups` have parts that
+/// together make up the same elements, those in one class of `copies`, which is smaller, have the
+/// same part; one of every such class counts.
+struct Partial {
+  Op op = Op::Add;
+  Numbering groups, copies;
+  auto operator<=>(const Partial&) const = default;
+};
+
+/// Numbers for places and partials, and what follows from them.
+class Places {
+ public:
+  explicit Places(std::size_t devices) : devices_(devices) {}
+
+  std::size_t free(std::int64_t size, std::int64_t whole) { return intern({size, whole, {}}); }
+  std::size_t identity(std::int64_t size);
+  /// Ascending in the array, within its bounds and those of the whole, joined where they touch.
+  std::size_t segments(std::int64_t size, std::int64_t whole, std::vector<Segments> devices);
+  /// Of every device the elements from `starts` on, moved by `shift` in the whole.
+  std::size_t sliced(std::size_t place, const Index& starts, std::int64_t size, std::int64_t shift,
+                     std::int64_t whole);
+  /// The same, not free: where it may be anywhere it begins at 0.
+  std::optional<std::size_t> fixed(std::size_t place);
+  bool is_identity(std::size_t place);
+  bool is_free(std::size_t place) const { return places_.at(place).devices.empty(); }
+  /// Whether all elements of all devices' arrays are somewhere in the whole.
+  bool is_total(std::size_t place) const;
+  /// What holds of both; nothing where they say different things.
+  std::optional<std::size_t> meet(std::size_t a, std::size_t b) const;
+  const Place& at(std::size_t place) const { return places_.at(place); }
+  std::size_t devices() const { return devices_; }
+
+  /// Devices in one class have the same places.
+  Numbering classes(const std::vector<std::size_t>& places) const;
+  /// The classes in which both are the same.
+  static Numbering common(const Numbering& a, const Numbering& b);
+  std::size_t partial(Partial partial);
+  const Partial& partial_at(std::size_t number) const { return partials_.at(number); }
+  /// In the classes in which `also` is the same, too; nothing where these do not have all parts.
+  std::optional<std::size_t> refined(std::size_t partial, const Numbering& also);
+  /// Of a reduction along dimensions that are at `reduced`: whether every device has all of them
+  /// (a value without value), the classes that have them together, or nothing.
+  using Reduced = std::optional<std::optional<std::size_t>>;
+  Reduced reduced(Op op, const std::vector<std::size_t>& kept,
+                  const std::vector<std::size_t>& reduced, Budget& budget);
+  /// What is left after a reduction over groups of devices; as reduced().
+  Reduced summed(std::size_t partial, const std::vector<std::vector<std::size_t>>& groups);
+
+ private:
+  std::size_t intern(Place place);
+  std::size_t devices_;
+  std::deque<Place> places_;
+  std::map<Place, std::size_t> numbers_;
+  std::vector<Numbering> classes_;
+  std::deque<Partial> partials_;
+  std::map<Partial, std::size_t> partial_numbers_;
+  std::map<std::vector<std::size_t>, Reduced> reductions_;
+};
+
+/// What an array is of the elements e of a tensor, by numbers that every device knows.
+struct View {
+  enum class Kind : std::uint8_t {
+    Minus,   ///< e − from, in the type of e
+    Within,  ///< from ≤ e < to; if `is_not`, not that
+    Where,   ///< the elements of the tensor where from ≤ e < to, for those e of the tensor `of`
+    Only,    ///< the elements of the tensor, of any type, where from is not 0; elsewhere zero
+  };
+  Kind kind = Kind::Minus;
+  bool is_not = false;
+  Index from, to;      ///< by device
+  std::size_t of = 0;  ///< of Where: of the same sizes, at the same places
+};
+/// Where an index of Within has no bound.
+constexpr std::int64_t kNoBound = std::int64_t{1} << 62U;
+
+/// An array of a node is, on every device, the elements of a tensor at these places.
+struct Fact {
+  std::size_t node = 0;
+  std::size_t tensor = 0;
+  std::vector<std::size_t> places;     ///< of every dimension
+  std::optional<std::size_t> partial;  ///< nothing: the elements themselves
+  std::optional<View> view = {};       ///< nothing: the elements themselves
+};
+
+/// How devices hold one tensor of a module that is not partitioned: a box of it, and where.
+struct Piece {
+  std::size_t device = 0;
+  std::uint32_t part = 0;
+  Index of, at, sizes;
+};
+struct Relation {
+  std::size_t number = 0;  ///< of the input or output of the other module
+  std::optional<Op> reducer;
+  std::uint32_t parts = 1;
+  std::vector<Piece> pieces;
+};
+
+/// Derives facts about the arrays of a module that is executed on all devices, one by one.
+class RelatedModules {
+ public:
+  /// `equal` are the constants that Tensors takes as equal.
+  RelatedModules(const Module& whole, const Module& local, const Devices& devices,
+                 const std::vector<Relation>& inputs, const std::set<std::string>& equal,
+                 Budget& budget);
+
+  /// The fact about a node that follows from those of its operands, by the rule of its operation.
+  /// What a hint says depends on the operation: sizes of the whole tensor (docs/certificates.md).
+  /// Nothing where no rule applies.
+  std::optional<Fact> follows(std::size_t node, const std::vector<std::size_t>& facts,
+                              const Index& hint);
+  /// The number of a fact; `fact` has to follow.
+  std::size_t add(Fact fact);
+  /// Whether a fact about an output says what the relation says of it.
+  bool answers(std::size_t fact, std::size_t output, const Relation& relation) const;
+
+  const FlatModule& local() const { return local_; }
+  const std::deque<Fact>& facts() const { return facts_; }
+  const Tensors& tensors() const { return tensors_; }
+  const Places& places() const { return places_; }
+  std::size_t output(std::size_t number) const { return whole_.at(number); }
+  /// Integers of which every device knows what they are.
+  bool has_numbers(std::size_t node) const { return !known_.at(node).devices.empty(); }
+
+ private:
+  using Facts = std::vector<const Fact*>;
+  void relate_input(std::size_t number, const Shape& shape, const Relation& relation);
+  void execute_numbers(const Devices& devices);
+  std::optional<Fact> of_numbers(std::size_t number, const Index& hint);
+  std::optional<Fact> collective(const Node& node, const Fact& fact);  // relation_places.cpp
+  // relation_rules.cpp
+  std::optional<Fact> elementwise(const Node& node, const Form& form, const Facts& facts);
+  std::optional<Fact> moved(const Node& node, Form form, const Facts& facts, const Index& hint);
+  std::optional<Fact> reshaped(const Node& node, const Fact& fact, const Index& sizes);
+  std::optional<Fact> sliced(const Node& node, const Form& form, const Fact& fact,
+                             const Index& hint);
+  std::optional<Fact> joined(const Node& node, const Form& form, const Facts& facts,
+                             const Index& hint);
+  std::optional<Fact> dot(const Node& node, const Form& form, const Facts& facts);
+  std::optional<Fact> reduce(const Node& node, const Form& form, const Facts& facts);
+  // relation_indexing.cpp
+  std::optional<Fact> dynamic(const Node& node, const Form& form, const Facts& facts);
+  std::optional<Fact> gather(const Node& node, Form form, const Facts& facts);
+  std::optional<Fact> scatter(const Node& node, const Form& form, const Facts& facts,
+                              const Index* only = nullptr);
+  std::optional<Fact> same(const Node& node, const Form& form, const Facts& facts);
+  std::optional<Fact> viewed(const Node& node, const Form& form, const Facts& facts,
+                             const Index& hint);
+  std::optional<Fact> chosen(const Node& node, const Facts& facts);
+  std::optional<Fact> by_number(const Node& node, const Form& form, const Fact& fact);
+  std::optional<Fact> combined(const Node& node, const Form& form, const Facts& facts);
+  std::optional<Fact> gathered(const Node& node, Form form, const Fact& x, const Fact& indices);
+  std::optional<Fact> scattered(const Node& node, const Form& form, const Facts& facts);
+  std::optional<Index> offsets(std::size_t place, const std::string& kind) const;
+  bool is_within(std::size_t tensor, std::int64_t size) const;
+  std::optional<Index> starts(std::size_t node, std::int64_t most) const;
+  std::optional<Index> one_number(std::size_t node) const;
+  std::optional<Fact> made(const Node& node, Form form, const Facts& facts,
+                           std::vector<std::size_t> places,
+                           std::optional<std::size_t> partial = {});
+  bool is_zero(std::size_t tensor) const;
+
+  Budget& budget_;
+  FlatModule local_;
+  Tensors tensors_;
+  Places places_;
+  std::vector<std::size_t> whole_;  ///< the outputs of the module that is not partitioned
+  std::unique_ptr<Arithmetic> numbers_;
+  Interpreter interpreter_;
+  std::vector<Value> known_;  ///< by node
+  std::deque<Fact> facts_;
+};
+
+/// For writers of certificates: hands the modules of problem.json to `prove`, with the relation of
+/// outputs; not where both are partitioned.
+void with_related_modules(const Files& files,
+                          const std::function<void(RelatedModules& modules,
+                                                   const std::vector<Relation>& outputs)>& prove);
+
+}  // namespace p2::kernel::xla

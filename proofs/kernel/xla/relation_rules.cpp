@@ -1,0 +1,484 @@
+// Of every operation, what its result is of the whole tensors of which its operands are parts.
+
+#include <algorithm>
+#include <numeric>
+
+#include "proofs/kernel/input.h"
+#include "proofs/kernel/xla/relation.h"
+
+namespace p2::kernel::xla {
+namespace {
+
+std::vector<Index> sizes_of(const std::vector<Node>& nodes, const Node& node) {
+  std::vector<Index> sizes;
+  for (const std::size_t each : node.operands) sizes.push_back(nodes[each].shape.sizes);
+  return sizes;
+}
+
+std::size_t get(const std::vector<std::size_t>& places, std::int64_t at) {
+  return places.at(static_cast<std::size_t>(at));
+}
+
+/// Multiplies, up to 2^50.
+bool grow(std::int64_t& product, std::int64_t factor) {
+  if (factor < 1 || product > (std::int64_t{1} << 50U) / factor) return false;
+  product *= factor;
+  return true;
+}
+
+std::vector<std::size_t> picked(const std::vector<std::size_t>& places, const Index& dimensions) {
+  std::vector<std::size_t> list;
+  for (const std::int64_t each : dimensions) list.push_back(get(places, each));
+  return list;
+}
+
+}  // namespace
+
+bool RelatedModules::is_zero(std::size_t tensor) const {
+  const Tensors::Tensor& known = tensors_.at(tensor);
+  if (known.form.opcode == "broadcast") return is_zero(known.operands[0]);
+  return tensors_.is_scalar(tensor, "0.0/1.0") || tensors_.is_scalar(tensor, "0");
+}
+
+std::optional<Fact> RelatedModules::made(const Node& node, Form form, const Facts& facts,
+                                         std::vector<std::size_t> places,
+                                         std::optional<std::size_t> partial) {
+  std::vector<std::size_t> operands;
+  for (const Fact* fact : facts) operands.push_back(fact->tensor);
+  const auto tensor = tensors_.make(std::move(form), std::move(operands), kind_of(node.shape.type));
+  if (!tensor) return std::nullopt;
+  if (partial) {
+    partial = places_.refined(*partial, places_.classes(places));
+    if (!partial) return std::nullopt;
+  }
+  return Fact{0, *tensor, std::move(places), partial};
+}
+
+std::optional<Fact> RelatedModules::follows(std::size_t number,
+                                            const std::vector<std::size_t>& list,
+                                            const Index& hint) {
+  budget_.spend(256 + 16 * list.size());
+  const Node& node = local_.nodes.at(number);
+  Facts facts;
+  // Without a fact about the condition a select is by what devices know of it.
+  const bool is_choice = node.instruction->opcode == "select" && list.size() == 2;
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    const Fact& fact = facts_.at(list[k]);
+    const std::size_t operand = k + (is_choice ? 1 : 0);
+    if (operand >= node.operands.size() || fact.node != node.operands[operand]) return std::nullopt;
+    facts.push_back(&fact);
+  }
+  std::optional<Fact> result;
+  if (list.empty() && has_numbers(number) && !hint.empty()) {
+    result = of_numbers(number, hint);
+  } else if (node.instruction->opcode == "constant") {
+    if (const auto tensor = tensors_.constant(*node.instruction)) {
+      Fact fact{0, *tensor, {}, {}};
+      for (const std::int64_t size : node.shape.sizes)
+        fact.places.push_back(places_.identity(size));
+      result = fact;
+      if (tensors_.at(*tensor).form.opcode == "broadcast" &&
+          hint.size() == node.shape.sizes.size()) {
+        result.reset();
+        const std::size_t scalar = tensors_.at(*tensor).operands[0];
+        const auto wide =
+            tensors_.make({"broadcast", "", {{}, hint}}, {scalar}, kind_of(node.shape.type));
+        if (wide) {
+          result = Fact{0, *wide, {}, {}};
+          for (std::size_t k = 0; k < hint.size(); ++k)
+            result->places.push_back(places_.free(node.shape.sizes[k], hint[k]));
+        }
+      }
+    }
+  } else if (!node.is_function) {
+    if (facts.size() == 1 && node.operands.size() == 1 && !facts[0]->view)
+      result = collective(node, *facts[0]);
+  } else {
+    const std::vector<Index> operands = sizes_of(local_.nodes, node);
+    const Form form = form_of(local_.module, node, operands);
+    if (xla::sizes_of(form, operands) != node.shape.sizes) return std::nullopt;
+    const std::string& opcode = form.opcode;
+    const bool has_view =
+        std::any_of(facts.begin(), facts.end(), [](const Fact* fact) { return fact->view; });
+    if (is_choice) {
+      if (!has_view) result = chosen(node, facts);
+    } else if (has_view) {
+      if (facts.size() == node.operands.size()) result = viewed(node, form, facts, hint);
+    } else if (facts.size() == 1 && node.operands.size() == 2 && op_called(opcode)) {
+      result = by_number(node, form, *facts[0]);
+    } else if (opcode == "dynamic-slice" && facts.size() == 1 && node.operands.size() > 1) {
+      result = dynamic(node, form, facts);
+    } else if (facts.size() == node.operands.size()) {
+      if (op_called(opcode))
+        result = elementwise(node, form, facts);
+      else if (opcode == "dot")
+        result = dot(node, form, facts);
+      else if (opcode == "reduce")
+        result = reduce(node, form, facts);
+      else if (opcode == "gather")
+        result = gather(node, form, facts);
+      else if (opcode == "scatter")
+        result = scatter(node, form, facts);
+      else if (opcode == "dynamic-slice" || opcode == "dynamic-update-slice")
+        result = dynamic(node, form, facts);
+      else if (opcode != "function")
+        result = moved(node, form, facts, hint);
+      if (!result) result = same(node, form, facts);
+    }
+  }
+  if (!result) return std::nullopt;
+  result->node = number;
+  // What every rule has to keep.
+  const Tensors::Tensor& tensor = tensors_.at(result->tensor);
+  const bool is_condition = result->view && result->view->kind == View::Kind::Within;
+  if (result->places.size() != tensor.sizes.size() ||
+      (is_condition ? "pred" : tensor.kind) != kind_of(node.shape.type))
+    return std::nullopt;
+  for (std::size_t k = 0; k < result->places.size(); ++k) {
+    const Place& place = places_.at(result->places[k]);
+    if (place.size != node.shape.sizes.at(k) || place.whole != tensor.sizes[k]) return std::nullopt;
+  }
+  return result;
+}
+
+/// The same function of all elements, on every device.
+std::optional<Fact> RelatedModules::same(const Node& node, const Form& form, const Facts& facts) {
+  for (const Fact* fact : facts) {
+    if (fact->partial) return std::nullopt;
+    for (const std::size_t place : fact->places) {
+      if (!places_.is_identity(place)) return std::nullopt;
+    }
+  }
+  std::vector<std::size_t> places;
+  for (const std::int64_t size : node.shape.sizes) places.push_back(places_.identity(size));
+  return made(node, form, facts, std::move(places));
+}
+
+std::optional<Fact> RelatedModules::elementwise(const Node& node, const Form& form,
+                                                const Facts& facts) {
+  const std::string& opcode = form.opcode;
+  std::vector<std::size_t> places;
+  std::optional<std::size_t> partial;
+  bool is_first = true;
+  for (const Fact* fact : facts) {
+    if (fact->partial && partial && fact->partial != partial) return std::nullopt;
+    if (fact->partial) partial = fact->partial;
+    // A scalar condition or bound is that of all elements.
+    if (fact->places.empty() && !node.shape.sizes.empty()) continue;
+    if (is_first) {
+      places = fact->places;
+      is_first = false;
+      continue;
+    }
+    if (fact->places.size() != places.size()) return std::nullopt;
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      const auto both = places_.meet(places[k], fact->places[k]);
+      if (!both) return std::nullopt;
+      places[k] = *both;
+    }
+  }
+  if (!partial) return made(node, form, facts, std::move(places));
+  // f(⊕ parts) = ⊕ f(parts).
+  const Op op = places_.partial_at(*partial).op;
+  const auto has_parts = [&](std::size_t k) { return facts[k]->partial.has_value(); };
+  const auto is_summand = [&](std::size_t k) { return has_parts(k) || is_zero(facts[k]->tensor); };
+  const bool is_float = std::all_of(facts.begin(), facts.end(), [&](const Fact* fact) {
+    return tensors_.at(fact->tensor).kind == "float";
+  });
+  bool applies = op_called(opcode) == op &&
+                 std::all_of(facts.begin(), facts.end(), [](const Fact* f) { return f->partial; });
+  if (op == Op::Add) {
+    const bool is_number = kind_of(node.shape.type) != "pred";
+    if (opcode == "negate") applies = is_number;
+    if (opcode == "convert") applies = is_float && kind_of(node.shape.type) == "float";
+    if (opcode == "add" || opcode == "subtract")
+      applies = is_number && is_summand(0) && is_summand(1);
+    if (opcode == "multiply") applies = is_number && has_parts(0) != has_parts(1);
+    if (opcode == "divide") applies = is_float && !has_parts(1);
+    if (opcode == "select") applies = !has_parts(0) && is_summand(1) && is_summand(2);
+  }
+  return applies ? made(node, form, facts, std::move(places), partial) : std::nullopt;
+}
+
+std::optional<Fact> RelatedModules::moved(const Node& node, Form form, const Facts& facts,
+                                          const Index& hint) {
+  const std::string& opcode = form.opcode;
+  const Index list = form.numbers.at(0);
+  const Index& sizes = node.shape.sizes;
+  if (opcode == "iota") {
+    if (hint.size() != sizes.size()) return std::nullopt;
+    form.numbers[1] = hint;
+    std::vector<std::size_t> places;
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      if (hint[k] < sizes[k]) return std::nullopt;
+      const std::size_t free = places_.free(sizes[k], hint[k]);
+      places.push_back(static_cast<std::int64_t>(k) == list[0] ? places_.fixed(free).value()
+                                                               : free);
+    }
+    return made(node, form, {}, std::move(places));
+  }
+  const Fact& fact = *facts.at(0);
+  if (opcode == "reshape") return reshaped(node, fact, hint);
+  if (opcode == "slice") return sliced(node, form, fact, hint);
+  if (opcode == "concatenate") return joined(node, form, facts, hint);
+  if (opcode == "transpose")
+    return made(node, form, facts, picked(fact.places, list), fact.partial);
+  if (opcode == "reverse") {
+    for (const std::size_t place : picked(fact.places, list)) {
+      if (!places_.is_identity(place)) return std::nullopt;
+    }
+    return made(node, form, facts, fact.places, fact.partial);
+  }
+  if (opcode == "broadcast") {
+    if (hint.size() != sizes.size()) return std::nullopt;
+    form.numbers[1] = hint;
+    std::vector<std::size_t> places;
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      if (hint[k] < 1) return std::nullopt;
+      places.push_back(places_.free(sizes[k], hint[k]));
+    }
+    for (std::size_t k = 0; k < list.size(); ++k)
+      places.at(static_cast<std::size_t>(list[k])) = fact.places.at(k);
+    return made(node, form, facts, std::move(places), fact.partial);
+  }
+  if (opcode != "pad" || facts[1]->partial || fact.partial) return std::nullopt;
+  std::vector<std::size_t> places = fact.places;
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    if (form.numbers[0][k] == 0 && form.numbers[1][k] == 0 && form.numbers[2][k] == 0) continue;
+    if (!places_.is_identity(places[k])) return std::nullopt;
+    places[k] = places_.identity(sizes[k]);
+  }
+  return made(node, form, facts, std::move(places));
+}
+
+/// Dimensions fall into groups of the same number of elements, of the array and of the tensor. In
+/// a group of several, only the first dimension that is more than one index may be cut.
+std::optional<Fact> RelatedModules::reshaped(const Node& node, const Fact& fact,
+                                             const Index& sizes) {
+  const Index& own = node.shape.sizes;
+  const Index from = tensors_.at(fact.tensor).sizes;
+  Index from_own;
+  for (const std::size_t place : fact.places) from_own.push_back(places_.at(place).size);
+  if (sizes.size() != own.size()) return std::nullopt;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0, j = 0; i < from.size() || j < own.size();) {
+    if (i < from.size() && from[i] == 1) {
+      if (from_own[i] != 1 || !places_.is_total(fact.places[i])) return std::nullopt;
+      ++i;
+      continue;
+    }
+    if (j < own.size() && sizes[j] == 1) {
+      if (own[j] != 1) return std::nullopt;
+      places.push_back(places_.identity(1));
+      ++j;
+      continue;
+    }
+    const std::size_t i0 = i;
+    const std::size_t j0 = j;
+    std::int64_t a = 1, b = 1, whole_a = 1, whole_b = 1;
+    do {
+      const bool takes_from = j > j0 && (a < b || (a == b && whole_a < whole_b));
+      if (takes_from || i == i0) {
+        if (i == from.size()) return std::nullopt;
+        if (!grow(a, from_own[i]) || !grow(whole_a, from[i++])) return std::nullopt;
+      } else {
+        if (j == own.size()) return std::nullopt;
+        if (!grow(b, own[j]) || !grow(whole_b, sizes[j++])) return std::nullopt;
+      }
+    } while (j == j0 || a != b || whole_a != whole_b);
+    if (i == i0 + 1 && j == j0 + 1) {
+      places.push_back(fact.places[i0]);
+      continue;
+    }
+    bool is_free = true;
+    for (std::size_t k = i0; k < i; ++k) is_free = is_free && places_.is_free(fact.places[k]);
+    if (is_free) {
+      for (std::size_t k = j0; k < j; ++k) places.push_back(places_.free(own[k], sizes[k]));
+      continue;
+    }
+    // The first element in the row-major order of the group's whole dimensions.
+    Index first(places_.devices(), 0);
+    bool may_be_cut = true;
+    std::int64_t stride = whole_a;
+    for (std::size_t k = i0; k < i; ++k) {
+      stride /= from[k];
+      const auto place = places_.fixed(fact.places[k]);
+      if (!place || (!may_be_cut && !places_.is_identity(*place))) return std::nullopt;
+      for (std::size_t device = 0; device < first.size(); ++device) {
+        const Segments& all = places_.at(*place).devices[device];
+        if (all.size() != 1 || all[0].size != from_own[k]) return std::nullopt;
+        first[device] += all[0].of * stride;
+      }
+      may_be_cut = may_be_cut && from_own[k] == 1;
+    }
+    may_be_cut = true;
+    stride = whole_b;
+    for (std::size_t k = j0; k < j; ++k) {
+      stride /= sizes[k];
+      std::vector<Segments> devices;
+      for (std::int64_t& rest : first) {
+        const std::int64_t of = rest / stride;
+        rest %= stride;
+        if (of + own[k] > sizes[k]) return std::nullopt;
+        devices.push_back({{0, of, own[k]}});
+      }
+      places.push_back(places_.segments(own[k], sizes[k], std::move(devices)));
+      if (!may_be_cut && !places_.is_identity(places.back())) return std::nullopt;
+      may_be_cut = may_be_cut && own[k] == 1;
+    }
+  }
+  return made(node, {"reshape", "", {sizes}}, {&fact}, std::move(places), fact.partial);
+}
+
+/// Without a hint elements of the same tensor; otherwise of the slice that the hint says.
+std::optional<Fact> RelatedModules::sliced(const Node& node, const Form& form, const Fact& fact,
+                                           const Index& hint) {
+  const std::size_t rank = fact.places.size();
+  const Index whole = tensors_.at(fact.tensor).sizes;
+  Form wide = form;
+  if (hint.empty()) {
+    wide.numbers = {Index(rank, 0), whole, Index(rank, 1)};
+  } else {
+    if (hint.size() != 3 * rank) return std::nullopt;
+    for (std::size_t k = 0; k < 3; ++k)
+      wide.numbers[k].assign(hint.begin() + static_cast<std::ptrdiff_t>(k * rank),
+                             hint.begin() + static_cast<std::ptrdiff_t>((k + 1) * rank));
+  }
+  const auto sizes = xla::sizes_of(wide, {whole});
+  if (!sizes) return std::nullopt;
+  std::vector<std::size_t> places;
+  for (std::size_t k = 0; k < rank; ++k) {
+    const std::int64_t size = node.shape.sizes[k];
+    if ((*sizes)[k] < 1 || size < 1) return std::nullopt;
+    if (form.numbers[2][k] == 1 && wide.numbers[2][k] == 1) {
+      places.push_back(places_.sliced(fact.places[k], Index(places_.devices(), form.numbers[0][k]),
+                                      size, -wide.numbers[0][k], (*sizes)[k]));
+      continue;
+    }
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (wide.numbers[i][k] != form.numbers[i][k]) return std::nullopt;
+    }
+    if (!places_.is_identity(fact.places[k])) return std::nullopt;
+    places.push_back(places_.identity(size));
+  }
+  return made(node, wide, {&fact}, std::move(places), fact.partial);
+}
+
+/// Without a hint the concatenation of the tensors; with 1 elements of the one tensor.
+std::optional<Fact> RelatedModules::joined(const Node& node, const Form& form, const Facts& facts,
+                                           const Index& hint) {
+  const auto along = static_cast<std::size_t>(form.numbers[0][0]);
+  const bool is_one = hint == Index{1};
+  std::vector<std::size_t> places = facts[0]->places;
+  std::vector<Segments> devices(places_.devices());
+  std::int64_t at = 0, of = 0;
+  for (const Fact* fact : facts) {
+    if (fact->partial != facts[0]->partial || fact->places.size() != places.size() ||
+        (is_one && fact->tensor != facts[0]->tensor))
+      return std::nullopt;
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      if (k == along) continue;
+      const auto both = places_.meet(places[k], fact->places[k]);
+      if (!both) return std::nullopt;
+      places[k] = *both;
+    }
+    const auto place = places_.fixed(fact->places[along]);
+    if (!place) return std::nullopt;
+    const Place& known = places_.at(*place);
+    for (std::size_t device = 0; device < devices.size(); ++device) {
+      for (const Segment& each : known.devices[device])
+        devices[device].push_back({each.at + at, each.of + of, each.size});
+    }
+    at += known.size;
+    if (!is_one) of += known.whole;
+  }
+  const std::int64_t whole = is_one ? places_.at(facts[0]->places[along]).whole : of;
+  places[along] = places_.segments(at, whole, std::move(devices));
+  if (!is_one) return made(node, form, facts, std::move(places), facts[0]->partial);
+  std::optional<std::size_t> partial = facts[0]->partial;
+  if (partial) partial = places_.refined(*partial, places_.classes(places));
+  if (facts[0]->partial && !partial) return std::nullopt;
+  return Fact{0, facts[0]->tensor, std::move(places), partial};
+}
+
+std::optional<Fact> RelatedModules::dot(const Node& node, const Form& form, const Facts& facts) {
+  const auto& [x, y] = std::tie(facts[0]->places, facts[1]->places);
+  const auto meeting = [&](const Index& of_x,
+                           const Index& of_y) -> std::optional<std::vector<std::size_t>> {
+    std::vector<std::size_t> places;
+    for (std::size_t k = 0; k < of_x.size(); ++k) {
+      const auto both = places_.meet(get(x, of_x[k]), get(y, of_y[k]));
+      if (!both) return std::nullopt;
+      places.push_back(*both);
+    }
+    return places;
+  };
+  auto places = meeting(form.numbers[0], form.numbers[1]);
+  auto along = meeting(form.numbers[2], form.numbers[3]);
+  if (!places || !along) return std::nullopt;
+  for (const bool is_left : {true, false}) {
+    const auto& side = is_left ? x : y;
+    for (std::size_t i = 0; i < side.size(); ++i) {
+      if (!contains(form.numbers[is_left ? 0 : 1], i) &&
+          !contains(form.numbers[is_left ? 2 : 3], i))
+        places->push_back(side[i]);
+    }
+  }
+  for (std::size_t& place : *along) {
+    // Free on both sides: as far as the array goes it is the whole.
+    if (places_.is_free(place) && !places_.is_identity(place)) return std::nullopt;
+    place = places_.fixed(place).value();
+  }
+  const auto cut = places_.reduced(Op::Add, *places, *along, budget_);
+  if (!cut) return std::nullopt;
+  auto partial = *cut;
+  if (facts[0]->partial || facts[1]->partial) {
+    if (partial || (facts[0]->partial && facts[1]->partial)) return std::nullopt;
+    partial = facts[0]->partial ? facts[0]->partial : facts[1]->partial;
+    if (places_.partial_at(*partial).op != Op::Add) return std::nullopt;
+  }
+  return made(node, form, facts, std::move(*places), partial);
+}
+
+std::optional<Fact> RelatedModules::reduce(const Node& node, const Form& form, const Facts& facts) {
+  const Fact& x = *facts[0];
+  if (facts[1]->partial) return std::nullopt;
+  std::vector<std::size_t> kept, along;
+  for (std::size_t i = 0; i < x.places.size(); ++i) {
+    if (!contains(form.numbers[0], i)) {
+      kept.push_back(x.places[i]);
+      continue;
+    }
+    if (places_.is_free(x.places[i]) && !places_.is_identity(x.places[i])) return std::nullopt;
+    along.push_back(places_.fixed(x.places[i]).value());
+  }
+  const auto op = reducer_of(local_.module, *node.instruction);
+  if (!op) {
+    // In an order that nothing is known of.
+    for (const std::size_t place : along) {
+      if (!places_.is_identity(place)) return std::nullopt;
+    }
+    return x.partial ? std::nullopt : made(node, form, facts, std::move(kept));
+  }
+  const auto cut = places_.reduced(*op, kept, along, budget_);
+  if (!cut) return std::nullopt;
+  auto partial = *cut;
+  if (x.partial) {
+    if (partial || places_.partial_at(*x.partial).op != *op) return std::nullopt;
+    partial = x.partial;
+  }
+  if (partial) {
+    // Every device begins with the same value.
+    const std::size_t first = facts[1]->tensor;
+    const bool is_neutral =
+        *op == Op::Maximum || *op == Op::Minimum ||
+        ((*op == Op::Add || *op == Op::Or || *op == Op::Xor) && is_zero(first)) ||
+        (*op == Op::Multiply &&
+         (tensors_.is_scalar(first, "1.0/1.0") || tensors_.is_scalar(first, "1"))) ||
+        (*op == Op::And && tensors_.at(first).kind == "pred" && tensors_.is_scalar(first, "1"));
+    if (!is_neutral) return std::nullopt;
+  }
+  return made(node, form, facts, std::move(kept), partial);
+}
+
+}  // namespace p2::kernel::xla

@@ -1,0 +1,880 @@
+// Certificates by a relation at every node: what they say is what execution finds, whatever is
+// altered in them.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/hlo/module_relation.h"
+#include "proofs/certificate/subject_certificates.h"
+#include "proofs/kernel/certificate.h"
+#include "proofs/kernel/claims.h"
+#include "tests/hlo/modules.h"
+#include "tests/hlo/random_program.h"
+#include "tests/shared_data.h"
+
+namespace p2::hlo {
+namespace {
+
+using kernel::Verdict;
+
+/// A module that is not partitioned, one that four devices run, on axes a and b of two each, and
+/// how inputs and outputs are held: a letter for every dimension, `.` where it is not cut, and
+/// `+a` where the whole is a sum over an axis; separated by spaces, `->` before the outputs.
+struct Pair {
+  std::string before;
+  std::string after;
+  std::string held;
+};
+
+std::string relation_json(const std::string& held) {
+  std::string lists[2];
+  int side = 0;
+  int number = 0;
+  for (std::size_t at = 0; at < held.size();) {
+    const std::size_t end = std::min(held.find(' ', at), held.size());
+    const std::string word = held.substr(at, end - at);
+    at = end + 1;
+    if (word == "->") {
+      side = 1;
+      number = 0;
+      continue;
+    }
+    std::string dims;
+    std::string sum;
+    for (std::size_t k = 0; k < word.size(); ++k) {
+      if (word[k] == '+') {
+        sum = fmt::format(",\"sum\":[\"{}\"]", word[++k]);
+        continue;
+      }
+      if (word[k] == '_') continue;  // a scalar
+      dims += dims.empty() ? "" : ",";
+      dims += word[k] == '.'   ? "[]"
+              : word[k] == '*' ? "[\"a\",\"b\"]"
+                               : fmt::format("[\"{}\"]", word[k]);
+    }
+    lists[side] += fmt::format("{}\"{}\":{{\"after\":{},\"relation\":{{\"dims\":[{}]{}}}}}",
+                               number == 0 ? "" : ",", number, number, dims, sum);
+    ++number;
+  }
+  return fmt::format(
+      "{{\"format\":\"p2-relation/1\",\"devices\":4,\"mesh\":{{\"a\":2,\"b\":2}},\"inputs\":{{{}}},"
+      "\"outputs\":{{{}}}}}",
+      lists[0], lists[1]);
+}
+
+/// The certificate, or why there is none.
+std::variant<CertificateFiles, std::string> related(const std::string& before,
+                                                    const std::string& after,
+                                                    const std::string& relation,
+                                                    int partitions = 4) {
+  const Devices devices{1, partitions};
+  const ModuleRelation read =
+      read_relation("relation.json", relation, *module_of(before), *module_of(after), devices);
+  return related_certificate({before, after}, read, devices, {}, {});
+}
+
+/// What executing the modules says of the problem: Accepted, Rejected where a run differs, or
+/// Incomplete.
+Verdict executed(const CertificateFiles& files) {
+  CertificateFiles problem{{"problem.json", files.at("problem.json")}};
+  add_manifest("modules-equal", {}, problem);
+  if (check_certificate(problem).verdict == Verdict::Accepted) return Verdict::Accepted;
+  try {
+    return kernel::differing_run(problem, 2).empty() ? Verdict::Incomplete : Verdict::Rejected;
+  } catch (const kernel::CheckFailure&) {
+    return Verdict::Incomplete;
+  }
+}
+
+std::string whole(const Pair& pair) { return before_text(pair.before); }
+std::string local(const Pair& pair) { return after_text(pair.after, 4); }
+
+bool is_related(const Pair& pair) {
+  const auto made = related(whole(pair), local(pair), relation_json(pair.held));
+  if (made.index() == 1) {
+    MESSAGE(std::get<1>(made));
+    return false;
+  }
+  // Execution does not see that an index wraps around, but finds no difference.
+  CHECK(executed(std::get<0>(made)) != Verdict::Rejected);
+  return true;
+}
+
+constexpr const char* kAlongA =
+    "replica_groups={{0,2},{1,3}}, channel_id=1, "
+    "use_global_device_ids=true";
+constexpr const char* kAlongB =
+    "replica_groups={{0,1},{2,3}}, channel_id=1, "
+    "use_global_device_ids=true";
+
+/// Right pairs: of every rule a case to which it applies.
+std::vector<Pair> right_pairs() {
+  const std::string x = "  x = f32[4,8] parameter(0)\n";
+  const std::string at_rows = "  x = f32[2,8] parameter(0)\n";
+  const std::string at_columns = "  x = f32[4,4] parameter(0)\n";
+  const std::string dot = ", lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
+  const std::string sum_a = fmt::format("{}, to_apply=add\n", kAlongA);
+  const std::string sum_b = fmt::format("{}, to_apply=add\n", kAlongB);
+  return {
+      // elementwise, with a free broadcast and a scalar condition
+      {x + "  c = f32[] constant(2)\n  b = f32[4,8] broadcast(c), dimensions={}\n"
+           "  ROOT y = f32[4,8] multiply(x, b)\n",
+       at_rows + "  c = f32[] constant(2)\n  b = f32[2,8] broadcast(c), dimensions={}\n"
+                 "  ROOT y = f32[2,8] multiply(x, b)\n",
+       "a. -> a."},
+      {x + "  p = pred[] parameter(1)\n  n = f32[4,8] negate(x)\n"
+           "  ROOT y = f32[4,8] select(p, x, n)\n",
+       at_rows + "  p = pred[] parameter(1)\n  n = f32[2,8] negate(x)\n"
+                 "  ROOT y = f32[2,8] select(p, x, n)\n",
+       "a. _ -> a."},
+      // a contraction cut on both sides, and what may be done with its parts
+      {x + "  w = f32[8,4] parameter(1)\n  d = f32[4,4] dot(x, w)" + dot +
+           "  n = f32[4,4] negate(d)\n  ROOT y = f32[4,4] transpose(n), dimensions={1,0}\n",
+       at_columns + "  w = f32[4,4] parameter(1)\n  d = f32[4,4] dot(x, w)" + dot +
+           "  n = f32[4,4] negate(d)\n  t = f32[4,4] transpose(n), dimensions={1,0}\n"
+           "  ROOT y = f32[4,4] all-reduce(t), " +
+           sum_b,
+       ".b b. -> .."},
+      {x + "  w = f32[8,4] parameter(1)\n  ROOT d = f32[4,4] dot(x, w)" + dot,
+       at_columns + "  w = f32[4,4] parameter(1)\n  d = f32[4,4] dot(x, w)" + dot +
+           "  ROOT y = f32[4,2] reduce-scatter(d), dimensions={1}, " + sum_b,
+       ".b b. -> .b"},
+      {x + "  w = f32[8,4] parameter(1)\n  ROOT d = f32[4,4] dot(x, w)" + dot,
+       at_columns + "  w = f32[4,4] parameter(1)\n  ROOT d = f32[4,4] dot(x, w)" + dot,
+       ".b b. -> ..+b"},
+      // two levels
+      {x + "  w = f32[8,4] parameter(1)\n  ROOT d = f32[4,4] dot(x, w)" + dot,
+       "  x = f32[4,2] parameter(0)\n  w = f32[2,4] parameter(1)\n  d = f32[4,4] dot(x, w)" + dot +
+           "  e = f32[4,4] all-reduce(d), " + sum_b + "  ROOT y = f32[4,4] all-reduce(e), " +
+           fmt::format("{}, to_apply=add\n", kAlongA),
+       ".* *. -> .."},
+      // reductions
+      {x + "  z = f32[] constant(0)\n  ROOT y = f32[4] reduce(x, z), dimensions={1}, "
+           "to_apply=add\n",
+       at_columns +
+           "  z = f32[] constant(0)\n"
+           "  r = f32[4] reduce(x, z), dimensions={1}, to_apply=add\n"
+           "  ROOT y = f32[4] all-reduce(r), " +
+           sum_b,
+       ".b -> ."},
+      {x + "  z = f32[] constant(-3)\n"
+           "  ROOT y = f32[4] reduce(x, z), dimensions={1}, to_apply=maximum\n",
+       at_columns +
+           "  z = f32[] constant(-3)\n"
+           "  r = f32[4] reduce(x, z), dimensions={1}, to_apply=maximum\n"
+           "  ROOT y = f32[4] all-reduce(r), " +
+           fmt::format("{}, to_apply=maximum\n", kAlongB),
+       ".b -> ."},
+      // movement
+      {x + "  r = f32[2,2,8] reshape(x)\n  ROOT t = f32[8,2,2] transpose(r), dimensions={2,0,1}\n",
+       at_rows + "  r = f32[1,2,8] reshape(x)\n  ROOT t = f32[8,1,2] transpose(r), "
+                 "dimensions={2,0,1}\n",
+       "a. -> .a."},
+      {x + "  s = f32[4,2] slice(x), slice={[0:4], [3:5]}\n"
+           "  ROOT y = f32[4,4] concatenate(s, s), dimensions={1}\n",
+       at_rows + "  s = f32[2,2] slice(x), slice={[0:2], [3:5]}\n"
+                 "  ROOT y = f32[2,4] concatenate(s, s), dimensions={1}\n",
+       "a. -> a."},
+      {x + "  z = f32[] constant(1)\n  ROOT y = f32[4,10] pad(x, z), padding=0_0x1_1\n",
+       at_rows + "  z = f32[] constant(1)\n  ROOT y = f32[2,10] pad(x, z), padding=0_0x1_1\n",
+       "a. -> a."},
+      {x + "  ROOT y = f32[4,8] reverse(x), dimensions={1}\n",
+       at_rows + "  ROOT y = f32[2,8] reverse(x), dimensions={1}\n", "a. -> a."},
+      // gathers and permutations of devices, elements at a device's number
+      {x + "  ROOT y = f32[4,8] negate(x)\n",
+       at_rows + "  g = f32[4,8] all-gather(x), dimensions={0}, " + kAlongA +
+           "\n  ROOT y = f32[4,8] negate(g)\n",
+       "a. -> .."},
+      {x + "  ROOT y = f32[4,8] negate(x)\n",
+       at_rows + "  p = f32[2,8] collective-permute(x), channel_id=1, "
+                 "source_target_pairs={{0,0},{1,2},{2,1},{3,3}}\n  ROOT y = f32[2,8] negate(p)\n",
+       "a. -> b."},
+      {x + "  ROOT y = f32[4,8] negate(x)\n",
+       x + "  id = u32[] partition-id()\n  t = s32[4] constant({0,0,2,2})\n"
+           "  d = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={1}\n"
+           "  r = s32[] reshape(d)\n  z = s32[] constant(0)\n"
+           "  s = f32[2,8] dynamic-slice(x, r, z), dynamic_slice_sizes={2,8}\n"
+           "  ROOT y = f32[2,8] negate(s)\n",
+       ".. -> a."},
+      // slices at data
+      {x + "  i = s32[] parameter(1)\n  z = s32[] constant(0)\n"
+           "  ROOT y = f32[4,3] dynamic-slice(x, z, i), dynamic_slice_sizes={4,3}\n",
+       at_rows + "  i = s32[] parameter(1)\n  z = s32[] constant(0)\n"
+                 "  ROOT y = f32[2,3] dynamic-slice(x, z, i), dynamic_slice_sizes={2,3}\n",
+       "a. _ -> a."},
+      {x + "  i = s32[] parameter(1)\n  u = f32[4,2] parameter(2)\n  z = s32[] constant(0)\n"
+           "  ROOT y = f32[4,8] dynamic-update-slice(x, u, z, i)\n",
+       at_rows + "  i = s32[] parameter(1)\n  u = f32[2,2] parameter(2)\n  z = s32[] constant(0)\n"
+                 "  ROOT y = f32[2,8] dynamic-update-slice(x, u, z, i)\n",
+       "a. _ a. -> a."},
+      // an iota is cut where it is counted from a device's number
+      {x + "  i = s32[4] iota(), iota_dimension=0\n  f = f32[4] convert(i)\n"
+           "  b = f32[4,8] broadcast(f), dimensions={0}\n  ROOT y = f32[4,8] add(x, b)\n",
+       at_rows + "  id = u32[] partition-id()\n  t = s32[4] constant({0,0,2,2})\n"
+                 "  d = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={1}\n"
+                 "  r = s32[] reshape(d)\n  o = s32[2] broadcast(r), dimensions={}\n"
+                 "  i = s32[2] iota(), iota_dimension=0\n  s = s32[2] add(i, o)\n"
+                 "  f = f32[2] convert(s)\n  b = f32[2,8] broadcast(f), dimensions={0}\n"
+                 "  ROOT y = f32[2,8] add(x, b)\n",
+       "a. -> a."},
+      // a table cut by rows, and one cut by columns
+      {"  x = f32[4,8] parameter(0)\n  i = s32[3,1] parameter(1)\n"
+       "  ROOT y = f32[3,8] gather(x, i), offset_dims={1}, collapsed_slice_dims={0}, "
+       "start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}\n",
+       "  x = f32[2,8] parameter(0)\n  i = s32[3,1] parameter(1)\n"
+       "  z = s32[] constant(0)\n  zs = s32[3,1] broadcast(z), dimensions={}\n"
+       "  h = s32[] constant(3)\n  hs = s32[3,1] broadcast(h), dimensions={}\n"
+       "  c = s32[3,1] clamp(zs, i, hs)\n"
+       "  id = u32[] partition-id()\n  t = s32[4] constant({0,0,2,2})\n"
+       "  d = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={1}\n  r = s32[] reshape(d)\n"
+       "  o = s32[3,1] broadcast(r), dimensions={}\n  e = s32[] constant(1)\n"
+       "  re = s32[] add(r, e)\n  q = s32[3,1] broadcast(re), dimensions={}\n"
+       "  lt = pred[3,1] compare(c, o), direction=LT\n"
+       "  gt = pred[3,1] compare(c, q), direction=GT\n  or = pred[3,1] or(lt, gt)\n"
+       "  rs = pred[3] reshape(or)\n  m = pred[3,8] broadcast(rs), dimensions={0}\n"
+       "  s = s32[3,1] subtract(c, o)\n"
+       "  g = f32[3,8] gather(x, s), offset_dims={1}, collapsed_slice_dims={0}, "
+       "start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}\n"
+       "  fz = f32[] constant(0)\n  zb = f32[3,8] broadcast(fz), dimensions={}\n"
+       "  k = f32[3,8] select(m, zb, g)\n  ROOT y = f32[3,8] all-reduce(k), " +
+           sum_a,
+       "a. .. -> .."},
+      {"  x = f32[4,8] parameter(0)\n  i = s32[4,1] parameter(1)\n"
+       "  ROOT y = f32[4,8] gather(x, i), offset_dims={1}, collapsed_slice_dims={0}, "
+       "start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}\n",
+       "  x = f32[4,4] parameter(0)\n  i = s32[2,1] parameter(1)\n"
+       "  ROOT y = f32[2,4] gather(x, i), offset_dims={1}, collapsed_slice_dims={0}, "
+       "start_index_map={0}, index_vector_dim=1, slice_sizes={1,4}\n",
+       ".b a. -> ab"},
+      // its gradient: updates cut, columns cut, rows cut
+      {"  i = s32[4,1] parameter(0)\n  u = f32[4,8] parameter(1)\n  z = f32[] constant(0)\n"
+       "  x = f32[4,8] broadcast(z), dimensions={}\n"
+       "  ROOT y = f32[4,8] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, "
+       "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add\n",
+       "  i = s32[2,1] parameter(0)\n  u = f32[2,4] parameter(1)\n  z = f32[] constant(0)\n"
+       "  x = f32[4,4] broadcast(z), dimensions={}\n"
+       "  s = f32[4,4] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, "
+       "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add\n"
+       "  ROOT y = f32[4,4] all-reduce(s), " +
+           sum_a,
+       "a. ab -> .b"},
+      {"  i = s32[3,1] parameter(0)\n  u = f32[3,8] parameter(1)\n  x = f32[4,8] parameter(2)\n"
+       "  ROOT y = f32[4,8] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, "
+       "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add\n",
+       "  i = s32[3,1] parameter(0)\n  u = f32[3,8] parameter(1)\n  x = f32[2,8] parameter(2)\n"
+       "  id = u32[] partition-id()\n  t = s32[4] constant({0,0,2,2})\n"
+       "  d = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={1}\n  r = s32[] reshape(d)\n"
+       "  o = s32[3,1] broadcast(r), dimensions={}\n  s = s32[3,1] subtract(i, o)\n"
+       "  ROOT y = f32[2,8] scatter(x, s, u), update_window_dims={1}, inserted_window_dims={0}, "
+       "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add\n",
+       ".. .. a. -> a."},
+      // what updates are added to counts on one device of those that are summed
+      {"  i = s32[4,1] parameter(0)\n  u = f32[4,8] parameter(1)\n  x = f32[4,8] parameter(2)\n"
+       "  ROOT y = f32[4,8] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, "
+       "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add\n",
+       "  i = s32[2,1] parameter(0)\n  u = f32[2,8] parameter(1)\n  x = f32[4,8] parameter(2)\n"
+       "  id = u32[] partition-id()\n  t = pred[4] constant({0,0,1,1})\n"
+       "  d = pred[1] dynamic-slice(t, id), dynamic_slice_sizes={1}\n  r = pred[] reshape(d)\n"
+       "  o = pred[4,8] broadcast(r), dimensions={}\n  z = f32[] constant(0)\n"
+       "  zb = f32[4,8] broadcast(z), dimensions={}\n  k = f32[4,8] select(o, zb, x)\n"
+       "  s = f32[4,8] scatter(k, i, u), update_window_dims={1}, inserted_window_dims={0}, "
+       "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add\n"
+       "  ROOT y = f32[4,8] all-reduce(s), " +
+           sum_a,
+       "a. a. .. -> .."},
+      // what has no rule, on whole tensors
+      {x + "  ROOT y = f32[4,8] sort(x), dimensions={1}, to_apply=add\n",
+       x + "  ROOT y = f32[4,8] sort(x), dimensions={1}, to_apply=add\n", ".. -> .."},
+  };
+}
+
+/// A right pair with changes, each in `before`, `after` or `held`, by which no rule may apply.
+struct WrongPair {
+  const char* why;
+  std::size_t pair;
+  std::vector<std::vector<std::string>> changes;
+};
+
+std::vector<WrongPair> wrong_pairs() {
+  return {
+      {"another constant", 0, {{"after", "constant(2)", "constant(3)"}}},
+      {"the other choice", 1, {{"after", "select(p, x, n)", "select(p, n, x)"}}},
+      {"a function of a part of a sum",
+       2,
+       {{"before", "negate", "exponential"}, {"after", "negate", "exponential"}}},
+      {"a product of two sums",
+       2,
+       {{"before", "negate(d)", "multiply(d, d)"}, {"after", "negate(d)", "multiply(d, d)"}}},
+      {"a number added to every part",
+       2,
+       {{"before", "n = f32[4,4] negate(d)",
+         "c = f32[] constant(1)\n  b = f32[4,4] broadcast(c), dimensions={}\n  n = f32[4,4] add(d, "
+         "b)"},
+        {"after", "n = f32[4,4] negate(d)",
+         "c = f32[] constant(1)\n  b = f32[4,4] broadcast(c), dimensions={}\n  n = f32[4,4] add(d, "
+         "b)"}}},
+      {"a quotient by a sum",
+       2,
+       {{"before", "n = f32[4,4] negate(d)",
+         "c = f32[] constant(1)\n  b = f32[4,4] broadcast(c), dimensions={}\n  n = f32[4,4] "
+         "divide(b, d)"},
+        {"after", "n = f32[4,4] negate(d)",
+         "c = f32[] constant(1)\n  b = f32[4,4] broadcast(c), dimensions={}\n  n = f32[4,4] "
+         "divide(b, d)"}}},
+      {"a sum over the other axis", 2, {{"after", "{{0,1},{2,3}}", "{{0,2},{1,3}}"}}},
+      {"the largest part", 2, {{"after", "to_apply=add", "to_apply=maximum"}}},
+      {"no sum", 2, {{"after", "all-reduce(t)", "copy(t)"}}},
+      {"a contraction cut on one side only", 2, {{"held", ".b b.", ".b a."}}},
+      {"shards in another order", 3, {{"after", "{{0,1},{2,3}}", "{{1,0},{3,2}}"}}},
+      {"a sum of parts that are whole", 4, {{"held", "+b", "+a"}}},
+      {"one axis twice", 5, {{"after", "{{0,2},{1,3}}", "{{0,1},{2,3}}"}}},
+      {"one axis is left out", 5, {{"after", "all-reduce(e)", "copy(e)"}}},
+      {"every part begins with a number",
+       6,
+       {{"before", "constant(0)", "constant(1)"}, {"after", "constant(0)", "constant(1)"}}},
+      {"another reducer", 7, {{"after", "maximum\n  ROOT", "add\n  ROOT"}}},
+      {"a cut that is not of the first dimension of a group",
+       8,
+       {{"before",
+         "r = f32[2,2,8] reshape(x)\n  ROOT t = f32[8,2,2] transpose(r), dimensions={2,0,1}",
+         "ROOT r = f32[32] reshape(x)"},
+        {"after", "f32[2,8] parameter", "f32[4,4] parameter"},
+        {"after",
+         "r = f32[1,2,8] reshape(x)\n  ROOT t = f32[8,1,2] transpose(r), dimensions={2,0,1}",
+         "ROOT r = f32[16] reshape(x)"},
+        {"held", "a. -> .a.", ".b -> b"}}},
+      {"another order of dimensions",
+       8,
+       {{"held", ".a.", "..a"},
+        {"after", "f32[8,1,2] transpose(r), dimensions={2,0,1}",
+         "f32[8,2,1] transpose(r), dimensions={2,1,0}"}}},
+      {"a slice of every shard",
+       9,
+       {{"before", "f32[4,2] slice(x), slice={[0:4], [3:5]}",
+         "f32[2,8] slice(x), slice={[0:2], [0:8]}"},
+        {"before", "f32[4,4] concatenate(s, s), dimensions={1}", "f32[2,8] negate(s)"},
+        {"after", "f32[2,2] slice(x), slice={[0:2], [3:5]}",
+         "f32[1,8] slice(x), slice={[0:1], [0:8]}"},
+        {"after", "f32[2,4] concatenate(s, s), dimensions={1}", "f32[1,8] negate(s)"}}},
+      {"another slice", 9, {{"after", "[3:5]", "[4:6]"}}},
+      {"an end of every shard",
+       10,
+       {{"before", "f32[4,10] pad(x, z), padding=0_0x1_1", "f32[6,8] pad(x, z), padding=1_1x0_0"},
+        {"after", "f32[2,10] pad(x, z), padding=0_0x1_1", "f32[3,8] pad(x, z), padding=1_0x0_0"}}},
+      {"another padding", 10, {{"after", "constant(1)", "constant(0)"}}},
+      {"a reversal of every shard", 11, {{"before", "={1}", "={0}"}, {"after", "={1}", "={0}"}}},
+      {"shards gathered in another order", 12, {{"after", "{{0,2},{1,3}}", "{{2,0},{3,1}}"}}},
+      {"shards gathered along another dimension",
+       12,
+       {{"after", "g = f32[4,8] all-gather(x), dimensions={0}",
+         "g = f32[2,16] all-gather(x), dimensions={1}"},
+        {"after", "negate(g)", "reshape(g)"}}},
+      {"another permutation", 13, {{"after", "{1,2},{2,1}", "{1,1},{2,2}"}}},
+      {"who is no target has zeros", 13, {{"after", ",{3,3}", ""}}},
+      {"slices at another number", 14, {{"after", "{0,0,2,2}", "{0,2,0,2}"}}},
+      {"slices of every shard",
+       15,
+       {{"before", "f32[4,3] dynamic-slice(x, z, i), dynamic_slice_sizes={4,3}",
+         "f32[2,8] dynamic-slice(x, i, z), dynamic_slice_sizes={2,8}"},
+        {"after", "f32[2,3] dynamic-slice(x, z, i), dynamic_slice_sizes={2,3}",
+         "f32[1,8] dynamic-slice(x, i, z), dynamic_slice_sizes={1,8}"}}},
+      {"an update of every shard",
+       16,
+       {{"before", "u, z, i", "u, i, z"},
+        {"after", "u, z, i", "u, i, z"},
+        {"before", "f32[4,2]", "f32[2,8]"},
+        {"after", "f32[2,2]", "f32[1,8]"}}},
+      {"counted from another number", 17, {{"after", "{0,0,2,2}", "{0,0,1,1}"}}},
+      {"an element that no device has",
+       18,
+       {{"after", "e = s32[] constant(1)", "e = s32[] constant(0)"}}},
+      {"an element that two devices have", 18, {{"after", "direction=GT", "direction=LE"}}},
+      {"indices that are not clamped", 18, {{"after", "clamp(zs, i, hs)", "add(zs, i)"}}},
+      {"indices that are clamped too early",
+       18,
+       {{"after", "h = s32[] constant(3)", "h = s32[] constant(2)"}}},
+      {"an index that is not the condition's", 18, {{"after", "subtract(c, o)", "subtract(c, q)"}}},
+      {"an index beyond the table", 18, {{"after", "clamp(zs, i, hs)", "copy(i)"}}},
+      {"one number that is taken for all beyond it",
+       18,
+       {{"after", "e = s32[] constant(1)", "e = s32[] constant(2)"},
+        {"after", "direction=GT", "direction=EQ"}}},
+      {"conditions on different indices",
+       18,
+       {{"after", "gt = pred[3,1] compare(c, q)",
+         "ir = s32[3,1] reverse(c), dimensions={0}\n  gt = pred[3,1] compare(ir, q)"}}},
+      {"rows from different numbers",
+       21,
+       {{"after", "o = s32[3,1] broadcast(r), dimensions={}",
+         "v = s32[3,1] broadcast(r), dimensions={}\n  j = s32[3,1] constant({{0},{1},{0}})\n  o = "
+         "s32[3,1] add(v, j)"}}},
+      {"rows from another number", 18, {{"after", "{0,0,2,2}", "{2,2,0,0}"}}},
+      {"not zero elsewhere", 18, {{"after", "fz = f32[] constant(0)", "fz = f32[] constant(1)"}}},
+      {"rows that are not there",
+       19,
+       {{"held", ".b a. -> ab", "a. a. -> ab"},
+        {"after", "f32[4,4] parameter", "f32[2,8] parameter"},
+        {"after", "={1,4}", "={1,8}"},
+        {"after", "f32[2,4] gather", "f32[2,8] gather"},
+        {"held", "ab", "a."}}},
+      {"updates of what is not zero",
+       20,
+       {{"before", "constant(0)", "constant(1)"}, {"after", "constant(0)", "constant(1)"}}},
+      {"updates that are not added",
+       20,
+       {{"before", "to_apply=add", "to_apply=maximum"},
+        {"after", "index_vector_dim=1, to_apply=add", "index_vector_dim=1, to_apply=maximum"}}},
+      {"indices that are cut otherwise than updates", 20, {{"held", "a. ab", "b. ab"}}},
+      {"updates of other rows", 21, {{"after", "{0,0,2,2}", "{0,0,1,1}"}}},
+      {"all devices have what is added to", 22, {{"after", "{0,0,1,1}", "{0,0,0,0}"}}},
+      {"no device has what is added to", 22, {{"after", "{0,0,1,1}", "{1,1,1,1}"}}},
+      {"devices of another axis have what is added to", 22, {{"after", "{0,0,1,1}", "{0,1,0,1}"}}},
+      {"a function of every shard",
+       23,
+       {{"held", ".. -> ..", ".b -> .b"},
+        {"after", "f32[4,8] parameter", "f32[4,4] parameter"},
+        {"after", "f32[4,8] sort", "f32[4,4] sort"}}},
+      {"another function", 23, {{"after", "dimensions={1}", "dimensions={0}"}}},
+  };
+}
+
+int times(int usual) {
+  const char* const more = std::getenv("P2_RELATION_TIMES");
+  return more == nullptr ? usual : usual * std::atoi(more);
+}
+
+TEST_CASE("every rule applies where it should, and execution agrees") {
+  int number = 0;
+  for (const Pair& pair : right_pairs()) {
+    CAPTURE(number);
+    CAPTURE(pair.after);
+    CHECK(is_related(pair));
+    ++number;
+  }
+}
+
+/// Pairs that are not equal, though operation by operation they look alike.
+std::vector<std::pair<const char*, Pair>> false_pairs() {
+  const std::string dot = ", lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
+  const std::string x =
+      "  x = f32[4,8] parameter(0)\n  w = f32[8,4] parameter(1)\n  d = f32[4,4] dot(x, w)" + dot;
+  const std::string part =
+      "  x = f32[4,4] parameter(0)\n  w = f32[4,4] parameter(1)\n  d = f32[4,4] dot(x, w)" + dot;
+  const std::string sum_a = fmt::format("{}, to_apply=add\n", kAlongA);
+  const std::string sum_b = fmt::format("{}, to_apply=add\n", kAlongB);
+  const std::string all =
+      ", replica_groups={{0,1,2,3}}, channel_id=1, use_global_device_ids=true, to_apply=add\n";
+  const std::string number =
+      "  id = u32[] partition-id()\n  t = s32[4] constant({0,2,0,2})\n"
+      "  e = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={1}\n"
+      "  r = s32[] reshape(e)\n  z = s32[] constant(0)\n";
+  const std::string chosen =
+      "  id = u32[] partition-id()\n  t = pred[4] constant({})\n"
+      "  d = pred[1] dynamic-slice(t, id), dynamic_slice_sizes={{1}}\n"
+      "  r = pred[] reshape(d)\n  o = pred[4,{}] broadcast(r), dimensions={{}}\n"
+      "  z = f32[] constant(0)\n  zb = f32[4,{}] broadcast(z), dimensions={{}}\n"
+      "  k = f32[4,{}] select(o, zb, x)\n";
+  const std::string scatter =
+      ", update_window_dims={1}, inserted_window_dims={0}, "
+      "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add\n";
+  const std::string whole_scatter =
+      "  i = s32[4,1] parameter(0)\n  u = f32[4,8] parameter(1)\n"
+      "  x = f32[4,8] parameter(2)\n  ROOT y = f32[4,8] scatter(x, i, u)" +
+      scatter;
+  const std::string rows =
+      ", offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
+      "index_vector_dim=1, slice_sizes={1,4}\n";
+  return {
+      {"a slice of every shard at data",
+       {"  x = f32[4,8] parameter(0)\n  i = s32[] parameter(1)\n  z = s32[] constant(0)\n"
+        "  ROOT y = f32[1,8] dynamic-slice(x, i, z), dynamic_slice_sizes={1,8}\n",
+        "  x = f32[2,8] parameter(0)\n  i = s32[] parameter(1)\n  z = s32[] constant(0)\n"
+        "  ROOT y = f32[1,8] dynamic-slice(x, i, z), dynamic_slice_sizes={1,8}\n",
+        "a. _ -> .."}},
+      {"an update that is added once by every part",
+       {x + "  u = f32[4,2] parameter(2)\n  i = s32[] parameter(3)\n  z = s32[] constant(0)\n"
+            "  ROOT y = f32[4,4] dynamic-update-slice(d, u, z, i)\n",
+        part +
+            "  u = f32[4,2] parameter(2)\n  i = s32[] parameter(3)\n  z = s32[] constant(0)\n"
+            "  v = f32[4,4] dynamic-update-slice(d, u, z, i)\n"
+            "  ROOT y = f32[4,4] all-reduce(v), " +
+            sum_b,
+        ".b b. .. _ -> .."}},
+      {"an index that is a part of a sum",
+       {"  x = f32[4,8] parameter(0)\n  k = s32[4] parameter(1)\n  z = s32[] constant(0)\n"
+        "  i = s32[] reduce(k, z), dimensions={0}, to_apply=plus\n"
+        "  ROOT y = f32[4,2] dynamic-slice(x, z, i), dynamic_slice_sizes={4,2}\n",
+        "  x = f32[4,8] parameter(0)\n  k = s32[2] parameter(1)\n  z = s32[] constant(0)\n"
+        "  i = s32[] reduce(k, z), dimensions={0}, to_apply=plus\n"
+        "  ROOT y = f32[4,2] dynamic-slice(x, z, i), dynamic_slice_sizes={4,2}\n",
+        ".. b -> .."}},
+      {"rows of a part of a sum",
+       {x + "  i = s32[3,1] parameter(2)\n  ROOT y = f32[3,4] gather(d, i)" + rows,
+        part + "  i = s32[3,1] parameter(2)\n  ROOT y = f32[3,4] gather(d, i)" + rows,
+        ".b b. .. -> .."}},
+      {"updates that are parts of a sum",
+       {x +
+            "  i = s32[4,1] parameter(2)\n  t = f32[4,4] parameter(3)\n"
+            "  ROOT y = f32[4,4] scatter(t, i, d)" +
+            scatter,
+        part +
+            "  i = s32[4,1] parameter(2)\n  t = f32[4,4] parameter(3)\n"
+            "  ROOT y = f32[4,4] scatter(t, i, d)" +
+            scatter,
+        ".b b. .. .. -> .."}},
+      {"updates of every shard at indices of the whole",
+       {"  i = s32[3,1] parameter(0)\n  u = f32[3,8] parameter(1)\n  x = f32[4,8] parameter(2)\n"
+        "  ROOT y = f32[4,8] scatter(x, i, u)" +
+            scatter,
+        "  i = s32[3,1] parameter(0)\n  u = f32[3,8] parameter(1)\n  x = f32[2,8] parameter(2)\n"
+        "  ROOT y = f32[2,8] scatter(x, i, u)" +
+            scatter,
+        ".. .. a. -> a."}},
+      {"one copy has what is added to, the other has not",
+       {whole_scatter,
+        "  i = s32[2,1] parameter(0)\n  u = f32[2,8] parameter(1)\n  x = f32[4,8] parameter(2)\n" +
+            fmt::format(fmt::runtime(chosen), "{0,1,1,1}", 8, 8, 8) +
+            "  s = f32[4,8] scatter(k, i, u)" + scatter + "  ROOT y = f32[4,8] all-reduce(s), " +
+            sum_a,
+        "a. a. .. -> .."}},
+      {"two parts have what is added to",
+       {whole_scatter,
+        "  i = s32[1,1] parameter(0)\n  u = f32[1,8] parameter(1)\n  x = f32[4,8] parameter(2)\n" +
+            fmt::format(fmt::runtime(chosen), "{0,0,1,1}", 8, 8, 8) +
+            "  s = f32[4,8] scatter(k, i, u)" + scatter + "  ROOT y = f32[4,8] all-reduce(s)" + all,
+        "*. *. .. -> .."}},
+      {"a group has none of what is added to",
+       {whole_scatter,
+        "  i = s32[2,1] parameter(0)\n  u = f32[2,4] parameter(1)\n  x = f32[4,4] parameter(2)\n" +
+            fmt::format(fmt::runtime(chosen), "{0,1,1,1}", 4, 4, 4) +
+            "  s = f32[4,4] scatter(k, i, u)" + scatter + "  ROOT y = f32[4,4] all-reduce(s), " +
+            sum_a,
+        "a. ab .b -> .b"}},
+      {"parts of rows that other devices have",
+       {x + "  ROOT y = f32[4,4] negate(d)\n",
+        "  x = f32[4,2] parameter(0)\n  w = f32[2,4] parameter(1)\n  d = f32[4,4] dot(x, w)" + dot +
+            number +
+            "  s = f32[2,4] dynamic-slice(d, r, z), dynamic_slice_sizes={2,4}\n"
+            "  n = f32[2,4] negate(s)\n  ROOT y = f32[2,4] all-reduce(n), " +
+            sum_a,
+        ".* *. -> b."}},
+      {"copies that count twice",
+       {x + "  ROOT y = f32[4,4] negate(d)\n",
+        part + "  n = f32[4,4] negate(d)\n  ROOT y = f32[4,4] all-reduce(n)" + all, ".b b. -> .."}},
+      {"parts that are passed on",
+       {x + "  ROOT y = f32[4,4] negate(d)\n",
+        part + "  n = f32[4,4] negate(d)\n  ROOT y = f32[4,4] collective-permute(n), channel_id=1, "
+               "source_target_pairs={{0,1},{1,0},{2,3},{3,2}}\n",
+        ".b b. -> .."}},
+      {"parts that are gathered alone",
+       {x + "  ROOT y = f32[4,4] negate(d)\n",
+        part + "  n = f32[4,4] negate(d)\n  ROOT y = f32[4,4] all-gather(n), dimensions={0}, "
+               "channel_id=1, use_global_device_ids=true, replica_groups={{0},{1},{2},{3}}\n",
+        ".b b. -> .."}},
+      {"other rows side by side",
+       {"  x = f32[4,8] parameter(0)\n  ROOT y = f32[4,8] negate(x)\n",
+        "  x = f32[2,8] parameter(0)\n  g = f32[2,16] all-gather(x), dimensions={1}, " +
+            std::string(kAlongA) +
+            "\n  s = f32[2,8] slice(g), slice={[0:2], [0:8]}\n"
+            "  ROOT y = f32[2,8] negate(s)\n",
+        "a. -> a."}},
+      {"an edge of every part",
+       {x + "  c = f32[] constant(1)\n  ROOT y = f32[4,5] pad(d, c), padding=0_0x0_1\n",
+        part +
+            "  c = f32[] constant(1)\n  e = f32[4,5] pad(d, c), padding=0_0x0_1\n"
+            "  ROOT y = f32[4,5] all-reduce(e), " +
+            sum_b,
+        ".b b. -> .."}},
+      {"an edge of a part",
+       {x + "  c = f32[] constant(1)\n  ROOT y = f32[4,5] pad(d, c), padding=0_0x0_1\n",
+        part + "  c = f32[] constant(1)\n  ROOT y = f32[4,5] pad(d, c), padding=0_0x0_1\n",
+        ".b b. -> .."}},
+      {"a sum of what is whole on every device",
+       {x + "  ROOT y = f32[4,8] negate(x)\n",
+        x + "  n = f32[4,8] negate(x)\n  ROOT y = f32[4,8] all-reduce(n), " + sum_b,
+        ".. .. -> .."}},
+      {"the largest of different rows",
+       {"  x = f32[4,8] parameter(0)\n  ROOT y = f32[4,8] negate(x)\n",
+        "  x = f32[2,8] parameter(0)\n  n = f32[2,8] negate(x)\n"
+        "  ROOT y = f32[2,8] all-reduce(n), " +
+            std::string(kAlongA) + ", to_apply=maximum\n",
+        "a. -> a."}},
+      {"parts over different axes",
+       {x + "  u = f32[4,8] parameter(2)\n  v = f32[8,4] parameter(3)\n  e = f32[4,4] dot(u, v)" +
+            dot + "  ROOT y = f32[4,4] add(d, e)\n",
+        part +
+            "  u = f32[4,4] parameter(2)\n  v = f32[4,4] parameter(3)\n  e = f32[4,4] dot(u, v)" +
+            dot + "  f = f32[4,4] add(d, e)\n  ROOT y = f32[4,4] all-reduce(f), " + sum_b,
+        ".b b. .a a. -> .."}},
+      {"a reduction that is none of parts",
+       {"  x = f32[4,8] parameter(0)\n  z = f32[] constant(0)\n"
+        "  ROOT y = f32[4] reduce(x, z), dimensions={1}, to_apply=subtract\n",
+        "  x = f32[4,4] parameter(0)\n  z = f32[] constant(0)\n"
+        "  ROOT y = f32[4] reduce(x, z), dimensions={1}, to_apply=subtract\n",
+        ".b -> ."}},
+      {"a sum that begins with a part",
+       {x + "  z = f32[] constant(0)\n  p = f32[] reduce(x, z), dimensions={0,1}, to_apply=add\n"
+            "  k = f32[4,4] parameter(2)\n  ROOT y = f32[4] reduce(k, p), dimensions={1}, "
+            "to_apply=add\n",
+        part + "  z = f32[] constant(0)\n  p = f32[] reduce(x, z), dimensions={0,1}, to_apply=add\n"
+               "  k = f32[4,4] parameter(2)\n  ROOT y = f32[4] reduce(k, p), dimensions={1}, "
+               "to_apply=add\n",
+        ".b b. .. -> ."}},
+      {"a constant without its elements in a function",
+       {"  x = f32[4,8] parameter(0)\n"
+        "  ROOT y = f32[4,8] sort(x), dimensions={1}, to_apply=left_out\n",
+        "  x = f32[4,8] parameter(0)\n"
+        "  ROOT y = f32[4,8] sort(x), dimensions={1}, to_apply=left_out\n",
+        ".. -> .."}},
+      {"a function of the device",
+       {"  x = f32[4,8] parameter(0)\n  ROOT y = f32[4,8] map(x), dimensions={0,1}, "
+        "to_apply=numbered\n",
+        "  x = f32[4,8] parameter(0)\n  ROOT y = f32[4,8] map(x), dimensions={0,1}, "
+        "to_apply=numbered\n",
+        ".. -> .."}},
+      {"a part beside what is whole",
+       {x + "  k = f32[4,4] parameter(2)\n  ROOT y = f32[4,8] concatenate(d, k), dimensions={1}\n",
+        part +
+            "  k = f32[4,4] parameter(2)\n  e = f32[4,8] concatenate(d, k), dimensions={1}\n"
+            "  ROOT y = f32[4,8] all-reduce(e), " +
+            sum_b,
+        ".b b. .. -> .."}},
+      {"a dot of two parts",
+       {x + "  ROOT y = f32[4,4] dot(d, d)" + dot,
+        part + "  e = f32[4,4] dot(d, d)" + dot + "  ROOT y = f32[4,4] all-reduce(e), " + sum_b,
+        ".b b. -> .."}},
+      {"a dot of largest parts",
+       {"  x = f32[4,8] parameter(0)\n  w = f32[4,3] parameter(1)\n  z = f32[] constant(-9)\n"
+        "  m = f32[4] reduce(x, z), dimensions={1}, to_apply=maximum\n"
+        "  ROOT y = f32[3] dot(m, w), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n",
+        "  x = f32[4,4] parameter(0)\n  w = f32[4,3] parameter(1)\n  z = f32[] constant(-9)\n"
+        "  m = f32[4] reduce(x, z), dimensions={1}, to_apply=maximum\n"
+        "  e = f32[3] dot(m, w), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n"
+        "  ROOT y = f32[3] all-reduce(e), " +
+            std::string(kAlongB) + ", to_apply=maximum\n",
+        ".b .. -> ."}},
+      {"a sum of largest parts",
+       {"  x = f32[4,8] parameter(0)\n  z = f32[] constant(-9)\n  o = f32[] constant(0)\n"
+        "  m = f32[4] reduce(x, z), dimensions={1}, to_apply=maximum\n"
+        "  ROOT y = f32[] reduce(m, o), dimensions={0}, to_apply=add\n",
+        "  x = f32[4,4] parameter(0)\n  z = f32[] constant(-9)\n  o = f32[] constant(0)\n"
+        "  m = f32[4] reduce(x, z), dimensions={1}, to_apply=maximum\n"
+        "  e = f32[] reduce(m, o), dimensions={0}, to_apply=add\n"
+        "  ROOT y = f32[] all-reduce(e), " +
+            std::string(kAlongB) + ", to_apply=maximum\n",
+        ".b -> _"}},
+  };
+}
+
+TEST_CASE("what looks alike and is not equal has no certificate") {
+  const std::string plus =
+      "plus {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT c = s32[] add(a, b)\n}\n"
+      "left_out {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+      "  d = f32[] constant({...})\n  ROOT c = f32[] add(a, d)\n}\n"
+      "numbered {\n  a = f32[] parameter(0)\n  i = u32[] partition-id()\n"
+      "  f = f32[] convert(i)\n  ROOT c = f32[] add(a, f)\n}\n";
+  for (const auto& [why, pair] : false_pairs()) {
+    CAPTURE(std::string(why));
+    CAPTURE(pair.after);
+    std::string before = whole(pair);
+    std::string after = local(pair);
+    before.insert(before.find("ENTRY"), plus);
+    after.insert(after.find("ENTRY"), plus);
+    CHECK(related(before, after, relation_json(pair.held)).index() == 1);
+  }
+}
+
+TEST_CASE("no rule applies where one of its conditions is broken") {
+  const std::vector<Pair> pairs = right_pairs();
+  for (const WrongPair& wrong : wrong_pairs()) {
+    CAPTURE(std::string(wrong.why));
+    Pair pair = pairs.at(wrong.pair);
+    for (const auto& change : wrong.changes) {
+      std::string& text = change[0] == "before"  ? pair.before
+                          : change[0] == "after" ? pair.after
+                                                 : pair.held;
+      const std::size_t at = text.find(change[1]);
+      REQUIRE(at != std::string::npos);
+      text.replace(at, change[1].size(), change[2]);
+    }
+    CAPTURE(pair.after);
+    CHECK(related(whole(pair), local(pair), relation_json(pair.held)).index() == 1);
+  }
+}
+
+/// Of a text, one digit, opcode or group changed.
+class Alteration {
+ public:
+  explicit Alteration(std::uint32_t seed) : random_(seed) {}
+
+  std::size_t below(std::size_t end) {
+    return std::uniform_int_distribution<std::size_t>(0, end - 1)(random_);
+  }
+  std::string module(std::string text) {
+    const std::size_t entry = text.find("ENTRY");
+    if (below(3) == 0) {
+      static const std::pair<const char*, const char*> kWords[] = {
+          {" add(", " subtract("},
+          {" multiply(", " add("},
+          {" negate(", " exponential("},
+          {"direction=LT", "direction=LE"},
+          {"direction=GT", "direction=GE"},
+          {"to_apply=add", "to_apply=maximum"},
+          {"to_apply=maximum", "to_apply=add"},
+          {" or(", " and("},
+          {"{{0,2},{1,3}}", "{{0,1},{2,3}}"},
+          {"{{0,1},{2,3}}", "{{0,2},{1,3}}"},
+          {"{{0,2},{1,3}}", "{{2,0},{3,1}}"},
+          {"all-reduce(", "copy("},
+          {"(x, z)", "(z, x)"},
+          {"broadcast(re)", "broadcast(r)"},
+          {"(m, zb, g)", "(m, g, zb)"},
+          {"subtract(c, o)", "subtract(c, q)"},
+          {"clamp(zs, i, hs)", "clamp(zs, i, q)"},
+          {"(o, zb, x)", "(o, x, zb)"},
+          {"constant(0)", "constant(1)"}};
+      for (int tries = 0; tries < 20; ++tries) {
+        const auto& [from, to] = kWords[below(std::size(kWords))];
+        const std::size_t at = text.find(from, entry);
+        if (at != std::string::npos) return text.replace(at, std::string(from).size(), to);
+      }
+    }
+    std::vector<std::size_t> digits;
+    for (std::size_t at = entry; at < text.size(); ++at) {
+      if (text[at] >= '0' && text[at] <= '9') digits.push_back(at);
+    }
+    text[digits[below(digits.size())]] = static_cast<char>('0' + below(10));
+    return text;
+  }
+  std::string evidence(const std::string& text) {
+    auto json = nlohmann::ordered_json::parse(text);
+    auto& facts = json["facts"];
+    const int changes = 1 + static_cast<int>(below(3));
+    for (int k = 0; k < changes && !facts.empty(); ++k) {
+      auto& line = facts[below(facts.size())];
+      switch (below(5)) {
+        case 0:
+          line[below(line.size())] = below(12);
+          break;
+        case 1:
+          line.push_back(below(9));
+          break;
+        case 2:
+          std::swap(line, facts[below(facts.size())]);
+          break;
+        case 3:
+          facts.push_back(line);
+          break;
+        default:
+          json["outputs"][0] = below(facts.size() + 4);
+      }
+    }
+    return json.dump();
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+struct Counts {
+  int accepted = 0, refused = 0, open = 0;
+};
+
+/// Whether what is accepted is true.
+void expect_true(const CertificateFiles& files, Counts& counts) {
+  CertificateFiles sealed = files;
+  add_manifest("modules-equal", {}, sealed);
+  if (check_certificate(sealed).verdict != Verdict::Accepted) {
+    ++counts.refused;
+    return;
+  }
+  const Verdict truth = executed(files);
+  CAPTURE(files.at("problem.json"));
+  CAPTURE(files.at("relation.json"));
+  REQUIRE(truth != Verdict::Rejected);
+  ++counts.accepted;
+  if (truth == Verdict::Incomplete) ++counts.open;
+}
+
+TEST_CASE("no altered certificate is accepted whose statement is false") {
+  std::vector<CertificateFiles> originals;
+  for (const Pair& pair : right_pairs()) {
+    auto made = related(whole(pair), local(pair), relation_json(pair.held));
+    if (made.index() == 0) originals.push_back(std::get<0>(made));
+  }
+  Counts counts;
+  for (int k = 0; k < times(2000); ++k) {
+    Alteration alter(static_cast<std::uint32_t>(k));
+    CertificateFiles files = originals[static_cast<std::size_t>(k) % originals.size()];
+    files.erase("manifest.json");
+    if (k % 2 == 0) {
+      files["relation.json"] = alter.evidence(files["relation.json"]);
+    } else {
+      auto problem = nlohmann::ordered_json::parse(files["problem.json"]);
+      const char* key = alter.below(4) == 0 ? "before" : "after";
+      problem[key] = alter.module(problem[key].get<std::string>());
+      files["problem.json"] = problem.dump();
+    }
+    expect_true(files, counts);
+  }
+  MESSAGE(counts.accepted, " accepted, ", counts.refused, " refused, ", counts.open, " open");
+  CHECK(counts.accepted * 20 > counts.open);
+  CHECK(counts.refused > counts.accepted);
+}
+
+TEST_CASE("no altered module is related to what it does not compute") {
+  Counts counts;
+  const std::vector<Pair> pairs = right_pairs();
+  for (int k = 0; k < times(2000); ++k) {
+    Alteration alter(static_cast<std::uint32_t>(k) + 77);
+    const Pair& pair = pairs[static_cast<std::size_t>(k) % pairs.size()];
+    std::string before = whole(pair);
+    std::string after = local(pair);
+    for (std::size_t changes = 1 + alter.below(2); changes > 0; --changes) {
+      std::string& text = alter.below(5) == 0 ? before : after;
+      text = alter.module(text);
+    }
+    try {
+      const auto made = related(before, after, relation_json(pair.held));
+      if (made.index() == 0)
+        expect_true(std::get<0>(made), counts);
+      else
+        ++counts.refused;
+    } catch (const std::exception&) {
+      continue;  // No module, or none that the relation fits.
+    }
+  }
+  MESSAGE(counts.accepted, " accepted, ", counts.refused, " refused, ", counts.open, " open");
+  CHECK(counts.accepted > 0);
+  CHECK(counts.refused > counts.accepted);
+}
+
+TEST_CASE("random programs have a certificate where they are right, and none where they are not") {
+  Counts counts;
+  int right = 0;
+  for (int seed = 0; seed < times(2000); ++seed) {
+    const int devices = seed % 3 == 0 ? 4 : 2;
+    const RandomProgram program(static_cast<std::uint32_t>(seed), devices, seed % 2 == 0 ? 0 : 30);
+    if (!program.has_mistake()) ++right;
+    const auto made = related(program.before(), program.after(), program.relation_text(), devices);
+    if (made.index() == 0)
+      expect_true(std::get<0>(made), counts);
+    else
+      ++counts.refused;
+  }
+  MESSAGE(counts.accepted, " of ", right, " right ones accepted, ", counts.refused, " refused");
+  CHECK(counts.open == 0);
+  CHECK(counts.accepted > right / 4);
+}
+
+}  // namespace
+}  // namespace p2::hlo
