@@ -46,7 +46,7 @@ std::size_t checker_lines(Counts counts) {
 TEST_CASE(
     "p2-check is small enough to be read: under 1,750 lines for programs, 450 for their costs, 420 "
     "for strategies, 350 for resharding, 200 for pipelines, 220 for all sizes, 2,470 for one-sided "
-    "plans, in JSON and in text, and algorithms of MSCCL, 4,500 for executing modules of XLA, "
+    "plans, in JSON and in text, and algorithms of MSCCL, 4,550 for executing modules of XLA, "
     "2,400 for "
     "their relation at every node") {
   const auto modules = [](const std::string& name) { return name == "xla"; };
@@ -72,7 +72,7 @@ TEST_CASE(
   CHECK(checker_lines(pipelines) > 100);
   CHECK(checker_lines(pipelines) < 200);
   CHECK(checker_lines(modules) > 1000);
-  CHECK(checker_lines(modules) < 4500);  // a reader and an interpreter
+  CHECK(checker_lines(modules) < 4550);  // a reader and an interpreter
   CHECK(checker_lines(relations) > 1000);
   CHECK(checker_lines(relations) < 2400);  // a rule for every operation
   CHECK(checker_lines(onesided) > 1000);

@@ -464,6 +464,9 @@ TEST_CASE("every rule applies where it should, and execution agrees") {
 
 /// Pairs that are not equal, though operation by operation they look alike.
 std::vector<std::pair<const char*, Pair>> false_pairs() {
+  const std::string infinite =
+      "  i = f32[] constant(inf)\n  u = f32[4,4] broadcast(i), dimensions={}\n";
+  const std::string zero = "  i = f32[] constant(0)\n  u = f32[4,4] broadcast(i), dimensions={}\n";
   const std::string dot = ", lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
   const std::string x =
       "  x = f32[4,8] parameter(0)\n  w = f32[8,4] parameter(1)\n  d = f32[4,4] dot(x, w)" + dot;
@@ -648,6 +651,34 @@ std::vector<std::pair<const char*, Pair>> false_pairs() {
             "  ROOT y = f32[4,8] all-reduce(e), " +
             sum_b,
         ".b b. .. -> .."}},
+      {"parts times an infinite number",
+       {x + infinite + "  ROOT y = f32[4,4] multiply(d, u)\n",
+        part + infinite + "  e = f32[4,4] multiply(d, u)\n  ROOT y = f32[4,4] all-reduce(e), " +
+            sum_b,
+        ".b b. -> .."}},
+      {"parts times what is computed from an infinite number",
+       {x + infinite + "  v = f32[4,4] exponential(u)\n  ROOT y = f32[4,4] multiply(v, d)\n",
+        part + infinite +
+            "  v = f32[4,4] exponential(u)\n  e = f32[4,4] multiply(v, d)\n"
+            "  ROOT y = f32[4,4] all-reduce(e), " +
+            sum_b,
+        ".b b. -> .."}},
+      {"parts over zero",
+       {x + zero + "  ROOT y = f32[4,4] divide(d, u)\n",
+        part + zero + "  e = f32[4,4] divide(d, u)\n  ROOT y = f32[4,4] all-reduce(e), " + sum_b,
+        ".b b. -> .."}},
+      {"parts times one over zero",
+       {x + zero + "  v = f32[4,4] rsqrt(u)\n  ROOT y = f32[4,4] multiply(d, v)\n",
+        part + zero +
+            "  v = f32[4,4] rsqrt(u)\n  e = f32[4,4] multiply(d, v)\n"
+            "  ROOT y = f32[4,4] all-reduce(e), " +
+            sum_b,
+        ".b b. -> .."}},
+      {"a dot of parts and infinite numbers",
+       {x + infinite + "  ROOT y = f32[4,4] dot(d, u)" + dot,
+        part + infinite + "  e = f32[4,4] dot(d, u)" + dot + "  ROOT y = f32[4,4] all-reduce(e), " +
+            sum_b,
+        ".b b. -> .."}},
       {"a dot of two parts",
        {x + "  ROOT y = f32[4,4] dot(d, d)" + dot,
         part + "  e = f32[4,4] dot(d, d)" + dot + "  ROOT y = f32[4,4] all-reduce(e), " + sum_b,
@@ -690,6 +721,12 @@ TEST_CASE("what looks alike and is not equal has no certificate") {
     before.insert(before.find("ENTRY"), plus);
     after.insert(after.find("ENTRY"), plus);
     CHECK(related(before, after, relation_json(pair.held)).index() == 1);
+    // With a finite number they are equal.
+    const std::string infinite = "i = f32[] constant(inf)";
+    if (before.find(infinite) == std::string::npos) continue;
+    for (std::string* text : {&before, &after})
+      text->replace(text->find(infinite), infinite.size(), "i = f32[] constant(2)");
+    CHECK(related(before, after, relation_json(pair.held)).index() == 0);
   }
 }
 
@@ -871,7 +908,8 @@ TEST_CASE("random programs have a certificate where they are right, and none whe
     else
       ++counts.refused;
   }
-  MESSAGE(counts.accepted, " accepted, ", counts.refused, " refused; ", right, " without a mistake");
+  MESSAGE(counts.accepted, " accepted, ", counts.refused, " refused; ", right,
+          " without a mistake");
   CHECK(counts.open == 0);
   CHECK(counts.accepted > right / 4);
 }

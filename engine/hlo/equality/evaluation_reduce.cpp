@@ -51,14 +51,19 @@ std::optional<Value> Evaluation::bind_atom(Reducer reducer, const Atom& atom, co
 }
 
 /// The reduction of a term that depends on variables of a part, over those that occur in it.
-/// Factors that do not depend on them are taken out of a sum.
+/// Factors that do not depend on them are taken out of a sum, but for infinite constants: of
+/// members of both signs the sum is no number.
 std::optional<Value> Evaluation::bind_term(Reducer reducer, ElementType type, Value value,
                                            const Region& part) {
   std::vector<Value> factors;
   if (reducer == Reducer::Add && values_.kind(value) == ValueKind::Product) {
     std::vector<Value> inside;
     for (const auto& [factor, exponent] : values_.factors(value)) {
-      auto& side = values_.depends_on(factor, part.variables) ? inside : factors;
+      const bool is_infinite = values_.finiteness(factor) == Finiteness::HasNonFinite &&
+                               values_.kind(factor) != ValueKind::Apply &&
+                               values_.kind(factor) != ValueKind::Closed;
+      const bool stays = is_infinite || values_.depends_on(factor, part.variables);
+      auto& side = stays ? inside : factors;
       side.insert(side.end(), static_cast<std::size_t>(exponent), factor);
     }
     if (!factors.empty()) {

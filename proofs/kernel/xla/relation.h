@@ -80,6 +80,10 @@ class Tensors {
   const Tensor& at(std::size_t number) const { return tensors_.at(number); }
   std::size_t count() const { return tensors_.size(); }
   bool is_scalar(std::size_t number, const std::string& value) const;
+  /// Whether elements may be infinite or no numbers: what is computed from constants that are, or
+  /// by a division by zero. Products with them are not linear.
+  bool may_be_infinite(std::size_t number) const { return may_be_infinite_.at(number); }
+  bool is_zero(std::size_t number) const;
   /// The integer that all elements are.
   std::optional<std::int64_t> integer(std::size_t number) const;
 
@@ -89,6 +93,7 @@ class Tensors {
                                         const std::string& kind);
   std::set<std::string> equal_;
   std::deque<Tensor> tensors_;
+  std::vector<bool> may_be_infinite_;
   std::map<Tensor, std::size_t> numbers_;
 };
 
@@ -266,7 +271,6 @@ class RelatedModules {
   std::optional<Fact> made(const Node& node, Form form, const Facts& facts,
                            std::vector<std::size_t> places,
                            std::optional<std::size_t> partial = {});
-  bool is_zero(std::size_t tensor) const;
 
   Budget& budget_;
   FlatModule local_;

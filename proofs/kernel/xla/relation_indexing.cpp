@@ -165,7 +165,8 @@ std::optional<Fact> RelatedModules::scatter(const Node& node, const Form& form, 
     is_cut = is_cut || !places_.is_identity(summed.back());
   }
   if (!is_cut) return only ? std::nullopt : made(node, form, facts, std::move(places));
-  if (reducer_of(local_.module, *node.instruction) != Op::Add || !(only || is_zero(x.tensor)))
+  if (reducer_of(local_.module, *node.instruction) != Op::Add ||
+      !(only || tensors_.is_zero(x.tensor)))
     return std::nullopt;
   const auto partial = places_.reduced(Op::Add, places, summed, budget_);
   if (!partial || !*partial) return std::nullopt;
@@ -237,10 +238,10 @@ bool RelatedModules::is_within(std::size_t tensor, std::int64_t size) const {
 std::optional<Fact> RelatedModules::chosen(const Node& node, const Facts& facts) {
   auto numbers = one_number(node.operands[0]);
   if (!numbers || !local_.nodes[node.operands[0]].shape.type.is_boolean()) return std::nullopt;
-  const bool is_first = is_zero(facts[1]->tensor);
+  const bool is_first = tensors_.is_zero(facts[1]->tensor);
   const Fact& zero = *facts[is_first ? 1 : 0];
   Fact result = *facts[is_first ? 0 : 1];
-  if (result.partial || zero.partial || !is_zero(zero.tensor) ||
+  if (result.partial || zero.partial || !tensors_.is_zero(zero.tensor) ||
       !std::all_of(zero.places.begin(), zero.places.end(),
                    [&](std::size_t place) { return places_.is_total(place); }))
     return std::nullopt;
@@ -412,7 +413,7 @@ std::optional<Fact> RelatedModules::viewed(const Node& node, const Form& form, c
     const Fact& taken = *facts[condition->is_not ? 2 : 1];
     const Fact& other = *facts[condition->is_not ? 1 : 2];
     if (!taken.view || taken.view->kind != View::Kind::Where || other.view || other.partial ||
-        !is_zero(other.tensor) ||
+        !tensors_.is_zero(other.tensor) ||
         !std::all_of(other.places.begin(), other.places.end(),
                      [&](std::size_t place) { return places_.is_total(place); }))
       return std::nullopt;

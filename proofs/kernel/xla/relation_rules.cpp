@@ -34,12 +34,6 @@ std::vector<std::size_t> picked(const std::vector<std::size_t>& places, const In
 
 }  // namespace
 
-bool RelatedModules::is_zero(std::size_t tensor) const {
-  const Tensors::Tensor& known = tensors_.at(tensor);
-  if (known.form.opcode == "broadcast") return is_zero(known.operands[0]);
-  return tensors_.is_scalar(tensor, "0.0/1.0") || tensors_.is_scalar(tensor, "0");
-}
-
 std::optional<Fact> RelatedModules::made(const Node& node, Form form, const Facts& facts,
                                          std::vector<std::size_t> places,
                                          std::optional<std::size_t> partial) {
@@ -181,7 +175,9 @@ std::optional<Fact> RelatedModules::elementwise(const Node& node, const Form& fo
   // f(⊕ parts) = ⊕ f(parts).
   const Op op = places_.partial_at(*partial).op;
   const auto has_parts = [&](std::size_t k) { return facts[k]->partial.has_value(); };
-  const auto is_summand = [&](std::size_t k) { return has_parts(k) || is_zero(facts[k]->tensor); };
+  const auto is_summand = [&](std::size_t k) {
+    return has_parts(k) || tensors_.is_zero(facts[k]->tensor);
+  };
   const bool is_float = std::all_of(facts.begin(), facts.end(), [&](const Fact* fact) {
     return tensors_.at(fact->tensor).kind == "float";
   });
@@ -193,8 +189,13 @@ std::optional<Fact> RelatedModules::elementwise(const Node& node, const Form& fo
     if (opcode == "convert") applies = is_float && kind_of(node.shape.type) == "float";
     if (opcode == "add" || opcode == "subtract")
       applies = is_number && is_summand(0) && is_summand(1);
-    if (opcode == "multiply") applies = is_number && has_parts(0) != has_parts(1);
-    if (opcode == "divide") applies = is_float && !has_parts(1);
+    // Not by what may be infinite: of parts of both signs the sum would be no number.
+    const auto is_factor = [&](std::size_t k) {
+      return !has_parts(k) && !tensors_.may_be_infinite(facts[k]->tensor);
+    };
+    if (opcode == "multiply") applies = is_number && (is_factor(0) || is_factor(1));
+    if (opcode == "divide")
+      applies = is_float && is_factor(1) && !tensors_.is_zero(facts[1]->tensor);
     if (opcode == "select") applies = !has_parts(0) && is_summand(1) && is_summand(2);
   }
   return applies ? made(node, form, facts, std::move(places), partial) : std::nullopt;
@@ -435,7 +436,9 @@ std::optional<Fact> RelatedModules::dot(const Node& node, const Form& form, cons
   if (facts[0]->partial || facts[1]->partial) {
     if (partial || (facts[0]->partial && facts[1]->partial)) return std::nullopt;
     partial = facts[0]->partial ? facts[0]->partial : facts[1]->partial;
-    if (places_.partial_at(*partial).op != Op::Add) return std::nullopt;
+    if (places_.partial_at(*partial).op != Op::Add ||
+        tensors_.may_be_infinite(facts[facts[0]->partial ? 1 : 0]->tensor))
+      return std::nullopt;
   }
   return made(node, form, facts, std::move(*places), partial);
 }
@@ -472,7 +475,7 @@ std::optional<Fact> RelatedModules::reduce(const Node& node, const Form& form, c
     const std::size_t first = facts[1]->tensor;
     const bool is_neutral =
         *op == Op::Maximum || *op == Op::Minimum ||
-        ((*op == Op::Add || *op == Op::Or || *op == Op::Xor) && is_zero(first)) ||
+        ((*op == Op::Add || *op == Op::Or || *op == Op::Xor) && tensors_.is_zero(first)) ||
         (*op == Op::Multiply &&
          (tensors_.is_scalar(first, "1.0/1.0") || tensors_.is_scalar(first, "1"))) ||
         (*op == Op::And && tensors_.at(first).kind == "pred" && tensors_.is_scalar(first, "1"));

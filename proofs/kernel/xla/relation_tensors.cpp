@@ -325,8 +325,27 @@ std::optional<Index> sizes_of(const Form& form, const std::vector<Index>& operan
 
 std::size_t Tensors::intern(Tensor tensor) {
   const auto [found, is_new] = numbers_.emplace(std::move(tensor), tensors_.size());
-  if (is_new) tensors_.push_back(found->first);
+  if (!is_new) return found->second;
+  const Tensor& known = found->first;
+  const std::string& opcode = known.form.opcode;
+  const std::string& text = known.form.text;
+  bool may_be = opcode == "unknown";
+  if (opcode == "constant")
+    may_be = text.starts_with("of the name ") || text.find("inf") != std::string::npos ||
+             text.find("nan") != std::string::npos;
+  for (const std::size_t each : known.operands) {
+    may_be = may_be || may_be_infinite_[each] ||
+             (is_zero(each) && is_one_of(opcode, {"atanh", "divide", "log", "power", "rsqrt"}));
+  }
+  tensors_.push_back(known);
+  may_be_infinite_.push_back(may_be);
   return found->second;
+}
+
+bool Tensors::is_zero(std::size_t number) const {
+  const Tensor& known = at(number);
+  if (known.form.opcode == "broadcast") return is_zero(known.operands[0]);
+  return is_scalar(number, "0.0/1.0") || is_scalar(number, "0");
 }
 
 std::size_t Tensors::input(std::size_t number, const Shape& shape) {
