@@ -200,7 +200,7 @@ class Evaluation {
   std::vector<std::int64_t> opaque_operands(const Query& query, const Node& node);
   bool refine_reduction(const Refinement& refinement);
 
-  // evaluation_devices.cpp: functions of devices, and inputs of related modules
+  // evaluation_movement.cpp: functions of devices, and inputs of related modules
   using OfDevice = std::function<std::vector<std::int64_t>(std::uint32_t)>;
   std::variant<IndexMap, Refinement> affine_or_not(Place devices, const OfDevice& function) const;
   IndexMap affine(Place devices, const OfDevice& function) const;
