@@ -220,8 +220,7 @@ StrategyRefutation refute_cheaper_strategy(const Graph& graph, Cost below, const
   if (!sums) throw TooManyClauses{};
   for (answer.sums = std::move(*sums);;) {
     const Encoding encoding(graph, answer.additions, answer.sums);
-    Decided decided = refuted_in ? decide(encoding.clauses(), encoding.cubes(), *refuted_in, limits)
-                                 : decide(encoding.clauses(), encoding.cubes(), 1, limits);
+    Decided decided = decide(encoding.clauses(), encoding.cubes(), 1, refuted_in, limits);
     if (auto* const proof = std::get_if<ClauseProof>(&decided)) {
       answer.outcome = Outcome::Established;
       answer.proof = std::move(*proof);

@@ -14,8 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include <unistd.h>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <tbb/parallel_for.h>
@@ -62,10 +60,8 @@ class Conquest {
   Solver solver_;
 };
 
-}  // namespace
-
-Decided decide(const Clauses& clauses, std::span<const Literal> cubes, unsigned parts,
-               const Limits& limits) {
+Decided decide_on_threads(const Clauses& clauses, std::span<const Literal> cubes, unsigned parts,
+                          const Limits& limits) {
   if (parts <= 1) cubes = {};
   const std::size_t count = std::min<std::size_t>(parts, cubes.size());
   std::vector<std::unique_ptr<Conquest>> conquests(count + 1);
@@ -95,8 +91,6 @@ Decided decide(const Clauses& clauses, std::span<const Literal> cubes, unsigned 
   for (const auto& each : conquests) traces.push_back(&each->trace());
   return clause_proof(clauses, traces, limits);
 }
-
-namespace {
 
 namespace fs = std::filesystem;
 
@@ -348,10 +342,8 @@ std::vector<Literal> read_dimacs(const std::string& path) {
   return literals;
 }
 
-}  // namespace
-
-Decided decide(const Clauses& clauses, std::span<const Literal> cubes, const std::string& folder,
-               const Limits& limits) {
+Decided decide_by_proofs(const Clauses& clauses, std::span<const Literal> cubes,
+                         const std::string& folder, const Limits& limits) {
   const DratTrace proofs;
   read_cube_proofs(folder, clauses, cubes, proofs);
   Conquest others(clauses.literals(), limits);
@@ -366,12 +358,17 @@ Decided decide(const Clauses& clauses, std::span<const Literal> cubes, const std
   }
 }
 
-std::size_t count_cubes(const std::string& folder) {
-  return read_manifest(folder).at("cubes").size();
+}  // namespace
+
+Decided decide(const Clauses& clauses, std::span<const Literal> cubes, unsigned parts,
+               const std::optional<std::string>& refuted_in, const Limits& limits) {
+  return refuted_in ? decide_by_proofs(clauses, cubes, *refuted_in, limits)
+                    : decide_on_threads(clauses, cubes, parts, limits);
 }
 
-std::string digest_of_cubes(const std::string& folder) {
-  return read_manifest(folder).value("fingerprint", std::string());
+CubeFolder read_cube_folder(const std::string& folder) {
+  const nlohmann::json manifest = read_manifest(folder);
+  return {manifest.at("cubes").size(), manifest.value("fingerprint", std::string())};
 }
 
 bool refute_cube(const std::string& folder, std::size_t cube, const Limits& limits) {
@@ -380,19 +377,16 @@ bool refute_cube(const std::string& folder, std::size_t cube, const Limits& limi
   if (fs::exists(proof) || fs::exists(path / name_of(cube - 1, "lrat"))) return true;
   Conquest conquest(read_dimacs((path / name_of(cube - 1, "cnf")).string()), limits);
   if (conquest.possible_without({})) return false;
-  const fs::path unfinished = fmt::format("{}.{}", proof.string(), ::getpid());
-  std::ofstream file(unfinished, std::ios::binary);
-  conquest.trace().for_each([&](bool learnt, std::span<const Literal> clause) {
-    file << (learnt ? "" : "d ") << fmt::format("{}", fmt::join(clause, " "))
-         << (clause.empty() ? "0\n" : " 0\n");
-    return file.good();
+  const std::string failure = write_whole_file(proof.string(), [&](std::ostream& file) {
+    conquest.trace().for_each([&](bool learnt, std::span<const Literal> clause) {
+      file << (learnt ? "" : "d ") << fmt::format("{}", fmt::join(clause, " "))
+           << (clause.empty() ? "0\n" : " 0\n");
+      return file.good();
+    });
   });
-  file.close();
-  std::error_code failure;
-  if (file) fs::rename(unfinished, proof, failure);
-  if (!file || failure) {
-    fs::remove(unfinished, failure);
-    throw InputError({proof.string()}, "cannot be written, expected a writable folder with room");
+  if (!failure.empty()) {
+    throw InputError({proof.string()},
+                     failure + ", expected a writable folder with room for a proof");
   }
   return true;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -176,27 +177,28 @@ using Decided = std::variant<Model, ClauseProof>;
 
 /// By `parts` solvers on threads of the caller's TBB arena, each with some of the cubes, and a last
 /// one. 1 part: one solver, without cubes. The answer depends on the parts and not on the threads.
-/// Throws LimitReached.
+/// With `refuted_in`, by the proofs in that folder of write_cubes, `cube-I.lrat` or `cube-I.drat`
+/// as text, of solvers outside of this process, and a last solver. Each lemma is read with the
+/// negation of its cube, under which it was learnt, so that all follow from the formula alone; of
+/// LRAT, hints are not read.
+///
+/// Throws LimitReached, and InputError for a folder of another formula, and for proofs that are
+/// missing, malformed, not whole, or prove nothing.
 Decided decide(const Clauses& clauses, std::span<const Literal> cubes, unsigned parts,
-               const Limits& limits);
+               const std::optional<std::string>& refuted_in, const Limits& limits);
 
 /// Writes for cube I, from 1, the formula with that literal as a unit clause, `cube-I.cnf` in
 /// DIMACS, and manifest.json when all are there. Throws InputError where the folder cannot be
 /// written, or holds anything else.
 void write_cubes(const std::string& folder, const Clauses& clauses, std::span<const Literal> cubes);
 
-/// By the proofs in such a folder, `cube-I.lrat` or `cube-I.drat` as text, of solvers outside of
-/// this process, and a last solver. Each lemma is read with the negation of its cube, under which
-/// it was learnt, so that all follow from the formula alone; of LRAT, hints are not read. Throws
-/// LimitReached, and InputError for a folder of another formula, and for proofs that are missing,
-/// malformed, not whole, or prove nothing.
-Decided decide(const Clauses& clauses, std::span<const Literal> cubes, const std::string& folder,
-               const Limits& limits);
-
-/// How many cubes are in a folder of write_cubes. Throws InputError for any other.
-std::size_t count_cubes(const std::string& folder);
-/// The digest of its manifest, which tells apart the folders of different formulas.
-std::string digest_of_cubes(const std::string& folder);
+/// A folder of write_cubes.
+struct CubeFolder {
+  std::size_t cubes = 0;
+  std::string formula;  ///< a fingerprint, which tells it from other formulas
+};
+/// Throws InputError for any other folder.
+CubeFolder read_cube_folder(const std::string& folder);
 /// Refutes a cube, from 1, that has no proof there yet, and writes `cube-I.drat`, whole or not at
 /// all: whether it has a proof now. Otherwise it has a model. Throws LimitReached, and InputError.
 bool refute_cube(const std::string& folder, std::size_t cube, const Limits& limits);

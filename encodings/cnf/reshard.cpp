@@ -133,8 +133,7 @@ ScheduleRefutation refute_shorter_schedule(const UnitTasks& tasks, std::int64_t 
                                            const Limits& limits,
                                            const std::optional<std::string>& refuted_in) try {
   const ScheduleEncoding encoding(tasks, makespan);
-  Decided decided = refuted_in ? decide(encoding.clauses(), encoding.cubes(), *refuted_in, limits)
-                               : decide(encoding.clauses(), encoding.cubes(), 1, limits);
+  Decided decided = decide(encoding.clauses(), encoding.cubes(), 1, refuted_in, limits);
   if (std::holds_alternative<Model>(decided)) return {Outcome::Refuted, {}};
   return {Outcome::Established, std::get<ClauseProof>(std::move(decided))};
 } catch (const LimitReached&) {

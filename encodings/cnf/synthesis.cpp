@@ -339,8 +339,7 @@ Absence settle(const SynthesisClauses& problem, Numbered known, std::vector<std:
   } else if (!problem.picked().empty()) {
     cubes = problem.picked().front();
   }
-  Decided decided = search.refuted_in ? decide(problem.clauses(), cubes, *search.refuted_in, limits)
-                                      : decide(problem.clauses(), cubes, search.parts, limits);
+  Decided decided = decide(problem.clauses(), cubes, search.parts, search.refuted_in, limits);
   if (const auto* const model = std::get_if<Model>(&decided)) {
     answer.found = problem.program(problem.picks(*model));
     answer.kind = Absence::Kind::Found;

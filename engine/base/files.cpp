@@ -75,6 +75,20 @@ void write_whole_folder(const fs::path& folder, const FolderFiles& files, std::s
   }
 }
 
+std::string write_whole_file(const std::string& path,
+                             const std::function<void(std::ostream& file)>& write) {
+  const std::string partial = fmt::format("{}.partial.{}", path, ::getpid());
+  std::ofstream file(partial, std::ios::binary);
+  write(file);
+  file.close();
+  std::error_code failure;
+  if (file) fs::rename(partial, path, failure);
+  if (file && !failure) return {};
+  std::error_code ignored;
+  fs::remove(partial, ignored);
+  return failure ? failure.message() : "cannot be written";
+}
+
 nlohmann::json index_of(const fs::path& folder, const std::string& name, std::string_view schema) {
   if (!fs::is_regular_file(fs::symlink_status(folder / name))) return nullptr;
   std::ifstream file(folder / name, std::ios::binary);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
+#include <iosfwd>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,6 +36,11 @@ using FolderFiles = std::map<std::string, std::string>;
 void write_whole_folder(const std::filesystem::path& folder, const FolderFiles& files,
                         std::string_view what,
                         const std::function<bool(const std::filesystem::path&)>& ours);
+
+/// Writes a file, whole or not at all: it appears under another name first, which begins with its
+/// own. Why that failed, if it did.
+std::string write_whole_file(const std::string& path,
+                             const std::function<void(std::ostream& file)>& write);
 
 /// The index that a folder has under this name, an object that names its `schema`; null where there
 /// is none.

@@ -1,7 +1,7 @@
 #include "proofs/api/campaigns.h"
 
-#include <array>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -62,8 +62,8 @@ bool answer_questions(const CampaignPart& part, const Options& options, const st
 /// Which cubes of a folder are refuted.
 class CubeQuestions final : public campaign::Questions {
  public:
-  explicit CubeQuestions(const std::string& folder)
-      : folder_(folder), refuted_(cnf::count_cubes(folder)) {}
+  CubeQuestions(std::string folder, std::size_t cubes)
+      : folder_(std::move(folder)), refuted_(cubes, Outcome::Undecided) {}
 
   std::size_t count() const override { return refuted_.size(); }
   double expected_cost(std::size_t) const override { return 1; }
@@ -100,48 +100,47 @@ std::string cubes_written(std::size_t count, const std::string& folder) {
 }
 
 CampaignAnswer refute_cubes(const CubesRequest& request, const Options& options) {
-  CubeQuestions cubes(request.folder);
-  const Json header =
-      campaign::with_shard(campaign::journal_header("campaign")
-                               .add("cubes", request.folder)
-                               .add("formula", cnf::digest_of_cubes(request.folder)),
-                           cubes.count(), request.part);
+  const cnf::CubeFolder folder = cnf::read_cube_folder(request.folder);
+  CubeQuestions cubes(request.folder, folder.cubes);
+  const Json header = campaign::with_shard(campaign::journal_header("campaign")
+                                               .add("cubes", request.folder)
+                                               .add("formula", folder.formula),
+                                           folder.cubes, request.part);
   const CampaignRun run = campaign_run(request.part, options, "{} of {} cubes refuted");
   CampaignAnswer answer;
   answer.is_leader = run.answer(cubes, header);
   if (!answer.is_leader) return answer;
   const std::vector<std::uint32_t> shards =
       campaign::shard_of_questions(cubes, request.part.shards);
-  std::array<std::size_t, 4> counts = {};  // by outcome
+  std::map<Outcome, std::size_t> counts;
   std::size_t asked = 0;
-  std::size_t first_model = 0;
-  for (std::size_t i = cubes.count(); i-- > 0;) {
+  std::optional<std::size_t> first_model;
+  for (std::size_t i = 0; i < folder.cubes; ++i) {
     if (shards[i] != request.part.shard) continue;
     const Outcome outcome = cubes.refuted()[i];
     ++asked;
-    ++counts[static_cast<std::size_t>(outcome)];
-    if (outcome == Outcome::Refuted) first_model = i + 1;
+    ++counts[outcome];
+    if (outcome == Outcome::Refuted && !first_model) first_model = i + 1;
     answer.outcome = worst(answer.outcome, outcome);
   }
-  const std::size_t refuted = counts[static_cast<std::size_t>(Outcome::Established)];
+  const std::size_t open = counts[Outcome::Undecided];
   Document& document = answer.document;
   document.title = "p2-verify campaign";
-  document.line(cubes_text(refuted, asked, request.part) + " are refuted, with proofs in " +
-                request.folder);
-  if (first_model != 0) {
+  document.line(cubes_text(counts[Outcome::Established], asked, request.part) +
+                " are refuted, with proofs in " + request.folder);
+  if (first_model) {
     document.line(
-        fmt::format("cube {} has a model: what the formulas ask for exists", first_model));
+        fmt::format("cube {} has a model: what the formulas ask for exists", *first_model));
   }
-  if (const std::size_t open = asked - refuted - counts[static_cast<std::size_t>(Outcome::Refuted)];
-      open != 0) {
+  if (open != 0) {
     document.line(cubes_text(open, asked, request.part) +
                   " were not settled within the limits: run it again");
   }
   document.json = Json::object()
                       .add("folder", request.folder)
                       .add("cubes", asked)
-                      .add("refuted", refuted)
-                      .add("with_model", counts[static_cast<std::size_t>(Outcome::Refuted)]);
+                      .add("refuted", counts[Outcome::Established])
+                      .add("with_model", counts[Outcome::Refuted]);
   return answer;
 }
 

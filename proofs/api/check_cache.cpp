@@ -1,9 +1,7 @@
 #include "proofs/api/subject_check.h"
 
-#include <unistd.h>
-
 #include <filesystem>
-#include <fstream>
+#include <ostream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -37,20 +35,6 @@ std::optional<std::string> evidence_in(const std::string& entry) {
   const std::string evidence = entry.substr(start);
   if (entry.substr(digest, kDigestLength) != sha256(evidence)) return std::nullopt;
   return evidence;
-}
-
-/// Writes a file under a temporary name and renames it. Returns why that failed, if it did.
-std::string write_whole_file(const std::string& path, const std::string& text) {
-  const std::string partial = fmt::format("{}.partial.{}", path, ::getpid());
-  std::ofstream file(partial, std::ios::binary);
-  file << text;
-  file.close();
-  std::error_code failure;
-  if (file) fs::rename(partial, path, failure);
-  if (file && !failure) return {};
-  std::error_code ignored;
-  fs::remove(partial, ignored);
-  return failure ? failure.message() : "cannot be written";
 }
 
 }  // namespace
@@ -96,7 +80,7 @@ void EvidenceCache::keep(const std::string& text, const std::string& evidence) {
 
 void EvidenceCache::write(std::vector<Diagnostic>& diagnostics) {
   for (const auto& [path, entry] : kept_) {
-    const std::string failure = write_whole_file(path, entry);
+    const std::string failure = write_whole_file(path, [&](std::ostream& file) { file << entry; });
     if (failure.empty()) {
       ++stored_;
     } else {

@@ -1,4 +1,5 @@
 // Cube and conquer: one hard question in parts, on threads, by other processes, by other solvers.
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -10,6 +11,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "p2/campaign.h"
 #include "proofs/kernel/certificate.h"
 #include "tests/campaign/processes.h"
 #include "tests/cli/run.h"
@@ -264,5 +266,11 @@ TEST_CASE("a cube with a model, a limit and what is no cube are told apart") {
   const Ran limited = run({"campaign", "--cubes", hard, "--rlimit", "1"});
   CHECK(limited.exit == 3);
   CHECK(limited.out.find("not settled within the limits") != std::string::npos);
+  // What was never asked is open, not refuted.
+  const std::atomic<bool> cancelled = true;
+  Options interrupted;
+  interrupted.limits.cancelled = &cancelled;
+  const CampaignAnswer none = refute_cubes({hard}, interrupted);
+  CHECK(none.outcome == Outcome::Undecided);
   CHECK(run({"campaign", "--cubes", hard, "--format", "json"}).exit == 0);
 }
