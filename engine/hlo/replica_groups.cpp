@@ -11,21 +11,6 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-Digit digit_of(const std::vector<MeshAxis>& mesh, const MeshAxis& axis,
-               const SourcePosition& where) {
-  std::int64_t stride = 1;
-  for (auto each = mesh.rbegin(); each != mesh.rend(); stride *= each->size, ++each) {
-    if (each->name != axis.name) continue;
-    if (!axis.before) return {stride, each->size};
-    const std::int64_t above = *axis.before * axis.size;
-    if (each->size % above == 0) return {stride * (each->size / above), axis.size};
-    throw InputError(where, fmt::format("sub-axis ({}){} of an axis of size {}, expected a divisor",
-                                        *axis.before, axis.size, each->size));
-  }
-  throw InputError(where,
-                   fmt::format("axis '{}' is not in the mesh, expected one that is", axis.name));
-}
-
 Sizes read_sizes(TextReader& reader, std::string_view open, std::string_view close) {
   Sizes sizes;
   reader.expect(open, "before sizes");
@@ -108,12 +93,7 @@ IdGroups read_mesh(TextReader& reader) {
   reader.expect("{", "before the axes of the groups");
   while (!reader.accept("}")) {
     MeshAxis axis{axis_name(reader), 0};
-    if (reader.accept(":")) {
-      reader.expect("(", "before the size above a sub-axis");
-      axis.before = reader.integer("the size above a sub-axis", 1, kMaxDevices);
-      reader.expect(")", "after the size above a sub-axis");
-      axis.size = reader.integer("the size of a sub-axis", 1, kMaxDevices);
-    }
+    read_sub_axis(reader, axis);
     axes.push_back(axis);
     if (!reader.accept(",") && !reader.next_is("}")) reader.unexpected("',' or '}'");
   }
@@ -141,6 +121,29 @@ IdGroups read_lists(TextReader& reader) {
 }
 
 }  // namespace
+
+void read_sub_axis(TextReader& reader, MeshAxis& axis) {
+  if (!reader.accept(":")) return;
+  reader.expect("(", "before the size above a sub-axis");
+  axis.before = reader.integer("the size above a sub-axis", 1, kMaxDevices);
+  reader.expect(")", "after the size above a sub-axis");
+  axis.size = reader.integer("the size of a sub-axis", 1, kMaxDevices);
+}
+
+Digit digit_of(const std::vector<MeshAxis>& mesh, const MeshAxis& axis,
+               const SourcePosition& where) {
+  std::int64_t stride = 1;
+  for (auto each = mesh.rbegin(); each != mesh.rend(); stride *= each->size, ++each) {
+    if (each->name != axis.name) continue;
+    if (!axis.before) return {stride, each->size};
+    const std::int64_t above = *axis.before * axis.size;
+    if (each->size % above == 0) return {stride * (each->size / above), axis.size};
+    throw InputError(where, fmt::format("sub-axis ({}){} of an axis of size {}, expected a divisor",
+                                        *axis.before, axis.size, each->size));
+  }
+  throw InputError(where,
+                   fmt::format("axis '{}' is not in the mesh, expected one that is", axis.name));
+}
 
 Digits merged(const Digits& digits) {
   Digits all;

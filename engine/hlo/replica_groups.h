@@ -66,6 +66,13 @@ struct MeshAxis {
   std::optional<std::int64_t> before = {};  ///< of a sub-axis: the product of the factors before it
 };
 
+/// Reads `:(2)2` after the name of an axis, if it is there.
+void read_sub_axis(TextReader& reader, MeshAxis& axis);
+/// An axis or sub-axis as a digit of the position in the mesh, in row-major order. Throws
+/// InputError at `where` for one that the mesh does not have.
+Digit digit_of(const std::vector<MeshAxis>& mesh, const MeshAxis& axis,
+               const SourcePosition& where);
+
 /// The product of `sizes`. Throws InputError at `where` unless all are positive and it is at most
 /// kMaxDevices.
 std::int64_t device_product(const std::vector<std::int64_t>& sizes, const SourcePosition& where);

@@ -190,22 +190,13 @@ struct MeshSharding {
   std::optional<Sharding> sharding(std::size_t rank, std::int64_t partitions) const;
 };
 
-const MeshAxis& whole_axis(const DeviceMesh& mesh, const std::string& name) {
-  return *std::find_if(mesh.axes.begin(), mesh.axes.end(),
-                       [&](const MeshAxis& each) { return each.name == name; });
-}
-
 /// The number of a position of the mesh along some axes.
 std::int64_t number_along(const DeviceMesh& mesh, const std::vector<MeshAxis>& axes,
                           std::int64_t position) {
   std::int64_t number = 0;
   for (const MeshAxis& axis : axes) {
-    std::int64_t stride = 1;
-    for (auto each = mesh.axes.rbegin(); each->name != axis.name; ++each) stride *= each->size;
-    const std::int64_t whole = whole_axis(mesh, axis.name).size;
-    std::int64_t coordinate = position / stride % whole;
-    if (axis.before) coordinate = coordinate / (whole / *axis.before / axis.size) % axis.size;
-    number = number * axis.size + coordinate;
+    const Digit digit = digit_of(mesh.axes, axis, kNowhere);
+    number = number * digit.size + position / digit.stride % digit.size;
   }
   return number;
 }
@@ -217,11 +208,11 @@ std::int64_t size_of(const std::vector<MeshAxis>& axes) {
 }
 
 /// Whether no part of an axis is named twice.
-bool are_disjoint(const DeviceMesh& mesh, const std::vector<const MeshAxis*>& all) {
+bool are_disjoint(const std::vector<const MeshAxis*>& all) {
   std::map<std::string, std::vector<std::pair<std::int64_t, std::int64_t>>> used;
   for (const MeshAxis* axis : all) {
     const std::int64_t first = axis->before.value_or(1);
-    const std::int64_t end = axis->before ? first * axis->size : whole_axis(mesh, axis->name).size;
+    const std::int64_t end = first * axis->size;
     for (const auto& [other_first, other_end] : used[axis->name]) {
       if (first < other_end && other_first < end) return false;
     }
@@ -259,7 +250,7 @@ std::optional<Sharding> MeshSharding::sharding(std::size_t rank, std::int64_t pa
     for (const MeshAxis& axis : axes) all.push_back(&axis);
   }
   const auto count = static_cast<std::size_t>(partitions);
-  if (dimensions.size() != rank || mesh.devices.size() != count || !are_disjoint(mesh, all)) {
+  if (dimensions.size() != rank || mesh.devices.size() != count || !are_disjoint(all)) {
     return std::nullopt;
   }
   // The position in the grid of all of these axes, with what is left over as copies.
@@ -304,13 +295,8 @@ std::optional<std::vector<MeshAxis>> read_axes(TextReader& reader, const DeviceM
                                     [&](const MeshAxis& each) { return each.name == axis.name; });
     if (whole == mesh.axes.end()) return std::nullopt;
     axis.size = whole->size;
-    if (reader.accept(":")) {
-      reader.expect("(", "before a sub-axis");
-      axis.before = reader.integer("the size before a sub-axis", 1, kMaxDevices);
-      reader.expect(")", "in a sub-axis");
-      axis.size = reader.integer("the size of a sub-axis", 1, kMaxDevices);
-      if (whole->size % (*axis.before * axis.size) != 0) return std::nullopt;
-    }
+    read_sub_axis(reader, axis);
+    if (axis.before && whole->size % (*axis.before * axis.size) != 0) return std::nullopt;
     axes.push_back(axis);
     if (!reader.accept(",") && !reader.next_is("}")) reader.unexpected("','");
   }

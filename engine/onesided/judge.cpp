@@ -51,10 +51,6 @@ bool shares_counters(const Unrolling& unrolling) {
   return false;
 }
 
-}  // namespace
-
-namespace {
-
 /// A stop of one launch alone, whose waits need signals of the next one. Launches that leave
 /// signals over may hide it from those that follow.
 UnrollingDecision judge_one_launch(const Unrolling& unrolling, const Limits& limits) {

@@ -284,7 +284,8 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   if (question.certificate && programs.empty()) {
     options.evidence = [&](const hlo::ModuleRelation& relation,
                            const hlo::Devices& devices) -> std::optional<std::vector<std::string>> {
-      // Whoever states the relation vouches for constants that are left out.
+      // A relation that is given says that constants of one name are equal, also if they are
+      // printed without their elements.
       std::vector<std::string> constants;
       if (relation.is_given) constants = common_elided_constants(texts.before, texts.after);
       try {

@@ -429,7 +429,7 @@ class RelationSearch {
     std::size_t next = 0;
     for (std::size_t k = 0; k < lines_.size(); ++k) {
       // Those about inputs come first, and are all there.
-      const bool is_input = k < inputs();
+      const bool is_input = k < given_;
       if (!is_input && !used[k]) continue;
       numbers[k] = next++;
       if (is_input) continue;
@@ -444,14 +444,12 @@ class RelationSearch {
                                         {"outputs", std::move(outputs)}};
     return all.dump() + "\n";
   }
-  std::size_t inputs() const { return given_; }
-
   RelatedModules& modules_;
   const std::vector<Relation>& outputs_;
   LimitWatch watch_;
-  std::size_t given_ = modules_.facts().size();
-  std::vector<Numbers> of_;  ///< facts, by node
-  std::vector<Line> lines_;  ///< by fact; of inputs nothing
+  std::size_t given_ = modules_.facts().size();  ///< facts about inputs
+  std::vector<Numbers> of_;                      ///< facts, by node
+  std::vector<Line> lines_;                      ///< by fact; of inputs nothing
   std::set<Line> tried_;
   std::set<std::pair<std::size_t, Index>> asked_;
   int depth_ = 0;

@@ -298,6 +298,14 @@ auto Interpreter<A>::manual_tiles(const Instruction& instruction, const std::str
 }
 
 template <typename A>
+auto Interpreter<A>::plain_sharding(const Instruction& instruction, const std::string& text,
+                                    const ArrayShape& shape) const -> std::optional<Sharding> {
+  auto sharding = read_sharding(text, shape.sizes.size(), devices_.partitions, module_.meshes,
+                                shardy_attribute(instruction, "xla.sdy.manual_axes"));
+  return sharding && sharding->is_plain() ? std::move(sharding) : std::nullopt;
+}
+
+template <typename A>
 auto Interpreter<A>::shards_of(const Instruction& instruction, const Operands& operands,
                                const Active& active) -> PerDevice {
   using Index = std::vector<std::int64_t>;
@@ -316,10 +324,8 @@ auto Interpreter<A>::shards_of(const Instruction& instruction, const Operands& o
   std::vector<std::optional<Sharding>> locals;  // the tiles of a manual group's tensor
   std::vector<TensorRelation> tiles;
   for (std::size_t k = 0; k < operands.size(); ++k) {
-    const auto sharding =
-        read_sharding(texts[k], shapes[k].sizes.size(), devices_.partitions, module_.meshes,
-                      shardy_attribute(instruction, "xla.sdy.manual_axes"));
-    if (!sharding || !sharding->is_plain()) {
+    const auto sharding = plain_sharding(instruction, texts[k], shapes[k]);
+    if (!sharding) {
       give_up(instruction, texts[k].empty() ? "its operand has no sharding"
                                             : "the sharding " + texts[k] + " is not understood");
     }
@@ -419,10 +425,8 @@ auto Interpreter<A>::whole_of(const Instruction& instruction, const Operands& op
   result.is_tuple = instruction.shape.is_tuple;
   const bool is_listed = listed != instruction.attributes.shardy.end();
   for (std::size_t k = 0; k < operands.size(); ++k) {
-    const auto sharding =
-        read_sharding(texts[k], shapes[k].sizes.size(), devices_.partitions, module_.meshes,
-                      shardy_attribute(instruction, "xla.sdy.manual_axes"));
-    if (!sharding || !sharding->is_plain()) {
+    const auto sharding = plain_sharding(instruction, texts[k], shapes[k]);
+    if (!sharding) {
       give_up(instruction, "the sharding " + texts[k] + " is not understood");
     }
     // Of a manual group's tensor a device has the tile that its sharding gives.

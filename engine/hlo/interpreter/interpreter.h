@@ -125,6 +125,10 @@ class Interpreter {
   /// `text`; nothing where every device holds all of it.
   std::optional<Sharding> manual_tiles(const Instruction& instruction, const std::string& text,
                                        const ArrayShape& local) const;
+  /// How an array is cut between the module and a manual part, by the sharding `text`; nothing
+  /// unless it is tiles and copies.
+  std::optional<Sharding> plain_sharding(const Instruction& instruction, const std::string& text,
+                                         const ArrayShape& shape) const;
   PerDevice shards_of(const Instruction& instruction, const Operands& operands,
                       const Active& active);
   PerDevice whole_of(const Instruction& instruction, const Operands& operands,

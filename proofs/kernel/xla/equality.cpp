@@ -590,10 +590,6 @@ class Comparison {
   std::vector<Relation> relations_[2];  ///< of inputs and outputs
 };
 
-}  // namespace
-
-namespace {
-
 /// What `check` says of the problem. Numbers in modules that point beyond what they index end as
 /// std::out_of_range, from the bounds checks of the standard library.
 template <typename Check>
