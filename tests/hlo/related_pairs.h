@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "proofs/certificate/certificate_folder.h"
+#include "proofs/kernel/certificate.h"
+
+/// Pairs of modules for certificates by a relation at every node.
+namespace p2::hlo {
+
+/// A module that is not partitioned, one that four devices run, on axes a and b of two each, and
+/// how inputs and outputs are held: a letter for every dimension, `.` where it is not cut, and
+/// `+a` where the whole is a sum over an axis; separated by spaces, `->` before the outputs.
+struct Pair {
+  std::string before;
+  std::string after;
+  std::string held;
+};
+
+/// The relation of a pair, for --relate, from `held`.
+std::string relation_json(const std::string& held);
+std::string whole(const Pair& pair);
+std::string local(const Pair& pair);
+
+/// The certificate, or why there is none.
+std::variant<CertificateFiles, std::string> related(const std::string& before,
+                                                    const std::string& after,
+                                                    const std::string& relation,
+                                                    int partitions = 4);
+/// What executing the modules says of the problem: Accepted, Rejected where a run differs, or
+/// Incomplete.
+kernel::Verdict executed(const CertificateFiles& files);
+
+// The attributes of a collective along an axis.
+constexpr const char* kAlongA =
+    "replica_groups={{0,2},{1,3}}, channel_id=1, "
+    "use_global_device_ids=true";
+constexpr const char* kAlongB =
+    "replica_groups={{0,1},{2,3}}, channel_id=1, "
+    "use_global_device_ids=true";
+
+/// Right pairs: of every rule a case to which it applies.
+std::vector<Pair> right_pairs();
+
+}  // namespace p2::hlo

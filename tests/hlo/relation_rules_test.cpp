@@ -1,0 +1,478 @@
+// The rules of a relation at every node: where they apply, and where each of their conditions is
+// broken.
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/hlo/modules.h"
+#include "tests/hlo/related_pairs.h"
+
+namespace p2::hlo {
+namespace {
+
+using kernel::Verdict;
+
+bool is_related(const Pair& pair) {
+  const auto made = related(whole(pair), local(pair), relation_json(pair.held));
+  if (made.index() == 1) {
+    MESSAGE(std::get<1>(made));
+    return false;
+  }
+  // Execution does not see that an index wraps around, but finds no difference.
+  CHECK(executed(std::get<0>(made)) != Verdict::Rejected);
+  return true;
+}
+
+/// A right pair with changes, each in `before`, `after` or `held`, by which no rule may apply.
+struct WrongPair {
+  const char* why;
+  std::size_t pair;
+  std::vector<std::vector<std::string>> changes;
+};
+
+std::vector<WrongPair> wrong_pairs() {
+  return {
+      {"another constant", 0, {{"after", "constant(2)", "constant(3)"}}},
+      {"the other choice", 1, {{"after", "select(p, x, n)", "select(p, n, x)"}}},
+      {"a function of a part of a sum",
+       2,
+       {{"before", "negate", "exponential"}, {"after", "negate", "exponential"}}},
+      {"a product of two sums",
+       2,
+       {{"before", "negate(d)", "multiply(d, d)"}, {"after", "negate(d)", "multiply(d, d)"}}},
+      {"a number added to every part",
+       2,
+       {{"before", "n = f32[4,4] negate(d)",
+         "c = f32[] constant(1)\n  b = f32[4,4] broadcast(c), dimensions={}\n  n = f32[4,4] add(d, "
+         "b)"},
+        {"after", "n = f32[4,4] negate(d)",
+         "c = f32[] constant(1)\n  b = f32[4,4] broadcast(c), dimensions={}\n  n = f32[4,4] add(d, "
+         "b)"}}},
+      {"a quotient by a sum",
+       2,
+       {{"before", "n = f32[4,4] negate(d)",
+         "c = f32[] constant(1)\n  b = f32[4,4] broadcast(c), dimensions={}\n  n = f32[4,4] "
+         "divide(b, d)"},
+        {"after", "n = f32[4,4] negate(d)",
+         "c = f32[] constant(1)\n  b = f32[4,4] broadcast(c), dimensions={}\n  n = f32[4,4] "
+         "divide(b, d)"}}},
+      {"a sum over the other axis", 2, {{"after", "{{0,1},{2,3}}", "{{0,2},{1,3}}"}}},
+      {"the largest part", 2, {{"after", "to_apply=add", "to_apply=maximum"}}},
+      {"no sum", 2, {{"after", "all-reduce(t)", "copy(t)"}}},
+      {"a contraction cut on one side only", 2, {{"held", ".b b.", ".b a."}}},
+      {"shards in another order", 3, {{"after", "{{0,1},{2,3}}", "{{1,0},{3,2}}"}}},
+      {"a sum of parts that are whole", 4, {{"held", "+b", "+a"}}},
+      {"one axis twice", 5, {{"after", "{{0,2},{1,3}}", "{{0,1},{2,3}}"}}},
+      {"one axis is left out", 5, {{"after", "all-reduce(e)", "copy(e)"}}},
+      {"every part begins with a number",
+       6,
+       {{"before", "constant(0)", "constant(1)"}, {"after", "constant(0)", "constant(1)"}}},
+      {"another reducer", 7, {{"after", "maximum\n  ROOT", "add\n  ROOT"}}},
+      {"a cut that is not of the first dimension of a group",
+       8,
+       {{"before",
+         "r = f32[2,2,8] reshape(x)\n  ROOT t = f32[8,2,2] transpose(r), dimensions={2,0,1}",
+         "ROOT r = f32[32] reshape(x)"},
+        {"after", "f32[2,8] parameter", "f32[4,4] parameter"},
+        {"after",
+         "r = f32[1,2,8] reshape(x)\n  ROOT t = f32[8,1,2] transpose(r), dimensions={2,0,1}",
+         "ROOT r = f32[16] reshape(x)"},
+        {"held", "a. -> .a.", ".b -> b"}}},
+      {"another order of dimensions",
+       8,
+       {{"held", ".a.", "..a"},
+        {"after", "f32[8,1,2] transpose(r), dimensions={2,0,1}",
+         "f32[8,2,1] transpose(r), dimensions={2,1,0}"}}},
+      {"a slice of every shard",
+       9,
+       {{"before", "f32[4,2] slice(x), slice={[0:4], [3:5]}",
+         "f32[2,8] slice(x), slice={[0:2], [0:8]}"},
+        {"before", "f32[4,4] concatenate(s, s), dimensions={1}", "f32[2,8] negate(s)"},
+        {"after", "f32[2,2] slice(x), slice={[0:2], [3:5]}",
+         "f32[1,8] slice(x), slice={[0:1], [0:8]}"},
+        {"after", "f32[2,4] concatenate(s, s), dimensions={1}", "f32[1,8] negate(s)"}}},
+      {"another slice", 9, {{"after", "[3:5]", "[4:6]"}}},
+      {"an end of every shard",
+       10,
+       {{"before", "f32[4,10] pad(x, z), padding=0_0x1_1", "f32[6,8] pad(x, z), padding=1_1x0_0"},
+        {"after", "f32[2,10] pad(x, z), padding=0_0x1_1", "f32[3,8] pad(x, z), padding=1_0x0_0"}}},
+      {"another padding", 10, {{"after", "constant(1)", "constant(0)"}}},
+      {"a reversal of every shard", 11, {{"before", "={1}", "={0}"}, {"after", "={1}", "={0}"}}},
+      {"shards gathered in another order", 12, {{"after", "{{0,2},{1,3}}", "{{2,0},{3,1}}"}}},
+      {"shards gathered along another dimension",
+       12,
+       {{"after", "g = f32[4,8] all-gather(x), dimensions={0}",
+         "g = f32[2,16] all-gather(x), dimensions={1}"},
+        {"after", "negate(g)", "reshape(g)"}}},
+      {"another permutation", 13, {{"after", "{1,2},{2,1}", "{1,1},{2,2}"}}},
+      {"who is no target has zeros", 13, {{"after", ",{3,3}", ""}}},
+      {"slices at another number", 14, {{"after", "{0,0,2,2}", "{0,2,0,2}"}}},
+      {"slices of every shard",
+       15,
+       {{"before", "f32[4,3] dynamic-slice(x, z, i), dynamic_slice_sizes={4,3}",
+         "f32[2,8] dynamic-slice(x, i, z), dynamic_slice_sizes={2,8}"},
+        {"after", "f32[2,3] dynamic-slice(x, z, i), dynamic_slice_sizes={2,3}",
+         "f32[1,8] dynamic-slice(x, i, z), dynamic_slice_sizes={1,8}"}}},
+      {"an update of every shard",
+       16,
+       {{"before", "u, z, i", "u, i, z"},
+        {"after", "u, z, i", "u, i, z"},
+        {"before", "f32[4,2]", "f32[2,8]"},
+        {"after", "f32[2,2]", "f32[1,8]"}}},
+      {"counted from another number", 17, {{"after", "{0,0,2,2}", "{0,0,1,1}"}}},
+      {"an element that no device has",
+       18,
+       {{"after", "e = s32[] constant(1)", "e = s32[] constant(0)"}}},
+      {"an element that two devices have", 18, {{"after", "direction=GT", "direction=LE"}}},
+      {"indices that are not clamped", 18, {{"after", "clamp(zs, i, hs)", "add(zs, i)"}}},
+      {"indices that are clamped too early",
+       18,
+       {{"after", "h = s32[] constant(3)", "h = s32[] constant(2)"}}},
+      {"an index that is not the condition's", 18, {{"after", "subtract(c, o)", "subtract(c, q)"}}},
+      {"an index beyond the table", 18, {{"after", "clamp(zs, i, hs)", "copy(i)"}}},
+      {"one number that is taken for all beyond it",
+       18,
+       {{"after", "e = s32[] constant(1)", "e = s32[] constant(2)"},
+        {"after", "direction=GT", "direction=EQ"}}},
+      {"conditions on different indices",
+       18,
+       {{"after", "gt = pred[3,1] compare(c, q)",
+         "ir = s32[3,1] reverse(c), dimensions={0}\n  gt = pred[3,1] compare(ir, q)"}}},
+      {"rows from different numbers",
+       21,
+       {{"after", "o = s32[3,1] broadcast(r), dimensions={}",
+         "v = s32[3,1] broadcast(r), dimensions={}\n  j = s32[3,1] constant({{0},{1},{0}})\n  o = "
+         "s32[3,1] add(v, j)"}}},
+      {"rows from another number", 18, {{"after", "{0,0,2,2}", "{2,2,0,0}"}}},
+      {"not zero elsewhere", 18, {{"after", "fz = f32[] constant(0)", "fz = f32[] constant(1)"}}},
+      {"rows that are not there",
+       19,
+       {{"held", ".b a. -> ab", "a. a. -> ab"},
+        {"after", "f32[4,4] parameter", "f32[2,8] parameter"},
+        {"after", "={1,4}", "={1,8}"},
+        {"after", "f32[2,4] gather", "f32[2,8] gather"},
+        {"held", "ab", "a."}}},
+      {"updates of what is not zero",
+       20,
+       {{"before", "constant(0)", "constant(1)"}, {"after", "constant(0)", "constant(1)"}}},
+      {"updates that are not added",
+       20,
+       {{"before", "to_apply=add", "to_apply=maximum"},
+        {"after", "index_vector_dim=1, to_apply=add", "index_vector_dim=1, to_apply=maximum"}}},
+      {"indices that are cut otherwise than updates", 20, {{"held", "a. ab", "b. ab"}}},
+      {"updates of other rows", 21, {{"after", "{0,0,2,2}", "{0,0,1,1}"}}},
+      {"all devices have what is added to", 22, {{"after", "{0,0,1,1}", "{0,0,0,0}"}}},
+      {"no device has what is added to", 22, {{"after", "{0,0,1,1}", "{1,1,1,1}"}}},
+      {"devices of another axis have what is added to", 22, {{"after", "{0,0,1,1}", "{0,1,0,1}"}}},
+      {"a function of every shard",
+       23,
+       {{"held", ".. -> ..", ".b -> .b"},
+        {"after", "f32[4,8] parameter", "f32[4,4] parameter"},
+        {"after", "f32[4,8] sort", "f32[4,4] sort"}}},
+      {"another function", 23, {{"after", "dimensions={1}", "dimensions={0}"}}},
+  };
+}
+
+TEST_CASE("every rule applies where it should, and execution agrees") {
+  int number = 0;
+  for (const Pair& pair : right_pairs()) {
+    CAPTURE(number);
+    CAPTURE(pair.after);
+    CHECK(is_related(pair));
+    ++number;
+  }
+}
+
+/// Pairs that are not equal, though operation by operation they look alike.
+std::vector<std::pair<const char*, Pair>> false_pairs() {
+  const std::string infinite =
+      "  i = f32[] constant(inf)\n  u = f32[4,4] broadcast(i), dimensions={}\n";
+  const std::string zero = "  i = f32[] constant(0)\n  u = f32[4,4] broadcast(i), dimensions={}\n";
+  const std::string dot = ", lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
+  const std::string x =
+      "  x = f32[4,8] parameter(0)\n  w = f32[8,4] parameter(1)\n  d = f32[4,4] dot(x, w)" + dot;
+  const std::string part =
+      "  x = f32[4,4] parameter(0)\n  w = f32[4,4] parameter(1)\n  d = f32[4,4] dot(x, w)" + dot;
+  const std::string sum_a = fmt::format("{}, to_apply=add\n", kAlongA);
+  const std::string sum_b = fmt::format("{}, to_apply=add\n", kAlongB);
+  const std::string all =
+      ", replica_groups={{0,1,2,3}}, channel_id=1, use_global_device_ids=true, to_apply=add\n";
+  const std::string number =
+      "  id = u32[] partition-id()\n  t = s32[4] constant({0,2,0,2})\n"
+      "  e = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={1}\n"
+      "  r = s32[] reshape(e)\n  z = s32[] constant(0)\n";
+  const std::string chosen =
+      "  id = u32[] partition-id()\n  t = pred[4] constant({})\n"
+      "  d = pred[1] dynamic-slice(t, id), dynamic_slice_sizes={{1}}\n"
+      "  r = pred[] reshape(d)\n  o = pred[4,{}] broadcast(r), dimensions={{}}\n"
+      "  z = f32[] constant(0)\n  zb = f32[4,{}] broadcast(z), dimensions={{}}\n"
+      "  k = f32[4,{}] select(o, zb, x)\n";
+  const std::string scatter =
+      ", update_window_dims={1}, inserted_window_dims={0}, "
+      "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add\n";
+  const std::string whole_scatter =
+      "  i = s32[4,1] parameter(0)\n  u = f32[4,8] parameter(1)\n"
+      "  x = f32[4,8] parameter(2)\n  ROOT y = f32[4,8] scatter(x, i, u)" +
+      scatter;
+  const std::string rows =
+      ", offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
+      "index_vector_dim=1, slice_sizes={1,4}\n";
+  return {
+      {"a slice of every shard at data",
+       {"  x = f32[4,8] parameter(0)\n  i = s32[] parameter(1)\n  z = s32[] constant(0)\n"
+        "  ROOT y = f32[1,8] dynamic-slice(x, i, z), dynamic_slice_sizes={1,8}\n",
+        "  x = f32[2,8] parameter(0)\n  i = s32[] parameter(1)\n  z = s32[] constant(0)\n"
+        "  ROOT y = f32[1,8] dynamic-slice(x, i, z), dynamic_slice_sizes={1,8}\n",
+        "a. _ -> .."}},
+      {"an update that is added once by every part",
+       {x + "  u = f32[4,2] parameter(2)\n  i = s32[] parameter(3)\n  z = s32[] constant(0)\n"
+            "  ROOT y = f32[4,4] dynamic-update-slice(d, u, z, i)\n",
+        part +
+            "  u = f32[4,2] parameter(2)\n  i = s32[] parameter(3)\n  z = s32[] constant(0)\n"
+            "  v = f32[4,4] dynamic-update-slice(d, u, z, i)\n"
+            "  ROOT y = f32[4,4] all-reduce(v), " +
+            sum_b,
+        ".b b. .. _ -> .."}},
+      {"an index that is a part of a sum",
+       {"  x = f32[4,8] parameter(0)\n  k = s32[4] parameter(1)\n  z = s32[] constant(0)\n"
+        "  i = s32[] reduce(k, z), dimensions={0}, to_apply=plus\n"
+        "  ROOT y = f32[4,2] dynamic-slice(x, z, i), dynamic_slice_sizes={4,2}\n",
+        "  x = f32[4,8] parameter(0)\n  k = s32[2] parameter(1)\n  z = s32[] constant(0)\n"
+        "  i = s32[] reduce(k, z), dimensions={0}, to_apply=plus\n"
+        "  ROOT y = f32[4,2] dynamic-slice(x, z, i), dynamic_slice_sizes={4,2}\n",
+        ".. b -> .."}},
+      {"rows of a part of a sum",
+       {x + "  i = s32[3,1] parameter(2)\n  ROOT y = f32[3,4] gather(d, i)" + rows,
+        part + "  i = s32[3,1] parameter(2)\n  ROOT y = f32[3,4] gather(d, i)" + rows,
+        ".b b. .. -> .."}},
+      {"updates that are parts of a sum",
+       {x +
+            "  i = s32[4,1] parameter(2)\n  t = f32[4,4] parameter(3)\n"
+            "  ROOT y = f32[4,4] scatter(t, i, d)" +
+            scatter,
+        part +
+            "  i = s32[4,1] parameter(2)\n  t = f32[4,4] parameter(3)\n"
+            "  ROOT y = f32[4,4] scatter(t, i, d)" +
+            scatter,
+        ".b b. .. .. -> .."}},
+      {"updates of every shard at indices of the whole",
+       {"  i = s32[3,1] parameter(0)\n  u = f32[3,8] parameter(1)\n  x = f32[4,8] parameter(2)\n"
+        "  ROOT y = f32[4,8] scatter(x, i, u)" +
+            scatter,
+        "  i = s32[3,1] parameter(0)\n  u = f32[3,8] parameter(1)\n  x = f32[2,8] parameter(2)\n"
+        "  ROOT y = f32[2,8] scatter(x, i, u)" +
+            scatter,
+        ".. .. a. -> a."}},
+      {"one copy has what is added to, the other has not",
+       {whole_scatter,
+        "  i = s32[2,1] parameter(0)\n  u = f32[2,8] parameter(1)\n  x = f32[4,8] parameter(2)\n" +
+            fmt::format(fmt::runtime(chosen), "{0,1,1,1}", 8, 8, 8) +
+            "  s = f32[4,8] scatter(k, i, u)" + scatter + "  ROOT y = f32[4,8] all-reduce(s), " +
+            sum_a,
+        "a. a. .. -> .."}},
+      {"two parts have what is added to",
+       {whole_scatter,
+        "  i = s32[1,1] parameter(0)\n  u = f32[1,8] parameter(1)\n  x = f32[4,8] parameter(2)\n" +
+            fmt::format(fmt::runtime(chosen), "{0,0,1,1}", 8, 8, 8) +
+            "  s = f32[4,8] scatter(k, i, u)" + scatter + "  ROOT y = f32[4,8] all-reduce(s)" + all,
+        "*. *. .. -> .."}},
+      {"a group has none of what is added to",
+       {whole_scatter,
+        "  i = s32[2,1] parameter(0)\n  u = f32[2,4] parameter(1)\n  x = f32[4,4] parameter(2)\n" +
+            fmt::format(fmt::runtime(chosen), "{0,1,1,1}", 4, 4, 4) +
+            "  s = f32[4,4] scatter(k, i, u)" + scatter + "  ROOT y = f32[4,4] all-reduce(s), " +
+            sum_a,
+        "a. ab .b -> .b"}},
+      {"parts of rows that other devices have",
+       {x + "  ROOT y = f32[4,4] negate(d)\n",
+        "  x = f32[4,2] parameter(0)\n  w = f32[2,4] parameter(1)\n  d = f32[4,4] dot(x, w)" + dot +
+            number +
+            "  s = f32[2,4] dynamic-slice(d, r, z), dynamic_slice_sizes={2,4}\n"
+            "  n = f32[2,4] negate(s)\n  ROOT y = f32[2,4] all-reduce(n), " +
+            sum_a,
+        ".* *. -> b."}},
+      {"copies that count twice",
+       {x + "  ROOT y = f32[4,4] negate(d)\n",
+        part + "  n = f32[4,4] negate(d)\n  ROOT y = f32[4,4] all-reduce(n)" + all, ".b b. -> .."}},
+      {"parts that are passed on",
+       {x + "  ROOT y = f32[4,4] negate(d)\n",
+        part + "  n = f32[4,4] negate(d)\n  ROOT y = f32[4,4] collective-permute(n), channel_id=1, "
+               "source_target_pairs={{0,1},{1,0},{2,3},{3,2}}\n",
+        ".b b. -> .."}},
+      {"parts that are gathered alone",
+       {x + "  ROOT y = f32[4,4] negate(d)\n",
+        part + "  n = f32[4,4] negate(d)\n  ROOT y = f32[4,4] all-gather(n), dimensions={0}, "
+               "channel_id=1, use_global_device_ids=true, replica_groups={{0},{1},{2},{3}}\n",
+        ".b b. -> .."}},
+      {"other rows side by side",
+       {"  x = f32[4,8] parameter(0)\n  ROOT y = f32[4,8] negate(x)\n",
+        "  x = f32[2,8] parameter(0)\n  g = f32[2,16] all-gather(x), dimensions={1}, " +
+            std::string(kAlongA) +
+            "\n  s = f32[2,8] slice(g), slice={[0:2], [0:8]}\n"
+            "  ROOT y = f32[2,8] negate(s)\n",
+        "a. -> a."}},
+      {"an edge of every part",
+       {x + "  c = f32[] constant(1)\n  ROOT y = f32[4,5] pad(d, c), padding=0_0x0_1\n",
+        part +
+            "  c = f32[] constant(1)\n  e = f32[4,5] pad(d, c), padding=0_0x0_1\n"
+            "  ROOT y = f32[4,5] all-reduce(e), " +
+            sum_b,
+        ".b b. -> .."}},
+      {"an edge of a part",
+       {x + "  c = f32[] constant(1)\n  ROOT y = f32[4,5] pad(d, c), padding=0_0x0_1\n",
+        part + "  c = f32[] constant(1)\n  ROOT y = f32[4,5] pad(d, c), padding=0_0x0_1\n",
+        ".b b. -> .."}},
+      {"a sum of what is whole on every device",
+       {x + "  ROOT y = f32[4,8] negate(x)\n",
+        x + "  n = f32[4,8] negate(x)\n  ROOT y = f32[4,8] all-reduce(n), " + sum_b,
+        ".. .. -> .."}},
+      {"the largest of different rows",
+       {"  x = f32[4,8] parameter(0)\n  ROOT y = f32[4,8] negate(x)\n",
+        "  x = f32[2,8] parameter(0)\n  n = f32[2,8] negate(x)\n"
+        "  ROOT y = f32[2,8] all-reduce(n), " +
+            std::string(kAlongA) + ", to_apply=maximum\n",
+        "a. -> a."}},
+      {"parts over different axes",
+       {x + "  u = f32[4,8] parameter(2)\n  v = f32[8,4] parameter(3)\n  e = f32[4,4] dot(u, v)" +
+            dot + "  ROOT y = f32[4,4] add(d, e)\n",
+        part +
+            "  u = f32[4,4] parameter(2)\n  v = f32[4,4] parameter(3)\n  e = f32[4,4] dot(u, v)" +
+            dot + "  f = f32[4,4] add(d, e)\n  ROOT y = f32[4,4] all-reduce(f), " + sum_b,
+        ".b b. .a a. -> .."}},
+      {"a reduction that is none of parts",
+       {"  x = f32[4,8] parameter(0)\n  z = f32[] constant(0)\n"
+        "  ROOT y = f32[4] reduce(x, z), dimensions={1}, to_apply=subtract\n",
+        "  x = f32[4,4] parameter(0)\n  z = f32[] constant(0)\n"
+        "  ROOT y = f32[4] reduce(x, z), dimensions={1}, to_apply=subtract\n",
+        ".b -> ."}},
+      {"a sum that begins with a part",
+       {x + "  z = f32[] constant(0)\n  p = f32[] reduce(x, z), dimensions={0,1}, to_apply=add\n"
+            "  k = f32[4,4] parameter(2)\n  ROOT y = f32[4] reduce(k, p), dimensions={1}, "
+            "to_apply=add\n",
+        part + "  z = f32[] constant(0)\n  p = f32[] reduce(x, z), dimensions={0,1}, to_apply=add\n"
+               "  k = f32[4,4] parameter(2)\n  ROOT y = f32[4] reduce(k, p), dimensions={1}, "
+               "to_apply=add\n",
+        ".b b. .. -> ."}},
+      {"a constant without its elements in a function",
+       {"  x = f32[4,8] parameter(0)\n"
+        "  ROOT y = f32[4,8] sort(x), dimensions={1}, to_apply=left_out\n",
+        "  x = f32[4,8] parameter(0)\n"
+        "  ROOT y = f32[4,8] sort(x), dimensions={1}, to_apply=left_out\n",
+        ".. -> .."}},
+      {"a function of the device",
+       {"  x = f32[4,8] parameter(0)\n  ROOT y = f32[4,8] map(x), dimensions={0,1}, "
+        "to_apply=numbered\n",
+        "  x = f32[4,8] parameter(0)\n  ROOT y = f32[4,8] map(x), dimensions={0,1}, "
+        "to_apply=numbered\n",
+        ".. -> .."}},
+      {"a part beside what is whole",
+       {x + "  k = f32[4,4] parameter(2)\n  ROOT y = f32[4,8] concatenate(d, k), dimensions={1}\n",
+        part +
+            "  k = f32[4,4] parameter(2)\n  e = f32[4,8] concatenate(d, k), dimensions={1}\n"
+            "  ROOT y = f32[4,8] all-reduce(e), " +
+            sum_b,
+        ".b b. .. -> .."}},
+      {"parts times an infinite number",
+       {x + infinite + "  ROOT y = f32[4,4] multiply(d, u)\n",
+        part + infinite + "  e = f32[4,4] multiply(d, u)\n  ROOT y = f32[4,4] all-reduce(e), " +
+            sum_b,
+        ".b b. -> .."}},
+      {"parts times what is computed from an infinite number",
+       {x + infinite + "  v = f32[4,4] exponential(u)\n  ROOT y = f32[4,4] multiply(v, d)\n",
+        part + infinite +
+            "  v = f32[4,4] exponential(u)\n  e = f32[4,4] multiply(v, d)\n"
+            "  ROOT y = f32[4,4] all-reduce(e), " +
+            sum_b,
+        ".b b. -> .."}},
+      {"parts over zero",
+       {x + zero + "  ROOT y = f32[4,4] divide(d, u)\n",
+        part + zero + "  e = f32[4,4] divide(d, u)\n  ROOT y = f32[4,4] all-reduce(e), " + sum_b,
+        ".b b. -> .."}},
+      {"parts times one over zero",
+       {x + zero + "  v = f32[4,4] rsqrt(u)\n  ROOT y = f32[4,4] multiply(d, v)\n",
+        part + zero +
+            "  v = f32[4,4] rsqrt(u)\n  e = f32[4,4] multiply(d, v)\n"
+            "  ROOT y = f32[4,4] all-reduce(e), " +
+            sum_b,
+        ".b b. -> .."}},
+      {"a dot of parts and infinite numbers",
+       {x + infinite + "  ROOT y = f32[4,4] dot(d, u)" + dot,
+        part + infinite + "  e = f32[4,4] dot(d, u)" + dot + "  ROOT y = f32[4,4] all-reduce(e), " +
+            sum_b,
+        ".b b. -> .."}},
+      {"a dot of two parts",
+       {x + "  ROOT y = f32[4,4] dot(d, d)" + dot,
+        part + "  e = f32[4,4] dot(d, d)" + dot + "  ROOT y = f32[4,4] all-reduce(e), " + sum_b,
+        ".b b. -> .."}},
+      {"a dot of largest parts",
+       {"  x = f32[4,8] parameter(0)\n  w = f32[4,3] parameter(1)\n  z = f32[] constant(-9)\n"
+        "  m = f32[4] reduce(x, z), dimensions={1}, to_apply=maximum\n"
+        "  ROOT y = f32[3] dot(m, w), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n",
+        "  x = f32[4,4] parameter(0)\n  w = f32[4,3] parameter(1)\n  z = f32[] constant(-9)\n"
+        "  m = f32[4] reduce(x, z), dimensions={1}, to_apply=maximum\n"
+        "  e = f32[3] dot(m, w), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n"
+        "  ROOT y = f32[3] all-reduce(e), " +
+            std::string(kAlongB) + ", to_apply=maximum\n",
+        ".b .. -> ."}},
+      {"a sum of largest parts",
+       {"  x = f32[4,8] parameter(0)\n  z = f32[] constant(-9)\n  o = f32[] constant(0)\n"
+        "  m = f32[4] reduce(x, z), dimensions={1}, to_apply=maximum\n"
+        "  ROOT y = f32[] reduce(m, o), dimensions={0}, to_apply=add\n",
+        "  x = f32[4,4] parameter(0)\n  z = f32[] constant(-9)\n  o = f32[] constant(0)\n"
+        "  m = f32[4] reduce(x, z), dimensions={1}, to_apply=maximum\n"
+        "  e = f32[] reduce(m, o), dimensions={0}, to_apply=add\n"
+        "  ROOT y = f32[] all-reduce(e), " +
+            std::string(kAlongB) + ", to_apply=maximum\n",
+        ".b -> _"}},
+  };
+}
+
+TEST_CASE("what looks alike and is not equal has no certificate") {
+  const std::string plus =
+      "plus {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT c = s32[] add(a, b)\n}\n"
+      "left_out {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+      "  d = f32[] constant({...})\n  ROOT c = f32[] add(a, d)\n}\n"
+      "numbered {\n  a = f32[] parameter(0)\n  i = u32[] partition-id()\n"
+      "  f = f32[] convert(i)\n  ROOT c = f32[] add(a, f)\n}\n";
+  for (const auto& [why, pair] : false_pairs()) {
+    CAPTURE(std::string(why));
+    CAPTURE(pair.after);
+    std::string before = whole(pair);
+    std::string after = local(pair);
+    before.insert(before.find("ENTRY"), plus);
+    after.insert(after.find("ENTRY"), plus);
+    CHECK(related(before, after, relation_json(pair.held)).index() == 1);
+    // With a finite number they are equal.
+    const std::string infinite = "i = f32[] constant(inf)";
+    if (before.find(infinite) == std::string::npos) continue;
+    for (std::string* text : {&before, &after})
+      text->replace(text->find(infinite), infinite.size(), "i = f32[] constant(2)");
+    CHECK(related(before, after, relation_json(pair.held)).index() == 0);
+  }
+}
+
+TEST_CASE("no rule applies where one of its conditions is broken") {
+  const std::vector<Pair> pairs = right_pairs();
+  for (const WrongPair& wrong : wrong_pairs()) {
+    CAPTURE(std::string(wrong.why));
+    Pair pair = pairs.at(wrong.pair);
+    for (const auto& change : wrong.changes) {
+      std::string& text = change[0] == "before"  ? pair.before
+                          : change[0] == "after" ? pair.after
+                                                 : pair.held;
+      const std::size_t at = text.find(change[1]);
+      REQUIRE(at != std::string::npos);
+      text.replace(at, change[1].size(), change[2]);
+    }
+    CAPTURE(pair.after);
+    CHECK(related(whole(pair), local(pair), relation_json(pair.held)).index() == 1);
+  }
+}
+
+}  // namespace
+}  // namespace p2::hlo
