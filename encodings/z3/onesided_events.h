@@ -66,6 +66,7 @@ class Events {
   std::vector<bool> ordered;                ///< by counter: its signals are
   std::vector<bool> surplus;                ///< by counter
   bool is_refuted = false;                  ///< whatever the order
+  bool forwards = false;                    ///< packets of an operation that polls several
   std::vector<std::vector<Touch>> touches;  ///< by cell
   std::vector<std::vector<Event>> begins;   ///< by rank and launch
 

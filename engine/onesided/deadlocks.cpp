@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -78,9 +80,54 @@ Violation cycle_of(const Ordering& ordering, const HappensBefore& time) {
   return violation;
 }
 
+/// Whether operations wait for each other even if the elements of those that forward packets go on
+/// one by one, in any order. `time` is the order of whole operations. Here every such element is an
+/// event of its own: after all that precedes its operation but packets, after the packets that it
+/// polls itself, and before the operation's end.
+bool stops_element_by_element(const Ordering& ordering, const HappensBefore& time) {
+  using transfer::EdgeKind;
+  transfer::GraphBuilder builder;
+  for (Event event = 0; event < time.events(); ++event) builder.add_event(event);
+  auto next = static_cast<std::uint32_t>(time.events());
+  std::vector<bool> is_split(time.events());
+  std::map<std::tuple<std::uint32_t, std::uint16_t, std::uint32_t>, Event> elements;
+  const auto element_of = [&](const Access& access) {
+    const Node& node = ordering.nodes()[access.node];
+    if (!node.forwards_elements()) return node.is_transfer() ? node.after : node.own;
+    const auto [found, is_new] =
+        elements.try_emplace({access.node, access.statement, access.element}, next);
+    if (!is_new) return found->second;
+    is_split[node.own] = true;
+    const Event element = builder.add_event(next++);
+    for (const transfer::Predecessor& before : time.predecessors(node.own)) {
+      if (before.kind == EdgeKind::Message || before.event == node.own) continue;
+      builder.add_edge(before.event, element, before.kind);
+    }
+    builder.add_edge(element, node.own, EdgeKind::Program);
+    return element;
+  };
+  for (const Ordering::Feed& each : ordering.forwarded_packets()) {
+    builder.add_edge(element_of(*each.packet), element_of(*each.poll), EdgeKind::Message);
+  }
+  // What operations that forward wait for, and what waits for them, has been added by element.
+  const auto forwards = [&](Event event) {
+    const std::uint32_t node = ordering.node_of(event);
+    return node != kNone && ordering.nodes()[node].own == event && is_split[event];
+  };
+  for (Event event = 0; event < time.events(); ++event) {
+    for (const transfer::Predecessor& before : time.predecessors(event)) {
+      const bool by_element =
+          before.kind == EdgeKind::Message && (forwards(event) || forwards(before.event));
+      if (!by_element) builder.add_edge(before.event, event, before.kind);
+    }
+  }
+  return std::move(builder).build().has_cycle();
+}
+
 }  // namespace
 
-std::optional<Violation> find_deadlock(const Ordering& ordering, const HappensBefore& time) {
+std::optional<Violation> find_deadlock(const Ordering& ordering, const HappensBefore& time,
+                                       std::optional<OpenQuestion>& open) {
   const Unrolling& unrolling = ordering.unrolling();
   if (const auto& overwrite = ordering.overwritten_packet()) {
     return overwritten(ordering, *overwrite, [](const auto& cell, const auto& a, const auto& b) {
@@ -104,7 +151,16 @@ std::optional<Violation> find_deadlock(const Ordering& ordering, const HappensBe
       if (auto deficit = find_deficit(ordering, c, wait)) return deficit;
     }
   }
-  if (time.has_cycle()) return cycle_of(ordering, time);
+  if (time.has_cycle()) {
+    if (ordering.forwarded_packets().empty() || stops_element_by_element(ordering, time)) {
+      return cycle_of(ordering, time);
+    }
+    open = OpenQuestion{
+        "forwarded-packets",
+        fmt::format("{} waits for packets that are forwarded from its own. It may end, where every "
+                    "element goes on by itself; whole operations never end.",
+                    ordering.describe_event(time.cycle().front().to))};
+  }
   for (std::uint32_t c = 0; c < ordering.counters().size(); ++c) {
     const CounterUses& uses = ordering.counters()[c];
     if (uses.waits.empty()) continue;

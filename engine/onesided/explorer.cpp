@@ -273,6 +273,8 @@ UnrollingDecision Explorer::run() {
             state.ranks, [&](const RankState& each) { return each.launch == plan_.launches; });
         if (ended) {
           finish(state);
+        } else if (some_element_goes_on(state)) {
+          return {{}, OpenQuestion{"forwarded-packets", "no operation can be executed as a whole"}};
         } else {
           refute(Rule::Deadlock, "no step can be taken");
         }

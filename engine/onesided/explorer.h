@@ -139,6 +139,7 @@ class Explorer {
   bool find_surplus();
   bool is_enabled(const State& state, Process process) const;
   bool commutes(const State& state, Process process) const;
+  bool some_element_goes_on(State state) const;
   void take(State& state, Process process);
   void take_rank(State& state, std::uint32_t rank);
   void take_block(State& state, std::uint32_t block);

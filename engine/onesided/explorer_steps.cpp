@@ -63,6 +63,37 @@ bool Explorer::commutes(const State& state, Process process) const {
   return true;
 }
 
+/// In a state in which no operation can be executed as a whole: whether one can after others have
+/// forwarded the packets of those elements that they have polled.
+bool Explorer::some_element_goes_on(State state) const {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::uint32_t b = 0; b < plan_.blocks.size(); ++b) {
+      const BlockState& block = state.blocks[b];
+      const std::vector<Operation>& all = plan_.blocks[b].operations;
+      if (!block.runs || block.is_at_barrier || block.next == all.size()) continue;
+      const Operation& operation = all[block.next];
+      const std::int64_t flag{operation.launch};
+      if (operation.kind != OpKind::Compute || operation.launch != block.launch) continue;
+      if (is_enabled(state, {Process::Of::Block, b})) return true;
+      for (const Statement& statement : operation.statements) {
+        for (std::uint32_t k = 0; k < statement.sources.front().count; ++k) {
+          const bool has_polled = std::ranges::all_of(statement.sources, [&](const Operand& each) {
+            return !each.polled || state.cells[each.cell(k)].packet == flag;
+          });
+          for (const Operand& target : statement.targets) {
+            if (!has_polled || !target.packets) continue;
+            std::int64_t& packet = state.cells[target.cell(k)].packet;
+            changed = changed || packet != flag;
+            packet = flag;
+          }
+        }
+      }
+    }
+  }
+  return false;
+}
+
 void Explorer::take(State& state, Process process) {
   switch (process.of) {
     case Process::Of::Rank:

@@ -12,8 +12,8 @@ UnrollingDecision judge(const Unrolling& unrolling, const Limits& limits) {
   match_in_all_interleavings(ordering, watch);
   const transfer::HappensBefore time = ordering.graph(Ordering::Graph::Time);
   UnrollingDecision decision;
-  decision.violation = find_deadlock(ordering, time);
-  if (decision.violation) return decision;
+  decision.violation = find_deadlock(ordering, time, decision.open);
+  if (decision.violation || decision.open) return decision;
   if (ordering.ambiguous().empty()) {
     decision.violation = find_race(ordering, time, watch);
   } else {
@@ -58,8 +58,8 @@ UnrollingDecision judge_one_launch(const Unrolling& unrolling, const Limits& lim
   const Ordering ordering(unrolling, watch);
   const transfer::HappensBefore time = ordering.graph(Ordering::Graph::Time);
   UnrollingDecision decision;
-  decision.violation = find_deadlock(ordering, time);
-  return decision.violation ? decision : find_stop(ordering, time, watch);
+  decision.violation = find_deadlock(ordering, time, decision.open);
+  return decision.violation || decision.open ? decision : find_stop(ordering, time, watch);
 }
 
 }  // namespace

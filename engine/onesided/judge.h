@@ -18,7 +18,8 @@ namespace p2::onesided {
 
 /// The decision about a plan, over all interleavings of any number of launches.
 struct PlanDecision : Decision<Violation> {
-  /// Why it is undecided, a stable name: `unknown-collective`, `ambiguous-match`, `limit`.
+  /// Why it is undecided, a stable name: `unknown-collective`, `ambiguous-match`,
+  /// `forwarded-packets`, `limit`.
   std::string open = {};
   std::vector<std::string> sizes = {};  ///< that were examined
 };
@@ -48,8 +49,10 @@ PlanDecision judge_unrollings(const std::string& source, std::size_t count, std:
                               const Unroll& unroll, const Limits& limits);
 
 /// The first packet that is overwritten, operation that never ends, or wait without its signal.
+/// `open`: operations wait for each other, but not if every element goes on by itself.
 std::optional<Violation> find_deadlock(const Ordering& ordering,
-                                       const transfer::HappensBefore& time);
+                                       const transfer::HappensBefore& time,
+                                       std::optional<OpenQuestion>& open);
 
 /// Adds to `ordering` the signals that precede waits in all interleavings, for counters whose
 /// matching is ambiguous. Throws LimitReached.

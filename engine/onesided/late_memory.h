@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -34,39 +35,49 @@ class LateMemory {
     }
   }
 
-  /// Whether the packets that an operation polls have arrived.
-  bool is_ready(const Operation& operation) const {
-    for (const Statement& statement : operation.statements) {
-      for (const Operand& source : statement.sources) {
-        for (std::uint32_t k = 0; source.polled && k < source.count; ++k) {
-          if (flags_[source.cell(k)] != std::int64_t{operation.launch}) return false;
-        }
-      }
-    }
-    return true;
+  /// An operation and the next one of its elements, which are executed in order.
+  struct Progress {
+    const Operation* operation = nullptr;
+    std::size_t statement = 0;
+    std::uint32_t element = 0;
+  };
+
+  /// Whether the next element can be executed: the packets that it polls have arrived.
+  bool is_ready(const Progress& progress) const {
+    const Operation& operation = *progress.operation;
+    if (progress.statement == operation.statements.size()) return true;
+    const std::vector<Operand>& sources = operation.statements[progress.statement].sources;
+    return std::ranges::all_of(sources, [&](const Operand& source) {
+      return !source.polled || progress.element >= source.count ||
+             flags_[source.cell(progress.element)] == std::int64_t{operation.launch};
+    });
   }
 
-  /// Whether an operation of those put off can run: its packets are there, and none before it gives
-  /// a cell to the same thread, which keeps to program order.
-  bool may_run(const std::vector<const Operation*>& put_off, std::size_t index) const {
-    const Operation& operation = *put_off[index];
-    if (!is_ready(operation)) return false;
+  /// Whether an operation of those put off can go on: its next packets are there, and none before
+  /// it gives a cell to the same thread, which keeps to program order.
+  bool may_run(const std::vector<Progress>& put_off, std::size_t index) const {
+    const Operation& operation = *put_off[index].operation;
+    if (!is_ready(put_off[index])) return false;
     const std::set<Cell> own = starts(operation);
     for (std::size_t i = 0; i < index; ++i) {
-      if (put_off[i]->packets != operation.packets) continue;
-      for (const Cell cell : starts(*put_off[i])) {
+      if (put_off[i].operation->packets != operation.packets) continue;
+      for (const Cell cell : starts(*put_off[i].operation)) {
         if (own.contains(cell)) return false;
       }
     }
     return true;
   }
 
-  /// Plain cells are read through the block's own buffer and written into it; packets go to memory
-  /// at once, and so does all without a buffer. `before_each` is called for every cell.
+  /// Executes elements as long as their packets are there; whether none is left. Plain cells are
+  /// read through the block's own buffer and written into it; packets go to memory at once, and so
+  /// does all without a buffer. `before_each` is called for every element.
   template <typename BeforeEach>
-  void execute(const Operation& operation, Buffer* buffer, const BeforeEach& before_each) {
-    for (const Statement& statement : operation.statements) {
-      for (std::uint32_t k = 0; k < statement.sources.front().count; ++k) {
+  bool execute(Progress& progress, Buffer* buffer, const BeforeEach& before_each) {
+    const Operation& operation = *progress.operation;
+    for (std::size_t& s = progress.statement; s < operation.statements.size(); ++s) {
+      const Statement& statement = operation.statements[s];
+      for (std::uint32_t& k = progress.element; k < statement.sources.front().count; ++k) {
+        if (!is_ready(progress)) return false;
         before_each();
         std::uint64_t sum = 0;
         std::int64_t flag = operation.launch;
@@ -80,7 +91,9 @@ class LateMemory {
           write(target.cell(k), target.packets, sum, flag, buffer);
         }
       }
+      progress.element = 0;
     }
+    return true;
   }
 
   void drain(Buffer& buffer) {

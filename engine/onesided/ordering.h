@@ -31,6 +31,8 @@ struct Node {
   bool is_transfer() const {
     return operation != nullptr && operation->kind == Operation::Kind::Push;
   }
+  /// Whether it polls packets for several elements, which do not wait for each other's.
+  bool forwards_elements() const;
 };
 
 /// One cell that a node accesses.
@@ -121,6 +123,12 @@ class Ordering {
   const std::optional<Overwrite>& overwritten_packet() const { return overwritten_; }
   /// A node that writes no packet where the second one polls.
   const std::optional<Overwrite>& doubtful_packet() const { return doubtful_; }
+  /// A packet that is written or polled by an operation that forwards several elements.
+  struct Feed {
+    const Access* packet;
+    const Access* poll;
+  };
+  const std::vector<Feed>& forwarded_packets() const { return forwarded_; }
   /// Waits that no signal of the launches can end.
   const std::vector<std::uint32_t>& unmatched_waits() const { return unmatched_; }
 
@@ -168,6 +176,7 @@ class Ordering {
   std::vector<Access> accesses_;
   std::vector<std::size_t> starts_;
   std::vector<Access> unfed_;
+  std::vector<Feed> forwarded_;
   std::optional<Overwrite> overwritten_;
   std::optional<Overwrite> doubtful_;
   // By rank and launch.

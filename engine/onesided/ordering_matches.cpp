@@ -22,18 +22,18 @@ namespace {
 
 constexpr std::size_t kMaxAccesses = std::size_t{1} << 26U;
 
-/// Whether an operation of several elements polls packets.
-bool forwards_elements(const Operation& operation) {
+}  // namespace
+
+bool Node::forwards_elements() const {
+  if (is_user() || is_transfer()) return false;
   std::uint64_t elements = 0;
   bool polls = false;
-  for (const Statement& each : operation.statements) {
+  for (const Statement& each : operation->statements) {
     elements += each.sources[0].count;
     polls = polls || std::ranges::any_of(each.sources, &Operand::polled);
   }
   return polls && elements > 1;
 }
-
-}  // namespace
 
 /// All blocks arrive before any leaves.
 void Ordering::join_barriers() {
@@ -274,6 +274,9 @@ void Ordering::follow_packets() {
       for (const Access* a = first; a != last; ++a) {
         if (!is_packet(*a) || nodes_[a->node].launch != reader.launch || writes_back(*a)) continue;
         is_fed = true;
+        if (nodes_[a->node].forwards_elements() || reader.forwards_elements()) {
+          forwarded_.push_back({a, poll});
+        }
         seen.push_back(std::uint64_t{a->node} << 32U | poll->node);
         elements[{poll->node, nodes_[a->node].rank}].insert(std::uint64_t{poll->statement} << 32U |
                                                             poll->element);
@@ -295,8 +298,7 @@ void Ordering::follow_packets() {
     add_memory(begins_[writer.rank][static_cast<std::size_t>(writer.launch)],
                by_all ? reader.own : event_after(reader), EdgeKind::Message);
     // A packet that is forwarded follows what its own element has seen, not the others.
-    (writer.is_transfer() || !forwards_elements(*writer.operation) ? edges_.packets
-                                                                   : edges_.forwarded)
+    (writer.forwards_elements() ? edges_.forwarded : edges_.packets)
         .push_back({from, reader.own, EdgeKind::Message});
   }
 }

@@ -107,11 +107,12 @@ class Simulation {
     bool runs = false;
     bool at_barrier = false;
     std::optional<std::uint64_t> needs = {};
-    std::vector<const Operation*> open = {};  ///< put off until the next meet
+    PlainMemory::Progress current = {};            ///< of a single thread that polls packets
+    std::vector<PlainMemory::Progress> open = {};  ///< put off until the next meet
     PlainMemory::Buffer buffer = {};
   };
   struct Pushed {
-    const Operation* operation;
+    PlainMemory::Progress progress;
     std::uint32_t block;
   };
 
@@ -121,8 +122,15 @@ class Simulation {
   bool step_rank(std::uint32_t number);
   bool step_block(std::uint32_t number);
   bool step_queue(std::uint32_t number);
-  void execute(const Operation& operation, PlainMemory::Buffer* buffer) {
-    memory_.execute(operation, buffer, [this] { watch_.step(); });
+  bool execute(PlainMemory::Progress& progress, PlainMemory::Buffer* buffer) {
+    return memory_.execute(progress, buffer, [this] { watch_.step(); });
+  }
+  bool execute_open(BlockState& block, std::size_t index) {
+    if (!memory_.may_run(block.open, index)) return false;
+    if (execute(block.open[index], &block.buffer)) {
+      block.open.erase(block.open.begin() + static_cast<std::ptrdiff_t>(index));
+    }
+    return true;
   }
   bool close_segment(BlockState& block);
   void write_inputs(std::uint32_t rank, std::uint32_t launch) {
@@ -166,16 +174,15 @@ bool Simulation::step_rank(std::uint32_t number) {
   return true;
 }
 
-/// Runs what was put off; false if some of it has to wait for a packet.
+/// Runs what was put off, as far as its packets are there; whether anything was.
 bool Simulation::close_segment(BlockState& block) {
-  while (!block.open.empty()) {
-    std::size_t next = 0;
-    while (next < block.open.size() && !memory_.may_run(block.open, next)) ++next;
-    if (next == block.open.size()) return false;
-    execute(*block.open[next], &block.buffer);
-    block.open.erase(block.open.begin() + static_cast<std::ptrdiff_t>(next));
+  bool stepped = false;
+  for (std::size_t next = 0; next < block.open.size();) {
+    const bool goes_on = execute_open(block, next);
+    stepped = stepped || goes_on;
+    next = goes_on ? 0 : next + 1;
   }
-  return true;
+  return stepped;
 }
 
 bool Simulation::step_block(std::uint32_t number) {
@@ -184,19 +191,15 @@ bool Simulation::step_block(std::uint32_t number) {
   if (!block.runs || block.at_barrier) return false;
   memory_.drain_some(block.buffer, random_);
   const std::uint32_t launch = ranks_[code.rank].launch;
-  const std::size_t put_off = block.open.size();
   const bool at_end =
       block.next == code.operations.size() || code.operations[block.next].launch != launch;
   if (!block.open.empty() && random_() % 3 == 0) {  // one of those put off
     const std::size_t pick = random_() % block.open.size();
-    if (memory_.may_run(block.open, pick)) {
-      execute(*block.open[pick], &block.buffer);
-      block.open.erase(block.open.begin() + static_cast<std::ptrdiff_t>(pick));
-      return true;
-    }
+    if (execute_open(block, pick)) return true;
   }
   if (at_end) {
-    if (!close_segment(block)) return block.open.size() != put_off;
+    const bool stepped = close_segment(block);
+    if (!block.open.empty()) return stepped;
     memory_.drain(block.buffer);
     block.runs = false;
     return true;
@@ -204,11 +207,11 @@ bool Simulation::step_block(std::uint32_t number) {
   const Operation& operation = code.operations[block.next];
   switch (operation.kind) {
     case OpKind::Meet:
-      if (!close_segment(block)) return block.open.size() != put_off;
+      if (const bool stepped = close_segment(block); !block.open.empty()) return stepped;
       ++block.next;
       return true;
     case OpKind::Barrier: {
-      if (!close_segment(block)) return block.open.size() != put_off;
+      if (const bool stepped = close_segment(block); !block.open.empty()) return stepped;
       block.at_barrier = true;
       const std::set<std::uint32_t>& members = members_.at(operation.object);
       const bool all = std::ranges::all_of(members, [&](std::uint32_t b) {
@@ -225,10 +228,11 @@ bool Simulation::step_block(std::uint32_t number) {
     }
     case OpKind::Compute:
       if (code.single_thread) {
-        if (!memory_.is_ready(operation)) return false;
-        execute(operation, &block.buffer);
+        if (block.current.operation != &operation) block.current = {&operation};
+        if (!memory_.is_ready(block.current)) return false;
+        if (!execute(block.current, &block.buffer)) return true;
       } else {
-        block.open.push_back(&operation);
+        block.open.push_back({&operation});
       }
       ++block.next;
       return true;
@@ -255,7 +259,7 @@ bool Simulation::step_block(std::uint32_t number) {
     case OpKind::Push:
     case OpKind::PushSignal:
       memory_.drain(block.buffer);  // pushing is a release
-      queues_[operation.object].push_back({&operation, number});
+      queues_[operation.object].push_back({{&operation}, number});
       ++block.next;
       return true;
     case OpKind::Flush:
@@ -272,9 +276,10 @@ bool Simulation::step_block(std::uint32_t number) {
 bool Simulation::step_queue(std::uint32_t number) {
   std::vector<Pushed>& queue = queues_[number];
   if (queue.empty()) return false;
-  const Operation& operation = *queue.front().operation;
+  const Operation& operation = *queue.front().progress.operation;
   if (operation.kind == OpKind::Push) {
-    execute(operation, nullptr);
+    if (!memory_.is_ready(queue.front().progress)) return false;
+    if (!execute(queue.front().progress, nullptr)) return true;
   } else {
     ++counters_[operation.counter];
   }

@@ -40,8 +40,8 @@ class ThreadedRun {
   struct BlockThread {
     std::uint32_t number;
     Random random;
-    std::vector<const Operation*> open = {};  ///< put off until the next meet
-    AtomicMemory::Buffer buffer = {};         ///< stays empty where nothing is late
+    std::vector<AtomicMemory::Progress> open = {};  ///< put off until the next meet
+    AtomicMemory::Buffer buffer = {};               ///< stays empty where nothing is late
     std::map<std::uint32_t, std::uint64_t> passes = {};
   };
   struct Pushed {
@@ -57,9 +57,22 @@ class ThreadedRun {
   void run_rank(std::uint32_t rank);
   void run_block(std::uint32_t number);
   void run_proxy(std::uint32_t rank);
-  void execute(const Operation& operation, AtomicMemory::Buffer* buffer) {
-    memory_.execute(operation, late_ ? buffer : nullptr, [] {});
+  bool execute(AtomicMemory::Progress& progress, AtomicMemory::Buffer* buffer) {
     ++progress_;
+    return memory_.execute(progress, late_ ? buffer : nullptr, [] {});
+  }
+  void execute_all(const Operation& operation, AtomicMemory::Buffer* buffer) {
+    AtomicMemory::Progress progress{&operation};
+    do {
+      wait_until([&] { return memory_.is_ready(progress); });
+    } while (!execute(progress, buffer));
+  }
+  bool execute_open(BlockThread& block, std::size_t index) {
+    if (!memory_.may_run(block.open, index)) return false;
+    if (execute(block.open[index], &block.buffer)) {
+      block.open.erase(block.open.begin() + static_cast<std::ptrdiff_t>(index));
+    }
+    return true;
   }
   void step(const Operation& operation, BlockThread& block);
   void close_segment(BlockThread& block);
@@ -140,13 +153,7 @@ void ThreadedRun::wait_until(const Condition& condition) const {
 /// Runs what was put off, in a random order.
 void ThreadedRun::close_segment(BlockThread& block) {
   while (!block.open.empty()) {
-    std::size_t pick = 0;
-    wait_until([&] {
-      pick = block.random() % block.open.size();
-      return memory_.may_run(block.open, pick);
-    });
-    execute(*block.open[pick], &block.buffer);
-    block.open.erase(block.open.begin() + static_cast<std::ptrdiff_t>(pick));
+    wait_until([&] { return execute_open(block, block.random() % block.open.size()); });
   }
 }
 
@@ -176,10 +183,9 @@ void ThreadedRun::step(const Operation& operation, BlockThread& block) {
       break;
     case OpKind::Compute:
       if (late_ && !plan_.blocks[block.number].single_thread) {
-        block.open.push_back(&operation);
+        block.open.push_back({&operation});
       } else {
-        wait_until([&] { return memory_.is_ready(operation); });
-        execute(operation, &block.buffer);
+        execute_all(operation, &block.buffer);
       }
       break;
     case OpKind::Signal:
@@ -227,11 +233,7 @@ void ThreadedRun::run_block(std::uint32_t number) {
       pause(block.random);
       memory_.drain_some(block.buffer, block.random);
       if (!block.open.empty() && block.random() % 3 == 0) {
-        const std::size_t pick = block.random() % block.open.size();
-        if (memory_.may_run(block.open, pick)) {
-          execute(*block.open[pick], &block.buffer);
-          block.open.erase(block.open.begin() + static_cast<std::ptrdiff_t>(pick));
-        }
+        execute_open(block, block.random() % block.open.size());
       }
       step(code.operations[next], block);
     }
@@ -284,7 +286,7 @@ void ThreadedRun::run_proxy(std::uint32_t rank) {
       moved = true;
       pause(random);
       if (item->operation->kind == OpKind::Push) {
-        execute(*item->operation, nullptr);
+        execute_all(*item->operation, nullptr);
       } else {
         ++counters_[item->operation->counter];
       }

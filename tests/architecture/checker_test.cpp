@@ -45,7 +45,7 @@ std::size_t checker_lines(Counts counts) {
 
 TEST_CASE(
     "p2-check is small enough to be read: under 1,750 lines for programs, 450 for their costs, 420 "
-    "for strategies, 350 for resharding, 200 for pipelines, 220 for all sizes, 2,470 for one-sided "
+    "for strategies, 350 for resharding, 200 for pipelines, 220 for all sizes, 2,500 for one-sided "
     "plans, in JSON and in text, and algorithms of MSCCL, 4,550 for executing modules of XLA, "
     "2,400 for "
     "their relation at every node") {
@@ -78,8 +78,9 @@ TEST_CASE(
   CHECK(checker_lines(onesided) > 1000);
   // Three readers (plans in JSON, in text, with expressions and loops; XML), an order, a run. 170
   // lines are for counters whose signals end waits as the interleaving has it: an execution in
-  // which all or a seed says what comes next, and the signals that precede a wait in any case.
-  CHECK(checker_lines(onesided) < 2470);
+  // which all or a seed says what comes next, and the signals that precede a wait in any case. 25
+  // are for packets that an operation forwards one by one.
+  CHECK(checker_lines(onesided) < 2500);
   CHECK(checker_lines(sizes) > 100);
   CHECK(checker_lines(sizes) < 220);
   CHECK(checker_lines(programs) > 500);

@@ -153,7 +153,8 @@ void Execution::follow_packets() {
         return;
       }
       budget_->spend(8);
-      order(found->second->event, each.event, Time);
+      order(found->second->event, each.event, Program);
+      packets_.emplace_back(found->second, &each);
       counts[each.event] = events_[each.event].statements[each.statement].sources[0].count;
       const std::uint32_t sender = events_[found->second->event].rank;
       elements[{sender, each.event}].insert(each.element);
@@ -166,6 +167,33 @@ void Execution::follow_packets() {
     order(begin, poll, seen.size() == counts[poll] ? Memory : SomeElement);
     if (events_[poll].meet != 0) order(begin, events_[poll].meet, Memory);
   }
+}
+
+/// What occurs if elements that poll go on one by one, each as an event before the end of all.
+Numbers Execution::run_by_element(std::optional<std::uint64_t> seed) {
+  const auto all = static_cast<std::uint32_t>(events_.size());
+  std::map<std::array<std::uint32_t, 3>, std::uint32_t> alone;
+  std::set<std::uint32_t> polling;
+  for (const auto& [packet, poll] : packets_) polling.insert(poll->event);
+  const auto element = [&](const Access& access) {
+    if (!polling.contains(access.event)) return access.event;
+    const auto [found, is_new] = alone.try_emplace({access.event, access.statement, access.element},
+                                                   static_cast<std::uint32_t>(all + alone.size()));
+    if (!is_new) return found->second;
+    add({events_[access.event].name, events_[access.event].rank, events_[access.event].launch});
+    for (const auto& [before, level] : predecessors_[access.event])
+      if (before < all) order(before, found->second, level);
+    order(found->second, access.event, Time);
+    return found->second;
+  };
+  for (const auto& [packet, poll] : packets_) order(element(*packet), element(*poll), Time);
+  Numbers occurs = run(Time, seed);
+  std::erase_if(occurs, [&](std::uint32_t event) { return event >= all; });
+  events_.resize(all);
+  predecessors_.resize(all);
+  for (auto& each : predecessors_)
+    std::erase_if(each, [&](const auto& before) { return before.first >= all; });
+  return occurs;
 }
 
 void Execution::match(const Counter& counter, const Use& signal, const Use& wait) {
@@ -487,7 +515,7 @@ std::optional<Fault> Execution::find_fault(bool surely, std::uint64_t seed) {
     require(!always, events_[event].name + " may never end" + where);
     return Fault{events_[event].name + " never ends" + where};
   };
-  constexpr const char* kLanes = "a lane of a block waits for another one";
+  constexpr const char* kAlone = "a lane or an element waits for another one";
   // A launch that needs what comes in the next one stops if it is the last.
   const auto first_late = [&](const Numbers& order) {
     const auto found = std::ranges::is_sorted_until(
@@ -496,16 +524,15 @@ std::optional<Fault> Execution::find_fault(bool surely, std::uint64_t seed) {
   };
   if (always || (!shared.empty() && std::ranges::all_of(shared, &Counter::is_known))) {
     const auto late = first_late(run(Program, std::nullopt));
-    require(!late || !surely || first_late(run(Time, std::nullopt)), kLanes);
+    require(!late || !surely || first_late(run_by_element(std::nullopt)), kAlone);
     if (late) return stops(*late, " if its launch is the last");
   }
   const auto drawn = surely && !shared.empty() ? std::optional(seed) : std::nullopt;
   order_ = run(Program, drawn);
   if (order_.size() < events_.size()) {
-    const Numbers occurs = run(surely ? Time : Program, drawn);
-    require(occurs.size() < events_.size(), kLanes);
     std::vector<bool> known(events_.size());
-    for (const std::uint32_t e : occurs) known[e] = true;
+    for (const std::uint32_t e : surely ? run_by_element(drawn) : order_) known[e] = true;
+    require(!std::ranges::all_of(known, std::identity{}), kAlone);
     return stops(static_cast<std::uint32_t>(std::ranges::find(known, false) - known.begin()), "");
   }
   always ? match_always() : match_observed();

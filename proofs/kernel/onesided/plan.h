@@ -148,6 +148,7 @@ class Execution {
   void follow_packets();
   bool writes_back(const Access& access) const;
   Numbers run(Graph graph, std::optional<std::uint64_t> seed);
+  Numbers run_by_element(std::optional<std::uint64_t> seed);
   void match_observed();
   void match_always();
   void close(Graph graph);
@@ -164,7 +165,8 @@ class Execution {
   std::vector<std::vector<std::pair<std::uint32_t, Graph>>> predecessors_;
   std::vector<Space> spaces_;
   std::uint32_t cells_ = 0;
-  std::vector<std::vector<Access>> accesses_;  // by cell
+  std::vector<std::vector<Access>> accesses_;                     // by cell
+  std::vector<std::pair<const Access*, const Access*>> packets_;  // written, polled
   std::optional<Fault> packet_fault_;
   Numbers order_;  // of Program
   // Of the last run: by shared counter the signals as they arrived; by wait what it expected.
