@@ -14,6 +14,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <thread>
 #include <utility>
@@ -43,7 +44,18 @@ constexpr double kChunkFraction = 0.125;
 /// receive what has arrived never waits for a process that may have died.
 constexpr std::size_t kMaxFragment = 2048;
 
-enum Tag : int { kMore = 1, kHello, kWork, kAnswer, kFailure, kAlive, kStop, kStopped, kExit };
+enum Tag : int {
+  kMore = 1,
+  kHello,
+  kWork,
+  kForget,
+  kAnswer,
+  kFailure,
+  kAlive,
+  kStop,
+  kStopped,
+  kExit
+};
 
 struct Message {
   int rank = 0;
@@ -181,6 +193,12 @@ class Workers {
     wake_.notify_all();
   }
 
+  /// Somebody else has answered it.
+  void forget(std::uint64_t question) {
+    const std::lock_guard lock(mutex_);
+    std::erase(waiting_, question);
+  }
+
   /// Rethrows what a question threw.
   std::vector<Answered> take_answered() {
     const std::lock_guard lock(mutex_);
@@ -245,6 +263,15 @@ class Schedule {
   }
   bool all_answered() const { return unanswered_.empty(); }
 
+  /// Ranks that have been asked it and have not answered.
+  std::vector<int> asked(std::size_t question) const {
+    std::vector<int> found;
+    for (const auto& [rank, state] : ranks_) {
+      if (state.asked.contains(question)) found.push_back(rank);
+    }
+    return found;
+  }
+
   /// Whether nobody had answered it.
   bool answered(int rank, std::size_t question) {
     ranks_[rank].asked.erase(question);
@@ -266,6 +293,7 @@ class Schedule {
       chunk.push_back(question);
       cost_left_ -= questions_.expected_cost(question);
     }
+    handed_out_.insert(handed_out_.end(), chunk.begin(), chunk.end());
     if (queue_.empty() && chunk.empty()) chunk = backups(state);
     state.asked.insert(chunk.begin(), chunk.end());
     return chunk;
@@ -283,10 +311,12 @@ class Schedule {
     std::set<std::size_t> asked;  // and not answered by it
   };
 
-  /// Questions at other ranks, for the idle threads of this one.
-  std::vector<std::uint64_t> backups(const Rank& state) const {
+  /// Questions at other ranks, for the idle threads of this one: those handed out last, which the
+  /// others have hardly begun.
+  std::vector<std::uint64_t> backups(const Rank& state) {
     std::vector<std::uint64_t> chunk;
-    for (const std::size_t question : unanswered_) {
+    std::erase_if(handed_out_, [&](std::size_t each) { return !unanswered_.contains(each); });
+    for (const std::size_t question : std::views::reverse(handed_out_)) {
       if (state.asked.size() + chunk.size() >= state.threads) break;
       if (!state.asked.contains(question)) chunk.push_back(question);
     }
@@ -295,6 +325,7 @@ class Schedule {
 
   const Questions& questions_;
   std::deque<std::size_t> queue_;
+  std::vector<std::size_t> handed_out_;  // in order; with some that are answered
   std::set<std::size_t> unanswered_;
   std::map<int, Rank> ranks_;
   double cost_left_ = 0;
@@ -378,6 +409,13 @@ class Leader {
     if (answered.question >= questions_.count()) throw ToolError("MPI: an answer to no question");
     if (!schedule_.answered(rank, answered.question)) return;
     collector_.deliver(answered.question, answered.answer, answered.seconds);
+    for (const int other : schedule_.asked(answered.question)) {
+      if (other == 0) {
+        workers_->forget(answered.question);
+      } else {
+        mailbox_.send(other, kForget, work_bytes({answered.question}));
+      }
+    }
   }
 
   void handle(const Message& message) {
@@ -485,6 +523,9 @@ void MpiQueue::serve(Questions& questions, const std::string& identity, unsigned
           chunk.push_back(take_bytes<std::uint64_t>(message->bytes, at));
         }
         workers->give(chunk);
+      } else if (message->tag == kForget && workers) {
+        std::size_t at = 0;
+        workers->forget(take_bytes<std::uint64_t>(message->bytes, at));
       } else if (message->tag == kStop) {
         workers.reset();
         mailbox.send(0, kStopped, {});

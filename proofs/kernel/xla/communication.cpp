@@ -247,20 +247,7 @@ Value Interpreter::permuted(const Instruction& instruction, const Value& operand
 
 auto Interpreter::scalar_function(const std::string& reference) const -> Scalar {
   const Computation& computation = module_.called(reference);
-  Scalar function{&computation, {}};
-  const Instruction& root = computation.instructions[computation.root];
-  if (computation.parameters.size() != 2 || root.operands.size() != 2) return function;
-  const auto op = op_called(root.opcode);
-  const bool in_order = root.operands[0] == computation.parameters[0] &&
-                        root.operands[1] == computation.parameters[1];
-  const bool swapped = root.operands[0] == computation.parameters[1] &&
-                       root.operands[1] == computation.parameters[0];
-  static const Op kCommutative[] = {Op::Add,      Op::And, Op::Maximum, Op::Minimum,
-                                    Op::Multiply, Op::Or,  Op::Xor};
-  const bool is_commutative = op && std::find(std::begin(kCommutative), std::end(kCommutative),
-                                              *op) != std::end(kCommutative);
-  if (is_commutative && (in_order || swapped)) function.op = op;
-  return function;
+  return {&computation, commutative_op(computation)};
 }
 
 std::vector<Cell> Interpreter::call(const Scalar& function, const std::vector<Type>& types,
@@ -290,11 +277,7 @@ std::vector<Cell> Interpreter::call(const Scalar& function, const std::vector<Ty
 
 bool Interpreter::communicates(const Computation& computation) const {
   for (const Instruction& instruction : computation.instructions) {
-    const std::string& opcode = instruction.opcode;
-    if (opcode.starts_with("all-") || opcode.starts_with("reduce-scatter") ||
-        opcode.starts_with("collective-") || opcode == "partition-id" || opcode == "replica-id" ||
-        opcode == "custom-call")
-      return true;
+    if (depends_on_device(instruction.opcode)) return true;
     for (const char* key :
          {"to_apply", "calls", "body", "condition", "true_computation", "false_computation"}) {
       if (instruction.has(key) && communicates(module_.called(instruction.attribute(key))))

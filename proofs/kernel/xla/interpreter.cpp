@@ -35,18 +35,43 @@ std::vector<std::string_view> elements_of(std::string_view text) {
   return all;
 }
 
+bool returns_operand(const std::string& opcode) {
+  static const std::set<std::string> kAll = {"add-dependency",
+                                             "all-gather-done",
+                                             "all-reduce-done",
+                                             "async-done",
+                                             "async-update",
+                                             "collective-permute-done",
+                                             "copy",
+                                             "copy-done",
+                                             "copy-start",
+                                             "optimization-barrier"};
+  return kAll.contains(opcode);
+}
+
+bool depends_on_device(const std::string& opcode) {
+  static const std::set<std::string> kAll = {"async-start", "custom-call", "partition-id",
+                                             "ragged-all-to-all", "replica-id"};
+  return kAll.contains(opcode) || opcode.starts_with("all-") || opcode.starts_with("collective-") ||
+         opcode.starts_with("reduce-scatter");
+}
+
+std::optional<Op> commutative_op(const Computation& computation) {
+  const Instruction& root = computation.instructions.at(computation.root);
+  const auto& parameters = computation.parameters;
+  if (parameters.size() != 2 || !std::ranges::is_permutation(root.operands, parameters))
+    return std::nullopt;
+  static const std::set<std::string> kAll = {"add",      "and", "maximum", "minimum",
+                                             "multiply", "or",  "xor"};
+  return kAll.contains(root.opcode) ? op_called(root.opcode) : std::nullopt;
+}
+
 std::string description_of(const Module& module, const Instruction& instruction, int depth) {
   if (depth > 16) not_covered("calls nested deeper than 16");
   if (instruction.opcode == "constant" && instruction.text.find("...") != std::string::npos)
     not_covered("a constant without its elements");
   // What a function calls is one, too, whatever the device.
-  static const std::set<std::string> kNone = {
-      "all-gather",           "all-gather-start",   "all-reduce",
-      "all-reduce-start",     "all-to-all",         "async-start",
-      "collective-broadcast", "collective-permute", "collective-permute-start",
-      "custom-call",          "partition-id",       "ragged-all-to-all",
-      "reduce-scatter",       "replica-id"};
-  if (depth > 0 && kNone.contains(instruction.opcode))
+  if (depth > 0 && depends_on_device(instruction.opcode))
     not_covered(instruction.opcode + " in a function");
   std::string text = instruction.opcode + instruction.text;
   for (const auto& [key, value] : instruction.attributes) {
@@ -239,18 +264,7 @@ Value Interpreter::result(const Computation& computation, const Instruction& ins
     if (index >= operands[0]->parts.size()) malformed("no such element of a tuple");
     return operands[0]->parts[index];
   }
-  // The value of a start is that of its end.
-  static const char* const kSame[] = {"copy",
-                                      "copy-start",
-                                      "copy-done",
-                                      "all-reduce-done",
-                                      "all-gather-done",
-                                      "collective-permute-done",
-                                      "async-update",
-                                      "async-done",
-                                      "optimization-barrier",
-                                      "add-dependency"};
-  if (std::find(std::begin(kSame), std::end(kSame), opcode) != std::end(kSame)) return *operands[0];
+  if (returns_operand(opcode)) return *operands[0];
   if (opcode == "call" || opcode == "fusion" || opcode == "async-start") {
     const char* key = opcode == "call" ? "to_apply" : "calls";
     return evaluate(module_.called(instruction.attribute(key)), all());

@@ -190,6 +190,14 @@ std::vector<Index> id_lists(std::string_view text);
 /// Groups along axes of a mesh, `mesh['a'=2,'b'=4] {'a'}`; `devices` as the attribute device_ids.
 std::vector<Index> mesh_groups(std::string_view text, std::string_view devices);
 
+/// Whether an instruction of this kind returns its operand. The value of a start is that of its
+/// end.
+bool returns_operand(const std::string& opcode);
+/// Whether an instruction of this kind is more than a function of its operands on one device.
+bool depends_on_device(const std::string& opcode);
+/// What a computation does with its two parameters, if their order does not matter.
+std::optional<Op> commutative_op(const Computation& computation);
+
 /// The rows of `{[0:4:2], [1:3]}`, with steps.
 std::vector<Index> ranges_of(const std::string& text);
 /// The rows of `0_1x2_0_1`: low, high and interior.

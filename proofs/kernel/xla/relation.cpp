@@ -167,11 +167,7 @@ class Flattening {
       if (index < 0 || index >= std::ssize(parts)) malformed("no such element of a tuple");
       return parts[static_cast<std::size_t>(index)];
     }
-    if (is_one_of(opcode, {"copy", "copy-start", "copy-done", "all-reduce-done", "all-gather-done",
-                           "collective-permute-done", "async-update", "async-done",
-                           "optimization-barrier", "add-dependency"}) ||
-        is_note(instruction))
-      return operands.at(0);
+    if (returns_operand(opcode) || is_note(instruction)) return operands.at(0);
     if (is_one_of(opcode, {"call", "fusion", "async-start"})) {
       const char* key = opcode == "call" ? "to_apply" : "calls";
       return of(flat_.module.called(instruction.attribute(key)), operands);

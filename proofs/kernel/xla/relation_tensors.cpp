@@ -123,18 +123,11 @@ std::string kind_of(const Type& type) { return type.is_float() ? "float" : type.
 
 std::optional<Op> reducer_of(const Module& module, const Instruction& instruction) {
   const Computation& computation = module.called(instruction.attribute("to_apply"));
-  const Instruction& root = computation.instructions.at(computation.root);
-  const auto& parameters = computation.parameters;
-  if (parameters.size() != 2 || root.operands.size() != 2) return std::nullopt;
-  for (const std::uint32_t each : parameters) {
+  for (const std::uint32_t each : computation.parameters) {
     const Shape& shape = computation.instructions.at(each).shape;
     if (shape.is_tuple || !shape.sizes.empty()) return std::nullopt;
   }
-  const bool uses_both = (root.operands[0] == parameters[0] && root.operands[1] == parameters[1]) ||
-                         (root.operands[0] == parameters[1] && root.operands[1] == parameters[0]);
-  const bool is_reducer =
-      is_one_of(root.opcode, {"add", "and", "maximum", "minimum", "multiply", "or", "xor"});
-  return uses_both && is_reducer ? op_called(root.opcode) : std::nullopt;
+  return commutative_op(computation);
 }
 
 Form form_of(const Module& module, const Node& node, const std::vector<Index>& operands) {
