@@ -281,7 +281,8 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   std::shared_ptr<const hlo::Module> first;
   std::shared_ptr<const hlo::Module> module;
   Related related;
-  if (question.certificate && programs.empty()) {
+  if (programs.empty()) {
+    options.wants_evidence = question.certificate.has_value();
     options.evidence = [&](const hlo::ModuleRelation& relation,
                            const hlo::Devices& devices) -> std::optional<std::vector<std::string>> {
       // A relation that is given says that constants of one name are equal, also if they are

@@ -72,13 +72,35 @@ TEST_CASE("certificates of random plans with shared counters say what the explor
   CHECK((counts["valid, not certified"] + counts["invalid, not certified"]) * 100 < wanted);
 }
 
-TEST_CASE("every rule about shared counters has a plan that needs it") {
+TEST_CASE("every rule about counters has a plan that needs it") {
+  const std::string seen =
+      "plan sendrecv ranks 2\nbuffer t 1\ncounter c\ncounter d\nrank 0:\n  copy o[0] <- i[0]\n";
+  const std::string sees = "  wait d\nrank 1:\n  copy o[0] <- i[0]\n";
+  const std::string takes = "  get t[0] <- i@0[0]\n  signal d @0\n";
   const struct {
     const char* rule;
     Outcome outcome;
     bool certified;
     std::string plan;
   } cases[] = {
+      {"a relaxed signal shows that its sender has begun", Outcome::Established, true,
+       seen + "  signal c @1 relaxed\n" + sees + "  wait c relaxed\n" + takes},
+      {"one whose scope does not reach the other rank shows nothing", Outcome::Refuted, true,
+       seen + "  signal c @1 relaxed gpu\n" + sees + "  wait c relaxed\n" + takes},
+      {"nor does a wait whose scope does not", Outcome::Refuted, true,
+       seen + "  signal c @1 relaxed\n" + sees + "  wait c relaxed gpu\n" + takes},
+      {"a launch that needs signals of the next one stops if it is the last", Outcome::Refuted, true,
+       R"(plan sendrecv ranks 2
+counter c
+rank all block 0:
+  copy o[0] <- i[0]
+rank 0 block 1:
+  wait c >= 3
+rank 1 block 1:
+  signal c @0
+rank 1 block 2:
+  signal c @0
+)"},
       {"a signal that may come after others does not precede the wait", Outcome::Refuted, true,
        R"(plan sendrecv ranks 1
 buffer t 1

@@ -483,9 +483,14 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
                               const Limits& limits) {
   ModuleDecision decision;
   const bool stricter = options.equality != FloatEquality::Real;
+  const auto is_large = [&] {
+    return estimated_operations(*before, devices) + estimated_operations(*after, devices) >
+           kExecutedFirst;
+  };
   const bool may_have_evidence = options.evidence && !stricter && !options.ordered &&
                                  options.engine == ModuleEngine::Default && relation.is_mixed() &&
-                                 !relation.mismatch && !relation.is_ambiguous;
+                                 !relation.mismatch && !relation.is_ambiguous &&
+                                 (options.wants_evidence || is_large());
   if (auto assumed = may_have_evidence ? options.evidence(relation, devices) : std::nullopt) {
     decision.devices = devices;
     decision.assumed = std::move(*assumed);
