@@ -43,6 +43,34 @@ const char* const kInterpreted =
 
 }  // namespace
 
+TEST_CASE("modules that are too large to be executed first are related node by node") {
+  const auto module = [](bool is_whole, int rows, const std::string& sum) {
+    const int hidden = is_whole ? 4 * rows : rows;
+    const std::string shard = is_whole ? ", sharding={devices=[4,1]<=[4]}" : "";
+    const std::string last = is_whole ? ", sharding={replicated}" : "";
+    return fmt::format(
+        "HloModule mlp, num_partitions=4\n\nadd {{\n  a = f32[] parameter(0)\n"
+        "  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}}\n\nENTRY main {{\n"
+        "  x = f32[64,{0}] parameter(0){1}\n  w = f32[{0},64] parameter(1){2}\n"
+        "  part = f32[64,64] dot(x, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"
+        "{3}  ROOT y = f32[64,64] tanh({4}){5}\n}}\n",
+        hidden, is_whole ? ", sharding={devices=[1,4]<=[4]}" : "", shard, is_whole ? "" : sum,
+        is_whole || sum.empty() ? "part" : "down", last);
+  };
+  const std::string sum =
+      "  down = f32[64,64] all-reduce(part), channel_id=1, replica_groups={{0,1,2,3}}, "
+      "use_global_device_ids=true, to_apply=add\n";
+  const auto engines = [&](int rows, const std::string& all_reduce, int exit) {
+    const TemporaryFile before(module(true, rows, ""), ".hlo");
+    const TemporaryFile after(module(false, rows, all_reduce), ".hlo");
+    return result_of({"check", "--before", before.path(), "--after", after.path()}, exit)
+        .at("engines");
+  };
+  CHECK(engines(16, sum, kEstablished).contains("interpreter"));
+  CHECK(engines(4096, sum, kEstablished) == nlohmann::json{{"explicit", "valid"}});
+  CHECK(engines(4096, "", kRefuted).at("explicit") == "invalid");
+}
+
 TEST_CASE("check --before --after answers with the keys of the contract") {
   const TemporaryFile before(by_host().before, ".hlo");
   const TemporaryFile after(by_host().after, ".hlo");
