@@ -10,6 +10,8 @@
 namespace p2::onesided {
 namespace {
 
+using transfer::Edge;
+using transfer::EdgeKind;
 using transfer::Event;
 using transfer::HappensBefore;
 
@@ -60,12 +62,10 @@ Violation overwritten(const Ordering& ordering, const Ordering::Overwrite& overw
   return violation;
 }
 
-Violation cycle_of(const Ordering& ordering, const HappensBefore& time) {
+Violation stop_on(const Ordering& ordering, const std::vector<Edge>& cycle) {
   Violation violation;
   violation.rule = Rule::Deadlock;
-  std::vector<transfer::Edge> cycle = time.process_cycle();
-  if (cycle.empty()) cycle = time.cycle();
-  for (const transfer::Edge& edge : cycle) {
+  for (const Edge& edge : cycle) {
     const std::uint32_t node = ordering.node_of(edge.to);
     violation.schedule.push_back(fmt::format("{} waits for {}", ordering.describe_event(edge.to),
                                              ordering.describe_event(edge.from)));
@@ -73,41 +73,46 @@ Violation cycle_of(const Ordering& ordering, const HappensBefore& time) {
   }
   const std::string first =
       cycle.empty() ? "an operation" : ordering.describe_event(cycle.front().to);
-  violation.reason = violation.reason =
+  violation.reason =
       cycle.size() < 2
           ? fmt::format("{} never ends: it waits for what comes after it in its block.", first)
           : fmt::format("{} never ends: {} operations wait for each other.", first, cycle.size());
   return violation;
 }
 
-/// Whether operations wait for each other even if the elements of those that forward packets go on
-/// one by one, in any order. `time` is the order of whole operations. Here every such element is an
-/// event of its own: after all that precedes its operation but packets, after the packets that it
-/// polls itself, and before the operation's end.
-bool stops_element_by_element(const Ordering& ordering, const HappensBefore& time) {
-  using transfer::EdgeKind;
+/// A cycle of operations that wait for each other even if the elements of those that forward
+/// packets go on one by one, in any order; empty if there is none. `time` is the order of whole
+/// operations. Here every such element is an event of its own: after all that precedes its
+/// operation but packets, after the packets that it polls itself, and before the operation's end.
+std::vector<Edge> cycle_of_elements(const Ordering& ordering, const HappensBefore& time,
+                                    LimitWatch& watch) {
   transfer::GraphBuilder builder;
   for (Event event = 0; event < time.events(); ++event) builder.add_event(event);
-  auto next = static_cast<std::uint32_t>(time.events());
+  std::vector<Event> whole;  // the operation, by event beyond those of `time`
   std::vector<bool> is_split(time.events());
   std::map<std::tuple<std::uint32_t, std::uint16_t, std::uint32_t>, Event> elements;
   const auto element_of = [&](const Access& access) {
     const Node& node = ordering.nodes()[access.node];
-    if (!node.forwards_elements()) return node.is_transfer() ? node.after : node.own;
+    if (!node.forwards) return node.is_transfer() ? node.after : node.own;
+    const auto next = static_cast<Event>(time.events() + whole.size());
     const auto [found, is_new] =
         elements.try_emplace({access.node, access.statement, access.element}, next);
     if (!is_new) return found->second;
+    watch.count(256);
+    watch.step();
     is_split[node.own] = true;
-    const Event element = builder.add_event(next++);
+    whole.push_back(node.own);
+    builder.add_event(next);
     for (const transfer::Predecessor& before : time.predecessors(node.own)) {
       if (before.kind == EdgeKind::Message || before.event == node.own) continue;
-      builder.add_edge(before.event, element, before.kind);
+      builder.add_edge(before.event, next, before.kind);
     }
-    builder.add_edge(element, node.own, EdgeKind::Program);
-    return element;
+    builder.add_edge(next, node.own, EdgeKind::Program);
+    return next;
   };
-  for (const Ordering::Feed& each : ordering.forwarded_packets()) {
-    builder.add_edge(element_of(*each.packet), element_of(*each.poll), EdgeKind::Message);
+  for (const Ordering::Feed& each : ordering.forwarded_packets(watch)) {
+    const Event packet = element_of(*each.packet);
+    builder.add_edge(packet, element_of(*each.poll), EdgeKind::Message);
   }
   // What operations that forward wait for, and what waits for them, has been added by element.
   const auto forwards = [&](Event event) {
@@ -121,13 +126,35 @@ bool stops_element_by_element(const Ordering& ordering, const HappensBefore& tim
       if (!by_element) builder.add_edge(before.event, event, before.kind);
     }
   }
-  return std::move(builder).build().has_cycle();
+  const HappensBefore graph = std::move(builder).build();
+  std::vector<Edge> cycle;
+  if (!graph.has_cycle()) return cycle;
+  const auto operation = [&](Event event) {
+    return event < time.events() ? event : whole[event - time.events()];
+  };
+  for (const Edge& edge : graph.cycle()) {
+    const Edge mapped{operation(edge.from), operation(edge.to), edge.kind};
+    if (mapped.from != mapped.to || edge.from == edge.to) cycle.push_back(mapped);
+  }
+  if (cycle.empty()) {  // within one operation
+    const Event event = operation(graph.cycle().front().to);
+    cycle.push_back({event, event, EdgeKind::Message});
+  }
+  return cycle;
 }
 
 }  // namespace
 
+OpenQuestion forwarded_packets(const Ordering& ordering, Event stuck) {
+  return {
+      "forwarded-packets",
+      fmt::format("{} waits for packets that are forwarded from its own. It may end, where every "
+                  "element goes on by itself; whole operations never end.",
+                  ordering.describe_event(stuck))};
+}
+
 std::optional<Violation> find_deadlock(const Ordering& ordering, const HappensBefore& time,
-                                       std::optional<OpenQuestion>& open) {
+                                       std::optional<OpenQuestion>& open, LimitWatch& watch) {
   const Unrolling& unrolling = ordering.unrolling();
   if (const auto& overwrite = ordering.overwritten_packet()) {
     return overwritten(ordering, *overwrite, [](const auto& cell, const auto& a, const auto& b) {
@@ -152,14 +179,12 @@ std::optional<Violation> find_deadlock(const Ordering& ordering, const HappensBe
     }
   }
   if (time.has_cycle()) {
-    if (ordering.forwarded_packets().empty() || stops_element_by_element(ordering, time)) {
-      return cycle_of(ordering, time);
-    }
-    open = OpenQuestion{
-        "forwarded-packets",
-        fmt::format("{} waits for packets that are forwarded from its own. It may end, where every "
-                    "element goes on by itself; whole operations never end.",
-                    ordering.describe_event(time.cycle().front().to))};
+    std::vector<Edge> cycle = time.process_cycle();
+    if (cycle.empty()) cycle = time.cycle();
+    const Event stuck = cycle.front().to;
+    if (ordering.has_forwarded_packets()) cycle = cycle_of_elements(ordering, time, watch);
+    if (!cycle.empty()) return stop_on(ordering, cycle);
+    open = forwarded_packets(ordering, stuck);
   }
   for (std::uint32_t c = 0; c < ordering.counters().size(); ++c) {
     const CounterUses& uses = ordering.counters()[c];

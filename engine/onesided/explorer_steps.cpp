@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -66,7 +68,9 @@ bool Explorer::commutes(const State& state, Process process) const {
 /// In a state in which no operation can be executed as a whole: whether one can after others have
 /// forwarded the packets of those elements that they have polled.
 bool Explorer::some_element_goes_on(State state) const {
+  std::set<std::pair<const Statement*, std::uint32_t>> forwarded;
   for (bool changed = true; changed;) {
+    watch_.step();
     changed = false;
     for (std::uint32_t b = 0; b < plan_.blocks.size(); ++b) {
       const BlockState& block = state.blocks[b];
@@ -81,11 +85,10 @@ bool Explorer::some_element_goes_on(State state) const {
           const bool has_polled = std::ranges::all_of(statement.sources, [&](const Operand& each) {
             return !each.polled || state.cells[each.cell(k)].packet == flag;
           });
+          if (!has_polled || !forwarded.emplace(&statement, k).second) continue;
+          changed = true;
           for (const Operand& target : statement.targets) {
-            if (!has_polled || !target.packets) continue;
-            std::int64_t& packet = state.cells[target.cell(k)].packet;
-            changed = changed || packet != flag;
-            packet = flag;
+            if (target.packets) state.cells[target.cell(k)].packet = flag;
           }
         }
       }

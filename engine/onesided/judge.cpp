@@ -12,7 +12,7 @@ UnrollingDecision judge(const Unrolling& unrolling, const Limits& limits) {
   match_in_all_interleavings(ordering, watch);
   const transfer::HappensBefore time = ordering.graph(Ordering::Graph::Time);
   UnrollingDecision decision;
-  decision.violation = find_deadlock(ordering, time, decision.open);
+  decision.violation = find_deadlock(ordering, time, decision.open, watch);
   if (decision.violation || decision.open) return decision;
   if (ordering.ambiguous().empty()) {
     decision.violation = find_race(ordering, time, watch);
@@ -58,7 +58,7 @@ UnrollingDecision judge_one_launch(const Unrolling& unrolling, const Limits& lim
   const Ordering ordering(unrolling, watch);
   const transfer::HappensBefore time = ordering.graph(Ordering::Graph::Time);
   UnrollingDecision decision;
-  decision.violation = find_deadlock(ordering, time, decision.open);
+  decision.violation = find_deadlock(ordering, time, decision.open, watch);
   return decision.violation || decision.open ? decision : find_stop(ordering, time, watch);
 }
 

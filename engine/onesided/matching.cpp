@@ -359,8 +359,12 @@ UnrollingDecision find_stop(const Ordering& ordering, const HappensBefore& time,
       if (has_one_waiter(ordering)) break;
       continue;
     }
-    decision.violation = stop_of(ordering, interleaving.stuck(),
-                                 "in the last launch: what it waits for comes in the next one.");
+    if (ordering.has_forwarded_packets()) {
+      decision.open = forwarded_packets(ordering, interleaving.stuck());
+    } else {
+      decision.violation = stop_of(ordering, interleaving.stuck(),
+                                   "in the last launch: what it waits for comes in the next one.");
+    }
     return decision;
   }
   decision.open = ambiguous_match(ordering);
@@ -378,6 +382,10 @@ UnrollingDecision search_interleavings(Ordering& ordering, const HappensBefore& 
   for (std::uint64_t seed = 0; seed < kMaxInterleavings; ++seed) {
     watch.check();
     const bool ends = interleaving.run(seed, Interleaving::Numbers::AsTheyArrive);
+    if (!ends && ordering.has_forwarded_packets()) {
+      decision.open = forwarded_packets(ordering, interleaving.stuck());
+      return decision;
+    }
     if (!ends) {
       decision.violation =
           stop_of(ordering, interleaving.stuck(),

@@ -27,12 +27,13 @@ struct Node {
   transfer::Event previous = transfer::kNoEvent;
   transfer::Event next = transfer::kNoEvent;
 
+  /// Whether it polls packets for several elements, which do not wait for each other's.
+  bool forwards = false;
+
   bool is_user() const { return operation == nullptr; }
   bool is_transfer() const {
     return operation != nullptr && operation->kind == Operation::Kind::Push;
   }
-  /// Whether it polls packets for several elements, which do not wait for each other's.
-  bool forwards_elements() const;
 };
 
 /// One cell that a node accesses.
@@ -128,7 +129,8 @@ class Ordering {
     const Access* packet;
     const Access* poll;
   };
-  const std::vector<Feed>& forwarded_packets() const { return forwarded_; }
+  std::vector<Feed> forwarded_packets(LimitWatch& watch) const;
+  bool has_forwarded_packets() const { return !edges_.forwarded.empty(); }
   /// Waits that no signal of the launches can end.
   const std::vector<std::uint32_t>& unmatched_waits() const { return unmatched_; }
 
@@ -156,6 +158,9 @@ class Ordering {
   void match_counters();
   void collect_accesses(LimitWatch& watch);
   void follow_packets();
+  /// Whether a poll, of the first half of a packet, sees what a write to its cell leaves there.
+  bool sees(const Access& poll, const Access& write) const;
+  bool writes_back(const Access& write) const;
   transfer::Event event_after(const Node& node) const;
   void add_memory(transfer::Event from, transfer::Event to, transfer::EdgeKind kind) {
     edges_.memory.push_back({from, to, kind});
@@ -176,7 +181,6 @@ class Ordering {
   std::vector<Access> accesses_;
   std::vector<std::size_t> starts_;
   std::vector<Access> unfed_;
-  std::vector<Feed> forwarded_;
   std::optional<Overwrite> overwritten_;
   std::optional<Overwrite> doubtful_;
   // By rank and launch.

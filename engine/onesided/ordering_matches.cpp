@@ -24,17 +24,6 @@ constexpr std::size_t kMaxAccesses = std::size_t{1} << 26U;
 
 }  // namespace
 
-bool Node::forwards_elements() const {
-  if (is_user() || is_transfer()) return false;
-  std::uint64_t elements = 0;
-  bool polls = false;
-  for (const Statement& each : operation->statements) {
-    elements += each.sources[0].count;
-    polls = polls || std::ranges::any_of(each.sources, &Operand::polled);
-  }
-  return polls && elements > 1;
-}
-
 /// All blocks arrive before any leaves.
 void Ordering::join_barriers() {
   const auto processes = static_cast<std::uint32_t>(unrolling_.blocks.size()) + unrolling_.ranks;
@@ -235,6 +224,36 @@ void Ordering::collect_accesses(LimitWatch& watch) {
   for_each([&](const Access& access) { accesses_[next[access.cell]++] = access; });
 }
 
+/// A store to a group that has the block's own source in it writes back what it read there.
+bool Ordering::writes_back(const Access& write) const {
+  const Statement& statement = nodes_[write.node].operation->statements[write.statement];
+  return !statement.sources.empty() && statement.sources.front().polled &&
+         statement.sources.size() == 1 && statement.sources.front().first == write.start &&
+         statement.targets.size() > 1;
+}
+
+bool Ordering::sees(const Access& poll, const Access& write) const {
+  return poll.polled && poll.cell == poll.start + 2 * poll.element && write.writes &&
+         write.packets && !nodes_[write.node].is_user() &&
+         nodes_[write.node].launch == nodes_[poll.node].launch && !writes_back(write);
+}
+
+std::vector<Ordering::Feed> Ordering::forwarded_packets(LimitWatch& watch) const {
+  std::vector<Feed> feeds;
+  for (Cell cell = 0; cell < unrolling_.cells; ++cell) {
+    const auto [first, last] = accesses_of(cell);
+    for (const Access* poll = first; poll != last; ++poll) {
+      for (const Access* packet = first; poll->polled && packet != last; ++packet) {
+        const bool forwards = nodes_[packet->node].forwards || nodes_[poll->node].forwards;
+        if (!forwards || !sees(*poll, *packet)) continue;
+        watch.require_growth(feeds, 1);
+        feeds.push_back({packet, poll});
+      }
+    }
+  }
+  return feeds;
+}
+
 /// A poll sees the one packet that has the flag of its launch.
 void Ordering::follow_packets() {
   std::vector<std::uint64_t> seen;  // pairs of nodes that are joined
@@ -245,13 +264,6 @@ void Ordering::follow_packets() {
     const Access* poll = std::find_if(first, last, [](const Access& each) { return each.polled; });
     const auto is_packet = [&](const Access& each) {
       return each.writes && each.packets && !nodes_[each.node].is_user();
-    };
-    // A store to a group that has the block's own source in it writes back what it read there.
-    const auto writes_back = [&](const Access& access) {
-      const Statement& statement = nodes_[access.node].operation->statements[access.statement];
-      return !statement.sources.empty() && statement.sources.front().polled &&
-             statement.sources.size() == 1 && statement.sources.front().first == access.start &&
-             statement.targets.size() > 1;
     };
     for (const Access* a = first; a != last && !overwritten_; ++a) {
       if (!is_packet(*a)) continue;
@@ -269,14 +281,10 @@ void Ordering::follow_packets() {
     }
     for (; poll != last; ++poll) {
       if (!poll->polled || poll->cell != poll->start + 2 * poll->element) continue;
-      const Node& reader = nodes_[poll->node];
       bool is_fed = false;
       for (const Access* a = first; a != last; ++a) {
-        if (!is_packet(*a) || nodes_[a->node].launch != reader.launch || writes_back(*a)) continue;
+        if (!sees(*poll, *a)) continue;
         is_fed = true;
-        if (nodes_[a->node].forwards_elements() || reader.forwards_elements()) {
-          forwarded_.push_back({a, poll});
-        }
         seen.push_back(std::uint64_t{a->node} << 32U | poll->node);
         elements[{poll->node, nodes_[a->node].rank}].insert(std::uint64_t{poll->statement} << 32U |
                                                             poll->element);
@@ -298,7 +306,7 @@ void Ordering::follow_packets() {
     add_memory(begins_[writer.rank][static_cast<std::size_t>(writer.launch)],
                by_all ? reader.own : event_after(reader), EdgeKind::Message);
     // A packet that is forwarded follows what its own element has seen, not the others.
-    (writer.forwards_elements() ? edges_.forwarded : edges_.packets)
+    (writer.forwards ? edges_.forwarded : edges_.packets)
         .push_back({from, reader.own, EdgeKind::Message});
   }
 }

@@ -147,6 +147,30 @@ TEST_CASE("no altered certificate is accepted whose statement is false") {
   CHECK(counts.refused > counts.accepted);
 }
 
+TEST_CASE("calls that double at every level, and tuples, end at the checker's work limit") {
+  std::string calls = "c0 {\n  p = f32[4] parameter(0)\n  ROOT r = f32[4] copy(p)\n}\n\n";
+  for (int k = 1; k <= 60; ++k) {
+    calls += fmt::format(
+        "c{0} {{\n  p = f32[4] parameter(0)\n  a = f32[4] call(p), to_apply=c{1}\n"
+        "  ROOT b = f32[4] call(a), to_apply=c{1}\n}}\n\n",
+        k, k - 1);
+  }
+  std::string tuples = "ENTRY e {\n  x = f32[4] parameter(0)\n  t0 = (f32[4]) tuple(x)\n";
+  for (int k = 1; k <= 60; ++k)
+    tuples += fmt::format("  t{0} = (f32[4]) tuple(t{1}, t{1})\n", k, k - 1);
+  const std::string head = "HloModule m\n\n";
+  const std::string before =
+      head + "ENTRY e {\n  x = f32[8] parameter(0)\n  ROOT y = f32[8] copy(x)\n}\n";
+  for (const std::string& after :
+       {head + calls +
+            "ENTRY e {\n  x = f32[4] parameter(0)\n  ROOT y = f32[4] call(x), to_apply=c60\n}\n",
+        head + tuples + "  ROOT y = f32[4] copy(x)\n}\n"}) {
+    const auto made = related(before, after, relation_json("a -> a"));
+    REQUIRE(made.index() == 1);
+    CHECK(std::get<std::string>(made) == "the checker's work limit was reached");
+  }
+}
+
 TEST_CASE("no altered module is related to what it does not compute") {
   Counts counts;
   const std::vector<Pair> pairs = right_pairs();

@@ -156,6 +156,91 @@ rank 0 block 2:
              false, false);
 }
 
+TEST_CASE("nor are they where signals end waits as the interleaving has it") {
+  const std::string plan = R"(plan sendrecv ranks 1
+buffer a 2 packets double
+buffer b 2 packets double
+buffer t 1
+counter c
+rank 0 block 0:
+  copy o[0] <- i[0]
+rank 0 block 1:
+  put_packets a[0] <- i[0]
+  wait c
+  put_packets a[1] <- i[0]
+rank 0 block 2:
+  put_packets b[0..1] <- a[0..1]
+rank 0 block 3:
+  poll t[0] <- b[0]
+  signal c @0
+rank 0 block 4:
+  signal c @0
+rank 0 block 5:
+  wait c
+)";
+  const auto decision = judge(read_text_plan("plan", plan), "plan", {});
+  CHECK(decision.outcome == Outcome::Undecided);
+  CHECK(decision.open == "forwarded-packets");
+  for (const bool valid : {true, false}) CHECK(onesided_certificate(plan, valid, {}).index() == 1);
+}
+
+TEST_CASE("a deadlock is shown by operations that wait for each other element by element") {
+  const std::string plan = R"(plan sendrecv ranks 1
+buffer a 3 packets double
+buffer b 2 packets double
+buffer p 1 packets double
+buffer q 1 packets double
+rank 0 block 0:
+  copy o[0] <- i[0]
+rank 0 block 1:
+  put_packets a[0] <- i[0]
+rank 0 block 2:
+  put_packets b[0..1] <- a[0..1]
+rank 0 block 3:
+  put_packets a[1..2] <- b[0..1]
+rank 0 block 4:
+  put_packets p[0] <- q[0]
+rank 0 block 5:
+  put_packets q[0] <- p[0]
+)";
+  const auto decision = judge(read_text_plan("plan", plan), "plan", {});
+  REQUIRE(decision.violation);
+  CHECK(decision.violation->rule == Rule::Deadlock);
+  REQUIRE(decision.violation->happenings.size() == 2);
+  for (const Happening& each : decision.violation->happenings) CHECK(each.where.line >= 14);
+}
+
+TEST_CASE("the explorer ends where operations of different launches forward to one packet") {
+  const auto unrolled = unroll(read_text_plan("plan", R"(plan sendrecv ranks 2
+buffer x 4 packets
+buffer y 2 packets
+buffer p 2 packets
+buffer q 2 packets
+rank 0 block 0:
+  copy o[0] <- i[0]
+rank 0 block 1:
+  put_packets x@1[0..1] <- p[0..1]
+rank 0 block 2:
+  put_packets p@0[1] <- i[0]
+rank 1 block 0:
+  copy o[0] <- i[0]
+rank 1 block 2:
+  put_packets y@1[0..1] <- x[1..2]
+rank 1 block 3:
+  put_packets x@1[2..3] <- y[0..1]
+rank 1 block 4:
+  put_packets q@1[1] <- i[0]
+  put_packets p@0[0] <- i[0]
+rank 1 block 5:
+  put_packets x@1[0..1] <- q[0..1]
+)"),
+                               "plan", 3);
+  const Limits limits;
+  LimitWatch watch(limits, "exploration");
+  const UnrollingDecision found = explore(std::get<Unrolling>(unrolled), {}, watch);
+  CHECK((found.violation || found.open));
+}
+
 TEST_CASE("random plans that forward packets end as a simulation of their elements does") {
   std::size_t whole = 0, by_element = 0, stopped = 0;
   std::mt19937_64 random(7);

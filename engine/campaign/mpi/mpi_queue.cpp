@@ -312,7 +312,7 @@ class Schedule {
   };
 
   /// Questions at other ranks, for the idle threads of this one: those handed out last, which the
-  /// others have hardly begun.
+  /// others have hardly begun. What is given comes last for the next rank.
   std::vector<std::uint64_t> backups(const Rank& state) {
     std::vector<std::uint64_t> chunk;
     std::erase_if(handed_out_, [&](std::size_t each) { return !unanswered_.contains(each); });
@@ -320,6 +320,9 @@ class Schedule {
       if (state.asked.size() + chunk.size() >= state.threads) break;
       if (!state.asked.contains(question)) chunk.push_back(question);
     }
+    std::erase_if(handed_out_,
+                  [&](std::size_t each) { return std::ranges::find(chunk, each) != chunk.end(); });
+    handed_out_.insert(handed_out_.begin(), chunk.begin(), chunk.end());
     return chunk;
   }
 

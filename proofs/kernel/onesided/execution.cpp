@@ -539,7 +539,7 @@ std::optional<Fault> Execution::find_fault(bool surely, std::uint64_t seed) {
   auto race = find_race(surely ? SomeElement : Memory);
   require(!race || !always, "not ordered in all interleavings: " + (race ? race->text : ""));
   if (race) return race;
-  
+  require(!surely || !find_race(Memory), "elements of an operation differ in their order");
   return find_wrong_output();
 }
 

@@ -105,6 +105,12 @@ class Flattening {
     for (const Tree& part : tree.parts) arrays_of(part, nodes);
   }
 
+  static std::size_t parts_of(const Tree& tree) {
+    std::size_t all = tree.parts.size();
+    for (const Tree& part : tree.parts) all += parts_of(part);
+    return all;
+  }
+
   std::size_t add(Node node) {
     budget_.spend(64);
     if (flat_.nodes.size() == kMaxNodes) not_covered("modules of this size");
@@ -139,6 +145,7 @@ class Flattening {
       std::vector<Tree> operands;
       for (const std::uint32_t each : instruction.operands) operands.push_back(made.at(each));
       made[i] = result(computation, instruction, operands);
+      budget_.spend(64 + 256 * parts_of(made[i]));
       require_shape(made[i], instruction);
     }
     --depth_;

@@ -158,7 +158,8 @@ class Places {
   Reduced reduced(Op op, const std::vector<std::size_t>& kept,
                   const std::vector<std::size_t>& reduced, Budget& budget);
   /// What is left after a reduction over groups of devices; as reduced().
-  Reduced summed(std::size_t partial, const std::vector<std::vector<std::size_t>>& groups);
+  Reduced summed(std::size_t partial, const std::vector<std::vector<std::size_t>>& groups,
+                 Budget& budget);
 
  private:
   std::size_t intern(Place place);

@@ -211,33 +211,41 @@ Places::Reduced Places::reduced(Op op, const std::vector<std::size_t>& kept,
 }
 
 Places::Reduced Places::summed(std::size_t partial,
-                               const std::vector<std::vector<std::size_t>>& groups) {
+                               const std::vector<std::vector<std::size_t>>& groups,
+                               Budget& budget) {
+  budget.spend(64 * devices_);
   const Partial old = partial_at(partial);
-  // Which parts a device has the sum of afterwards.
-  std::vector<std::set<std::uint32_t>> parts(devices_);
   std::map<std::uint32_t, std::set<std::uint32_t>> all;
   for (std::size_t device = 0; device < devices_; ++device)
     all[old.groups[device]].insert(old.copies[device]);
+  // Which parts a device has the sum of afterwards. A part is in one sum.
+  using Sums = std::map<std::set<std::uint32_t>, std::uint32_t>;
+  Sums sums;
+  std::vector<const Sums::value_type*> of(devices_, nullptr);
+  std::map<std::uint32_t, const Sums::value_type*> sum_of;
   for (const auto& group : groups) {
-    std::set<std::uint32_t> sum;
+    std::set<std::uint32_t> parts;
     for (const std::size_t each : group) {
-      if (old.groups[each] != old.groups[group[0]] || !sum.insert(old.copies[each]).second)
+      if (old.groups[each] != old.groups[group[0]] || !parts.insert(old.copies[each]).second)
         return std::nullopt;
     }
-    for (const std::size_t each : group) parts[each] = sum;
-  }
-  bool is_all = true;
-  std::map<std::uint32_t, std::set<std::uint32_t>> sum_of;
-  for (std::size_t device = 0; device < devices_; ++device) {
-    if (parts[device].empty()) return std::nullopt;
-    is_all = is_all && parts[device].size() == all[old.groups[device]].size();
-    for (const std::uint32_t part : parts[device]) {
-      // A part is in one sum.
-      if (sum_of.emplace(part, parts[device]).first->second != parts[device]) return std::nullopt;
+    if (parts.empty()) continue;
+    const auto next = static_cast<std::uint32_t>(sums.size());
+    const Sums::value_type& sum = *sums.emplace(std::move(parts), next).first;
+    for (const std::size_t each : group) {
+      of[each] = &sum;
+      if (sum_of.emplace(old.copies[each], &sum).first->second != &sum) return std::nullopt;
     }
   }
+  bool is_all = true;
+  std::vector<std::uint32_t> numbers;
+  for (std::size_t device = 0; device < devices_; ++device) {
+    if (of[device] == nullptr) return std::nullopt;
+    is_all = is_all && of[device]->first.size() == all[old.groups[device]].size();
+    numbers.push_back(of[device]->second);
+  }
   if (is_all) return Reduced(std::in_place, std::nullopt);
-  return Reduced(std::in_place, this->partial({old.op, old.groups, numbered(parts)}));
+  return Reduced(std::in_place, this->partial({old.op, old.groups, numbered(numbers)}));
 }
 
 std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fact) {
@@ -320,7 +328,7 @@ std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fac
   if (!op) return std::nullopt;
   if (fact.partial) {
     if (places_.partial_at(*fact.partial).op != *op) return std::nullopt;
-    const auto left = places_.summed(*fact.partial, groups);
+    const auto left = places_.summed(*fact.partial, groups, budget_);
     if (!left) return std::nullopt;
     result.partial = *left;
   } else {
