@@ -121,6 +121,7 @@ class FlowBuilder {
     std::vector<TreePointer> trees;
     trees.reserve(computation.instructions.size());
     for (const Instruction& instruction : computation.instructions) {
+      watch_.step();  // copies and calls are no nodes
       computation_ = &computation;
       if (instruction.opcode == "parameter") {
         trees.push_back(arguments[static_cast<std::size_t>(instruction.attributes.index)]);

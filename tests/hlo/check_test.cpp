@@ -43,6 +43,32 @@ const char* const kInterpreted =
 
 }  // namespace
 
+TEST_CASE("the time limit holds for calls that double at every level") {
+  const auto module = [](int rows, const std::string& sharding) {
+    std::string text = fmt::format(
+        "HloModule m, num_partitions=4\n\nc0 {{\n  p = f32[{0},64] parameter(0)\n"
+        "  ROOT r = f32[{0},64] copy(p)\n}}\n\n",
+        rows);
+    for (int k = 1; k <= 60; ++k) {
+      text += fmt::format(
+          "c{0} {{\n  p = f32[{2},64] parameter(0)\n  a = f32[{2},64] call(p), to_apply=c{1}\n"
+          "  ROOT b = f32[{2},64] call(a), to_apply=c{1}\n}}\n\n",
+          k, k - 1, rows);
+    }
+    return text + fmt::format(
+                      "ENTRY e {{\n  x = f32[{0},64] parameter(0){1}\n"
+                      "  ROOT y = f32[{0},64] call(x), to_apply=c60{1}\n}}\n",
+                      rows, sharding);
+  };
+  const TemporaryFile before(module(16, ", sharding={devices=[4,1]<=[4]}"), ".hlo");
+  const TemporaryFile after(module(4, ""), ".hlo");
+  for (const char* engine : {"explicit", "symbolic"}) {
+    result_of({"check", "--before", before.path(), "--after", after.path(), "--timeout", "1",
+               "--engine", engine},
+              kUndecided);
+  }
+}
+
 TEST_CASE("modules that are too large to be executed first are related node by node") {
   const auto module = [](bool is_whole, int rows, const std::string& sum) {
     const int hidden = is_whole ? 4 * rows : rows;

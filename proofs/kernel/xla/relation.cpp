@@ -145,7 +145,7 @@ class Flattening {
       std::vector<Tree> operands;
       for (const std::uint32_t each : instruction.operands) operands.push_back(made.at(each));
       made[i] = result(computation, instruction, operands);
-      budget_.spend(64 + 256 * parts_of(made[i]));
+      budget_.spend(256 * (1 + parts_of(made[i])));
       require_shape(made[i], instruction);
     }
     --depth_;
