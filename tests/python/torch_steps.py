@@ -7,6 +7,7 @@ and their loss, gradients and parameters after it are compared with those of a s
 
 import json
 import math
+import multiprocessing
 import random
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -382,9 +383,10 @@ def differences(steps: list[Step], folder: Path) -> list[list[str]]:
         numbers = [number for number, step in enumerate(steps) if step.ranks == ranks]
         if not numbers:
             continue
-        # Forked processes need not import torch again, which takes seconds.
+        # A process that has run backwards cannot be forked; its server imports torch once for all.
+        multiprocessing.set_forkserver_preload(["torch_steps"])
         chosen = [steps[number] for number in numbers]
-        start_processes(process, (ranks, chosen, folder.resolve()), nprocs=ranks, start_method="fork")
+        start_processes(process, (ranks, chosen, folder.resolve()), nprocs=ranks, start_method="forkserver")
         found = json.loads((folder / f"differences-{ranks}.json").read_text())
         for number, names in zip(numbers, found, strict=True):
             result[number] = names
