@@ -101,6 +101,28 @@ rank 1 block 1:
 rank 1 block 2:
   signal c @0
 )"},
+      {"where a block's thread waits, another one goes on", Outcome::Refuted, false,
+       R"(plan sendrecv ranks 3
+buffer q 1 packets double
+buffer t 1
+counter c
+counter d
+threads
+rank all block 0:
+  copy o[0] <- i[0]
+rank 0 block 1:
+  wait c >= 2
+  signal d @1
+rank 0 block 2:
+  poll t[0] <- q[0]
+  sync
+  signal c @0
+rank 1 block 1:
+  wait d
+  put_packets q@0[0] <- i[0]
+rank 2 block 1:
+  signal c @0
+)"},
       {"a signal that may come after others does not precede the wait", Outcome::Refuted, true,
        R"(plan sendrecv ranks 1
 buffer t 1
