@@ -89,7 +89,8 @@ TEST_CASE("every rule about counters has a plan that needs it") {
        seen + "  signal c @1 relaxed gpu\n" + sees + "  wait c relaxed\n" + takes},
       {"nor does a wait whose scope does not", Outcome::Refuted, true,
        seen + "  signal c @1 relaxed\n" + sees + "  wait c relaxed gpu\n" + takes},
-      {"a launch that needs signals of the next one stops if it is the last", Outcome::Refuted, true,
+      {"a launch that needs signals of the next one stops if it is the last", Outcome::Refuted,
+       true,
        R"(plan sendrecv ranks 2
 counter c
 rank all block 0:
