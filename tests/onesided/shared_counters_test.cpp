@@ -124,6 +124,22 @@ rank 1 block 1:
 rank 2 block 1:
   signal c @0
 )"},
+      {"outputs are not judged where elements of an operation differ in their order",
+       Outcome::Refuted, false, R"(plan sendrecv ranks 2
+buffer i 2
+buffer a 2 packets double
+buffer t 2
+counter d
+rank 0 block 0:
+  copy o[0..1] <- i[0..1]
+  put_packets a@1[0] <- i[0]
+  wait d
+rank 1 block 0:
+  put_packets a[1] <- i[1]
+  reduce t[0..1] <- a[0..1] + i@0[0..1]
+  copy o[0..1] <- t[0..1]
+  signal d @0
+)"},
       {"a signal that may come after others does not precede the wait", Outcome::Refuted, true,
        R"(plan sendrecv ranks 1
 buffer t 1
