@@ -255,16 +255,11 @@ void Events::follow_packets() {
       }
     }
   }
-  const auto elements_of = [&](Event event) {
-    std::uint64_t count = 0;
-    for (const Statement& each : all[event].operation->statements) count += each.sources[0].count;
-    return count;
-  };
   for (const auto& [writer, poll] : seen) {
     // Elements that go on before others have seen their packets are no events here.
-    const std::uint64_t count = elements_of(poll);
+    const std::uint64_t count = all[poll].operation->elements();
     const bool polls = elements.contains(writer);
-    forwards = forwards || (polls && elements_of(writer) > 1);
+    forwards = forwards || (polls && all[writer].operation->elements() > 1);
     const auto by_rank = std::ranges::count_if(
         elements[poll], [&](const auto& each) { return std::get<0>(each) == all[writer].rank; });
     if (static_cast<std::uint64_t>(by_rank) != count) throw LeftOpen{};

@@ -71,8 +71,7 @@ Violation stop_on(const Ordering& ordering, const std::vector<Edge>& cycle) {
                                              ordering.describe_event(edge.from)));
     if (node != kNone) violation.happenings.push_back(ordering.happening(node));
   }
-  const std::string first =
-      cycle.empty() ? "an operation" : ordering.describe_event(cycle.front().to);
+  const std::string first = ordering.describe_event(cycle.front().to);
   violation.reason =
       cycle.size() < 2
           ? fmt::format("{} never ends: it waits for what comes after it in its block.", first)
@@ -145,7 +144,7 @@ std::vector<Edge> cycle_of_elements(const Ordering& ordering, const HappensBefor
 
 }  // namespace
 
-OpenQuestion forwarded_packets(const Ordering& ordering, Event stuck) {
+OpenQuestion open_forwarding(const Ordering& ordering, Event stuck) {
   return {
       "forwarded-packets",
       fmt::format("{} waits for packets that are forwarded from its own. It may end, where every "
@@ -184,7 +183,7 @@ std::optional<Violation> find_deadlock(const Ordering& ordering, const HappensBe
     const Event stuck = cycle.front().to;
     if (ordering.has_forwarded_packets()) cycle = cycle_of_elements(ordering, time, watch);
     if (!cycle.empty()) return stop_on(ordering, cycle);
-    open = forwarded_packets(ordering, stuck);
+    open = open_forwarding(ordering, stuck);
   }
   for (std::uint32_t c = 0; c < ordering.counters().size(); ++c) {
     const CounterUses& uses = ordering.counters()[c];

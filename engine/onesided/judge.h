@@ -54,7 +54,7 @@ std::optional<Violation> find_deadlock(const Ordering& ordering,
                                        const transfer::HappensBefore& time,
                                        std::optional<OpenQuestion>& open, LimitWatch& watch);
 /// Why it is open whether an operation ends that waits for packets forwarded from its own.
-OpenQuestion forwarded_packets(const Ordering& ordering, transfer::Event stuck);
+OpenQuestion open_forwarding(const Ordering& ordering, transfer::Event stuck);
 
 /// Adds to `ordering` the signals that precede waits in all interleavings, for counters whose
 /// matching is ambiguous. Throws LimitReached.

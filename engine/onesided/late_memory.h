@@ -53,21 +53,6 @@ class LateMemory {
     });
   }
 
-  /// Whether an operation of those put off can go on: its next packets are there, and none before
-  /// it gives a cell to the same thread, which keeps to program order.
-  bool may_run(const std::vector<Progress>& put_off, std::size_t index) const {
-    const Operation& operation = *put_off[index].operation;
-    if (!is_ready(put_off[index])) return false;
-    const std::set<Cell> own = starts(operation);
-    for (std::size_t i = 0; i < index; ++i) {
-      if (put_off[i].operation->packets != operation.packets) continue;
-      for (const Cell cell : starts(*put_off[i].operation)) {
-        if (own.contains(cell)) return false;
-      }
-    }
-    return true;
-  }
-
   /// Executes elements as long as their packets are there; whether none is left. Plain cells are
   /// read through the block's own buffer and written into it; packets go to memory at once, and so
   /// does all without a buffer. `before_each` is called for every element.
@@ -96,6 +81,18 @@ class LateMemory {
     return true;
   }
 
+  /// Goes on with one of those put off, if it can, which ends there with its last element; whether
+  /// it could.
+  template <typename BeforeEach>
+  bool run_put_off(std::vector<Progress>& put_off, std::size_t index, Buffer* buffer,
+                   const BeforeEach& before_each) {
+    if (!may_run(put_off, index)) return false;
+    if (execute(put_off[index], buffer, before_each)) {
+      put_off.erase(put_off.begin() + static_cast<std::ptrdiff_t>(index));
+    }
+    return true;
+  }
+
   void drain(Buffer& buffer) {
     for (const auto& [cell, value] : buffer) words_[cell] = value;
     buffer.clear();
@@ -111,6 +108,21 @@ class LateMemory {
   }
 
  private:
+  /// Whether an operation of those put off can go on: its next packets are there, and none before
+  /// it gives a cell to the same thread, which keeps to program order.
+  bool may_run(const std::vector<Progress>& put_off, std::size_t index) const {
+    const Operation& operation = *put_off[index].operation;
+    if (!is_ready(put_off[index])) return false;
+    const std::set<Cell> own = starts(operation);
+    for (std::size_t i = 0; i < index; ++i) {
+      if (put_off[i].operation->packets != operation.packets) continue;
+      for (const Cell cell : starts(*put_off[i].operation)) {
+        if (own.contains(cell)) return false;
+      }
+    }
+    return true;
+  }
+
   static std::set<Cell> starts(const Operation& operation) {
     std::set<Cell> found;
     for (const Statement& statement : operation.statements) {

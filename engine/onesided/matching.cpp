@@ -335,14 +335,21 @@ bool has_one_waiter(const Ordering& ordering) {
                              [&](std::uint32_t c) { return ordering.counters()[c].waits_ordered; });
 }
 
-Violation stop_of(const Ordering& ordering, Event stuck, const char* why) {
-  Violation violation;
+/// Of an interleaving in which `stuck` never ends. Its operations are whole ones: where packets are
+/// forwarded that is no stop.
+UnrollingDecision stop_of(const Ordering& ordering, Event stuck, const char* why) {
+  UnrollingDecision decision;
+  if (ordering.has_forwarded_packets()) {
+    decision.open = open_forwarding(ordering, stuck);
+    return decision;
+  }
+  Violation& violation = decision.violation.emplace();
   violation.rule = Rule::Deadlock;
   violation.reason = fmt::format("{} never ends {}", ordering.describe_event(stuck), why);
   if (ordering.node_of(stuck) != kNone) {
     violation.happenings = {ordering.happening(ordering.node_of(stuck))};
   }
-  return violation;
+  return decision;
 }
 
 }  // namespace
@@ -359,13 +366,8 @@ UnrollingDecision find_stop(const Ordering& ordering, const HappensBefore& time,
       if (has_one_waiter(ordering)) break;
       continue;
     }
-    if (ordering.has_forwarded_packets()) {
-      decision.open = forwarded_packets(ordering, interleaving.stuck());
-    } else {
-      decision.violation = stop_of(ordering, interleaving.stuck(),
-                                   "in the last launch: what it waits for comes in the next one.");
-    }
-    return decision;
+    return stop_of(ordering, interleaving.stuck(),
+                   "in the last launch: what it waits for comes in the next one.");
   }
   decision.open = ambiguous_match(ordering);
   return decision;
@@ -382,15 +384,10 @@ UnrollingDecision search_interleavings(Ordering& ordering, const HappensBefore& 
   for (std::uint64_t seed = 0; seed < kMaxInterleavings; ++seed) {
     watch.check();
     const bool ends = interleaving.run(seed, Interleaving::Numbers::AsTheyArrive);
-    if (!ends && ordering.has_forwarded_packets()) {
-      decision.open = forwarded_packets(ordering, interleaving.stuck());
-      return decision;
-    }
     if (!ends) {
-      decision.violation =
-          stop_of(ordering, interleaving.stuck(),
-                  "in an interleaving that was run: other waits take the signals that it needs.");
-      return decision;
+      return stop_of(
+          ordering, interleaving.stuck(),
+          "in an interleaving that was run: other waits take the signals that it needs.");
     }
     if (one_waiter && !has_race) break;
     if (!has_race) continue;

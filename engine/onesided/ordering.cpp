@@ -158,15 +158,8 @@ void Ordering::add_operation(std::uint32_t number, const Operation& operation, B
   const auto index = static_cast<std::uint32_t>(nodes_.size());
   nodes_.push_back({&operation, number, state.rank, static_cast<std::int32_t>(operation.launch),
                     state.segment, state.meet, kNoEvent, kNoEvent, kNoEvent, kNoEvent});
-  if (operation.kind == OpKind::Compute) {
-    std::uint64_t elements = 0;
-    bool polls = false;
-    for (const Statement& each : operation.statements) {
-      elements += each.sources[0].count;
-      polls = polls || std::ranges::any_of(each.sources, &Operand::polled);
-    }
-    nodes_[index].forwards = polls && elements > 1;
-  }
+  nodes_[index].forwards =
+      operation.kind == OpKind::Compute && operation.polls() && operation.elements() > 1;
   release_of_.resize(nodes_.size(), kNoEvent);
   acquire_of_.resize(nodes_.size(), kNoEvent);
   const auto follow = [&](Event event) {  // program order

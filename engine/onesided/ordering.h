@@ -160,6 +160,7 @@ class Ordering {
   void follow_packets();
   /// Whether a poll, of the first half of a packet, sees what a write to its cell leaves there.
   bool sees(const Access& poll, const Access& write) const;
+  bool is_packet(const Access& access) const;
   bool writes_back(const Access& write) const;
   transfer::Event event_after(const Node& node) const;
   void add_memory(transfer::Event from, transfer::Event to, transfer::EdgeKind kind) {

@@ -232,9 +232,12 @@ bool Ordering::writes_back(const Access& write) const {
          statement.targets.size() > 1;
 }
 
+bool Ordering::is_packet(const Access& access) const {
+  return access.writes && access.packets && !nodes_[access.node].is_user();
+}
+
 bool Ordering::sees(const Access& poll, const Access& write) const {
-  return poll.polled && poll.cell == poll.start + 2 * poll.element && write.writes &&
-         write.packets && !nodes_[write.node].is_user() &&
+  return poll.polled && poll.cell == poll.start + 2 * poll.element && is_packet(write) &&
          nodes_[write.node].launch == nodes_[poll.node].launch && !writes_back(write);
 }
 
@@ -262,9 +265,6 @@ void Ordering::follow_packets() {
   for (Cell cell = 0; cell < unrolling_.cells; ++cell) {
     const auto [first, last] = accesses_of(cell);
     const Access* poll = std::find_if(first, last, [](const Access& each) { return each.polled; });
-    const auto is_packet = [&](const Access& each) {
-      return each.writes && each.packets && !nodes_[each.node].is_user();
-    };
     for (const Access* a = first; a != last && !overwritten_; ++a) {
       if (!is_packet(*a)) continue;
       for (const Access* b = a + 1; b != last; ++b) {
@@ -298,8 +298,7 @@ void Ordering::follow_packets() {
     const auto poll = static_cast<std::uint32_t>(pair);
     const Node& writer = nodes_[pair >> 32U];
     const Node& reader = nodes_[poll];
-    std::uint64_t count = 0;
-    for (const Statement& each : reader.operation->statements) count += each.sources[0].count;
+    const std::uint64_t count = reader.operation->elements();
     // An element goes on before the others have seen their packets.
     const bool by_all = elements[{poll, writer.rank}].size() == count;
     const Event from = writer.is_transfer() ? writer.after : writer.own;

@@ -126,11 +126,7 @@ class Simulation {
     return memory_.execute(progress, buffer, [this] { watch_.step(); });
   }
   bool execute_open(BlockState& block, std::size_t index) {
-    if (!memory_.may_run(block.open, index)) return false;
-    if (execute(block.open[index], &block.buffer)) {
-      block.open.erase(block.open.begin() + static_cast<std::ptrdiff_t>(index));
-    }
-    return true;
+    return memory_.run_put_off(block.open, index, &block.buffer, [this] { watch_.step(); });
   }
   bool close_segment(BlockState& block);
   void write_inputs(std::uint32_t rank, std::uint32_t launch) {

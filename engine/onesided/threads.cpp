@@ -57,22 +57,17 @@ class ThreadedRun {
   void run_rank(std::uint32_t rank);
   void run_block(std::uint32_t number);
   void run_proxy(std::uint32_t rank);
-  bool execute(AtomicMemory::Progress& progress, AtomicMemory::Buffer* buffer) {
-    ++progress_;
-    return memory_.execute(progress, late_ ? buffer : nullptr, [] {});
-  }
   void execute_all(const Operation& operation, AtomicMemory::Buffer* buffer) {
     AtomicMemory::Progress progress{&operation};
     do {
       wait_until([&] { return memory_.is_ready(progress); });
-    } while (!execute(progress, buffer));
+      ++progress_;
+    } while (!memory_.execute(progress, late_ ? buffer : nullptr, [] {}));
   }
   bool execute_open(BlockThread& block, std::size_t index) {
-    if (!memory_.may_run(block.open, index)) return false;
-    if (execute(block.open[index], &block.buffer)) {
-      block.open.erase(block.open.begin() + static_cast<std::ptrdiff_t>(index));
-    }
-    return true;
+    const bool ran = memory_.run_put_off(block.open, index, late_ ? &block.buffer : nullptr, [] {});
+    progress_ += ran ? 1 : 0;
+    return ran;
   }
   void step(const Operation& operation, BlockThread& block);
   void close_segment(BlockThread& block);

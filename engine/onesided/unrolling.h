@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -78,6 +79,18 @@ struct Operation {
   bool packets = false;  ///< Compute: its elements are those of packets
   bool local = false;    ///< of counters and fences: reaches blocks of the own rank only
   std::vector<Statement> statements = {};
+
+  /// How many elements its statements have, each of which polls its own packets.
+  std::uint64_t elements() const {
+    std::uint64_t count = 0;
+    for (const Statement& each : statements) count += each.sources[0].count;
+    return count;
+  }
+  bool polls() const {
+    return std::ranges::any_of(statements, [](const Statement& each) {
+      return std::ranges::any_of(each.sources, &Operand::polled);
+    });
+  }
 };
 
 /// What the user wrote: the text of an operation and its position.

@@ -100,6 +100,13 @@ std::string text_of(const Blocks& blocks, std::uint32_t slots) {
   return text;
 }
 
+UnrollingDecision explored(const std::string& plan) {
+  const auto unrolled = unroll(read_text_plan("plan", plan), "plan", 3);
+  const Limits limits;
+  LimitWatch watch(limits, "exploration");
+  return explore(std::get<Unrolling>(unrolled), {}, watch);
+}
+
 /// The verdicts of all engines and of both certificates agree with what ends.
 void check_plan(const std::string& text, bool whole, bool any_element) {
   CAPTURE(text);
@@ -116,9 +123,7 @@ void check_plan(const std::string& text, bool whole, bool any_element) {
   if (expected == Outcome::Undecided) CHECK(decision.open == "forwarded-packets");
   const auto unrolled = unroll(read_text_plan("plan", text), "plan", 3);
   const auto& unrolling = std::get<Unrolling>(unrolled);
-  const Limits limits;
-  LimitWatch watch(limits, "exploration");
-  const UnrollingDecision found = explore(unrolling, {}, watch);
+  const UnrollingDecision found = explored(text);
   CHECK(!(found.violation && any_element));
   CHECK(!(!found.violation && !found.open && !whole));
   const Outcome solver = z3_encoding::judge(z3_encoding::OrdersQuery{&unrolling, {}}).outcome;
@@ -211,7 +216,7 @@ rank 0 block 5:
 }
 
 TEST_CASE("the explorer ends where operations of different launches forward to one packet") {
-  const auto unrolled = unroll(read_text_plan("plan", R"(plan sendrecv ranks 2
+  const UnrollingDecision found = explored(R"(plan sendrecv ranks 2
 buffer x 4 packets
 buffer y 2 packets
 buffer p 2 packets
@@ -233,11 +238,7 @@ rank 1 block 4:
   put_packets p@0[0] <- i[0]
 rank 1 block 5:
   put_packets x@1[0..1] <- q[0..1]
-)"),
-                               "plan", 3);
-  const Limits limits;
-  LimitWatch watch(limits, "exploration");
-  const UnrollingDecision found = explore(std::get<Unrolling>(unrolled), {}, watch);
+)");
   CHECK((found.violation || found.open));
 }
 
